@@ -1,21 +1,14 @@
 //! The trace units by name.
 
 use crate::Unit;
+use crate::ete::ete_unit;
+use crate::etm;
 use crate::values::Values;
 
-/// A group of units of one architecture.
-pub struct Group {
-    /// Names of units in the group, for messages.
-    pub names: fn() -> Vec<&'static str>,
-    /// The unit with a name, in any letter case.
-    pub named: fn(&str) -> Option<Box<dyn Unit>>,
-    /// The unit that has these values in its identification registers. The keys are as read: names
-    /// or offsets.
-    pub identified: fn(&Values) -> Option<Box<dyn Unit>>,
-}
+pub use crate::group::Group;
 
 /// The groups: a line for each.
-pub const GROUPS: &[Group] = &[];
+pub const GROUPS: &[Group] = &[ete_unit::GROUP, etm::GROUP];
 
 /// The unit with the name `name`: a unit, a core, or an architecture.
 pub fn named(name: &str) -> Option<Box<dyn Unit>> {

@@ -24,6 +24,8 @@ pub mod catalogue;
 #[cfg(feature = "std")]
 pub mod finding;
 #[cfg(feature = "std")]
+pub mod group;
+#[cfg(feature = "std")]
 pub mod program;
 #[cfg(feature = "std")]
 pub mod request;

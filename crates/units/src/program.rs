@@ -37,6 +37,15 @@ pub enum Action {
         /// Their value.
         value: u64,
     },
+    /// Writes a register of another component.
+    Outside {
+        /// Name of the register.
+        name: String,
+        /// Its address.
+        address: u64,
+        /// The value.
+        value: u64,
+    },
     /// A barrier: the accesses before it are complete before those after it.
     Barrier(Barrier),
 }
@@ -106,6 +115,9 @@ impl Program {
                 Action::Poll { register, mask, value } => {
                     format!("poll {} until bits {mask:#x} are {value:#x}", register.shown())
                 }
+                Action::Outside { name, address, value } => {
+                    format!("write {name} at {address:#010x} = {value:#010x}")
+                }
                 Action::Barrier(barrier) => barrier.instruction().to_owned(),
             };
             let _ = writeln!(text, "{what:<48} # {}", step.why);
@@ -136,6 +148,9 @@ impl Program {
                 Action::Poll { register, mask, value } => line(register, &|at| {
                     format!("while {{([mrw {at:#010x}] & {mask:#x}) != {value:#x}}} {{sleep 1}}")
                 }),
+                Action::Outside { name, address, value } => {
+                    format!("mww {address:#010x} {value:#010x} ;# {name}: {why}")
+                }
                 Action::Barrier(barrier) => format!(
                     "# {}: accesses of the debug port are in order ({why})",
                     barrier.instruction()
@@ -175,6 +190,9 @@ impl Program {
                     }),
                     register.name.as_str(),
                 ),
+                Action::Outside { name, address, value } => {
+                    (format!("*(volatile uint32_t *){address:#x}u = {value:#x}u;"), name.as_str())
+                }
                 Action::Barrier(barrier) => (
                     format!("__asm__ volatile(\"{}\" ::: \"memory\");", barrier.instruction()),
                     "barrier",
@@ -226,6 +244,7 @@ impl Program {
                 Action::Poll { register, value, .. } => {
                     all.push(access(BusKind::Read, &register.name, Some(*value)));
                 }
+                Action::Outside { .. } => {}
                 Action::Barrier(barrier) => {
                     all.push(access(BusKind::Barrier(*barrier), "", None));
                 }

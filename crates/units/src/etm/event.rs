@@ -111,7 +111,7 @@ impl Resource {
 
     /// Whether `unit` has the resource.
     pub fn exists(self, unit: &Resources) -> bool {
-        if !self.first().is_some_and(|first| unit.version >= first) {
+        if self.first().is_none_or(|first| unit.version < first) {
             return false;
         }
         match self {

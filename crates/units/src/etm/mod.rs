@@ -6,16 +6,40 @@
 //! | 2.12, Appendix A resources | `resources`, `presets` |
 //! | 2.2 to 2.5, 3.6 events | `event` |
 //! | 3.5 values of registers | `settings` |
+//! | 2.2 to 2.11 behaviour | `model` |
+//! | rules of chapters 2 and 3 | `lint`, `sequence` |
+//! | 3.9 access permissions | `permission` |
 
+#[cfg(feature = "std")]
+mod etm_unit;
 #[cfg(feature = "std")]
 pub mod event;
 #[cfg(feature = "std")]
+mod explain;
+#[cfg(feature = "std")]
+pub mod lint;
+#[cfg(feature = "std")]
+pub mod model;
+#[cfg(feature = "std")]
+pub mod permission;
+#[cfg(feature = "std")]
 pub mod presets;
+#[cfg(feature = "std")]
+pub mod program;
 pub mod registers;
 #[cfg(feature = "std")]
 pub mod resources;
 #[cfg(feature = "std")]
+pub mod sequence;
+#[cfg(feature = "std")]
 pub mod settings;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "std")]
+mod unit;
 pub mod version;
+
+#[cfg(feature = "std")]
+pub use etm_unit::Etm;
+#[cfg(feature = "std")]
+pub use unit::GROUP;

@@ -45,7 +45,7 @@ pub mod number {
 }
 
 /// Number of registers that hold settings.
-const COUNT: usize = 0xc0;
+const COUNT: usize = 0xc6;
 
 /// A unit with values of its registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,12 +53,19 @@ pub struct Settings {
     /// The resources.
     pub unit: Resources,
     values: [Option<u32>; COUNT],
+    /// Instruction addresses that the DWT of an M-profile processor compares for the EmbeddedICE
+    /// inputs 1 to 4.
+    pub watchpoints: [Option<u32>; 4],
 }
+
+/// DWT_FUNCTION: the address of an executed instruction is compared, for the ETM. (Armv7-M ARM,
+/// C1.8.17)
+pub const DWT_EXECUTE: u32 = 0b1000;
 
 impl Settings {
     /// A unit of which no register is known.
     pub const fn new(unit: Resources) -> Settings {
-        Settings { unit, values: [None; COUNT] }
+        Settings { unit, values: [None; COUNT], watchpoints: [None; 4] }
     }
 
     /// A unit with `values`.
@@ -68,6 +75,13 @@ impl Settings {
             let name = name(number);
             if let Some(value) = name.and_then(|name| values.get(&name)) {
                 settings.set(number, value as u32);
+            }
+        }
+        for (n, watchpoint) in settings.watchpoints.iter_mut().enumerate() {
+            let function = values.get(&format!("DWT_FUNCTION{n}")).map(|f| f as u32 & 0xf);
+            let mask = values.get(&format!("DWT_MASK{n}")).unwrap_or(0);
+            if function == Some(DWT_EXECUTE) && mask == 0 {
+                *watchpoint = values.get(&format!("DWT_COMP{n}")).map(|address| address as u32);
             }
         }
         settings

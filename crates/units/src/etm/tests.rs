@@ -1,3 +1,7 @@
 //! Tables of the specification, transcribed: numbers, versions, access types, bit ranges.
 
+mod lint;
+mod permission;
+mod programs;
 mod registers;
+mod sequences;

@@ -2,7 +2,7 @@
 
 use tracewright_base::{Context, Security};
 
-use super::resources::all;
+use super::logic::all;
 use crate::ete::settings::Settings;
 
 /// The instruction that is compared.

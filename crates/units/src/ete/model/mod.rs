@@ -6,11 +6,12 @@
 //! has no limit but the completion of TSB CSYNC: Arm ARM K10.5.9)
 
 mod comparators;
+mod logic;
 mod resources;
 mod view_inst;
 
 pub use comparators::{Comparators, Instruction};
-pub use resources::{Resources, all, any, not};
+pub use resources::Resources;
 pub use view_inst::{LATENCY, Model};
 
 #[cfg(test)]

@@ -1,27 +1,8 @@
 //! Resource selectors, single-shot comparators, counters, the sequencer.
 
 use super::comparators::Comparators;
+use super::logic::{all, any, not};
 use crate::ete::settings::{Event, Settings};
-
-/// Whether every condition is true; `None` if that depends on a condition that is not known.
-pub fn all(conditions: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
-    let fold = |known: Option<bool>, next: Option<bool>| match (known, next) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), Some(true)) => Some(true),
-        _ => None,
-    };
-    conditions.into_iter().fold(Some(true), fold)
-}
-
-/// Whether a condition is true at least; `None` if that depends on one that is not known.
-pub fn any(conditions: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
-    not(all(conditions.into_iter().map(not)))
-}
-
-/// The opposite.
-pub fn not(condition: Option<bool>) -> Option<bool> {
-    condition.map(|condition| !condition)
-}
 
 /// The state of the resources, and their values in the current step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,10 +111,9 @@ impl Resources {
         }
     }
 
-    /// The instruction with these comparators executes: single-shot comparators fire, and the
-    /// counters and the sequencer take one step if it made their events active. Where `timed` is
-    /// false, an unknown number of cycles passes, too.
-    pub fn instruction(&mut self, settings: &Settings, comparators: Comparators, timed: bool) {
+    /// An instruction with these comparators executes: single-shot comparators fire, and events
+    /// have their values for it. [`follow`](Self::follow) has the effect of the events.
+    pub fn observe(&mut self, settings: &Settings, comparators: Comparators) {
         self.comparators = comparators;
         for (n, [control, _, inputs]) in settings.single_shots.iter().enumerate() {
             let single = (0..16).filter(|bit| control >> bit & 1 != 0);
@@ -152,6 +132,11 @@ impl Resources {
             *fired = if again { matched } else { all([matched, not(*status)]) };
             *status = any([*status, matched]);
         }
+    }
+
+    /// The counters and the sequencer take one step if the instruction made their events active.
+    /// Where `timed` is false, an unknown number of cycles passes, too.
+    pub fn follow(&mut self, settings: &Settings, timed: bool) {
         let mut idle = self.clone();
         idle.rest();
         // Events that are active without the instruction count cycles, not instructions.

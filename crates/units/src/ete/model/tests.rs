@@ -28,6 +28,11 @@ fn traced(registers: &[(&str, u64)], addresses: &[u64]) -> Vec<Requirement> {
     addresses.iter().map(|address| model.instruction(*address).requirement).collect()
 }
 
+fn execute(r: &mut Resources, settings: &Settings, comparators: Comparators, timed: bool) {
+    r.observe(settings, comparators);
+    r.follow(settings, timed);
+}
+
 /// Arm ARM Table K10-3: the value of each register, with what its description states.
 const MINIMAL: [(&str, u64); 10] = [
     ("TRCCONFIGR", 0x18c1),
@@ -205,19 +210,19 @@ fn groups_of_resources() {
         let context = Context { context_id: Some(id), vmid: Some(vmid), ..at(0, NonSecure) };
         Comparators::new(&settings, &Instruction { address, context: &context })
     };
-    resources.instruction(&settings, compare(0x100, 0, 0), true);
+    execute(&mut resources, &settings, compare(0x100, 0, 0), true);
     assert_eq!(values(&resources), [Some(false); 9]);
     resources.events[0] = 1 << 0x11;
     resources.pe_inputs = 2;
     // The address of comparator 2: the counter reaches zero, the sequencer moves, one shot fires.
-    resources.instruction(&settings, compare(0x1000, 0x1234, 0xab56), true);
+    execute(&mut resources, &settings, compare(0x1000, 0x1234, 0xab56), true);
     assert_eq!(values(&resources), [Some(true); 9]);
     assert_eq!((resources.counters[0], resources.sequencer), (Some(0), 2));
     // It fires once. Identifiers that are not known give no result.
     let unknown = Context { context_id: None, vmid: None, ..at(0, NonSecure) };
     let comparators =
         Comparators::new(&settings, &Instruction { address: 0x1000, context: &unknown });
-    resources.instruction(&settings, comparators, true);
+    execute(&mut resources, &settings, comparators, true);
     let got = values(&resources);
     assert_eq!(got[4], Some(false), "single-shot");
     assert_eq!(got[7..], [None, None]);
@@ -252,7 +257,7 @@ fn counters() {
     // Without cycles, the number of cycles of an instruction is not known.
     let settings = Settings::new(&unit(), &normal.into_iter().collect());
     let mut resources = Resources::new(&settings);
-    resources.instruction(&settings, Comparators::default(), false);
+    execute(&mut resources, &settings, Comparators::default(), false);
     assert_eq!(resources.counters[0], None);
 }
 

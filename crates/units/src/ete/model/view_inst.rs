@@ -3,7 +3,8 @@
 use tracewright_base::{Cause, Context, Step};
 
 use super::comparators::{Comparators, Instruction, level_excluded};
-use super::resources::{Resources, any};
+use super::logic::any;
+use super::resources::Resources;
 use crate::ete::implementation::Implementation;
 use crate::ete::registers::Version;
 use crate::ete::settings::{Event, Settings};
@@ -32,6 +33,8 @@ pub struct Model {
     /// The value of the ViewInst event, and the instructions since it changed.
     event: Option<bool>,
     since: u32,
+    /// The events of the current step, bit n: event n.
+    occurred: u8,
 }
 
 const fn verdict(requirement: Requirement, reason: &'static str, section: &'static str) -> Verdict {
@@ -59,6 +62,7 @@ impl Model {
             timed: false,
             event: None,
             since: LATENCY,
+            occurred: 0,
             settings,
         }
     }
@@ -83,8 +87,10 @@ impl Model {
         let comparators =
             Comparators::new(&self.settings, &Instruction { address, context: &context });
         let started = self.start(&comparators);
-        self.resources.instruction(&self.settings, comparators, self.timed);
+        self.resources.observe(&self.settings, comparators);
         let event = self.view_event();
+        self.occurred = self.events();
+        self.resources.follow(&self.settings, self.timed);
         let verdict = match self.permitted {
             true => self.judge(&comparators, started, event),
             false => verdict(Requirement::MustNot, DISABLED, "IHI 0064, trace unit state"),
@@ -219,15 +225,16 @@ impl Model {
         (0..4).filter(|n| active(*n)).map(|n| 1u8 << n).sum()
     }
 
-    /// Events that are elements of the trace. (TRCEVENTCTL1R.INSTEN)
+    /// The events of the last step that are elements of the trace. (TRCEVENTCTL1R.INSTEN)
     pub fn traced_events(&self) -> u8 {
-        (self.settings.events[1] & 0xf) as u8 & self.events()
+        (self.settings.events[1] & 0xf) as u8 & self.occurred
     }
 }
 
 impl Filter for Model {
     fn step(&mut self, step: &Step) -> Outcome {
         let mut outcome = Outcome::default();
+        self.occurred = 0;
         match step {
             Step::Retired(retired) => {
                 // The state is as the instruction set reports it.
@@ -247,17 +254,15 @@ impl Filter for Model {
             Step::Cycles(cycles) if self.permitted || !self.version.is_ete() => {
                 self.timed = true;
                 self.resources.cycles(&self.settings, *cycles);
+                self.occurred = self.events();
             }
             Step::Signals(signals) => self.resources.events = *signals,
             Step::Off | Step::Halted => self.permit(false),
             Step::On => self.permit(true),
             _ => return outcome,
         }
-        let happens = matches!(step, Step::Retired(_) | Step::Cycles(_));
-        if happens && (self.permitted || !self.version.is_ete()) {
-            outcome.outputs = self.events();
-            outcome.trigger = outcome.outputs & 1 != 0 && self.settings.events[1] >> 11 & 1 != 0;
-        }
+        outcome.outputs = self.occurred;
+        outcome.trigger = self.occurred & 1 != 0 && self.settings.events[1] >> 11 & 1 != 0;
         outcome
     }
 }

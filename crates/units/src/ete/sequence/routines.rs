@@ -3,7 +3,7 @@
 use super::sink::{Sink, start};
 use super::steps::{barrier, poll, read, write};
 use crate::ete::implementation::Implementation;
-use crate::ete::registers::all;
+use crate::ete::registers::{Named, all};
 use crate::program::{Barrier, ProgramStep};
 use crate::values::Values;
 
@@ -21,12 +21,23 @@ pub fn program_registers(unit: &Implementation, values: &Values) -> Vec<ProgramS
         .filter_map(|named| {
             let name = named.to_string();
             let value = values.get(&name)?;
-            named.row.saved.then(|| write(&name, value, named.row.register.about))
+            named.row.saved.then(|| write(&name, value, &purpose(named)))
         })
         .collect()
 }
 
 const ENABLE: &str = "TRCPRGCTLR";
+
+/// The description of a register, with its number in place of `n`.
+fn purpose(named: Named) -> String {
+    let about = named.row.register.about.split(';').next().unwrap_or_default();
+    let words = about.split(' ').map(|word| match word {
+        "n" => named.number.to_string(),
+        "n+1" => (named.number + 1).to_string(),
+        word => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
 
 /// Programs a unit and enables it, its sink first. (Arm ARM K10.5.7.1, K10.5.7.1.1)
 pub fn enable(unit: &Implementation, values: &Values, sink: Option<&Sink>) -> Vec<ProgramStep> {

@@ -1,0 +1,403 @@
+//! TraceEnable, the start/stop block, ViewData and coprocessor register transfers. (IHI 0014, 2.6.4
+//! and 2.6.5)
+
+use super::{Instruction, Matches, Model, Transfer, Tri};
+use crate::etm::resources::DataTracing;
+use crate::etm::settings::{AccessKind, Selection, number};
+use crate::etm::version::Version;
+use crate::verdict::{Requirement, Verdict};
+
+const TRACE_ENABLE: &str = "IHI 0014, 2.6.4";
+const VIEW_DATA: &str = "IHI 0014, 2.6.5";
+
+/// What was active in a cycle: a resource is active if it matched for any item. (2.11)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Active {
+    pub matches: Matches,
+    pub start_stop: Tri,
+    pub context: Option<u32>,
+    pub vmid: Option<u8>,
+    pub non_secure: bool,
+    pub prohibited: bool,
+}
+
+impl Active {
+    pub fn begin(&mut self, start_stop: Tri) {
+        self.matches.single = 0;
+        self.matches.maybe_single = 0;
+        self.matches.ranges = 0;
+        self.matches.maybe_ranges = 0;
+        self.start_stop = start_stop;
+    }
+
+    pub fn add(&mut self, matches: Matches, start_stop: Tri) {
+        self.matches.single |= matches.single;
+        self.matches.maybe_single |= matches.maybe_single;
+        self.matches.ranges |= matches.ranges;
+        self.matches.maybe_ranges |= matches.maybe_ranges;
+        self.start_stop = self.start_stop.or(start_stop);
+    }
+
+    pub fn remove(&mut self, single: u16) {
+        self.matches.single &= !single;
+        self.matches.maybe_single &= !single;
+    }
+}
+
+/// A condition that changes imprecisely: in the cycle of the change, and some cycles after it, both
+/// values are possible.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Change {
+    /// The last value; `None` before the first.
+    last: Option<Tri>,
+    /// Cycles for which a change may not have taken effect.
+    window: u32,
+}
+
+impl Change {
+    /// The condition with the value `value`.
+    fn observe(&mut self, value: Tri, cycles: u32) -> Tri {
+        if self.last.is_some_and(|last| last != value) {
+            self.window = cycles;
+        }
+        self.last = Some(value);
+        if self.window > 0 { Tri::Maybe } else { value }
+    }
+
+    pub fn end_cycle(&mut self) {
+        self.window = self.window.saturating_sub(1);
+    }
+}
+
+/// The last instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Traced {
+    pub verdict: Verdict,
+    pub prohibited: bool,
+    /// TraceEnable for the instruction and its data so far.
+    enabled: Tri,
+    /// What the comparators reported of the instruction itself.
+    matches: Matches,
+    /// ETMv1: ViewData for the first transfer, which decides for all. (2.6.4)
+    first_view: Option<Tri>,
+}
+
+impl Model {
+    /// Start and stop signals of the address comparators. (2.6.4, 2.11.1)
+    pub(super) fn update_start_stop(&mut self) {
+        if !self.settings.unit.start_stop {
+            return;
+        }
+        let value = self.settings.value(number::START_STOP);
+        let both = value & value >> 16 & 0xffff;
+        if both & u32::from(self.held.single) != 0 {
+            self.unpredictable.get_or_insert("the same comparator starts and stops tracing");
+            self.start_stop = Tri::Maybe;
+            return;
+        }
+        let any = |bits: u32| {
+            let bits = bits as u16;
+            Tri::of(self.held.single & bits != 0, self.held.maybe_single & bits != 0)
+        };
+        self.switch(any(value & 0xffff), any(value >> 16));
+    }
+
+    /// Start and stop signals of the EmbeddedICE inputs.
+    pub(super) fn ice_start_stop(&mut self, inputs: u8) {
+        if !self.settings.unit.ice_start_stop || !self.settings.unit.start_stop {
+            return;
+        }
+        let value = self.settings.value(number::START_STOP_ICE);
+        let start = Tri::from(value as u8 & inputs != 0);
+        let stop = Tri::from((value >> 16) as u8 & inputs != 0);
+        self.switch(start, stop);
+        self.active.start_stop = self.active.start_stop.or(self.start_stop);
+        if stop == Tri::Yes {
+            self.active.start_stop = self.start_stop;
+        }
+    }
+
+    /// A start wins over a stop of the same item.
+    fn switch(&mut self, start: Tri, stop: Tri) {
+        self.start_stop = match (start, stop) {
+            (Tri::Yes, _) => Tri::Yes,
+            (Tri::No, Tri::Yes) => Tri::No,
+            (Tri::No, Tri::No) => self.start_stop,
+            (Tri::Maybe, Tri::Yes) => Tri::Maybe,
+            (Tri::Maybe, _) => self.start_stop.or(Tri::Maybe),
+            (Tri::No, Tri::Maybe) => self.start_stop.and(Tri::Maybe),
+        };
+    }
+
+    /// TraceEnable for the current item, with the reason where it is not active.
+    fn trace_enable(&mut self) -> (Tri, &'static str) {
+        let cycles = self.choices.imprecise_cycles;
+        let (event, precise) = self.event(number::TRACE_ENABLE_EVENT);
+        let mut change = self.trace_enable;
+        let event = if precise { event } else { change.observe(event, cycles) };
+        self.trace_enable = change;
+        let start_stop = match self.settings.start_stop_controls() {
+            true => self.start_stop,
+            false => Tri::Yes,
+        };
+        let selected = self.selected();
+        let all = event.and(start_stop).and(selected);
+        let reason = match all {
+            Tri::Yes => "TraceEnable is active",
+            _ if event == Tri::No => "the TraceEnable event is inactive",
+            _ if start_stop == Tri::No => "the start/stop block is off",
+            _ if selected == Tri::No && self.settings.trace_excludes() => "an excluded address",
+            _ if selected == Tri::No => "not an included address",
+            _ if event == Tri::Maybe => "the TraceEnable event changes, which is imprecise",
+            _ if start_stop == Tri::Maybe => "the start/stop block may be on or off",
+            _ => "a comparator of TraceEnable is imprecise",
+        };
+        (all, reason)
+    }
+
+    /// The include or exclude condition of TraceEnable.
+    fn selected(&mut self) -> Tri {
+        let settings = &self.settings;
+        let version = settings.unit.version;
+        let selection = settings.trace_enable();
+        let excludes = settings.trace_excludes();
+        if selection.is_empty() {
+            // A unit without comparators has no logic to include.
+            return Tri::from(excludes || !settings.unit.selects());
+        }
+        let (mut precise, mut imprecise) = (Tri::No, Tri::No);
+        let mut unpredictable = false;
+        for n in Selection::numbers(selection.single)
+            .chain(Selection::numbers(selection.ranges).map(|n| 0x80 | n))
+        {
+            let range = n & 0x80 != 0;
+            let n = n & 0x7f;
+            let (matched, kind) = match range {
+                true => (self.held.range(n), settings.comparator(2 * n - 1).kind),
+                false => (self.held.single(n), settings.comparator(n).kind),
+            };
+            if excludes && kind.is_data() {
+                unpredictable = true;
+            }
+            let late = kind.exact(version)
+                || kind.kind() == AccessKind::Fetch
+                || kind.is_data() && version < Version::V1_2
+                || kind.context(version).is_some() && version >= Version::V3_0;
+            match late {
+                true => imprecise = imprecise.or(matched),
+                false => precise = precise.or(matched),
+            }
+        }
+        if selection.memory_map != 0 {
+            let map = self.inputs.memory_map | self.inputs.memory_map_data;
+            imprecise = imprecise.or(Tri::from(selection.memory_map as u16 & map != 0));
+        }
+        if unpredictable {
+            self.unpredictable.get_or_insert("a data address comparator excludes instructions");
+            return Tri::Maybe;
+        }
+        let mut change = self.include;
+        let imprecise = change.observe(imprecise, self.choices.imprecise_cycles);
+        self.include = change;
+        let any = precise.or(imprecise);
+        if excludes { any.not() } else { any }
+    }
+
+    /// The value of an event for the items of this cycle so far, and whether it is constant.
+    fn event(&self, number: u16) -> (Tri, bool) {
+        let Some(event) = self.settings.event(number) else { return (Tri::Maybe, true) };
+        if let Some(value) = event.constant() {
+            return (Tri::from(value), true);
+        }
+        let state = |resource| self.resource(&self.derived, &self.active, resource);
+        let a = state(event.a);
+        let b = if event.function.uses_b() { state(event.b) } else { Tri::No };
+        let mut values = [false; 2];
+        for a in possible(a) {
+            for b in possible(b) {
+                if let Some(seen) = values.get_mut(usize::from(event.function.of(*a, *b))) {
+                    *seen = true;
+                }
+            }
+        }
+        (Tri::of(values == [false, true], values == [true, true]), false)
+    }
+
+    pub(super) fn instruction(&mut self, instruction: &Instruction) -> Verdict {
+        let (enabled, reason) = self.trace_enable();
+        let verdict = match () {
+            () if instruction.prohibited => Verdict {
+                requirement: Requirement::MustNot,
+                reason: "tracing is prohibited",
+                section: "IHI 0014, 2.6.2",
+            },
+            () if self.settings.control().data_only() => Verdict {
+                requirement: Requirement::MustNot,
+                reason: "only data is traced",
+                section: "IHI 0014, 3.5.1",
+            },
+            () => Verdict { requirement: requirement(enabled), reason, section: TRACE_ENABLE },
+        };
+        self.instruction = Some(Traced {
+            verdict,
+            prohibited: instruction.prohibited,
+            enabled,
+            matches: self.held,
+            first_view: None,
+        });
+        verdict
+    }
+
+    /// TraceEnable for a transfer. It stays active to the end of an instruction. The instruction of
+    /// a transfer that makes it active is traced.
+    fn enabled_for_data(&mut self) -> (Tri, &'static str) {
+        let (enabled, reason) = self.trace_enable();
+        let data_only = self.settings.control().data_only();
+        let Some(instruction) = &mut self.instruction else {
+            return (Tri::Maybe, "no instruction");
+        };
+        if data_only {
+            return (enabled, reason);
+        }
+        let all = instruction.enabled.or(enabled);
+        if all != instruction.enabled {
+            instruction.enabled = all;
+            instruction.verdict = Verdict {
+                requirement: requirement(all),
+                reason: match all {
+                    Tri::Yes => "TraceEnable is active for its data",
+                    _ => "TraceEnable may be active for its data",
+                },
+                section: TRACE_ENABLE,
+            };
+        }
+        let reason = if all == Tri::No { "its instruction is not traced" } else { reason };
+        (all, reason)
+    }
+
+    pub(super) fn data(&mut self, transfer: &Transfer) -> Verdict {
+        let (enabled, reason) = self.enabled_for_data();
+        let control = self.settings.control();
+        let unit = self.settings.unit;
+        let verdict = |requirement, reason, section| Verdict { requirement, reason, section };
+        if !control.data() || unit.data == DataTracing::None {
+            return verdict(Requirement::MustNot, "data is not traced", "IHI 0014, 3.5.1");
+        }
+        let (mut view, view_reason) = self.view_data();
+        if let Some(instruction) = &mut self.instruction
+            && unit.version < Version::V2_0
+        {
+            match instruction.first_view.filter(|_| transfer.continued) {
+                Some(first) => view = first,
+                None => instruction.first_view = Some(view),
+            }
+        }
+        match enabled.and(view) {
+            Tri::No if enabled == Tri::No => verdict(Requirement::MustNot, reason, TRACE_ENABLE),
+            Tri::No => verdict(Requirement::MustNot, view_reason, VIEW_DATA),
+            Tri::Maybe if enabled == Tri::Maybe => verdict(Requirement::May, reason, TRACE_ENABLE),
+            Tri::Maybe => verdict(Requirement::May, view_reason, VIEW_DATA),
+            Tri::Yes if control.suppress() => {
+                verdict(Requirement::May, "it may be suppressed", "IHI 0014, 2.6.6")
+            }
+            Tri::Yes => verdict(Requirement::Must, "ViewData is active", VIEW_DATA),
+        }
+    }
+
+    /// ViewData for the current transfer, with the reason where it is not active. Data comparators
+    /// compare the transfer, instruction comparators the instruction that caused it.
+    fn view_data(&mut self) -> (Tri, &'static str) {
+        let (event, precise) = self.event(number::VIEW_DATA_EVENT);
+        let mut change = self.view_data;
+        let cycles = self.choices.imprecise_cycles;
+        let event = if precise { event } else { change.observe(event, cycles) };
+        self.view_data = change;
+        let by = self.instruction.as_ref().map_or(Matches::default(), |i| i.matches);
+        let mut forbidden = false;
+        let mut any = |selection: Selection| {
+            let version = self.settings.unit.version;
+            let mut all = Tri::from(
+                selection.memory_map as u16
+                    & (self.inputs.memory_map | self.inputs.memory_map_data)
+                    != 0,
+            );
+            for n in Selection::numbers(selection.single) {
+                let kind = self.settings.comparator(n).kind;
+                let of = if kind.is_data() { self.held } else { by };
+                forbidden |= !kind.is_data() && kind.exact(version);
+                all = all.or(late(of.single(n), kind.exact(version)));
+            }
+            for n in Selection::numbers(selection.ranges) {
+                let kind = self.settings.comparator(2 * n - 1).kind;
+                let of = if kind.is_data() { self.held } else { by };
+                forbidden |= !kind.is_data() && kind.exact(version);
+                all = all.or(late(of.range(n), kind.exact(version)));
+            }
+            all
+        };
+        let excluded = any(self.settings.view_excludes());
+        let included = match self.settings.view_excludes_only() {
+            true => Tri::Yes,
+            false => any(self.settings.view_includes()),
+        };
+        if forbidden {
+            self.unpredictable
+                .get_or_insert("ViewData uses an instruction comparator with exact match");
+        }
+        let all = event.and(included).and(excluded.not());
+        let reason = match all {
+            Tri::Yes => "ViewData is active",
+            _ if event == Tri::No => "the ViewData event is inactive",
+            _ if excluded == Tri::Yes => "ViewData excludes it",
+            _ if included == Tri::No => "ViewData does not include it",
+            _ if event == Tri::Maybe => "the ViewData event changes, which is imprecise",
+            _ => "a comparator of ViewData is imprecise, or the address or value is unknown",
+        };
+        (all, reason)
+    }
+
+    /// A coprocessor register transfer. (2.6.5, Table 2-1)
+    pub(super) fn coprocessor(&mut self) -> Verdict {
+        let (enabled, reason) = self.enabled_for_data();
+        let control = self.settings.control();
+        let verdict = |requirement, reason| Verdict { requirement, reason, section: VIEW_DATA };
+        let view = match (control.coprocessor(), control.filter_coprocessor()) {
+            (false, false) => Tri::No,
+            (false, true) => {
+                self.unpredictable.get_or_insert("FilterCPRT without MonitorCPRT");
+                Tri::Maybe
+            }
+            (true, false) => Tri::Yes,
+            (true, true) => self.view_data().0,
+        };
+        match enabled.and(view) {
+            Tri::Yes => verdict(Requirement::Must, "coprocessor register transfers are traced"),
+            Tri::No if enabled == Tri::No => verdict(Requirement::MustNot, reason),
+            Tri::No => {
+                verdict(Requirement::MustNot, "coprocessor register transfers are not traced")
+            }
+            Tri::Maybe => verdict(Requirement::May, "tracing of this transfer is imprecise"),
+        }
+    }
+}
+
+/// A match that exact match makes late.
+fn late(matched: Tri, exact: bool) -> Tri {
+    if exact && matched == Tri::Yes { Tri::Maybe } else { matched }
+}
+
+fn requirement(enabled: Tri) -> Requirement {
+    match enabled {
+        Tri::Yes => Requirement::Must,
+        Tri::No => Requirement::MustNot,
+        Tri::Maybe => Requirement::May,
+    }
+}
+
+const fn possible(value: Tri) -> &'static [bool] {
+    match value {
+        Tri::No => &[false],
+        Tri::Maybe => &[false, true],
+        Tri::Yes => &[true],
+    }
+}

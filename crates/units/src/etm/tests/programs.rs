@@ -1,0 +1,146 @@
+//! Requests to programs and back.
+
+use tracewright_testing::Random;
+
+use crate::Unit;
+use crate::etm::{Etm, sequence};
+use crate::request::{Condition, DataParts, Occurrence, Request, Span};
+
+const UNITS: [&str; 10] = [
+    "Cortex-A8",
+    "Cortex-A7",
+    "Cortex-R5",
+    "Cortex-M4",
+    "ETM9-medium",
+    "ETM9-large",
+    "ETMv1.0",
+    "ETMv2.1",
+    "ETMv3.1",
+    "ETMv3.5",
+];
+
+fn any_request(random: &mut Random, unit: &str) -> Request {
+    let address = |random: &mut Random| u64::from(random.next() as u32 >> 4) & !3;
+    let span = |random: &mut Random| {
+        let start = address(random);
+        Span { start, end: start + 4 + random.below(0x1000) as u64 * 4 }
+    };
+    let some = |random: &mut Random, most: u64| random.below(most + 1);
+    let m_profile = unit == "Cortex-M4";
+    let (trace, exclude) = match random.below(4) {
+        _ if m_profile => (Vec::new(), Vec::new()),
+        0 => (Vec::new(), Vec::new()),
+        1 => ((0..=some(random, 1)).map(|_| span(random)).collect(), Vec::new()),
+        2 => (Vec::new(), (0..=some(random, 1)).map(|_| span(random)).collect()),
+        _ => (vec![span(random)], vec![span(random)]),
+    };
+    let data = match random.below(3) {
+        0 if !m_profile => vec![span(random)],
+        _ => Vec::new(),
+    };
+    let all_data = data.is_empty() && !m_profile && random.below(3) == 0;
+    let traced = !data.is_empty() || all_data;
+    let on = match random.below(4) {
+        _ if m_profile => Occurrence::Execute(address(random)),
+        0 => Occurrence::Execute(address(random)),
+        1 => Occurrence::Read(address(random)),
+        2 => Occurrence::Write(address(random)),
+        _ => Occurrence::Input(1),
+    };
+    let value = matches!(on, Occurrence::Write(_)).then(|| random.next() as u32);
+    let times = match on {
+        Occurrence::Input(_) => 1,
+        _ if m_profile => 1,
+        _ => 1 + some(random, 20) as u16,
+    };
+    let trigger = (random.below(2) == 0).then_some(Condition { on, value, times });
+    Request {
+        trace,
+        exclude,
+        between: match random.below(4) {
+            0 => vec![(address(random), address(random))],
+            _ => Vec::new(),
+        },
+        data,
+        all_data,
+        parts: match random.below(3) {
+            _ if !traced => DataParts::Both,
+            0 => DataParts::Address,
+            1 => DataParts::Value,
+            _ => DataParts::Both,
+        },
+        context: (random.below(4) == 0).then(|| random.next() as u32),
+        trigger,
+        context_bytes: [0, 0, 1, 2, 4][random.below(5) as usize],
+        cycles: random.below(2) == 0,
+        branch_output: random.below(4) == 0,
+        stall: random.below(4) == 0,
+        halt: trigger.is_some() && random.below(4) == 0,
+        trace_id: (random.below(2) == 0).then(|| 1 + random.below(0x6f) as u8),
+        ..Request::default()
+    }
+}
+
+/// A program has no finding but warnings that the request asks for, its sequence obeys the
+/// procedure, and it is the program of the request that is read from it.
+#[test]
+fn requests_and_programs() {
+    let mut random = Random::new(19);
+    let mut made = [0; UNITS.len()];
+    for round in 0..4000 {
+        let at = round % UNITS.len();
+        let unit = Etm::named(UNITS[at]).unwrap();
+        let request = any_request(&mut random, UNITS[at]);
+        let Ok(program) = unit.program(&request) else { continue };
+        made[at] += 1;
+        let case = format!("{} {request:?}", UNITS[at]);
+        let again = unit.request(&program.values).unwrap_or_else(|| panic!("{case}"));
+        assert_eq!(again, request, "{case}");
+        assert_eq!(unit.program(&again).as_ref(), Ok(&program), "{case}");
+        let findings = unit.lint(&program.values);
+        assert!(findings.is_empty(), "{case}: {findings:?}");
+        let findings = sequence::findings(&unit.resources, &program.accesses());
+        assert!(findings.is_empty(), "{case}: {findings:?}");
+    }
+    assert!(made.iter().all(|made| *made >= 20) && made.iter().sum::<i32>() >= 1000, "{made:?}");
+}
+
+/// Requests that a unit refuses, and the parts that it names.
+#[test]
+fn refusals() {
+    let span = Span { start: 0x8000, end: 0x9000 };
+    for (unit, request, parts) in [
+        ("Cortex-M4", Request { trace: vec![span], ..Request::default() }, 1),
+        ("Cortex-M4", Request { all_data: true, ..Request::default() }, 1),
+        ("Cortex-M4", Request { context: Some(1), cycles: true, ..Request::default() }, 2),
+        ("Cortex-A8", Request { timestamps: true, ..Request::default() }, 1),
+        ("Cortex-A8", Request { trace: vec![span; 5], ..Request::default() }, 1),
+        ("Cortex-A8", Request { levels: Some(1), ..Request::default() }, 1),
+        ("Cortex-A8", Request { halt: true, ..Request::default() }, 1),
+        ("ETMv1.1", Request { between: vec![(0x8000, 0x9000)], ..Request::default() }, 1),
+        ("ETM9-small", Request { trace: vec![span, span], ..Request::default() }, 1),
+    ] {
+        let refusals = Etm::named(unit).unwrap().program(&request).unwrap_err();
+        assert_eq!(refusals.len(), parts, "{unit}: {refusals:?}");
+    }
+}
+
+/// IHI 0014, 3.7.2: start and stop addresses, and excluded ranges.
+#[test]
+fn start_stop_and_exclude() {
+    let unit = Etm::named("Cortex-A8").unwrap();
+    let request = Request {
+        exclude: vec![Span { start: 0x8000, end: 0x8100 }],
+        between: vec![(0x9000, 0x9080)],
+        ..Request::default()
+    };
+    let values = unit.program(&request).unwrap().values;
+    assert_eq!(values.get("ETMTEEVR"), Some(0x6f));
+    assert_eq!(values.get("ETMTECR1"), Some(0x300_0001));
+    assert_eq!(values.get("ETMTSSCR"), Some(0x0040_0080));
+    assert_eq!(
+        unit.explain(&values)[0],
+        "Traces instructions other than execution of \
+         0x8000..0x8100, while the start/stop block is on."
+    );
+}
