@@ -8,6 +8,7 @@ use std::vec;
 
 use tracewright_image::BytesReader;
 
+use crate::sink::Sink;
 use crate::{Bytes, Pipe, PipeReader};
 
 /// The format of the bytes of a buffer.
@@ -170,6 +171,11 @@ pub struct Buffer {
     pub files: Vec<File>,
     /// The format of the bytes.
     pub format: Format,
+    /// The device that the capture names for the buffer.
+    pub device: Option<String>,
+    /// The registers of the buffer and the bytes as they were stored. `files` has the trace in
+    /// them, oldest byte first.
+    pub sink: Option<Box<Sink>>,
 }
 
 impl Buffer {
@@ -178,7 +184,12 @@ impl Buffer {
         let name = name.into();
         let (path, bytes) = (PathBuf::new(), bytes.into());
         let file = File { name: name.clone(), path, bytes, pipe: None, spooled: false };
-        Buffer { name, files: vec![file], format }
+        Buffer { name, files: vec![file], format, device: None, sink: None }
+    }
+
+    /// A buffer without files.
+    pub fn empty(name: String, format: Format) -> Self {
+        Buffer { name, files: Vec::new(), format, device: None, sink: None }
     }
 
     /// The bytes: borrowed if the buffer is one file, joined if it is several. For a pipe, blocks

@@ -21,6 +21,7 @@
 //! | `parameters.rs` | parameters of trace sources |
 //! | `raw.rs` | raw trace data, and images that the user adds |
 //! | `files.rs`, `large_file.rs`, `stamp.rs` | files, and how changes of them are noticed |
+//! | `sink/` | trace buffers with registers: where the oldest byte is, and what was lost |
 //! | `access.rs`, `limits.rs` | what a capture may refer to, and how much it may contain |
 //! | `plain.rs` | removal of control characters from text of files |
 //! | `origin.rs`, `problem.rs`, `message.rs` | errors and notes: origin, problem and text |
@@ -68,6 +69,7 @@ pub mod plain;
 pub mod probe;
 pub mod problem;
 pub mod raw;
+pub mod sink;
 pub mod snapshot;
 pub mod stamp;
 
@@ -98,6 +100,7 @@ pub use probe::{Found, probe};
 pub use problem::{Note, OpenError, Problem, Severity};
 pub use raw::Raw;
 pub use replacement::Replacement;
+pub use sink::{Layout, Sink};
 pub use snapshot::{write, write_over};
 pub use spool::Spool;
 pub use stamp::Stamp;

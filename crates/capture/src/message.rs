@@ -297,6 +297,13 @@ impl fmt::Display for Problem {
                 f,
                 "no source is linked to buffer {buffer}; add `SOURCE={buffer}` to [source_buffers]"
             ),
+            P::SinkRegisters { name, reason } => {
+                let whose = name.as_deref().map_or(String::new(), |name| format!(" of {name}"));
+                write!(
+                    f,
+                    "the buffer is read as it is stored, without the registers{whose}: {reason}"
+                )
+            }
             P::NotAssignment(text) => {
                 // The text may come from a file of any kind.
                 let text: String = text.chars().take(60).flat_map(char::escape_debug).collect();

@@ -329,6 +329,13 @@ pub enum Problem {
         /// The other sources.
         others: String,
     },
+    /// The registers of a trace buffer cannot be used to read it, for this reason.
+    SinkRegisters {
+        /// The device that has them.
+        name: Option<String>,
+        /// The reason.
+        reason: String,
+    },
     /// No source is linked to this buffer.
     Unclaimed(String),
 
@@ -385,6 +392,7 @@ impl Problem {
             | P::BufferNoKey(..)
             | P::UnknownFormat(_)
             | P::NoCore(_)
+            | P::SinkRegisters { .. }
             | P::TwoCores { .. }
             | P::Shared { .. }
             | P::Unclaimed(_)

@@ -25,6 +25,8 @@ pub struct Raw {
     pub core: Option<String>,
     /// Program memory: `FILE` (ELF) or `FILE@ADDRESS`.
     pub images: Vec<String>,
+    /// The registers of the trace buffer that the data were read from.
+    pub buffer_registers: Option<Registers>,
 }
 
 impl Capture {
@@ -36,8 +38,7 @@ impl Capture {
     pub fn raw(paths: &[PathBuf], raw: &Raw) -> Result<Capture, OpenError> {
         let path = paths.first().cloned().unwrap_or_default();
         let mut files = Files::default();
-        let mut buffer =
-            Buffer { name: label(&path), files: Vec::new(), format: raw.format.clone() };
+        let mut buffer = Buffer::empty(label(&path), raw.format.clone());
         for path in paths {
             let (bytes, pipe) =
                 files.trace(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
@@ -78,6 +79,9 @@ impl Capture {
         };
         for image in &raw.images {
             capture.add_image(image)?;
+        }
+        if let Some(registers) = &raw.buffer_registers {
+            capture.read_sink(0, "", registers.clone(), None);
         }
         Ok(capture)
     }

@@ -247,7 +247,7 @@ fn any_capture(random: &mut Random) -> Capture {
             spooled: false,
         };
         let files = (0..random.below(4)).map(|_| file(random)).collect();
-        capture.buffers.push(Buffer { name: name(random, n), files, format });
+        capture.buffers.push(Buffer { files, ..Buffer::empty(name(random, n), format) });
     }
     for n in 0..random.below(4) as usize {
         capture.cores.push(Core {

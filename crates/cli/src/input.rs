@@ -61,6 +61,7 @@ impl Input {
                     parameters: args.params.clone(),
                     core: args.core.clone(),
                     framing: args.framing.of_raw(),
+                    buffer_registers: args.buffer_registers()?,
                     ids: args.ids.clone(),
                 };
                 raw::capture(&args.input, &raw, &mut notes)?

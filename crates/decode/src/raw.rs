@@ -6,7 +6,7 @@ use std::slice;
 
 use tracewright_capture::raw::cycles_with_registers;
 use tracewright_capture::{
-    Capture, Format, OpenError, Origin, Problem, Raw, Register, Source, cycles,
+    Capture, Format, OpenError, Origin, Problem, Raw, Register, Registers, Source, cycles,
 };
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
 use tracewright_protocols::TraceForm;
@@ -35,6 +35,8 @@ pub struct RawTrace {
     pub core: Option<String>,
     /// The framing of the data.
     pub framing: RawFraming,
+    /// The registers of the trace buffer that the data were read from.
+    pub buffer_registers: Option<Registers>,
     /// The sources that are decoded. A single trace ID is that of a single unit.
     pub ids: Vec<u16>,
 }
@@ -85,6 +87,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         format: format(raw),
         core: raw.core.clone(),
         images: Vec::new(),
+        buffer_registers: raw.buffer_registers.clone(),
     };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     let Some(mut pattern) = capture.sources.first().cloned() else { return Ok(capture) };

@@ -62,6 +62,7 @@ fn instructions_equal_those_of_sigrok() {
         format: Format::CoreSight,
         core: Some("Cortex-M3".to_owned()),
         images: vec![elf.display().to_string()],
+        ..Raw::default()
     };
     let capture = Capture::raw(&[path], &raw).unwrap();
     let got = steps(&decode(&capture, 2));

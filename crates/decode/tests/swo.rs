@@ -38,6 +38,7 @@ fn itm(path: PathBuf) -> Capture {
         format: Format::CoreSight,
         core: None,
         images: Vec::new(),
+        ..Raw::default()
     };
     Capture::raw(&[path], &raw).unwrap()
 }

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`register`] | the elements of the register tables |
+//! | [`buffers`] | trace buffers: TRBE, TMC and ETB, MTB |
 //! | [`ete`] | ETMv4 and ETE |
 //! | [`catalogue`] | the units by name: where a unit is added |
 //! | [`unit`] | what every unit can do: [`Unit`] |
@@ -19,6 +20,8 @@ pub mod ete;
 pub mod etm;
 pub mod register;
 
+#[cfg(feature = "std")]
+pub mod buffers;
 #[cfg(feature = "std")]
 pub mod catalogue;
 #[cfg(feature = "std")]

@@ -13,7 +13,7 @@ use crate::origin::shortened;
 use crate::plain::plain;
 use crate::{
     Access, Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Origin,
-    Problem, Source, Text,
+    Problem, Register, Registers, Source, Text,
 };
 
 /// Reads the folder whose description is the file `index`. `path` is the path that the user gave,
@@ -49,9 +49,11 @@ pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenEr
         description: top.text("description")?,
         ..Capture::default()
     };
+    let mut sinks = Vec::new();
     for (n, table) in tables(&reader, &table, "buffer")? {
-        let buffer = reader.buffer(n, table)?;
+        let (buffer, registers) = reader.buffer(n, table)?;
         reader.names.add(&buffer.name, capture.buffers.len());
+        sinks.extend(registers.map(|registers| (capture.buffers.len(), registers)));
         capture.buffers.push(buffer);
     }
     for (n, table) in tables(&reader, &table, "source")? {
@@ -67,6 +69,9 @@ pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenEr
         return Err(OpenError::new(index, Problem::NoSection("[buffer]")));
     }
     capture.notes = reader.notes.finish();
+    for (n, registers) in sinks {
+        capture.read_sink(n, "", registers, None);
+    }
     capture.stamps.append(&mut reader.files.stamps);
     Ok(capture)
 }
@@ -165,6 +170,28 @@ impl Section<'_> {
             .ok_or_else(|| self.problem(key, "expected an unsigned number, in quotes from 2^63 on"))
     }
 
+    /// The table of registers of a buffer.
+    fn registers(&self) -> Result<Option<Registers>, OpenError> {
+        let problem = |what: &str| self.problem("registers", what);
+        let Some(value) = self.table.get("registers") else { return Ok(None) };
+        let Value::Table(table) = value else {
+            return Err(problem("expected a table, written [buffer.registers]"));
+        };
+        let registers = table.iter().map(|(name, value)| {
+            let value = match value {
+                Value::Integer(value) => u128::try_from(*value).ok(),
+                Value::String(text) => crate::number::number(text),
+                _ => None,
+            };
+            let name = plain(name).into_owned();
+            let value = value.ok_or_else(|| {
+                problem(&format!("{name}: expected an unsigned number, in quotes from 2^63 on"))
+            })?;
+            Ok(Register { name, id: None, size: None, value })
+        });
+        Ok(Some(Registers(registers.collect::<Result<_, _>>()?)))
+    }
+
     /// The string at key `one`, or the list of strings at key `many`.
     fn texts(&self, one: &str, many: &str) -> Result<Vec<String>, OpenError> {
         let texts = |list: &Vec<Value>| {
@@ -244,9 +271,13 @@ impl Reader<'_> {
         path
     }
 
-    fn buffer(&mut self, n: usize, table: &Table) -> Result<Buffer, OpenError> {
+    fn buffer(
+        &mut self,
+        n: usize,
+        table: &Table,
+    ) -> Result<(Buffer, Option<Registers>), OpenError> {
         let at = Section { reader: self, section: Some(format!("buffer {n}")), table };
-        at.known(&["name", "file", "files", "format", "wrap"])?;
+        at.known(&["name", "file", "files", "format", "wrap", "registers"])?;
         let names = at.texts("file", "files")?;
         if names.is_empty() {
             return Err(at.problem("file", "missing; give the file with the trace data"));
@@ -262,11 +293,10 @@ impl Reader<'_> {
         let (wrap, origin) = (at.number("wrap")?, at.origin("file"));
         let too_far = at.problem("wrap", "expected an offset within the file, and one file only");
         let name = at.text("name")?;
-        let mut buffer = Buffer {
-            name: name.or_else(|| names.first().cloned()).unwrap_or_default(),
-            files: Vec::new(),
-            format,
-        };
+        let registers = at.registers()?;
+        let both = at.problem("wrap", "`registers` has the place of the oldest byte; remove one");
+        let name = name.or_else(|| names.first().cloned()).unwrap_or_default();
+        let mut buffer = Buffer::empty(name, format);
         for name in &names {
             if self.files.has_all_traces() {
                 let problem = Problem::TooMany("files of trace data", MAX_FILES);
@@ -289,6 +319,9 @@ impl Reader<'_> {
                 }
             }
         }
+        if wrap.is_some() && registers.is_some() {
+            return Err(both);
+        }
         match (wrap, buffer.files.as_slice()) {
             (None | Some(0), _) => {}
             (Some(wrap), [file]) if wrap < file.bytes.len() as u64 => {
@@ -299,7 +332,7 @@ impl Reader<'_> {
             (Some(_), []) => {}
             (Some(_), _) => return Err(too_far),
         }
-        Ok(buffer)
+        Ok((buffer, registers))
     }
 
     fn source(&mut self, n: usize, table: &Table, c: &mut Capture) -> Result<(), OpenError> {

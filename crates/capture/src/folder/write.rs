@@ -11,7 +11,7 @@ use crate::files::reason;
 use crate::new_folder::NewFolder;
 use crate::probe::DESCRIPTION;
 use crate::spool::move_file;
-use crate::{Capture, Form, OpenError, Problem, Text};
+use crate::{Capture, File, Form, OpenError, Problem, Registers, Text};
 
 /// Writes `capture` into `folder`, which is created; it must be empty if it exists. The description
 /// lists memory whose file is missing, but no file is written for it.
@@ -51,13 +51,21 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         let _ = writeln!(text, "description = {}\n", quoted(description));
     }
     for buffer in &capture.buffers {
-        let file = match buffer.files.as_slice() {
-            [file] if file.spooled => put(&buffer.name, ".bin", None, Some(&file.path))?,
-            _ => put(&buffer.name, ".bin", Some(&buffer.bytes()), None)?,
+        let stored = buffer.sink.as_ref().map(|sink| sink.stored.iter().map(File::all));
+        let stored = stored.map(|parts| parts.collect::<Vec<_>>().concat());
+        let file = match (&stored, buffer.files.as_slice()) {
+            (Some(stored), _) => put(&buffer.name, ".bin", Some(stored), None)?,
+            (None, [file]) if file.spooled => put(&buffer.name, ".bin", None, Some(&file.path))?,
+            (None, _) => put(&buffer.name, ".bin", Some(&buffer.bytes()), None)?,
         };
         let (name, file) = (quoted(&buffer.name), quoted(&file));
         let _ = writeln!(text, "[[buffer]]\nname = {name}\nfile = {file}");
-        let _ = writeln!(text, "format = {}\n", quoted(&buffer.format.to_string()));
+        let _ = writeln!(text, "format = {}", quoted(&buffer.format.to_string()));
+        if let Some(sink) = &buffer.sink {
+            let _ = writeln!(text, "[buffer.registers]");
+            registers(&sink.registers, &mut text);
+        }
+        text.push('\n');
     }
     for source in &capture.sources {
         let (name, protocol) = (quoted(&source.name), quoted(&source.device_type));
@@ -72,13 +80,7 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         for (name, word) in &source.words {
             let _ = writeln!(text, "{} = {}", key(name), quoted(word));
         }
-        for register in &source.registers.0 {
-            let value = match register.value {
-                value if value <= i64::MAX as u128 => format!("{value:#x}"),
-                value => format!("\"{value:#x}\""),
-            };
-            let _ = writeln!(text, "{} = {value}", key(&register.name));
-        }
+        registers(&source.registers, &mut text);
         let mut lists: Vec<(&str, Vec<String>)> = Vec::new();
         for Text { name, text, .. } in &source.texts {
             match lists.iter_mut().find(|(known, _)| known == name) {
@@ -109,6 +111,17 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     let done = fs::write(new.path().join(DESCRIPTION), text);
     done.map_err(|why| failed(&folder.join(DESCRIPTION), why))?;
     new.finish()
+}
+
+/// A line for each register.
+fn registers(registers: &Registers, text: &mut String) {
+    for register in &registers.0 {
+        let value = match register.value {
+            value if value <= i64::MAX as u128 => format!("{value:#x}"),
+            value => format!("\"{value:#x}\""),
+        };
+        let _ = writeln!(text, "{} = {value}", key(&register.name));
+    }
 }
 
 /// A TOML key, in quotes where necessary.

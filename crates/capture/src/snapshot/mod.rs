@@ -53,6 +53,7 @@ pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenEr
     }
     conflicts(&mut reader, &capture);
     capture.notes = reader.notes.finish();
+    capture.read_sinks();
     capture.stamps = reader.files.stamps;
     Ok(capture)
 }

@@ -99,7 +99,8 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Origin, Vec<B
             Format::CoreSight
         }
     };
-    let mut buffer = Buffer { name, files: Vec::new(), format };
+    let mut buffer = Buffer::empty(name, format);
+    buffer.device = given("device").map(|(name, _)| name.to_owned());
     let Some((files, at)) = given("file") else {
         reader.note(origin.clone(), Problem::BufferNoKey("file", "so the buffer is empty"));
         return Some((origin, vec![buffer]));
@@ -127,7 +128,7 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Origin, Vec<B
                 reader.note(at.clone(), problem);
                 let (start, format) = (&runs.first().unwrap_or(&buffer).name, &buffer.format);
                 let name = format!("{start} after {name}");
-                let rest = Buffer { name, files: Vec::new(), format: format.clone() };
+                let rest = Buffer::empty(name, format.clone());
                 runs.push(std::mem::replace(&mut buffer, rest));
             }
         }

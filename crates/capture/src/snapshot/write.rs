@@ -16,7 +16,8 @@ use crate::probe::INDEX;
 use crate::replacement::Replacement;
 use crate::spool::move_file;
 use crate::{
-    Buffer, Bytes, Capture, Dump, Form, Format, OpenError, Owner, Problem, Register, Registers,
+    Buffer, Bytes, Capture, Dump, File, Form, Format, OpenError, Owner, Problem, Register,
+    Registers,
 };
 
 /// Writes `capture` as a snapshot into `folder`, which is created; it must be empty if it exists.
@@ -247,7 +248,8 @@ impl Snapshot {
         let ids: Vec<_> = (0..capture.buffers.len()).map(|n| format!("buffer{n}")).collect();
         let mut text = format!("[trace_buffers]\nbuffers={}\n", ids.join(","));
         for (buffer, id) in capture.buffers.iter().zip(&ids) {
-            let Buffer { name, files, format } = buffer;
+            let Buffer { name, format, device, .. } = buffer;
+            let files = stored(buffer);
             let _ = write!(text, "\n[{id}]\n");
             line(&mut text, "name", value(name, ",")?);
             let files = files.iter().map(|f| match file_stem(&f.name) {
@@ -265,6 +267,9 @@ impl Snapshot {
                 return Err(Problem::Unwritable(word));
             }
             line(&mut text, "format", value(&word, "")?);
+            if let Some(device) = device {
+                line(&mut text, "device", value(device, "")?);
+            }
         }
         text.push_str("\n[core_trace_sources]\n");
         for (n, source) in capture.sources.iter().enumerate() {
@@ -320,6 +325,12 @@ impl Snapshot {
         }
         name
     }
+}
+
+/// The files of a buffer as they are stored, where a device of the capture has its registers.
+fn stored(buffer: &Buffer) -> &[File] {
+    let sink = buffer.sink.as_ref().filter(|sink| sink.device.is_some());
+    sink.map_or(&buffer.files, |sink| &sink.stored)
 }
 
 /// The devices in the order of writing: cores, sources, others, but devices with memory in the

@@ -1,10 +1,12 @@
 //! Options that select a capture, and how it is decoded.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use tracewright::base::MAX_EXPANSION;
+use tracewright::capture::sink::assignments;
+use tracewright::capture::{OpenError, Registers};
 use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};
 use tracewright::frames::Framing;
@@ -50,9 +52,24 @@ pub struct InputArgs {
     /// Raw trace data: value of a trace unit register or parameter (repeatable).
     #[arg(long = "config", value_name = "NAME=VALUE", requires = "protocols")]
     pub registers: Vec<String>,
+    /// Raw trace data: registers of the trace buffer that the file is a dump of, a TRBE, ETR, ETF,
+    /// ETB or MTB, separated by commas (repeatable; docs/trace-buffers.md).
+    #[arg(long, value_name = "NAME=VALUE,...", requires = "protocols")]
+    pub buffer_registers: Vec<String>,
     /// Raw trace data: traced core or its architecture, such as Cortex-A53 or ARMv8-A.
     #[arg(long, value_name = "NAME", requires = "protocols")]
     pub core: Option<String>,
+}
+
+impl InputArgs {
+    /// The registers of the trace buffer; `None` without the option.
+    pub fn buffer_registers(&self) -> Result<Option<Registers>, OpenError> {
+        if self.buffer_registers.is_empty() {
+            return Ok(None);
+        }
+        let text = self.buffer_registers.join(",");
+        assignments(&text, Path::new("--buffer-registers")).map(Some)
+    }
 }
 
 /// Options of the decoder.

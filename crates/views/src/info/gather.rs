@@ -3,14 +3,16 @@
 use std::collections::HashSet;
 use std::io::Read as _;
 
-use tracewright_base::Register;
-use tracewright_capture::{Capture, Dump, Form, Source};
+use tracewright_base::{Field, Register};
+use tracewright_capture::sink::{Kind, Sink};
+use tracewright_capture::{Capture, Dump, File, Form, Source};
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
 use tracewright_frames::Numbering;
 use tracewright_image::{Elf, Load};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+use tracewright_units::buffers::{mtb, tmc, trbe};
 
-use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
+use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SinkInfo, SourceInfo};
 use crate::explain::{Remark, left_out, plan_framing};
 use crate::link::{Ids, largest};
 
@@ -100,7 +102,51 @@ fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
         framing: plan_framing(plan),
         files: buffer.files.iter().map(|f| (f.name.clone(), f.len())).collect(),
         bytes: buffer.len(),
+        sink: buffer.sink.as_deref().map(sink),
         ids,
+    }
+}
+
+/// Describes the hardware that wrote a buffer.
+fn sink(sink: &Sink) -> SinkInfo {
+    let registers = sink.registers.0.iter().filter_map(|register| {
+        let value = u64::try_from(register.value).ok()?;
+        let about = described(sink.layout.kind, &register.name);
+        let fields = about.map_or(&[][..], |(_, fields)| fields).iter().map(|f| field(f, value));
+        Some(RegisterInfo {
+            name: register.name.clone(),
+            about: about.map_or("", |(about, _)| about),
+            value: Some(value),
+            required: false,
+            fields: fields.collect(),
+        })
+    });
+    SinkInfo {
+        kind: sink.layout.kind.to_string(),
+        device: sink.device.clone(),
+        stored: sink.stored.iter().map(File::len).sum(),
+        state: sink.layout.state.clone(),
+        lost: sink.layout.lost.clone(),
+        registers: registers.collect(),
+    }
+}
+
+/// What register `name` of a trace buffer is, and its fields.
+fn described(kind: Kind, name: &str) -> Option<(&'static str, &'static [Field])> {
+    let found = |about, fields| Some((about, fields));
+    match kind {
+        Kind::Trbe => {
+            let mut table = trbe::REGISTERS.iter();
+            table.find(|r| r.is_named(name)).and_then(|r| found(r.about, r.fields))
+        }
+        Kind::Mtb => {
+            let mut table = mtb::REGISTERS.iter();
+            table.find(|r| r.is_named(name)).and_then(|r| found(r.about, r.fields))
+        }
+        Kind::Etb | Kind::Etf | Kind::Etr => {
+            let mut table = tmc::REGISTERS.iter();
+            table.find(|r| r.is_named(name)).and_then(|r| found(r.about, r.fields))
+        }
     }
 }
 
@@ -166,6 +212,12 @@ fn defaults(text: &str, given: &[RegisterInfo]) -> Vec<(String, String)> {
     rest.map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned())).collect()
 }
 
+fn field(field: &Field, register: u64) -> FieldInfo {
+    let value = field.of(register);
+    let bits = (field.high, field.low);
+    FieldInfo { name: field.name, bits, about: field.about, value, word: field.word(value) }
+}
+
 fn registers(table: &[Register], source: &Source) -> Vec<RegisterInfo> {
     let names = |r: &Register| std::iter::once(r.name).chain(r.aliases.iter().copied());
     let known = table.iter().filter_map(|register| {
@@ -173,16 +225,7 @@ fn registers(table: &[Register], source: &Source) -> Vec<RegisterInfo> {
         if value.is_none() && !register.required {
             return None;
         }
-        let fields = register.fields.iter().filter_map(|field| {
-            let value = field.of(value?);
-            Some(FieldInfo {
-                name: field.name,
-                bits: (field.high, field.low),
-                about: field.about,
-                value,
-                word: field.word(value),
-            })
-        });
+        let fields = register.fields.iter().filter_map(|field| Some(self::field(field, value?)));
         Some(RegisterInfo {
             name: register.name.to_owned(),
             about: register.about,

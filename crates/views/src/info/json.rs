@@ -45,6 +45,16 @@ fn buffer(buffer: &BufferInfo, out: &mut String) {
         .list("files", &buffer.files, |(name, bytes), out| {
             Object::new(out).text("name", name).number("bytes", *bytes).end();
         });
+    let o = match &buffer.sink {
+        Some(sink) => o
+            .text("sink", &sink.kind)
+            .maybe_text("sink_device", sink.device.as_deref())
+            .number("stored_bytes", sink.stored)
+            .list("state", &sink.state, |text, out| string(text, out))
+            .list("lost", &sink.lost, |text, out| string(text, out))
+            .list("sink_registers", &sink.registers, register),
+        None => o,
+    };
     let Some(ids) = &buffer.ids else { return o.end() };
     o.list("ids", ids.sources(), |(id, bytes), out| {
         Object::new(out).number("id", id.into()).number("bytes", bytes).end();

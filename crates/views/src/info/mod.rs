@@ -41,8 +41,27 @@ pub struct BufferInfo {
     pub files: Vec<(String, u64)>,
     /// Its size in bytes.
     pub bytes: u64,
+    /// The hardware that wrote it, where the capture has its registers.
+    pub sink: Option<SinkInfo>,
     /// The content of its frames or messages; `None` for raw trace data.
     pub ids: Option<Ids>,
+}
+
+/// The hardware that wrote a buffer.
+#[derive(Clone, Debug)]
+pub struct SinkInfo {
+    /// Its kind: `TRBE`, `ETR`, `ETF`, `ETB` or `MTB`.
+    pub kind: String,
+    /// The device that has its registers.
+    pub device: Option<String>,
+    /// The size of the stored bytes.
+    pub stored: u64,
+    /// Its state, in sentences.
+    pub state: Vec<String>,
+    /// What was lost, in sentences.
+    pub lost: Vec<String>,
+    /// Its registers.
+    pub registers: Vec<RegisterInfo>,
 }
 
 /// A trace source.

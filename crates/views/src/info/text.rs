@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tracewright_capture::plain::line;
 
-use super::{BufferInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
+use super::{BufferInfo, ImageInfo, Info, RegisterInfo, SinkInfo, SourceInfo};
 
 /// The defaults in a line.
 const DEFAULTS: usize = 4;
@@ -56,6 +56,9 @@ impl Info {
         for (file, size) in &buffer.files {
             let _ = writeln!(out, "    file {file}: {size} bytes");
         }
+        if let Some(info) = &buffer.sink {
+            sink(info, out);
+        }
         let Some(ids) = &buffer.ids else { return };
         let whose = |id| {
             let names =
@@ -73,6 +76,18 @@ fn head(what: &str, count: usize, out: &mut String) {
         0 => writeln!(out, "\n{what}: none"),
         _ => writeln!(out, "\n{what}:"),
     };
+}
+
+fn sink(sink: &SinkInfo, out: &mut String) {
+    let SinkInfo { kind, stored, state, lost, .. } = sink;
+    let device = sink.device.as_ref().map_or(String::new(), |device| format!(" {device}"));
+    let _ = writeln!(out, "    {kind}{device}, {stored} bytes stored: {}", state.join("; "));
+    for lost in lost {
+        let _ = writeln!(out, "    lost: {lost}");
+    }
+    for register in &sink.registers {
+        self::register(register, out);
+    }
 }
 
 fn source(source: &SourceInfo, out: &mut String) {

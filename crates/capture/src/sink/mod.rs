@@ -1,0 +1,21 @@
+//! Trace buffers as hardware leaves them: the oldest byte is anywhere, and registers record where.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `layout.rs` | [`Layout`]: which stored bytes are trace, oldest first, and what was lost |
+//! | `trbe.rs` | the Trace Buffer Extension |
+//! | `tmc.rs` | ETR, ETF and ETB: the CoreSight TMC and the older ETB |
+//! | `mtb.rs` | the Micro Trace Buffer |
+//! | `attach.rs` | which registers belong to which buffer of a capture |
+//!
+//! A [`Buffer`](crate::Buffer) with registers has the trace in its files, oldest byte first, and
+//! the stored bytes in its [`Sink`].
+
+mod attach;
+mod layout;
+mod mtb;
+mod tmc;
+mod trbe;
+
+pub use attach::assignments;
+pub use layout::{Kind, Layout, Sink};

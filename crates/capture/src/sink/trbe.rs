@@ -1,0 +1,148 @@
+//! The layout of a buffer of the Trace Buffer Extension. (Arm ARM, D6.1.1, D6.2.2 and D24.4)
+
+use tracewright_units::buffers::trbe::{Cause, FillMode, Limit, Pointers, Status};
+
+use super::layout::{Kind, Layout, value};
+use crate::Registers;
+
+/// The layout, where there is a write pointer TRBPTR_EL1.
+pub(super) fn layout(registers: &Registers, len: u64) -> Option<Result<Layout, String>> {
+    let pointer = value(registers, &["TRBPTR_EL1", "TRBPTR"])?;
+    Some(of(registers, pointer, len))
+}
+
+fn of(registers: &Registers, current: u64, len: u64) -> Result<Layout, String> {
+    let mut layout = Layout::new(Kind::Trbe);
+    let base = value(registers, &["TRBBASER_EL1", "TRBBASER"])
+        .ok_or("TRBBASER_EL1 is missing, the address of the first byte")?
+        & !0xfff;
+    let limit = value(registers, &["TRBLIMITR_EL1", "TRBLIMITR"]).map(Limit);
+    let end = match limit {
+        Some(limit) => limit.pointer(),
+        None => {
+            base.checked_add(len).ok_or("TRBBASER_EL1 and the size of the file are too large")?
+        }
+    };
+    let pointers = Pointers { base, limit: end, current };
+    if pointers.is_out_of_range() {
+        return Err(format!(
+            "the write pointer {current:#x} is not inside of the buffer, {base:#x} to {end:#x}"
+        ));
+    }
+    let (size, next) = (end - base, current - base);
+    let status = value(registers, &["TRBSR_EL1", "TRBSR"]).map(Status);
+    let mode = limit.and_then(Limit::fill_mode);
+    if let Some(mode) = mode {
+        layout.state.push(
+            match mode {
+                FillMode::Fill => "Fill mode",
+                FillMode::Wrap => "Wrap mode",
+                FillMode::Circular => "Circular Buffer mode",
+            }
+            .to_owned(),
+        );
+    }
+    let wrapped = status.is_some_and(Status::wrapped);
+    let needed = if wrapped { size } else { next };
+    if len < needed {
+        return Err(format!("the file has {len} bytes, and the registers describe {needed}"));
+    }
+    layout.ring(size, next, wrapped);
+    let Some(status) = status else {
+        layout.lost.push(
+            "TRBSR_EL1 is missing: bytes behind the write pointer are not read, and may be trace"
+                .to_owned(),
+        );
+        return Ok(layout);
+    };
+    stopped(&mut layout, status);
+    let filled = status.stopped() && status.cause() == Some(Cause::Filled);
+    if wrapped && !(filled && next == 0) {
+        layout.lost.push("trace before the oldest byte was overwritten".to_owned());
+    }
+    if status.data_pending() {
+        layout
+            .lost
+            .push("accepted trace was not in memory when the registers were read".to_owned());
+    }
+    if limit.is_some_and(|limit| limit.self_hosted()) && !status.stopped() {
+        layout.state.push(
+            "the unit was enabled when the registers were read: the last bytes may be missing"
+                .to_owned(),
+        );
+    }
+    Ok(layout)
+}
+
+/// What stopped collection.
+fn stopped(layout: &mut Layout, status: Status) {
+    if status.triggered() {
+        layout.state.push("a Detected Trigger was observed".to_owned());
+    }
+    if !status.stopped() {
+        return;
+    }
+    let cause =
+        status.cause().map_or("for a reserved reason".to_owned(), |cause| cause.to_string());
+    layout.state.push(format!("collection stopped: {cause}"));
+    match status.cause() {
+        Some(Cause::Triggered | Cause::ManualStop) => {}
+        _ => layout.lost.push(format!("trace after collection stopped was discarded ({cause})")),
+    }
+    if status.external_abort() {
+        layout.lost.push("a write ended with an External abort".to_owned());
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "a list of parts may have one")]
+mod tests {
+    use super::*;
+
+    fn registers(pointer: u64, limit: u64, status: u64) -> Registers {
+        Registers::from_iter([
+            ("TRBBASER_EL1", 0xffff_0000_0010_0000),
+            ("TRBPTR_EL1", pointer),
+            ("TRBLIMITR_EL1", limit),
+            ("TRBSR_EL1", status),
+        ])
+    }
+
+    const BASE: u64 = 0xffff_0000_0010_0000;
+
+    /// Arm ARM, RVHNTF: not wrapped, wrapped, and full with the pointer at the Base pointer.
+    #[test]
+    fn parts() {
+        let (size, wrap) = (0x2000u64, Status::WRAP);
+        let full = Status(wrap | Status::IRQ | Status::S).with_cause(Cause::Filled).0;
+        for (offset, mode, status, parts, lost) in [
+            (0, 0b00, 0, vec![], 0),
+            (0x123, 0b00, 0, vec![0..0x123], 0),
+            (0, 0b00, full, vec![0..size], 1),
+            (0x123, 0b01, wrap | Status::IRQ, vec![0x123..size, 0..0x123], 1),
+            (0, 0b11, wrap, vec![0..size], 1),
+            (0x1fff, 0b11, wrap, vec![0x1fff..size, 0..0x1fff], 1),
+        ] {
+            let registers = registers(BASE + offset, (BASE + size) | mode << 1, status);
+            let layout = layout(&registers, size).unwrap().unwrap();
+            assert_eq!((layout.parts, layout.lost.len()), (parts, lost), "{offset:#x} {status:#x}");
+        }
+    }
+
+    /// Arm ARM, RMSPSD, and files of the wrong size.
+    #[test]
+    fn what_does_not_fit() {
+        for (pointer, limit, status, len) in [
+            (BASE - 1, BASE + 0x1000, 0, 0x1000),
+            (BASE + 0x1000, BASE + 0x1000, 0, 0x1000),
+            (BASE + 0x10, BASE, 0, 0x1000),
+            (BASE + 0x10, BASE + 0x1000, 0, 0xf),
+            (BASE + 0x10, BASE + 0x1000, Status::WRAP, 0xfff),
+        ] {
+            assert!(layout(&registers(pointer, limit, status), len).unwrap().is_err());
+        }
+        assert_eq!(layout(&Registers::default(), 0), None);
+        // A file that ends at the write pointer is enough.
+        assert!(layout(&registers(BASE + 0x10, BASE + 0x1000, 0), 0x10).unwrap().is_ok());
+    }
+}
