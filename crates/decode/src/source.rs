@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, OffsetMap, Sink};
 use tracewright_frames as frames;
-use tracewright_image::Cache;
+use tracewright_image::{Cache, MemoryId};
 use tracewright_protocols::registry::AnyPacket;
 use tracewright_protocols::{AnyStream, Observer};
 
@@ -22,6 +22,9 @@ pub(crate) struct Source {
     taken: usize,
     /// Bytes so far.
     pub(crate) bytes_received: u64,
+    /// The program memory of the current context, and of the beginning.
+    memory: MemoryId,
+    first: MemoryId,
 }
 
 /// The program memory of a source and a buffer for nibbles: what decoding needs besides the
@@ -40,8 +43,9 @@ impl Program {
 }
 
 impl Source {
-    pub(crate) fn new(id: u16, stream: AnyStream) -> Self {
-        Source { id, stream, block: frames::Source::new(id), taken: 0, bytes_received: 0 }
+    pub(crate) fn new(id: u16, stream: AnyStream, program: &Program) -> Self {
+        let (block, memory) = (frames::Source::new(id), program.cache.memory_id());
+        Source { id, stream, block, taken: 0, bytes_received: 0, memory, first: memory }
     }
 
     /// Returns to the initial state, except for the configuration and `bytes_received`.
@@ -49,11 +53,14 @@ impl Source {
         self.stream.reset();
         self.block = frames::Source::new(self.id);
         self.taken = 0;
+        self.memory = self.first;
     }
 
     /// Whether both sources emit the same for the same bytes from here on.
     pub(crate) fn agrees(&self, other: &Source) -> bool {
-        self.taken == other.taken && self.block == other.block && self.stream.agrees(&other.stream)
+        (self.taken, self.memory) == (other.taken, other.memory)
+            && self.block == other.block
+            && self.stream.agrees(&other.stream)
     }
 
     /// The number of bytes that are not decoded yet.
@@ -86,9 +93,11 @@ impl Source {
         if self.stream.nibbles() {
             return self.feed_nibbles(program, source, listener);
         }
+        program.cache.select(self.memory);
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
         let observer = &mut SourceObserver { source, listener };
         let taken = self.stream.feed(bytes, &offsets, &mut program.cache, observer);
+        self.memory = program.cache.memory_id();
         self.block.consume(taken);
     }
 
@@ -111,12 +120,11 @@ impl Source {
         source: usize,
         listener: &mut L,
     ) -> usize {
-        self.stream.feed(
-            bytes,
-            offsets,
-            &mut program.cache,
-            &mut SourceObserver { source, listener },
-        )
+        program.cache.select(self.memory);
+        let observer = &mut SourceObserver { source, listener };
+        let taken = self.stream.feed(bytes, offsets, &mut program.cache, observer);
+        self.memory = program.cache.memory_id();
+        taken
     }
 
     fn feed_nibbles<L: Listener>(
@@ -126,12 +134,14 @@ impl Source {
         listener: &mut L,
     ) {
         let Program { cache, nibbles } = program;
+        cache.select(self.memory);
         self.unpack(nibbles);
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let offsets = self.block.offsets().of_nibbles();
         let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
         let observer = &mut SourceObserver { source, listener };
         self.taken += self.stream.feed(fresh, &offsets, cache, observer);
+        self.memory = cache.memory_id();
         self.block.consume(self.taken / 2);
         self.taken %= 2;
     }
@@ -149,6 +159,7 @@ impl Source {
         listener: &mut L,
     ) {
         let Program { cache, nibbles } = program;
+        cache.select(self.memory);
         self.unpack(nibbles);
         let (bytes, offsets) = if self.stream.nibbles() {
             let offsets = self.block.offsets().of_nibbles();
@@ -169,6 +180,7 @@ impl Source {
         source: usize,
         listener: &mut L,
     ) {
+        program.cache.select(self.memory);
         self.stream.finish(
             rest,
             offsets,

@@ -3,6 +3,7 @@
 mod decoding;
 mod input;
 mod logs;
+mod profile;
 
 pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
@@ -13,6 +14,8 @@ pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg,
 };
+
+pub use profile::ProfileArgs;
 
 use clap::{Parser, Subcommand};
 
@@ -55,6 +58,8 @@ pub enum Verb {
     Encode(EncodeArgs),
     /// Describe an execution log, or convert it to another format.
     Log(LogVerbs),
+    /// Count what was executed, and write a profile for a compiler or profiler.
+    Profile(ProfileArgs),
     /// Find the first difference between two captures, or between a capture and an execution log.
     Compare(CompareArgs),
     /// Print shell completions.

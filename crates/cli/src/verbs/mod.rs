@@ -11,3 +11,4 @@ pub mod info;
 pub mod instructions;
 pub mod log;
 pub mod packets;
+pub mod profile;

@@ -10,7 +10,7 @@ use tracewright_frames::Numbering;
 use tracewright_image::{Elf, Load};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
-use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
+use super::{BufferInfo, FieldInfo, ImageInfo, Info, LinuxInfo, RegisterInfo, SourceInfo};
 use crate::explain::{Remark, left_out, plan_framing};
 use crate::link::{Ids, largest};
 
@@ -58,6 +58,7 @@ impl Info {
             images,
             notes,
             missing,
+            linux: capture.linux.as_deref().map(|linux| LinuxInfo::of(capture, linux)),
         }
     }
 }
