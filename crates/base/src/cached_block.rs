@@ -126,6 +126,13 @@ impl CodeSpace {
         CodeSpace(isa as u32 | (view as u32) << 8)
     }
 
+    /// The same code in memory number `memory`, where there are several images.
+    #[inline]
+    #[must_use]
+    pub const fn in_memory(self, memory: u16) -> CodeSpace {
+        CodeSpace(self.0 & 0xffff | (memory as u32) << 16)
+    }
+
     /// The code space of `isa` in `space`, where each space has its own memory.
     #[inline]
     pub const fn of_space(isa: Isa, space: Space) -> CodeSpace {

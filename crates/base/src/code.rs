@@ -1,6 +1,6 @@
 //! Program memory as a decoder sees it.
 
-use crate::{BlockCache, Instruction, Isa, Kind, Space};
+use crate::{BlockCache, Context, Instruction, Isa, Kind, Space};
 
 /// An address in a program and everything else that selects an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -170,6 +170,14 @@ pub trait Code {
         false
     }
 
+    /// Execution continues in `context`, whose identifiers may select other program memory. A
+    /// decoder calls it where it emits [`Element::Context`](crate::Element::Context), before it
+    /// asks for code of that context.
+    #[inline]
+    fn enter_context(&mut self, context: &Context) {
+        let _ = context;
+    }
+
     /// The maximum number of instructions that a decoder follows for each byte of a packet. A
     /// packet that needs more is reported as
     /// [`ExpansionLimit`](crate::Inconsistency::ExpansionLimit).
@@ -225,6 +233,11 @@ impl<C: Code> Code for Uncached<C> {
     #[inline]
     fn checks_opcodes(&self) -> bool {
         self.0.checks_opcodes()
+    }
+
+    #[inline]
+    fn enter_context(&mut self, context: &Context) {
+        self.0.enter_context(context);
     }
 
     #[inline]

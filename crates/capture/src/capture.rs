@@ -6,7 +6,7 @@ use tracewright_base::{CoreType, MissingRegister};
 
 use crate::limits::{MAX_COMPARED, MAX_PAIRS};
 use crate::{
-    Buffer, Core, Dump, Form, Note, OpenError, Origin, Other, Owner, Problem, Source, Stamp,
+    Buffer, Core, Dump, Form, Linux, Note, OpenError, Origin, Other, Owner, Problem, Source, Stamp,
 };
 
 /// Limit of the number of conflicting pairs of dumps that are searched for.
@@ -24,6 +24,8 @@ pub enum Kind {
     Folder,
     /// Raw trace data with the user's description, or a file of cycles.
     Raw,
+    /// A `perf.data` file.
+    Perf,
 }
 
 /// A cluster of cores.
@@ -60,6 +62,8 @@ pub struct Capture {
     pub notes: Vec<Note>,
     /// The files that the capture was read from, as they were when they were opened.
     pub stamps: Vec<Stamp>,
+    /// The system that was traced, where a file of perf or simpleperf describes it.
+    pub linux: Option<Box<Linux>>,
 }
 
 impl Capture {

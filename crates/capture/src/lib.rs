@@ -18,6 +18,7 @@
 //! | `ini.rs` | the ini files of snapshots, with line numbers |
 //! | `snapshot/` | reading and writing of Arm snapshots |
 //! | `folder/` | reading and writing of folders with a `capture.toml` |
+//! | `perf/`, `linux.rs` | `perf.data` of perf and simpleperf, and the system that it describes |
 //! | `parameters.rs` | parameters of trace sources |
 //! | `raw.rs` | raw trace data, and images that the user adds |
 //! | `files.rs`, `large_file.rs`, `stamp.rs` | files, and how changes of them are noticed |
@@ -64,7 +65,9 @@ pub mod dump;
 pub mod folder;
 pub mod ini;
 pub mod limits;
+mod linux;
 pub mod origin;
+pub mod perf;
 pub mod plain;
 pub mod probe;
 pub mod problem;
@@ -93,6 +96,7 @@ pub use capture::{Capture, Cluster, Kind};
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
+pub use linux::{Linux, Part, Queue, QueueTotals, TimeConversion};
 pub use new_folder::check_empty;
 pub use origin::Origin;
 pub use pipe::{Pipe, PipeReader};
@@ -110,7 +114,8 @@ pub use tracewright_image::Bytes;
 use std::path::Path;
 
 /// Reads the capture at `path`: the folder of a snapshot or one of its ini files; a folder with a
-/// `capture.toml` or that file; or a file with the [`cycles`] of one trace port.
+/// `capture.toml` or that file; a `perf.data` file ([`perf::open`] finds the files of its code); or
+/// a file with the [`cycles`] of one trace port.
 ///
 /// # Errors
 /// [`OpenError`] where nothing can be decoded, or where the path is not a capture.
@@ -133,7 +138,7 @@ pub fn open_with(path: &Path, access: Access) -> Result<Capture, OpenError> {
             Err(OpenError::new(&index, Problem::Toml(what.to_owned())))
         }
         Found::Cycles(form) => cycles::read(path, form),
-        Found::Perf => Err(OpenError::new(path, Problem::Perf)),
+        Found::Perf => perf::open(path, &perf::Search::default()),
         Found::Program => Err(OpenError::new(path, Problem::Program)),
         Found::Raw => Err(OpenError::new(path, Problem::NeedsProtocol)),
     }

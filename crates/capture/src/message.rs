@@ -54,10 +54,8 @@ impl fmt::Display for Problem {
             P::Repeated { count, first } => {
                 write!(f, "{count} more problems of this kind; the first is: {first}")
             }
-            P::Perf => f.write_str(
-                "perf.data files are not supported; extract the trace data and give them with \
-                 --protocol, or convert them to a snapshot",
-            ),
+            P::Perf(why) => write!(f, "cannot be decoded: {why}"),
+            P::PerfData(what) | P::PerfLoss(what) | P::PerfNote(what) => f.write_str(what),
             P::Program => f.write_str(
                 "a program (ELF), not a capture; give the capture, and this file with --image",
             ),

@@ -48,6 +48,11 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
         if described.is_file() {
             return Ok(Found::Folder(described));
         }
+        // `perf record --threads` and `--kcore` write a folder.
+        let data = path.join("data");
+        if data.is_file() && head(&data).is_ok_and(|head| is_perf(&head)) {
+            return Ok(Found::Perf);
+        }
         return in_folder(path).map(Found::Snapshot);
     }
     // A pipe can be read only once.
@@ -64,7 +69,7 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
     if let Some(form) = cycles::Form::probe(path, &head) {
         return Ok(Found::Cycles(form));
     }
-    if PERF.iter().any(|magic| head.starts_with(magic)) {
+    if is_perf(&head) {
         return Ok(Found::Perf);
     }
     match role(&head) {
@@ -77,6 +82,11 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
         }
         Role::None => Ok(Found::Raw),
     }
+}
+
+/// Whether a file with the first bytes `head` is a `perf.data` file.
+fn is_perf(head: &[u8]) -> bool {
+    PERF.iter().any(|magic| head.starts_with(magic))
 }
 
 /// The role of an ini file in a snapshot.

@@ -118,8 +118,14 @@ pub enum Problem {
         /// The first of them.
         first: Box<Problem>,
     },
-    /// The file is a perf.data file.
-    Perf,
+    /// Nothing of a perf.data file can be decoded, for this reason.
+    Perf(String),
+    /// Content of a perf.data file is missing or damaged.
+    PerfData(String),
+    /// An AUX record reports a loss.
+    PerfLoss(String),
+    /// A remark on a perf.data file.
+    PerfNote(String),
     /// The file is an ELF file.
     Program,
     /// The file has no format that identifies itself.
@@ -364,6 +370,7 @@ impl Problem {
         match self {
             P::Repeated { first, .. } => first.severity(),
             P::NoTrace
+            | P::PerfNote(_)
             | P::UnknownKey
             | P::NoClass(_)
             | P::BufferEmpty
@@ -372,6 +379,8 @@ impl Problem {
             | P::NoSuchCore(_)
             | P::Unclassed => Info,
             P::NoVersion
+            | P::PerfData(_)
+            | P::PerfLoss(_)
             | P::CycleCount { .. }
             | P::Outside(_)
             | P::NotUtf8

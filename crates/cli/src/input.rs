@@ -1,8 +1,10 @@
 //! The capture and the buffers that the command line selects.
 
+use std::path::Path;
+
 use tracewright::Capture;
 use tracewright::base::MAX_EXPANSION;
-use tracewright::capture::{Access, Buffer, Format, Found, Problem, probe};
+use tracewright::capture::{Access, Buffer, Format, Found, Kind, Problem, perf, probe};
 use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
@@ -30,7 +32,7 @@ impl Input {
     /// Opens the capture of the command line for decoding.
     pub fn open(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
         let input = Input::inspect(args, how)?;
-        if input.buffers.is_empty() {
+        if input.buffers.is_empty() && input.capture.kind != Kind::Perf {
             return Err(Fail::input(
                 &args.input,
                 "there is no trace in this capture, no buffer could be read; `tracewright info` lists the \
@@ -40,16 +42,24 @@ impl Input {
         Ok(input)
     }
 
+    /// Opens another capture with the options of the command line.
+    pub fn open_other(path: &Path, args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
+        Input::open(&InputArgs { input: path.to_owned(), ..args.clone() }, how)
+    }
+
     /// Opens the capture of the command line, which may have no trace.
     pub fn inspect(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
         let mut notes = Vec::new();
         let capture = match probe(&args.input)? {
-            Found::Snapshot(_) | Found::Folder(_) if !args.protocols.is_empty() => {
+            Found::Snapshot(_) | Found::Folder(_) | Found::Perf if !args.protocols.is_empty() => {
                 return Err(Fail::input(
                     &args.input,
                     "--protocol is for raw trace data, and this capture records its protocols; remove \
                      --protocol",
                 ));
+            }
+            Found::Perf if args.protocols.is_empty() => {
+                perf::open(&args.input, &args.search.search())?
             }
             _ if args.protocols.is_empty() => {
                 tracewright::read_capture_with(&args.input, Access::with_pipes(args.pipes))?
@@ -150,7 +160,7 @@ impl Input {
     /// Fails where no source can be decoded. The notes list what each source lacks.
     pub fn decodable(&self) -> Result<(), Fail> {
         let mut plans = self.buffers.iter().map(|&buffer| self.job(buffer).plan);
-        if plans.all(|plan| plan.sources.is_empty()) {
+        if !self.buffers.is_empty() && plans.all(|plan| plan.sources.is_empty()) {
             return Err(Fail::input(
                 &self.capture.path,
                 "nothing can be decoded, as no source is complete; the notes list what is missing",
@@ -197,5 +207,7 @@ fn buffers(capture: &Capture, args: &InputArgs) -> Result<Vec<usize>, Fail> {
         };
     }
     let all = 0..capture.buffers.len();
-    Ok(if args.all_buffers { all.collect() } else { all.take(1).collect() })
+    // Each buffer of a perf.data file is a part of one recording.
+    let every = args.all_buffers || capture.kind == Kind::Perf;
+    Ok(if every { all.collect() } else { all.take(1).collect() })
 }

@@ -82,7 +82,7 @@ pub use fork::{Fork, ForkState, Merging};
 pub use input::{Input, More};
 pub use jump_table::{JUMP_TABLE, JumpTable};
 pub use listener::Listener;
-pub use memory::Memory;
+pub use memory::{Memory, Program};
 pub use merge::Merge;
 pub use parallel::Jobs;
 pub use plan::{ForeignPlan, Options, Plan, Planned, Skipped, Why};

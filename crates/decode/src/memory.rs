@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use tracewright_base::{Context, Space, Waypoints};
 use tracewright_capture::{Capture, Dump, Form, Source};
-use tracewright_image::{Elf, Image, Load, Region, SpaceMask, Symbols};
+use tracewright_image::{
+    Cache, CacheOptions, Elf, Image, Load, Module, ModuleFile, Region, Segment, SpaceMask, Symbol,
+    Symbols, Thread, Viewpoint,
+};
 
 /// Program memory for each source of a capture.
 #[derive(Clone, Debug)]
@@ -19,26 +23,126 @@ impl Memory {
     pub fn new(capture: &Capture) -> Memory {
         let mut problems = Vec::new();
         let dumps: Vec<_> = capture.memory.iter().filter(|d| d.bytes.is_some()).collect();
-        let image = Arc::new(image(&dumps, &mut problems));
+        let image = Arc::new(image(capture, &dumps, &mut problems));
         Memory { shared: capture.one_memory().then_some(image), problems }
+    }
+
+    /// The program memory of the source with index `source` in the buffer with index `buffer`.
+    pub fn seen_by(&self, capture: &Capture, buffer: usize, source: usize) -> Program {
+        let linux = capture.linux.as_ref();
+        match (linux.and_then(|linux| linux.viewpoint(buffer, source)), capture.sources.get(source))
+        {
+            (Some(viewpoint), _) => Program::Spaces(viewpoint),
+            (None, Some(source)) => Program::Image(self.of(capture, source)),
+            (None, None) => Program::Image(Arc::default()),
+        }
     }
 
     /// The program memory of `source`.
     pub fn of(&self, capture: &Capture, source: &Source) -> Arc<Image> {
         match &self.shared {
             Some(shared) => Arc::clone(shared),
-            None => Arc::new(image(&capture.images_for(source), &mut Vec::new())),
+            None => Arc::new(image(capture, &capture.images_for(source), &mut Vec::new())),
+        }
+    }
+}
+
+/// The files of program memory that regions of images refer to ([`Region::module`]).
+pub fn modules(capture: &Capture) -> Vec<ModuleFile> {
+    if let Some(linux) = &capture.linux {
+        return linux.spaces.modules().to_vec();
+    }
+    let modules = capture.memory.iter().map(|dump| {
+        let load = Load::default();
+        let elf = dump.bytes.as_ref().filter(|_| dump.form == Form::Elf);
+        let elf = elf.and_then(|bytes| Elf::read(bytes, dump.name.as_str(), load).ok());
+        let segment = Segment {
+            address: dump.address,
+            offset: dump.offset,
+            file_size: dump.bytes.as_ref().map_or(0, |bytes| bytes.len() as u64),
+            memory_size: 0,
+            executable: true,
+        };
+        ModuleFile {
+            path: dump.file.clone(),
+            build_id: elf.as_ref().and_then(|elf| elf.build_id.clone()),
+            found: dump.bytes.is_some().then(|| dump.path.clone()),
+            symbols: Arc::new(elf.as_ref().map(|elf| elf.symbols.clone()).unwrap_or_default()),
+            segments: elf.as_ref().map_or_else(|| vec![segment], |elf| elf.segments.clone()),
+            movable: elf.is_some_and(|elf| elf.movable),
+            kernel: false,
+        }
+    });
+    modules.collect()
+}
+
+/// The program memory of one source in one buffer.
+#[derive(Clone, Debug)]
+pub enum Program {
+    /// The same for each context, at all times.
+    Image(Arc<Image>),
+    /// It depends on the context and on time.
+    Spaces(Viewpoint),
+}
+
+impl Program {
+    /// An empty cache of blocks that end at `waypoints`.
+    pub fn cache(&self, waypoints: Waypoints, options: CacheOptions) -> Cache {
+        match self {
+            Program::Image(image) => Cache::new(Arc::clone(image), waypoints, options),
+            Program::Spaces(viewpoint) => {
+                Cache::of_viewpoint(viewpoint.clone(), waypoints, options)
+            }
+        }
+    }
+
+    /// The memory at the beginning of the buffer.
+    pub fn start(&self) -> Arc<Image> {
+        match self {
+            Program::Image(image) => Arc::clone(image),
+            Program::Spaces(viewpoint) => viewpoint.spaces.image(viewpoint.start()),
+        }
+    }
+
+    /// The memory of `context`, where it depends on the context.
+    pub fn image_in(&self, context: &Context) -> Option<Arc<Image>> {
+        match self {
+            Program::Image(_) => None,
+            Program::Spaces(viewpoint) => Some(viewpoint.spaces.image(viewpoint.memory(context))),
+        }
+    }
+
+    /// The symbol of `address` in `image`, one of this program's.
+    pub fn symbol<'a>(&'a self, image: &'a Image, address: u64) -> Option<Symbol<'a>> {
+        match self {
+            Program::Image(_) => image.symbols().at(address),
+            Program::Spaces(viewpoint) => {
+                let module = image.region(image.view(Space::ANY), address)?.module()?;
+                let file = viewpoint.spaces.modules().get(module.index as usize)?;
+                let symbol = file.symbols.at(address.wrapping_sub(module.bias))?;
+                Some(Symbol { start: symbol.start.wrapping_add(module.bias), ..symbol })
+            }
+        }
+    }
+
+    /// The thread that executes in `context`, where it is known.
+    pub fn thread(&self, context: &Context) -> Option<&Thread> {
+        match self {
+            Program::Image(_) => None,
+            Program::Spaces(viewpoint) => viewpoint.thread(context),
         }
     }
 }
 
 /// Overlays `dumps`: where two overlap, the earlier one is used.
-fn image(dumps: &[&Dump], problems: &mut Vec<String>) -> Image {
+fn image(capture: &Capture, dumps: &[&Dump], problems: &mut Vec<String>) -> Image {
     let mut regions = Vec::new();
     let mut symbols = Symbols::default();
     for dump in dumps.iter().rev() {
         let Some(bytes) = &dump.bytes else { continue };
         let bytes = bytes.clone();
+        let index = capture.memory.iter().position(|own| std::ptr::eq(own, *dump));
+        let module = Module { index: index.unwrap_or(0) as u32, bias: dump.address };
         let spaces = match spaces(dump) {
             Ok(spaces) => spaces,
             Err(problem) => {
@@ -48,14 +152,15 @@ fn image(dumps: &[&Dump], problems: &mut Vec<String>) -> Image {
         };
         match dump.form {
             Form::Raw => {
-                regions.push(Region::new(dump.name.as_str(), dump.address, bytes).within(spaces));
+                let region = Region::new(dump.name.as_str(), dump.address, bytes).within(spaces);
+                regions.push(region.of_module(Module { bias: 0, ..module }));
             }
             Form::Elf => {
                 let load = Load { bias: dump.address, spaces, ..Load::default() };
                 match Elf::read(&bytes, dump.name.as_str(), load) {
                     Ok(elf) => {
                         symbols = symbols.and(&elf.symbols);
-                        regions.extend(elf.regions);
+                        regions.extend(elf.regions.into_iter().map(|r| r.of_module(module)));
                     }
                     Err(error) => problems.push(format!("{}: {error}", dump.name)),
                 }

@@ -3,7 +3,7 @@
 use tracewright_base::{OffsetMap, Piece};
 use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
-use tracewright_image::{Cache, CacheOptions};
+use tracewright_image::CacheOptions;
 
 use crate::source::{Program, Source};
 use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
@@ -55,14 +55,17 @@ impl Session {
             ..CacheOptions::default()
         };
         let programs = plan.sources.iter().map(|planned| {
-            let image = memory.of(capture, planned.of(capture)?);
             let cache_options = CacheOptions { riscv: planned.config.riscv(), ..cache_options };
-            Ok(Program::new(Cache::new(image, planned.config.waypoints(), cache_options)))
+            let waypoints = planned.config.waypoints();
+            planned.of(capture)?;
+            let memory = memory.seen_by(capture, plan.buffer, planned.source);
+            Ok(Program::new(memory.cache(waypoints, cache_options)))
         });
-        let programs = programs.collect::<Result<_, _>>()?;
-        let sources = plan.sources.iter();
-        let sources: Vec<_> =
-            sources.map(|planned| Source::new(planned.id, planned.config.stream())).collect();
+        let programs = programs.collect::<Result<Vec<_>, _>>()?;
+        let sources = plan.sources.iter().zip(&programs);
+        let sources: Vec<_> = sources
+            .map(|(planned, program)| Source::new(planned.id, planned.config.stream(), program))
+            .collect();
         let most = sources.iter().map(|source| usize::from(source.id) + 1).max().unwrap_or(0);
         let mut slots = vec![u16::MAX; most];
         for (source, n) in sources.iter().zip(0..u16::MAX) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, OffsetMap, Sink};
 use tracewright_frames as frames;
-use tracewright_image::Cache;
+use tracewright_image::{Cache, MemoryId};
 use tracewright_protocols::registry::AnyPacket;
 use tracewright_protocols::{AnyStream, Observer};
 
@@ -26,6 +26,9 @@ pub(crate) struct Source {
     events: u64,
     /// `bytes_received` when the state was the initial one.
     begin: u64,
+    /// The program memory of the current context, and of the beginning.
+    memory: MemoryId,
+    first: MemoryId,
 }
 
 /// The program memory of a source and a buffer for nibbles: what decoding needs besides the
@@ -44,9 +47,19 @@ impl Program {
 }
 
 impl Source {
-    pub(crate) fn new(id: u16, stream: AnyStream) -> Self {
-        let block = frames::Source::new(id);
-        Source { id, stream, block, taken: 0, bytes_received: 0, events: 0, begin: 0 }
+    pub(crate) fn new(id: u16, stream: AnyStream, program: &Program) -> Self {
+        let (block, memory) = (frames::Source::new(id), program.cache.memory_id());
+        Source {
+            id,
+            stream,
+            block,
+            taken: 0,
+            bytes_received: 0,
+            events: 0,
+            begin: 0,
+            memory,
+            first: memory,
+        }
     }
 
     /// Returns to the initial state, except for the configuration and the counts.
@@ -54,6 +67,7 @@ impl Source {
         self.stream.reset();
         self.block = frames::Source::new(self.id);
         self.taken = 0;
+        self.memory = self.first;
         self.begin = self.bytes_received;
     }
 
@@ -64,7 +78,9 @@ impl Source {
 
     /// Whether both sources emit the same for the same bytes from here on.
     pub(crate) fn agrees(&self, other: &Source) -> bool {
-        self.taken == other.taken && self.block == other.block && self.stream.agrees(&other.stream)
+        (self.taken, self.memory) == (other.taken, other.memory)
+            && self.block == other.block
+            && self.stream.agrees(&other.stream)
     }
 
     /// The number of bytes that are not decoded yet.
@@ -97,9 +113,11 @@ impl Source {
         if self.stream.nibbles() {
             return self.feed_nibbles(program, source, listener);
         }
+        program.cache.select(self.memory);
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
         let observer = &mut SourceObserver { source, listener };
         let taken = self.stream.feed(bytes, &offsets, &mut program.cache, observer);
+        self.memory = program.cache.memory_id();
         self.block.consume(taken);
     }
 
@@ -144,12 +162,11 @@ impl Source {
         source: usize,
         listener: &mut L,
     ) -> usize {
-        self.stream.feed(
-            bytes,
-            offsets,
-            &mut program.cache,
-            &mut SourceObserver { source, listener },
-        )
+        program.cache.select(self.memory);
+        let observer = &mut SourceObserver { source, listener };
+        let taken = self.stream.feed(bytes, offsets, &mut program.cache, observer);
+        self.memory = program.cache.memory_id();
+        taken
     }
 
     fn feed_nibbles<L: Listener>(
@@ -159,12 +176,14 @@ impl Source {
         listener: &mut L,
     ) {
         let Program { cache, nibbles } = program;
+        cache.select(self.memory);
         unpack(self.block.bytes(), nibbles);
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let offsets = self.block.offsets().of_nibbles();
         let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
         let observer = &mut SourceObserver { source, listener };
         self.taken += self.stream.feed(fresh, &offsets, cache, observer);
+        self.memory = cache.memory_id();
         self.block.consume(self.taken / 2);
         self.taken %= 2;
     }
@@ -190,6 +209,7 @@ impl Source {
         listener: &mut L,
     ) {
         let Program { cache, nibbles } = program;
+        cache.select(self.memory);
         let Rest { stream, bytes, offsets } = self.rest(nibbles);
         stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener });
     }
@@ -203,6 +223,7 @@ impl Source {
         source: usize,
         listener: &mut L,
     ) {
+        program.cache.select(self.memory);
         self.stream.finish(
             rest,
             offsets,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, End, Instruction, Isa, Kind,
-    MAX_EXPANSION, Miss, Pc, Role, Space, Waypoints,
+    Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, Context, End, Instruction, Isa,
+    Kind, MAX_EXPANSION, Miss, Pc, Role, Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
 
@@ -12,7 +12,7 @@ use crate::absent::Absent;
 use crate::instruction_cache::InstructionCache;
 use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
-use crate::{Image, OpcodeCheck, View};
+use crate::{Image, MemoryId, OpcodeCheck, View, Viewpoint};
 
 /// Blocks of an [`Image`], each decoded once. Each trace source has its own cache in each worker
 /// thread.
@@ -22,6 +22,13 @@ use crate::{Image, OpcodeCheck, View};
 #[derive(Clone, Debug)]
 pub struct Cache {
     image: Arc<Image>,
+    /// The memory of other contexts, where it differs.
+    viewpoint: Option<Viewpoint>,
+    /// The memory of [`image`](Self::image), and its number in [`CodeSpace`]s.
+    memory: MemoryId,
+    number: u16,
+    /// The images so far. The number of an image is its index.
+    known: Vec<(MemoryId, Arc<Image>)>,
     rules: Rules,
     table: Table,
     /// The number of blocks above which the cache explores: see [`CacheOptions::explored`].
@@ -99,6 +106,10 @@ impl Cache {
     pub fn new(image: Arc<Image>, waypoints: Waypoints, options: CacheOptions) -> Cache {
         Cache {
             image,
+            viewpoint: None,
+            memory: MemoryId::default(),
+            number: 0,
+            known: Vec::new(),
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
             explored: options.explored,
@@ -108,6 +119,57 @@ impl Cache {
             absent: Absent::default(),
             instruction_cache: InstructionCache::default(),
         }
+    }
+
+    /// An empty cache for a source whose program memory depends on its context.
+    pub fn of_viewpoint(
+        viewpoint: Viewpoint,
+        waypoints: Waypoints,
+        options: CacheOptions,
+    ) -> Cache {
+        let start = viewpoint.start();
+        let image = viewpoint.spaces.image(start);
+        let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
+        cache.viewpoint = Some(viewpoint);
+        cache.memory = start;
+        cache.known.push((start, image));
+        cache
+    }
+
+    /// Which memory is in use.
+    #[inline]
+    pub fn memory_id(&self) -> MemoryId {
+        self.memory
+    }
+
+    /// Uses `memory` from here on. Blocks of other memory stay in the cache.
+    #[inline]
+    pub fn select(&mut self, memory: MemoryId) {
+        if memory != self.memory {
+            self.switch(memory);
+        }
+    }
+
+    #[cold]
+    fn switch(&mut self, memory: MemoryId) {
+        let Some(viewpoint) = &self.viewpoint else { return };
+        let known = self.known.iter().position(|(id, _)| *id == memory);
+        let index = known.unwrap_or_else(|| {
+            if self.known.len() > usize::from(u16::MAX) {
+                self.known.clear();
+                self.table.clear();
+                for stub in &mut self.stubs {
+                    stub.code_space = CodeSpace::NONE;
+                }
+                self.absent.clear();
+                self.instruction_cache.clear();
+            }
+            self.known.push((memory, viewpoint.spaces.image(memory)));
+            self.known.len() - 1
+        });
+        let Some((_, image)) = self.known.get(index) else { return };
+        self.image = Arc::clone(image);
+        (self.memory, self.number) = (memory, index as u16);
     }
 
     /// The program memory.
@@ -155,7 +217,13 @@ impl Cache {
     #[inline]
     fn locate(&self, pc: Pc) -> (View, CodeSpace, u64) {
         let view = self.image.view(pc.space);
-        (view, CodeSpace::new(pc.isa, view.number()), pc.address & pc.isa.address_mask())
+        (view, self.code_space_in(pc.isa, view), pc.address & pc.isa.address_mask())
+    }
+
+    /// What selects blocks of `isa` in `view` of the current memory.
+    #[inline]
+    fn code_space_in(&self, isa: Isa, view: View) -> CodeSpace {
+        CodeSpace::new(isa, view.number()).in_memory(self.number)
     }
 
     fn memory(&self, view: View, isa: Isa) -> Memory<'_> {
@@ -237,7 +305,7 @@ impl Cache {
             let Instruction { kind, role, target, target_isa, .. } = block.last;
             if let (Kind::Branch, Some(target)) = (kind, target) {
                 let target = target & target_isa.address_mask();
-                let code_space = CodeSpace::new(target_isa, view.number());
+                let code_space = self.code_space_in(target_isa, view);
                 let mut to = self.table.find(target, code_space);
                 // The target is inside one of the new blocks.
                 if to == BlockId::NONE
@@ -309,7 +377,7 @@ impl Cache {
     /// Decodes an instruction that is not stored.
     #[cold]
     fn step(&mut self, view: View, isa: Isa, address: u64) -> Result<Instruction, Miss> {
-        let code_space = CodeSpace::new(isa, view.number());
+        let code_space = self.code_space_in(isa, view);
         if let Some(miss) = self.absent.find(address, isa, code_space) {
             return Err(miss);
         }
@@ -370,6 +438,12 @@ impl Code for Cache {
         self.rules.check_opcodes == OpcodeCheck::Undefined
     }
 
+    fn enter_context(&mut self, context: &Context) {
+        if let Some(viewpoint) = &self.viewpoint {
+            self.select(viewpoint.memory(context));
+        }
+    }
+
     #[inline]
     fn max_expansion(&self) -> u32 {
         self.max_expansion
@@ -384,7 +458,7 @@ impl BlockCache for Cache {
 
     #[inline]
     fn code_space(&self, isa: Isa, space: Space) -> CodeSpace {
-        CodeSpace::new(isa, self.image.view(space).number())
+        self.code_space_in(isa, self.image.view(space))
     }
 
     #[inline]

@@ -23,12 +23,14 @@
 #![forbid(unsafe_code)]
 
 mod absent;
+mod address_spaces;
 mod bytes;
 mod cache;
 mod elf;
 mod flat;
 mod image;
 mod instruction_cache;
+mod object_file;
 mod opcode_check;
 mod region;
 mod space;
@@ -37,12 +39,16 @@ mod table;
 mod target_cache;
 mod walk;
 
+pub use address_spaces::{
+    AddressSpaces, Change, ContextKey, MemoryId, ModuleFile, Thread, Viewpoint,
+};
 pub use bytes::{Bytes, BytesReader, OnDemand, Owner};
 pub use cache::{Cache, CacheOptions};
 pub use elf::{Elf, ElfError, Load, Segment};
 pub use image::{Conflict, Image, View};
+pub use object_file::ObjectFile;
 pub use opcode_check::OpcodeCheck;
-pub use region::{Dump, Region};
+pub use region::{Dump, Module, Region};
 pub use space::{SpaceMask, UnknownSpace};
 pub use symbols::{Symbol, Symbols};
 pub use tracewright_isa::rv::Extensions;

@@ -13,6 +13,16 @@ pub struct Region {
     spaces: SpaceMask,
     content: Content,
     missing: u64,
+    module: Option<Module>,
+}
+
+/// The file that a region of an address space is mapped from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Module {
+    /// Its index in [`AddressSpaces::modules`](crate::AddressSpaces::modules).
+    pub index: u32,
+    /// What is subtracted from an address in memory for the address in the file.
+    pub bias: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -51,6 +61,7 @@ impl Region {
             spaces: SpaceMask::ANY,
             content: Content::Bytes(bytes),
             missing: 0,
+            module: None,
         }
     }
 
@@ -63,6 +74,7 @@ impl Region {
             spaces: SpaceMask::ANY,
             content: Content::Zeros,
             missing: 0,
+            module: None,
         }
     }
 
@@ -79,6 +91,30 @@ impl Region {
     #[must_use]
     pub fn within(self, spaces: SpaceMask) -> Region {
         Region { spaces, ..self }
+    }
+
+    /// The same region as a part of `module`.
+    #[must_use]
+    pub fn of_module(self, module: Module) -> Region {
+        Region { module: Some(module), ..self }
+    }
+
+    /// The part of the region between two addresses, the last one included. `None` where the region
+    /// has no byte there.
+    #[must_use]
+    pub fn between(&self, first: u64, last: u64) -> Option<Region> {
+        let (first, last) = (first.max(self.start), last.min(self.last()?));
+        let len = last.checked_sub(first)?.saturating_add(1);
+        let content = match &self.content {
+            Content::Bytes(bytes) => Content::Bytes(bytes.part(first - self.start, len)),
+            Content::Zeros => Content::Zeros,
+        };
+        Some(Region { start: first, len, content, missing: 0, ..self.clone() })
+    }
+
+    /// The file that the region is mapped from.
+    pub fn module(&self) -> Option<Module> {
+        self.module
     }
 
     /// The name of its file.

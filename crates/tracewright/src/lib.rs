@@ -33,11 +33,15 @@
 #[cfg(feature = "std")]
 pub mod encode;
 
+#[cfg(feature = "std")]
+pub use tracewright_analysis as analysis;
 pub use tracewright_base as base;
 #[cfg(feature = "std")]
 pub use tracewright_capture as capture;
 #[cfg(feature = "std")]
 pub use tracewright_decode as decode;
+#[cfg(feature = "std")]
+pub use tracewright_export as export;
 pub use tracewright_frames as frames;
 #[cfg(feature = "std")]
 pub use tracewright_image as image;

@@ -444,14 +444,19 @@ impl Decoded<'_> {
             .collect();
         // Several cores may list the same memory.
         images.dedup();
+        let linux = self.capture.linux.is_some();
         let there = match images.len() {
+            0 if linux => "`info` lists the files that were not found".into(),
             0 => "no image is configured".into(),
             1..=4 => format!("the images are {}", images.join(", ")),
             n => format!("`info` lists the {n} images"),
         };
         remark(
             format!("{name}: program memory is missing {times}, first at {address:#x}; {there}"),
-            "add the program with --image FILE (ELF) or --image FILE@ADDRESS",
+            match linux {
+                true => "add the files of the traced machine with --symfs FOLDER or --binary FILE",
+                false => "add the program with --image FILE (ELF) or --image FILE@ADDRESS",
+            },
         )
     }
 

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use tracewright_base::Context;
 use tracewright_capture::Capture;
-use tracewright_decode::{Memory, Plan};
+use tracewright_decode::{Memory, Plan, Program};
 use tracewright_image::Image;
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyConfig;
@@ -20,21 +21,28 @@ pub struct Source {
     pub id: Option<u16>,
     /// Its configuration.
     pub config: AnyConfig,
-    /// The program memory of its core.
+    /// The program memory of its core in the current context.
     pub image: Arc<Image>,
+    /// The program memory in each context.
+    pub program: Program,
+    /// The current context, where the memory depends on it.
+    context: Option<Context>,
 }
 
 impl Source {
     /// The sources of `plan`, in its order.
     pub fn all(capture: &Capture, plan: &Plan, memory: &Memory) -> Vec<Source> {
         let framed = plan.framed();
-        let sources = plan.sources.iter().filter_map(|planned| {
-            Some(Source {
+        let sources = plan.sources.iter().map(|planned| {
+            let program = memory.seen_by(capture, plan.buffer, planned.source);
+            Source {
                 name: planned.name.clone(),
                 id: framed.then_some(planned.id),
                 config: planned.config.clone(),
-                image: memory.of(capture, capture.sources.get(planned.source)?),
-            })
+                image: program.start(),
+                program,
+                context: None,
+            }
         });
         sources.collect()
     }
@@ -59,13 +67,18 @@ impl Source {
         self.config.exception_name(number)
     }
 
+    /// Whether there are symbols.
+    pub fn has_symbols(&self) -> bool {
+        matches!(self.program, Program::Spaces(_)) || !self.image.symbols().is_empty()
+    }
+
     /// Appends ` <main+0x14>`, where a symbol contains `address`.
     #[inline]
     pub fn symbol(&self, address: u64, out: &mut String) {
-        if self.image.symbols().is_empty() {
+        if !self.has_symbols() {
             return;
         }
-        if let Some(symbol) = self.image.symbols().at(address) {
+        if let Some(symbol) = self.program.symbol(&self.image, address) {
             out.push_str(" <");
             name(&symbol, address, out);
             out.push('>');
@@ -74,10 +87,34 @@ impl Source {
 
     /// `main+0x14`, where a symbol contains `address`.
     pub fn symbol_name(&self, address: u64) -> Option<String> {
-        let symbol = self.image.symbols().at(address)?;
+        let symbol = self.program.symbol(&self.image, address)?;
         let mut text = String::new();
         name(&symbol, address, &mut text);
         Some(text)
+    }
+
+    /// Execution continues in `context`. Returns whether the program memory is another one.
+    pub(crate) fn enter(&mut self, context: &Context) -> bool {
+        let Some(image) = self.program.image_in(context) else { return false };
+        self.context = Some(*context);
+        let other = !Arc::ptr_eq(&image, &self.image);
+        self.image = image;
+        other
+    }
+
+    /// The contexts of `sources`, where their memory depends on them.
+    pub(crate) fn contexts(sources: &[Source]) -> Vec<Option<Context>> {
+        sources.iter().map(|source| source.context).collect()
+    }
+
+    /// Continues in `contexts`.
+    pub(crate) fn resume(sources: &mut [Source], contexts: &[Option<Context>]) {
+        for (source, context) in sources.iter_mut().zip(contexts) {
+            match context {
+                Some(context) => _ = source.enter(context),
+                None => (source.image, source.context) = (source.program.start(), None),
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use tracewright::base::MAX_EXPANSION;
+use tracewright::capture::perf::{self, Search};
 use tracewright::capture::sink::assignments;
 use tracewright::capture::{OpenError, Registers};
 use tracewright::decode::Jobs;
@@ -14,12 +15,13 @@ use tracewright::frames::Framing;
 use crate::message;
 
 /// The capture, and which part of it to read.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct InputArgs {
-    /// Snapshot folder or its snapshot.ini, folder with a capture.toml, or a file of raw trace data
-    /// with --protocol; `-` reads raw trace data from standard input.
+    /// Snapshot folder or its snapshot.ini, folder with a capture.toml, perf.data of perf or
+    /// simpleperf, or a file of raw trace data with --protocol; `-` reads raw trace data from
+    /// standard input.
     pub input: PathBuf,
-    /// Read this trace buffer. Default: the first.
+    /// Read this trace buffer. Default: the first; of perf.data, all.
     #[arg(long, value_name = "NAME")]
     pub source: Option<String>,
     /// Read all trace buffers, one after another.
@@ -42,6 +44,8 @@ pub struct InputArgs {
     /// Additional program memory: an ELF file, or raw bytes at an address (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
+    #[command(flatten)]
+    pub search: SearchArgs,
     /// Raw trace data: trace protocol (ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, etrace), with
     /// the trace ID where the frames contain several sources (repeatable).
     #[arg(long = "protocol", value_name = "NAME[@ID]", value_parser = unit)]
@@ -69,6 +73,30 @@ impl InputArgs {
         }
         let text = self.buffer_registers.join(",");
         assignments(&text, Path::new("--buffer-registers")).map(Some)
+    }
+}
+
+/// Where the files of the recorded code are searched for.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SearchArgs {
+    /// perf.data: folder with the files of the traced machine at their paths.
+    #[arg(long, value_name = "FOLDER")]
+    pub symfs: Option<PathBuf>,
+    /// perf.data: program, library, kernel module or kernel that was traced; it is selected by its
+    /// build ID, else by its name (repeatable).
+    #[arg(long = "binary", value_name = "FILE")]
+    pub binaries: Vec<PathBuf>,
+}
+
+impl SearchArgs {
+    /// The files of the options, and perf's cache in the home folder.
+    pub fn search(&self) -> Search {
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+        Search {
+            binaries: self.binaries.clone(),
+            symfs: self.symfs.clone(),
+            cache: home.map(|home| perf::cache_in(Path::new(&home))),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod decoding;
 mod input;
 mod logs;
+mod profile;
 mod units;
 
 pub use decoding::{
@@ -15,6 +16,7 @@ pub use logs::{
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg,
 };
 
+pub use profile::ProfileArgs;
 pub use units::{
     DataArg, ProgramForm, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs, UnitSequenceArgs,
     UnitVerb, UnitVerbs,
@@ -61,6 +63,8 @@ pub enum Verb {
     Encode(EncodeArgs),
     /// Describe an execution log, or convert it to another format.
     Log(LogVerbs),
+    /// Count what was executed, and write a profile for a compiler or profiler.
+    Profile(ProfileArgs),
     /// Find the first difference between two captures, or between a capture and an execution log.
     Compare(CompareArgs),
     /// Explain, check and make the register values of a trace unit, and predict what they trace.

@@ -101,6 +101,7 @@ impl Decode<Config, Packet> for Decoder {
             Packet::Trigger => self.report(at, Element::Trigger, sink),
             Packet::ContextId(id) => {
                 self.context.context_id = Some(id);
+                code.enter_context(&self.context);
                 self.report(at, Element::Context(self.context), sink);
             }
             Packet::Vmid(_) if !config.control.vmid() => {
@@ -108,6 +109,7 @@ impl Decode<Config, Packet> for Decoder {
             }
             Packet::Vmid(id) => {
                 self.context.vmid = Some(id.into());
+                code.enter_context(&self.context);
                 self.report(at, Element::Context(self.context), sink);
             }
             Packet::Timestamp { bits, count, .. } => {
@@ -293,6 +295,7 @@ impl Decoder {
         if let Some((_, isa)) = start_address {
             self.context.isa = isa;
         }
+        code.enter_context(&self.context);
         self.report(at, Element::Context(self.context), sink);
         let Some((address, isa)) = start_address else { return };
 

@@ -99,7 +99,7 @@ impl Decode<Config, Packet> for Decoder {
         self.history.take(&packet, config);
         if self.phase == Phase::Waiting {
             match packet {
-                Packet::Sync(sync) => self.sync(at, &sync, isa, config, sink),
+                Packet::Sync(sync) => self.sync(at, &sync, isa, config, code, sink),
                 Packet::ContextId(id) => self.context.context_id = Some(id),
                 Packet::Vmid(vmid) if config.vmid() => self.context.vmid = Some(vmid),
                 _ => {}
@@ -108,7 +108,7 @@ impl Decode<Config, Packet> for Decoder {
         }
         match packet {
             Packet::Align | Packet::Ignore | Packet::Atoms(_) => {}
-            Packet::Sync(sync) => self.sync(at, &sync, isa, config, sink),
+            Packet::Sync(sync) => self.sync(at, &sync, isa, config, code, sink),
             Packet::TimedAtom { taken, cycles } => {
                 self.atom(at, taken, Counted::of(cycles), config, code, sink);
             }
@@ -118,7 +118,7 @@ impl Decode<Config, Packet> for Decoder {
             Packet::ContextId(id) => {
                 if self.context.context_id != Some(id) {
                     self.context.context_id = Some(id);
-                    self.report_context(at, sink);
+                    self.report_context(at, code, sink);
                 }
             }
             Packet::Vmid(_) if !config.vmid() => {
@@ -127,7 +127,7 @@ impl Decode<Config, Packet> for Decoder {
             Packet::Vmid(vmid) => {
                 if self.context.vmid != Some(vmid) {
                     self.context.vmid = Some(vmid);
-                    self.report_context(at, sink);
+                    self.report_context(at, code, sink);
                 }
             }
             Packet::Timestamp(Timestamp { cycles, .. }) => {
@@ -173,12 +173,13 @@ impl Decoder {
     }
 
     /// Processes an I-sync. `isa` is the instruction set before it.
-    fn sync<S: Sink>(
+    fn sync<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         sync: &Sync,
         isa: Option<Isa>,
         config: &Config,
+        code: &mut K,
         sink: &mut S,
     ) {
         let place = Place { address: sync.address, isa: sync.isa() };
@@ -216,7 +217,7 @@ impl Decoder {
         }
         let differs = sync.context_id.is_some() || isa != Some(place.isa);
         if self.context != before || starts && differs {
-            self.report_context(at, sink);
+            self.report_context(at, code, sink);
         }
     }
 
@@ -291,7 +292,7 @@ impl Decoder {
             self.context.non_secure = Some(non_secure);
             self.context.hyp = hyp;
             if self.context != before {
-                self.report_context(at, sink);
+                self.report_context(at, code, sink);
             }
         }
     }
@@ -468,9 +469,11 @@ impl Decoder {
         }
     }
 
-    fn report_context<S: Sink>(&self, at: u64, sink: &mut S) {
+    fn report_context<K: BlockCache, S: Sink>(&self, at: u64, code: &mut K, sink: &mut S) {
         let isa = self.pc.map(|pc| pc.isa).or(self.history.isa()).unwrap_or(Isa::A32);
-        sink.element(at, Element::Context(self.context(isa)));
+        let context = self.context(isa);
+        code.enter_context(&context);
+        sink.element(at, Element::Context(context));
     }
 
     #[cold]

@@ -12,7 +12,9 @@ use tracewright_image::{Elf, Load};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 use tracewright_units::buffers::{mtb, tmc, trbe};
 
-use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SinkInfo, SourceInfo};
+use super::{
+    BufferInfo, FieldInfo, ImageInfo, Info, LinuxInfo, RegisterInfo, SinkInfo, SourceInfo,
+};
 use crate::explain::{Remark, left_out, plan_framing};
 use crate::link::{Ids, largest};
 
@@ -60,6 +62,7 @@ impl Info {
             images,
             notes,
             missing,
+            linux: capture.linux.as_deref().map(|linux| LinuxInfo::of(capture, linux)),
         }
     }
 }

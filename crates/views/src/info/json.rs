@@ -19,6 +19,9 @@ impl Info {
                 .maybe_text("description", self.description.as_deref())
                 .end();
         });
+        if let Some(linux) = &self.linux {
+            linux.json(&mut line);
+        }
         self.buffers.iter().for_each(|it| line(&|out| buffer(it, out)));
         self.sources.iter().for_each(|it| line(&|out| source(it, out)));
         self.images.iter().for_each(|it| line(&|out| image(it, out)));

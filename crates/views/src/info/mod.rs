@@ -2,7 +2,10 @@
 
 mod gather;
 mod json;
+mod linux;
 mod text;
+
+pub use linux::LinuxInfo;
 
 use std::path::PathBuf;
 
@@ -26,6 +29,8 @@ pub struct Info {
     pub notes: Vec<String>,
     /// What is missing to decode the capture.
     pub missing: Vec<Remark>,
+    /// The system that was traced. (perf.data)
+    pub linux: Option<LinuxInfo>,
 }
 
 /// A buffer of trace.

@@ -9,6 +9,9 @@ use super::{BufferInfo, ImageInfo, Info, RegisterInfo, SinkInfo, SourceInfo};
 /// The defaults in a line.
 const DEFAULTS: usize = 4;
 
+/// The most buffers in the text.
+const MAX_BUFFERS: usize = 256;
+
 /// The most notes in the text.
 const MAX_NOTES: usize = 1000;
 
@@ -21,9 +24,16 @@ impl Info {
             let _ = write!(out, ": {description}");
         }
         out.push('\n');
+        if let Some(linux) = &self.linux {
+            linux.text(&mut out);
+        }
         head("buffers", self.buffers.len(), &mut out);
-        for buffer in &self.buffers {
+        for buffer in self.buffers.iter().take(MAX_BUFFERS) {
             self.buffer(buffer, &mut out);
+        }
+        if self.buffers.len() > MAX_BUFFERS {
+            let more = self.buffers.len() - MAX_BUFFERS;
+            let _ = writeln!(out, "  {more} more buffers; `--format json` lists them");
         }
         head("sources", self.sources.len(), &mut out);
         for source in &self.sources {

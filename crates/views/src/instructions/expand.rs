@@ -103,6 +103,7 @@ impl Program {
 
     fn enter(&mut self, context: Context) {
         self.context = context;
+        self.cache.enter_context(&context);
         self.number = match self.contexts.iter().position(|known| *known == context) {
             Some(number) => number,
             None => {
@@ -122,8 +123,7 @@ impl<V: Steps> Expand<V> {
     pub fn new(view: V, sources: &[Source]) -> Self {
         let program = |source: &Source| {
             let options = CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() };
-            let cache = Cache::new(source.image.clone(), Waypoints::default(), options);
-            Program::new(cache)
+            Program::new(source.program.cache(Waypoints::default(), options))
         };
         Expand { view, sources: sources.iter().map(program).collect(), rest: None }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tracewright_base::Element;
+use tracewright_base::{Context, Element};
 use tracewright_decode::{Fork, Plan, Tally};
 
 use super::{Step, Steps};
@@ -66,9 +66,9 @@ impl<W: io::Write> Json<W> {
     }
 }
 
-/// Lines do not depend on one another.
+/// Lines do not depend on one another, except for the symbols of a context.
 impl Fork for Json<Vec<u8>> {
-    type State = ();
+    type State = Vec<Option<Context>>;
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -82,9 +82,15 @@ impl Fork for Json<Vec<u8>> {
         }
     }
 
-    fn state(&self) {}
+    fn state(&self) -> Self::State {
+        Source::contexts(&self.sources)
+    }
 
-    fn resume(&mut self, (): ()) {
+    fn resume(&mut self, contexts: Self::State) {
+        if Source::contexts(&self.sources) != contexts {
+            Source::resume(&mut self.sources, &contexts);
+            self.steps = RenderCache::default();
+        }
         self.lines.clear();
     }
 
@@ -110,6 +116,11 @@ impl<W: io::Write> Steps for Json<W> {
     }
 
     fn other(&mut self, n: usize, at: u64, what: &Element) {
+        if let Element::Context(context) = what
+            && self.sources.get_mut(n).is_some_and(|source| source.enter(context))
+        {
+            self.steps = RenderCache::default();
+        }
         let Some(source) = self.sources.get(n) else { return };
         let o = Object::new(&mut self.lines.text)
             .text("type", "element")

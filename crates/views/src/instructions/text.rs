@@ -64,19 +64,20 @@ impl<W: io::Write> Text<W> {
 
 /// The text of later lines depends on the context of each source.
 impl Fork for Text<Vec<u8>> {
-    type State = Vec<String>;
+    type State = (Vec<String>, Vec<Option<Context>>);
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
         Text::new(Vec::new(), self.sources.clone(), self.colour)
     }
 
-    fn state(&self) -> Vec<String> {
-        self.contexts.clone()
+    fn state(&self) -> Self::State {
+        (self.contexts.clone(), Source::contexts(&self.sources))
     }
 
-    fn resume(&mut self, contexts: Vec<String>) {
-        self.contexts = contexts;
+    fn resume(&mut self, (texts, contexts): Self::State) {
+        self.contexts = texts;
+        Source::resume(&mut self.sources, &contexts);
         self.lines.clear();
     }
 
@@ -149,8 +150,15 @@ impl<W: io::Write> Steps for Text<W> {
     fn other(&mut self, n: usize, _at: u64, what: &Element) {
         match what {
             Element::Context(context) => {
+                if let Some(source) = self.sources.get_mut(n) {
+                    source.enter(context);
+                }
                 if let Some(text) = self.contexts.get_mut(n) {
                     *text = self::context(context);
+                    let source = self.sources.get(n);
+                    if let Some(thread) = source.and_then(|s| s.program.thread(context)) {
+                        let _ = write!(text, " thread {}", thread.id);
+                    }
                 }
                 return;
             }

@@ -21,7 +21,13 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
                 Start::Debug => "debug",
             },
         ),
-        Element::Context(context) => self::context(context, o),
+        Element::Context(context) => {
+            let thread = source.program.thread(&context);
+            let o = self::context(context, o)
+                .maybe_number("process", thread.map(|thread| thread.process.into()))
+                .maybe_number("thread", thread.map(|thread| thread.id.into()));
+            o.maybe_text("command", thread.and_then(|thread| thread.name.as_deref()))
+        }
         Element::Range(ref r) => range(source, r, o),
         Element::Unknown { start, next, instructions } => o
             .hex("start", start)
@@ -138,7 +144,7 @@ fn range<'a>(source: &Source, r: &Range, o: Object<'a>) -> Object<'a> {
     let o = o.maybe_text("role", role);
     let o = o.mark("conditional", r.last.conditional()).flag("taken", r.last.taken());
     let o = o.maybe_number("cycles", r.cycles.get().map(u64::from));
-    if source.image.symbols().is_empty() {
+    if !source.has_symbols() {
         return o;
     }
     o.maybe_text("symbol", source.symbol_name(r.start).as_deref())

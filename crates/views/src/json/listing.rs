@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, OffsetMap};
+use tracewright_base::{self as base, Context, Element, OffsetMap};
 use tracewright_decode::{Fork, Listener, Plan, Tally};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
@@ -75,10 +75,10 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-/// Lines do not depend on one another, except for the interpretation of cycles and the fields of
-/// packets.
+/// Lines do not depend on one another, except for the interpretation of cycles, the fields of
+/// packets, and the symbols of a context.
 impl Fork for Listing<Vec<u8>> {
-    type State = (Vec<Transcript>, Vec<Option<AnyConfig>>);
+    type State = ((Vec<Transcript>, Vec<Option<AnyConfig>>), Vec<Option<Context>>);
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -95,10 +95,15 @@ impl Fork for Listing<Vec<u8>> {
     }
 
     fn state(&self) -> Self::State {
-        (self.transcripts.clone(), self.fields.learned.clone())
+        let packets = (self.transcripts.clone(), self.fields.learned.clone());
+        (packets, Source::contexts(&self.sources))
     }
 
-    fn resume(&mut self, (transcripts, learned): Self::State) {
+    fn resume(&mut self, ((transcripts, learned), contexts): Self::State) {
+        if Source::contexts(&self.sources) != contexts {
+            Source::resume(&mut self.sources, &contexts);
+            self.ranges = RenderCache::default();
+        }
         (self.transcripts, self.fields.learned) = (transcripts, learned);
         self.lines.clear();
     }
@@ -121,6 +126,11 @@ impl<W: io::Write> Listener for Listing<W> {
         }
         if !self.shown.elements && !bad {
             return;
+        }
+        if let Element::Context(context) = &what
+            && self.sources.get_mut(n).is_some_and(|source| source.enter(context))
+        {
+            self.ranges = RenderCache::default();
         }
         let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
         let out = &mut self.lines.text;

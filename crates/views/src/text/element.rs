@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use tracewright_base::{Dwt, Element, Exception, Range};
 
+use tracewright_capture::plain::line;
+
 use crate::Source;
 use crate::digits::{decimal, hex};
 
@@ -35,6 +37,15 @@ pub fn element(source: &Source, element: &Element, out: &mut String) {
             let _ = write!(out, "{element}");
             if let Some(by) = access.by() {
                 source.symbol(by, out);
+            }
+        }
+        Element::Context(context) => {
+            let _ = write!(out, "{element}");
+            if let Some(thread) = source.program.thread(context) {
+                let _ = write!(out, ", process {} thread {}", thread.process, thread.id);
+                if let Some(name) = &thread.name {
+                    let _ = write!(out, " ({})", line(name));
+                }
             }
         }
         other => {

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, OffsetMap};
+use tracewright_base::{self as base, Context, Element, OffsetMap};
 use tracewright_decode::{Fork, Listener};
 use tracewright_protocols::Field;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
@@ -168,10 +168,13 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
+/// Lines of text, cycles, configurations and contexts, by source.
+type State = (((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>), Vec<Option<Context>>);
+
 /// Later lines depend on incomplete lines of text, on the cycles so far, and on the configurations
-/// that packets have changed.
+/// that packets have changed, and on the contexts.
 impl Fork for Listing<Vec<u8>> {
-    type State = ((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>);
+    type State = State;
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -189,10 +192,15 @@ impl Fork for Listing<Vec<u8>> {
     }
 
     fn state(&self) -> Self::State {
-        ((self.ports.clone(), self.transcripts.clone()), self.fields.learned.clone())
+        let lines = (self.ports.clone(), self.transcripts.clone());
+        ((lines, self.fields.learned.clone()), Source::contexts(&self.sources))
     }
 
-    fn resume(&mut self, ((ports, transcripts), learned): Self::State) {
+    fn resume(&mut self, (((ports, transcripts), learned), contexts): Self::State) {
+        if Source::contexts(&self.sources) != contexts {
+            Source::resume(&mut self.sources, &contexts);
+            self.ranges = RenderCache::default();
+        }
         (self.ports, self.transcripts, self.fields.learned) = (ports, transcripts, learned);
         self.lines.clear();
     }
@@ -224,6 +232,11 @@ impl<W: io::Write> Listener for Listing<W> {
         }
         if let Element::Range(range) = what {
             return self.range_line(n, at, range);
+        }
+        if let Element::Context(context) = &what
+            && self.sources.get_mut(n).is_some_and(|source| source.enter(context))
+        {
+            self.ranges = RenderCache::default();
         }
         let mut done = Vec::new();
         let write = matches!(what, Element::SoftwareWrite(_));

@@ -4,7 +4,7 @@ use super::{Finding, Tree, lines_with};
 use crate::tidy::tree::{File, lines};
 
 /// The published crates, lowest layer first. A crate depends only on crates of lower layers.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 12] = [
     &["base", "scan"],
     &["isa", "frames"],
     &["units"],
@@ -12,6 +12,8 @@ const LAYERS: [&[&str]; 10] = [
     &["capture"],
     &["logs"],
     &["decode"],
+    &["analysis"],
+    &["export"],
     &["views"],
     &["tracewright"],
     &["cli"],

@@ -178,7 +178,10 @@ impl Decoder {
                 self.step(at, step, sink);
             }
             What::Address { address, is1 } => self.flow.set_address(address, is1, rules),
-            What::Context(context) => self.flow.set_context(at, context, rules, sink),
+            What::Context(context) => {
+                code.enter_context(&context);
+                self.flow.set_context(at, context, rules, sink);
+            }
             What::TraceOn => self.flow.trace_on(at, sink),
             What::Unknown => {
                 self.flow.lose();

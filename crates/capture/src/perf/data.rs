@@ -1,0 +1,401 @@
+//! The content of a `perf.data` file, before it is interpreted.
+
+use std::collections::BTreeMap;
+
+use super::attr::Attr;
+use super::compressed::Unpacker;
+use super::fields::{Fields, Reader};
+use super::limits::{MAX_ATTRS, MAX_FEATURES, MAX_RECORD_BYTES, MAX_RECORDS};
+use super::record::{AuxTrace, Body, HEADER, Record};
+use super::window::Window;
+use crate::Bytes;
+
+/// The first eight bytes in little-endian files; big-endian files have them reversed.
+pub(super) const MAGIC: [u8; 8] = *b"PERFILE2";
+/// The size in bytes of the header of a file.
+pub(super) const FILE_HEADER: u64 = 104;
+/// The size in bytes of the header of a pipe.
+pub(super) const PIPE_HEADER: u64 = 16;
+/// The number of feature bits in the header.
+pub(super) const FEATURE_BITS: usize = 256;
+/// The feature with records that precede all others. (simpleperf)
+pub(super) const INIT_MAP: u32 = 134;
+
+/// The numbers of records that are not stored.
+const SAMPLE: u32 = 9;
+const COMPRESSED: u32 = 81;
+const COMPRESSED2: u32 = 83;
+
+/// The form of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// A header with offsets of the sections.
+    #[default]
+    File,
+    /// A short header and records only, as written to a pipe.
+    Pipe,
+}
+
+/// The content of a `perf.data` file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PerfData {
+    /// Integers are big-endian.
+    pub big: bool,
+    /// The form.
+    pub form: Form,
+    /// The events.
+    pub attrs: Vec<Attr>,
+    /// The feature sections by number.
+    pub features: BTreeMap<u32, Vec<u8>>,
+    /// The records, in order, except those that are counted in `skipped`.
+    pub records: Vec<Record>,
+    /// The bytes after each AUXTRACE record, in order.
+    pub trace: Vec<Bytes>,
+    /// The number of records by kind that are not needed: samples.
+    pub skipped: BTreeMap<u32, u64>,
+    /// What is damaged, one sentence for each damage.
+    pub problems: Vec<String>,
+}
+
+impl PerfData {
+    /// Reads the file. The bytes of trace are not loaded.
+    ///
+    /// # Errors
+    /// Why nothing of it can be used.
+    pub fn read(file: &Bytes) -> Result<PerfData, String> {
+        let mut window = Window::new(file);
+        let short = || "it is shorter than its header".to_owned();
+        let magic = window.get(0, 8).ok_or_else(short)?;
+        let little = magic == MAGIC;
+        let mut data = PerfData { big: !little, ..PerfData::default() };
+        if !little && !magic.iter().eq(MAGIC.iter().rev()) {
+            return Err("its first bytes are not PERFILE2; files of version 1 (before Linux 3.2) \
+                        are not supported"
+                .into());
+        }
+        let big = data.big;
+        let mut size = 0;
+        let head = window.get(8, 8).ok_or_else(short)?;
+        Reader::new(head, big).u64(&mut size).ok_or_else(short)?;
+        let end = file.len() as u64;
+        let mut walk = Walk::default();
+        if size == PIPE_HEADER {
+            data.form = Form::Pipe;
+            data.walk(&mut walk, &mut window, PIPE_HEADER..end, file);
+        } else {
+            let head = window.get(0, FILE_HEADER as usize).ok_or_else(short)?.to_vec();
+            let header = Header::read(&head, big).ok_or_else(short)?;
+            data.read_attrs(&header, &mut window)?;
+            data.read_features(&header, &mut window);
+            if let Some(init) = data.features.get(&INIT_MAP).cloned() {
+                walk.inner.extend(init);
+                data.walk_inner(&mut walk);
+                walk.inner.clear();
+            }
+            let (from, len) = header.data;
+            let to = from.checked_add(len).filter(|to| *to <= end && len > 0);
+            // A recording that was interrupted has no length in its header.
+            let to = to.unwrap_or_else(|| {
+                data.problems.push(format!(
+                    "the header states {len} bytes of records from offset {from:#x} on; they \
+                     are read up to the end of the file"
+                ));
+                end
+            });
+            data.walk(&mut walk, &mut window, from..to, file);
+        }
+        data.end(&walk);
+        Ok(data)
+    }
+
+    /// Adds the records of a file `data.N` of the directory form.
+    pub fn add_records(&mut self, file: &Bytes) {
+        let mut walk = Walk::default();
+        self.walk(&mut walk, &mut Window::new(file), 0..file.len() as u64, file);
+        self.end(&walk);
+    }
+
+    fn end(&mut self, walk: &Walk) {
+        if !walk.inner.is_empty() {
+            let left = walk.inner.len();
+            self.problems.push(format!("the compressed records end within one: {left} bytes lost"));
+        }
+    }
+
+    fn read_attrs(&mut self, header: &Header, window: &mut Window<'_>) -> Result<(), String> {
+        let (at, size) = header.attrs;
+        let entry = header.attr_size;
+        let wrong = || format!("the events at offset {at:#x} have entries of {entry} bytes");
+        let len = usize::try_from(entry).ok().filter(|len| (80..=1 << 12).contains(len));
+        let len = len.ok_or_else(wrong)?;
+        for n in 0..(size / entry).min(MAX_ATTRS) {
+            let bytes = window.get(at.saturating_add(n * entry), len).ok_or_else(wrong)?;
+            let mut attr = Attr::read(bytes, self.big).ok_or_else(wrong)?;
+            let mut ids = Reader::new(bytes.get(len - 16..).unwrap_or_default(), self.big);
+            let (mut from, mut size) = (0, 0);
+            let _ = ids.u64(&mut from).and(ids.u64(&mut size));
+            let bytes = window.get(from, usize::try_from(size).unwrap_or(usize::MAX));
+            let mut ids = Reader::new(bytes.unwrap_or_default(), self.big);
+            let count = ids.left() / 8;
+            let _ = ids.words(&mut attr.ids, count);
+            self.attrs.push(attr);
+        }
+        Ok(())
+    }
+
+    fn read_features(&mut self, header: &Header, window: &mut Window<'_>) {
+        let mut at = header.data.0.saturating_add(header.data.1);
+        let mut left = MAX_FEATURES;
+        for number in header.features() {
+            let Some(entry) = window.get(at, 16) else {
+                self.problems.push("the table of feature sections is incomplete".into());
+                return;
+            };
+            at += 16;
+            let (mut from, mut size) = (0, 0);
+            let mut entry = Reader::new(entry, self.big);
+            let _ = entry.u64(&mut from).and(entry.u64(&mut size));
+            let bytes = usize::try_from(size).ok().filter(|_| size <= left);
+            match bytes.and_then(|len| window.get(from, len)) {
+                Some(bytes) => {
+                    left -= size;
+                    self.features.insert(number, bytes.to_vec());
+                }
+                None => self.problems.push(format!(
+                    "feature section {number} ({size} bytes at offset {from:#x}) is not in the file"
+                )),
+            }
+        }
+    }
+
+    /// Reads the records of `range`.
+    fn walk(
+        &mut self,
+        walk: &mut Walk,
+        window: &mut Window<'_>,
+        range: std::ops::Range<u64>,
+        file: &Bytes,
+    ) {
+        let (mut at, end) = (range.start, range.end);
+        while at < end {
+            let left = end - at;
+            let head = window.get(at, HEADER).and_then(|head| head_of(head, self.big));
+            let Some((number, misc, size)) = head.filter(|(_, _, size)| *size as u64 <= left)
+            else {
+                self.problems.push(format!(
+                    "no record at offset {at:#x}: {left} bytes up to offset {end:#x} are not read"
+                ));
+                return;
+            };
+            let Some(bytes) = window.get(at + HEADER as u64, size - HEADER) else { return };
+            at += size as u64;
+            match number {
+                COMPRESSED | COMPRESSED2 => {
+                    let bytes = compressed(number, bytes, self.big);
+                    if let Err(why) = walk.unpacker.unpack(bytes, &mut walk.inner) {
+                        self.problems.push(format!(
+                            "the compressed record that ends at offset {at:#x} is damaged, and all \
+                             after it are lost: {why}"
+                        ));
+                        walk.unpacker = Unpacker::default();
+                    }
+                    self.walk_inner(walk);
+                }
+                _ => {
+                    let len = self.record(walk, number, misc, bytes, at);
+                    if let Some(len) = len {
+                        let trace = file.part(at, len.min(end - at));
+                        if (trace.len() as u64) < len {
+                            self.problems.push(format!(
+                                "the file ends within the trace at offset {at:#x}: {} of {len} \
+                                 bytes are lost",
+                                len - trace.len() as u64
+                            ));
+                        }
+                        at += trace.len() as u64;
+                        self.trace.push(trace);
+                    }
+                }
+            }
+            if walk.full {
+                return;
+            }
+        }
+    }
+
+    /// Reads the records that were unpacked, as far as they are whole.
+    fn walk_inner(&mut self, walk: &mut Walk) {
+        let inner = std::mem::take(&mut walk.inner);
+        let mut rest = inner.as_slice();
+        while let Some((number, misc, size)) =
+            rest.get(..HEADER).and_then(|head| head_of(head, self.big))
+        {
+            let Some(bytes) = rest.get(HEADER..size) else { break };
+            let after = rest.get(size..).unwrap_or_default();
+            if number == 71 {
+                let record = Record::read(number, misc, bytes, None, self.big);
+                let Some(Body::AuxTrace(AuxTrace { size: len, .. })) = record.map(|r| r.body)
+                else {
+                    break;
+                };
+                let len = usize::try_from(len).unwrap_or(usize::MAX);
+                let Some((trace, after)) = after.split_at_checked(len) else { break };
+                self.record(walk, number, misc, bytes, 0);
+                self.trace.push(Bytes::from(trace.to_vec()));
+                rest = after;
+            } else {
+                self.record(walk, number, misc, bytes, 0);
+                rest = after;
+            }
+            if walk.full {
+                return;
+            }
+        }
+        walk.inner = rest.to_vec();
+    }
+
+    /// Takes one record. Returns the number of bytes that follow an AUXTRACE record.
+    fn record(
+        &mut self,
+        walk: &mut Walk,
+        number: u32,
+        misc: u16,
+        bytes: &[u8],
+        end: u64,
+    ) -> Option<u64> {
+        if number == SAMPLE {
+            *self.skipped.entry(number).or_default() += 1;
+            return None;
+        }
+        walk.count += 1;
+        walk.bytes += bytes.len() as u64;
+        if walk.count > MAX_RECORDS || walk.bytes > MAX_RECORD_BYTES {
+            self.problems.push(format!(
+                "the records from offset {end:#x} on are not read: there are more than \
+                 {MAX_RECORDS}, or more than {MAX_RECORD_BYTES} bytes"
+            ));
+            walk.full = true;
+            return None;
+        }
+        let attr = self.attr_of(bytes);
+        let Some(record) = Record::read(number, misc, bytes, attr, self.big) else {
+            walk.damaged += 1;
+            if walk.damaged <= 8 {
+                let at = end.saturating_sub((bytes.len() + HEADER) as u64);
+                self.problems.push(format!(
+                    "the record of kind {number} at offset {at:#x} is shorter than its fields"
+                ));
+            }
+            return None;
+        };
+        let follows = match &record.body {
+            Body::AuxTrace(trace) => Some(trace.size),
+            Body::Attr(attr) => {
+                if (self.attrs.len() as u64) < MAX_ATTRS {
+                    self.attrs.push((**attr).clone());
+                }
+                None
+            }
+            Body::Feature { number, bytes } => {
+                if let Ok(number @ 0..256) = u32::try_from(*number) {
+                    self.features.insert(number, bytes.clone());
+                }
+                None
+            }
+            _ => None,
+        };
+        self.records.push(record);
+        follows
+    }
+
+    /// The event of a record: by the identifier in its last eight bytes where there are several.
+    fn attr_of(&self, bytes: &[u8]) -> Option<&Attr> {
+        let [first, rest @ ..] = self.attrs.as_slice() else { return None };
+        if rest.is_empty() || first.sample_type & Attr::IDENTIFIER == 0 {
+            return Some(first);
+        }
+        let mut id = 0;
+        let tail = bytes.len().checked_sub(8).and_then(|at| bytes.get(at..));
+        let _ = Reader::new(tail.unwrap_or_default(), self.big).u64(&mut id);
+        self.attrs.iter().find(|attr| attr.ids.contains(&id)).or(Some(first))
+    }
+}
+
+/// The state of the walk through the records.
+#[derive(Default)]
+struct Walk {
+    count: usize,
+    bytes: u64,
+    damaged: usize,
+    full: bool,
+    unpacker: Unpacker,
+    /// Unpacked bytes that make no whole record yet.
+    inner: Vec<u8>,
+}
+
+/// The compressed bytes of a record.
+fn compressed(number: u32, bytes: &[u8], big: bool) -> &[u8] {
+    if number == COMPRESSED {
+        return bytes;
+    }
+    let mut size = 0;
+    let mut reader = Reader::new(bytes, big);
+    let _ = reader.u64(&mut size);
+    let rest = bytes.get(8..).unwrap_or_default();
+    usize::try_from(size).ok().and_then(|size| rest.get(..size)).unwrap_or(rest)
+}
+
+/// Number, `misc` and size of the record with the header `head`. `None`: the size is less than that
+/// of the header.
+fn head_of(head: &[u8], big: bool) -> Option<(u32, u16, usize)> {
+    let (mut number, mut misc, mut size) = (0, 0, 0);
+    let mut head = Reader::new(head, big);
+    head.u32(&mut number)?;
+    head.u16(&mut misc)?;
+    head.u16(&mut size)?;
+    Some((number, misc, usize::from(size))).filter(|(_, _, size)| *size >= HEADER)
+}
+
+/// The header of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    /// The size in bytes of each event: the structure and the section of its identifiers.
+    pub(super) attr_size: u64,
+    /// Offset and size of the events.
+    pub(super) attrs: (u64, u64),
+    /// Offset and size of the records.
+    pub(super) data: (u64, u64),
+    /// The bits of the feature sections.
+    pub(super) bits: Vec<u64>,
+}
+
+impl Header {
+    fn read(bytes: &[u8], big: bool) -> Option<Header> {
+        let mut header = Header::default();
+        header.fields(&mut Reader::new(bytes, big))?;
+        Some(header)
+    }
+
+    /// The order of these lines is the order in the file.
+    pub(super) fn fields(&mut self, f: &mut impl Fields) -> Option<()> {
+        let (mut magic, mut size) = (u64::from_le_bytes(MAGIC), FILE_HEADER);
+        f.u64(&mut magic)?;
+        f.u64(&mut size)?;
+        f.u64(&mut self.attr_size)?;
+        f.u64(&mut self.attrs.0)?;
+        f.u64(&mut self.attrs.1)?;
+        f.u64(&mut self.data.0)?;
+        f.u64(&mut self.data.1)?;
+        // The types of events, a section that is not used.
+        f.u64(&mut 0)?;
+        f.u64(&mut 0)?;
+        f.words(&mut self.bits, FEATURE_BITS / 64)
+    }
+
+    /// The numbers of the feature sections.
+    fn features(&self) -> impl Iterator<Item = u32> {
+        (0..FEATURE_BITS as u32).filter(|n| {
+            self.bits.get(*n as usize / 64).is_some_and(|word| word >> (n % 64) & 1 != 0)
+        })
+    }
+}

@@ -1,0 +1,312 @@
+//! The feature sections: about the machine and the recording, and the files of the recorded code.
+
+use std::collections::BTreeMap;
+
+use super::fields::{Fields, Reader, Writer};
+
+/// BUILD_ID: the build identifiers of files.
+pub const BUILD_ID: u32 = 2;
+/// HOSTNAME.
+pub const HOSTNAME: u32 = 3;
+/// OSRELEASE: the version of the kernel.
+pub const OS_RELEASE: u32 = 4;
+/// VERSION: the version of perf.
+pub const VERSION: u32 = 5;
+/// ARCH: the machine.
+pub const ARCH: u32 = 6;
+/// NRCPUS.
+pub const CPU_COUNT: u32 = 7;
+/// CMDLINE: the command line.
+pub const COMMAND_LINE: u32 = 11;
+/// AUXTRACE: an index of the AUXTRACE records, which is not read. perf writes a count before it,
+/// simpleperf does not.
+pub const AUXTRACE: u32 = 18;
+/// META_INFO of simpleperf: pairs of texts.
+pub const META_INFO: u32 = 129;
+/// FILE2 of simpleperf: the recorded files and their symbols.
+pub const FILE2: u32 = 132;
+
+/// The size in bytes of a build identifier in an entry of BUILD_ID, with its length and padding.
+const ID_LEN: usize = 24;
+
+/// A text with its length before it, padded.
+fn text(reader: &mut Reader<'_>) -> Option<String> {
+    let mut len = 0;
+    reader.u32(&mut len)?;
+    if len as usize > reader.left() {
+        return None;
+    }
+    let mut bytes = vec![0; len as usize];
+    reader.raw(&mut bytes)?;
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    Some(String::from_utf8_lossy(bytes.get(..end)?).into_owned())
+}
+
+/// What the sections record about the machine and the recording: name and text.
+pub(super) fn about(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Vec<(String, String)> {
+    let mut about = Vec::new();
+    let mut add = |name: &str, value: Option<String>| {
+        about.extend(value.filter(|value| !value.is_empty()).map(|value| (name.to_owned(), value)));
+    };
+    let reader = |number| features.get(&number).map(|bytes| Reader::new(bytes, big));
+    add(
+        "command line",
+        reader(COMMAND_LINE).and_then(|mut reader| {
+            let mut count = 0;
+            reader.u32(&mut count)?;
+            let words: Option<Vec<_>> = (0..count).map(|_| text(&mut reader)).collect();
+            Some(words?.join(" "))
+        }),
+    );
+    for (name, number) in
+        [("host", HOSTNAME), ("kernel", OS_RELEASE), ("machine", ARCH), ("perf", VERSION)]
+    {
+        add(name, reader(number).and_then(|mut reader| text(&mut reader)));
+    }
+    add(
+        "CPUs",
+        reader(CPU_COUNT).and_then(|mut reader| {
+            let (mut online, mut available) = (0, 0);
+            reader.u32(&mut online)?;
+            reader.u32(&mut available)?;
+            Some(format!("{online} online, {available} available"))
+        }),
+    );
+    for (name, value) in meta_info(features) {
+        let shown =
+            ["simpleperf_version", "kernel_version", "product_props", "android_sdk_version"];
+        if shown.contains(&name.as_str()) {
+            add(&name, Some(value));
+        }
+    }
+    about
+}
+
+/// The pairs of META_INFO.
+pub(super) fn meta_info(features: &BTreeMap<u32, Vec<u8>>) -> Vec<(String, String)> {
+    let Some(bytes) = features.get(&META_INFO) else { return Vec::new() };
+    let texts: Vec<_> = bytes.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    let pairs = texts.as_chunks().0.iter();
+    pairs.map(|[name, value]| (name.to_string(), value.to_string())).collect()
+}
+
+/// A build identifier without the zeros that pad it. simpleperf has no length.
+fn trimmed(id: &[u8]) -> Vec<u8> {
+    let len = id.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    id.get(..len.next_multiple_of(4)).unwrap_or(id).to_vec()
+}
+
+/// Whether both are the build identifier of one file: a shorter one is padded with zeros.
+pub fn same_build_id(a: &[u8], b: &[u8]) -> bool {
+    trimmed(a) == trimmed(b)
+}
+
+/// The build identifiers by path. (BUILD_ID; the records of a pipe have the same form)
+pub(super) fn build_ids(bytes: &[u8], big: bool) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut rest = bytes;
+    while rest.len() >= 8 {
+        let (mut number, mut misc, mut size) = (0, 0, 0);
+        let mut head = Reader::new(rest, big);
+        let _ = head.u32(&mut number).and(head.u16(&mut misc)).and(head.u16(&mut size));
+        let size = usize::from(size);
+        let Some((entry, after)) = rest.split_at_checked(size).filter(|_| size > 12 + ID_LEN)
+        else {
+            break;
+        };
+        found.extend(build_id(misc, entry.get(8..).unwrap_or_default()));
+        rest = after;
+    }
+    found
+}
+
+/// The build identifier of a record without its header: path and identifier.
+pub(super) fn build_id(misc: u16, bytes: &[u8]) -> Option<(String, Vec<u8>)> {
+    /// `misc`: the byte after the identifier is its length.
+    const HAS_LENGTH: u16 = 1 << 15;
+    let id = bytes.get(4..4 + ID_LEN)?;
+    let len = usize::from(*id.get(20)?);
+    let id = if misc & HAS_LENGTH != 0 && (1..=20).contains(&len) {
+        id.get(..len)?.to_vec()
+    } else {
+        trimmed(id.get(..20)?)
+    };
+    let path = bytes.get(4 + ID_LEN..)?;
+    let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+    let path = String::from_utf8_lossy(path.get(..end)?).into_owned();
+    (!id.is_empty()).then_some((path, id))
+}
+
+/// The section BUILD_ID with these paths and identifiers.
+pub(super) fn write_build_ids(ids: &[(String, Vec<u8>)], big: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (path, id) in ids {
+        let mut writer = Writer::new(big);
+        let mut name = path.clone();
+        let mut field = id.get(..20).unwrap_or(id).to_vec();
+        let len = field.len() as u8;
+        field.resize(20, 0);
+        field.extend([len, 0, 0, 0]);
+        let size = 8 + 4 + ID_LEN + (name.len() + 1).next_multiple_of(8);
+        let (mut misc, mut size, mut process) = (1 << 15 | 2, size as u16, u32::MAX);
+        // A writer takes every field.
+        let _ = writer.u32(&mut 67);
+        let _ = writer.u16(&mut misc);
+        let _ = writer.u16(&mut size);
+        let _ = writer.u32(&mut process);
+        let _ = writer.raw(&mut field);
+        let _ = writer.text(&mut name);
+        out.extend(writer.out);
+    }
+    out
+}
+
+/// A section with one text.
+pub(super) fn write_text(value: &str, big: bool) -> Vec<u8> {
+    let mut writer = Writer::new(big);
+    let mut bytes = value.as_bytes().to_vec();
+    bytes.push(0);
+    bytes.resize(bytes.len().next_multiple_of(64), 0);
+    let _ = writer.u32(&mut (bytes.len() as u32));
+    let _ = writer.raw(&mut bytes);
+    writer.out
+}
+
+/// The section CMDLINE.
+pub(super) fn write_command_line(words: &[&str], big: bool) -> Vec<u8> {
+    let mut writer = Writer::new(big);
+    let _ = writer.u32(&mut (words.len() as u32));
+    for word in words {
+        writer.out.extend(write_text(word, big));
+    }
+    writer.out
+}
+
+/// A file of FILE2.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RecordedFile {
+    pub(super) path: String,
+    /// 1 is the kernel, 2 a module of it.
+    pub(super) kind: u64,
+    /// The least address of its code, in the file's address space.
+    pub(super) min_address: u64,
+    /// The offset of that address from the start of the module in memory.
+    pub(super) module_offset: u64,
+}
+
+/// The files of FILE2: a message of protobuf after its length, for each.
+pub(super) fn recorded_files(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Vec<RecordedFile> {
+    let mut found = Vec::new();
+    let mut rest = features.get(&FILE2).map(Vec::as_slice).unwrap_or_default();
+    while let Some((len, after)) = rest.split_at_checked(4) {
+        let mut size = 0;
+        let _ = Reader::new(len, big).u32(&mut size);
+        let Some((message, after)) = after.split_at_checked(size as usize) else { break };
+        let mut file = RecordedFile::default();
+        for (field, value) in proto(message) {
+            match (field, value) {
+                (1, Value::Bytes(path)) => file.path = String::from_utf8_lossy(path).into_owned(),
+                (2, Value::Number(kind)) => file.kind = kind,
+                (3, Value::Number(address)) => file.min_address = address,
+                (7, Value::Bytes(module)) => {
+                    for (field, value) in proto(module) {
+                        if let (1, Value::Number(offset)) = (field, value) {
+                            file.module_offset = offset;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        found.push(file);
+        rest = after;
+    }
+    found
+}
+
+/// A value of a message of protobuf.
+enum Value<'a> {
+    Number(u64),
+    Bytes(&'a [u8]),
+}
+
+/// The fields of a message of protobuf, up to damage.
+fn proto(mut bytes: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
+    std::iter::from_fn(move || {
+        let key = varint(&mut bytes)?;
+        let value = match key & 7 {
+            0 => Value::Number(varint(&mut bytes)?),
+            1 => {
+                let (word, rest) = bytes.split_first_chunk()?;
+                bytes = rest;
+                Value::Number(u64::from_le_bytes(*word))
+            }
+            2 => {
+                let len = usize::try_from(varint(&mut bytes)?).ok()?;
+                let (value, rest) = bytes.split_at_checked(len)?;
+                bytes = rest;
+                Value::Bytes(value)
+            }
+            5 => {
+                let (word, rest) = bytes.split_first_chunk()?;
+                bytes = rest;
+                Value::Number(u32::from_le_bytes(*word).into())
+            }
+            _ => return None,
+        };
+        Some((key >> 3, value))
+    })
+}
+
+/// An integer in groups of seven bits, the lowest first.
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn build_ids_are_read_as_they_were_written() {
+        let ids =
+            vec![("/bin/a".to_owned(), vec![1; 20]), ("[kernel.kallsyms]".into(), vec![2; 8])];
+        for big in [false, true] {
+            assert_eq!(build_ids(&write_build_ids(&ids, big), big), ids);
+        }
+        assert!(same_build_id(&[1, 2, 3, 4, 0, 0, 0, 0], &[1, 2, 3, 4]));
+        assert!(!same_build_id(&[1, 2, 3, 4], &[1, 2, 3, 5]));
+    }
+
+    #[test]
+    fn texts_are_read_as_they_were_written() {
+        let features = BTreeMap::from([
+            (HOSTNAME, write_text("phone", false)),
+            (COMMAND_LINE, write_command_line(&["perf", "record", "-e", "cs_etm//u"], false)),
+        ]);
+        let want = [("command line", "perf record -e cs_etm//u"), ("host", "phone")];
+        let want = want.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(about(&features, false), want);
+    }
+
+    /// A message by the encoding of protobuf: key = field << 3 | wire type.
+    #[test]
+    fn files_of_simpleperf() {
+        let message = [0x0a, 2, b'/', b'a', 0x10, 2, 0x18, 0x80, 0x20, 0x3a, 3, 0x08, 0x80, 0x20];
+        let mut bytes = (message.len() as u32).to_le_bytes().to_vec();
+        bytes.extend(message);
+        let want =
+            RecordedFile { path: "/a".into(), kind: 2, min_address: 0x1000, module_offset: 0x1000 };
+        let features = BTreeMap::from([(FILE2, bytes)]);
+        assert_eq!(recorded_files(&features, false), [want]);
+    }
+}

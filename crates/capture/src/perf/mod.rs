@@ -1,0 +1,407 @@
+//! `perf.data`: the files of `perf record` and of simpleperf with CoreSight trace.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `data.rs` | [`PerfData`]: the sections and records of a file, read in one pass |
+//! | `record.rs`, `attr.rs`, `units.rs`, `features.rs` | the records, read and written by the same lines |
+//! | `pieces.rs` | the bytes of each AUX record |
+//! | `processes.rs`, `find.rs` | the memory of processes over time, and the files with their code |
+//! | `write.rs`, `recording.rs` | writing of what can be read, and the file of a capture |
+//! | `fields.rs`, `window.rs`, `compressed.rs`, `limits.rs` | integers, reads by offset, zstd, limits |
+//!
+//! The records of a file are read first, without the trace. Then each AUX record becomes a buffer
+//! of the capture: the trace unit begins anew in each. The buffers are in order of time where the
+//! records have times, else by CPU. The sources are the trace units of the CPUs.
+//!
+//! The forms are: file, pipe, and folder (`data`, `data.0` and so on, `kcore_dir`); either byte
+//! order; events of any size; compressed records (`perf record -z`) and trace (simpleperf).
+
+mod attr;
+mod compressed;
+mod data;
+mod features;
+mod fields;
+mod find;
+pub mod limits;
+mod pieces;
+mod processes;
+mod record;
+mod recording;
+mod units;
+mod window;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tracewright_image::{ContextKey, Elf, Load};
+
+pub use attr::{Attr, SampleId};
+pub use data::{Form, PerfData};
+pub use features::same_build_id;
+pub use find::{Search, hex};
+pub use record::{Aux, AuxTrace, Body, CS_ETM, MappedFile, Mmap, Record, Task};
+pub use recording::{PMU, Recording, SAMPLE_TYPE};
+pub use units::{Unit, Units};
+pub use write::Layout;
+
+use crate::files::Files;
+use crate::linux::{Part, Queue, QueueTotals};
+use crate::notes::Notes;
+use crate::plain::line;
+use crate::{
+    Buffer, BufferRef, Capture, Core, File, Format, Kind, Linux, OpenError, Origin, Problem,
+    limits as capture_limits,
+};
+use pieces::{Piece, Pieces};
+
+/// Reads the file or folder at `path`. The files of the recorded code are found by `search`.
+///
+/// # Errors
+/// [`OpenError`] where nothing can be decoded.
+pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
+    let mut files = Files::default();
+    let fail = |path: &Path, why: String| OpenError::new(path, Problem::Perf(why));
+    let folder = path.is_dir();
+    let main = if folder { path.join("data") } else { path.to_owned() };
+    let (bytes, _) =
+        files.trace(&main).map_err(|why| OpenError::new(&main, Problem::Unreadable(why)))?;
+    let mut data = PerfData::read(&bytes).map_err(|why| fail(&main, why))?;
+    let mut kcore = None;
+    if folder {
+        for n in 0..limits::MAX_DATA_FILES {
+            let part = path.join(format!("data.{n}"));
+            if !part.is_file() {
+                break;
+            }
+            match files.trace(&part) {
+                Ok((bytes, _)) => data.add_records(&bytes),
+                Err(why) => data.problems.push(format!("data.{n} cannot be read: {why}")),
+            }
+        }
+        let file = path.join("kcore_dir").join("kcore");
+        if file.is_file() {
+            let read = files.open_named(&file).and_then(|bytes| {
+                Elf::read(&bytes, "kcore", Load::default()).map_err(|error| error.to_string())
+            });
+            match read {
+                Ok(elf) => kcore = Some(elf),
+                Err(why) => data.problems.push(format!("kcore_dir/kcore cannot be read: {why}")),
+            }
+        }
+    }
+    let beside = if folder { path.join("data") } else { path.to_owned() };
+    let mut finder = find::Finder::new(search, &beside, &mut files);
+    let mut capture =
+        capture(&data, path, &mut finder, kcore.as_ref()).map_err(|why| fail(path, why))?;
+    capture.stamps = files.stamps;
+    Ok(capture)
+}
+
+/// Reads the bytes of a file, whose recorded code is not searched for.
+///
+/// # Errors
+/// [`OpenError`] where nothing can be decoded.
+pub fn from_bytes(bytes: &crate::Bytes) -> Result<Capture, OpenError> {
+    let fail = |why: String| OpenError::new(Path::new("perf.data"), Problem::Perf(why));
+    let data = PerfData::read(bytes).map_err(fail)?;
+    let (mut files, search) = (Files::default(), Search::default());
+    let mut finder = find::Finder::new(&search, Path::new(""), &mut files);
+    capture(&data, Path::new("perf.data"), &mut finder, None).map_err(fail)
+}
+
+/// The names of the types of AUXTRACE_INFO.
+fn trace_type(kind: u32) -> &'static str {
+    match kind {
+        1 => "Intel PT",
+        2 => "Intel BTS",
+        4 => "Arm SPE",
+        5 => "s390 CPU-measurement",
+        6 => "HiSilicon PTT",
+        7 => "VPA",
+        _ => "an unknown kind of",
+    }
+}
+
+/// The trace units of the file.
+fn units(data: &PerfData) -> Result<Units, String> {
+    let mut found = data.records.iter().filter_map(|record| match &record.body {
+        Body::AuxTraceInfo { kind, words } => Some((*kind, words)),
+        _ => None,
+    });
+    match found.next() {
+        Some((CS_ETM, words)) => Units::read(words),
+        Some((kind, _)) => Err(format!(
+            "it contains {} trace, and only CoreSight trace (cs_etm) can be decoded",
+            trace_type(kind)
+        )),
+        None => Err("it contains no processor trace: record with `perf record -e cs_etm//` or \
+                     `simpleperf record -e cs-etm`"
+            .into()),
+    }
+}
+
+/// The trace ID of each CPU, and the sink, from AUX_OUTPUT_HW_ID records.
+fn hardware_ids(data: &PerfData) -> Result<BTreeMap<u32, (u8, Option<u32>)>, String> {
+    let mut ids = BTreeMap::new();
+    for record in &data.records {
+        let Body::HardwareId(word) = record.body else { continue };
+        let (major, minor) = (word >> 60, word >> 56 & 0xf);
+        if major > 0 {
+            return Err(format!(
+                "its trace IDs are in a record of version {major}.{minor}, and 0.1 is the last \
+                 known"
+            ));
+        }
+        let sink = (minor >= 1).then_some((word >> 8) as u32);
+        if let Some(cpu) = record.id.cpu {
+            ids.insert(cpu, ((word & 0x7f) as u8, sink));
+        }
+    }
+    Ok(ids)
+}
+
+fn capture(
+    data: &PerfData,
+    path: &Path,
+    finder: &mut find::Finder<'_>,
+    kcore: Option<&Elf>,
+) -> Result<Capture, String> {
+    let mut notes = Notes::default();
+    let origin = Origin::file(path);
+    let mut note = |problem: Problem| notes.add(origin.clone(), problem);
+    for problem in &data.problems {
+        note(Problem::PerfData(problem.clone()));
+    }
+    let units = units(data)?;
+    let ids = hardware_ids(data)?;
+    let attr = data.attrs.iter().find(|attr| attr.kind == units.pmu).or(data.attrs.first());
+    let timed = attr.is_some_and(|attr| {
+        attr.sample_type & Attr::TIME != 0 && attr.flags & Attr::SAMPLE_ID_ALL != 0
+    });
+    let moment = |n: usize, record: &Record| match &record.body {
+        Body::Fork(task) | Body::Exit(task) if timed => task.time,
+        _ if timed => record.id.time.unwrap_or(0),
+        _ => n as u64,
+    };
+
+    let mut pieces = Pieces::of(data);
+    pieces.problems.drain(..).for_each(|problem| note(Problem::PerfData(problem)));
+    if pieces.absent.0 > 0 {
+        note(Problem::PerfData(format!(
+            "{} AUX records announce {} bytes of trace that are not in the file",
+            pieces.absent.0, pieces.absent.1
+        )));
+    }
+    if pieces.unclaimed > 0 {
+        note(Problem::PerfData(format!(
+            "{} bytes of trace belong to no AUX record and are not decoded",
+            pieces.unclaimed
+        )));
+    }
+    if pieces.empty_losses > 0 {
+        note(Problem::PerfData(format!(
+            "{} AUX records report that trace was lost and none was stored",
+            pieces.empty_losses
+        )));
+    }
+    if pieces.whole {
+        note(Problem::PerfData(
+            "there are no AUX records: each AUXTRACE record is decoded as a whole, as formatter \
+             frames or, for an ETE, without frames"
+                .into(),
+        ));
+    }
+    lost_records(data, &mut note);
+
+    let record_moment = |piece: &Piece| {
+        data.records.get(piece.record).map_or(0, |record| moment(piece.record, record))
+    };
+    pieces.pieces.sort_by_cached_key(|piece| {
+        let time = if timed { record_moment(piece) } else { 0 };
+        (time, piece.queue, piece.aux.offset)
+    });
+    if pieces.pieces.len() > capture_limits::MAX_FILES {
+        note(Problem::TooMany("AUX records", capture_limits::MAX_FILES));
+        pieces.pieces.truncate(capture_limits::MAX_FILES);
+    }
+
+    let (spaces, further) = processes::address_spaces(data, finder, &moment, kcore);
+    finder.problems.drain(..).chain(further).for_each(|problem| note(Problem::PerfData(problem)));
+    missing_files(&spaces, &mut note);
+
+    let mut capture = Capture { kind: Kind::Perf, path: path.to_owned(), ..Capture::default() };
+    let mut linux = Linux {
+        about: features::about(&data.features, data.big),
+        spaces: Arc::new(spaces),
+        parts: Vec::new(),
+        keys: Vec::new(),
+        timed,
+        conversion: data.records.iter().find_map(|record| match &record.body {
+            Body::TimeConversion(conversion) => Some(*conversion),
+            _ => None,
+        }),
+        queues: BTreeMap::new(),
+    };
+    for (&cpu, unit) in &units.cpus {
+        let id = ids.get(&cpu).map(|(id, _)| *id);
+        let mut source = unit.source(cpu, id);
+        source.core = Some(capture.cores.len());
+        source.path = path.to_owned();
+        let v7 = ["ETM3", "PTM"].contains(&source.device_type.as_str());
+        capture.cores.push(Core {
+            name: format!("core{cpu}"),
+            device_type: if v7 { "ARMv7-A" } else { "ARMv8-A" }.into(),
+            path: path.to_owned(),
+            ..Core::default()
+        });
+        let el2 = unit.traces_el2();
+        linux.keys.push(if el2 { ContextKey::Vmid } else { ContextKey::ContextId });
+        capture.sources.push(source);
+    }
+    let cpus: Vec<u32> = units.cpus.keys().copied().collect();
+    let mut links = 0;
+    for piece in &pieces.pieces {
+        let cpu = match piece.queue {
+            Queue::Cpu(cpu) => Some(cpu),
+            Queue::Thread(_) => piece.id.cpu,
+        };
+        let ete = cpu
+            .and_then(|cpu| cpus.iter().position(|known| *known == cpu))
+            .and_then(|n| capture.sources.get(n))
+            .is_some_and(|source| source.device_type == "ETE");
+        let raw = piece.aux.flags & Aux::FORMAT == Aux::RAW || pieces.whole && ete;
+        let index = capture.buffers.len();
+        let sink = cpu.and_then(|cpu| ids.get(&cpu)).and_then(|(_, sink)| *sink);
+        let found = if raw { BTreeSet::new() } else { piece.ids() };
+        for (source, its) in capture.sources.iter_mut().zip(&cpus) {
+            let id = ["TRCTRACEIDR", "ETMTRACEIDR"].iter().find_map(|name| source.register(name));
+            let id = id.map_or(0, |id| id as u16 & 0x7f);
+            let own = Some(*its) == cpu;
+            let linked = if raw {
+                own
+            } else {
+                let sink = ids.is_empty()
+                    || ids.get(its).is_some_and(|(_, own)| sink.is_none() || *own == sink);
+                sink && (found.contains(&id) || found.is_empty() && own)
+            };
+            if linked && links < capture_limits::MAX_LINKS {
+                links += 1;
+                source.buffers.push(BufferRef { buffer: index, stream: None });
+            }
+        }
+        let totals: &mut QueueTotals = linux.queues.entry(piece.queue).or_default();
+        totals.records += 1;
+        totals.bytes += piece.aux.size;
+        let lost = piece.aux.flags & (Aux::TRUNCATED | Aux::PARTIAL | Aux::COLLISION);
+        totals.losses += u64::from(lost != 0);
+        let name = name(piece, index);
+        if lost != 0 {
+            note(Problem::PerfLoss(format!("{name}: {}", loss(lost))));
+        }
+        linux.parts.push(Part {
+            queue: piece.queue,
+            cpu,
+            thread: match piece.queue {
+                Queue::Thread(thread) => Some(thread),
+                Queue::Cpu(_) => piece.id.task.map(|(_, thread)| thread),
+            },
+            moment: record_moment(piece),
+            offset: piece.aux.offset,
+            flags: piece.aux.flags,
+        });
+        let format = if raw { Format::SourceData } else { Format::CoreSight };
+        let files = piece.parts.iter().map(|bytes| File {
+            name: line(&path.to_string_lossy()).into_owned(),
+            path: path.to_owned(),
+            bytes: bytes.clone(),
+            pipe: None,
+            spooled: false,
+        });
+        capture.buffers.push(Buffer {
+            name,
+            files: files.collect(),
+            format,
+            device: None,
+            sink: None,
+        });
+    }
+    if units.snapshot && !pieces.pieces.is_empty() {
+        note(Problem::PerfNote("the trace is a snapshot: the end of each buffer".into()));
+    }
+    if !linux.timed {
+        note(Problem::PerfNote(
+            "the records have no times: memory is that at the position of each record in the file"
+                .into(),
+        ));
+    }
+    capture.notes = notes.finish();
+    capture.linux = Some(Box::new(linux));
+    Ok(capture)
+}
+
+/// The name of a buffer: its queue and its position in it.
+fn name(piece: &Piece, index: usize) -> String {
+    let offset = piece.aux.offset;
+    match piece.queue {
+        Queue::Cpu(cpu) => format!("cpu{cpu}@{offset:#x}#{index}"),
+        Queue::Thread(thread) => format!("thread{thread}@{offset:#x}#{index}"),
+    }
+}
+
+/// The loss that flags of an AUX record report.
+fn loss(flags: u64) -> String {
+    let mut reasons = Vec::new();
+    if flags & Aux::TRUNCATED != 0 {
+        reasons.push("the buffer was full (TRUNCATED)");
+    }
+    if flags & Aux::PARTIAL != 0 {
+        reasons.push("it has gaps (PARTIAL)");
+    }
+    if flags & Aux::COLLISION != 0 {
+        reasons.push("the buffer wrapped (COLLISION)");
+    }
+    format!("trace was lost: {}", reasons.join(", "))
+}
+
+/// Notes about records that were lost.
+fn lost_records(data: &PerfData, note: &mut dyn FnMut(Problem)) {
+    let (mut lost, mut first) = (0u64, None);
+    for record in &data.records {
+        let count = match record.body {
+            Body::Lost { count, .. } | Body::LostSamples(count) => count,
+            _ => continue,
+        };
+        lost = lost.saturating_add(count);
+        first = first.or(record.id.time);
+    }
+    if lost > 0 {
+        let time = first.map_or(String::new(), |time| format!(" from time {time} ns on"));
+        note(Problem::PerfData(format!(
+            "{lost} records were lost{time}: mappings and names of processes may be missing"
+        )));
+    }
+}
+
+/// A note for each file that was not found, and one for all.
+fn missing_files(spaces: &tracewright_image::AddressSpaces, note: &mut dyn FnMut(Problem)) {
+    let missing: Vec<_> = spaces.modules().iter().filter(|m| m.found.is_none()).collect();
+    for module in &missing {
+        note(Problem::PerfNote(processes::missing(module)));
+    }
+    if let Some(first) = missing.first() {
+        note(Problem::PerfData(format!(
+            "{} of {} mapped files were not found, the first: {}; give them with --symfs FOLDER or \
+             --binary FILE (`tracewright info` lists them)",
+            missing.len(),
+            spaces.modules().len(),
+            processes::missing(first)
+        )));
+    }
+}
+
+/// The folder of perf's cache of files by build identifier, below the home folder.
+pub fn cache_in(home: &Path) -> PathBuf {
+    home.join(".debug")
+}

@@ -1,0 +1,266 @@
+//! The memory of the processes over time, from the records of mappings and threads.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tracewright_image::{AddressSpaces, Change, Dump, Module, ModuleFile, Region, Thread};
+
+use super::data::PerfData;
+use super::features::{self, RecordedFile};
+use super::find::{Code, Finder, Found, hex, kernel};
+use super::record::{Body, Mmap, Record};
+
+/// mmap(2): code of the mapping may be executed.
+const EXECUTABLE: u32 = 4;
+
+/// The number of records that a process is forked with: more are not copied.
+const MAX_CHANGES: usize = 1 << 22;
+
+/// The path and the build identifier of a file.
+type ModuleKey = (String, Option<Vec<u8>>);
+
+/// Makes address spaces of records.
+struct Builder<'a, 'b> {
+    finder: &'a mut Finder<'b>,
+    spaces: AddressSpaces,
+    /// Index and content of each module, by path and build identifier.
+    modules: HashMap<ModuleKey, (u32, Option<Found>)>,
+    /// Build identifiers by path.
+    ids: HashMap<String, Vec<u8>>,
+    recorded: HashMap<String, RecordedFile>,
+    /// Moment, address and old bytes of each change of the kernel's code.
+    pokes: Vec<(u64, u64, Vec<u8>)>,
+    changes: usize,
+    notes: Vec<String>,
+}
+
+/// The address spaces of the processes in `data`. `moment` is that of a record, by its index.
+pub(super) fn address_spaces(
+    data: &PerfData,
+    finder: &mut Finder<'_>,
+    moment: &dyn Fn(usize, &Record) -> u64,
+    kcore: Option<&tracewright_image::Elf>,
+) -> (AddressSpaces, Vec<String>) {
+    let mut ids = HashMap::new();
+    if let Some(bytes) = data.features.get(&features::BUILD_ID) {
+        ids.extend(features::build_ids(bytes, data.big));
+    }
+    for record in &data.records {
+        if let Body::Other { number: 67, bytes } = &record.body {
+            ids.extend(features::build_id(record.misc, bytes));
+        }
+    }
+    let recorded = features::recorded_files(&data.features, data.big);
+    let recorded = recorded.into_iter().map(|file| (file.path.clone(), file)).collect();
+    let mut order: Vec<(u64, usize)> =
+        data.records.iter().enumerate().map(|(n, record)| (moment(n, record), n)).collect();
+    order.sort_unstable();
+    let pokes = order.iter().filter_map(|(moment, n)| match &data.records.get(*n)?.body {
+        Body::TextPoke { address, old, .. } => Some((*moment, *address, old.clone())),
+        _ => None,
+    });
+    let pokes = pokes.collect();
+    let spaces = AddressSpaces::default();
+    let (modules, notes) = (HashMap::new(), Vec::new());
+    let mut builder = Builder { finder, spaces, modules, ids, recorded, pokes, changes: 0, notes };
+    if let Some(kcore) = kcore {
+        builder.kcore(kcore);
+    }
+    for (moment, n) in order {
+        if let Some(record) = data.records.get(n) {
+            builder.record(moment, record, kcore.is_some());
+        }
+    }
+    (builder.spaces, builder.notes)
+}
+
+impl Builder<'_, '_> {
+    fn change(&mut self, process: Option<u32>, moment: u64, change: Change) {
+        self.changes += 1;
+        if self.changes <= MAX_CHANGES {
+            self.spaces.change(process, moment, change);
+        }
+    }
+
+    fn record(&mut self, moment: u64, record: &Record, kcore: bool) {
+        match &record.body {
+            Body::Mmap(mmap) => {
+                let prevented = mmap.file.as_ref().is_some_and(|f| f.protection & EXECUTABLE == 0);
+                if record.is_data() || prevented || mmap.len == 0 {
+                    return;
+                }
+                let common = mmap.process == u32::MAX || record.is_kernel();
+                if common && kcore {
+                    return;
+                }
+                let regions = self.map(record, mmap, common);
+                self.change((!common).then_some(mmap.process), moment, Change::Load(regions));
+                if common {
+                    self.unpoke(moment);
+                }
+            }
+            Body::Comm { process, thread, name } => {
+                let (id, process, name) = (*thread, *process, Some(name.clone()));
+                self.spaces.add_thread(moment, Thread { id, process, name });
+                if record.is_exec() {
+                    self.change(Some(process), moment, Change::Clear);
+                }
+            }
+            Body::Fork(task) => {
+                let parent = self.spaces.thread(task.parent_thread, moment);
+                let name = parent.and_then(|parent| parent.name.clone());
+                let (id, process) = (task.thread, task.process);
+                self.spaces.add_thread(moment, Thread { id, process, name });
+                if process != task.parent_process && self.changes < MAX_CHANGES {
+                    self.changes += self.spaces.fork(task.parent_process, process, moment);
+                }
+            }
+            Body::TraceStart { process, thread }
+                if self.spaces.thread(*thread, moment).is_none() =>
+            {
+                let thread = Thread { id: *thread, process: *process, name: None };
+                self.spaces.add_thread(moment, thread);
+            }
+            Body::TextPoke { address, new, .. } => {
+                let region = Region::new("code that the kernel changed", *address, new.clone());
+                self.change(None, moment, Change::Load(vec![region]));
+            }
+            _ => {}
+        }
+    }
+
+    /// Restores the code that the kernel changes after `moment`.
+    fn unpoke(&mut self, moment: u64) {
+        let later = self.pokes.iter().rev().filter(|(at, ..)| *at > moment);
+        let regions: Vec<_> = later
+            .map(|(_, address, old)| {
+                Region::new("code that the kernel changes later", *address, old.clone())
+            })
+            .collect();
+        if !regions.is_empty() {
+            self.change(None, moment, Change::Load(regions));
+        }
+    }
+
+    /// The kernel's memory as it was copied by `perf record --kcore`.
+    fn kcore(&mut self, kcore: &tracewright_image::Elf) {
+        let index = self.spaces.add_module(ModuleFile {
+            path: "[kernel.kallsyms]".into(),
+            found: Some("kcore".into()),
+            kernel: true,
+            ..ModuleFile::default()
+        });
+        let module = Module { index, bias: 0 };
+        let regions = kcore.regions.iter().map(|region| region.clone().of_module(module));
+        self.change(None, 0, Change::Load(regions.collect()));
+        self.unpoke(0);
+    }
+
+    /// The memory of a mapping; none where its file is not found.
+    fn map(&mut self, record: &Record, mmap: &Mmap, common: bool) -> Vec<Region> {
+        let id = record.build_id().map(<[u8]>::to_vec);
+        let id = id.or_else(|| self.ids.get(&mmap.path).cloned());
+        // A mapping of the kernel is named for a symbol: `[kernel.kallsyms]_text`.
+        let path = if kernel(&mmap.path) { "[kernel.kallsyms]" } else { mmap.path.as_str() };
+        let id = id.or_else(|| self.ids.get(path).cloned());
+        let key = (path.to_owned(), id);
+        if !self.modules.contains_key(&key) {
+            let found = self.finder.find(path, key.1.as_deref());
+            let index = self.add_module(&key, found.as_ref(), common);
+            self.modules.insert(key.clone(), (index, found));
+        }
+        let Some((index, Some(found))) = self.modules.get(&key) else { return Vec::new() };
+        let index = *index;
+        let name: Arc<str> = Arc::from(path);
+        let last = mmap.address.saturating_add(mmap.len - 1);
+        match &found.code {
+            Code::Object(object) => {
+                let recorded = self.recorded.get(path);
+                let offset = recorded.map_or(0, |file| file.module_offset);
+                let start = mmap.address.wrapping_add(offset);
+                let module = Module { index, bias: start };
+                let regions = object.regions(&name, start).into_iter();
+                let regions = regions.filter_map(|region| region.between(mmap.address, last));
+                regions.map(|region| region.of_module(module)).collect()
+            }
+            Code::Elf(elf) if common && kernel(path) => {
+                // The mapping begins at `_text` or `_stext`; its offset is the address in the file.
+                let linked = match mmap.offset {
+                    0 => elf.symbols.iter().find(|s| s.name == "_stext" || s.name == "_text"),
+                    _ => None,
+                };
+                let linked = linked.map_or(mmap.offset, |symbol| symbol.start);
+                let bias = if linked == 0 { 0 } else { mmap.address.wrapping_sub(linked) };
+                let module = Module { index, bias };
+                let moved = elf.segments.iter().filter(|segment| segment.executable);
+                let moved = moved.map(|segment| {
+                    let dump = Dump {
+                        address: segment.address.wrapping_add(bias),
+                        offset: segment.offset,
+                        length: Some(segment.file_size),
+                        ..Dump::default()
+                    };
+                    Region::dump(Arc::clone(&name), &found.bytes, dump).of_module(module)
+                });
+                moved.collect()
+            }
+            Code::Elf(elf) => {
+                let end = mmap.offset.saturating_add(mmap.len);
+                let segment = elf.segments.iter().find(|segment| {
+                    segment.executable
+                        && segment.offset < end
+                        && segment.offset.saturating_add(segment.file_size) > mmap.offset
+                });
+                let shift = segment.map_or(0, |s| s.address.wrapping_sub(s.offset));
+                let bias = mmap.address.wrapping_sub(mmap.offset).wrapping_sub(shift);
+                vec![file_region(&name, found, mmap, Module { index, bias })]
+            }
+            Code::Raw => {
+                let bias = mmap.address.wrapping_sub(mmap.offset);
+                vec![file_region(&name, found, mmap, Module { index, bias })]
+            }
+        }
+    }
+
+    fn add_module(&mut self, (path, id): &ModuleKey, found: Option<&Found>, kernel: bool) -> u32 {
+        if let Some(Code::Object(object)) = found.map(|found| &found.code)
+            && object.unknown() > 0
+        {
+            self.notes.push(format!(
+                "{path}: {} branches to other files or sections are not relocated, and decoding \
+                 stops at them until the next address in the trace; a copy of the kernel's memory \
+                 (perf record --kcore) has them",
+                object.unknown()
+            ));
+        }
+        self.spaces.add_module(ModuleFile {
+            path: path.clone(),
+            build_id: id.clone(),
+            found: found.map(|found| found.path.clone()),
+            symbols: Arc::new(found.map(Found::symbols).unwrap_or_default()),
+            segments: found.map(Found::segments).unwrap_or_default(),
+            movable: found.is_some_and(|found| matches!(&found.code, Code::Elf(e) if e.movable)),
+            kernel,
+        })
+    }
+}
+
+/// The bytes of a file that are mapped.
+fn file_region(name: &Arc<str>, found: &Found, mmap: &Mmap, module: Module) -> Region {
+    let dump = Dump {
+        address: mmap.address,
+        offset: mmap.offset,
+        length: Some(mmap.len),
+        ..Dump::default()
+    };
+    Region::dump(Arc::clone(name), &found.bytes, dump).of_module(module)
+}
+
+/// A sentence about a file that was not found.
+pub(super) fn missing(module: &ModuleFile) -> String {
+    let id = match &module.build_id {
+        Some(id) => format!("build ID {}", hex(id)),
+        None => "no build ID is recorded".into(),
+    };
+    format!("{} was not found ({id})", module.path)
+}

@@ -1,0 +1,276 @@
+//! The trace units of the CPUs: the words of AUXTRACE_INFO. (tools/perf/util/cs-etm.h of Linux)
+
+use std::collections::BTreeMap;
+
+use crate::{Register, Registers, Source};
+
+/// The mark of an ETMv3 or a PTM.
+const ETMV3: u64 = 0x3030_3030_3030_3030;
+/// The mark of an ETMv4.
+const ETMV4: u64 = 0x4040_4040_4040_4040;
+/// The mark of an ETE.
+const ETE: u64 = 0x5050_5050_5050_5050;
+
+const ETMV3_NAMES: &[&str] = &["ETMCR", "ETMTRACEIDR", "ETMCCER", "ETMIDR"];
+const ETMV4_NAMES: &[&str] = &[
+    "TRCCONFIGR",
+    "TRCTRACEIDR",
+    "TRCIDR0",
+    "TRCIDR1",
+    "TRCIDR2",
+    "TRCIDR8",
+    "TRCAUTHSTATUS",
+    "TS_SOURCE",
+];
+const ETE_NAMES: &[&str] = &[
+    "TRCCONFIGR",
+    "TRCTRACEIDR",
+    "TRCIDR0",
+    "TRCIDR1",
+    "TRCIDR2",
+    "TRCIDR8",
+    "TRCAUTHSTATUS",
+    "TRCDEVARCH",
+    "TS_SOURCE",
+];
+
+/// The names of the parameters after `mark`, in their order.
+fn names(mark: u64) -> Option<&'static [&'static str]> {
+    match mark {
+        ETMV3 => Some(ETMV3_NAMES),
+        ETMV4 => Some(ETMV4_NAMES),
+        ETE => Some(ETE_NAMES),
+        _ => None,
+    }
+}
+
+/// The trace unit of one CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unit {
+    /// The mark of a kind of unit, which may be another kind than the unit's.
+    pub mark: u64,
+    /// The parameters, in the order of the file. A missing parameter is not recorded.
+    pub params: Vec<u64>,
+}
+
+/// The content of AUXTRACE_INFO.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Units {
+    /// The version: 0 and 1 from perf before 6.4 and from simpleperf, 2 from later ones.
+    pub version: u64,
+    /// The number of the PMU that recorded: [`Attr::kind`](super::Attr::kind).
+    pub pmu: u32,
+    /// The trace is a snapshot of the end of each buffer.
+    pub snapshot: bool,
+    /// The trace units by CPU.
+    pub cpus: BTreeMap<u32, Unit>,
+}
+
+impl Units {
+    /// Reads the words.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn read(words: &[u64]) -> Result<Units, String> {
+        let &[version, pmu_and_count, snapshot, ref rest @ ..] = words else {
+            return Err("AUXTRACE_INFO has fewer than 3 words".into());
+        };
+        if version > 2 {
+            return Err(format!("AUXTRACE_INFO has version {version}, and 2 is the last known"));
+        }
+        let count = pmu_and_count & u64::from(u32::MAX);
+        let mut units = Units {
+            version,
+            pmu: (pmu_and_count >> 32) as u32,
+            snapshot: snapshot != 0,
+            cpus: BTreeMap::new(),
+        };
+        let mut rest = rest;
+        for n in 0..count {
+            let short = || format!("AUXTRACE_INFO ends within the trace unit {n} of {count}");
+            let &[mark, cpu, ref after @ ..] = rest else { return Err(short()) };
+            let names = names(mark)
+                .ok_or_else(|| format!("trace unit {n} has the unknown mark {mark:#x}"))?;
+            // Version 0 has the parameters that its time knew.
+            let (len, params) = match (version, after) {
+                (0, after) => (if mark == ETMV3 { 4 } else { 7 }, after),
+                (_, &[len, ref params @ ..]) => (len, params),
+                (_, []) => return Err(short()),
+            };
+            let len = usize::try_from(len).ok().filter(|len| *len <= params.len());
+            let (params, next) = params.split_at(len.ok_or_else(short)?);
+            let cpu = u32::try_from(cpu).map_err(|_| format!("CPU {cpu} has no 32-bit number"))?;
+            // Parameters after the known ones are those of a later perf.
+            let params = params.get(..names.len()).unwrap_or(params).to_vec();
+            units.cpus.insert(cpu, Unit { mark, params });
+            rest = next;
+        }
+        Ok(units)
+    }
+
+    /// The words.
+    pub fn words(&self) -> Vec<u64> {
+        let count = self.cpus.len() as u64;
+        let mut words = vec![self.version, u64::from(self.pmu) << 32 | count, self.snapshot.into()];
+        for (cpu, unit) in &self.cpus {
+            words.extend([unit.mark, u64::from(*cpu)]);
+            if self.version > 0 {
+                words.push(unit.params.len() as u64);
+            }
+            words.extend(&unit.params);
+        }
+        words
+    }
+}
+
+/// The first CPU number whose trace ID of older tools would be reserved: they are used again.
+const LEGACY_CPUS: u32 = 48;
+
+impl Unit {
+    /// A unit with the registers of `source`, as perf records it.
+    pub fn of(source: &Source) -> Option<Unit> {
+        let kind = source.protocol().to_ascii_uppercase();
+        let mark = match kind.as_str() {
+            "ETM4" | "ETMV4" => ETMV4,
+            "ETE" => ETE,
+            "ETM3" | "ETMV3" | "PTM" | "PFT1" => ETMV3,
+            _ => return None,
+        };
+        let names = names(mark)?.iter().filter(|name| **name != "TS_SOURCE");
+        let params = names.map(|name| source.register(name).unwrap_or_default()).collect();
+        Some(Unit { mark, params })
+    }
+
+    /// The value of a parameter; `None` where the file does not record it.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        let index = names(self.mark)?.iter().position(|known| *known == name)?;
+        self.params.get(index).copied()
+    }
+
+    /// The trace ID that older tools give the CPU.
+    pub fn legacy_id(cpu: u32) -> u8 {
+        0x10 + 2 * (cpu % LEGACY_CPUS) as u8
+    }
+
+    /// The trace ID in the parameters.
+    pub fn trace_id(&self) -> Option<u8> {
+        let id = self.get("TRCTRACEIDR").or_else(|| self.get("ETMTRACEIDR"))?;
+        Some((id & 0x7f) as u8)
+    }
+
+    /// The trace source of `cpu`. The protocol is that of the registers: TRCIDR1 of an ETE has 0xF
+    /// as its major version, TRCDEVARCH has part number 0x5A13. The mark is that of the driver's
+    /// files, which exist for other units, too.
+    pub fn source(&self, cpu: u32, id: Option<u8>) -> Source {
+        let mut registers = Vec::new();
+        for (name, value) in names(self.mark).unwrap_or_default().iter().zip(&self.params) {
+            let of_id = *name == "TRCTRACEIDR" || *name == "ETMTRACEIDR";
+            let value = id.filter(|_| of_id).map_or(*value, u64::from);
+            if *name != "TS_SOURCE" {
+                registers.push(Register {
+                    name: (*name).to_owned(),
+                    id: None,
+                    size: None,
+                    value: value.into(),
+                });
+            }
+        }
+        let device_type = match self.get("TRCIDR1") {
+            Some(idr1) => {
+                let part = self.get("TRCDEVARCH").map(|value| value & 0xffff);
+                if idr1 >> 8 & 0xf == 0xf || part == Some(0x5a13) {
+                    "ETE".to_owned()
+                } else {
+                    format!("ETM4.{}", idr1 >> 4 & 0xf)
+                }
+            }
+            None if self.mark == ETE => "ETE".into(),
+            None if self.mark == ETMV4 => "ETM4".into(),
+            // ETMIDR, bits [11:8]: the major version minus 1. 3 is a PTM.
+            None => match self.get("ETMIDR") {
+                Some(idr) if idr >> 8 & 0xf == 3 => "PTM".into(),
+                _ => "ETM3".into(),
+            },
+        };
+        Source {
+            name: format!("cpu{cpu}"),
+            device_type,
+            registers: Registers(registers),
+            ..Source::default()
+        }
+    }
+
+    /// Whether CONTEXTIDR_EL2 is traced in place of the VMID. (TRCCONFIGR, bit 7 VMID or bit 15
+    /// VMIDOPT)
+    pub fn traces_el2(&self) -> bool {
+        self.get("TRCCONFIGR").is_some_and(|config| config & (1 << 15 | 1 << 7) != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn etmv4(params: usize) -> Unit {
+        let all = [0x40, 0x10, 1, 0x4100_f424, 3, 4, 0xcc, 1];
+        Unit { mark: ETMV4, params: all[..params].to_vec() }
+    }
+
+    #[test]
+    fn every_version_is_read_as_it_was_written() {
+        for (version, unit, words) in [
+            (0, etmv4(7), 3 + 9),
+            (1, etmv4(7), 3 + 10),
+            (2, etmv4(8), 3 + 11),
+            (0, Unit { mark: ETMV3, params: vec![1, 2, 3, 4] }, 3 + 6),
+            (1, Unit { mark: ETE, params: vec![1, 2, 3, 4, 5, 6, 7, 8] }, 3 + 11),
+        ] {
+            let cpus = BTreeMap::from([(5, unit)]);
+            let units = Units { version, pmu: 8, snapshot: true, cpus };
+            let written = units.words();
+            assert_eq!(written.len(), words);
+            assert_eq!(Units::read(&written), Ok(units));
+            for len in 0..written.len() {
+                assert!(Units::read(&written[..len]).is_err(), "{len} words");
+            }
+        }
+    }
+
+    #[test]
+    fn later_parameters_are_skipped_and_later_versions_refused() {
+        let mut unit = etmv4(8);
+        unit.params.push(99);
+        let units =
+            Units { version: 2, pmu: 8, snapshot: false, cpus: BTreeMap::from([(0, unit)]) };
+        assert_eq!(Units::read(&units.words()).unwrap().cpus[&0], etmv4(8));
+        assert!(Units::read(&[3, 0, 0]).unwrap_err().contains("version 3"));
+        assert!(Units::read(&[1, 1, 0, 0x1234, 0, 0]).unwrap_err().contains("0x1234"));
+        // A count that the words cannot have.
+        assert!(Units::read(&[1, 0xffff_ffff, 0]).is_err());
+    }
+
+    /// Rows by the fields TRCIDR1.TRCARCHMAJ, bits \[11:8], and TRCDEVARCH.ARCHID, bits \[15:0].
+    #[test]
+    fn the_registers_determine_the_protocol() {
+        let unit = |mark, idr1, devarch: Option<u64>| {
+            let mut params = vec![0x40, 0x10, 0, idr1, 0, 0, 0];
+            params.extend(devarch);
+            Unit { mark, params }
+        };
+        for (mark, idr1, devarch, want) in [
+            (ETMV4, 0x4100_f424, None, "ETM4.2"),
+            (ETMV4, 0x4100_fff0, None, "ETE"),
+            (ETE, 0x4100_f424, Some(0x4772_4a13), "ETM4.2"),
+            (ETE, 0x4100_fff0, Some(0x4772_5a13), "ETE"),
+        ] {
+            assert_eq!(unit(mark, idr1, devarch).source(0, None).device_type, want);
+        }
+        for (idr, want) in [(0x4110_f310, "PTM"), (0x4110_f250, "ETM3")] {
+            let unit = Unit { mark: ETMV3, params: vec![0, 0x10, 0, idr] };
+            assert_eq!(unit.source(0, None).device_type, want);
+        }
+        let source = unit(ETMV4, 0x4100_f424, None).source(3, Some(0x33));
+        assert_eq!(source.register("TRCTRACEIDR"), Some(0x33));
+        assert_eq!(source.register("TRCIDR8"), Some(0));
+    }
+}

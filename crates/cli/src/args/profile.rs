@@ -1,0 +1,101 @@
+//! Options of `profile`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tracewright::export::{Dialect, Format};
+
+use super::input::{HowArgs, InputArgs, JobsArgs};
+
+#[derive(Debug, Args)]
+pub struct ProfileArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Further captures: their counts are added (repeatable).
+    #[arg(long = "add", value_name = "INPUT")]
+    pub further: Vec<PathBuf>,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    /// Output format.
+    #[arg(long, value_enum)]
+    pub format: ProfileFormat,
+    /// How formats are written that simpleperf writes, too.
+    #[arg(long, value_enum, default_value_t = DialectArg::Full)]
+    pub dialect: DialectArg,
+    /// Only the file with this path, end of the path, or build ID.
+    #[arg(long, value_name = "FILE")]
+    pub module: Option<String>,
+    /// Without this process (repeatable).
+    #[arg(long, value_name = "PROCESS")]
+    pub exclude_process: Vec<u32>,
+    /// Only the kernel.
+    #[arg(long, conflicts_with = "user")]
+    pub kernel: bool,
+    /// Only user space.
+    #[arg(long)]
+    pub user: bool,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Format of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProfileFormat {
+    /// Text for create_llvm_prof and create_gcov of AutoFDO.
+    Autofdo,
+    /// Pre-aggregated profile for perf2bolt of BOLT.
+    Bolt,
+    /// Unsymbolized profile for llvm-profgen.
+    LlvmUnsymbolized,
+    /// Branch list of simpleperf.
+    BranchList,
+    /// profile.proto of pprof.
+    Pprof,
+    /// Instructions of each function, as folded stacks.
+    Folded,
+    /// Instructions, for callgrind_annotate and KCachegrind.
+    Callgrind,
+    /// JSON Lines (docs/json.md).
+    Json,
+}
+
+impl ProfileFormat {
+    /// The format.
+    pub fn format(self) -> Format {
+        match self {
+            ProfileFormat::Autofdo => Format::Autofdo,
+            ProfileFormat::Bolt => Format::Bolt,
+            ProfileFormat::LlvmUnsymbolized => Format::LlvmUnsymbolized,
+            ProfileFormat::BranchList => Format::BranchList,
+            ProfileFormat::Pprof => Format::Pprof,
+            ProfileFormat::Folded => Format::Folded,
+            ProfileFormat::Callgrind => Format::Callgrind,
+            ProfileFormat::Json => Format::Json,
+        }
+    }
+}
+
+/// How formats are written that simpleperf writes, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DialectArg {
+    /// As simpleperf: targets of indirect branches are 0, and ranges end at each branch.
+    Simpleperf,
+    /// Exact targets, and sequences between branches that were taken.
+    Full,
+}
+
+impl DialectArg {
+    /// The dialect.
+    pub fn dialect(self) -> Dialect {
+        match self {
+            DialectArg::Simpleperf => Dialect::Simpleperf,
+            DialectArg::Full => Dialect::Full,
+        }
+    }
+}

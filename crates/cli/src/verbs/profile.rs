@@ -1,0 +1,140 @@
+//! `tracewright profile`
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+
+use tracewright::analysis::{
+    BranchLister, BranchLists, Filter, ModuleProfile, Profile, Profiler, RawProfile,
+};
+use tracewright::capture::perf::hex;
+use tracewright::decode::{Merge, Program, input, memory};
+use tracewright::export::Format;
+
+use crate::args::ProfileArgs;
+use crate::fail::Fail;
+use crate::input::{Input, Job};
+use crate::listing;
+use crate::message;
+use crate::output::Output;
+use crate::report;
+use crate::run::{self, RunOptions};
+
+/// Runs the verb.
+pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
+    let format = args.format.format();
+    let filter = Filter {
+        excluded: args.exclude_process.iter().copied().collect(),
+        kernel: if args.kernel { Some(true) } else { args.user.then_some(false) },
+    };
+    let first = Input::open(&args.input, Some(&args.how))?;
+    let mut output = Output::open(args.output.as_deref(), &first.inputs)?;
+    let mut good = true;
+    let mut profile = Profile::default();
+    good &= one(args, &first, format, &filter, &mut profile, &mut output)?;
+    for further in &args.further {
+        let input = Input::open_other(further, &args.input, Some(&args.how))?;
+        good &= one(args, &input, format, &filter, &mut profile, &mut output)?;
+    }
+    if profile.saturated {
+        message::line(&format!("note: counts larger than {} are written as that number", u64::MAX));
+    }
+    select(&mut profile, args.module.as_deref(), &args.input.input)?;
+    let dialect = args.dialect.dialect();
+    if format.holds_one(dialect) && profile.modules.len() > 1 {
+        let paths: Vec<_> = profile.modules.keys().map(|(path, _)| path.as_str()).collect();
+        return Err(Fail::input(
+            &args.input.input,
+            &format!(
+                "the format has the profile of one file; select it with --module: {}",
+                paths.join(", ")
+            ),
+        ));
+    }
+    if profile.modules.is_empty() {
+        message::line("note: the profile is empty: no instructions of a known file were executed");
+    }
+    output.put(&format.write(&profile, dialect));
+    output.failed()?;
+    output.close()?;
+    Ok(good)
+}
+
+/// Adds the counts of a capture.
+fn one(
+    args: &ProfileArgs,
+    input: &Input,
+    format: Format,
+    filter: &Filter,
+    profile: &mut Profile,
+    output: &mut Output,
+) -> Result<bool, Fail> {
+    report::notes(input);
+    input.readable(args.strict)?;
+    let modules = memory::modules(&input.capture);
+    let refused = &AtomicUsize::new(0);
+    let total = Mutex::new(Profile::default());
+    let alone = input.buffers.len() == 1;
+    let work = |_: usize, job: &Job<'_>, jobs, _: &mut listing::Write<'_>| {
+        let options = RunOptions { committed: args.how.committed, jobs, alone, refused };
+        let programs: Vec<Program> =
+            job.sources.iter().map(|source| source.program.clone()).collect();
+        let bytes = &mut *input::of(job.buffer);
+        let mut found = Profile::default();
+        let tally = if format == Format::BranchList {
+            let mut all = BranchLists::default();
+            let lister = BranchLister::new(programs.clone());
+            let write = |lists| {
+                all.merge(lists);
+                true
+            };
+            let tally = listing::decode(job, bytes, &options, lister, &mut None, write)?.1;
+            found.add_lists(all, &programs, &modules, filter);
+            tally
+        } else {
+            let mut all = RawProfile::default();
+            let profiler = Profiler::new(programs.clone());
+            let write = |counts| {
+                all.merge(counts);
+                true
+            };
+            let tally = if args.how.committed {
+                listing::decode(job, bytes, &options, profiler, &mut None, write)?.1
+            } else {
+                run::run(job.session()?, job.buffer, bytes, profiler, &options, write)?.1
+            };
+            found.add(all, &programs, &modules, filter);
+            tally
+        };
+        // Sums do not depend on the order of the buffers.
+        if let Ok(mut total) = total.lock() {
+            total.merge(found);
+        }
+        Ok((tally, None))
+    };
+    let jobs = args.threads.jobs();
+    let problems = listing::buffers(input, &jobs, output, false, refused, work)?;
+    input.decodable()?;
+    profile.merge(total.into_inner().unwrap_or_default());
+    Ok(input.is_unchanged() && !(args.strict && problems))
+}
+
+/// Removes the profiles of other files than `module`.
+fn select(profile: &mut Profile, module: Option<&str>, input: &Path) -> Result<(), Fail> {
+    let Some(module) = module else { return Ok(()) };
+    let is = |found: &ModuleProfile| {
+        let path = &found.file.path;
+        let id = found.file.build_id.as_deref().map(hex);
+        let end = path.strip_suffix(module).is_some_and(|before| before.ends_with('/'));
+        path == module || end || id.is_some_and(|id| id == module)
+    };
+    let paths: Vec<_> = profile.modules.keys().map(|(path, _)| path.clone()).collect();
+    profile.modules.retain(|_, found| is(found));
+    if profile.modules.is_empty() && !paths.is_empty() {
+        return Err(Fail::input(
+            input,
+            &format!("nothing of `{module}` was executed; the files are {}", paths.join(", ")),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Folded stacks: `file;function instructions`, the input of flame graphs. A frame is the file or
+//! the function; the stacks of calls are not known here.
+
+use std::fmt::Write;
+
+use tracewright_analysis::Profile;
+
+use crate::functions::{functions, total};
+
+/// A frame must not have the separator.
+fn frame(name: &str) -> String {
+    name.replace([';', '\n', ' '], "_")
+}
+
+/// A line for each function.
+pub(crate) fn write(profile: &Profile) -> String {
+    let mut out = String::new();
+    for module in profile.modules.values() {
+        let file = frame(module.file.path.rsplit('/').next().unwrap_or_default());
+        for (name, addresses) in functions(module) {
+            let name = if name.is_empty() { "[unknown]".to_owned() } else { frame(&name) };
+            let _ = writeln!(out, "{file};{name} {}", total(&addresses));
+        }
+    }
+    out
+}

@@ -1,0 +1,98 @@
+//! Profiles of processor trace in the formats of compilers and profilers.
+//!
+//! | file | format |
+//! |---|---|
+//! | `autofdo.rs` | text for `create_llvm_prof` and `create_gcov` of AutoFDO |
+//! | `bolt.rs` | pre-aggregated profile for `perf2bolt` of BOLT |
+//! | `llvm.rs` | unsymbolized profile for `llvm-profgen` |
+//! | `branch_list.rs` | branch list of simpleperf |
+//! | `pprof.rs` | profile.proto of pprof |
+//! | `callgrind.rs` | callgrind |
+//! | `folded.rs` | folded stacks, with functions only |
+//! | `json.rs` | JSON Lines |
+//! | `proto.rs`, `functions.rs` | messages of protobuf; the functions of a profile |
+//!
+//! Each consumer expects addresses of its own kind: offsets in the file, addresses in the file, or
+//! offsets from a segment. Counts are exact, and saturate at `u64::MAX`.
+#![forbid(unsafe_code)]
+
+mod autofdo;
+mod bolt;
+mod branch_list;
+mod callgrind;
+mod folded;
+mod functions;
+mod json;
+mod llvm;
+mod pprof;
+mod proto;
+
+use tracewright_analysis::{ModuleProfile, Profile};
+
+/// How a format is written that simpleperf writes, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// What the trace contains: exact targets, and sequences between branches that were taken.
+    #[default]
+    Full,
+    /// As simpleperf writes it: the targets of indirect branches are 0, and ranges end at each
+    /// branch.
+    Simpleperf,
+}
+
+/// A format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Text of AutoFDO.
+    Autofdo,
+    /// Pre-aggregated profile of BOLT.
+    Bolt,
+    /// Unsymbolized profile of llvm-profgen.
+    LlvmUnsymbolized,
+    /// Branch list of simpleperf.
+    BranchList,
+    /// profile.proto of pprof.
+    Pprof,
+    /// Folded stacks.
+    Folded,
+    /// Callgrind.
+    Callgrind,
+    /// JSON Lines.
+    Json,
+}
+
+impl Format {
+    /// Whether a file of this format has the profile of one program file only.
+    pub fn holds_one(self, dialect: Dialect) -> bool {
+        match self {
+            Format::Autofdo | Format::Bolt => dialect == Dialect::Full,
+            Format::LlvmUnsymbolized => true,
+            _ => false,
+        }
+    }
+
+    /// The profile in this format.
+    pub fn write(self, profile: &Profile, dialect: Dialect) -> Vec<u8> {
+        match self {
+            Format::Autofdo => autofdo::write(profile, dialect).into_bytes(),
+            Format::Bolt => bolt::write(profile, dialect).into_bytes(),
+            Format::LlvmUnsymbolized => llvm::write(profile).into_bytes(),
+            Format::BranchList => branch_list::write(profile),
+            Format::Pprof => pprof::write(profile),
+            Format::Folded => folded::write(profile).into_bytes(),
+            Format::Callgrind => callgrind::write(profile).into_bytes(),
+            Format::Json => json::write(profile).into_bytes(),
+        }
+    }
+}
+
+/// The lines that name a file after its profile.
+fn footer(module: &ModuleProfile) -> String {
+    let mut id: String =
+        module.file.build_id.iter().flatten().map(|byte| format!("{byte:02x}")).collect();
+    // A build identifier of simpleperf has 20 bytes.
+    while id.len() < 40 {
+        id.push('0');
+    }
+    format!("// build_id: 0x{id}\n// {}\n", module.file.path)
+}

@@ -1,0 +1,56 @@
+//! The unsymbolized profile of `llvm-profgen --unsymbolized-profile`.
+//! (llvm/tools/llvm-profgen/PerfReader.cpp of LLVM)
+//!
+//! The number of ranges and lines `start-end:count`, then the number of branches and lines
+//! `from->to:count`, in hexadecimal except for numbers and counts. `end` is the address of the
+//! branch that ends the range. Addresses are offsets from the start of the page of the first
+//! executable segment.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use tracewright_analysis::{ModuleProfile, Profile, Target};
+
+/// The page size with which llvm-profgen aligns segments.
+const PAGE: u64 = 4096;
+
+/// The profile of the first file.
+pub(crate) fn write(profile: &Profile) -> String {
+    let mut out = String::new();
+    if let Some(module) = profile.modules.values().next() {
+        write_module(module, &mut out);
+    }
+    out
+}
+
+fn write_module(module: &ModuleProfile, out: &mut String) {
+    let segment = module.file.segments.iter().find(|segment| segment.executable);
+    let base = segment.map_or(0, |segment| segment.address & !(PAGE - 1));
+    let at = |address: u64| address.checked_sub(base);
+    let mut ranges: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for (trace, count) in &module.traces {
+        if let (Some(start), Some(last)) = (at(trace.start), at(trace.last))
+            && start <= last
+        {
+            let sum = ranges.entry((start, last)).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+    }
+    let mut branches: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for (branch, count) in &module.branches {
+        if let (Some(from), Target::Here(to)) = (at(branch.from), branch.to)
+            && let Some(to) = at(to)
+        {
+            let sum = branches.entry((from, to)).or_default();
+            *sum = sum.saturating_add(count.count);
+        }
+    }
+    let _ = writeln!(out, "{}", ranges.len());
+    for ((start, last), count) in ranges {
+        let _ = writeln!(out, "{start:x}-{last:x}:{count}");
+    }
+    let _ = writeln!(out, "{}", branches.len());
+    for ((from, to), count) in branches {
+        let _ = writeln!(out, "{from:x}->{to:x}:{count}");
+    }
+}

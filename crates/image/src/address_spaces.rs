@@ -1,0 +1,365 @@
+//! Program memory by address space and time: processes whose mappings change while they run.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use tracewright_base::Context;
+
+use crate::{Image, Region, Symbols};
+
+/// A file that is mapped into an address space.
+#[derive(Clone, Debug, Default)]
+pub struct ModuleFile {
+    /// The path as the capture records it.
+    pub path: String,
+    /// The build identifier, where the capture records it.
+    pub build_id: Option<Vec<u8>>,
+    /// The file that was read; `None` where none was found.
+    pub found: Option<PathBuf>,
+    /// Its symbols, at the addresses in the file.
+    pub symbols: Arc<Symbols>,
+    /// LOAD segments: address in the file's address space, offset in the file, bytes, and whether
+    /// they may be executed.
+    pub segments: Vec<crate::Segment>,
+    /// It may be loaded anywhere (ET_DYN).
+    pub movable: bool,
+    /// The module is the kernel or a part of it.
+    pub kernel: bool,
+}
+
+impl ModuleFile {
+    /// The offset in the file of an address of an executable segment.
+    pub fn offset_of(&self, address: u64) -> Option<u64> {
+        let segment = self.segments.iter().find(|segment| {
+            segment.executable
+                && address.checked_sub(segment.address).is_some_and(|at| at < segment.file_size)
+        })?;
+        Some(address - segment.address + segment.offset)
+    }
+}
+
+/// A change of an address space.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Memory is loaded, over what is at its addresses.
+    Load(Vec<Region>),
+    /// All memory is unloaded: the process executes another program.
+    Clear,
+}
+
+/// A thread, from the moment on at which it has this name and this address space.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// Its identifier.
+    pub id: u32,
+    /// The identifier of its process.
+    pub process: u32,
+    /// Its name, where it is known.
+    pub name: Option<String>,
+}
+
+/// The memory of one process or other address space over time.
+#[derive(Clone, Debug, Default)]
+struct Space {
+    /// The changes and the moments of them, in order.
+    changes: Vec<(u64, Change)>,
+}
+
+/// Which identifier of a context is that of the thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContextKey {
+    /// The context ID: CONTEXTIDR_EL1.
+    #[default]
+    ContextId,
+    /// The VMID, in whose place CONTEXTIDR_EL2 is traced.
+    Vmid,
+}
+
+/// Which memory: an address space, the number of changes of it, and the number of changes of the
+/// memory that is common to all address spaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MemoryId {
+    space: u32,
+    changes: u32,
+    common: u32,
+}
+
+/// The number of the address space without memory of its own.
+const NO_SPACE: u32 = u32::MAX;
+
+/// The most images that are stored for later use.
+const MAX_IMAGES: usize = 1 << 10;
+
+/// The address spaces of a system. A moment is a number that grows with time.
+///
+/// Memory that is unloaded without a record of it stays until other memory is loaded over it.
+/// Memory that was loaded at a later moment, or before the process executed its current program, is
+/// used only where there is no other: a trace buffer may contain instructions that are older or
+/// younger than the moment of its record.
+#[derive(Debug, Default)]
+pub struct AddressSpaces {
+    spaces: Vec<Space>,
+    common: Space,
+    /// The index of the space of each process.
+    processes: HashMap<u32, u32>,
+    /// The states of each thread in order of their moments.
+    threads: BTreeMap<u32, Vec<(u64, Thread)>>,
+    modules: Vec<ModuleFile>,
+    images: Mutex<HashMap<MemoryId, Arc<Image>>>,
+}
+
+impl AddressSpaces {
+    /// Adds a file, and returns its index.
+    pub fn add_module(&mut self, module: ModuleFile) -> u32 {
+        self.modules.push(module);
+        self.modules.len() as u32 - 1
+    }
+
+    /// The files that are mapped.
+    pub fn modules(&self) -> &[ModuleFile] {
+        &self.modules
+    }
+
+    /// Adds a change of the memory of `process` (`None`: of all of them). Changes are added in
+    /// order of their moments.
+    pub fn change(&mut self, process: Option<u32>, moment: u64, change: Change) {
+        let space = match process {
+            Some(process) => self.space_of(process),
+            None => Some(&mut self.common),
+        };
+        if let Some(space) = space {
+            space.changes.push((moment, change));
+        }
+    }
+
+    /// `child` begins with the memory that `parent` has. Returns the number of changes that are
+    /// stored for it.
+    pub fn fork(&mut self, parent: u32, child: u32, moment: u64) -> usize {
+        let changes = self.space_of(parent).map(|space| space.changes.clone()).unwrap_or_default();
+        let since = changes.iter().rposition(|(_, change)| matches!(change, Change::Clear));
+        if let Some(space) = self.space_of(child) {
+            if !space.changes.is_empty() {
+                space.changes.push((moment, Change::Clear));
+            }
+            let inherited = changes.into_iter().skip(since.map_or(0, |n| n + 1));
+            let before = space.changes.len();
+            space.changes.extend(inherited.map(|(_, change)| (moment, change)));
+            return space.changes.len() - before;
+        }
+        0
+    }
+
+    fn space_of(&mut self, process: u32) -> Option<&mut Space> {
+        let next = self.spaces.len() as u32;
+        let index = *self.processes.entry(process).or_insert(next);
+        if index == next {
+            self.spaces.push(Space::default());
+        }
+        self.spaces.get_mut(index as usize)
+    }
+
+    /// `thread` is in this state from `moment` on.
+    pub fn add_thread(&mut self, moment: u64, thread: Thread) {
+        let states = self.threads.entry(thread.id).or_default();
+        if states.last().is_none_or(|(_, last)| *last != thread) {
+            states.push((moment, thread));
+        }
+    }
+
+    /// The state of thread `id` at `moment`; before the first record, its first state.
+    pub fn thread(&self, id: u32, moment: u64) -> Option<&Thread> {
+        let states = self.threads.get(&id)?;
+        let n = states.partition_point(|(since, _)| *since <= moment);
+        states.get(n.saturating_sub(1)).map(|(_, thread)| thread)
+    }
+
+    /// All threads in their last states.
+    pub fn threads(&self) -> impl Iterator<Item = &Thread> {
+        self.threads.values().filter_map(|states| states.last().map(|(_, thread)| thread))
+    }
+
+    /// The memory of `thread` at `moment`. A thread without a record has the memory of the process
+    /// with its number, if there is one, else the common memory only.
+    pub fn memory(&self, thread: Option<u32>, moment: u64) -> MemoryId {
+        let process = thread.map(|id| self.thread(id, moment).map_or(id, |thread| thread.process));
+        let space = process.and_then(|process| self.processes.get(&process)).copied();
+        let count = |space: &Space| space.changes.partition_point(|(at, _)| *at <= moment) as u32;
+        let changes = space.and_then(|n| self.spaces.get(n as usize)).map_or(0, count);
+        MemoryId { space: space.unwrap_or(NO_SPACE), changes, common: count(&self.common) }
+    }
+
+    /// The process whose memory is `memory`; `None` for the common memory only.
+    pub fn process(&self, memory: MemoryId) -> Option<u32> {
+        let mut processes = self.processes.iter();
+        processes.find(|(_, space)| **space == memory.space).map(|(process, _)| *process)
+    }
+
+    /// The image of `memory`. It is made at the first call.
+    pub fn image(&self, memory: MemoryId) -> Arc<Image> {
+        let cached = self.images.lock().ok().and_then(|images| images.get(&memory).cloned());
+        if let Some(image) = cached {
+            return image;
+        }
+        let mut regions = self.common.regions(memory.common);
+        if let Some(space) = self.spaces.get(memory.space as usize) {
+            regions.extend(space.regions(memory.changes));
+        }
+        let image = Arc::new(Image::new(regions));
+        if let Ok(mut images) = self.images.lock() {
+            if images.len() >= MAX_IMAGES {
+                images.clear();
+            }
+            images.insert(memory, Arc::clone(&image));
+        }
+        image
+    }
+}
+
+impl Space {
+    /// The regions after `count` changes, the lowest first.
+    fn regions(&self, count: u32) -> Vec<Region> {
+        let (past, future) =
+            self.changes.split_at_checked(count as usize).unwrap_or((&self.changes, &[]));
+        let since = past.iter().rposition(|(_, change)| matches!(change, Change::Clear));
+        let (old, current) = past.split_at(since.unwrap_or(0));
+        let in_order = future.iter().rev().chain(old).chain(current);
+        let loaded = in_order.filter_map(|(_, change)| match change {
+            Change::Load(regions) => Some(regions),
+            Change::Clear => None,
+        });
+        loaded.flatten().cloned().collect()
+    }
+}
+
+/// What a trace source sees of the address spaces in one buffer.
+#[derive(Clone, Debug)]
+pub struct Viewpoint {
+    /// The address spaces.
+    pub spaces: Arc<AddressSpaces>,
+    /// The identifier that selects the thread.
+    pub key: ContextKey,
+    /// The thread that runs until the trace reports another.
+    pub thread: Option<u32>,
+    /// The moment of the buffer.
+    pub moment: u64,
+}
+
+impl Viewpoint {
+    /// The memory at the beginning of the buffer.
+    pub fn start(&self) -> MemoryId {
+        self.spaces.memory(self.thread, self.moment)
+    }
+
+    /// The memory of `context`.
+    pub fn memory(&self, context: &Context) -> MemoryId {
+        self.spaces.memory(self.thread_id(context), self.moment)
+    }
+
+    /// The number of the thread that executes in `context`. Number 0 is not that of a thread: it is
+    /// traced for tasks whose number is not traced.
+    pub fn thread_id(&self, context: &Context) -> Option<u32> {
+        let id = match self.key {
+            ContextKey::ContextId => context.context_id,
+            ContextKey::Vmid => context.vmid,
+        };
+        id.filter(|&id| id != 0).or(self.thread)
+    }
+
+    /// The thread that executes in `context`.
+    pub fn thread(&self, context: &Context) -> Option<&Thread> {
+        self.spaces.thread(self.thread_id(context)?, self.moment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracewright_base::Space as Any;
+
+    fn load(byte: u8, address: u64) -> Change {
+        Change::Load(vec![Region::new(format!("{byte}"), address, vec![byte; 4])])
+    }
+
+    fn byte(spaces: &AddressSpaces, thread: Option<u32>, moment: u64, address: u64) -> Option<u8> {
+        let image = spaces.image(spaces.memory(thread, moment));
+        image.run(image.view(Any::ANY), address).first().copied()
+    }
+
+    #[test]
+    fn memory_changes_with_time() {
+        let mut spaces = AddressSpaces::default();
+        spaces.change(Some(7), 10, load(1, 0x100));
+        spaces.change(Some(7), 20, load(2, 0x100));
+        spaces.change(Some(7), 30, Change::Clear);
+        spaces.change(Some(7), 30, load(3, 0x200));
+        for (moment, address, want) in [
+            // Before the first record, the first memory is used.
+            (5, 0x100, Some(1)),
+            (10, 0x100, Some(1)),
+            (19, 0x100, Some(1)),
+            (20, 0x100, Some(2)),
+            // The program before the current one.
+            (30, 0x100, Some(2)),
+            (30, 0x200, Some(3)),
+            // A later program, for what the buffer has after the moment of its record.
+            (10, 0x200, Some(3)),
+            (30, 0x300, None),
+        ] {
+            assert_eq!(byte(&spaces, Some(7), moment, address), want, "{moment} {address:#x}");
+        }
+        assert_eq!(byte(&spaces, Some(8), 20, 0x100), None);
+    }
+
+    #[test]
+    fn a_child_has_the_memory_of_its_parent_until_it_changes_its_own() {
+        let mut spaces = AddressSpaces::default();
+        spaces.change(Some(1), 10, load(1, 0x100));
+        spaces.fork(1, 2, 20);
+        spaces.add_thread(20, Thread { id: 2, process: 2, name: None });
+        spaces.change(Some(1), 30, load(9, 0x100));
+        spaces.change(Some(2), 40, load(2, 0x200));
+        assert_eq!(byte(&spaces, Some(2), 50, 0x100), Some(1));
+        assert_eq!(byte(&spaces, Some(2), 50, 0x200), Some(2));
+        assert_eq!(byte(&spaces, Some(1), 50, 0x100), Some(9));
+        assert_eq!(byte(&spaces, Some(1), 50, 0x200), None);
+    }
+
+    #[test]
+    fn threads_share_the_memory_of_their_process_and_all_see_the_kernel() {
+        let mut spaces = AddressSpaces::default();
+        spaces.change(Some(1), 10, load(1, 0x100));
+        spaces.change(None, 10, load(5, 0xff00));
+        spaces.change(None, 20, load(6, 0xff00));
+        spaces.add_thread(5, Thread { id: 3, process: 1, name: Some("worker".into()) });
+        for thread in [Some(1), Some(3)] {
+            assert_eq!(byte(&spaces, thread, 10, 0x100), Some(1));
+        }
+        for thread in [None, Some(1), Some(4)] {
+            assert_eq!(byte(&spaces, thread, 10, 0xff00), Some(5));
+            assert_eq!(byte(&spaces, thread, 20, 0xff00), Some(6));
+        }
+        assert_eq!(byte(&spaces, None, 20, 0x100), None);
+        assert_eq!(spaces.thread(3, 0).and_then(|t| t.name.clone()), Some("worker".into()));
+    }
+
+    #[test]
+    fn a_context_selects_the_thread() {
+        let mut spaces = AddressSpaces::default();
+        spaces.change(Some(1), 1, load(1, 0));
+        spaces.change(Some(2), 1, load(2, 0));
+        let spaces = Arc::new(spaces);
+        let context = |context_id, vmid| Context { context_id, vmid, ..Context::default() };
+        for (key, context, want) in [
+            (ContextKey::ContextId, context(Some(2), Some(1)), Some(2)),
+            (ContextKey::Vmid, context(Some(2), Some(1)), Some(1)),
+            (ContextKey::Vmid, context(Some(2), None), Some(1)),
+            (ContextKey::ContextId, context(Some(0), None), Some(1)),
+        ] {
+            let viewpoint =
+                Viewpoint { spaces: Arc::clone(&spaces), key, thread: Some(1), moment: 9 };
+            let image = spaces.image(viewpoint.memory(&context));
+            assert_eq!(image.run(image.view(Any::ANY), 0).first().copied(), want, "{context:?}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Relocatable ELF files: modules of the Linux kernel. (System V gABI, "Relocation"; AAELF64)
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use object::read::elf::{FileHeader, SectionHeader, Sym};
+use object::{Endianness, elf};
+
+use crate::{Bytes, ElfError, Region, Symbol, Symbols};
+
+/// The code of a relocatable file of AArch64: its section `.text`.
+///
+/// Its branches to other sections and to other files have no targets before the file is loaded.
+/// Their instructions are not a part of the code.
+#[derive(Clone, Debug)]
+pub struct ObjectFile {
+    /// The bytes of `.text` with relocations applied.
+    text: Bytes,
+    /// Offsets in `.text` of instructions whose relocation is not known, in order.
+    unknown: Vec<u64>,
+    /// Its build identifier.
+    pub build_id: Option<Vec<u8>>,
+    /// Symbols of `.text`, by the offset in it.
+    pub symbols: Symbols,
+}
+
+type Header = elf::FileHeader64<Endianness>;
+
+impl ObjectFile {
+    /// Reads a relocatable file.
+    ///
+    /// # Errors
+    /// [`ElfError`] where the file is not one of AArch64, or has no `.text`.
+    pub fn read(file: &Bytes) -> Result<ObjectFile, ElfError> {
+        let malformed = |error: object::read::Error| ElfError::Malformed(error.to_string());
+        let data: &[u8] = file;
+        let header = Header::parse(data).map_err(malformed)?;
+        let endian = header.endian().map_err(malformed)?;
+        if header.e_machine(endian) != elf::EM_AARCH64 || header.is_big_endian() {
+            return Err(ElfError::Relocatable);
+        }
+        let sections = header.sections(endian, data).map_err(malformed)?;
+        let (index, section) =
+            sections.section_by_name(endian, b".text").ok_or(ElfError::NoSegments)?;
+        let mut text = section.data(endian, data).map_err(malformed)?.to_vec();
+        let table = sections.symbols(endian, data, elf::SHT_SYMTAB).map_err(malformed)?;
+        let mut symbols = Vec::new();
+        // The value of each symbol of `.text`, by its number.
+        let mut values: HashMap<u32, u64> = HashMap::new();
+        for (number, symbol) in table.enumerate() {
+            if table.symbol_section(endian, symbol, number).ok().flatten() != Some(index) {
+                continue;
+            }
+            let (start, size) = (symbol.st_value(endian), symbol.st_size(endian));
+            values.insert(number.0 as u32, start);
+            let name = table.symbol_name(endian, symbol).unwrap_or_default();
+            let name = std::str::from_utf8(name).unwrap_or_default();
+            if !name.is_empty() && !name.starts_with('$') && size > 0 {
+                symbols.push(Symbol { name, start, size });
+            }
+        }
+        let symbols = Symbols::new(symbols);
+        let mut unknown = Vec::new();
+        for relocations in sections.iter() {
+            if relocations.sh_info(endian) as usize != index.0 {
+                continue;
+            }
+            let Ok(Some((entries, _))) = relocations.rela(endian, data) else { continue };
+            for entry in entries {
+                let at = entry.r_offset.get(endian);
+                let kind = entry.r_type(endian, false);
+                let addend = entry.r_addend.get(endian);
+                let Some(branch) = Branch::of(kind) else { continue };
+                let value = values.get(&entry.r_sym(endian, false));
+                let distance = value
+                    .map(|value| value.wrapping_add_signed(addend).wrapping_sub(at).cast_signed());
+                let place = usize::try_from(at).ok().and_then(|at| text.get_mut(at..at + 4));
+                let Some(place) = place else { continue };
+                match distance.and_then(|distance| branch.encode(distance, place)) {
+                    Some(opcode) => place.copy_from_slice(&opcode.to_le_bytes()),
+                    None => unknown.push(at),
+                }
+            }
+        }
+        unknown.sort_unstable();
+        unknown.dedup();
+        let build_id = sections
+            .section_by_name(endian, b".note.gnu.build-id")
+            .and_then(|(_, section)| section.notes(endian, data).ok().flatten())
+            .and_then(|mut notes| {
+                while let Ok(Some(note)) = notes.next() {
+                    if note.n_type(endian) == elf::NT_GNU_BUILD_ID {
+                        return Some(note.desc().to_vec());
+                    }
+                }
+                None
+            });
+        Ok(ObjectFile { text: Bytes::from(text), unknown, build_id, symbols })
+    }
+
+    /// The number of instructions that are not a part of the code, because their targets are not
+    /// known.
+    pub fn unknown(&self) -> usize {
+        self.unknown.len()
+    }
+
+    /// The size of `.text` in bytes.
+    pub fn len(&self) -> u64 {
+        self.text.len() as u64
+    }
+
+    /// Whether there is no code.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The code, where `.text` is at `address`.
+    pub fn regions(&self, name: &Arc<str>, address: u64) -> Vec<Region> {
+        let mut regions = Vec::new();
+        let mut from = 0;
+        for &to in self.unknown.iter().chain([&self.len()]) {
+            let part = self.text.part(from, to.saturating_sub(from));
+            if !part.is_empty() {
+                regions.push(Region::new(Arc::clone(name), address.wrapping_add(from), part));
+            }
+            from = to + 4;
+        }
+        regions
+    }
+}
+
+/// A branch whose target is relocated: the lowest bit of the field and its width. The field counts
+/// instructions of 4 bytes.
+struct Branch {
+    lowest: u32,
+    width: u32,
+}
+
+impl Branch {
+    /// The field of a relocation. (AAELF64, "Relocations for control-flow instructions")
+    fn of(kind: elf::RelocationType) -> Option<Branch> {
+        let (lowest, width) = match kind {
+            elf::R_AARCH64_CALL26 | elf::R_AARCH64_JUMP26 => (0, 26),
+            elf::R_AARCH64_CONDBR19 => (5, 19),
+            elf::R_AARCH64_TSTBR14 => (5, 14),
+            _ => return None,
+        };
+        Some(Branch { lowest, width })
+    }
+
+    /// The opcode at `place` with the target at `distance`. `None` where the field is too narrow.
+    fn encode(&self, distance: i64, place: &[u8]) -> Option<u32> {
+        let opcode = u32::from_le_bytes(*place.first_chunk()?);
+        let limit = 1i64 << (self.width - 1);
+        let count = distance >> 2;
+        if distance & 3 != 0 || !(-limit..limit).contains(&count) {
+            return None;
+        }
+        let mask = ((1u32 << self.width) - 1) << self.lowest;
+        Some(opcode & !mask | (count as u32) << self.lowest & mask)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows by the A64 encodings: B is 000101 imm26, BL 100101 imm26, B.cond 01010100 imm19 0 cond,
+    /// TBZ b5 0110110 b40 imm14 Rt.
+    #[test]
+    fn branches_are_relocated() {
+        for (kind, opcode, distance, want) in [
+            (elf::R_AARCH64_CALL26, 0x9400_0000u32, 8, Some(0x9400_0002)),
+            (elf::R_AARCH64_JUMP26, 0x1400_0000, -4, Some(0x17ff_ffff)),
+            (elf::R_AARCH64_CONDBR19, 0x5400_0001, 16, Some(0x5400_0081)),
+            (elf::R_AARCH64_TSTBR14, 0x3600_0003, -8, Some(0x3607_ffc3)),
+            (elf::R_AARCH64_TSTBR14, 0x3600_0003, 1 << 15, None),
+            (elf::R_AARCH64_CALL26, 0x9400_0000, 2, None),
+        ] {
+            let branch = Branch::of(kind).unwrap();
+            assert_eq!(branch.encode(distance, &opcode.to_le_bytes()), want, "{opcode:#x}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Captures of perf and simpleperf, from the file to profiles: compared with the profiles that
+//! AOSP's tools made of the same files, and with what a model executed.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::Path;
+
+use tracewright::Trace;
+use tracewright::analysis::{Filter, Profile, Profiler};
+use tracewright::capture::perf::{self, Search};
+use tracewright::decode::{
+    Fork, Jobs, Merge, Merging, Program, Session, Tally, input, memory, parallel,
+};
+use tracewright::export::{Dialect, Format};
+use tracewright_testing::shared;
+
+/// The profile of a capture, decoded with one thread for each buffer.
+fn profile(trace: &Trace, filter: &Filter) -> Profile {
+    let programs: Vec<Program> = trace.sources().iter().map(|s| s.program.clone()).collect();
+    let mut profiler = Profiler::new(programs.clone());
+    let _ = trace.decode(&mut profiler).expect("a trace");
+    let mut profile = Profile::default();
+    profile.add(profiler.take(), &programs, &memory::modules(trace.capture()), filter);
+    profile
+}
+
+#[track_caller]
+fn open(name: &str) -> Option<Trace> {
+    let path = shared(&format!("captures/simpleperf-etm/{name}"))?;
+    Some(Trace::new(perf::open(&path, &Search::default()).expect("a capture")))
+}
+
+fn golden(name: &str) -> String {
+    let path = shared(&format!("captures/simpleperf-etm/{name}")).expect("a listing");
+    fs::read_to_string(path).expect("text")
+}
+
+fn text(profile: &Profile, format: Format, dialect: Dialect) -> String {
+    String::from_utf8(format.write(profile, dialect)).expect("text")
+}
+
+/// Byte for byte: formatter frames of an ETMv4, and raw trace of an ETE.
+#[test]
+fn profiles_are_those_of_simpleperf() {
+    for name in ["perf_etm.data", "perf_with_unformatted_trace.data"] {
+        let Some(trace) = open(name) else { return };
+        let profile = profile(&trace, &Filter::default());
+        assert_eq!(profile.instructions, 944, "{name}");
+        assert_eq!(
+            text(&profile, Format::Autofdo, Dialect::Simpleperf),
+            golden("perf_inject.data")
+        );
+        assert_eq!(
+            text(&profile, Format::Bolt, Dialect::Simpleperf),
+            golden("perf_inject_bolt.data")
+        );
+    }
+}
+
+#[test]
+fn counts_of_several_captures_are_summed_and_saturate() {
+    let Some(trace) = open("perf_etm.data") else { return };
+    let mut sum = profile(&trace, &Filter::default());
+    let other = open("perf_with_unformatted_trace.data").expect("a capture");
+    sum.merge(profile(&other, &Filter::default()));
+    let listed = text(&sum, Format::Autofdo, Dialect::Simpleperf);
+    assert!(listed.contains("106c->1074:200\n"), "{listed}");
+    assert!(!sum.saturated);
+    for _ in 0..63 {
+        sum.merge(sum.clone());
+    }
+    assert!(sum.saturated);
+    let listed = text(&sum, Format::Autofdo, Dialect::Simpleperf);
+    assert!(listed.contains("106c->1074:18446744073709551615\n"), "{listed}");
+}
+
+/// A module of the kernel is relocatable: the branches of its jump table have targets because
+/// relocations are applied. Those to other files end the path.
+#[test]
+fn a_kernel_module_is_relocated() {
+    let Some(trace) = open("perf_kernel.data") else { return };
+    let found = profile(&trace, &Filter::default());
+    let module = found.modules.values().next().expect("a module");
+    assert_eq!(module.file.path, "/vendor/lib/modules/rq_stats.ko");
+    let ranges: Vec<_> =
+        module.ranges.iter().map(|(range, count)| (*range, count.total())).collect();
+    // The checks of __cfi_check, its last branch, and what its entry of the jump table leads to.
+    let want = [(0, 0x14), (0x18, 0x2c), (0x30, 0x44), (0x48, 0x5c), (0x60, 0x74), (0xe0, 0xe0)];
+    assert_eq!(ranges[..6], want.map(|range| (range, 1)));
+    assert!(ranges.len() > 6, "{ranges:?}");
+    assert!(!ranges.iter().any(|((start, last), _)| {
+        (*start, *last) == (0x2ec, 0x2ec)
+            && module
+                .branches
+                .iter()
+                .any(|(b, _)| b.from == 0x2ec && b.to == tracewright::analysis::Target::Here(0x2ec))
+    }));
+    let user = Filter { kernel: Some(false), ..Filter::default() };
+    assert!(profile(&trace, &user).modules.is_empty());
+    let kernel = Filter { kernel: Some(true), ..Filter::default() };
+    assert_eq!(profile(&trace, &kernel).modules.len(), 1);
+    // The trace packets of all buffers, by an independent count of perf 6.1 -D.
+    let summary = trace.decode(&mut Tally::default()).expect("a trace");
+    let packets: u64 = summary.sources.iter().map(|(_, counts)| counts.packets).sum();
+    assert_eq!(packets, 23_607);
+}
+
+#[test]
+fn processes_are_left_out_by_number() {
+    let Some(trace) = open("perf_etm.data") else { return };
+    let excluded = [0x4353].into();
+    let filter = Filter { excluded, ..Filter::default() };
+    assert!(profile(&trace, &filter).modules.is_empty());
+}
+
+#[test]
+fn a_capture_without_trace_is_empty() {
+    let Some(trace) = open("perf_with_missing_aux_data.data") else { return };
+    assert!(trace.sources().is_empty());
+    assert!(trace.capture().notes.iter().any(|note| note.to_string().contains("1535344 bytes")));
+}
+
+/// The counts of a buffer do not depend on the number of threads. The trace of the test loop is
+/// repeated, so that the buffer has several chunks.
+#[test]
+fn threads_do_not_change_counts() {
+    let Some(trace) = open("perf_etm.data") else { return };
+    let capture = trace.capture();
+    let memory = tracewright::decode::Memory::new(capture);
+    let options = tracewright::decode::Options::default();
+    let plan = tracewright::decode::Plan::new(capture, 3, &options).expect("a buffer");
+    let programs = [memory.seen_by(capture, 3, plan.sources[0].source)];
+    let bytes = capture.buffers[3].bytes().repeat(2000);
+    let count = |jobs: usize| {
+        let mut session = Session::new(capture, &plan, &memory, &options).expect("a session");
+        let mut both = (Profiler::new(programs.clone()), Merging(Tally::default()));
+        let mut input = input::Parts::new([bytes.as_slice()]);
+        let (mut all, mut tally) = (tracewright::analysis::RawProfile::default(), Tally::default());
+        let jobs = Jobs { chunk: 1 << 13..=1 << 14, ..Jobs::new(jobs) };
+        parallel::run(&mut session, &mut input, &mut both, &jobs, |(counts, its), _| {
+            all.merge(counts);
+            tally.merge(its);
+            true
+        })
+        .expect("a trace");
+        let mut profile = Profile::default();
+        profile.add(all, &programs, &memory::modules(capture), &Filter::default());
+        (text(&profile, Format::Json, Dialect::Full), tally.sources[0].instructions)
+    };
+    let one = count(1);
+    assert_eq!(one.1, 944 * 2000);
+    assert_eq!(count(3), one);
+    assert!(
+        one.0.starts_with("{\"type\":\"profile\",\"instructions\":1888000,"),
+        "{}",
+        &one.0[..80]
+    );
+}
+
+/// Every format names the program, and its counts are those of the trace.
+#[test]
+fn every_format_is_made_of_the_same_counts() {
+    let Some(trace) = open("perf_etm.data") else { return };
+    let profile = profile(&trace, &Filter::default());
+    let module = profile.modules.values().next().expect("a file");
+    let all = module.ranges.values();
+    let sum: u64 = all.map(|range| range.total() * u64::from(range.instructions)).sum();
+    assert_eq!(sum, 944);
+    assert_eq!(text(&profile, Format::Folded, Dialect::Full), "etm_test_loop;[unknown] 944\n");
+    let callgrind = text(&profile, Format::Callgrind, Dialect::Full);
+    assert!(callgrind.ends_with("\ntotals: 944\n"), "{callgrind}");
+    let costs = callgrind.lines().filter_map(|line| line.strip_prefix("0x")?.split_once(' '));
+    assert_eq!(costs.map(|(_, cost)| cost.parse::<u64>().expect("a count")).sum::<u64>(), 944);
+    // Each sequence between branches that were taken is the sum of its ranges.
+    let taken: u64 = module.branches.values().map(|branch| branch.count).sum();
+    assert_eq!(taken, 207);
+    let bolt = text(&profile, Format::Bolt, Dialect::Full);
+    let counts = bolt.lines().filter(|line| line.starts_with("T ") && !line.contains("ffffffff"));
+    let counts = counts.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+    // Two returns lead to code that is not in the capture.
+    assert_eq!(counts.sum::<u64>() + 2, taken);
+}
+
+/// Where the tools are installed: they read the files and find the functions of the loop.
+#[test]
+fn tools_accept_the_profiles() {
+    let Some(trace) = open("perf_etm.data") else { return };
+    let profile = profile(&trace, &Filter::default());
+    let program = shared("captures/simpleperf-etm/etm_test_loop").expect("a program");
+    let folder = std::env::temp_dir().join(format!("tracewright-tools-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("profile");
+    let put = |bytes: Vec<u8>| fs::write(&path, bytes).expect("a file");
+    let run = |tool: &str, args: &[&str]| {
+        let output = std::process::Command::new(tool).args(args).output().expect("a tool");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{tool} {args:?}: {text}");
+        text
+    };
+    let (path, program) =
+        (path.to_string_lossy().into_owned(), program.to_string_lossy().into_owned());
+    let out = folder.join("out");
+    let out = out.to_string_lossy();
+    if let Some(tool) =
+        tracewright_testing::tool(&[("llvm-bolt-22", "bolt-22"), ("llvm-bolt-19", "bolt-19")])
+    {
+        // BOLT 19 does not know `T` lines: they are a branch and a range.
+        let traces = text(&profile, Format::Bolt, Dialect::Full);
+        let lines = traces.lines().flat_map(|line| {
+            let words: Vec<_> = line.split(' ').collect();
+            match words[..] {
+                ["T", from, start, end, count] if tool.ends_with("19") => {
+                    let range = format!("F {start} {end} {count}\n");
+                    let branch = format!("B {from} {start} {count} 0\n");
+                    if from.starts_with("ffff") { vec![range] } else { vec![branch, range] }
+                }
+                _ => vec![format!("{line}\n")],
+            }
+        });
+        put(lines.collect::<String>().into_bytes());
+        let args =
+            ["-aggregate-only", "--allow-stripped", "-pa", "-p", &path, "-o", &out, &program];
+        let shown = run(tool, &args);
+        let fdata = fs::read_to_string(&*out).expect("fdata");
+        assert!(fdata.lines().count() >= 5, "{shown}\n{fdata}");
+        // The turns of the loop.
+        assert!(fdata.lines().any(|line| line.ends_with(" 0 100")), "{fdata}");
+        assert!(shown.contains("3 out of 4 functions"), "{shown}");
+    }
+    fs::remove_dir_all(&folder).expect("no folder");
+    assert!(!Path::new(&path).exists());
+}
