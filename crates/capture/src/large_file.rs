@@ -1,4 +1,5 @@
-//! Large files, which are read in blocks as their bytes are needed.
+//! Large files, which are read in blocks as their bytes are needed. Of program memory, each block
+//! that is needed stays in memory.
 //!
 //! The files are not mapped into memory: if a mapped file is truncated, the operating system ends
 //! the program at the next access.
@@ -10,6 +11,9 @@ use std::sync::OnceLock;
 
 use tracewright_image::OnDemand;
 
+/// The size in bytes of a block that stays in memory.
+const BLOCK: usize = 1 << 16;
+
 /// A large file.
 #[derive(Debug)]
 pub(crate) struct LargeFile {
@@ -18,12 +22,14 @@ pub(crate) struct LargeFile {
     /// The open file. Without one, each block opens the path.
     file: Option<fs::File>,
     all: OnceLock<Vec<u8>>,
+    /// The blocks in memory.
+    blocks: OnceLock<Box<[OnceLock<Vec<u8>>]>>,
 }
 
 impl LargeFile {
     /// The first `size` bytes of the file at `path`.
     pub(crate) fn new(path: PathBuf, size: usize, file: Option<fs::File>) -> LargeFile {
-        LargeFile { path, size, file, all: OnceLock::new() }
+        LargeFile { path, size, file, all: OnceLock::new(), blocks: OnceLock::new() }
     }
 }
 
@@ -52,6 +58,25 @@ impl OnDemand for LargeFile {
             }
             bytes
         })
+    }
+
+    fn run(&self, offset: u64) -> &[u8] {
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        if let Some(all) = self.all.get() {
+            return all.get(offset..).unwrap_or_default();
+        }
+        let blocks = self
+            .blocks
+            .get_or_init(|| (0..self.size.div_ceil(BLOCK)).map(|_| OnceLock::new()).collect());
+        let Some(block) = blocks.get(offset / BLOCK) else { return &[] };
+        let bytes = block.get_or_init(|| {
+            let start = (offset / BLOCK * BLOCK) as u64;
+            let mut bytes = Vec::new();
+            // Bytes that were read before an error remain.
+            let _ = Blocks(self, start).take(BLOCK as u64).read_to_end(&mut bytes);
+            bytes
+        });
+        bytes.get(offset % BLOCK..).unwrap_or_default()
     }
 }
 
@@ -82,4 +107,31 @@ fn read_at(file: &fs::File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     let mut file = file;
     file.seek(SeekFrom::Start(offset))?;
     file.read(into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_read_where_it_is_needed() {
+        let path = std::env::temp_dir().join(format!("tracewright-large-{}", std::process::id()));
+        let want: Vec<u8> = (0..3 * BLOCK + 5).map(|n| (n / 7) as u8).collect();
+        fs::write(&path, &want).unwrap();
+        let file = LargeFile::new(path.clone(), want.len(), None);
+        for at in [BLOCK + 1, 2 * BLOCK - 1, 3 * BLOCK, 3 * BLOCK + 4] {
+            let end = (at / BLOCK * BLOCK + BLOCK).min(want.len());
+            assert_eq!(file.run(at as u64), &want[at..end], "{at}");
+        }
+        for at in [want.len() as u64, u64::MAX] {
+            assert_eq!(file.run(at), [0; 0]);
+        }
+        let held = file.blocks.get().unwrap().iter().map(|block| block.get().is_some());
+        assert_eq!(held.collect::<Vec<_>>(), [false, true, false, true]);
+        assert!(file.all.get().is_none());
+        assert_eq!(file.all(), want);
+        assert_eq!(file.run(1), &want[1..]);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(LargeFile::new(path, 9, None).run(0), [0; 0]);
+    }
 }

@@ -134,10 +134,10 @@ fn a_toml_of_many_tables_is_refused() {
     let buffer = format!("[[buffer]]\nfiles = [{texts}]\n#{}\n", "{a.b".repeat(40_000));
     let want = "more than 32768 dotted keys and inline tables; split the capture";
     for (tables, refused) in [
-        (each(32_768, |out, n| write!(out, "a{n}.b=1\n").unwrap()), false),
-        (each(32_769, |out, n| write!(out, "a{n}.b=1\n").unwrap()), true),
+        (each(32_768, |out, n| writeln!(out, "a{n}.b=1").unwrap()), false),
+        (each(32_769, |out, n| writeln!(out, "a{n}.b=1").unwrap()), true),
         (format!("a=[{}]", "{a={}},".repeat(16_385)), true),
-        (each(500, |out, n| write!(out, "[a{n}{}]\n", ".b".repeat(70)).unwrap()), true),
+        (each(500, |out, n| writeln!(out, "[a{n}{}]", ".b".repeat(70)).unwrap()), true),
         (String::new(), false),
     ] {
         folder.put("capture.toml", tables.clone() + "\n" + &buffer);

@@ -23,6 +23,13 @@ pub trait OnDemand: fmt::Debug + Send + Sync {
     /// All bytes, which stay in memory from the first call on. Bytes that cannot be read are
     /// missing at the end.
     fn all(&self) -> &[u8];
+
+    /// Bytes from `offset` on, at least one, which stay in memory from the first call on. Empty at
+    /// the end, and where they cannot be read.
+    fn run(&self, offset: u64) -> &[u8] {
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        self.all().get(offset..).unwrap_or_default()
+    }
 }
 
 /// A part of shared bytes. A clone copies no bytes.
@@ -81,6 +88,22 @@ impl Bytes {
                 Cow::Owned(head)
             }
         }
+    }
+
+    /// Whether the bytes are in memory from the beginning.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self.holder, Holder::Memory(_))
+    }
+
+    /// Bytes from `offset` on: at least one, possibly not all. Of bytes outside of memory, only
+    /// some around `offset` are read. Empty at the end.
+    pub fn run(&self, offset: usize) -> &[u8] {
+        let Holder::OnDemand(source) = &self.holder else {
+            return self.get(offset..).unwrap_or_default();
+        };
+        let Some(left) = self.len.checked_sub(offset) else { return &[] };
+        let run = source.run((self.start + offset) as u64);
+        run.get(..left).unwrap_or(run)
     }
 
     /// A reader of the bytes.
@@ -244,6 +267,13 @@ mod tests {
             self.1.fetch_add(1, Ordering::Relaxed);
             &self.0
         }
+
+        fn run(&self, offset: u64) -> &[u8] {
+            // Blocks of four bytes.
+            let offset = offset as usize;
+            let end = (offset / 4 * 4 + 4).min(self.0.len());
+            self.0.get(offset..end).unwrap_or_default()
+        }
     }
 
     #[test]
@@ -259,6 +289,12 @@ mod tests {
             assert_eq!(one, other, "{len} from {offset}");
             assert_eq!((mine.len(), mine.is_empty()), (its.len(), its.is_empty()));
             assert_eq!(mine.head(4), its.head(4));
+            for at in 0..=mine.len() + 1 {
+                assert_eq!(mine.run(at), mine.get(at..).unwrap_or_default());
+                let run = its.run(at);
+                assert!(mine.run(at).starts_with(run), "{at}");
+                assert_eq!(run.is_empty(), at >= mine.len());
+            }
             assert_eq!(source.1.load(Ordering::Relaxed), 0, "read as a whole");
             assert_eq!(mine, its);
             source.1.store(0, Ordering::Relaxed);

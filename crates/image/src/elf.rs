@@ -1,5 +1,7 @@
 //! ELF files: their memory and symbols. (System V gABI, "Object Files")
 
+mod parts;
+
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -10,6 +12,7 @@ use object::{Endianness, elf};
 
 use tracewright_base::is_unshown;
 
+use self::parts::Parts;
 use crate::{Bytes, Region, SpaceMask, Symbol, Symbols};
 
 /// The contents of an ELF file.
@@ -101,11 +104,11 @@ impl Elf {
     /// [`ElfError`] if the file has no usable memory.
     pub fn read(file: &Bytes, name: impl Into<Arc<str>>, load: Load) -> Result<Elf, ElfError> {
         let name = name.into();
-        match (**file).get(..5) {
-            Some(&[0x7f, b'E', b'L', b'F', 1]) => {
+        match file.head(5).first_chunk() {
+            Some([0x7f, b'E', b'L', b'F', 1]) => {
                 read::<elf::FileHeader32<Endianness>>(file, &name, load)
             }
-            Some(&[0x7f, b'E', b'L', b'F', 2]) => {
+            Some([0x7f, b'E', b'L', b'F', 2]) => {
                 read::<elf::FileHeader64<Endianness>>(file, &name, load)
             }
             _ => Err(ElfError::NotElf),
@@ -117,11 +120,11 @@ impl Elf {
     /// The value of the symbol `name` in an ELF file, of any kind and in any section: code, data or
     /// an absolute number. `None` if it is not defined.
     pub fn address_of(file: &Bytes, name: &str) -> Option<u64> {
-        match (**file).get(..5) {
-            Some(&[0x7f, b'E', b'L', b'F', 1]) => {
+        match file.head(5).first_chunk() {
+            Some([0x7f, b'E', b'L', b'F', 1]) => {
                 address_of::<elf::FileHeader32<Endianness>>(file, name)
             }
-            Some(&[0x7f, b'E', b'L', b'F', 2]) => {
+            Some([0x7f, b'E', b'L', b'F', 2]) => {
                 address_of::<elf::FileHeader64<Endianness>>(file, name)
             }
             _ => None,
@@ -129,11 +132,12 @@ impl Elf {
     }
 }
 
-fn address_of<H: FileHeader<Endian = Endianness>>(data: &[u8], name: &str) -> Option<u64> {
+fn address_of<H: FileHeader<Endian = Endianness>>(file: &Bytes, name: &str) -> Option<u64> {
+    let data = &Parts::of::<H>(file);
     let header = H::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.section_headers(endian, data).ok()?;
-    let sections = SectionTable::<H>::new(sections, StringTable::default());
+    let sections = SectionTable::<H, &Parts<'_>>::new(sections, StringTable::default());
     [elf::SHT_SYMTAB, elf::SHT_DYNSYM].into_iter().find_map(|table| {
         let table = sections.symbols(endian, data, table).ok()?;
         let mut symbols = table.symbols().iter();
@@ -151,7 +155,7 @@ fn read<H: FileHeader<Endian = Endianness>>(
     load: Load,
 ) -> Result<Elf, ElfError> {
     let malformed = |error: object::read::Error| ElfError::Malformed(error.to_string());
-    let data: &[u8] = file;
+    let data = &Parts::of::<H>(file);
     let header = H::parse(data).map_err(malformed)?;
     let endian = header.endian().map_err(malformed)?;
     let machine = header.e_machine(endian);
@@ -189,7 +193,8 @@ fn read<H: FileHeader<Endian = Endianness>>(
         Ok(sections) => {
             // The names of sections are not used.
             let sections = SectionTable::new(sections, StringTable::default());
-            read_symbols::<H>(&sections, endian, data, load.bias, machine)
+            let names = file.len().saturating_mul(MAX_NAMES);
+            read_symbols::<H>(&sections, endian, data, names, load.bias, machine)
         }
         Err(_) => Symbols::default(),
     };
@@ -229,7 +234,7 @@ fn load_segment(
 fn read_build_id<H: FileHeader<Endian = Endianness>>(
     segment: &H::ProgramHeader,
     endian: Endianness,
-    data: &[u8],
+    data: &Parts<'_>,
 ) -> Option<Vec<u8>> {
     let mut notes = segment.notes(endian, data).ok()??;
     while let Ok(Some(note)) = notes.next() {
@@ -255,15 +260,16 @@ struct Found<'a> {
     rank: u8,
 }
 
-fn read_symbols<H: FileHeader<Endian = Endianness>>(
-    sections: &SectionTable<'_, H>,
+/// The symbols of code. `budget`: the length of all names.
+fn read_symbols<'a, H: FileHeader<Endian = Endianness>>(
+    sections: &SectionTable<'a, H, &'a Parts<'_>>,
     endian: Endianness,
-    data: &[u8],
+    data: &'a Parts<'_>,
+    mut budget: usize,
     bias: u64,
     machine: elf::Machine,
 ) -> Symbols {
     let mut found = Vec::new();
-    let mut budget = data.len().saturating_mul(MAX_NAMES);
     for table in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
         let Ok(table) = sections.symbols(endian, data, table) else { continue };
         for (index, symbol) in table.enumerate() {

@@ -146,6 +146,14 @@ impl Region {
         Region { missing, ..self }
     }
 
+    /// A copy of the bytes of its file; empty for a region of zeros.
+    pub fn all(&self) -> Vec<u8> {
+        match &self.content {
+            Content::Bytes(bytes) => bytes.to_vec(),
+            Content::Zeros => Vec::new(),
+        }
+    }
+
     /// Bytes from `address` on: at least one, possibly not all. Empty outside of the region.
     pub fn run(&self, address: u64) -> &[u8] {
         let Some(left) =
@@ -155,8 +163,7 @@ impl Region {
         };
         let run = match &self.content {
             Content::Bytes(bytes) => usize::try_from(address - self.start)
-                .ok()
-                .and_then(|offset| (**bytes).get(offset..))
+                .map(|offset| bytes.run(offset))
                 .unwrap_or_default(),
             Content::Zeros => ZEROS,
         };

@@ -1,12 +1,104 @@
 //! ELF files: made from the System V gABI, and read from captures.
 
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tracewright_base::{Code, Isa, Pc, Space, Waypoints};
-use tracewright_image::{Bytes, Cache, CacheOptions, Elf, ElfError, Image, Load, SpaceMask};
+use tracewright_image::{
+    Bytes, Cache, CacheOptions, Elf, ElfError, Image, Load, OnDemand, SpaceMask,
+};
 use tracewright_testing::shared;
 
 const ANYONE: Space = Space::ANY;
+
+/// A file that is not in memory: counts the bytes that are read, and is never read as a whole.
+#[derive(Debug)]
+struct Outside(Vec<u8>, AtomicUsize);
+
+/// Bytes of a block.
+const BLOCK: usize = 64;
+
+impl Outside {
+    fn of(bytes: &[u8]) -> Arc<Outside> {
+        Arc::new(Outside(bytes.to_vec(), AtomicUsize::new(0)))
+    }
+
+    fn count(&self) -> usize {
+        self.1.load(Ordering::Relaxed)
+    }
+}
+
+impl OnDemand for Outside {
+    fn size(&self) -> usize {
+        self.0.len()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let rest = self.0.get(offset as usize..).unwrap_or_default();
+        let len = rest.len().min(into.len());
+        into[..len].copy_from_slice(&rest[..len]);
+        self.1.fetch_add(len, Ordering::Relaxed);
+        Ok(len)
+    }
+
+    fn all(&self) -> &[u8] {
+        panic!("the file is read as a whole");
+    }
+
+    fn run(&self, offset: u64) -> &[u8] {
+        let end = (offset as usize / BLOCK * BLOCK + BLOCK).min(self.0.len());
+        self.1.fetch_add(BLOCK, Ordering::Relaxed);
+        self.0.get(offset as usize..end).unwrap_or_default()
+    }
+}
+
+/// Of a large file, headers, symbols and the memory that is used are read.
+#[test]
+fn a_large_file_is_read_in_parts() {
+    for shape in [A32, A64] {
+        let mut bytes = file(shape);
+        // What is not in a segment.
+        bytes.resize(16 << 20, 0xa5);
+        let outside = Outside::of(&bytes);
+        let load = Load::default();
+        let want = Elf::read(&bytes.into(), "a.elf", load).unwrap();
+        let got = Elf::read(&Bytes::on_demand(outside.clone()), "a.elf", load).unwrap();
+        assert!(outside.count() < 2_000, "{}", outside.count());
+        assert_eq!(got.segments, want.segments);
+        let symbol = |elf: &Elf| elf.symbols.at(0x8002).map(|s| (s.name.to_owned(), s.start));
+        assert_eq!(symbol(&got).unwrap().0, "main");
+        assert_eq!(symbol(&got), symbol(&want));
+        let (got, want) = (Image::new(got.regions), Image::new(want.regions));
+        let read = |image: &Image| {
+            let mut out = [0; 40];
+            let len = image.read(image.view(ANYONE), 0x8000, u64::MAX, &mut out);
+            out[..len].to_vec()
+        };
+        assert_eq!(read(&got), read(&want));
+        assert_eq!(read(&got).len(), 16);
+        assert!(outside.count() < 3_000, "{}", outside.count());
+        assert_eq!(Elf::address_of(&Bytes::on_demand(outside), "data"), Some(0x8004));
+    }
+}
+
+/// Tables that a header claims to be everywhere in a file are read once.
+#[test]
+fn claimed_tables_are_bounded() {
+    let bytes = file(A64);
+    let (sections, entry) = (u64::from_le_bytes(*bytes[40..].first_chunk().unwrap()) as usize, 64);
+    let mut large = bytes.clone();
+    large.resize(1 << 20, 0);
+    // All sections extend from the beginning to the end of the file.
+    for section in 1..4 {
+        let at = sections + section * entry + 24;
+        large[at..at + 8].fill(0);
+        large[at + 8..at + 16].copy_from_slice(&(1u64 << 40).to_le_bytes());
+    }
+    let outside = Outside::of(&large);
+    let _ = Elf::read(&Bytes::on_demand(outside.clone()), "a.elf", Load::default());
+    assert!(outside.count() <= 2 * large.len(), "{}", outside.count());
+}
 
 /// Writes an ELF file: numbers of 2 bytes (`half`), of 4 (`word`), and of the size of an address.
 struct File {
@@ -287,6 +379,9 @@ fn programs_of_captures() {
         let Some(path) = shared(&format!("captures/{path}")) else { return };
         let bytes = Bytes::from(std::fs::read(&path).unwrap());
         let image = Image::from_elf(&bytes, &path.display().to_string(), 0).unwrap();
+        let outside = Bytes::on_demand(Outside::of(&bytes));
+        let parts = Elf::read(&outside, "parts", Load::default()).unwrap();
+        assert!(parts.symbols.iter().eq(image.symbols().iter()));
         let symbol = image.symbols().at(address).unwrap();
         assert_eq!((symbol.name, symbol.start, symbol.size), (name, address, size));
 

@@ -230,7 +230,7 @@ impl Snapshot {
         let load = Load { bias: dump.address, ..Load::default() };
         let Ok(elf) = Elf::read(file, dump.name.as_str(), load) else { return };
         for (k, region) in elf.regions.iter().enumerate() {
-            let bytes = Bytes::from(region.run(region.start()).to_vec());
+            let bytes = Bytes::from(region.all());
             if bytes.is_empty() {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tracewright::base::{Code, Element, Isa, OffsetMap, Pc, Piece, Range, Sink, Space};
+use tracewright::base::{BlockCache, Code, Element, Isa, OffsetMap, Pc, Piece, Range, Sink, Space};
 use tracewright::image::{Cache, CacheOptions, Image, Region};
 use tracewright::protocols::etrace::{Etrace, Params};
 use tracewright::protocols::{Observer, Protocol, Stream};
@@ -31,7 +31,12 @@ pub fn cache(image: &Arc<Image>, params: &Params) -> Cache {
 }
 
 /// Every element of a stream.
-pub fn elements<O: Observer>(bytes: &[u8], params: &Params, code: &mut Cache, observer: &mut O) {
+pub fn elements<K: BlockCache, O: Observer>(
+    bytes: &[u8],
+    params: &Params,
+    code: &mut K,
+    observer: &mut O,
+) {
     let mut stream = Stream::<Etrace>::new(*params);
     let piece = |at| [Piece { start: 0, at, fragment: true }];
     let taken = stream.feed(bytes, &OffsetMap::new(&piece(0)), code, observer);
