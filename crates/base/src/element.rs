@@ -186,3 +186,10 @@ pub enum Transaction {
     /// The transaction failed: its instructions have no effect.
     Failure,
 }
+
+impl Transaction {
+    /// Whether what follows is inside a transaction.
+    pub const fn opens(self) -> bool {
+        matches!(self, Transaction::Inside | Transaction::Start)
+    }
+}

@@ -1,5 +1,5 @@
 //! Compares the decoder with the analyzer on random streams:
-//! `differential FIRST COUNT SHOW [legal]`.
+//! `differential FIRST COUNT SHOW [legal | damaged]`.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -10,13 +10,17 @@ fn main() {
     let number = |n: usize| std::env::args().nth(n).and_then(|text| text.parse::<u64>().ok());
     let (first, count) = (number(1).unwrap_or(0), number(2).unwrap_or(1000));
     let show = number(3).unwrap_or(1);
-    let legal = std::env::args().nth(4).is_some();
+    let trial = match std::env::args().nth(4).as_deref() {
+        Some("legal") => Trial::legal,
+        Some("damaged") => Trial::damaged,
+        _ => Trial::of_seed,
+    };
     let begin = Instant::now();
     let (mut differ, mut shown, mut outputs) = (0, 0, 0);
     let mut classes: BTreeMap<String, usize> = BTreeMap::new();
     let mut ends: BTreeMap<String, usize> = BTreeMap::new();
     for seed in first..first + count {
-        let trial = if legal { Trial::legal(seed) } else { Trial::of_seed(seed) };
+        let trial = trial(seed);
         match trial.compare() {
             Ok(analyzed) => {
                 outputs += analyzed.len();

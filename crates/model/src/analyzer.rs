@@ -54,6 +54,9 @@ fn run(mut follower: Follower<'_>, unit: &Unit, bytes: &[u8]) -> Vec<Output> {
         elements.clear();
         let parsed = parser.packet(&mut elements);
         let resolved = elements.drain(..).try_for_each(|e| resolver.emit(e, &mut follower));
+        if let Some(open) = resolver.cancelled_step.take() {
+            parser.set_transaction(open);
+        }
         match (resolved, parsed) {
             (Err(malformed), _) => break Err(malformed),
             (_, Err(malformed)) => {

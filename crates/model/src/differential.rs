@@ -48,7 +48,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// A random trial. `damage`: random bytes stand among the packets.
+    /// A random trial. `damage`: some packets are changed, lost, repeated or not packets at all.
     pub fn random(random: &mut Random, damage: bool) -> Trial {
         let ete = random.chance(170);
         let depth = random.pick(&[0, 0, 2, 4, 8]);
@@ -87,11 +87,37 @@ impl Trial {
         trial.packets = Streams::generate(random, unit, &trial.code, counting, q, len);
         if damage {
             for _ in 0..random.between(1, 3) {
-                let at = random.between(1, trial.packets.len());
-                trial.packets.insert(at, vec![random.next() as u8]);
+                trial.damage(random);
             }
         }
         trial
+    }
+
+    /// Changes one place of the stream after the first packet.
+    fn damage(&mut self, random: &mut Random) {
+        let at = random.between(1, self.packets.len());
+        let Some(packet) = self.packets.get_mut(at) else {
+            return self.packets.push(vec![random.next() as u8]);
+        };
+        match random.index(8) {
+            0..=3 => self.packets.insert(at, vec![random.next() as u8]),
+            4 => packet.clear(),
+            5 => {
+                let again = packet.clone();
+                let at = random.between(1, self.packets.len());
+                self.packets.insert(at, again);
+            }
+            6 => {
+                let other = random.between(1, self.packets.len() - 1);
+                self.packets.swap(at, other);
+            }
+            _ => {
+                let byte = random.index(packet.len().max(1));
+                if let Some(byte) = packet.get_mut(byte) {
+                    *byte ^= 1 << random.below(8);
+                }
+            }
+        }
     }
 
     /// The trial of a seed, with a legal stream.
@@ -99,7 +125,12 @@ impl Trial {
         Trial::random(&mut Random::new(seed), false)
     }
 
-    /// The trial of a seed. One in four has random bytes among the packets.
+    /// The trial of a seed, with a damaged stream.
+    pub fn damaged(seed: u64) -> Trial {
+        Trial::random(&mut Random::new(seed), true)
+    }
+
+    /// The trial of a seed. One in four has a damaged stream.
     pub fn of_seed(seed: u64) -> Trial {
         let mut random = Random::new(seed);
         let damage = random.once_in(4);

@@ -15,6 +15,16 @@ fn legal_streams() {
     }
 }
 
+/// Streams with changed, lost and repeated packets, up to the first point that is malformed.
+#[test]
+fn damaged_streams() {
+    for seed in 0..times(2000) {
+        if let Err(difference) = differential::check(&Trial::damaged(seed)) {
+            panic!("seed {seed}: {difference}");
+        }
+    }
+}
+
 /// The comparison finds a decoder that differs: a stream that is not the decoder's.
 #[test]
 fn another_stream_differs() {

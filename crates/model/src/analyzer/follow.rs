@@ -102,10 +102,16 @@ impl<'a> Follower<'a> {
             Element::TargetAddress(address, sub_isa) => self.target_address(address, sub_isa),
             Element::Context(context) => self.context(context),
             Element::Mispredict => self.mispredict()?,
-            Element::TraceInfo { .. } => self.match_return_stack(),
+            // The pseudocode clears the return stack after the next P0 element, with the entry of
+            // that element, whose instruction the unit has on its own stack. (K10.5.5.9.1)
+            Element::TraceInfo { .. } => {
+                self.match_return_stack();
+                self.return_stack.clear();
+            }
             Element::TraceOn => {
                 self.settle()?;
                 self.forget();
+                self.return_stack.clear();
                 self.out.push(Output::TraceOn);
             }
             Element::Event(event) => self.out.push(Output::Event(event)),
@@ -124,15 +130,24 @@ impl<'a> Follower<'a> {
         self.branch = Branch::Unknown;
     }
 
+    /// Whether a Mispredict element can apply to the last P0 element.
+    pub(super) fn has_branch(&self) -> bool {
+        !matches!(self.branch, Branch::None)
+    }
+
     pub(super) fn in_transaction(&mut self) {
         self.out.push(Output::InTransaction);
     }
 
     /// A transaction begins or ends. After one that failed, a Target Address element gives the
     /// address at which execution resumes (Table K10-17), unless a PE Reset ended it
-    /// (K10.5.2.13.2).
+    /// (K10.5.2.13.2). The last branch may be one of the transaction, which is not analyzed. That
+    /// address is not the target of a Q element before the transaction, nor is one inside it: an
+    /// instruction that starts it comes between.
     pub(super) fn transaction(&mut self, element: Element) {
+        self.q = None;
         if element == Element::TransactionFailure {
+            self.branch = Branch::Unknown;
             self.needs_target = matches!(self.sync, Sync::Context | Sync::Full);
             self.failed = true;
         }
@@ -338,8 +353,9 @@ impl<'a> Follower<'a> {
         }
         let known = self.begin()?;
         let first = self.out.len();
-        // `ExceptionWithUnknownAddress`. (K10.5.6.3.12)
-        let unknown = kind == 0 || self.unit.ete && kind == 0b11001;
+        // `ExceptionWithUnknownAddress`. (K10.5.6.3.12) Which types have none in an ETMv4 is not in
+        // the text.
+        let unknown = self.unit.ete && matches!(kind, 0 | 0b11001);
         let address = address.filter(|_| !unknown).map(|address| self.mask(address));
         if known && let Some(address) = address {
             while self.address < address
@@ -353,6 +369,11 @@ impl<'a> Follower<'a> {
                 self.step(&instruction, false);
                 if self.address == 0 {
                     break;
+                }
+                // The instructions before the address were executed: the pseudocode would also
+                // have the one in which it is.
+                if self.address > address {
+                    return Err(Malformed::NotReached);
                 }
             }
         }

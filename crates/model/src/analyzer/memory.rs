@@ -18,6 +18,11 @@ impl Memory {
         classify(isa, &bytes, address, &mut ItState::default())
     }
 
+    /// Whether there is memory at `address`.
+    pub fn has(&self, address: u64) -> bool {
+        self.byte(address).is_some()
+    }
+
     fn byte(&self, address: u64) -> Option<u8> {
         self.blocks.iter().find_map(|(start, bytes)| {
             let offset = address.checked_sub(*start)?;

@@ -11,6 +11,8 @@ pub(super) struct Parser<'a> {
     stream: Bytes<'a>,
     aligned: bool,
     started: bool,
+    /// There was a Trace Info packet since the last loss of trace.
+    synchronised: bool,
     timestamp: u64,
     address_history: [Entry; 3],
     context: AnalyzerContext,
@@ -27,6 +29,7 @@ impl<'a> Parser<'a> {
             stream: Bytes(stream),
             aligned: false,
             started: false,
+            synchronised: false,
             timestamp: 0,
             address_history: [(0, SubIsa::Is0); 3],
             context: AnalyzerContext::default(),
@@ -34,6 +37,11 @@ impl<'a> Parser<'a> {
             t: false,
             cc_threshold: 0,
         }
+    }
+
+    /// Sets the transactional state, which the pseudocode leaves as it was before a cancel.
+    pub(super) fn set_transaction(&mut self, open: bool) {
+        self.t = open;
     }
 
     /// `Parse_Trace`: one packet. `false` where the stream ends. (K10.5.2.2.1)
@@ -163,6 +171,7 @@ impl<'a> Parser<'a> {
     fn lost(&mut self, elements: &[Element], out: &mut Vec<Element>) {
         out.extend_from_slice(elements);
         self.aligned = false;
+        self.synchronised = false;
         if self.t {
             out.push(Element::TransactionFailure);
         }
@@ -190,7 +199,12 @@ impl<'a> Parser<'a> {
         self.address_history = [(0, SubIsa::Is0); 3];
         self.cc_threshold = if info & 1 == 1 { cyct as u64 } else { 0 };
         self.depth = spec;
-        let in_transaction = info >> 6 & 1 == 1;
+        // An ETMv4 has no transactions.
+        let in_transaction = self.unit.ete && info >> 6 & 1 == 1;
+        if self.synchronised && self.t != in_transaction {
+            return Err(Malformed::TraceInfo.into());
+        }
+        self.synchronised = true;
         // K10.5.2.6.2 does not set the transactional state, without which K10.5.2.4 cannot report
         // the failure of a transaction in which the trace begins.
         self.t = in_transaction;

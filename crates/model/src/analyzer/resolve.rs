@@ -25,6 +25,9 @@ pub(super) struct Resolver {
     transaction: Option<Vec<Element>>,
     /// The trace began inside the open transaction.
     inside: bool,
+    /// A Transaction Start or Transaction Failure element was cancelled: whether a transaction is
+    /// open after that.
+    pub(super) cancelled_step: Option<bool>,
 }
 
 impl Resolver {
@@ -37,6 +40,7 @@ impl Resolver {
             started: false,
             transaction: None,
             inside: false,
+            cancelled_step: None,
         }
     }
 
@@ -62,12 +66,12 @@ impl Resolver {
                 let pending = self.queue.iter().filter(|e| self.is_p0(e)).count() as u128;
                 match self.unseen {
                     None => {
-                        let first = !std::mem::replace(&mut self.started, true);
+                        self.started = true;
                         self.unseen = Some(current_spec_depth);
-                        if first && current_spec_depth > 0 {
+                        if current_spec_depth > 0 {
                             follower.unseen();
                         }
-                        if first && in_transaction {
+                        if in_transaction {
                             self.transaction = Some(Vec::new());
                             self.inside = true;
                             follower.in_transaction();
@@ -82,6 +86,8 @@ impl Resolver {
             }
             Element::Event(_) if self.ete => self.queue.push_back(element),
             Element::Overflow => follower.lost(Lost::Overflow),
+            // The loss of trace, of which it is part (K10.5.2.4), has ended the transaction.
+            Element::TransactionFailure if self.started && self.unseen.is_none() => {}
             // The Trace Info element of K10.5.2.7 comes first.
             Element::TransactionFailure | Element::Discard if self.started => {
                 if element == Element::Discard {
@@ -142,8 +148,22 @@ impl Resolver {
                 | Element::TraceInfo { .. }
                 | Element::Timestamp { .. } => retained.push(element),
                 Element::TransactionCommit => return Err(Malformed::CancelIllegal),
-                _ => cancelled += u128::from(self.is_p0(&element)),
+                Element::TransactionFailure => self.cancelled_step = Some(false),
+                _ => {
+                    if element == Element::TransactionStart {
+                        self.cancelled_step = Some(false);
+                    }
+                    cancelled += u128::from(self.is_p0(&element));
+                }
             }
+        }
+        if let Some(open) = &mut self.cancelled_step {
+            let step = self.queue.iter().rev().find_map(|element| match element {
+                Element::TransactionStart => Some(true),
+                Element::TransactionCommit | Element::TransactionFailure => Some(false),
+                _ => None,
+            });
+            *open = step.unwrap_or(self.transaction.is_some());
         }
         self.queue.extend(retained.into_iter().rev());
         Ok(())
@@ -195,10 +215,19 @@ impl Resolver {
     }
 
     /// `ProcessTransactionFailure`. (K10.5.4.4) Events and cycle counts outlive the transaction. So
-    /// does the context: an exception, which alone changes it, ends the transaction.
+    /// does the context: an exception, which alone changes it, ends the transaction. A Trace On
+    /// element, after which the context is unknown, does not come between the two.
     fn fail(&self, failed: Vec<Element>, follower: &mut Follower<'_>) -> Result<(), Malformed> {
+        let mut branch = follower.has_branch();
         for element in failed {
-            if outlives(&element) || matches!(element, Element::Context(_)) {
+            match element {
+                Element::Atom { .. } | Element::SourceAddress(..) => branch = true,
+                Element::Exception { .. } | Element::Q { .. } | Element::TraceOn => branch = false,
+                // It applies to no branch, whether the transaction fails or not.
+                Element::Mispredict if !branch => return Err(Malformed::Mispredict),
+                _ => {}
+            }
+            if outlives(&element) || matches!(element, Element::Context(_) | Element::TraceOn) {
                 follower.element(element)?;
             }
         }

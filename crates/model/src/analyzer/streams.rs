@@ -82,6 +82,13 @@ const ROWS: &[(u32, &str, &str)] = &[
     (0, "P f7 f6 9a 01 08 00 00 30 33", "on 1000 1004E no code at 0x3000"),
     // K10.5.5.7.1: the instructions before the source address, up to the end of the code.
     (0, "P b4 08", "on 1000 1004 1008 no code at 0x100c"),
+    // K10.5.3.4, K10.5.4.4: a Mispredict element is cancelled or fails with the transaction.
+    (8, "PT f7 f7 0a 30 2e 01 2d 02", "on 4000 4004 4008E"),
+    (0, "PT f7 f7 0a 30 06 31 70", "on 4000 4004 4008E failure"),
+    // K10.5.5.11: a Mispredict element after a Q element contradicts nothing before it.
+    (8, "P ac 02 9a 00 18 00 00 30 2d 01", "on Q Some(2) from 0x1000 to 0x3000 !"),
+    // K10.5.2.18.3, K10.5.3.4: the address of a committed Q element after cancelled elements.
+    (2, "P ac 02 06 1d 90 06 1d 90 2e 02 95 01", "on Q Some(2) from 0x1000 to 0x1004"),
     // K10.5.5.7.1: a source address is ignored where the address is unknown.
     (0, "S 01 00 81 11 b6 01 08 00 00", ""),
 ];

@@ -246,7 +246,7 @@ impl Decoder {
                 self.context(at, info.as_ref(), rules);
             }
             Packet::AlignSync | Packet::Ignore => {}
-            Packet::TraceInfo(info) => self.trace_info(at, &info, config, sink),
+            Packet::TraceInfo(info) => self.trace_info(at, &info, config, rules, sink),
             Packet::TraceOn => self.push(at, What::TraceOn),
             Packet::Exception(exception) => self.exception(at, exception, config),
             Packet::ExceptionReturn => {
@@ -377,10 +377,20 @@ impl Decoder {
     /// P0 elements: another one than that of the trace before it contradicts that trace, or begins
     /// another session. (ETE K10.5.2.6)
     #[cold]
-    fn trace_info<S: Sink>(&mut self, at: u64, info: &TraceInfo, config: &Config, sink: &mut S) {
+    fn trace_info<S: Sink>(
+        &mut self,
+        at: u64,
+        info: &TraceInfo,
+        config: &Config,
+        rules: Rules,
+        sink: &mut S,
+    ) {
         self.reset(info, config);
         let depth = info.speculation().unwrap_or(0);
         if depth == self.depth {
+            if rules.return_stack {
+                self.push(at, What::TraceInfo);
+            }
             return;
         }
         self.drain(sink);
@@ -448,8 +458,9 @@ impl Decoder {
         if !mispredict {
             return;
         }
-        match window::mispredict(&mut self.window) {
+        match window::mispredict(&mut self.window, self.transaction) {
             Newest::Branch | Newest::Unseen => {}
+            Newest::Waits => self.push(p.at, What::Mispredict),
             Newest::Nothing if self.flow.mispredict(p.at, rules, code, sink) => {}
             Newest::Nothing | Newest::Other => self.push(p.at, What::Unknown),
         }

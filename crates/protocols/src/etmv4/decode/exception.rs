@@ -86,13 +86,7 @@ impl Decoder {
 
     /// Whether the next element is inside a transaction.
     fn in_transaction(&self) -> bool {
-        let step = self.window.iter().rev().find_map(|item| match item.what {
-            What::Transaction { step, .. } => Some(step),
-            _ => None,
-        });
-        match step {
-            Some(step) => matches!(step, Transaction::Start | Transaction::Inside),
-            None => self.transaction,
-        }
+        let step = self.window.iter().rev().find_map(|item| item.what.step());
+        step.map_or(self.transaction, Transaction::opens)
     }
 }

@@ -139,15 +139,18 @@ impl Flow {
         self.known &= CONTEXT;
     }
 
-    /// Context and address become unknown. The return stack is retained.
+    /// Context and address become unknown. The return stack is retained: a Trace Info or a Trace On
+    /// clears it.
     pub(super) fn lose(&mut self) {
         *self = Flow { returns: self.returns, overflowed: self.overflowed, ..Flow::default() };
     }
 
     /// The executed instructions of a transaction have no effect: its last branch takes nothing
-    /// from the return stack, which is `returns`.
+    /// from the return stack, which is `returns`. The address at which execution resumes follows.
+    /// (ETE Table K10-17)
     pub(super) fn fail_transaction(&mut self, returns: Returns) {
-        self.known &= !PENDING;
+        self.forget_address();
+        self.branch = LastBranch::Unseen;
         self.returns = returns;
     }
 
@@ -155,8 +158,20 @@ impl Flow {
     /// meaning here. (ETE K10.5.1)
     pub(super) fn start(&mut self) {
         self.lose();
+        self.returns = Returns::default();
         self.loss_reported = true;
         self.branch = LastBranch::Unseen;
+    }
+
+    /// A Trace Info clears the return stack. A return before it has taken its entry. (ETE
+    /// K10.5.5.9)
+    pub(super) fn trace_info(&mut self, rules: Rules) {
+        if self.known & PENDING != 0
+            && let Some(top) = self.returns.pop()
+        {
+            self.go(top.address, top.is1, rules);
+        }
+        self.returns = Returns::default();
     }
 
     pub(super) fn overflow(&mut self) {
@@ -167,6 +182,7 @@ impl Flow {
         let start = if self.overflowed { Start::Overflow } else { Start::Normal };
         self.overflowed = false;
         self.lose();
+        self.returns = Returns::default();
         sink.element(at, Element::TraceOn(start));
     }
 
@@ -431,8 +447,22 @@ impl Flow {
         }
     }
 
-    /// A Mispredict after the commit of its branch: reverses the branch. Returns whether there is
-    /// one.
+    /// A Mispredict after the commit of its branch: reports that the branch has the other outcome.
+    /// The address is unknown then. Returns whether there is a branch.
+    pub(super) fn correct<S: Sink>(&mut self, at: u64, sink: &mut S) -> bool {
+        match &mut self.branch {
+            LastBranch::Seen(branch) => {
+                branch.taken = !branch.taken;
+                sink.element(at, Element::Corrected { taken: branch.taken });
+            }
+            LastBranch::Unseen => {}
+            LastBranch::Nothing => return false,
+        }
+        self.forget_address();
+        true
+    }
+
+    /// [`correct`](Self::correct), and moves to the other target of the branch.
     pub(super) fn mispredict<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
@@ -440,18 +470,10 @@ impl Flow {
         code: &mut K,
         sink: &mut S,
     ) -> bool {
-        let branch = match &mut self.branch {
-            LastBranch::Seen(branch) => branch,
-            LastBranch::Unseen => {
-                self.forget_address();
-                return true;
-            }
-            LastBranch::Nothing => return false,
-        };
-        branch.taken = !branch.taken;
-        let Branch { from, isa, is1, taken } = *branch;
-        sink.element(at, Element::Corrected { taken });
-        self.forget_address();
+        if !self.correct(at, sink) {
+            return false;
+        }
+        let LastBranch::Seen(Branch { from, isa, is1, taken }) = self.branch else { return true };
         let pc = Pc { address: from, isa, space: self.space };
         let (walked, stop) = walk(pc, code, Until::Waypoint, limit(code));
         if let (Some(last), None) = (walked.last, stop) {

@@ -4,6 +4,7 @@ use tracewright_base::{BlockCache, Element, Exception, Gap, Inconsistency, Sink,
 
 use super::Decoder;
 use super::flow::Rules;
+use super::returns::Returns;
 use super::window::{Item, What};
 
 /// The return address of a tail-chained exception, with the T32 bit. (M profile)
@@ -46,6 +47,9 @@ impl Decoder {
                 What::Transaction { step: Transaction::Commit | Transaction::Failure, .. }
                     if core::mem::take(&mut removed_start) => {}
                 What::Transaction { step, .. } => self.step(at, step, sink),
+                What::Mispredict if certain && !self.flow.correct(at, sink) => {
+                    emit(at, What::Unknown, sink);
+                }
                 what if what.survives() || what == What::Unknown => emit(at, what, sink),
                 _ => {}
             }
@@ -57,7 +61,7 @@ impl Decoder {
         if self.transaction && step == Transaction::Failure {
             self.flow.fail_transaction(self.returns_before);
         }
-        self.transaction = matches!(step, Transaction::Start | Transaction::Inside);
+        self.transaction = step.opens();
         if self.transaction {
             self.returns_before = self.flow.returns;
         }
@@ -162,7 +166,7 @@ impl Decoder {
             What::FunctionReturn => *n = n.saturating_sub(1),
             What::Q { count, committed } => {
                 *n = n.saturating_sub((!committed).into());
-                let next = match self.continuation() {
+                let next = match self.continuation(*n > 0) {
                     Continuation::At(next) => Some(next),
                     Continuation::Waits if !committed => {
                         let what = What::Q { count, committed: true };
@@ -182,7 +186,19 @@ impl Decoder {
                 code.enter_context(&context);
                 self.flow.set_context(at, context, rules, sink);
             }
-            What::TraceOn => self.flow.trace_on(at, sink),
+            What::TraceOn => {
+                self.flow.trace_on(at, sink);
+                self.returns_before = Returns::default();
+            }
+            What::TraceInfo => {
+                self.flow.trace_info(rules);
+                self.returns_before = Returns::default();
+            }
+            What::Mispredict if self.flow.mispredict(at, rules, code, sink) => {}
+            What::Mispredict => {
+                self.flow.lose();
+                emit(at, What::Unknown, sink);
+            }
             What::Unknown => {
                 self.flow.lose();
                 emit(at, What::Unknown, sink);
@@ -205,7 +221,7 @@ impl Decoder {
             return true;
         }
         self.window.pop_front();
-        if matches!(self.continuation(), Continuation::At(_)) {
+        if matches!(self.continuation(false), Continuation::At(_)) {
             return self.resolve(item, &mut 0, rules, code, sink);
         }
         self.window.push_front(item);
@@ -213,13 +229,15 @@ impl Decoder {
     }
 
     /// The address after the Q element that was in front of the window: the first one before the
-    /// next P0 element and the next Trace On.
-    fn continuation(&self) -> Continuation {
+    /// next P0 element and the next Trace On. `commits`: the next P0 element is committed, too. If
+    /// it is not, it can be cancelled, and the address can follow.
+    fn continuation(&self, commits: bool) -> Continuation {
         for item in &self.window {
             match item.what {
                 What::Address { address, .. } => return Continuation::At(address),
                 What::TraceOn => return Continuation::Missing,
-                what if what.p0() > 0 => return Continuation::Missing,
+                what if what.p0() > 0 && commits => return Continuation::Missing,
+                what if what.p0() > 0 => break,
                 _ => {}
             }
         }

@@ -30,9 +30,9 @@ impl Return {
     }
 }
 
-/// The analyzer's return stack. A push to a full stack drops the oldest entry. The stack may hold
-/// entries that the trace unit has dropped; they do no harm, because the unit omits only addresses
-/// that are on its own stack.
+/// The analyzer's return stack. A push to a full stack drops the oldest entry, and a Trace Info or
+/// a Trace On clears it. The stack may hold other entries that the trace unit has dropped; they do
+/// no harm, because the unit omits only addresses that are on its own stack.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Returns {
     /// A ring: the newest entry is at [`index`] of `slot`, older ones are before it. Other slots

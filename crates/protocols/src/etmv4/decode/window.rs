@@ -55,6 +55,12 @@ pub(super) enum What {
     },
     Context(Context),
     TraceOn,
+    /// A Trace Info, which clears the return stack.
+    TraceInfo,
+    /// A Mispredict behind a step of a transaction or a Trace Info. It takes effect when it is
+    /// resolved: the transaction may be cancelled or fail, and the Trace Info clears the return
+    /// stack.
+    Mispredict,
     /// A Mispredict that concerns no branch, an inconsistency: address and context are unknown from
     /// here on.
     Unknown,
@@ -84,6 +90,14 @@ impl What {
         }
     }
 
+    /// The step of a transaction that it is.
+    pub(super) const fn step(&self) -> Option<Transaction> {
+        match *self {
+            What::Transaction { step, .. } => Some(step),
+            _ => None,
+        }
+    }
+
     /// Whether it stays when older elements are cancelled. (ETE Table K10-2)
     pub(super) const fn survives(&self) -> bool {
         matches!(
@@ -93,6 +107,7 @@ impl What {
                 | What::Cycles(_)
                 | What::Marker
                 | What::Instrumentation { .. }
+                | What::TraceInfo
         )
     }
 }
@@ -140,39 +155,55 @@ pub(super) enum Newest {
     Branch,
     /// An element that this decoder has not seen, or [`What::Unknown`]: there is no effect.
     Unseen,
+    /// An element before which the Mispredict must not take effect: see [`What::Mispredict`].
+    Waits,
     /// Another element: the Mispredict contradicts the trace.
     Other,
     /// The window has no such element.
     Nothing,
 }
 
-/// Reverses the newest branch and removes the target addresses after it. A Transaction Start is not
-/// a branch: the branch before it is meant. (ETE K10.5.5.11)
-pub(super) fn mispredict(window: &mut Window) -> Newest {
-    let mut k = window.len();
-    while k > 0 {
-        k -= 1;
-        let Some(item) = window.get_mut(k) else { break };
-        match &mut item.what {
-            What::Atoms { last, len, .. } => {
-                *last ^= 1 << (*len - 1);
-                return Newest::Branch;
-            }
-            What::Source { taken, .. } => {
-                *taken = !*taken;
-                return Newest::Branch;
-            }
-            What::Unseen(_) | What::Unknown => return Newest::Unseen,
-            What::Address { .. } => {
+/// Reverses the newest branch and removes the target addresses after it. `open`: a transaction is
+/// open before the window. (ETE K10.5.5.11)
+pub(super) fn mispredict(window: &mut Window, open: bool) -> Newest {
+    let (from, newest) = newest(window, open);
+    match window.get_mut(from).map(|item| &mut item.what) {
+        Some(What::Atoms { last, len, .. }) => *last ^= 1 << (*len - 1),
+        Some(What::Source { taken, .. }) => *taken = !*taken,
+        _ => {}
+    }
+    if !matches!(newest, Newest::Waits | Newest::Other) {
+        let mut k = window.len();
+        while k > from {
+            k -= 1;
+            if window.get(k).is_some_and(|item| matches!(item.what, What::Address { .. })) {
                 window.remove(k);
             }
-            What::Transaction { .. } => {}
-            What::TraceOn | What::Q { .. } => return Newest::Other,
-            what if what.p0() > 0 => return Newest::Other,
-            _ => {}
         }
     }
-    Newest::Nothing
+    newest
+}
+
+/// The newest element that a Mispredict can concern, and its index, or 0. A Transaction Failure may
+/// follow a Transaction Start that was cancelled (ETE Table K10-19): it then fails nothing.
+fn newest(window: &Window, open: bool) -> (usize, Newest) {
+    let fails = |k| {
+        let step = window.iter().take(k).rev().find_map(|item| item.what.step());
+        step.map_or(open, Transaction::opens)
+    };
+    let found = window.iter().enumerate().rev().find_map(|(k, item)| {
+        let newest = match &item.what {
+            What::Atoms { .. } | What::Source { .. } => Newest::Branch,
+            What::Unseen(_) | What::Unknown => Newest::Unseen,
+            What::Transaction { step: Transaction::Failure, .. } if !fails(k) => return None,
+            What::Transaction { .. } | What::TraceInfo | What::Mispredict => Newest::Waits,
+            What::TraceOn | What::Q { .. } => Newest::Other,
+            what if what.p0() > 0 => Newest::Other,
+            _ => return None,
+        };
+        Some((k, newest))
+    });
+    found.unwrap_or((0, Newest::Nothing))
 }
 
 #[cfg(test)]
@@ -231,8 +262,9 @@ mod tests {
     fn mispredict_reverses_the_newest_branch_and_removes_its_target() {
         let address = What::Address { address: 0x1000, is1: false };
         let mut window: Window = [atoms(0b11, 2), address].map(item).into();
-        assert_eq!(mispredict(&mut window), Newest::Branch);
+        assert_eq!(mispredict(&mut window, false), Newest::Branch);
         assert_eq!(window, Window::from([item(What::Atoms { first: 0b11, last: 0b01, len: 2 })]));
-        assert_eq!(mispredict(&mut Window::from([item(address)])), Newest::Nothing);
+        let mut window = Window::from([item(address)]);
+        assert_eq!(mispredict(&mut window, false), Newest::Nothing);
     }
 }
