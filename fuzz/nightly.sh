@@ -65,12 +65,21 @@ fi
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
+# Sets `spent` to the processor time of all programs so far, in seconds.
+spend() {
+    times >"$TMPDIR/times"
+    spent=$(awk 'NR == 2 { gsub("s", ""); split($1, u, "m"); split($2, s, "m")
+                           print int(60 * (u[1] + s[1]) + u[2] + s[2]) }' "$TMPDIR/times")
+}
+
 failed=()
 table=()
 for target in "${targets[@]}"; do
     mkdir -p "corpus/$target" "artifacts/$target"
     log=$TMPDIR/$target.log
     : >"$log"
+    spend
+    before=$spent
     found=0
     left=$seconds
     # An input that was too slow by the clock only ends neither the target nor its time.
@@ -94,7 +103,8 @@ for target in "${targets[@]}"; do
     # The first line with coverage is that of the seeds.
     seeds=$(sed -n 's/.*INITED cov: \([0-9]*\).*/\1/p' "$log" | head -n 1)
     units=$(awk '/stat::number_of_executed_units/ { n += $2 } END { print n + 0 }' "$log")
-    row="| \`$target\` | $seconds | $units | ${seeds:-} |"
+    spend
+    row="| \`$target\` | $seconds | $((spent - before)) | $units | ${seeds:-} |"
     row="$row $(field cov) | $(field ft) | $(field 'stat::peak_rss_mb') |"
     table+=("$row")
     echo "$row"
@@ -105,8 +115,8 @@ for target in "${targets[@]}"; do
 done
 
 echo
-echo "| target | seconds | inputs | edges of the seeds | edges | features | peak MB |"
-echo "|---|---|---|---|---|---|---|"
+echo "| target | seconds | of processor | inputs | edges of the seeds | edges | features | peak MB |"
+echo "|---|---|---|---|---|---|---|---|"
 printf '%s\n' "${table[@]}"
 if [ ${#failed[@]} -gt 0 ]; then
     echo "found something: ${failed[*]}; the inputs are in fuzz/artifacts"

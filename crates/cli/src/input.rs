@@ -15,6 +15,7 @@ use tracewright::views::explain::Decoded;
 use crate::args::{FramingArg, HowArgs, InputArgs};
 use crate::fail::Fail;
 use crate::inputs::Inputs;
+use crate::message;
 
 /// A capture and its selected buffers.
 pub struct Input {
@@ -153,7 +154,7 @@ impl Input {
     /// Whether no file of the capture changed since it was opened. Prints the files that did.
     pub fn is_unchanged(&self) -> bool {
         let changed = self.capture.changed();
-        changed.iter().for_each(|note| eprintln!("tracewright: {note}"));
+        changed.iter().for_each(|note| message::line(&format!("tracewright: {note}")));
         changed.is_empty()
     }
 

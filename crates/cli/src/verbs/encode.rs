@@ -32,7 +32,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     let (name, params) = (&args.protocol, args.params.as_deref());
     let settings = Settings::new(protocol, name, log.isa, params, &args.registers)?;
     if let Some(note) = settings.note() {
-        eprintln!("tracewright: note: {note}");
+        message::line(&format!("tracewright: note: {note}"));
     }
     let mut riscv = settings.extensions();
     if riscv.zcm
