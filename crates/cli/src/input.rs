@@ -12,7 +12,7 @@ use tracewright::image::OpcodeCheck;
 use tracewright::views::Source;
 use tracewright::views::explain::Decoded;
 
-use crate::args::{FramingArg, HowArgs, InputArgs};
+use crate::args::{FramingArg, HowArgs, InputArgs, SourceArgs};
 use crate::fail::Fail;
 use crate::inputs::Inputs;
 use crate::message;
@@ -50,20 +50,30 @@ impl Input {
 
     /// Opens the capture of the command line, which may have no trace.
     pub fn inspect(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
+        let mut input = Input::read(&args.input, &args.sources, &args.images, how)?;
+        input.buffers = buffers(&input.capture, args)?;
+        Ok(input)
+    }
+
+    /// Opens all buffers of the capture at `path`.
+    pub fn read(
+        path: &Path,
+        args: &SourceArgs,
+        images: &[String],
+        how: Option<&HowArgs>,
+    ) -> Result<Input, Fail> {
         let mut notes = Vec::new();
-        let capture = match probe(&args.input)? {
+        let mut capture = match probe(path)? {
             Found::Snapshot(_) | Found::Folder(_) | Found::Perf if !args.protocols.is_empty() => {
                 return Err(Fail::input(
-                    &args.input,
+                    path,
                     "--protocol is for raw trace data, and this capture records its protocols; remove \
                      --protocol",
                 ));
             }
-            Found::Perf if args.protocols.is_empty() => {
-                perf::open(&args.input, &args.search.search())?
-            }
+            Found::Perf if args.protocols.is_empty() => perf::open(path, &args.search.search())?,
             _ if args.protocols.is_empty() => {
-                tracewright::read_capture_with(&args.input, Access::with_pipes(args.pipes))?
+                tracewright::read_capture_with(path, Access::with_pipes(args.pipes))?
             }
             _ => {
                 let raw = RawTrace {
@@ -75,25 +85,16 @@ impl Input {
                     buffer_registers: args.buffer_registers()?,
                     ids: args.ids.clone(),
                 };
-                raw::capture(&args.input, &raw, &mut notes)?
+                raw::capture(path, &raw, &mut notes)?
             }
         };
-        Input::of(capture, args, how, notes)
-    }
-
-    fn of(
-        mut capture: Capture,
-        args: &InputArgs,
-        how: Option<&HowArgs>,
-        notes: Vec<String>,
-    ) -> Result<Input, Fail> {
-        for image in &args.images {
+        for image in images {
             capture.add_image(image)?;
         }
         if args.framing == FramingArg::Encapsulated {
             capture.buffers.iter_mut().for_each(|buffer| buffer.format = Format::Encapsulated);
         }
-        let buffers = buffers(&capture, args)?;
+        let buffers = (0..capture.buffers.len()).collect();
         let options = Options {
             ids: args.ids.clone(),
             framing: args.framing.chosen(),
@@ -108,9 +109,9 @@ impl Input {
         };
         let memory = Memory::new(&capture);
         let inputs = Inputs::of_capture(&capture)
-            .file(Some(&args.input))
+            .file(Some(path))
             .file(args.params.as_deref())
-            .images(&args.images);
+            .images(images);
         Ok(Input { capture, buffers, memory, options, notes, inputs })
     }
 

@@ -382,7 +382,7 @@ impl Cache {
             return Err(miss);
         }
         aligned(address, isa)?;
-        let instruction = self.memory(view, isa).instruction(address)?;
+        let instruction = self.memory(view, isa).instruction(address, self.rules.check_opcodes)?;
         self.instruction_cache.insert(address, code_space, instruction);
         Ok(instruction)
     }

@@ -109,10 +109,19 @@ impl<'a> Memory<'a> {
         Ok(block)
     }
 
-    /// The instruction at `start`, which is within the address mask.
-    pub(crate) fn instruction(self, start: u64) -> Result<Instruction, Miss> {
+    /// The instruction at `start`, which is within the address mask. With `check`, an opcode of
+    /// zeros that ends a block is undefined.
+    pub(crate) fn instruction(self, start: u64, check: OpcodeCheck) -> Result<Instruction, Miss> {
         let mut it = self.it_state(start);
-        Reader::new(self, start).next(&mut it)
+        let mut reader = Reader::new(self, start);
+        let mut instruction = reader.next(&mut it)?;
+        if reader.zeros > 0
+            && check != OpcodeCheck::Off
+            && reader.zeros + self.zeros_before(start) >= MAX_ZEROS
+        {
+            instruction.kind = Kind::Undefined;
+        }
+        Ok(instruction)
     }
 
     /// The opcode at `at`, in the form that [`Code::opcode`] returns.

@@ -2,7 +2,7 @@
 //! Jazelle.
 
 use tracewright_base::{
-    BlockCache, Context, Counted, Element, Instruction, Isa, Kind, Last, Pc, Range,
+    BlockCache, Context, Counted, Element, Inconsistency, Instruction, Isa, Kind, Last, Pc, Range,
 };
 
 /// The position in the program. By default it is unknown.
@@ -155,7 +155,16 @@ fn instruction<K: BlockCache>(pc: Pc, code: &mut K) -> Result<Instruction, Eleme
     if !alone && let Some(whole) = second_half_of(pc, code) {
         return Ok(Instruction { size: 2, ..whole });
     }
+    if found.is_ok_and(|found| ends_path(pc, &found, code)) {
+        return Err(Element::Inconsistency(Inconsistency::InvalidOpcode));
+    }
     found.map_err(|miss| Element::NoCode { address: miss.address, space: pc.space })
+}
+
+/// Whether no processor executes the instruction at `pc`: the program image is missing or wrong
+/// there. A block of undefined instructions ends before it.
+pub(crate) fn ends_path<K: BlockCache>(pc: Pc, at: &Instruction, code: &mut K) -> bool {
+    at.kind == Kind::Undefined && code.block(pc).is_ok_and(|block| block.instructions == 0)
 }
 
 /// Whether the code at `pc` is the second half of a BL or BLX and nothing else.

@@ -27,6 +27,16 @@ pub struct InputArgs {
     /// Read all trace buffers, one after another.
     #[arg(long, conflicts_with = "source")]
     pub all_buffers: bool,
+    #[command(flatten)]
+    pub sources: SourceArgs,
+    /// Additional program memory: an ELF file, or raw bytes at an address (repeatable).
+    #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
+    pub images: Vec<String>,
+}
+
+/// The trace sources of a capture, and how raw trace data is described.
+#[derive(Clone, Debug, Args)]
+pub struct SourceArgs {
     /// Decode only this trace ID, or RISC-V source number (repeatable). For raw trace data with one
     /// --protocol: the trace ID of that source.
     #[arg(long = "id", value_name = "N", value_parser = source_number)]
@@ -41,9 +51,6 @@ pub struct InputArgs {
     /// ITM: decode from the first byte, for captures without synchronisation packets.
     #[arg(long)]
     pub assume_synced: bool,
-    /// Additional program memory: an ELF file, or raw bytes at an address (repeatable).
-    #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
-    pub images: Vec<String>,
     #[command(flatten)]
     pub search: SearchArgs,
     /// Raw trace data: trace protocol (ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, etrace), with
@@ -65,7 +72,7 @@ pub struct InputArgs {
     pub core: Option<String>,
 }
 
-impl InputArgs {
+impl SourceArgs {
     /// The registers of the trace buffer; `None` without the option.
     pub fn buffer_registers(&self) -> Result<Option<Registers>, OpenError> {
         if self.buffer_registers.is_empty() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::input::{FramingArg, LimitArgs};
+use super::input::{LimitArgs, SourceArgs};
 
 #[derive(Debug, Args)]
 pub struct LogVerbs {
@@ -104,15 +104,14 @@ pub struct EncodeArgs {
 
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Capture.
+    /// Capture, or a file of raw trace data with --protocol.
     pub a: PathBuf,
-    /// Capture or execution log.
+    /// Capture, execution log, or raw trace data of the same --protocol.
     pub b: PathBuf,
     #[command(flatten)]
     pub how: LogArgs,
-    /// Framing of the trace data of the captures.
-    #[arg(long, value_enum, default_value_t = FramingArg::Auto)]
-    pub framing: FramingArg,
+    #[command(flatten)]
+    pub sources: SourceArgs,
     /// Do not compare exceptions.
     #[arg(long)]
     pub only_instructions: bool,

@@ -10,7 +10,7 @@ pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
 };
-pub use input::{FramingArg, HowArgs, InputArgs};
+pub use input::{FramingArg, HowArgs, InputArgs, SourceArgs};
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg,

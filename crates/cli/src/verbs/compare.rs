@@ -18,6 +18,7 @@ use crate::args::CompareArgs;
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::logs::{self, Log};
+use crate::message;
 use crate::output::Output;
 
 /// Number of bytes of a buffer that are decoded at a time.
@@ -60,23 +61,56 @@ impl Chunks<'_> {
     }
 }
 
+/// What an input is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum InputKind {
+    /// A capture that records its protocols.
+    Described,
+    /// Raw trace data, which the options describe.
+    Raw,
+    /// An execution log, or a file of unknown format.
+    Log,
+}
+
+impl InputKind {
+    /// `log`: the input may be an execution log.
+    fn of(path: &Path, args: &CompareArgs, log: bool) -> Result<InputKind, Fail> {
+        let pipe = path == Path::new("-");
+        let unknown = pipe || matches!(probe(path)?, Found::Raw);
+        Ok(match (unknown, args.sources.protocols.is_empty()) {
+            (false, _) => InputKind::Described,
+            (true, true) => InputKind::Log,
+            (true, false) if !log => InputKind::Raw,
+            // A pipe can be read only once.
+            (true, false) if pipe || !path.is_file() => InputKind::Log,
+            (true, false) if Log::open(path, &args.how, None).is_ok() => InputKind::Log,
+            (true, false) => InputKind::Raw,
+        })
+    }
+}
+
 /// Runs the verb.
 pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
-    let input = |path: &Path| -> Result<Option<Input>, Fail> {
-        // A file of unknown format may be a log.
-        if path == Path::new("-") || matches!(probe(path)?, Found::Raw) {
-            return Ok(None);
+    let (kind_a, kind_b) =
+        (InputKind::of(&args.a, args, false)?, InputKind::of(&args.b, args, true)?);
+    let raw = [&kind_a, &kind_b].into_iter().any(|kind| *kind == InputKind::Raw);
+    let input = |path: &Path, kind: InputKind| -> Result<Option<Input>, Fail> {
+        let mut sources = args.sources.clone();
+        match kind {
+            InputKind::Log => return Ok(None),
+            // The description of raw trace data is that of the other input.
+            InputKind::Described if raw => {
+                (sources.protocols, sources.params, sources.core) = (Vec::new(), None, None);
+                sources.registers.clear();
+            }
+            InputKind::Described | InputKind::Raw => {}
         }
-        let mut capture = tracewright::read_capture(path)?;
-        for image in &args.how.images {
-            capture.add_image(image)?;
-        }
-        let mut input = Input::all(capture);
-        input.options.framing = args.framing.chosen();
+        let mut input = Input::read(path, &sources, &args.how.images, None)?;
         input.options.max_expansion = args.limits.max_expansion;
+        input.notes.iter().for_each(|note| message::line(&format!("note: {note}")));
         Ok(Some(input))
     };
-    let (a, b) = (input(&args.a)?, input(&args.b)?);
+    let (a, b) = (input(&args.a, kind_a)?, input(&args.b, kind_b)?);
     let Some(first) = &a else {
         return Err(Fail::input(
             &args.a,

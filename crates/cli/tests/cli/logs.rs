@@ -196,3 +196,43 @@ fn a_described_folder_is_compared() {
         assert_eq!(output.out, "the same: 7 instructions and events of 1 source\n");
     }
 }
+
+/// Raw trace data is compared as its options describe it: with a log, with a capture, and with
+/// itself. Parameters of another unit show a difference.
+#[test]
+fn raw_trace_data_is_compared() {
+    let folder = Folder::new("log-raw");
+    let (log, image) = (folder.path("log.csv"), folder.path("program.bin"));
+    let mut rows = "address,isa,opcode\n".to_owned();
+    for n in [0, 1, 2, 0, 1, 2, 3] {
+        let opcode = if n == 2 { "fe000ce3" } else { "00000013" };
+        rows += &format!("{:x},RV64,{opcode}\n", 0x8000_0000u32 + n * 4);
+    }
+    fs::write(&log, &rows).unwrap();
+    let words = [0x13u32, 0x13, 0xfe00_0ce3, 0x13];
+    fs::write(&image, words.map(u32::to_le_bytes).concat()).unwrap();
+    let image = format!("--image {}@0x80000000", image.display());
+    let (described, params) = (folder.path("described"), folder.path("unit.params"));
+    fs::write(&params, "version = 2.0\nxlen = 64\n").unwrap();
+    let unit = format!("{image} --params {}", params.display());
+    let mut all =
+        args(&format!("encode --protocol etrace --framing raw --isa rv64 {unit} --log"), &[&log]);
+    all.extend(args("-o", &[&described]));
+    let output = tracewright(&all);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let files = fs::read_dir(&described).unwrap().map(|file| file.unwrap().path());
+    let mut files = files.filter(|path| path.extension().is_some_and(|end| end == "bin"));
+    let raw = files.next().unwrap();
+    let same = "the same: 7 instructions and events of 1 source\n";
+    for (a, b) in [(&raw, &log), (&raw, &raw), (&raw, &described), (&described, &raw)] {
+        let words = format!("compare {unit} --protocol etrace --framing raw");
+        let output = tracewright(&args(&words, &[a, b]));
+        assert_eq!((output.code, output.out.as_str()), (Some(0), same), "{}", output.err);
+    }
+    let words = format!("compare {unit} --protocol etrace --framing raw");
+    let output = tracewright(&args(&format!("{words} --config iaddress_lsb_p=0"), &[&raw, &log]));
+    assert_eq!(output.code, Some(1), "{}{}", output.out, output.err);
+    let output = tracewright(&args(&words, &[&described, &log]));
+    assert_eq!(output.code, Some(2), "{}", output.out);
+    assert!(output.err.contains("--protocol is for raw trace data"), "{}", output.err);
+}

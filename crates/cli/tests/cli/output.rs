@@ -204,3 +204,28 @@ fn a_typo_is_an_error_with_a_suggestion() {
     assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
     assert!(output.err.contains("'decode'"), "{}", output.err);
 }
+
+/// An ETMv3 traces an instruction that fails its condition as an N atom: it had no effect. (IHI
+/// 0014, 4.1)
+#[test]
+fn instructions_that_failed_their_condition_are_marked() {
+    let folder = Folder::new("output-failed");
+    let (trace, code) = (folder.path("trace.bin"), folder.path("code.bin"));
+    // A-sync, I-sync at 8000, E, N.
+    let bytes = [0, 0, 0, 0, 0, 0x80, 0x08, 0x21, 0, 0x80, 0, 0, 0x84, 0xc0];
+    fs::write(&trace, bytes).unwrap();
+    // Two MOVEQ R0, R0.
+    fs::write(&code, 0x01a0_0000u32.to_le_bytes().repeat(2)).unwrap();
+    let words = format!(
+        "--protocol ETM3 --framing raw --config ETMCR=0 --config ETMIDR=0x4100f230 --image {}@0x8000",
+        code.display()
+    );
+    let output = tracewright(&args(&format!("instructions {words}"), &[&trace]));
+    let lines: Vec<_> = output.out.lines().filter(|line| line.starts_with("0x")).collect();
+    let failed = lines.iter().map(|line| line.contains("condition failed")).collect::<Vec<_>>();
+    assert_eq!(failed, [false, true], "{}{}", output.out, output.err);
+    let output = tracewright(&args(&format!("instructions --format json {words}"), &[&trace]));
+    let steps = output.out.lines().filter(|line| line.contains("\"type\":\"instruction\""));
+    let failed = steps.map(|line| line.contains("\"passed\":false")).collect::<Vec<_>>();
+    assert_eq!(failed, [false, true], "{}{}", output.out, output.err);
+}

@@ -571,7 +571,10 @@ impl Decoder {
             }
             return self.go(target, whole);
         }
-        if matches!(reason, Reason::Reserved(_)) {
+        // ETMv1.0 and v1.1 have no reason of their own for a periodic address. (5.6.2)
+        let reserved = reason == Reason::Periodic && config.minor < 2;
+        if reserved || matches!(reason, Reason::Reserved(_)) {
+            self.begin(sink);
             sink.element(event.at, Element::Inconsistency(Inconsistency::Unexpected));
         }
         self.taken(event, target, transferred, config, code, sink);

@@ -14,6 +14,7 @@ use tracewright_isa::transfer;
 use super::packet::{Atom, Branch, DataAddress, Info, Isync, Reason, Steps};
 use super::{Config, History, Packet};
 use crate::data::{Data, DataPacket};
+use crate::flow::ends_path;
 use crate::pending::{Pending, Withdrawal};
 use halves::{First, Halves};
 
@@ -136,15 +137,15 @@ impl Decode<Config, Packet> for Decoder {
                 self.data.exception(Direction::Write, Withdrawal::Never, pending);
             }
             Packet::Data { first, ref address, value } => {
-                let packet = self.data_packet(at, first, address, config);
+                let packet = self.data_packet(at, first, address, config, sink);
                 self.data.access(packet, value.map(|value| value.bits), &mut self.pending);
             }
             Packet::ValueNotTraced { first, ref address } => {
-                let packet = self.data_packet(at, first, address, config);
+                let packet = self.data_packet(at, first, address, config, sink);
                 self.data.not_traced(packet, &mut self.pending);
             }
             Packet::Placeholder { tag, first, ref address } => {
-                let packet = self.data_packet(at, first, address, config);
+                let packet = self.data_packet(at, first, address, config, sink);
                 self.data.placeholder(packet, tag, &mut self.pending);
             }
             Packet::Late { tag, value } => {
@@ -222,13 +223,19 @@ impl Decoder {
     }
 
     /// The fields of a data packet, with the completed address.
-    fn data_packet(
+    fn data_packet<S: Sink>(
         &mut self,
         at: u64,
         first: bool,
         address: &Option<DataAddress>,
         config: &Config,
+        sink: &mut S,
     ) -> DataPacket {
+        // An ETMv3.0 has no BE bit.
+        let has_endianness = config.id.minor() >= 1;
+        if !has_endianness && address.is_some_and(|address| address.big_endian == Some(true)) {
+            self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink);
+        }
         let complete = |address| {
             let (address, known) = self.history.data(address);
             (known >= 32).then_some(address)
@@ -237,7 +244,7 @@ impl Decoder {
             at,
             first,
             address: address.as_ref().map(complete),
-            big_endian: self.history.big_endian() == Some(true),
+            big_endian: has_endianness && self.history.big_endian() == Some(true),
             data_only: config.control.data_only(),
             pc_first: config.id.loads_pc_first() && config.control.addresses(),
         }
@@ -574,6 +581,9 @@ impl Decoder {
         let instruction = match code.instruction(pc) {
             _ if pc.isa == Isa::Jazelle => {
                 return self.stop(at, Element::Inconsistency(Inconsistency::UnsupportedIsa), sink);
+            }
+            Ok(instruction) if ends_path(pc, &instruction, code) => {
+                return self.stop(at, Element::Inconsistency(Inconsistency::InvalidOpcode), sink);
             }
             Ok(instruction) => instruction,
             Err(miss) => {

@@ -1,6 +1,6 @@
 //! From ranges to instructions.
 
-use tracewright_base::{Code, Context, Element, Isa, Pc, Range, Waypoints};
+use tracewright_base::{Code, Context, Element, Isa, Kind, Pc, Range, Waypoints};
 use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, CacheOptions};
 
@@ -19,6 +19,9 @@ pub struct Step {
     pub opcode: Option<u32>,
     /// Whether the last instruction of a range took effect. `None` for all other instructions.
     pub taken: Option<bool>,
+    /// The trace reports that an instruction other than a branch failed its condition: it had no
+    /// effect. (ETMv1 to v3)
+    pub failed: bool,
     /// Cycles of the range that ends with the instruction.
     pub cycles: Option<u32>,
 }
@@ -156,6 +159,7 @@ impl<V: Steps> Expand<V> {
                     isa,
                     opcode,
                     taken: last.then_some(range.last.taken()),
+                    failed: last && range.last.kind == Kind::Plain && !range.last.taken(),
                     cycles: if last { range.cycles.get() } else { None },
                 },
             );

@@ -151,6 +151,7 @@ fn fields(source: &Source, disassembler: &mut Disassembler, step: &Step, out: &m
         Some(taken) => o.flag("taken", taken),
         None => o,
     };
+    let o = if step.failed { o.flag("passed", false) } else { o };
     o.maybe_number("cycles", step.cycles.map(u64::from)).end();
     out.push('\n');
 }

@@ -17,7 +17,8 @@ use crate::{Lines, Source};
 const WIDTH: usize = 32;
 
 /// Writes a line for each instruction: address, opcode, disassembly, and after a semicolon the
-/// symbol, the context and cycles. Lines of other elements begin with a semicolon.
+/// symbol, the context, `condition failed` and cycles. Lines of other elements begin with a
+/// semicolon.
 #[derive(Debug)]
 pub struct Text<W> {
     lines: Lines<W>,
@@ -124,6 +125,10 @@ impl<W: io::Write> Steps for Text<W> {
         }
         if let Some(context) = self.contexts.get(n) {
             out.push_str(context);
+        }
+        if step.failed {
+            out.push_str(if out.ends_with(';') { " " } else { ", " });
+            out.push_str("condition failed");
         }
         if let Some(cycles) = step.cycles {
             out.push_str(", ");
