@@ -117,9 +117,7 @@ fn coprocessor(settings: &Settings) -> Option<String> {
 }
 
 fn start_stop(settings: &Settings) -> Option<String> {
-    let used = settings.start_stop_controls()
-        || events(settings).iter().any(|(_, e)| e.resources().any(|r| r == Resource::StartStop));
-    if !used || !settings.unit.start_stop {
+    if !settings.uses_start_stop() {
         return None;
     }
     let value = settings.value(number::START_STOP);
@@ -141,23 +139,11 @@ fn start_stop(settings: &Settings) -> Option<String> {
     ))
 }
 
-/// The registers with events that have an effect.
-fn events(settings: &Settings) -> Vec<(u16, Event)> {
-    let unit = &settings.unit;
-    let counters = (0..u16::from(unit.counters))
-        .flat_map(|n| [number::COUNT_ENABLE + n, number::RELOAD_EVENT + n]);
-    let sequencer = (0..6).filter(|_| unit.sequencer).map(|n| number::SEQUENCER + n);
-    let outputs = (0..u16::from(unit.outputs)).map(|n| number::OUTPUT_EVENT + n);
-    let all = [number::TRIGGER, number::TRACE_ENABLE_EVENT, number::VIEW_DATA_EVENT];
-    let all = all.into_iter().chain(counters).chain(sequencer).chain(outputs);
-    all.filter_map(|number| Some((number, settings.event(number)?))).collect()
-}
-
 /// Counters and the sequencer, where an event uses them.
 fn derived(settings: &Settings) -> Vec<String> {
     let mut out = Vec::new();
     let used: Vec<Resource> =
-        events(settings).iter().flat_map(|(_, event)| event.resources()).collect();
+        settings.events().iter().flat_map(|(_, event)| event.resources()).collect();
     for n in 1..=settings.unit.counters {
         if !used.contains(&Resource::Counter(n)) {
             continue;

@@ -9,9 +9,9 @@ mod derived;
 mod filters;
 mod written;
 
-use super::event::{Event, Resource};
+use super::event::Resource;
 use super::registers;
-use super::settings::{self, Settings, number};
+use super::settings::{self, Settings};
 use crate::finding::{Finding, Severity};
 
 /// The rules on values: name, severity. A rule with both severities is in the list twice.
@@ -143,23 +143,8 @@ impl Lint<'_> {
         }
     }
 
-    /// The events that have an effect: register number and event.
-    fn events(&self) -> Vec<(u16, Event)> {
-        let unit = &self.settings.unit;
-        let counters = (0..u16::from(unit.counters))
-            .flat_map(|n| [number::COUNT_ENABLE + n, number::RELOAD_EVENT + n]);
-        let sequencer = (0..6).filter(|_| unit.sequencer).map(|n| number::SEQUENCER + n);
-        let outputs = (0..u16::from(unit.outputs)).map(|n| number::OUTPUT_EVENT + n);
-        let data = self.settings.control().data();
-        let view = Some(number::VIEW_DATA_EVENT).filter(|_| data);
-        let time = Some(number::TIMESTAMP_EVENT).filter(|_| unit.timestamps);
-        let all = [number::TRIGGER, number::TRACE_ENABLE_EVENT].into_iter();
-        let all = all.chain(view).chain(time).chain(counters).chain(sequencer).chain(outputs);
-        all.filter_map(|number| Some((number, self.settings.event(number)?))).collect()
-    }
-
     /// Whether an event uses a resource that `is` accepts.
     fn uses(&self, is: impl Fn(Resource) -> bool) -> bool {
-        self.events().iter().any(|(_, event)| event.resources().any(&is))
+        self.settings.events().iter().any(|(_, event)| event.resources().any(&is))
     }
 }

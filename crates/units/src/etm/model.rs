@@ -2,8 +2,8 @@
 //!
 //! A cycle has items in program order: an instruction comes before its data. For each item the
 //! model evaluates the comparators, then the start/stop block, then TraceEnable and ViewData. At
-//! the end of a cycle it updates counters, sequencer, instrumentation resources, trigger and outputs
-//! from what was active in the cycle.
+//! the end of a cycle it updates counters, sequencer, instrumentation resources, trigger and
+//! outputs from what was active in the cycle.
 //!
 //! | part | here |
 //! |---|---|
@@ -113,6 +113,8 @@ pub struct Model {
     /// Inputs in this cycle.
     inputs: Inputs,
     unpredictable: Option<&'static str>,
+    /// The start/stop block has an effect.
+    uses_start_stop: bool,
 }
 
 impl Model {
@@ -121,6 +123,7 @@ impl Model {
     /// registers that hold this state replace it, from ETMv3.1.
     pub fn new(settings: Settings) -> Model {
         let derived = Derived::new(&settings);
+        let uses_start_stop = settings.uses_start_stop();
         let later = settings.unit.version >= super::version::Version::V3_1;
         let on = later && settings.value(number::STATUS) >> 2 & 1 != 0;
         Model {
@@ -138,6 +141,7 @@ impl Model {
             instruction: None,
             inputs: Inputs::default(),
             unpredictable: None,
+            uses_start_stop,
         }
     }
 

@@ -1,6 +1,6 @@
 //! A unit with values of its registers, and the meaning of the values.
 
-use super::event::Event;
+use super::event::{Event, Resource};
 use super::registers::{self, KINDS};
 use super::resources::Resources;
 use super::version::Version;
@@ -167,6 +167,30 @@ impl Settings {
     /// The start/stop block controls TraceEnable: ETMTECR1 bit \[25].
     pub fn start_stop_controls(&self) -> bool {
         self.unit.start_stop && self.value(number::TRACE_ENABLE_1) >> 25 & 1 != 0
+    }
+
+    /// The events that have an effect: number of the register, and event.
+    pub fn events(&self) -> Vec<(u16, Event)> {
+        let unit = &self.unit;
+        let counters = (0..u16::from(unit.counters))
+            .flat_map(|n| [number::COUNT_ENABLE + n, number::RELOAD_EVENT + n]);
+        let sequencer = (0..6).filter(|_| unit.sequencer).map(|n| number::SEQUENCER + n);
+        let outputs = (0..u16::from(unit.outputs)).map(|n| number::OUTPUT_EVENT + n);
+        let control = self.control();
+        let data = control.data() || control.coprocessor() && control.filter_coprocessor();
+        let view = Some(number::VIEW_DATA_EVENT).filter(|_| data);
+        let time = Some(number::TIMESTAMP_EVENT).filter(|_| unit.timestamps);
+        let all = [number::TRIGGER, number::TRACE_ENABLE_EVENT].into_iter();
+        let all = all.chain(view).chain(time).chain(counters).chain(sequencer).chain(outputs);
+        all.filter_map(|number| Some((number, self.event(number)?))).collect()
+    }
+
+    /// Whether the start/stop block has an effect.
+    pub fn uses_start_stop(&self) -> bool {
+        let events = self.events();
+        let mut resources = events.iter().flat_map(|(_, event)| event.resources());
+        self.start_stop_controls()
+            || self.unit.start_stop && resources.any(|used| used == Resource::StartStop)
     }
 
     /// What ViewData includes.

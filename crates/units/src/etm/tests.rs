@@ -1,5 +1,7 @@
 //! Tables of the specification, transcribed: numbers, versions, access types, bit ranges.
 
+mod behaviour;
+mod comparators;
 mod lint;
 mod permission;
 mod programs;

@@ -51,9 +51,11 @@ pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
         for source in &capture.sources {
             let recorded = source.registers.0.iter();
             let recorded =
-                recorded.filter_map(|r| Some((r.name.clone(), u64::try_from(r.value).ok()?)));
-            let all: Vec<_> = recorded.chain(keys.iter().cloned()).collect();
-            if let Some(unit) = select(name, &all) {
+                recorded.filter_map(|r| Some((r.name.clone(), u64::try_from(r.value).ok()?, r.id)));
+            let mut all: Vec<_> = recorded.collect();
+            all.extend(keys.iter().map(|(key, value)| (key.clone(), *value, None)));
+            let named: Vec<_> = all.iter().map(|(name, value, _)| (name.clone(), *value)).collect();
+            if let Some(unit) = select(name, &named) {
                 let (values, unknown) = known(unit.as_ref(), &all);
                 subjects.push(Subject { label: source.name.clone(), unit, values, unknown });
             }
@@ -92,10 +94,12 @@ fn select(name: Option<&String>, keys: &[(String, u64)]) -> Option<Box<dyn Unit>
 }
 
 /// The values of registers that the unit has, and the other registers.
-fn known(unit: &dyn Unit, keys: &[(String, u64)]) -> (Values, Vec<(String, u64)>) {
+fn known(unit: &dyn Unit, keys: &[(String, u64, Option<u32>)]) -> (Values, Vec<(String, u64)>) {
     let (mut values, mut unknown) = (Values::default(), Vec::new());
-    for (key, value) in keys {
-        match unit.register(key) {
+    for (key, value, id) in keys {
+        // A capture can have other names for the numbers.
+        let numbered = || unit.register(&format!("#{}", (*id)?));
+        match unit.register(key).or_else(numbered) {
             Some(register) => values.set(&register.name, *value),
             None => unknown.push((key.clone(), *value)),
         }

@@ -23,7 +23,7 @@ impl Lint<'_> {
         if settings.control().stall() {
             ranges |= settings.value(number::FIFOFULL_REGION) & 0xff;
         }
-        for (_, event) in self.events() {
+        for (_, event) in self.settings.events() {
             for resource in event.resources() {
                 match resource {
                     Resource::Address(n) => single |= 1 << (n - 1),
@@ -38,8 +38,7 @@ impl Lint<'_> {
 
     /// Whether the start/stop block has an effect.
     pub(super) fn uses_start_stop(&self) -> bool {
-        self.settings.start_stop_controls()
-            || self.settings.unit.start_stop && self.uses(|r| r == Resource::StartStop)
+        self.settings.uses_start_stop()
     }
 
     pub(super) fn comparators(&mut self) {

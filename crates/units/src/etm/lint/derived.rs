@@ -15,7 +15,7 @@ impl Lint<'_> {
 
     fn events_exist(&mut self) {
         let unit = self.settings.unit;
-        for (number, event) in self.events() {
+        for (number, event) in self.settings.events() {
             for resource in event.resources().filter(|resource| !resource.exists(&unit)) {
                 let what = match (resource, resource.first()) {
                     (Resource::Reserved(bits), _) => format!("resource {bits:#04x} is reserved"),

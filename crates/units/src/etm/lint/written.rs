@@ -38,7 +38,7 @@ impl Lint<'_> {
             needed.push(number::FIFOFULL_REGION);
         }
         self.comparators_written(&mut needed, data);
-        for (_, event) in self.events() {
+        for (_, event) in self.settings.events() {
             for resource in event.resources() {
                 if let Resource::Counter(n @ 1..=4) = resource {
                     let at = u16::from(n - 1);
@@ -90,7 +90,7 @@ impl Lint<'_> {
             let value = settings.value(number::START_STOP);
             used |= value & 0xffff | value >> 16;
         }
-        for (_, event) in self.events() {
+        for (_, event) in self.settings.events() {
             for resource in event.resources() {
                 match resource {
                     Resource::Address(n) => used |= 1 << (n - 1),

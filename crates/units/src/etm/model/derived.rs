@@ -42,8 +42,8 @@ impl Instrumentation {
 }
 
 /// The state of an instrumentation resource in a cycle and after it, for operations of one cycle in
-/// order. (Table 2-16) A resource that is cleared in the cycle has its state for the rest of it, unless
-/// `clear_at_once` and the clear is the only operation.
+/// order. (Table 2-16) A resource that is cleared in the cycle has its state for the rest of it,
+/// unless `clear_at_once` and the clear is the only operation.
 pub fn fold_instrumentation(
     before: bool,
     operations: &[Instrumentation],

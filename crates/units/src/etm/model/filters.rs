@@ -85,7 +85,7 @@ pub(super) struct Traced {
 impl Model {
     /// Start and stop signals of the address comparators. (2.6.4, 2.11.1)
     pub(super) fn update_start_stop(&mut self) {
-        if !self.settings.unit.start_stop {
+        if !self.uses_start_stop {
             return;
         }
         let value = self.settings.value(number::START_STOP);
@@ -104,7 +104,7 @@ impl Model {
 
     /// Start and stop signals of the EmbeddedICE inputs.
     pub(super) fn ice_start_stop(&mut self, inputs: u8) {
-        if !self.settings.unit.ice_start_stop || !self.settings.unit.start_stop {
+        if !self.settings.unit.ice_start_stop || !self.uses_start_stop {
             return;
         }
         let value = self.settings.value(number::START_STOP_ICE);

@@ -34,6 +34,7 @@ pub(super) const COUNT_ENABLE: Kind = Kind::one(
             &[(0, "it always counts"), (1, "the event")],
         )
         .until(V::V1_3),
+        since(V::V2_0, "Source", 17, 17, "always 1: the event enables the counter", &[]),
         EVENT,
     ],
 )

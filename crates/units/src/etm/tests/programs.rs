@@ -23,7 +23,7 @@ fn any_request(random: &mut Random, unit: &str) -> Request {
     let address = |random: &mut Random| u64::from(random.next() as u32 >> 4) & !3;
     let span = |random: &mut Random| {
         let start = address(random);
-        Span { start, end: start + 4 + random.below(0x1000) as u64 * 4 }
+        Span { start, end: start + 4 + random.below(0x1000) * 4 }
     };
     let some = |random: &mut Random, most: u64| random.below(most + 1);
     let m_profile = unit == "Cortex-M4";

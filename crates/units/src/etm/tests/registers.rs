@@ -253,7 +253,7 @@ fn fields_by_version() {
             (2, 0, "1.0-"),
         ],
     );
-    check_fields(0x054, &[(17, 17, "1.0-1.3"), (16, 0, "1.0-")]);
+    check_fields(0x054, &[(17, 17, "1.0-"), (16, 0, "1.0-")]);
     check_fields(
         0x079,
         &[
@@ -306,7 +306,9 @@ fn bits_of_other_registers() {
         (0x00f..=0x00f, 0x0001_ffff),
         (0x010..=0x01f, 0xffff_ffff),
         (0x050..=0x053, 0x0000_ffff),
-        (0x054..=0x05b, 0x0001_ffff),
+        // Bit 17 of the enabling event is always 1 from ETMv2.0.
+        (0x054..=0x057, 0x0003_ffff),
+        (0x058..=0x05b, 0x0001_ffff),
         (0x05c..=0x05f, 0x0000_ffff),
         (0x060..=0x065, 0x0001_ffff),
         (0x067..=0x067, 0x0000_0003),
