@@ -46,6 +46,7 @@ mod processor;
 pub mod qemu;
 mod reader;
 mod recorder;
+pub mod selection;
 pub mod spike;
 pub mod spike_csv;
 mod summary;

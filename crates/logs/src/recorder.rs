@@ -11,6 +11,8 @@ use tracewright_frames::{Framing, Joiner};
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
+use crate::selection::{self, Selection};
+
 /// The configuration of a [`Recorder`].
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -92,6 +94,8 @@ pub struct Recorder {
 #[derive(Debug)]
 struct TracedCpu {
     unit: AnyUnit,
+    /// What the control registers of the unit select.
+    selection: Option<Selection>,
     id: u8,
     /// Bytes, or nibbles, that are not framed yet.
     fresh: Vec<u8>,
@@ -133,7 +137,9 @@ impl Recorder {
                 .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())),
             None => known.eq_ignore_ascii_case(name),
         };
-        let unknown = registers.iter().find(|(name, _)| !known.iter().any(|k| is(k, name)));
+        let unknown = registers.iter().find(|(name, _)| {
+            !known.iter().any(|k| is(k, name)) && !selection::is_register(*protocol, name)
+        });
         match unknown {
             Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
             None => protocol
@@ -186,9 +192,24 @@ impl Recorder {
                     "the trace ID of processor {n} is {id:#x}; valid IDs are 0x1 to 0x6f"
                 )));
             }
-            self.units.push(TracedCpu { unit, id, fresh: Vec::new(), raw: Vec::new() });
+            let selection = self.selection(n);
+            self.units.push(TracedCpu { unit, selection, id, fresh: Vec::new(), raw: Vec::new() });
         }
         Ok(())
+    }
+
+    /// What the registers of processor `cpu` select.
+    fn selection(&self, cpu: usize) -> Option<Selection> {
+        let registers: Vec<(String, u64)> = self
+            .registers(cpu)
+            .0
+            .into_iter()
+            .filter_map(|r| Some((r.name, u64::try_from(r.value).ok()?)))
+            .collect();
+        let given = &self.recording.registers;
+        let given = |name: &str| given.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+        let seed = self.register("seed", cpu).unwrap_or(1).wrapping_add(cpu as u64);
+        Selection::new(self.recording.protocol, &registers, &given, seed)
     }
 
     /// Frames the new bytes of processor `cpu` into the buffer. `all` includes an odd nibble.
@@ -428,7 +449,13 @@ impl StepSink for Recorder {
             return;
         }
         let Some(source) = self.units.get_mut(cpu) else { return };
-        source.unit.step(step, &mut source.fresh);
+        let TracedCpu { unit, selection, fresh, .. } = source;
+        match selection {
+            None => unit.step(step, fresh),
+            Some(selection) => {
+                selection.step(step, &mut |step| unit.step(step, fresh));
+            }
+        }
         // Messages of several processors are in the order in which they are made.
         let limit = if self.recording.messages { 1 } else { CHUNK };
         if source.fresh.len() >= limit {

@@ -7,7 +7,7 @@
 //! | [`ete`] | ETMv4 and ETE |
 //! | [`catalogue`] | the units by name: where a unit is added |
 //! | [`unit`] | what every unit can do: [`Unit`] |
-//! | [`values`], [`finding`], [`request`], [`program`], [`verdict`] | what goes in and out of a unit |
+//! | [`values`], [`finding`], [`request`], [`sink`], [`program`], [`verdict`] | what goes in and out of a unit |
 //! | [`etm`] | ETMv1.0 to ETMv3.5 |
 //!
 //! The crate knows registers, resources, filters and the order of register accesses. It knows no
@@ -32,6 +32,8 @@ pub mod group;
 pub mod program;
 #[cfg(feature = "std")]
 pub mod request;
+#[cfg(feature = "std")]
+pub mod sink;
 #[cfg(feature = "std")]
 pub mod unit;
 #[cfg(feature = "std")]

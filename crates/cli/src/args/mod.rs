@@ -18,8 +18,8 @@ pub use logs::{
 
 pub use profile::ProfileArgs;
 pub use units::{
-    DataArg, ProgramForm, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs, UnitSequenceArgs,
-    UnitVerb, UnitVerbs,
+    DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
+    UnitSequenceArgs, UnitVerb, UnitVerbs,
 };
 
 use clap::{Parser, Subcommand};

@@ -6,7 +6,7 @@ use super::implementation::{Implementation, PRESETS};
 use super::model::Model;
 use super::registers::{self, Named, by_name};
 use super::settings::Event;
-use super::{explain, lint, request, sequence, sysfs};
+use super::{explain, forms, lint, request, sequence, sysfs};
 use crate::finding::Finding;
 use crate::group::Group;
 use crate::program::{BusAccess, Program};
@@ -125,6 +125,18 @@ impl Unit for TraceUnit {
 
     fn filter(&self, values: &Values) -> Option<Box<dyn Filter>> {
         Some(Box::new(Model::new(&self.read(values), values)))
+    }
+
+    fn has_sinks(&self) -> bool {
+        true
+    }
+
+    fn openocd(&self, program: &Program, base: u64) -> String {
+        forms::openocd(program, base)
+    }
+
+    fn c(&self, program: &Program, base: Option<u64>) -> Option<String> {
+        Some(forms::c(program, base))
     }
 
     fn sysfs(&self, program: &Program) -> Option<String> {

@@ -20,6 +20,8 @@ pub mod ete_unit;
 #[cfg(feature = "std")]
 pub mod explain;
 #[cfg(feature = "std")]
+mod forms;
+#[cfg(feature = "std")]
 pub mod implementation;
 #[cfg(feature = "std")]
 pub mod lint;

@@ -6,6 +6,7 @@ use super::sequence;
 use super::settings::Settings;
 use crate::program::Program;
 use crate::request::{Condition, DataParts, Occurrence, Refusal, Request, Span};
+use crate::sink::{Sink, Watermark};
 use crate::values::Values;
 
 /// The trace ID of a program whose request has none.
@@ -25,11 +26,12 @@ pub fn program(unit: &Implementation, request: &Request) -> Result<Program, Vec<
     maker.view(request);
     maker.trigger(request);
     maker.refuse_data(request);
+    maker.sink(request);
     if !maker.refused.is_empty() {
         return Err(maker.refused);
     }
     let values = maker.values;
-    let steps = sequence::enable(unit, &values, None);
+    let steps = sequence::enable(unit, &values, request.sink.as_ref());
     Ok(Program { values, steps })
 }
 
@@ -305,6 +307,21 @@ impl Maker<'_> {
         self.set("TRCEVENTCTL1R", 1 << 11);
     }
 
+    fn sink(&mut self, request: &Request) {
+        let Some(sink) = request.sink else { return };
+        if let Some(why) = sink.invalid() {
+            self.refuse("--sink", "the sink cannot be programmed so", why);
+        }
+        if matches!(sink, Sink::Trbe(_)) && !self.unit.version.is_ete() {
+            self.refuse("--sink", "only an ETE has a trace buffer", "use an ETR");
+        }
+        let watermark = matches!(sink.buffer().watermark, Some(Watermark::Trigger(_)));
+        if watermark && request.trigger.is_some() {
+            let needs = "use a watermark by wrapping";
+            self.refuse("--trigger", "the trigger counter makes the watermark", needs);
+        }
+    }
+
     fn refuse_data(&mut self, request: &Request) {
         if request.all_data || !request.data.is_empty() {
             let needs = "trace instructions only, or use an ETM with data trace";
@@ -371,6 +388,7 @@ fn read(unit: &Implementation, values: &Values) -> Option<Request> {
         stall: values.get("TRCSTALLCTLR").unwrap_or(0) != 0,
         halt: false,
         trace_id: values.get("TRCTRACEIDR").map(|id| id as u8),
+        sink: None,
     })
 }
 

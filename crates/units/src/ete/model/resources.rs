@@ -4,6 +4,9 @@ use super::comparators::Comparators;
 use super::logic::{all, any, not};
 use crate::ete::settings::{Event, Settings};
 
+/// The changes of events that are followed within one step of the input.
+const STEPS: u32 = 1024;
+
 /// The state of the resources, and their values in the current step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resources {
@@ -173,21 +176,48 @@ impl Resources {
         self.advance(settings, cycles);
     }
 
-    /// Counters and sequencer, for `times` cycles in which the inputs do not change.
+    /// Counters and sequencer, for `times` cycles in which the inputs do not change. After
+    /// [`STEPS`] changes of an event, a counter that still counts is not known.
     fn advance(&mut self, settings: &Settings, times: u32) {
-        // A counter at zero reloads, which changes the inputs of others: one cycle at a time, up to
-        // the number after which nothing but counters without a limit changes.
-        for _ in 0..times.min(0x4_0000) {
-            let counters = self.counters_after(settings, &|event| self.active(settings, event));
-            let sequencer = self.sequencer_after(settings, &|event| self.active(settings, event));
-            let still = counters == self.counters && sequencer == self.sequencer;
-            (self.counters, self.sequencer) = (counters, sequencer);
-            if still {
+        let mut left = times;
+        for _ in 0..STEPS {
+            if left == 0 {
                 return;
             }
+            let counters = self.counters_after(settings, &|event| self.active(settings, event));
+            let sequencer = self.sequencer_after(settings, &|event| self.active(settings, event));
+            if counters == self.counters && sequencer == self.sequencer {
+                return;
+            }
+            // Counters that count down change no event before one of them is zero.
+            let down = |(old, new): (&Option<u16>, &Option<u16>)| match (old, new) {
+                (Some(old), Some(new)) => {
+                    old == new || *new > 0 && old.checked_sub(1) == Some(*new)
+                }
+                (old, new) => old == new,
+            };
+            let same = sequencer == self.sequencer && self.counters.iter().zip(&counters).all(down);
+            let changed = |(old, new): (&Option<u16>, &Option<u16>)| new.filter(|_| old != new);
+            let least = self.counters.iter().zip(&counters).filter_map(changed).min();
+            let jump = match least.filter(|_| same) {
+                Some(least) => u32::from(least - 1).min(left - 1) as u16,
+                None => 0,
+            };
+            for (counter, new) in self.counters.iter_mut().zip(counters) {
+                *counter = match (*counter == new, new) {
+                    (false, Some(value)) => Some(value - jump),
+                    _ => new,
+                };
+            }
+            self.sequencer = sequencer;
+            left -= 1 + u32::from(jump);
         }
-        if times > 0x4_0000 {
-            self.counters = [None; 4];
+        let counters = self.counters_after(settings, &|event| self.active(settings, event));
+        for (counter, next) in self.counters.iter_mut().zip(counters) {
+            *counter = counter.filter(|_| *counter == next);
+        }
+        for _ in 0..4 {
+            self.sequencer |= self.sequencer_after(settings, &|_| None);
         }
     }
 

@@ -235,12 +235,18 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The unit is enabled, or may be and is disabled only later.
+    /// The unit is enabled, or may be and is disabled later, with the sink as it is.
     fn stops_later(&self) -> bool {
-        match self.enabled {
-            Some(enabled) => enabled,
-            None => self.overview.first_disable.is_some_and(|first| first > self.at),
-        }
+        let later = self.accesses.get(self.at + 1..).unwrap_or_default();
+        let next = later.iter().filter(|access| access.kind == BusKind::Write).find_map(|access| {
+            let bit = access.value.unwrap_or(0) & 1 != 0;
+            match part(&access.register) {
+                Part::Enable => Some(!bit),
+                Part::BufferEnable | Part::SinkEnable if bit => Some(false),
+                _ => None,
+            }
+        });
+        self.enabled.unwrap_or(next == Some(true))
     }
 
     fn enable(&mut self) {

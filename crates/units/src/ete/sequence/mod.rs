@@ -18,7 +18,7 @@ pub use checker::check;
 pub use routines::{
     disable, enable, program_registers, restore, save, switch_in, switch_out, switch_out_tracing,
 };
-pub use sink::{Buffer, Mode, Sink, Watermark, start, stop};
+pub use sink::{start, stop};
 
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,6 @@ use crate::program::{BusAccess, BusKind};
 /// What a recording contains as a whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overview {
-    /// The first write of TRCPRGCTLR, by its number, if it disables the unit.
-    pub(super) first_disable: Option<usize>,
     /// The last access that enables a sink.
     pub(super) last_sink: Option<usize>,
     /// The last access that disables the trace buffer.
@@ -23,7 +21,7 @@ pub(super) struct Overview {
 impl Overview {
     pub(super) fn new(accesses: &[BusAccess], parts: &[Part]) -> Overview {
         let mut all = Overview::default();
-        let (mut locked, mut controlled) = (false, false);
+        let mut locked = false;
         for (n, (access, part)) in accesses.iter().zip(parts).enumerate() {
             let used = matches!(part, Part::Buffer | Part::BufferEnable | Part::Contents);
             all.buffer |= used;
@@ -32,11 +30,6 @@ impl Overview {
             }
             let bit = access.value.unwrap_or(0) & 1 != 0;
             match (part, bit) {
-                (Part::Enable, enable) => {
-                    all.first_disable =
-                        all.first_disable.or(Some(n).filter(|_| !(enable || controlled)));
-                    controlled = true;
-                }
                 (Part::SinkEnable | Part::BufferEnable, true) => all.last_sink = Some(n),
                 (Part::SinkEnable | Part::BufferEnable, false) => all.last_sink_off = Some(n),
                 (Part::OsLock, true) => locked = true,

@@ -1,10 +1,11 @@
 //! The routines, as data.
 
-use super::sink::{Sink, start};
+use super::sink::{restored, start};
 use super::steps::{barrier, poll, read, write};
 use crate::ete::implementation::Implementation;
 use crate::ete::registers::{Named, all};
 use crate::program::{Barrier, ProgramStep};
+use crate::sink::Sink;
 use crate::values::Values;
 
 /// TRFCR_EL1.E1TRE and E0TRE.
@@ -181,7 +182,7 @@ pub fn switch_in(
 ) -> Vec<ProgramStep> {
     let value = |name: &str| values.get(name).unwrap_or(0);
     let mut steps = Vec::new();
-    let mut buffer = sink.restored();
+    let mut buffer = restored(sink);
     let limit = buffer.pop();
     steps.extend(buffer.iter().map(|(name, value)| write(name, *value, "restored")));
     let registers = state(unit).filter(|name| name != ENABLE);
@@ -190,7 +191,7 @@ pub fn switch_in(
     steps.push(write("TTBR0_EL1", tables, "the address space of the process"));
     steps.push(barrier(Barrier::Isb, "the trace buffer and the unit observe the registers"));
     if let Some((name, value)) = limit {
-        steps.push(write(&name, value, "the trace buffer is enabled"));
+        steps.push(write(name, value, "the trace buffer is enabled"));
     }
     steps.push(write(ENABLE, 1, "the unit is enabled"));
     steps.push(barrier(Barrier::Isb, "tracing is permitted; usually the ERET to the process"));

@@ -1,59 +1,20 @@
 //! The sink of the trace: a trace buffer (TRBE) or an ETR.
 
-use super::steps::{barrier, place, poll, read, write};
+use super::steps::{barrier, poll, read, write};
 use crate::program::{Barrier, ProgramStep};
-
-/// What happens at the end of the buffer. (TRBLIMITR_EL1.FM)
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Collection stops.
-    #[default]
-    Fill,
-    /// Collection continues at the base, with an interrupt.
-    Wrap,
-    /// Collection continues at the base.
-    Circular,
-}
-
-/// How an interrupt at a watermark is made. (Arm ARM K10.5.11)
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watermark {
-    /// Wrap mode: the write pointer begins this number of bytes below the limit. The oldest trace
-    /// is lost if the interrupt is late.
-    Wrap(u64),
-    /// The trigger counter: it counts this number of bytes. The newest trace is lost in Fill mode.
-    Trigger(u64),
-}
-
-/// A buffer in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer {
-    /// The first address.
-    pub base: u64,
-    /// The address after the last.
-    pub limit: u64,
-    /// What happens at the end.
-    pub mode: Mode,
-    /// The interrupt before the end.
-    pub watermark: Option<Watermark>,
-}
-
-/// A sink.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sink {
-    /// The trace buffer of the processor.
-    Trbe(Buffer),
-    /// An Embedded Trace Router.
-    Etr(Buffer),
-}
+use crate::sink::{Buffer, Mode, Sink, Watermark};
 
 /// TRBLIMITR_EL1.E.
 const ENABLE: u64 = 1;
 
-impl Buffer {
+/// The values of the registers of a trace buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Registers<'a>(pub(super) &'a Buffer);
+
+impl Registers<'_> {
     /// TRBLIMITR_EL1: LIMIT \[63:12], TM \[4:3], FM \[2:1], E \[0].
-    pub fn limit_register(&self) -> u64 {
-        let (mode, trigger) = match (self.mode, self.watermark) {
+    pub(super) fn limit(self) -> u64 {
+        let (mode, trigger) = match (self.0.mode, self.0.watermark) {
             (_, Some(Watermark::Wrap(_))) => (1, 3),
             (mode, watermark) => {
                 let mode = match mode {
@@ -64,20 +25,20 @@ impl Buffer {
                 (mode, if watermark.is_some() { 1 } else { 3 })
             }
         };
-        self.limit & !0xfff | trigger << 3 | mode << 1 | ENABLE
+        self.0.limit & !0xfff | trigger << 3 | mode << 1 | ENABLE
     }
 
     /// TRBPTR_EL1: where the first byte is written.
-    pub fn pointer(&self) -> u64 {
-        match self.watermark {
-            Some(Watermark::Wrap(bytes)) => self.limit.wrapping_sub(bytes),
-            _ => self.base,
+    pub(super) fn pointer(self) -> u64 {
+        match self.0.watermark {
+            Some(Watermark::Wrap(bytes)) => self.0.limit.wrapping_sub(bytes),
+            _ => self.0.base,
         }
     }
 
     /// TRBTRG_EL1 and TRBSR_EL1: bytes to the trigger, and TRG \[21].
-    pub fn trigger(&self) -> (u64, u64) {
-        match self.watermark {
+    pub(super) fn trigger(self) -> (u64, u64) {
+        match self.0.watermark {
             Some(Watermark::Trigger(bytes)) => (bytes, 1 << 21),
             _ => (0, 0),
         }
@@ -93,16 +54,17 @@ pub fn start(sink: &Sink) -> Vec<ProgramStep> {
 }
 
 fn trace_buffer(buffer: &Buffer) -> Vec<ProgramStep> {
-    let (count, status) = buffer.trigger();
+    let registers = Registers(buffer);
+    let (count, status) = registers.trigger();
     vec![
         write("TRBLIMITR_EL1", 0, "the trace buffer is disabled while it is programmed"),
         barrier(Barrier::Isb, "the trace buffer is disabled before its registers change"),
         write("TRBBASER_EL1", buffer.base, "first address of the buffer"),
-        write("TRBPTR_EL1", buffer.pointer(), "address of the first byte"),
+        write("TRBPTR_EL1", registers.pointer(), "address of the first byte"),
         write("TRBTRG_EL1", count, "bytes from the trigger to the trigger event"),
         write("TRBSR_EL1", status, "no stop, no wrap, no event"),
         barrier(Barrier::Isb, "the registers are valid before the buffer is enabled"),
-        write("TRBLIMITR_EL1", buffer.limit_register(), "limit, modes, enable"),
+        write("TRBLIMITR_EL1", registers.limit(), "limit, modes, enable"),
         barrier(Barrier::Isb, "the sink is ready before the trace unit is enabled"),
     ]
 }
@@ -137,7 +99,7 @@ pub fn stop(sink: &Sink) -> Vec<ProgramStep> {
         Sink::Trbe(buffer) => vec![
             write(
                 "TRBLIMITR_EL1",
-                buffer.limit_register() & !ENABLE,
+                Registers(buffer).limit() & !ENABLE,
                 "the trace buffer accepts no more trace",
             ),
             barrier(Barrier::Dsb, "the trace is in memory before it is read"),
@@ -156,28 +118,18 @@ pub fn stop(sink: &Sink) -> Vec<ProgramStep> {
     }
 }
 
-impl Sink {
-    /// The buffer.
-    pub fn buffer(&self) -> &Buffer {
-        match self {
-            Sink::Trbe(buffer) | Sink::Etr(buffer) => buffer,
-        }
-    }
-
-    /// The registers that restore a trace buffer, with its enable last. (Arm ARM K10.5.10)
-    pub(super) fn restored(&self) -> Vec<(String, u64)> {
-        let Sink::Trbe(buffer) = self else { return Vec::new() };
-        let (count, status) = buffer.trigger();
-        [
-            ("TRBBASER_EL1", buffer.base),
-            ("TRBPTR_EL1", buffer.pointer()),
-            ("TRBTRG_EL1", count),
-            ("TRBSR_EL1", status),
-            ("TRBLIMITR_EL1", buffer.limit_register()),
-        ]
-        .map(|(name, value)| (place(name).name, value))
-        .into()
-    }
+/// The registers that restore a trace buffer, with its enable last. (Arm ARM K10.5.10)
+pub(super) fn restored(sink: &Sink) -> Vec<(&'static str, u64)> {
+    let Sink::Trbe(buffer) = sink else { return Vec::new() };
+    let registers = Registers(buffer);
+    let (count, status) = registers.trigger();
+    vec![
+        ("TRBBASER_EL1", buffer.base),
+        ("TRBPTR_EL1", registers.pointer()),
+        ("TRBTRG_EL1", count),
+        ("TRBSR_EL1", status),
+        ("TRBLIMITR_EL1", registers.limit()),
+    ]
 }
 
 #[cfg(test)]
@@ -191,16 +143,16 @@ mod tests {
     #[test]
     fn watermarks() {
         let wrap = Buffer { watermark: Some(Watermark::Wrap(0x4000)), ..BASE };
-        assert_eq!(wrap.pointer(), 0x8000_c000);
-        assert_eq!(wrap.limit_register() >> 1 & 3, 1, "Wrap mode");
-        assert_eq!(wrap.trigger(), (0, 0));
+        assert_eq!(Registers(&wrap).pointer(), 0x8000_c000);
+        assert_eq!(Registers(&wrap).limit() >> 1 & 3, 1, "Wrap mode");
+        assert_eq!(Registers(&wrap).trigger(), (0, 0));
         let trigger = Buffer { watermark: Some(Watermark::Trigger(0x4000)), ..BASE };
-        assert_eq!(trigger.pointer(), BASE.base);
-        assert_eq!(trigger.limit_register() >> 1 & 3, 0, "Fill mode");
-        assert_eq!(trigger.limit_register() >> 3 & 3, 1, "IRQ on trigger");
-        assert_eq!(trigger.trigger(), (0x4000, 1 << 21));
+        assert_eq!(Registers(&trigger).pointer(), BASE.base);
+        assert_eq!(Registers(&trigger).limit() >> 1 & 3, 0, "Fill mode");
+        assert_eq!(Registers(&trigger).limit() >> 3 & 3, 1, "IRQ on trigger");
+        assert_eq!(Registers(&trigger).trigger(), (0x4000, 1 << 21));
         let circular = Buffer { mode: Mode::Circular, ..trigger };
-        assert_eq!(circular.limit_register() >> 1 & 3, 3);
-        assert_eq!(BASE.limit_register(), 0x8001_0000 | 3 << 3 | 1);
+        assert_eq!(Registers(&circular).limit() >> 1 & 3, 3);
+        assert_eq!(Registers(&BASE).limit(), 0x8001_0000 | 3 << 3 | 1);
     }
 }

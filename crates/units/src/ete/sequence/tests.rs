@@ -1,6 +1,7 @@
 use super::*;
 use crate::ete::implementation::Implementation;
 use crate::program::{self, Action, BusAccess, Program, ProgramStep};
+use crate::sink::{Buffer, Mode, Sink, Watermark};
 use crate::values::Values;
 
 fn unit() -> Implementation {
@@ -75,6 +76,15 @@ fn the_sequences_of_the_specification_pass() {
         let sink = Sink::Trbe(Buffer { watermark: Some(watermark), ..*buffer().buffer() });
         assert_eq!(rules_broken(&enable(&unit(), &minimal(), Some(&sink))), [""; 0]);
     }
+    let etr = Sink::Etr(Buffer { mode: Mode::Circular, ..*buffer().buffer() });
+    let mut session = enable(&unit(), &minimal(), Some(&etr));
+    // The unit before its sink.
+    session.rotate_left(start(&etr).len());
+    assert_eq!(rules_broken(&session), ["unit-before-sink", "sink-before-unit"]);
+    let mut session = enable(&unit(), &minimal(), Some(&etr));
+    session.extend(disable(&unit(), 3));
+    session.extend(stop(&etr));
+    assert_eq!(rules_broken(&session), [""; 0]);
 }
 
 fn shown(step: &ProgramStep) -> String {
@@ -225,6 +235,30 @@ fn recordings_that_break_rules() {
         let missing = found.iter().filter(|rule| **rule != "register-not-programmed");
         assert_eq!(missing.copied().collect::<Vec<_>>(), want, "{text}");
     }
+}
+
+/// The accesses of a public driver, as an access list.
+#[test]
+fn a_public_driver() {
+    let of = |text: &str| {
+        let accesses = program::read(text).unwrap();
+        let found = check(&unit(), &accesses);
+        found.iter().map(|f| (f.rule, f.at.clone())).collect::<Vec<_>>()
+    };
+    let rules = |found: Vec<(&'static str, String)>| {
+        found.into_iter().map(|(rule, _)| rule).collect::<Vec<_>>()
+    };
+    let recordings = |name: &str| match name {
+        "enable" => include_str!("../../../tests/recordings/linux-enable.txt"),
+        "disable" => include_str!("../../../tests/recordings/linux-disable.txt"),
+        _ => include_str!("../../../tests/recordings/linux-5.13-enable-end.txt"),
+    };
+    assert_eq!(of(recordings("enable")), []);
+    // The driver has the value of TRFCR_EL1 in memory, and polls PMSTABLE only.
+    assert_eq!(rules(of(recordings("disable"))), ["filter-not-saved", "disable-not-awaited"]);
+    let old = rules(of(recordings("5.13")));
+    let old: Vec<_> = old.into_iter().filter(|rule| *rule != "register-not-programmed").collect();
+    assert_eq!(old, ["enable-unsynchronised", "poll-unsynchronised", "poll-unsynchronised"]);
 }
 
 /// Every rule has a name of its own and is broken by a test of this file.
