@@ -11,7 +11,7 @@ pub use decoding::{
 pub use input::{FramingArg, HowArgs, InputArgs};
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, IsaArg, LogArgs, LogConvertArgs, LogFormat,
-    LogInfoArgs, LogVerb, LogVerbs, SecurityArg,
+    LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
 };
 
 use clap::{Parser, Subcommand};
