@@ -66,8 +66,8 @@ impl Cpu {
         Limit::fill(self.base + SIZE)
     }
 
-    /// K10.5.10, SPKLXF, switching in: the registers but TRBLIMITR_EL1, a context synchronization event,
-    /// the enable, and the exception return.
+    /// K10.5.10, SPKLXF, switching in: the registers but TRBLIMITR_EL1, a context synchronization
+    /// event, the enable, and the exception return.
     fn switch_in(&mut self) {
         self.trbe.write(Reg::Pointer, self.saved.0);
         self.trbe.write(Reg::Status, self.saved.1);
@@ -77,8 +77,8 @@ impl Cpu {
         self.trbe.synchronize();
     }
 
-    /// K10.5.10, SVKHHY, switching out: an exception to where trace is prohibited, TSB CSYNC, the disable,
-    /// a DSB, a context synchronization event, and the save.
+    /// K10.5.10, SVKHHY, switching out: an exception to where trace is prohibited, TSB CSYNC, the
+    /// disable, a DSB, a context synchronization event, and the save.
     fn switch_out(&mut self) {
         self.trbe.prohibit(true);
         self.trbe.synchronize();
