@@ -1,6 +1,6 @@
 //! Reading of the captures of `../shared`.
 
-use tracewright_capture::{Severity, open};
+use tracewright_capture::{Note, Problem, Severity, open};
 use tracewright_testing::shared;
 
 /// Counts from the ini files: buffers, sources, cores, dumps, and dumps whose file is missing.
@@ -54,6 +54,35 @@ fn every_snapshot_is_read() {
         for (n, buffer) in capture.buffers.iter().enumerate() {
             assert!(!buffer.is_empty(), "{name}: {} is empty", buffer.name);
             assert!(!capture.sources_of(n).is_empty(), "{name}: nobody writes {}", buffer.name);
+        }
+    }
+}
+
+/// Each buffer of the captures whose registers are in the capture is read with them. The captures
+/// at hand have none: a debugger that records them writes a device with RWP, TRBPTR_EL1 or
+/// POSITION.
+#[test]
+fn buffers_with_registers_are_read_with_them() {
+    for inside in ["conformance/arm/snapshots", "captures/ti-am243x-r5f"] {
+        let Some(folder) = shared(inside) else { continue };
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.is_dir() {
+                continue;
+            }
+            let capture = open(&path).unwrap();
+            let has = |name: &str| {
+                let pointers = ["RWP", "TRBPTR_EL1", "POSITION", "MTB_POSITION"];
+                pointers.iter().any(|pointer| pointer.eq_ignore_ascii_case(name))
+            };
+            let others = capture.others.iter().flat_map(|other| &other.registers.0);
+            let cores = capture.cores.iter().flat_map(|core| &core.registers.0);
+            let sources = capture.sources.iter().flat_map(|source| &source.registers.0);
+            let recorded = others.chain(cores).chain(sources).any(|r| has(&r.name));
+            let read = capture.buffers.iter().any(|buffer| buffer.sink.is_some());
+            assert_eq!(recorded, read, "{}", path.display());
+            let refused = |n: &Note| matches!(n.problem, Problem::SinkRegisters { .. });
+            assert!(!capture.notes.iter().any(refused), "{}", path.display());
         }
     }
 }

@@ -12,6 +12,10 @@ pub struct Joiner {
     full_every: u32,
     /// Pairs of bytes from one half synchronisation packet to the next; 0: none.
     half_every: u32,
+    /// Frames of one trace ID after which its ID byte is repeated; 0: never.
+    id_every: u32,
+    /// Frames since the last ID byte.
+    since_id: u32,
     /// The trace ID of the next data byte.
     id: Option<u8>,
     frame: [u8; FRAME],
@@ -48,6 +52,13 @@ impl Joiner {
         Joiner { half_every: pairs, half_in: pairs, ..self }
     }
 
+    /// Repeats the ID byte of a source every `frames` frames, as a formatter does, so that frames
+    /// without their beginning can be split; 0: never.
+    #[must_use]
+    pub fn repeat_id_every(self, frames: u32) -> Self {
+        Joiner { id_every: frames, ..self }
+    }
+
     /// Adds `bytes` of source `id`. Without framing, the id is not written.
     ///
     /// # Errors
@@ -67,12 +78,16 @@ impl Joiner {
         }
         let mut bytes = bytes;
         while let [first, rest @ ..] = bytes {
+            let begins = self.len == 0 && self.waiting.is_none();
+            if begins && self.id_every > 0 && self.since_id >= self.id_every {
+                self.id = None;
+            }
             // A whole frame of the current ID.
-            if self.len == 0
-                && self.waiting.is_none()
+            if begins
                 && self.id == Some(id)
                 && let Some((data, after)) = bytes.split_first_chunk::<{ FRAME - 1 }>()
             {
+                self.since_id = self.since_id.saturating_add(1);
                 self.write_frame(&pack(data), out);
                 bytes = after;
                 continue;
@@ -126,6 +141,7 @@ impl Joiner {
     /// Writes an ID byte, and a data byte that belongs to the previous ID if `old` is set.
     fn change(&mut self, id: u8, odd: u8, old: bool, out: &mut impl Extend<u8>) {
         self.id = Some(id);
+        self.since_id = 0;
         self.pair(id << 1 | 1, odd, old, out);
     }
 
@@ -141,6 +157,7 @@ impl Joiner {
         if self.len == FRAME {
             let frame = core::mem::take(&mut self.frame);
             self.len = 0;
+            self.since_id = self.since_id.saturating_add(1);
             self.write_frame(&frame, out);
         }
     }

@@ -158,6 +158,34 @@ fn joined_bytes_are_split() {
     }
 }
 
+/// With a repeated trace ID, frames can be split from any frame on, and the bytes are the same.
+#[test]
+fn repeated_ids() {
+    let mut random = Random::new(9);
+    for round in 0..60 {
+        let len = 200 + random.index(2000);
+        let bytes = random.bytes(len);
+        let mut joiner = Joiner::new(Framing::Coresight).repeat_id_every(8);
+        let mut frames = Vec::new();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let (some, after) = rest.split_at(1 + random.index(rest.len()));
+            joiner.push(0x12, some, &mut frames).unwrap();
+            rest = after;
+        }
+        joiner.finish(&mut frames);
+        let link = Link::new(Framing::Coresight);
+        assert_eq!(whole(link, &frames).runs(), [(0x12, bytes.clone())], "round {round}");
+        for first in (0..frames.len()).step_by(16) {
+            let runs = whole(link, &frames[first..]).runs();
+            let got = runs.first().map_or(&[][..], |(_, run)| run);
+            assert!(bytes.ends_with(got));
+            // At most 9 frames are without an ID.
+            assert!(got.len() + 9 * 15 + 14 >= (frames.len() - first) * 14 / 16, "{first}");
+        }
+    }
+}
+
 /// Half synchronisation packets at any position do not change the frames.
 #[test]
 fn half_synchronisation_anywhere() {

@@ -240,6 +240,18 @@ impl Recorder {
         }
     }
 
+    /// Repeats the trace ID every 8 frames, for a buffer whose beginning may be overwritten.
+    pub fn repeat_ids(&mut self) {
+        self.joiner = self.joiner.clone().repeat_id_every(8);
+    }
+
+    /// Frames all bytes that the trace units have written, but for an incomplete frame.
+    pub fn flush(&mut self) {
+        for cpu in 0..self.units.len() {
+            self.frame(cpu, false);
+        }
+    }
+
     /// Removes the complete trace so far and passes it to `out`, by buffer number. The capture that
     /// [`finish`](Recorder::finish) returns has the remaining trace.
     pub fn take(&mut self, mut out: impl FnMut(usize, &[u8])) {

@@ -10,10 +10,16 @@ use std::path::{Path, PathBuf};
 use tracewright_base::{Isa, Step, StepSink};
 use tracewright_capture::{Capture, OpenError, Origin, Problem, Source, Spool, Text};
 use tracewright_decode::parameters::resolve;
+use tracewright_frames::Framing;
 use tracewright_image::Extensions;
 use tracewright_logs::{Assembler, RecordError, Recorder, Recording};
 use tracewright_protocols::etrace::config::PARAMETERS;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+
+use crate::sinks::SinkUnit;
+
+pub use crate::sinks::{SinkError, SinkKind, SinkSettings, Stored};
+pub use tracewright_units::buffers::trbe::FillMode;
 
 /// Number of bytes of trace data that are stored in memory; more are written to files.
 const BUFFERED: usize = 4 << 20;
@@ -165,6 +171,13 @@ pub struct LogEncoder {
     grows: bool,
     /// The error of a file that was written within a step.
     failed: Option<OpenError>,
+    /// The trace buffer that the trace is written to, and its units by buffer.
+    sink: Option<SinkSettings>,
+    sinks: BTreeMap<usize, SinkUnit>,
+    /// All processors share a buffer.
+    framed: bool,
+    /// Capture has stopped: further steps are not traced.
+    stopped: bool,
 }
 
 /// The result of encoding a log.
@@ -178,6 +191,8 @@ pub struct Encoded {
     pub stalled: u64,
     /// Executed code that no image of the capture contains, taken from the log.
     pub logged: Option<LoggedCode>,
+    /// What became of the trace in each trace buffer.
+    pub stored: Vec<Stored>,
 }
 
 /// Executed code that was taken from the log.
@@ -227,6 +242,7 @@ impl LogEncoder {
         Ok(LogEncoder {
             protocol: recording.protocol,
             grows: recording.protocol.has_own_port(),
+            framed: recording.framing != Framing::Raw || recording.messages,
             failed: None,
             recorder: Recorder::new(recording)?,
             output: output.to_owned(),
@@ -234,12 +250,24 @@ impl LogEncoder {
             cpus: cpus.unwrap_or(u16::MAX),
             counts: Vec::new(),
             spools: BTreeMap::new(),
+            sink: None,
+            sinks: BTreeMap::new(),
+            stopped: false,
         })
+    }
+
+    /// Writes the trace into trace buffers of this kind: one for each buffer of the capture.
+    #[must_use]
+    pub fn with_sink(mut self, mut sink: SinkSettings) -> LogEncoder {
+        sink.framed = self.framed;
+        self.recorder.repeat_ids();
+        self.sink = Some(sink);
+        self
     }
 
     /// Encodes a step of a processor.
     pub fn step(&mut self, cpu: u16, step: &Step) {
-        if cpu >= self.cpus {
+        if cpu >= self.cpus || self.stopped {
             return;
         }
         if let Step::Retired(_) = step {
@@ -256,6 +284,13 @@ impl LogEncoder {
             }
         }
         self.recorder.step(cpu, step);
+        if let (Some(sink), Step::Retired(_)) = (&self.sink, step) {
+            let count: u64 = self.counts.iter().sum();
+            self.stopped = sink.stop == Some(count);
+            if sink.trigger == Some(count) {
+                self.trigger();
+            }
+        }
         if self.grows
             && self.failed.is_none()
             && let Err(error) = self.spool()
@@ -276,6 +311,10 @@ impl LogEncoder {
         if self.recorder.len() < BUFFERED {
             return Ok(());
         }
+        if self.sink.is_some() {
+            self.fill();
+            return Ok(());
+        }
         let LogEncoder { recorder, spools, output, .. } = self;
         let mut done = Ok(());
         recorder.take(|n, bytes| {
@@ -291,6 +330,26 @@ impl LogEncoder {
         done
     }
 
+    /// Passes the trace so far to the trace buffers.
+    fn fill(&mut self) {
+        let LogEncoder { recorder, sinks, sink, .. } = self;
+        let Some(settings) = sink else { return };
+        recorder.take(|n, bytes| {
+            sinks.entry(n).or_insert_with(|| SinkUnit::new(settings, n)).offer(bytes);
+        });
+    }
+
+    /// Each trace unit signals a trigger to its trace buffer.
+    fn trigger(&mut self) {
+        self.recorder.flush();
+        self.fill();
+        let LogEncoder { sinks, sink, counts, framed, .. } = self;
+        let Some(settings) = sink else { return };
+        for n in 0..if *framed { 1 } else { counts.len() } {
+            sinks.entry(n).or_insert_with(|| SinkUnit::new(settings, n)).trigger();
+        }
+    }
+
     /// Makes the capture at the end of the log that `assembler` read.
     ///
     /// # Errors
@@ -299,6 +358,7 @@ impl LogEncoder {
         // At the end of the log each processor halts, and its trace unit reports where. A RISC-V
         // trace unit does that when it is switched off.
         let halts = if self.protocol.is_riscv() { 0 } else { assembler.cpus() };
+        let instructions = self.counts.iter().sum();
         for cpu in 0..halts.min(usize::from(self.cpus)) {
             self.step(cpu as u16, &Step::Halted);
         }
@@ -306,7 +366,17 @@ impl LogEncoder {
             return Err(error.into());
         }
         let stalled = self.recorder.waited();
+        self.fill();
         let mut capture = self.recorder.finish()?;
+        let mut stored = Vec::new();
+        if let Some(settings) = &self.sink {
+            for n in 0..capture.buffers.len() {
+                let unit = self.sinks.remove(&n);
+                let unit = unit.unwrap_or_else(|| SinkUnit::new(settings, n));
+                stored.push(unit.finish(&mut capture, n));
+            }
+            capture.read_sinks();
+        }
         for (n, spool) in self.spools {
             if let Some(buffer) = capture.buffers.get_mut(n) {
                 spool.finish(buffer)?;
@@ -315,7 +385,7 @@ impl LogEncoder {
         let riscv = self.protocol.is_riscv();
         let logged = if riscv { add_logged_code(assembler, &mut capture) } else { None };
         numbers_to_words(&mut capture);
-        Ok(Encoded { capture, instructions: self.counts.iter().sum(), stalled, logged })
+        Ok(Encoded { capture, instructions, stalled, logged, stored })
     }
 }
 

@@ -62,6 +62,8 @@ mod error;
 #[cfg(feature = "std")]
 mod renumbered;
 #[cfg(feature = "std")]
+mod sinks;
+#[cfg(feature = "std")]
 mod summary;
 #[cfg(feature = "std")]
 mod trace;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use tracewright::encode::{FillMode, SinkError, SinkKind, SinkSettings};
 
 use super::input::{LimitArgs, SourceArgs};
 
@@ -89,6 +90,8 @@ pub struct EncodeArgs {
     /// Framing of the trace data; with `raw`, each processor gets its own buffer.
     #[arg(long, value_enum, default_value_t = EncodeFraming::Coresight)]
     pub framing: EncodeFraming,
+    #[command(flatten)]
+    pub sink: SinkArgs,
     /// Insert a timestamp every N instructions of a processor, with the count of executed
     /// instructions as its value.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -100,6 +103,86 @@ pub struct EncodeArgs {
     /// exist.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
+}
+
+/// The trace buffer that the trace is written into.
+#[derive(Debug, Args)]
+pub struct SinkArgs {
+    /// Write the trace into a trace buffer of limited size, whose registers the snapshot has
+    /// (docs/trace-buffers.md): trbe for ETE and ETM4, with a buffer for each processor.
+    #[arg(long, value_enum, requires = "size")]
+    pub sink: Option<SinkArg>,
+    /// Size of the trace buffer in bytes, in decimal or hexadecimal with 0x.
+    #[arg(long, value_name = "N", requires = "sink", value_parser = size)]
+    pub size: Option<u64>,
+    /// What happens at the end of the trace buffer.
+    #[arg(long, value_enum, default_value_t = SinkMode::Circular, requires = "sink")]
+    pub mode: SinkMode,
+    /// The trace units signal a trigger at the Nth instruction of the log; capture ends after it.
+    #[arg(long, value_name = "N", requires = "sink", value_parser = clap::value_parser!(u64).range(1..))]
+    pub trigger: Option<u64>,
+    /// Bytes of trace from the trigger to the end of capture.
+    #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "trigger")]
+    pub trigger_delay: u32,
+    /// Stop tracing after the Nth instruction of the log.
+    #[arg(long, value_name = "N", requires = "sink", value_parser = clap::value_parser!(u64).range(1..))]
+    pub stop: Option<u64>,
+}
+
+impl SinkArgs {
+    /// The trace buffer; `None` without the option.
+    pub fn settings(&self) -> Result<Option<SinkSettings>, SinkError> {
+        let (Some(sink), Some(size)) = (self.sink, self.size) else { return Ok(None) };
+        let kind = match sink {
+            SinkArg::Trbe => SinkKind::Trbe,
+            SinkArg::Etr => SinkKind::Etr,
+            SinkArg::Etb => SinkKind::Etb,
+        };
+        let mode = match self.mode {
+            SinkMode::Fill => FillMode::Fill,
+            SinkMode::Wrap => FillMode::Wrap,
+            SinkMode::Circular => FillMode::Circular,
+        };
+        let mut settings = SinkSettings::new(kind, size, mode)?;
+        if let Some(trigger) = self.trigger {
+            settings = settings.with_trigger(trigger, self.trigger_delay)?;
+        }
+        Ok(Some(match self.stop {
+            Some(stop) => settings.with_stop(stop),
+            None => settings,
+        }))
+    }
+}
+
+/// A trace buffer, as spelled on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SinkArg {
+    /// Trace Buffer Extension.
+    Trbe,
+    /// TMC that writes to system memory.
+    Etr,
+    /// Embedded Trace Buffer.
+    Etb,
+}
+
+/// What happens at the end of a trace buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SinkMode {
+    /// Capture stops; later trace is lost.
+    Fill,
+    /// TRBE: as circular, with an interrupt at each wrap.
+    Wrap,
+    /// Capture goes on at the start; older trace is overwritten.
+    Circular,
+}
+
+/// Parses a number of bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    value.map_err(|_| format!("`{text}` is not a number of bytes, such as 65536 or 0x10000"))
 }
 
 #[derive(Debug, Args)]

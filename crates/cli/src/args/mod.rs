@@ -13,7 +13,7 @@ pub use decoding::{
 pub use input::{FramingArg, HowArgs, InputArgs, SourceArgs};
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, IsaArg, LogArgs, LogConvertArgs, LogFormat,
-    LogInfoArgs, LogVerb, LogVerbs, SecurityArg,
+    LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
 };
 
 pub use profile::ProfileArgs;

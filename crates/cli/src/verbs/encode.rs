@@ -2,13 +2,16 @@
 
 use tracewright::capture::check_empty;
 use tracewright::decode::{JUMP_TABLE, JumpTable};
-use tracewright::encode::{EncodeError, LogEncoder, LoggedCode, Settings, supports, write};
+use tracewright::encode::{
+    EncodeError, LogEncoder, LoggedCode, Settings, SinkError, SinkKind, SinkSettings, Stored,
+    supports, write,
+};
 use tracewright::frames::Framing;
 use tracewright::logs::{RecordError, Recording};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
 
-use crate::args::{EncodeArgs, EncodeFraming};
+use crate::args::{EncodeArgs, EncodeFraming, SinkArgs};
 use crate::fail::Fail;
 use crate::logs::{self, Log};
 use crate::message;
@@ -30,6 +33,12 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         return Err(Fail::option("--protocol", &args.protocol, &what));
     }
     let (name, params) = (&args.protocol, args.params.as_deref());
+    let sink = args.sink.settings();
+    let sink = sink.map_err(|error| sink_error(&args.sink, &error))?;
+    let link = match &sink {
+        Some(sink) => sink_framing(sink, protocol, args.framing)?,
+        None => framing(args.framing),
+    };
     let settings = Settings::new(protocol, name, log.isa, params, &args.registers)?;
     if let Some(note) = settings.note() {
         message::line(&format!("tracewright: note: {note}"));
@@ -49,7 +58,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         protocol,
         registers: settings.registers,
         texts: settings.texts,
-        framing: if protocol.has_own_port() { Framing::Raw } else { framing(args.framing) },
+        framing: if protocol.has_own_port() { Framing::Raw } else { link },
         messages: args.framing == EncodeFraming::Encapsulated,
         core: args.core.clone().unwrap_or_else(|| AnyUnit::core(protocol).to_owned()),
         images: log.images.clone(),
@@ -63,6 +72,9 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     };
     let encoder = LogEncoder::new(recording, &args.output, args.timestamps, args.cpus);
     let mut encoder = encoder.map_err(fail)?;
+    if let Some(sink) = sink {
+        encoder = encoder.with_sink(sink);
+    }
     while log.more(&mut |entry| {
         assembler.entry(&entry, &mut |cpu, step: &_| encoder.step(cpu, step));
     })? {
@@ -90,6 +102,13 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
              from the log: {why}"
         ));
     }
+    for Stored { name, accepted, discarded } in &encoded.stored {
+        let lost = match discarded {
+            0 => String::new(),
+            lost => format!(", and {lost} bytes came after it had stopped"),
+        };
+        message::line(&format!("tracewright: note: {name} accepted {accepted} bytes{lost}"));
+    }
     if encoded.stalled > 0 {
         let stalled = encoded.stalled;
         message::line(&format!(
@@ -105,6 +124,37 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         ));
     }
     Ok(true)
+}
+
+/// The error of the option that describes an impossible trace buffer.
+fn sink_error(args: &SinkArgs, error: &SinkError) -> Fail {
+    let (option, text) = match error {
+        SinkError::Size(_) => ("--size", args.size.unwrap_or(0).to_string()),
+        SinkError::Mode => ("--mode", "wrap".to_owned()),
+        SinkError::Delay => ("--trigger-delay", args.trigger_delay.to_string()),
+    };
+    Fail::option(option, &text, &error.to_string())
+}
+
+/// The framing of trace in a trace buffer: a Trace Buffer Unit has no formatter.
+fn sink_framing(
+    sink: &SinkSettings,
+    protocol: AnyProtocol,
+    framing: EncodeFraming,
+) -> Result<Framing, Fail> {
+    let refused = |what| Err(Fail::option("--sink", &sink.kind().name().to_lowercase(), what));
+    match (sink.kind(), framing) {
+        (SinkKind::Trbe, _) if !matches!(protocol, AnyProtocol::Ete | AnyProtocol::Etmv4) => {
+            refused("stores the trace of an ETE or ETM4; select --protocol ETE")
+        }
+        (_, _) if protocol.has_own_port() || protocol.is_riscv() => refused(
+            "stores the trace of CoreSight trace units; select etr or etb and another protocol",
+        ),
+        (SinkKind::Trbe, EncodeFraming::Coresight | EncodeFraming::Raw) => Ok(Framing::Raw),
+        (_, EncodeFraming::Coresight) => Ok(Framing::Coresight),
+        (_, EncodeFraming::Raw) => Ok(Framing::Raw),
+        _ => refused("stores coresight or raw trace; select another --framing"),
+    }
 }
 
 fn framing(framing: EncodeFraming) -> Framing {

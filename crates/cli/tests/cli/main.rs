@@ -14,4 +14,5 @@ mod problems;
 mod real_arm;
 mod riscv;
 mod shared;
+mod sinks;
 mod threads;

@@ -67,7 +67,8 @@ fn counter_after_a_fault() {
     }
 }
 
-/// RFSPBK: a fault of a unit that is stopped already changes no syndrome; the first event counts.
+/// RFSPBK, RHLKSG: a fault of a unit that is stopped already changes no syndrome; the first event
+/// counts.
 #[test]
 fn first_event_counts() {
     let mut bench = Bench::running(1, FILL, |_| {});
@@ -108,7 +109,7 @@ fn abort_status(code: u8) -> Status {
     Status(Status::IRQ | Status::S | Status::EA).with_cause(Cause::Stage1(code))
 }
 
-/// SPKLXF step 7, RJPPZZ: an External abort is seen in TRBSR_EL1 after the DSB and a context
+/// SVKHHY step 7, RJPPZZ: an External abort is seen in TRBSR_EL1 after the DSB and a context
 /// synchronization event behind it, not behind the TSB CSYNC.
 #[test]
 fn external_abort_is_seen_after_the_dsb() {

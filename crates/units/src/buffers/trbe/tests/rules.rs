@@ -28,7 +28,7 @@ fn modes_and_enables() {
         for (bit, enabled) in [(1, e), (1 << 6, xe)] {
             unit.limit = Limit(bit);
             assert_eq!(unit.is_enabled(), enabled, "{mode:?} {bit:#x}");
-            // IYHJDQ, RJYTYH: the trace bus, and RBSMLW: translation ahead of writes.
+            // IYHJDQ, RJYTYH: the trace bus. RBSMLW, SYKCND: translation ahead of writes.
             assert_eq!(unit.may_use_trace_bus(), !enabled);
             assert_eq!(unit.may_translate(), enabled);
         }
@@ -380,7 +380,7 @@ fn writes_while_enabled_externally() {
     assert_eq!(bench.unit.status(Level::El1).cause(), Some(Cause::ManualStop));
 }
 
-/// SDSSHH: the enable must be ordered with writes to the other registers.
+/// SDSSHH, SPKLXF: the enable must be ordered with writes to the other registers.
 #[test]
 fn enable_unordered() {
     for (choice, pointer) in [(EnabledWrites::Ignored, BASE), (EnabledWrites::Taken, BASE + 0x10)] {
@@ -405,8 +405,9 @@ fn trace_before_synchronization() {
     }
 }
 
-/// RVTNCS, SPKLXF: a direct read sees what trace operations wrote after a context synchronization
-/// event, a TSB CSYNC and a second context synchronization event, and not before.
+/// RVTNCS, SVKHHY, SFMBCL: a direct read sees what trace operations wrote after a context
+/// synchronization event, a TSB CSYNC and a second context synchronization event, and not before;
+/// also where tracing is not prohibited.
 #[test]
 fn reads_too_early() {
     type Step = fn(&mut Bench);
