@@ -11,11 +11,11 @@ pub use decoding::{
 };
 pub use input::{FramingArg, HowArgs, InputArgs};
 pub use logs::{
-    CompareArgs, EncodeArgs, EncodeFraming, IsaArg, LogArgs, LogConvertArgs, LogFormat,
+    CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg,
 };
 
-pub use profile::ProfileArgs;
+pub use profile::{PerfScriptArgs, ProfileArgs};
 
 use clap::{Parser, Subcommand};
 
@@ -60,6 +60,8 @@ pub enum Verb {
     Log(LogVerbs),
     /// Count what was executed, and write a profile for a compiler or profiler.
     Profile(ProfileArgs),
+    /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.
+    PerfScript(PerfScriptArgs),
     /// Find the first difference between two captures, or between a capture and an execution log.
     Compare(CompareArgs),
     /// Print shell completions.

@@ -11,4 +11,5 @@ pub mod info;
 pub mod instructions;
 pub mod log;
 pub mod packets;
+pub mod perf_script;
 pub mod profile;
