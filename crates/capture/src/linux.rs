@@ -16,6 +16,10 @@ pub struct Linux {
     pub parts: Vec<Part>,
     /// The identifier that selects the thread, for each source of the capture.
     pub keys: Vec<ContextKey>,
+    /// The CPU of each source of the capture.
+    pub cpus: Vec<u32>,
+    /// The letters of the modes that are traced, as perf writes them; empty where all are.
+    pub modes: String,
     /// The records have times; otherwise their moments are their ordinals in the file.
     pub timed: bool,
     /// How timestamps of the trace are converted to times.

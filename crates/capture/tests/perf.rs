@@ -64,6 +64,11 @@ fn files_of_simpleperf() {
     assert_eq!(cpus, [Queue::Cpu(6), Queue::Cpu(6), Queue::Cpu(0)]);
 }
 
+/// The identification of a record of thread 1000.
+fn id_of(cpu: u32, time: u64) -> SampleId {
+    SampleId { task: Some((1000, 1000)), ..Recording::default().id(cpu, time) }
+}
+
 fn unit(version: u64, id: u64) -> Unit {
     let mut params = vec![0x40, id, 0x2800_0ea1, 0x4100_f424, 0x1088, 0, 0xcc];
     params.extend((version == 2).then_some(1));
@@ -76,7 +81,7 @@ fn synthetic(version: u64, sample_type: u64, size: u32) -> PerfData {
     let attr = Attr { sample_type, size, ..recording.attr() };
     let mut data = PerfData { attrs: vec![attr.clone()], ..PerfData::default() };
     let id = |cpu: u32, time: u64| {
-        let id = recording.id(cpu, time);
+        let id = id_of(cpu, time);
         SampleId {
             task: id.task.filter(|_| sample_type & Attr::TID != 0),
             time: id.time.filter(|_| sample_type & Attr::TIME != 0),
@@ -235,7 +240,7 @@ fn trace_of_threads_and_snapshots() {
     data.records.retain(|record| !matches!(record.body, Body::Aux(_) | Body::AuxTrace(_)));
     data.trace.clear();
     let flags = Aux::OVERWRITE | Aux::RAW;
-    let id = Recording::default().id(2, 5);
+    let id = id_of(2, 5);
     data.add_trace(&id, 2, Aux { offset: 1000, size: 0, flags }, (0..32).collect());
     let Some(Body::Aux(aux)) = data.records.iter_mut().rev().nth(1).map(|r| &mut r.body) else {
         panic!()
@@ -267,7 +272,7 @@ fn trace_ids_of_the_hardware() {
             }
         }
         for (cpu, word) in records {
-            let id = Recording::default().id(*cpu, 1);
+            let id = id_of(*cpu, 1);
             data.records.insert(1, Record::new(Body::HardwareId(*word)).with_id(id));
         }
         perf::from_bytes(&data.write(Layout::default()).into())
@@ -289,7 +294,7 @@ fn trace_ids_of_the_hardware() {
 #[test]
 fn losses_are_reported() {
     let mut data = synthetic(1, perf::SAMPLE_TYPE, 128);
-    let id = Recording::default().id(2, 50);
+    let id = id_of(2, 50);
     let lost = Aux { offset: 500, size: 0, flags: Aux::TRUNCATED };
     data.records.push(Record::new(Body::Aux(lost)).with_id(id));
     let absent = Aux { offset: 900, size: 77, flags: 0 };
@@ -334,7 +339,6 @@ fn memory_is_that_of_the_moment() {
     let search =
         Search { binaries: vec![file("one.bin", 1), file("two.bin", 2)], ..Search::default() };
     let mut data = synthetic(1, perf::SAMPLE_TYPE, 128);
-    let recording = Recording::default();
     let mmap = |process, path: &str, time| {
         Record::new(Body::Mmap(Mmap {
             process,
@@ -345,7 +349,7 @@ fn memory_is_that_of_the_moment() {
             file: Some(MappedFile { identity: vec![0; 24], protection: 5, flags: 2 }),
             path: path.into(),
         }))
-        .with_id(recording.id(2, time))
+        .with_id(id_of(2, time))
     };
     data.records.push(mmap(1000, "/lib/two.bin", 25));
     data.records.push(mmap(1000, "/lib/one.bin", 5));

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Verb::Unit(args) => verbs::unit::run(&args.verb),
         Verb::Compare(args) => verbs::compare::run(&args),
         Verb::Profile(args) => verbs::profile::run(&args),
+        Verb::PerfScript(args) => verbs::perf_script::run(&args),
         Verb::Demo(args) => verbs::demo::run(&args),
         Verb::Bench(args) => verbs::bench::run(&args),
         Verb::Completions { shell } => verbs::completions::run(shell),

@@ -125,6 +125,13 @@ impl Program {
         }
     }
 
+    /// The path of the file that `address` of `image`, one of this program's, is mapped from.
+    pub fn file<'a>(&'a self, image: &Image, address: u64) -> Option<&'a str> {
+        let Program::Spaces(viewpoint) = self else { return None };
+        let module = image.region(image.view(Space::ANY), address)?.module()?;
+        viewpoint.spaces.modules().get(module.index as usize).map(|file| file.path.as_str())
+    }
+
     /// The thread that executes in `context`, where it is known.
     pub fn thread(&self, context: &Context) -> Option<&Thread> {
         match self {

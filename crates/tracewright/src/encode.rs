@@ -100,6 +100,14 @@ impl Settings {
         self.config().map_or(Extensions::NONE, |config| config.riscv())
     }
 
+    /// Sets register `name` of an ETMv4 or ETE, where the user has not set it.
+    pub fn or_register(&mut self, name: &str, value: u64) {
+        let known = self.registers.iter().any(|(its, _)| its.eq_ignore_ascii_case(name));
+        if !known && matches!(self.protocol, AnyProtocol::Etmv4 | AnyProtocol::Ete) {
+            self.registers.push((name.to_owned(), value));
+        }
+    }
+
     /// What a user should know about decoding traces of such units.
     pub fn note(&self) -> Option<&'static str> {
         self.config()?.note()

@@ -5,6 +5,7 @@
 //! | [`text`] | packets and elements as text for people |
 //! | [`json`] | packets and elements as JSON Lines |
 //! | [`opencsd`] | packets and elements as OpenCSD's `trc_pkt_lister` prints them |
+//! | [`perf_script`] | branch and instruction samples as `perf script` prints them |
 //! | [`instructions`], [`disassembly`] | executed instructions |
 //! | [`info`] | the content of a capture |
 //! | [`frames`], [`link`] | formatter frames, and the data of each trace ID |
@@ -27,6 +28,7 @@ pub mod lines;
 pub mod link;
 pub mod opencsd;
 mod packet_fields;
+pub mod perf_script;
 mod render_cache;
 pub mod sinks;
 pub mod sources;

@@ -61,6 +61,8 @@ pub struct Attr {
 }
 
 impl Attr {
+    /// Sample type: address of the instruction. It is a part of samples only.
+    pub const IP: u64 = 1;
     /// Sample type: process and thread.
     pub const TID: u64 = 1 << 1;
     /// Sample type: time.
@@ -77,12 +79,31 @@ impl Attr {
     pub const SAMPLE_ID_ALL: u64 = 1 << 18;
     /// Flag `exclude_kernel`.
     pub const EXCLUDE_KERNEL: u64 = 1 << 5;
+    /// Flag `exclude_user`.
+    pub const EXCLUDE_USER: u64 = 1 << 4;
+    /// Flag `exclude_hv`.
+    pub const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
     /// Configuration of cs_etm: CONTEXTIDR_EL1 is traced.
     pub const CONTEXT_ID_EL1: u64 = 1 << 14;
     /// Configuration of cs_etm: CONTEXTIDR_EL2 is traced.
     pub const CONTEXT_ID_EL2: u64 = 1 << 15;
     /// Configuration of cs_etm: timestamps are traced.
     pub const TIMESTAMP: u64 = 1 << 28;
+
+    /// The letters of the modes that are traced, as perf appends them to the name of an event;
+    /// empty where all are.
+    pub fn modes(&self) -> String {
+        let modes = [
+            (Attr::EXCLUDE_KERNEL, 'k'),
+            (Attr::EXCLUDE_USER, 'u'),
+            (Attr::EXCLUDE_HYPERVISOR, 'h'),
+        ];
+        let has = |flag: u64| self.flags & flag != 0;
+        match modes.iter().any(|(flag, _)| has(*flag)) {
+            true => modes.iter().filter(|(flag, _)| !has(*flag)).map(|(_, mode)| *mode).collect(),
+            false => String::new(),
+        }
+    }
 
     /// Reads the `bytes` of one structure, without the identifiers. A structure of an older version
     /// has zeros in the fields that it lacks.

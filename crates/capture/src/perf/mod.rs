@@ -237,6 +237,8 @@ fn capture(
         spaces: Arc::new(spaces),
         parts: Vec::new(),
         keys: Vec::new(),
+        cpus: units.cpus.keys().copied().collect(),
+        modes: attr.map(Attr::modes).unwrap_or_default(),
         timed,
         conversion: data.records.iter().find_map(|record| match &record.body {
             Body::TimeConversion(conversion) => Some(*conversion),

@@ -8,17 +8,18 @@ use tracewright_image::{Elf, Load};
 use super::attr::{Attr, SampleId};
 use super::data::{Form, PerfData};
 use super::features;
-use super::record::{Aux, AuxTrace, Body, CS_ETM, MappedFile, Mmap, Record};
+use super::record::{Aux, AuxTrace, Body, CS_ETM, MappedFile, Mmap, Record, Task};
 use super::units::{Unit, Units};
 use crate::{Bytes, Capture, Form as DumpForm, Format};
 
 /// The number of the PMU in the files that are written: the kernel assigns one at each start.
 pub const PMU: u32 = 8;
+/// The size of the event in the files that are written: perf 6.1 and later accept it.
+const SIZE: u32 = 128;
 /// The identifier of the event's instance.
 const EVENT: u64 = 1;
-/// Bits of the attribute that every recording of cs_etm has: `exclude_kernel` and
-/// `sample_id_all`.
-const FLAGS: u64 = Attr::EXCLUDE_KERNEL | Attr::SAMPLE_ID_ALL;
+/// The flags of the event: user space only, and records are identified.
+const FLAGS: u64 = Attr::EXCLUDE_KERNEL | Attr::EXCLUDE_HYPERVISOR | Attr::SAMPLE_ID_ALL;
 
 /// How a capture is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub struct Recording {
     pub big: bool,
     /// The form of the file.
     pub form: Form,
-    /// The process, which is also its only thread, unless the contexts of the trace have others.
+    /// The process, and its first thread. The threads of further CPUs have the numbers after it.
     pub process: u32,
     /// The name of the process.
     pub name: String,
@@ -40,14 +41,15 @@ impl Default for Recording {
 }
 
 /// The fields of samples in the files that are written.
-pub const SAMPLE_TYPE: u64 = Attr::TID | Attr::TIME | Attr::ID | Attr::CPU | Attr::IDENTIFIER;
+pub const SAMPLE_TYPE: u64 =
+    Attr::IP | Attr::TID | Attr::TIME | Attr::ID | Attr::CPU | Attr::IDENTIFIER;
 
 impl Recording {
     /// The event.
     pub fn attr(&self) -> Attr {
         Attr {
             kind: PMU,
-            size: super::attr::MAX_SIZE,
+            size: SIZE,
             config: Attr::CONTEXT_ID_EL1,
             sample_type: SAMPLE_TYPE,
             flags: FLAGS,
@@ -57,10 +59,15 @@ impl Recording {
         }
     }
 
+    /// The thread that CPU number `cpu` executes.
+    pub fn thread(&self, cpu: u32) -> u32 {
+        self.process.wrapping_add(cpu)
+    }
+
     /// The identification of a record on `cpu` at `time`.
     pub fn id(&self, cpu: u32, time: u64) -> SampleId {
         SampleId {
-            task: Some((self.process, self.process)),
+            task: Some((self.process, self.thread(cpu))),
             time: Some(time),
             id: Some(EVENT),
             stream: None,
@@ -103,11 +110,29 @@ impl Recording {
         let (process, name) = (self.process, self.name.clone());
         let comm = Body::Comm { process, thread: process, name };
         data.records.push(Record::new(comm).exec().with_id(start));
+        for cpu in 1..capture.sources.len() as u32 {
+            let task = Task {
+                process,
+                parent_process: process,
+                thread: self.thread(cpu),
+                parent_thread: process,
+                time: 0,
+            };
+            data.records.push(Record::new(Body::Fork(task)).with_id(start));
+        }
         let mut ids = Vec::new();
         for dump in &capture.memory {
             self.map(dump, &mut data, &mut ids);
         }
         data.features.insert(features::BUILD_ID, features::write_build_ids(&ids, self.big));
+        if self.form == Form::Pipe {
+            let features = data.features.iter().map(|(number, bytes)| {
+                let (number, bytes) = (u64::from(*number), bytes.clone());
+                Record::new(Body::Feature { number, bytes })
+            });
+            let features: Vec<_> = features.collect();
+            data.records.splice(1..1, features);
+        }
         for (n, buffer) in capture.buffers.iter().enumerate() {
             let cpu = capture
                 .sources

@@ -137,7 +137,15 @@ impl Unit {
             _ => return None,
         };
         let names = names(mark)?.iter().filter(|name| **name != "TS_SOURCE");
-        let params = names.map(|name| source.register(name).unwrap_or_default()).collect();
+        // The registers that a capture may omit: an ETMv4.0 and an ETE 1.0.
+        let default = |name: &str| match (name, mark) {
+            ("TRCIDR1", ETE) => 0x4100_fff0,
+            ("TRCIDR1", _) => 0x4100_f403,
+            ("TRCDEVARCH", _) => 0x4770_5a13,
+            _ => 0,
+        };
+        let value = |name: &&str| source.register(name).unwrap_or_else(|| default(name));
+        let params = names.map(value).collect();
         Some(Unit { mark, params })
     }
 

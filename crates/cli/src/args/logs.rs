@@ -99,8 +99,11 @@ pub struct EncodeArgs {
     /// Encode only the first N processors of the log.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=111))]
     pub cpus: Option<u16>,
-    /// Folder for the snapshot, or for RISC-V a folder with a capture.toml; it must be empty or not
-    /// exist.
+    /// Form of the output: by default a snapshot, or for RISC-V a folder with a capture.toml.
+    #[arg(long, value_enum, default_value_t = EncodeTo::Folder, conflicts_with = "sink")]
+    pub to: EncodeTo,
+    /// Folder for the snapshot or capture.toml, which must be empty or not exist; with --to perf,
+    /// file.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
 }
@@ -183,6 +186,17 @@ fn size(text: &str) -> Result<u64, String> {
         None => text.parse(),
     };
     value.map_err(|_| format!("`{text}` is not a number of bytes, such as 65536 or 0x10000"))
+}
+
+/// Form of the output of `encode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EncodeTo {
+    /// A folder: snapshot or capture.toml.
+    Folder,
+    /// A perf.data file: a process that executes the images.
+    Perf,
+    /// The same as perf writes it to a pipe.
+    PerfPipe,
 }
 
 #[derive(Debug, Args)]

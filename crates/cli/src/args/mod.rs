@@ -12,11 +12,10 @@ pub use decoding::{
 };
 pub use input::{FramingArg, HowArgs, InputArgs, SourceArgs};
 pub use logs::{
-    CompareArgs, EncodeArgs, EncodeFraming, IsaArg, LogArgs, LogConvertArgs, LogFormat,
+    CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
 };
-
-pub use profile::ProfileArgs;
+pub use profile::{PerfScriptArgs, ProfileArgs};
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
     UnitSequenceArgs, UnitVerb, UnitVerbs,
@@ -65,6 +64,8 @@ pub enum Verb {
     Log(LogVerbs),
     /// Count what was executed, and write a profile for a compiler or profiler.
     Profile(ProfileArgs),
+    /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.
+    PerfScript(PerfScriptArgs),
     /// Find the first difference between two captures, or between a capture and an execution log.
     Compare(CompareArgs),
     /// Explain, check and make the register values of a trace unit, and predict what they trace.

@@ -44,6 +44,23 @@ pub struct ProfileArgs {
     pub strict: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct PerfScriptArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    /// Samples, as for perf script: b for branches, iN for one sample of N instructions.
+    #[arg(long, value_name = "SAMPLES", default_value = "b")]
+    pub itrace: String,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
 /// Format of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProfileFormat {

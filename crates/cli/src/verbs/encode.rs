@@ -1,6 +1,8 @@
 //! `tracewright encode`
 
-use tracewright::capture::check_empty;
+use tracewright::base::{Context, Step};
+use tracewright::capture::perf::{self, Form, Layout};
+use tracewright::capture::{Form as DumpForm, check_empty};
 use tracewright::decode::{JUMP_TABLE, JumpTable};
 use tracewright::encode::{
     EncodeError, LogEncoder, LoggedCode, Settings, SinkError, SinkKind, SinkSettings, Stored,
@@ -11,10 +13,12 @@ use tracewright::logs::{RecordError, Recording};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
 
-use crate::args::{EncodeArgs, EncodeFraming, SinkArgs};
+use crate::args::{EncodeArgs, EncodeFraming, EncodeTo, SinkArgs};
 use crate::fail::Fail;
+use crate::inputs::Inputs;
 use crate::logs::{self, Log};
 use crate::message;
+use crate::output::Output;
 
 /// Runs the verb.
 pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
@@ -25,7 +29,14 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         let what = format!("unknown protocol; expected one of {known}");
         Fail::option("--protocol", &args.protocol, &what)
     })?;
-    check_empty(&args.output)?;
+    let inputs = Inputs::default().file(Some(&args.log)).file(args.params.as_deref());
+    let mut perf = match args.to {
+        EncodeTo::Folder => {
+            check_empty(&args.output)?;
+            None
+        }
+        EncodeTo::Perf | EncodeTo::PerfPipe => Some(Output::open(Some(&args.output), &inputs)?),
+    };
     let mut log = Log::open(&args.log, &args.how, None)?;
     if !supports(protocol, log.isa) {
         let isa = log.isa;
@@ -39,7 +50,12 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         Some(sink) => sink_framing(sink, protocol, args.framing)?,
         None => framing(args.framing),
     };
-    let settings = Settings::new(protocol, name, log.isa, params, &args.registers)?;
+    let mut settings = Settings::new(protocol, name, log.isa, params, &args.registers)?;
+    let to_perf = args.to != EncodeTo::Folder;
+    if to_perf {
+        // perf takes the VMID for the thread where the unit traces it.
+        settings.or_register("TRCCONFIGR", 0x1841);
+    }
     if let Some(note) = settings.note() {
         message::line(&format!("tracewright: note: {note}"));
     }
@@ -76,7 +92,14 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         encoder = encoder.with_sink(sink);
     }
     while log.more(&mut |entry| {
-        assembler.entry(&entry, &mut |cpu, step: &_| encoder.step(cpu, step));
+        assembler.entry(&entry, &mut |cpu: u16, step: &_| match step {
+            // Each processor executes a thread of its own.
+            Step::Context(context) if to_perf => {
+                let context_id = Some(perf::Recording::default().thread(cpu.into()));
+                encoder.step(cpu, &Step::Context(Context { context_id, ..*context }));
+            }
+            step => encoder.step(cpu, step),
+        });
     })? {
         encoder.spool()?;
     }
@@ -87,7 +110,19 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         EncodeError::File(error) => error.into(),
     })?;
     let capture = &encoded.capture;
-    write(protocol, capture, &args.output)?;
+    match perf.take() {
+        None => write(protocol, capture, &args.output)?,
+        Some(mut output) => {
+            let pipe = args.to == EncodeTo::PerfPipe;
+            let form = if pipe { Form::Pipe } else { Form::File };
+            let data = perf::Recording { form, ..perf::Recording::default() }.of(capture);
+            let data = data.map_err(|why| Fail::option("--to", "perf", &why));
+            capture.remove_spooled();
+            output.put(&data?.write(Layout::default()));
+            output.failed()?;
+            output.close()?;
+        }
+    }
     let bytes: u64 = capture.buffers.iter().map(|buffer| buffer.len()).sum();
     let (count, sources) = (encoded.instructions, capture.sources.len());
     message::line(&format!(
@@ -115,6 +150,12 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
             "tracewright: note: processors were stalled for {stalled} cycles until their trace units \
              had room"
         ));
+    }
+    if to_perf && capture.memory.iter().any(|dump| dump.form != DumpForm::Elf) {
+        message::line(
+            "tracewright: note: memory that is not in an ELF image is mapped from files that must \
+             be given with --binary",
+        );
     }
     if bytes == 0 && count > 0 {
         message::line(&format!(

@@ -11,5 +11,6 @@ pub mod info;
 pub mod instructions;
 pub mod log;
 pub mod packets;
+pub mod perf_script;
 pub mod profile;
 pub mod unit;

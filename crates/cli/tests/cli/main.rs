@@ -9,6 +9,7 @@ mod logs;
 mod memory;
 mod names;
 mod output;
+mod perf;
 mod ports;
 mod problems;
 mod real_arm;

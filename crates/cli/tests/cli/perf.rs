@@ -1,0 +1,277 @@
+//! `perf.data` on the command line: a program that QEMU executes, from its log to the profiles of
+//! compilers, and the samples of Debian's perf.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{Folder, args, tracewright};
+use tracewright::capture::Bytes;
+use tracewright::capture::perf::{Layout, PerfData};
+use tracewright_testing::{shared, tool};
+
+/// Runs a tool, and returns its output and exit code.
+#[track_caller]
+fn run(program: &str, words: &str, paths: &[&Path]) -> (String, Option<i32>) {
+    let output = Command::new(program).args(args(words, paths)).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (String::from_utf8_lossy(&text).into_owned(), output.status.code())
+}
+
+#[track_caller]
+fn ok(program: &str, words: &str, paths: &[&Path]) -> String {
+    let (text, code) = run(program, words, paths);
+    assert_eq!(code, Some(0), "{program} {words}: {text}");
+    text
+}
+
+/// Encodes the log of a program that QEMU executed. `None` where a tool is missing.
+#[track_caller]
+fn executed(folder: &Folder) -> Option<Vec<(u64, String)>> {
+    let clang = tool(&[("clang-22", "clang-22"), ("clang-19", "clang-19")])?;
+    tool(&[("ld.lld-22", "lld-22"), ("ld.lld-19", "lld-19")])?;
+    let qemu = tool(&[("qemu-aarch64", "qemu-user")])?;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/perf_program.c");
+    // One segment from the start of the file: AutoFDO 0.19 expects it.
+    let words = "--target=aarch64-linux-gnu -O1 -gdwarf-4 -fdebug-info-for-profiling -ffreestanding \
+                 -nostdlib -static -fuse-ld=lld -Wl,--build-id=sha1 -Wl,--emit-relocs \
+                 -Wl,-z,noseparate-code -Wl,--no-rosegment -Wl,-z,max-page-size=4096 \
+                 -Wl,--image-base=0x400000 -o";
+    ok(clang, words, &[&folder.path("program"), &source]);
+    for single in ["-singlestep", "-one-insn-per-tb"] {
+        let words = format!("{single} -d exec,nochain -D");
+        let (_, code) = run(qemu, &words, &[&folder.path("log"), &folder.path("program")]);
+        if code == Some(98) {
+            break;
+        }
+    }
+    let log = fs::read_to_string(folder.path("log")).unwrap();
+    let steps = log.lines().filter_map(|line| {
+        let mut words = line.strip_prefix("Trace ")?.split('/');
+        let pc = u64::from_str_radix(words.nth(1)?, 16).ok()?;
+        Some((pc, line.rsplit(' ').next()?.to_owned()))
+    });
+    Some(steps.collect())
+}
+
+#[track_caller]
+fn encode(folder: &Folder, words: &str, output: &Path) {
+    let words = format!("encode --log {} {words} --image", folder.path("log").display());
+    let output = tracewright(&args(&words, &[&folder.path("program"), Path::new("-o"), output]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+}
+
+/// The profile of llvm-profgen's unsymbolized form, from the addresses in the log alone.
+fn expected(steps: &[(u64, String)], base: u64) -> String {
+    let (mut ranges, mut branches) = (BTreeMap::new(), BTreeMap::new());
+    let mut start = steps[0].0;
+    for (n, (pc, _)) in steps.iter().enumerate() {
+        let next = steps.get(n + 1).map(|(next, _)| *next);
+        if next != Some(pc + 4) {
+            *ranges.entry((start - base, pc - base)).or_insert(0u64) += 1;
+            if let Some(next) = next {
+                *branches.entry((pc - base, next - base)).or_insert(0u64) += 1;
+                start = next;
+            }
+        }
+    }
+    let mut text = format!("{}\n", ranges.len());
+    for ((start, last), count) in ranges {
+        writeln!(text, "{start:x}-{last:x}:{count}").unwrap();
+    }
+    writeln!(text, "{}", branches.len()).unwrap();
+    for ((from, to), count) in branches {
+        writeln!(text, "{from:x}->{to:x}:{count}").unwrap();
+    }
+    text
+}
+
+/// Every instruction and every count is that of the log: ETMv4 in frames, ETE without, in a file
+/// and as from a pipe.
+#[test]
+fn a_program_is_profiled_as_it_was_executed() {
+    let folder = Folder::new("perf-program");
+    let Some(steps) = executed(&folder) else { return };
+    let data = folder.path("perf.data");
+    for words in [
+        "--protocol ETM4 --to perf",
+        "--protocol ETE --framing raw --to perf-pipe",
+        "--protocol ETM4 --framing raw --to perf-pipe --config TRCCONFIGR=0x49",
+    ] {
+        encode(&folder, words, &data);
+        let output = tracewright(&args("instructions --format pc", &[&data]));
+        assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{words}");
+        let lines = output
+            .out
+            .lines()
+            .map(|pc| u64::from_str_radix(pc.trim_start_matches("0x"), 16).unwrap());
+        assert!(lines.eq(steps.iter().map(|(pc, _)| *pc)), "{words}");
+        let output = tracewright(&args("profile --format llvm-unsymbolized", &[&data]));
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        assert_eq!(output.out, expected(&steps, 0x40_0000), "{words}");
+        let output = tracewright(&args("decode", &[&data]));
+        assert!(output.out.contains("thread 1000 (traced)"), "{}", &output.out[..400]);
+        assert!(output.out.contains("<collatz>"), "{}", &output.out[..400]);
+    }
+}
+
+/// The compilers' tools read the profiles, and find what the log has.
+#[test]
+fn tools_of_compilers_read_the_profiles() {
+    let folder = Folder::new("perf-tools");
+    let Some(steps) = executed(&folder) else { return };
+    let [data, profile, out, program] =
+        ["perf.data", "profile", "out", "program"].map(|name| folder.path(name));
+    encode(&folder, "--protocol ETM4 --to perf", &data);
+    let entries = |name: &str| {
+        let calls = steps.windows(2).filter(|pair| pair[0].1 != name && pair[1].1 == name);
+        let first = steps.iter().filter(|(_, its)| its == name).map(|(pc, _)| *pc).min();
+        calls.filter(|pair| Some(pair[1].0) == first).count()
+    };
+    let write = |format: &str| {
+        let words = format!("profile --format {format} -o");
+        let output = tracewright(&args(&words, &[&profile, &data]));
+        assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
+    };
+    // The entries of functions: `name:total:entries`.
+    let heads = |text: &str| {
+        let lines = text.lines().filter(|line| !line.starts_with(' '));
+        let fields = lines.filter_map(|line| {
+            let mut fields = line.split(':');
+            Some((fields.next()?.to_owned(), fields.nth(1)?.parse::<usize>().ok()?))
+        });
+        fields.collect::<BTreeMap<_, _>>()
+    };
+    let names = ["collatz", "twice", "thrice", "sum"];
+    if let Some(profgen) = tool(&[("llvm-profgen-22", "llvm-22"), ("llvm-profgen-19", "llvm-19")]) {
+        write("llvm-unsymbolized");
+        let words = format!(
+            "--format text --unsymbolized-profile {} --binary {} --output",
+            profile.display(),
+            program.display()
+        );
+        ok(profgen, &words, &[&out]);
+        let found = heads(&fs::read_to_string(&out).unwrap());
+        names.iter().for_each(|name| assert_eq!(found[*name], entries(name), "{name}"));
+    }
+    if let Some(autofdo) = tool(&[("create_llvm_prof", "autofdo")]) {
+        write("autofdo");
+        let words = format!(
+            "--profiler=text --format=text --binary={} --profile={} --out={}",
+            program.display(),
+            profile.display(),
+            out.display()
+        );
+        ok(autofdo, &words, &[]);
+        let found = heads(&fs::read_to_string(&out).unwrap());
+        names.iter().for_each(|name| assert_eq!(found[*name], entries(name), "{name}"));
+    }
+    if let Some(bolt) = tool(&[("llvm-bolt-22", "bolt-22"), ("llvm-bolt-19", "bolt-19")]) {
+        write("bolt");
+        if bolt.ends_with("19") {
+            // It does not know `T` lines: each is a branch and a range.
+            let text = fs::read_to_string(&profile).unwrap();
+            let lines = text.lines().map(|line| match line.split(' ').collect::<Vec<_>>()[..] {
+                ["T", from, start, end, count] if from.starts_with("ffff") => {
+                    format!("F {start} {end} {count}\n")
+                }
+                ["T", from, start, end, count] => {
+                    format!("B {from} {start} {count} 0\nF {start} {end} {count}\n")
+                }
+                _ => format!("{line}\n"),
+            });
+            fs::write(&profile, lines.collect::<String>()).unwrap();
+        }
+        let text = ok(bolt, "-aggregate-only -pa -p", &[&profile, Path::new("-o"), &out, &program]);
+        assert!(text.contains("disassembled function contents: 0 (0.0%)"), "{text}");
+        let fdata = fs::read_to_string(&out).unwrap();
+        let line = format!(" collatz/1 0 0 {}", entries("collatz"));
+        assert!(fdata.lines().any(|found| found.ends_with(&line)), "{fdata}");
+        // A program with the blocks in another order.
+        let words = "-reorder-blocks=ext-tsp -data";
+        let rebuilt = folder.path("rebuilt");
+        let text = ok(bolt, words, &[&out, &program, Path::new("-o"), &rebuilt]);
+        assert!(text.contains("modified layout of"), "{text}");
+        let (_, code) = run("qemu-aarch64", "", &[&rebuilt]);
+        assert_eq!(code, Some(98));
+    }
+}
+
+/// The lines of Debian's perf, byte for byte.
+#[test]
+fn samples_are_those_of_perf() {
+    let Some(perf) = tool(&[("perf", "linux-perf")]) else { return };
+    let folder = Folder::new("perf-script");
+    let compare = |own: &Path, its: &Path, words: &str| {
+        for itrace in ["b", "i1000i", "i100i", "i7i"] {
+            let words = format!("script {words} --itrace={itrace} -i");
+            let output = Command::new(perf).args(args(&words, &[its])).output().unwrap();
+            let want = String::from_utf8_lossy(&output.stdout).into_owned();
+            let output = tracewright(&args(&format!("perf-script --itrace {itrace}"), &[own]));
+            assert_eq!(output.code, Some(0), "{}", output.err);
+            assert!(output.out == want, "{itrace}\n{}\n{want}", output.out);
+            if itrace == "b" {
+                assert!(want.lines().count() >= 208, "{want}");
+            }
+        }
+    };
+    for name in ["perf_etm.data", "perf_with_unformatted_trace.data"] {
+        let Some(path) = shared(&format!("captures/simpleperf-etm/{name}")) else { return };
+        // perf reads a file of simpleperf without its sections, and with the count of its index.
+        let mut data = PerfData::read(&Bytes::from(fs::read(&path).unwrap())).unwrap();
+        data.features.retain(|number, _| *number < 128);
+        let repaired = folder.path(name);
+        fs::write(&repaired, data.write(Layout::default())).unwrap();
+        let root = folder.path("root");
+        fs::create_dir_all(root.join("data/local/tmp")).unwrap();
+        let program = path.with_file_name("etm_test_loop");
+        fs::copy(program, root.join("data/local/tmp/etm_test_loop")).unwrap();
+        compare(&path, &repaired, &format!("--symfs {}", root.display()));
+    }
+    if executed(&folder).is_none() {
+        return;
+    }
+    let data = folder.path("perf.data");
+    encode(&folder, "--protocol ETM4 --to perf", &data);
+    compare(&data, &data, "");
+}
+
+#[test]
+fn output_does_not_depend_on_the_number_of_threads() {
+    for name in ["perf_kernel.data", "perf_etm.data"] {
+        let Some(path) = shared(&format!("captures/simpleperf-etm/{name}")) else { return };
+        for words in
+            ["decode", "decode --format json", "instructions", "packets", "profile --format json"]
+        {
+            let one = tracewright(&args(&format!("{words} --jobs 1"), &[&path]));
+            let four = tracewright(&args(&format!("{words} --jobs 4"), &[&path]));
+            assert_eq!(one.code, Some(0), "{words}: {}", one.err);
+            assert!((&one.out, &one.err) == (&four.out, &four.err), "{words} {name}");
+        }
+    }
+}
+
+#[test]
+fn what_a_file_lacks_is_reported() {
+    let Some(path) = shared("captures/simpleperf-etm/perf_with_missing_aux_data.data") else {
+        return;
+    };
+    for words in ["decode", "instructions", "packets", "profile --format autofdo", "perf-script"] {
+        let output = tracewright(&args(words, &[&path]));
+        assert_eq!((output.code, output.out.as_str()), (Some(0), ""), "{words}");
+        let want = "6 AUX records announce 1535344 bytes of trace that are not in the file";
+        assert!(output.err.contains(want), "{words}: {}", output.err);
+    }
+    let output = tracewright(&args("info", &[&path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    for want in [
+        "files not found: 18",
+        "build ID 2066e9496e3e7cad57781a8a5f3f7906",
+        "give them with --symfs FOLDER or --binary FILE",
+        "ETM4.2",
+    ] {
+        assert!(output.out.contains(want), "{want}: {}", output.out);
+    }
+}
