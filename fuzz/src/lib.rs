@@ -15,6 +15,7 @@ pub mod chunks;
 pub mod cycles;
 pub mod etmv4;
 pub mod etrace;
+pub mod etrace_flow;
 pub mod packets;
 pub mod properties;
 pub mod script;

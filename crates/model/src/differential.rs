@@ -54,7 +54,7 @@ impl Trial {
         let depth = random.pick(&[0, 0, 2, 4, 8]);
         let stack = random.chance(150);
         let counting = random.chance(128);
-        let mode_1 = random.once_in(4);
+        let mode_1 = random.one_in(4);
         let transactions = random.chance(128);
         let q = random.chance(128);
         let waits = random.chance(64);
@@ -133,7 +133,7 @@ impl Trial {
     /// The trial of a seed. One in four has a damaged stream.
     pub fn of_seed(seed: u64) -> Trial {
         let mut random = Random::new(seed);
-        let damage = random.once_in(4);
+        let damage = random.one_in(4);
         Trial::random(&mut random, damage)
     }
 

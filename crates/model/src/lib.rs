@@ -17,7 +17,6 @@ pub mod expand;
 pub mod generate;
 pub mod machine;
 mod program;
-mod random;
 pub mod round_trip;
 pub mod trial;
 
@@ -25,5 +24,5 @@ pub use expand::{Expand, Ran};
 pub use generate::{Recipe, Sets};
 pub use machine::{Machine, Stimulus};
 pub use program::Program;
-pub use random::Random;
 pub use round_trip::{RoundTrip, Way};
+pub use tracewright_testing::Random;

@@ -166,7 +166,7 @@ impl Machine {
             self.cpu.it = it.after(opcode);
         }
         let after = address.wrapping_add(instruction.size.into()) & isa.address_mask();
-        let fault = self.random.once_in(self.stimulus.faults) && !self.forgiven;
+        let fault = self.random.one_in(self.stimulus.faults.into()) && !self.forgiven;
         let outcome = match isa {
             _ if fault => Outcome::Retry(Cause::InstructionFault),
             _ if !self.cpu.passes(opcode, isa, it) => Outcome::Go { taken: false, pc: after, isa },
@@ -199,7 +199,7 @@ impl Machine {
             Outcome::Retry(cause) => {
                 self.cpu.it = it;
                 let cancels =
-                    self.stimulus.cancels && self.transaction.is_none() && self.random.once_in(2);
+                    self.stimulus.cancels && self.transaction.is_none() && self.random.one_in(2);
                 if cancels {
                     self.steps.push(retired(true, after, isa));
                 }
@@ -219,7 +219,7 @@ impl Machine {
                 (self.cpu.it, self.cpu.flags) = (cpu.it, cpu.flags);
                 self.steps.push(retired(true, cpu.pc, cpu.isa));
                 self.context = Context { context_id: self.context.context_id, ..context };
-                if self.random.once_in(self.stimulus.switches) {
+                if self.random.one_in(self.stimulus.switches.into()) {
                     self.context.context_id = Some(self.random.below(1 << 32) as u32);
                 }
                 self.steps.push(Step::Context(self.context));
@@ -232,7 +232,7 @@ impl Machine {
             }
         }
         if self.stimulus.cycles {
-            let cycles = 1 + self.random.below(3) as u32 + 40 * u32::from(self.random.once_in(30));
+            let cycles = 1 + self.random.below(3) as u32 + 40 * u32::from(self.random.one_in(30));
             self.steps.push(Step::Cycles(cycles));
             self.time += u64::from(cycles);
         } else {
@@ -269,33 +269,33 @@ impl Machine {
     /// External events before the next instruction. `true` if an event changed the program counter.
     fn outside(&mut self) -> bool {
         let Stimulus { interrupts, resets, halts, timestamps, events, .. } = self.stimulus;
-        if self.random.once_in(timestamps) {
+        if self.random.one_in(timestamps.into()) {
             self.steps.push(Step::Timestamp(self.time));
         }
-        if self.random.once_in(events) {
+        if self.random.one_in(events.into()) {
             let events = 1 + self.random.below(15) as u8;
             self.steps.push(Step::Events(events));
         }
-        if self.random.once_in(self.stimulus.instrumentation) {
+        if self.random.one_in(self.stimulus.instrumentation.into()) {
             let value = self.random.next();
             self.steps.push(Step::Instrumentation { el: self.context.el.unwrap_or(0), value });
         }
-        if self.random.once_in(self.stimulus.pauses) {
+        if self.random.one_in(self.stimulus.pauses.into()) {
             self.steps.push(if self.paused { Step::On } else { Step::Off });
             self.paused = !self.paused;
         }
-        if self.random.once_in(self.stimulus.overflows) && !self.paused {
+        if self.random.one_in(self.stimulus.overflows.into()) && !self.paused {
             self.steps.push(Step::Overflow);
         }
-        if self.transaction.is_some() && self.random.once_in(self.stimulus.failures) {
+        if self.transaction.is_some() && self.random.one_in(self.stimulus.failures.into()) {
             self.fail_transaction();
             return true;
         }
-        if self.random.once_in(halts) {
+        if self.random.one_in(halts.into()) {
             self.fail_transaction();
             self.steps.push(Step::Halted);
         }
-        if self.random.once_in(resets) {
+        if self.random.one_in(resets.into()) {
             self.fail_transaction();
             let pc = self.cpu.pc;
             self.frames.clear();
@@ -303,7 +303,7 @@ impl Machine {
             self.frames.clear();
             return true;
         }
-        if self.frames.len() < 3 && self.random.once_in(interrupts) {
+        if self.frames.len() < 3 && self.random.one_in(interrupts.into()) {
             self.fail_transaction();
             let cause = match self.random.below(8) {
                 0 => Cause::SystemError,
@@ -364,7 +364,7 @@ impl Machine {
     fn access(&mut self, address: u64, size: u8, write: Option<u64>) -> Result<u64, Outcome> {
         let (base, len) = self.program.ram;
         let at = address.wrapping_sub(base) as usize;
-        let fault = self.random.once_in(self.stimulus.faults) && !self.forgiven;
+        let fault = self.random.one_in(self.stimulus.faults.into()) && !self.forgiven;
         let end = at.checked_add(size.into()).filter(|&end| end <= len);
         let Some(bytes) = end.and_then(|end| self.cpu.ram.get_mut(at..end)) else {
             return Err(Outcome::Skip(Cause::DataFault));

@@ -32,10 +32,10 @@ impl Trial {
             seed: random.next(),
             isa,
             functions: 1 + random.below(12) as usize,
-            far: random.once_in(3),
-            transactions: ete && random.once_in(2),
-            waits: random.once_in(2),
-            exceptions: !random.once_in(3),
+            far: random.one_in(3),
+            transactions: ete && random.one_in(2),
+            waits: random.one_in(2),
+            exceptions: !random.one_in(3),
         };
         let registers = registers(&mut random, ete, isa);
         let rate = |random: &mut Random, often: u64| match random.below(3) {
@@ -52,17 +52,17 @@ impl Trial {
             timestamps: rate(&mut random, 20),
             events: rate(&mut random, 20),
             instrumentation: rate(&mut random, 40),
-            pauses: if random.once_in(4) { rate(&mut random, 50) } else { 0 },
-            overflows: if random.once_in(4) { rate(&mut random, 100) } else { 0 },
+            pauses: if random.one_in(4) { rate(&mut random, 50) } else { 0 },
+            overflows: if random.one_in(4) { rate(&mut random, 100) } else { 0 },
             failures: 2 + random.below(20) as u32,
-            cycles: random.once_in(2),
-            accesses: random.once_in(4),
+            cycles: random.one_in(2),
+            accesses: random.one_in(4),
             // The effect of a filter on a cancelled instruction is implementation defined.
-            cancels: random.once_in(2)
+            cancels: random.one_in(2)
                 && !registers.iter().any(|(name, _)| name.starts_with("TRCVI")),
         };
         // The M profile has T32 alone; a return from an exception is any branch.
-        let microcontroller = isa == Sets::T32 && !ete && random.once_in(2);
+        let microcontroller = isa == Sets::T32 && !ete && random.one_in(2);
         let profile = if microcontroller { Profile::Microcontroller } else { Profile::Application };
         let core = Some(CoreType { profile, version: 8 });
         let instructions = 50 + random.below(1500) as usize;
@@ -89,7 +89,7 @@ impl Trial {
 /// Registers and settings.
 fn registers(random: &mut Random, ete: bool, isa: Sets) -> Vec<(&'static str, u64)> {
     let mut registers = Vec::new();
-    let one = |random: &mut Random, n: u32| u64::from(random.once_in(n));
+    let one = |random: &mut Random, n: u32| u64::from(random.one_in(n.into()));
     // Implementation options.
     let commit_mode_1 = random.below(2);
     let q_support = random.below(4);
@@ -131,11 +131,11 @@ fn registers(random: &mut Random, ete: bool, isa: Sets) -> Vec<(&'static str, u6
     registers.push(("TRCEVENTCTL1R", random.pick(&[0xf, 0xf, 5])));
     registers.push(("return-stack-depth", random.below(16)));
     registers.push(("seed", random.next()));
-    if random.once_in(3) {
+    if random.one_in(3) {
         filter(random, isa, &mut registers);
     }
     for (name, rate) in [("speculation", 3), ("q-elements", 3), ("source-addresses", 3)] {
-        if random.once_in(rate) {
+        if random.one_in(rate) {
             registers.push((name, random.pick(&[10, 60, 255])));
         }
     }
@@ -148,7 +148,7 @@ fn registers(random: &mut Random, ete: bool, isa: Sets) -> Vec<(&'static str, u6
     ] {
         registers.push((name, random.pick(&values)));
     }
-    if random.once_in(6) {
+    if random.one_in(6) {
         registers.push(("fifo", 40 + random.below(100)));
         registers.push(("fifo-drain", 1 + random.below(40)));
     }
@@ -157,7 +157,7 @@ fn registers(random: &mut Random, ete: bool, isa: Sets) -> Vec<(&'static str, u6
 
 /// Address ranges and exception levels.
 fn filter(random: &mut Random, isa: Sets, registers: &mut Vec<(&'static str, u64)>) {
-    if random.once_in(3) {
+    if random.one_in(3) {
         // Not at EL1, or not at EL0.
         registers.push(("TRCVICTLR", random.pick(&[1 << 21, 1 << 20])));
     }
@@ -172,7 +172,7 @@ fn filter(random: &mut Random, isa: Sets, registers: &mut Vec<(&'static str, u64
     registers.push(("TRCACVR0", first));
     registers.push(("TRCACVR1", first + 3 + random.below(0x400) * 4));
     registers.push(("TRCVIIECTLR", random.pick(&[1, 1 << 16])));
-    if random.once_in(2) {
+    if random.one_in(2) {
         registers.push(("TRCBBCTLR", 0x101));
     }
 }

@@ -23,13 +23,13 @@ fn steps(random: &mut Random, cancels: bool) -> (Arc<Image>, Vec<Step>) {
         seed: random.next(),
         isa: random.pick(&[Sets::A32, Sets::T32, Sets::Both]),
         functions: 1 + random.below(10) as usize,
-        far: random.once_in(3),
+        far: random.one_in(3),
         transactions: false,
-        waits: random.once_in(2),
-        exceptions: !random.once_in(3),
+        waits: random.one_in(2),
+        exceptions: !random.one_in(3),
     };
     let mut rate =
-        |often: u64| if random.once_in(3) { 0 } else { (often + random.below(often * 8)) as u32 };
+        |often: u64| if random.one_in(3) { 0 } else { (often + random.below(often * 8)) as u32 };
     let (interrupts, faults, resets) = (rate(20), rate(50), rate(300));
     let (halts, switches, timestamps) = (rate(300), rate(2), rate(20));
     let (pauses, overflows) = (rate(60), rate(100));
@@ -43,7 +43,7 @@ fn steps(random: &mut Random, cancels: bool) -> (Arc<Image>, Vec<Step>) {
         timestamps,
         pauses,
         overflows,
-        cycles: random.once_in(2),
+        cycles: random.one_in(2),
         accesses: true,
         ..Stimulus::default()
     };
@@ -61,7 +61,7 @@ fn cancelled(image: &Arc<Image>, steps: &[Step], random: &mut Random) -> Vec<Ste
     for step in steps {
         if let Step::Exception(taken) = step
             && matches!(taken.cause, Cause::DataFault | Cause::InstructionFault)
-            && random.once_in(2)
+            && random.one_in(2)
             && let Ok(instruction) = cache.instruction(Pc {
                 address: taken.return_address,
                 isa: taken.return_isa,
@@ -290,11 +290,11 @@ fn round_trip(
 }
 
 fn etmv3_registers(random: &mut Random) -> Vec<(&'static str, u64)> {
-    let one = |random: &mut Random, bit: u32| u64::from(random.once_in(2)) << bit;
+    let one = |random: &mut Random, bit: u32| u64::from(random.one_in(2)) << bit;
     let minor = random.below(6);
     // Branch output, cycles, data, context ids, timestamps, virtual machine ids.
     let mut control = one(random, 8) | one(random, 12) | random.below(4) << 14;
-    if random.once_in(2) {
+    if random.one_in(2) {
         control |= random.below(4) << 2;
     }
     control |= one(random, 28) | one(random, 30);
@@ -325,7 +325,7 @@ fn etmv3() {
 fn ptm() {
     for seed in 0..times() {
         round_trip(seed, AnyProtocol::Ptm, true, |random| {
-            let one = |random: &mut Random, bit: u32| u64::from(random.once_in(2)) << bit;
+            let one = |random: &mut Random, bit: u32| u64::from(random.one_in(2)) << bit;
             let control = one(random, 8)
                 | one(random, 12)
                 | random.below(4) << 14

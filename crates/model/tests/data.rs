@@ -45,7 +45,7 @@ impl Unit {
         let minor = if microcontroller { 4 + random.below(2) } else { random.below(6) };
         let (values, addresses) =
             random.pick(&[(true, true), (true, true), (true, false), (false, true)]);
-        let data_only = minor >= 1 && !microcontroller && random.once_in(3);
+        let data_only = minor >= 1 && !microcontroller && random.one_in(3);
         let period = random.pick(&[0, 64, 200, 1024]);
         Unit { minor, values, addresses, data_only, period, microcontroller }
     }
@@ -113,7 +113,7 @@ fn vary(steps: &[Step], unit: &Unit, random: &mut Random) -> Vec<Step> {
         let &Step::Access(mut access) = step else {
             dropped = false;
             // The byte order of an instruction is that of all its accesses.
-            big_endian = unit.minor >= 1 && random.once_in(6);
+            big_endian = unit.minor >= 1 && random.one_in(6);
             out.push(*step);
             continue;
         };
@@ -293,7 +293,7 @@ fn exceptions_of_the_m_profile() {
                 _ => {}
             }
             at = next;
-            if !random.once_in(7) {
+            if !random.one_in(7) {
                 continue;
             }
             steps.push(Step::Exception(Taken {

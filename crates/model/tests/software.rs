@@ -91,7 +91,7 @@ fn itm() {
                     times.push(if wide == 1 { time } else { time & ((1 << 48) - 1) });
                     overflowed = false;
                 }
-                _ if random.once_in(3) => {
+                _ if random.one_in(3) => {
                     steps.push(Step::Overflow);
                     overflowed = true;
                 }
@@ -152,10 +152,10 @@ fn write(random: &mut Random, time: &mut u64) -> Software {
         _ => {
             let bits = random.pick(&[4, 8, 16, 32, 64]);
             let write = Software::new(here, bits, low(random, bits));
-            if random.once_in(3) { write.with(Software::MARKER) } else { write }
+            if random.one_in(3) { write.with(Software::MARKER) } else { write }
         }
     };
-    if random.once_in(2) {
+    if random.one_in(2) {
         *time += up_to(random, 50);
         return write.at_time(*time);
     }
@@ -170,7 +170,7 @@ fn stm() {
             ("sync-every", random.pick(&[0, 5, 40])),
             ("time-format", random.pick(&[2, 3, 4])),
         ];
-        if random.once_in(2) {
+        if random.one_in(2) {
             registers.push(("revision", random.pick(&[1, 9])));
         }
         let mut time = random.below(1 << 60);

@@ -14,6 +14,11 @@ impl Random {
         random
     }
 
+    /// A generator with the given state, which must not be 0.
+    pub fn from_state(state: u64) -> Random {
+        Random(state.max(1))
+    }
+
     /// The next 64 bits.
     #[expect(clippy::should_implement_trait, reason = "an iterator that never ends is no iterator")]
     pub fn next(&mut self) -> u64 {
@@ -31,6 +36,16 @@ impl Random {
     /// An index into `len` items, and 0 for 0.
     pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
+    }
+
+    /// A number from `low` to `high`, inclusive.
+    pub fn between(&mut self, low: usize, high: usize) -> usize {
+        low + self.index(high - low + 1)
+    }
+
+    /// True with probability `of` / 256.
+    pub fn chance(&mut self, of: u8) -> bool {
+        self.below(256) < u64::from(of)
     }
 
     /// True once in `n` times; never for 0.

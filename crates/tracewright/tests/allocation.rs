@@ -90,17 +90,23 @@ fn check<L: Listener + Default>(name: &str, case: &Case, seen: fn(&L) -> u64) ->
     decoded
 }
 
+/// Cases whose bytes have no element when they come again: they are one reserved packet, whose
+/// length is not known, and what follows belongs to it.
+const SILENT: &[&str] = &["etrace/draft-reserved-support.case", "etrace/draft-reserved-type.case"];
+
 #[test]
 fn warm_decoding_allocates_nothing() {
-    let mut checked = HashSet::new();
+    let (mut checked, mut silent) = (HashSet::new(), Vec::new());
     for (name, case) in Case::all() {
         let case = case.unwrap_or_else(|error| panic!("{name}: {error}"));
         let elements = check::<Elements>(&name, &case, |elements| elements.0);
-        // The bytes of a case may contain no more than an undecodable packet.
         if check::<All>(&name, &case, |all| all.0.0) && elements {
             checked.insert(case.config.protocol());
+        } else {
+            silent.push(name);
         }
     }
+    assert_eq!(silent, SILENT, "cases without an element");
     for protocol in AnyProtocol::ALL {
         assert!(checked.contains(protocol), "no case of {protocol:?}");
     }

@@ -74,7 +74,7 @@ impl Code {
     /// The distance to a random instruction, rarely to an address without memory.
     fn by(&self, random: &mut Random, from: u64, isa: Isa) -> i32 {
         let target = random.pick(self.addresses(isa));
-        let target = if random.once_in(40) { target.wrapping_add(0x400) } else { target };
+        let target = if random.one_in(40) { target.wrapping_add(0x400) } else { target };
         target.wrapping_sub(from) as i32
     }
 

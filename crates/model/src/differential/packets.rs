@@ -152,7 +152,7 @@ impl Packets {
         in_transaction: bool,
         threshold: Option<u64>,
     ) {
-        let mut sync = vec![0; if random.once_in(8) { 13 } else { 11 }];
+        let mut sync = vec![0; if random.one_in(8) { 13 } else { 11 }];
         sync.push(0x80);
         self.push(random, sync);
         let mut bytes = Vec::new();
@@ -230,7 +230,7 @@ impl Packets {
                 bytes.push(0x10 | (committed as u8 - 1) << 2 | random.below(4) as u8);
             }
             _ => {
-                let unknown = random.once_in(4);
+                let unknown = random.one_in(4);
                 bytes.push(0x0e | u8::from(unknown));
                 if commits {
                     committed = random.index(most + 1);

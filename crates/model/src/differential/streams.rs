@@ -93,12 +93,12 @@ impl<'a> Streams<'a> {
             uncommitted: Vec::new(),
             cancellable: 0,
         };
-        if streams.random.once_in(4) {
+        if streams.random.one_in(4) {
             let unseen = streams.random.index(unit.max_spec_depth as usize + 1);
             streams.uncommitted = vec![None; unseen];
             streams.cancellable = unseen;
         }
-        streams.state.in_transaction = unit.ete && streams.random.once_in(16);
+        streams.state.in_transaction = unit.ete && streams.random.one_in(16);
         streams.synchronise();
         if streams.uncommitted.is_empty() {
             streams.packets.raw(&[0x04]);
@@ -216,9 +216,9 @@ impl<'a> Streams<'a> {
             36 | 37 => self.cycle_count(),
             38 => self.packets.raw(&[0x71 + self.random.below(15) as u8]),
             39 => self.packets.raw(&[0x70]),
-            40 if self.random.once_in(3) => self.trace_on(),
-            41 if self.random.once_in(2) => self.synchronise(),
-            42 if self.random.once_in(4) => self.lost(),
+            40 if self.random.one_in(3) => self.trace_on(),
+            41 if self.random.one_in(2) => self.synchronise(),
+            42 if self.random.one_in(4) => self.lost(),
             43 | 44 => self.q(),
             45 | 46 => self.source_address(),
             47 => self.end_transaction(),
@@ -233,7 +233,7 @@ impl<'a> Streams<'a> {
         let (address, thumb) = match self.state.place {
             Place::At(address, thumb) => (address, thumb),
             // Atoms that nobody can follow.
-            Place::Lost | Place::NeedsAll if self.random.once_in(4) => {
+            Place::Lost | Place::NeedsAll if self.random.one_in(4) => {
                 self.p0();
                 self.packets.atom(self.random.chance(128));
                 self.state.branch = None;
@@ -252,7 +252,7 @@ impl<'a> Streams<'a> {
         };
         let taken = match instruction.conditional {
             true => self.random.chance(128),
-            false => !taken_only(&instruction) || !self.random.once_in(16),
+            false => !taken_only(&instruction) || !self.random.one_in(16),
         };
         self.p0();
         self.packets.atom(taken);
@@ -293,7 +293,7 @@ impl<'a> Streams<'a> {
     fn address(&mut self) {
         let place = self.state.place;
         if let Place::At(address, thumb) = place {
-            if self.random.once_in(3) {
+            if self.random.one_in(3) {
                 self.packets.address(self.random, address, thumb, None);
             }
             return;
@@ -302,7 +302,7 @@ impl<'a> Streams<'a> {
             return;
         }
         let all = place == Place::NeedsAll;
-        let context = (all || self.random.once_in(4)).then(|| self.new_context(true));
+        let context = (all || self.random.one_in(4)).then(|| self.new_context(true));
         if let Some(context) = context {
             self.state.context = context;
         }
@@ -326,7 +326,7 @@ impl<'a> Streams<'a> {
         }
         let kind = self.random.pick(&[1, 2, 3, 4, 6, 7, 10, 11, 12, 14, 15]);
         let unknown = match self.unit.ete {
-            true if self.random.once_in(8) => self.random.pick(&[Some(0), Some(25)]),
+            true if self.random.one_in(8) => self.random.pick(&[Some(0), Some(25)]),
             _ => None,
         };
         match self.state.place {
@@ -351,7 +351,7 @@ impl<'a> Streams<'a> {
     }
 
     fn exception_packet(&mut self, kind: u8, target: bool, to: u64, thumb: bool, unknown: bool) {
-        let context = (target && self.random.once_in(3)).then(|| self.new_context(false));
+        let context = (target && self.random.one_in(3)).then(|| self.new_context(false));
         let unknown = unknown && self.random.chance(128);
         let failed = kind == 0 && self.packets.in_transaction;
         if let Some(context) = context {
@@ -448,7 +448,7 @@ impl<'a> Streams<'a> {
         self.state.place = Place::NeedsAll;
         self.state.branch = None;
         self.state.in_transaction = false;
-        if self.unit.ete && self.random.once_in(4) {
+        if self.unit.ete && self.random.one_in(4) {
             self.packets.raw(&[0x72]);
         }
         self.synchronise();
@@ -485,7 +485,7 @@ impl<'a> Streams<'a> {
             return;
         }
         self.p0();
-        let count = (!self.random.once_in(8)).then_some(count as u32);
+        let count = (!self.random.one_in(8)).then_some(count as u32);
         self.packets.q(self.random, count, next.0, next.1);
         self.state.branch = None;
         self.state.stack.clear();

@@ -52,7 +52,7 @@ impl<'a> Body<'a> {
             Place::Main => false,
             // T32 has no 16-bit POP of LR, and a handler must preserve LR.
             Place::Handler => isa != Isa::T32,
-            Place::Function | Place::Safe => !callees.is_empty() && !random.once_in(4),
+            Place::Function | Place::Safe => !callees.is_empty() && !random.one_in(4),
         };
         Body { recipe, random, code: Code::new(isa), place, callees, loops: 0, saves }
     }
@@ -140,8 +140,8 @@ impl<'a> Body<'a> {
     fn a32(&mut self, d: u8, a: u8, b: u8, small: u8, offset: u32) {
         use a32::Alu::*;
         let condition =
-            if self.random.once_in(6) { self.random.below(14) as u8 } else { a32::ALWAYS };
-        let flags = self.random.once_in(4);
+            if self.random.one_in(6) { self.random.below(14) as u8 } else { a32::ALWAYS };
+        let flags = self.random.one_in(4);
         let operation = self.random.pick(&[And, Eor, Sub, Add, Orr, Mov]);
         let opcode = match self.random.below(6) {
             0 => a32::alu_immediate(condition, operation, flags, d, a, small),
@@ -183,7 +183,7 @@ impl<'a> Body<'a> {
     /// An if statement, with or without else.
     fn branch(&mut self, depth: u32) {
         let (end, register) = (self.code.label(), self.data());
-        let nonzero = self.random.once_in(2);
+        let nonzero = self.random.one_in(2);
         match self.random.below(4) {
             0 => self.code.zero(nonzero, register, end),
             1 if self.code.isa == Isa::A64 => {
@@ -197,7 +197,7 @@ impl<'a> Body<'a> {
             }
         }
         self.statement(depth + 1);
-        if self.random.once_in(3) {
+        if self.random.one_in(3) {
             let over = self.code.label();
             self.code.jump(over);
             self.code.here(end);
@@ -233,10 +233,10 @@ impl<'a> Body<'a> {
     fn call(&mut self) {
         let n = self.callees.end - self.callees.start;
         let function = self.callees.start + self.random.below(n as u64) as usize;
-        let direct = self.place == Place::Handler || !self.random.once_in(3);
+        let direct = self.place == Place::Handler || !self.random.one_in(3);
         if direct && !self.recipe.far {
             let condition = match self.code.isa {
-                Isa::A32 if self.random.once_in(4) => self.random.below(14) as u8,
+                Isa::A32 if self.random.one_in(4) => self.random.below(14) as u8,
                 _ => a32::ALWAYS,
             };
             return self.code.call(condition, function);
@@ -332,7 +332,7 @@ impl<'a> Body<'a> {
     /// 1 to 4 conditional instructions.
     fn it_block(&mut self) {
         let more = self.random.below(4) as usize;
-        let then: Vec<bool> = (0..more).map(|_| self.random.once_in(2)).collect();
+        let then: Vec<bool> = (0..more).map(|_| self.random.one_in(2)).collect();
         let condition = self.random.below(14) as u8;
         if let Some(it) = t32::it(condition, &then) {
             self.code.push(it);
@@ -372,7 +372,7 @@ impl<'a> Body<'a> {
     /// A return, or a tail call of another function.
     fn leave(&mut self) {
         let isa = self.code.isa;
-        let returns = isa == Isa::A64 || self.place == Place::Handler || self.random.once_in(3);
+        let returns = isa == Isa::A64 || self.place == Place::Handler || self.random.one_in(3);
         if self.saves {
             match isa {
                 Isa::A64 => {
@@ -392,7 +392,7 @@ impl<'a> Body<'a> {
             });
             return;
         }
-        let tail = !self.callees.is_empty() && !self.recipe.far && self.random.once_in(5);
+        let tail = !self.callees.is_empty() && !self.recipe.far && self.random.one_in(5);
         let function = self.callees.end.saturating_sub(1);
         if tail && isa == Isa::A64 {
             return self.code.jump_to_function(function);

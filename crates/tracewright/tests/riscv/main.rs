@@ -6,6 +6,8 @@ mod damage;
 mod data;
 mod decode;
 mod encode;
+#[path = "../../../../fuzz/src/etrace_flow.rs"]
+mod etrace_flow;
 mod expansion;
 mod fast_path;
 mod fifo;
