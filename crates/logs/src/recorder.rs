@@ -11,6 +11,8 @@ use tracewright_frames::{Framing, Joiner};
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
+use crate::programmed::{Programmed, SEED, is_filter_register};
+
 /// The configuration of a [`Recorder`].
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -92,6 +94,8 @@ pub struct Recorder {
 #[derive(Debug)]
 struct TracedCpu {
     unit: AnyUnit,
+    /// The filters, where the registers program them.
+    programmed: Option<Programmed>,
     id: u8,
     /// Bytes, or nibbles, that are not framed yet.
     fresh: Vec<u8>,
@@ -133,7 +137,9 @@ impl Recorder {
                 .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())),
             None => known.eq_ignore_ascii_case(name),
         };
-        let unknown = registers.iter().find(|(name, _)| !known.iter().any(|k| is(k, name)));
+        let unknown = registers.iter().find(|(name, _)| {
+            !known.iter().any(|k| is(k, name)) && !is_filter_register(*protocol, name)
+        });
         match unknown {
             Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
             None => protocol
@@ -186,7 +192,13 @@ impl Recorder {
                     "the trace ID of processor {n} is {id:#x}; valid IDs are 0x1 to 0x6f"
                 )));
             }
-            self.units.push(TracedCpu { unit, id, fresh: Vec::new(), raw: Vec::new() });
+            let list = self.registers(n).0;
+            let values =
+                list.iter().filter_map(|r| Some((r.name.clone(), u64::try_from(r.value).ok()?)));
+            let values: Vec<_> = values.collect();
+            let programmed = Programmed::new(*protocol, &values, self.register(SEED, n));
+            let (fresh, raw) = (Vec::new(), Vec::new());
+            self.units.push(TracedCpu { unit, programmed, id, fresh, raw });
         }
         Ok(())
     }
@@ -256,8 +268,11 @@ impl Recorder {
     /// [`RecordError`] if the trace unit of a processor could not be made.
     pub fn finish(mut self) -> Result<Capture, RecordError> {
         for cpu in 0..self.units.len() {
-            if let Some(source) = self.units.get_mut(cpu) {
-                source.unit.finish(&mut source.fresh);
+            if let Some(TracedCpu { unit, programmed, fresh, .. }) = self.units.get_mut(cpu) {
+                if let Some(programmed) = programmed {
+                    programmed.flush(&mut |step| unit.step(step, fresh));
+                }
+                unit.finish(fresh);
             }
             self.frame(cpu, true);
         }
@@ -428,7 +443,11 @@ impl StepSink for Recorder {
             return;
         }
         let Some(source) = self.units.get_mut(cpu) else { return };
-        source.unit.step(step, &mut source.fresh);
+        let TracedCpu { unit, programmed, fresh, .. } = &mut *source;
+        match programmed {
+            None => unit.step(step, fresh),
+            Some(programmed) => programmed.step(step, &mut |step| unit.step(step, fresh)),
+        }
         // Messages of several processors are in the order in which they are made.
         let limit = if self.recording.messages { 1 } else { CHUNK };
         if source.fresh.len() >= limit {
