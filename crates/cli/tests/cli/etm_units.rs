@@ -79,6 +79,22 @@ fn from_a_request_to_a_trace() {
     let output = run(&format!("decode {}", path("trace")));
     assert_eq!(output.out.matches("data-access 0x20000000").count(), 3, "{}", output.out);
     assert_eq!(output.out.matches("trigger").count(), 1, "{}", output.out);
+    let filter = format!("unit filter Cortex-A8 {registers} {log} --summary --capture");
+    let output = run(&format!("{filter} {}", path("trace")));
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+    // A unit that traces everything.
+    let encode = format!("encode {log} --protocol ETM3 --core Cortex-A8");
+    assert_eq!(run(&format!("{encode} -o {}", path("all"))).code, Some(0));
+    let output = run(&format!("{filter} {}", path("all")));
+    assert_eq!(output.code, Some(1));
+    assert!(
+        output
+            .out
+            .ends_with("first difference: 0x8008 must be traced, and the capture has 0x9000\n"),
+        "{}{}",
+        output.out,
+        output.err
+    );
     // The registers of the capture are those of the program.
     let output = run(&format!("unit explain {}", path("trace")));
     assert!(output.out.contains("of value 0x2.\n"), "{}", output.out);
