@@ -8,6 +8,7 @@
 //! | [`catalogue`] | the units by name: where a unit is added |
 //! | [`unit`] | what every unit can do: [`Unit`] |
 //! | [`values`], [`finding`], [`request`], [`sink`], [`program`], [`verdict`] | what goes in and out of a unit |
+//! | [`comparison`] | what a capture traced, against what must be traced |
 //! | [`etm`] | ETMv1.0 to ETMv3.5 |
 //!
 //! The crate knows registers, resources, filters and the order of register accesses. It knows no
@@ -24,6 +25,8 @@ pub mod register;
 pub mod buffers;
 #[cfg(feature = "std")]
 pub mod catalogue;
+#[cfg(feature = "std")]
+pub mod comparison;
 #[cfg(feature = "std")]
 pub mod finding;
 #[cfg(feature = "std")]

@@ -12,6 +12,7 @@ use tracewright::frames::Framing;
 use tracewright::logs::{RecordError, Recording};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
+use tracewright::units::values;
 
 use crate::args::{EncodeArgs, EncodeFraming, EncodeTo, SinkArgs};
 use crate::fail::Fail;
@@ -55,6 +56,13 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     if to_perf {
         // perf takes the VMID for the thread where the unit traces it.
         settings.or_register("TRCCONFIGR", 0x1841);
+    }
+    if let Some(path) = &args.program {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| Fail::input(path, &error.to_string()))?;
+        let program = values::read(&text).map_err(|e| Fail::input(path, &e.to_string()))?;
+        // Values of the command line replace those of the file.
+        settings.registers.splice(0..0, program);
     }
     if let Some(note) = settings.note() {
         message::line(&format!("tracewright: note: {note}"));
