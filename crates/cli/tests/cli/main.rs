@@ -2,6 +2,7 @@
 
 mod bench;
 mod common;
+mod ete;
 mod files;
 mod hostile;
 mod limits;
