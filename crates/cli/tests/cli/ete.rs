@@ -1,4 +1,4 @@
-//! `tracewright unit` with an ETE: from a request to a decoded trace, forms of a program, sequences.
+//! `tracewright unit` with an ETE: from a request to a decoded trace, forms, sequences.
 
 use std::fs;
 
@@ -20,6 +20,17 @@ fn log() -> String {
     }
     add(0x80010, 0xd503_201f);
     lines.join("\n") + "\n"
+}
+
+/// The program of the log: memory from 0x80000 on.
+fn memory() -> Vec<u8> {
+    let mut words = [0xd503_201fu32; 10];
+    for line in log().lines().skip(1) {
+        let mut cells = line.split(',');
+        let address = usize::from_str_radix(cells.next().unwrap(), 16).unwrap();
+        words[(address - 0x80000) / 4] = u32::from_str_radix(cells.nth(1).unwrap(), 16).unwrap();
+    }
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// A program as `--for snapshot` prints it, as `--config` options.
@@ -54,8 +65,10 @@ fn from_a_request_to_a_decoded_trace() {
     // The counter stays at zero: the second execution triggers, and so does the third.
     assert!(filter.out.ends_with("triggers: 2\n"), "{}", filter.out);
 
-    let out = folder.path("out");
-    let words = format!("encode --protocol ETE {} --log", options(&program.out));
+    let (out, image) = (folder.path("out"), folder.path("program.bin"));
+    fs::write(&image, memory()).unwrap();
+    let image = format!("{}@0x80000", image.display());
+    let words = format!("encode --protocol ETE {} --image {image} --log", options(&program.out));
     let encoded = tracewright(&args(&words, &[&steps, "-o".as_ref(), &out]));
     assert_eq!(encoded.code, Some(0), "{}", encoded.err);
     let decoded = tracewright(&args("instructions --format pc", &[&out]));
