@@ -46,10 +46,19 @@ impl TraceUnit {
     }
 }
 
+/// The register as it is shown: with its number, and with a field for bits that are always one.
 fn view(named: Named) -> View {
+    let mut fields = named.fields().to_vec();
+    let ones = named.row.ones;
+    if ones != 0 {
+        let (low, high) = (ones.trailing_zeros() as u8, 63 - ones.leading_zeros() as u8);
+        let at = fields.iter().position(|field| field.high < low).unwrap_or(fields.len());
+        fields.insert(at, Field { name: "RES1", high, low, about: "always one", values: &[] });
+    }
     View {
         name: named.to_string().into(),
         offset: named.offset(),
+        fields: fields.into(),
         ..View::from(&named.row.register)
     }
 }
@@ -162,5 +171,8 @@ mod tests {
         assert_eq!(unit.register("trcacvr3").unwrap().name, "TRCACVR3");
         assert!(unit.register("TRCVDCTLR").is_none());
         assert_eq!(unit.register("0x120").unwrap().name, "TRCEXTINSELR0");
+        assert_eq!(unit.register("TRCCONFIGR").unwrap().unknown_bits(0x18c1), 0);
+        assert_eq!(unit.register("TRCIDR1").unwrap().unknown_bits(0x4100_fff0), 0);
+        assert_eq!(unit.register("TRCSYNCPR").unwrap().unknown_bits(0x8c), 0x80);
     }
 }
