@@ -23,6 +23,8 @@ pub const MAX_DUMPS: usize = 1 << 14;
 pub const MAX_FILES: usize = 1 << 16;
 /// The number of links from sources to buffers.
 pub const MAX_LINKS: usize = 1 << 20;
+/// The number of pages in the scatter-gather list of an ETR: 256 MiB.
+pub const MAX_PAGES: usize = 1 << 16;
 /// The number of bytes that are compared to find dumps that contain different bytes for an address.
 pub(crate) const MAX_COMPARED: u64 = 1 << 31;
 /// The number of pairs of dumps that are compared.

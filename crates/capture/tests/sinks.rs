@@ -339,3 +339,18 @@ fn registers_beside_a_file() {
     }
     assert_eq!(assignments("", "".as_ref()), Ok(Registers::default()));
 }
+
+/// A list of pages without an end is refused.
+#[test]
+fn list_without_end() {
+    let registers =
+        [("RSZ", 0xffff_fc00), ("RWP", 0x1000), ("STS", 1), ("AXICTL", 0x80), ("DBALO", 0x4000)];
+    for words in [[0x0004_0003u32; 4], [0x0001_0002; 4]] {
+        let mut capture = capture("ETR", &[0; 4096], &registers, Format::CoreSight);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        capture.memory.push(Dump::new("list", 0x4000, bytes.repeat(1 << 18)));
+        capture.read_sinks();
+        let text = capture.notes[0].to_string();
+        assert!(text.contains("the list of pages at 0x4000"), "{text}");
+    }
+}

@@ -217,4 +217,5 @@ encoders! {
     Ptm: crate::ptm::Ptm,
     Itm: crate::itm::Itm,
     Stm: crate::stm::Stm,
+    Mtb: crate::mtb::Mtb,
 }

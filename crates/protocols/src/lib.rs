@@ -39,6 +39,7 @@ pub mod itm;
 pub mod kind;
 #[cfg(test)]
 mod memory;
+pub mod mtb;
 pub mod observer;
 mod pending;
 pub mod port;

@@ -314,6 +314,8 @@ macro_rules! for_each_protocol {
             Itm: $crate::itm::Itm,
             /// System Trace Macrocell: `stm/`.
             Stm: $crate::stm::Stm,
+            /// Micro Trace Buffer: `mtb/`.
+            Mtb: $crate::mtb::Mtb,
         }
     };
 }

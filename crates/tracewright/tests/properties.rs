@@ -241,6 +241,10 @@ fn chunks_of_repeated_cases_join() {
     }
     for &protocol in AnyProtocol::ALL {
         for raw in [true, false] {
+            // An MTB has no trace ID. Its packets are found by their alignment, which frames lose.
+            if protocol == AnyProtocol::Mtb && !raw {
+                continue;
+            }
             let own = joined.iter().filter(|(p, r, _)| *p == protocol && *r == raw);
             let most = own.map(|(_, _, joined)| *joined).max();
             assert!(most.is_none_or(|most| most > 2), "{protocol:?} raw {raw}: {most:?} joins");

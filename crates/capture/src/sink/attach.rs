@@ -82,6 +82,11 @@ impl Capture {
         let core = self.core(source);
         let core = core.map(|core| (&core.name, &core.device_type, &core.registers));
         let source = (&source.name, &source.device_type, &source.registers);
+        // An MTB is a source itself.
+        let (name, device_type, registers) = source;
+        if source.1.to_ascii_uppercase().starts_with("MTB") && describes_buffer(registers) {
+            return Some((name.clone(), device_type.clone(), registers.clone()));
+        }
         let found = [Some(source), core].into_iter().flatten().find(|(_, _, r)| has_trbe(r))?;
         let (name, device_type, registers) = found;
         let own = registers.0.iter().filter(|register| is_trbe(&register.name)).cloned();

@@ -4,6 +4,7 @@ use tracewright_units::buffers::tmc::{PAGE, entries};
 
 use super::layout::{Kind, Layout, value};
 use crate::Registers;
+use crate::limits::MAX_PAGES;
 
 /// Bytes of a formatter frame.
 const FRAME: u64 = 16;
@@ -118,7 +119,7 @@ fn in_pages(
     word: &dyn Fn(u64) -> Option<u32>,
 ) -> Result<Option<u64>, String> {
     let most = usize::try_from(size / PAGE).unwrap_or(usize::MAX);
-    let pages = entries(table, most.clamp(1, 1 << 20), word).ok_or_else(|| {
+    let pages = entries(table, most.clamp(1, MAX_PAGES), word).ok_or_else(|| {
         format!(
             "the list of pages at {table:#x} is not in the capture, or invalid; add a dump of that \
              memory"

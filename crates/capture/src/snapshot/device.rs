@@ -156,7 +156,7 @@ fn add(reader: &mut Reader, capture: &mut Capture, head: Head, registers: Regist
 /// The class of a device without a `class`, inferred from its type; empty if unknown.
 pub(super) fn infer_class(device_type: &str) -> &'static str {
     let upper = device_type.to_ascii_uppercase();
-    if ["ETM", "ETE", "PTM", "PFT", "ITM", "STM"].iter().any(|p| upper.starts_with(p)) {
+    if ["ETM", "ETE", "PTM", "PFT", "ITM", "STM", "MTB"].iter().any(|p| upper.starts_with(p)) {
         "trace_source"
     } else if crate::core_type(device_type).is_some() {
         "core"

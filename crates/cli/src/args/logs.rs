@@ -74,7 +74,8 @@ pub struct EncodeArgs {
     pub log: PathBuf,
     #[command(flatten)]
     pub how: LogArgs,
-    /// Trace protocol: ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, etrace.
+    /// Trace protocol: ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, MTB,
+    /// etrace.
     #[arg(long, value_name = "NAME")]
     pub protocol: String,
     /// File of trace unit parameters, one `name = value` per line.

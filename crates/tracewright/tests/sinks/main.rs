@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod encode;
+mod mtb;
 mod scheduler;
 
 use std::env;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::marker::PhantomData;
 
 use tracewright_base::Fault;
-use tracewright_protocols::{Protocol, etmv1, etmv2, etmv4d, etrace};
+use tracewright_protocols::{Protocol, etmv1, etmv2, etmv4d, etrace, mtb};
 
 use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
@@ -51,6 +51,12 @@ impl OpencsdProtocol for etmv2::Etmv2 {
     type Text = PlainText<Self>;
     const DECODER: &'static str = "DCD_CYCLES";
     const PACKET_PROCESSOR: &'static str = "PKTP_CYCLES";
+}
+
+impl OpencsdProtocol for mtb::Mtb {
+    type Text = PlainText<Self>;
+    const DECODER: &'static str = "DCD_MTB";
+    const PACKET_PROCESSOR: &'static str = "PKTP_MTB";
 }
 
 impl OpencsdProtocol for etmv4d::Etmv4d {

@@ -1,0 +1,196 @@
+//! MTB packets to elements.
+
+use tracewright_base::{
+    Block, BlockCache, Context, Counted, Decode, Element, End, Exception, Fault, Gap,
+    Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Sink, Space, Spanned, Start,
+};
+
+use super::{Config, Packet};
+
+/// The state that the next packet depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decoder {
+    /// There was a packet.
+    begun: bool,
+    /// The next instruction. `None` where it is not known.
+    next: Option<u32>,
+}
+
+/// The number of each exception: the trace does not have it.
+const NOT_TRACED: u16 = 0;
+
+impl Decode<Config, Packet> for Decoder {
+    fn packet<K: BlockCache, S: Sink>(
+        &mut self,
+        p: Spanned<Packet>,
+        _: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let (at, packet) = (p.at, p.packet);
+        if !self.begun {
+            sink.element(at, Element::Gap(Gap::Start));
+        }
+        if !self.begun || packet.start() {
+            sink.element(at, Element::TraceOn(Start::Normal));
+            sink.element(at, Element::Context(Context { isa: Isa::T32, ..Context::default() }));
+            *self = Decoder { begun: true, next: None };
+        }
+        match packet {
+            Packet::Branch { source, .. } => {
+                // Of the code before the first packet, only the branch is known to have executed.
+                let from = self.next.unwrap_or(source);
+                Walk { at, code, sink }.through(from, source);
+                if packet.is_exception_return() {
+                    sink.element(at, Element::ExceptionReturn);
+                    self.next = None;
+                    return;
+                }
+            }
+            Packet::Exception { .. } if packet.ends_exception_return() => {}
+            Packet::Exception { return_address, .. } => {
+                if let Some(from) = self.next {
+                    Walk { at, code, sink }.up_to(from, return_address);
+                }
+                sink.element(
+                    at,
+                    Element::Exception(Exception {
+                        number: NOT_TRACED,
+                        return_address: Some(return_address.into()),
+                        also_target: false,
+                        tail_chain: false,
+                    }),
+                );
+            }
+        }
+        self.next = Some(packet.destination());
+    }
+
+    fn bad<S: Sink>(&mut self, at: u64, _: Fault, sink: &mut S) {
+        // Only the last packet of a trace can be incomplete.
+        if !self.begun {
+            sink.element(at, Element::Gap(Gap::Start));
+        }
+        *self = Decoder { begun: true, next: None };
+    }
+
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+        sink.element(at, Element::End);
+    }
+}
+
+/// Follows the program in sequence.
+struct Walk<'a, K, S> {
+    at: u64,
+    code: &'a mut K,
+    sink: &'a mut S,
+}
+
+impl<K: BlockCache, S: Sink> Walk<'_, K, S> {
+    /// From `from` on, through the branch at `source`.
+    fn through(&mut self, from: u32, source: u32) {
+        let (mut pc, limit, mut count) = (from, self.code.max_expansion(), 0u32);
+        loop {
+            let Some(block) = self.block(pc) else { return };
+            let (size, end) = (u32::from(block.last.size), pc.wrapping_add(block.bytes));
+            count = count.saturating_add(block.instructions);
+            let inside = source.wrapping_sub(pc) < block.bytes;
+            if inside && source == end.wrapping_sub(size) && block.end == End::Waypoint {
+                return self.report(pc, block.bytes, block.instructions, &block.last, true);
+            }
+            if inside || count > limit {
+                return self.stop(match inside {
+                    true => Inconsistency::AddressNotReached,
+                    false => Inconsistency::ExpansionLimit,
+                });
+            }
+            if !self.pass(pc, &block) {
+                return;
+            }
+            pc = end;
+        }
+    }
+
+    /// From `from` on, up to the instruction before `target`.
+    fn up_to(&mut self, from: u32, target: u32) {
+        let (mut pc, limit, mut count) = (from, self.code.max_expansion(), 0u32);
+        while pc != target {
+            let Some(block) = self.block(pc) else { return };
+            let end = pc.wrapping_add(block.bytes);
+            count = count.saturating_add(block.instructions);
+            if target.wrapping_sub(pc) < block.bytes {
+                return self.part(pc, target);
+            }
+            if count > limit {
+                return self.stop(Inconsistency::ExpansionLimit);
+            }
+            if !self.pass(pc, &block) {
+                return;
+            }
+            pc = end;
+        }
+    }
+
+    /// The block at `pc`. Missing memory and an illegal opcode are reported.
+    fn block(&mut self, pc: u32) -> Option<Block> {
+        match self.code.block(Pc { address: pc.into(), isa: Isa::T32, space: Space::ANY }) {
+            Ok(block) if block.instructions > 0 => Some(*block),
+            Ok(_) => {
+                self.stop(Inconsistency::InvalidOpcode);
+                None
+            }
+            Err(miss) => {
+                let (address, space) = (miss.address, Space::ANY);
+                self.sink.element(self.at, Element::NoCode { address, space });
+                None
+            }
+        }
+    }
+
+    /// Reports a whole block behind which execution goes on in sequence; `false` if it cannot.
+    fn pass(&mut self, pc: u32, block: &Block) -> bool {
+        let branch = block.end == End::Waypoint && is_branch(&block.last);
+        if branch && !block.last.conditional {
+            self.stop(Inconsistency::AddressNotReached);
+            return false;
+        }
+        self.report(pc, block.bytes, block.instructions, &block.last, !branch);
+        true
+    }
+
+    /// The instructions of a block from `pc` up to the one before `target`.
+    fn part(&mut self, pc: u32, target: u32) {
+        let (mut address, mut count, mut last) = (pc, 0, Instruction::default());
+        while address != target {
+            let pc = Pc { address: address.into(), isa: Isa::T32, space: Space::ANY };
+            let Ok(instruction) = self.code.instruction(pc) else { return };
+            let next = address.wrapping_add(instruction.size.into());
+            if instruction.size == 0 || target.wrapping_sub(pc.address as u32) < next - address {
+                return self.stop(Inconsistency::AddressNotReached);
+            }
+            (address, count, last) = (next, count + 1, instruction);
+        }
+        self.report(pc, target.wrapping_sub(pc), count, &last, true);
+    }
+
+    fn report(
+        &mut self,
+        start: u32,
+        bytes: u32,
+        instructions: u32,
+        last: &Instruction,
+        taken: bool,
+    ) {
+        let (start, cycles, last) = (start.into(), Counted::UNKNOWN, Last::new(last, taken));
+        let range = Range { start, bytes, instructions, cycles, last };
+        self.sink.element(self.at, Element::Range(range));
+    }
+
+    fn stop(&mut self, why: Inconsistency) {
+        self.sink.element(self.at, Element::Inconsistency(why));
+    }
+}
+
+const fn is_branch(instruction: &Instruction) -> bool {
+    matches!(instruction.kind, Kind::Branch | Kind::Indirect)
+}
