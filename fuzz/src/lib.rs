@@ -16,6 +16,7 @@ pub mod cycles;
 pub mod etmv4;
 pub mod etrace;
 pub mod packets;
+pub mod perf;
 pub mod properties;
 pub mod script;
 #[path = "../../crates/tracewright/tests/cases/ways.rs"]
