@@ -290,9 +290,7 @@ fn follow(entry: &[u8], program: &[u8], found: &mut BTreeMap<u64, u64>) {
                 // and TBNZ: x011011 imm14; BR, BLR and RET: 1101011.
                 if opcode >> 26 & 0x1f == 5 {
                     break Some(at.wrapping_add_signed(distance(26, 0)));
-                } else if opcode >> 24 == 0x54 {
-                    break Some(at.wrapping_add_signed(distance(19, 5)));
-                } else if opcode >> 25 & 0x3f == 0x1a {
+                } else if opcode >> 24 == 0x54 || opcode >> 25 & 0x3f == 0x1a {
                     break Some(at.wrapping_add_signed(distance(19, 5)));
                 } else if opcode >> 25 & 0x3f == 0x1b {
                     break Some(at.wrapping_add_signed(distance(14, 5)));
