@@ -102,15 +102,21 @@ impl Capture {
         self.buffers.iter().position(|b| b.name == name)
     }
 
+    /// Whether `source` may have data in the buffer with index `buffer`.
+    pub fn is_linked(&self, source: &Source, buffer: usize) -> bool {
+        match self.kind {
+            // The links are in order, and there may be many.
+            Kind::Perf => source.buffers.binary_search_by_key(&buffer, |link| link.buffer).is_ok(),
+            _ => source.buffers.iter().any(|link| link.buffer == buffer),
+        }
+    }
+
     /// The sources that may have data in `buffer`, in the order of the capture.
     ///
     /// An unformatted buffer contains one source: the first that is linked to it.
     pub fn sources_of(&self, buffer: usize) -> Vec<&Source> {
-        let mut sources: Vec<_> = self
-            .sources
-            .iter()
-            .filter(|s| s.buffers.iter().any(|link| link.buffer == buffer))
-            .collect();
+        let mut sources: Vec<_> =
+            self.sources.iter().filter(|source| self.is_linked(source, buffer)).collect();
         if self.buffers.get(buffer).is_some_and(|b| !b.format.holds_several()) {
             sources.truncate(1);
         }

@@ -196,7 +196,7 @@ impl Plan {
         // The sources so far that have a number, including those that were not selected.
         let mut harts = Vec::new();
         for (n, source) in capture.sources.iter().enumerate() {
-            if !source.buffers.iter().any(|link| link.buffer == buffer) {
+            if !capture.is_linked(source, buffer) {
                 continue;
             }
             let name = source.name.clone();

@@ -88,8 +88,9 @@ pub struct MemoryId {
 /// The number of the address space without memory of its own.
 const NO_SPACE: u32 = u32::MAX;
 
-/// The most images that are stored for later use.
+/// The most images that are stored for later use, and the most regions of all of them.
 const MAX_IMAGES: usize = 1 << 10;
+const MAX_REGIONS: usize = 1 << 20;
 
 /// The address spaces of a system. A moment is a number that grows with time.
 ///
@@ -207,7 +208,8 @@ impl AddressSpaces {
         }
         let image = Arc::new(Image::new(regions));
         if let Ok(mut images) = self.images.lock() {
-            if images.len() >= MAX_IMAGES {
+            let regions: usize = images.values().map(|image| image.regions().len()).sum();
+            if images.len() >= MAX_IMAGES || regions > MAX_REGIONS {
                 images.clear();
             }
             images.insert(memory, Arc::clone(&image));

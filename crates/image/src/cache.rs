@@ -98,6 +98,11 @@ const MIN_STUBS: usize = 1 << 10;
 /// The maximum capacity of the stubs, a power of two. Straight code of about 16 MiB is cached.
 const MAX_STUBS: usize = 1 << 13;
 
+/// The maximum number of images that are used alternately, and of all their regions. Beyond it the
+/// cache is emptied: address spaces that change often would fill memory.
+const MAX_MEMORIES: usize = 1 << 10;
+const MAX_REGIONS: usize = 1 << 18;
+
 /// The maximum number of consecutive blocks that are explored at once.
 const MAX_EXPLORED: usize = 32;
 
@@ -155,7 +160,8 @@ impl Cache {
         let Some(viewpoint) = &self.viewpoint else { return };
         let known = self.known.iter().position(|(id, _)| *id == memory);
         let index = known.unwrap_or_else(|| {
-            if self.known.len() > usize::from(u16::MAX) {
+            let regions: usize = self.known.iter().map(|(_, image)| image.regions().len()).sum();
+            if self.known.len() >= MAX_MEMORIES || regions > MAX_REGIONS {
                 self.known.clear();
                 self.table.clear();
                 for stub in &mut self.stubs {

@@ -2,11 +2,12 @@
 //! AOSP's tools made of the same files, and with what a model executed.
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use tracewright::Trace;
-use tracewright::analysis::{Filter, Profile, Profiler};
+use tracewright::analysis::{BranchLister, Filter, Profile, Profiler};
 use tracewright::capture::perf::{self, Search};
 use tracewright::decode::{
     Fork, Jobs, Merge, Merging, Program, Session, Tally, input, memory, parallel,
@@ -179,6 +180,135 @@ fn every_format_is_made_of_the_same_counts() {
     let counts = counts.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
     // Two returns lead to code that is not in the capture.
     assert_eq!(counts.sum::<u64>() + 2, taken);
+}
+
+/// The branch list of simpleperf, field by field: `branch_list.proto`. The path of each sequence is
+/// followed in the program, and gives the branches of the profile again.
+#[test]
+fn a_branch_list_is_followed_to_the_same_branches() {
+    let Some(trace) = open("perf_etm.data") else { return };
+    let programs: Vec<Program> = trace.sources().iter().map(|s| s.program.clone()).collect();
+    let mut lister = BranchLister::new(programs.clone());
+    let _ = trace.decode(&mut lister).expect("a trace");
+    let modules = memory::modules(trace.capture());
+    let mut lists = Profile::default();
+    lists.add_lists(lister.take(), &programs, &modules, &Filter::default());
+    let bytes = Format::BranchList.write(&lists, Dialect::Full);
+    assert_eq!(bytes[..24], *b"simpleperf:EtmBranchList");
+    assert_eq!(bytes[24..29], [1, 0, 0, 0, 0]);
+    let len = u32::from_le_bytes(bytes[29..33].try_into().expect("four bytes"));
+    assert_eq!(len as usize, bytes.len() - 33);
+    let list = proto(&bytes[33..]);
+    assert_eq!(list[0], (1, Value::Bytes(b"simpleperf:EtmBranchList")));
+    let (2, Value::Bytes(binary)) = list[1] else { panic!("{list:?}") };
+    let mut found = BTreeMap::new();
+    let program = fs::read(shared("captures/simpleperf-etm/etm_test_loop").expect("a program"))
+        .expect("a program");
+    for (field, value) in proto(binary) {
+        match (field, value) {
+            (1, Value::Bytes(path)) => assert_eq!(path, b"/data/local/tmp/etm_test_loop"),
+            (2, Value::Bytes(id)) => assert_eq!(id, b"0c9a20bf9c009d0e4e8bbf9fad0300ae"),
+            (3, Value::Bytes(entry)) => follow(entry, &program, &mut found),
+            other => panic!("{other:?}"),
+        }
+    }
+    let profile = profile(&trace, &Filter::default());
+    let module = profile.modules.values().next().expect("a file");
+    let want: BTreeMap<u64, u64> =
+        module.branches.iter().fold(BTreeMap::new(), |mut sum, (b, n)| {
+            *sum.entry(b.from).or_default() += n.count;
+            sum
+        });
+    assert_eq!(found, want);
+}
+
+/// A value of a message of protobuf.
+#[derive(Debug, PartialEq)]
+enum Value<'a> {
+    Number(u64),
+    Bytes(&'a [u8]),
+}
+
+/// The fields of a message.
+fn proto(mut bytes: &[u8]) -> Vec<(u64, Value<'_>)> {
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let mut value = 0;
+        for shift in (0..).step_by(7) {
+            let byte = bytes[0];
+            *bytes = &bytes[1..];
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        value
+    }
+    let mut fields = Vec::new();
+    while !bytes.is_empty() {
+        let key = varint(&mut bytes);
+        let value = match key & 7 {
+            0 => Value::Number(varint(&mut bytes)),
+            _ => {
+                let len = varint(&mut bytes) as usize;
+                let (value, rest) = bytes.split_at(len);
+                bytes = rest;
+                Value::Bytes(value)
+            }
+        };
+        fields.push((key >> 3, value));
+    }
+    fields
+}
+
+/// Follows the sequences of an `ETMBinary.Address` in the program, whose offsets are its addresses,
+/// and counts the branches that are taken. The program has no waypoints but branches.
+fn follow(entry: &[u8], program: &[u8], found: &mut BTreeMap<u64, u64>) {
+    let fields = proto(entry);
+    let (1, Value::Number(start)) = fields[0] else { panic!("{fields:?}") };
+    for (field, value) in &fields[1..] {
+        let (2, Value::Bytes(sequence)) = (*field, value) else { panic!("{fields:?}") };
+        let fields = proto(sequence);
+        let [(1, Value::Bytes(bits)), (2, Value::Number(len)), (3, Value::Number(count))] =
+            fields[..]
+        else {
+            panic!("{fields:?}")
+        };
+        let mut at = start;
+        for n in 0..len {
+            let taken = bits[n as usize / 8] >> (n % 8) & 1 != 0;
+            let word = |at: u64| {
+                let at = at as usize;
+                u32::from_le_bytes(program[at..at + 4].try_into().expect("an opcode"))
+            };
+            let target = loop {
+                let opcode = word(at);
+                let distance = |bits: u32, shift: u32| {
+                    let field = u64::from(opcode >> shift) << (64 - bits);
+                    (field.cast_signed() >> (64 - bits)) * 4
+                };
+                // B and BL: x00101 imm26; B.cond: 01010100 imm19; CBZ and CBNZ: x011010 imm19; TBZ
+                // and TBNZ: x011011 imm14; BR, BLR and RET: 1101011.
+                if opcode >> 26 & 0x1f == 5 {
+                    break Some(at.wrapping_add_signed(distance(26, 0)));
+                } else if opcode >> 24 == 0x54 || opcode >> 25 & 0x3f == 0x1a {
+                    break Some(at.wrapping_add_signed(distance(19, 5)));
+                } else if opcode >> 25 & 0x3f == 0x1b {
+                    break Some(at.wrapping_add_signed(distance(14, 5)));
+                } else if opcode >> 25 == 0x6b {
+                    break None;
+                }
+                at += 4;
+            };
+            if taken {
+                *found.entry(at).or_default() += count;
+            }
+            match target {
+                Some(target) if taken => at = target,
+                _ if taken => assert_eq!(n + 1, len, "an indirect branch ends a sequence"),
+                _ => at += 4,
+            }
+        }
+    }
 }
 
 /// Where the tools are installed: they read the files and find the functions of the loop.

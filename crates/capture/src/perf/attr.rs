@@ -12,7 +12,7 @@ pub const MAX_SIZE: u32 = 136;
 pub struct Attr {
     /// The PMU: a number of the kernel that recorded.
     pub kind: u32,
-    /// The size in bytes of the structure in the file, at least [`MIN_SIZE`].
+    /// The size in bytes of the structure in the file, at least 64.
     pub size: u32,
     /// What is traced: see [`Attr::CONTEXT_ID_EL1`] and the other bits.
     pub config: u64,

@@ -54,6 +54,10 @@ impl Unpacker {
                 Ok(done) => done,
                 Err(error) => return Err(error.to_string()),
             };
+            // The decoder counts the checksum at the end of a frame, also where it is missing.
+            if used > self.waiting.len() {
+                return Err("the checksum of a frame is missing".into());
+            }
             self.waiting.drain(..used);
             self.unpacked += written as u64;
             if self.unpacked > MAX_UNPACKED {

@@ -12,3 +12,5 @@ pub const MAX_ATTRS: u64 = 1 << 12;
 pub const MAX_UNPACKED: u64 = 1 << 30;
 /// The number of files `data.N` of the directory form.
 pub const MAX_DATA_FILES: usize = 1 << 12;
+/// The number of AUX records with trace: each is a buffer of the capture.
+pub const MAX_PIECES: usize = 1 << 18;

@@ -52,9 +52,11 @@ use crate::notes::Notes;
 use crate::plain::line;
 use crate::{
     Buffer, BufferRef, Capture, Core, File, Format, Kind, Linux, OpenError, Origin, Problem,
-    limits as capture_limits,
 };
 use pieces::{Piece, Pieces};
+
+/// The most links from sources to buffers.
+const MAX_LINKS: usize = 1 << 22;
 
 /// Reads the file or folder at `path`. The files of the recorded code are found by `search`.
 ///
@@ -222,9 +224,14 @@ fn capture(
         let time = if timed { record_moment(piece) } else { 0 };
         (time, piece.queue, piece.aux.offset)
     });
-    if pieces.pieces.len() > capture_limits::MAX_FILES {
-        note(Problem::TooMany("AUX records", capture_limits::MAX_FILES));
-        pieces.pieces.truncate(capture_limits::MAX_FILES);
+    if pieces.pieces.len() > limits::MAX_PIECES {
+        let rest = pieces.pieces.split_off(limits::MAX_PIECES);
+        let bytes = rest.iter().fold(0, |sum: u64, piece| sum.saturating_add(piece.aux.size));
+        note(Problem::PerfData(format!(
+            "there are more than {} AUX records: the last {}, with {bytes} bytes, are not decoded",
+            limits::MAX_PIECES,
+            rest.len()
+        )));
     }
 
     let (spaces, further) = processes::address_spaces(data, finder, &moment, kcore);
@@ -288,7 +295,7 @@ fn capture(
                     || ids.get(its).is_some_and(|(_, own)| sink.is_none() || *own == sink);
                 sink && (found.contains(&id) || found.is_empty() && own)
             };
-            if linked && links < capture_limits::MAX_LINKS {
+            if linked && links < MAX_LINKS {
                 links += 1;
                 source.buffers.push(BufferRef { buffer: index, stream: None });
             }

@@ -13,8 +13,8 @@ use super::record::{Body, Mmap, Record};
 /// mmap(2): code of the mapping may be executed.
 const EXECUTABLE: u32 = 4;
 
-/// The number of records that a process is forked with: more are not copied.
-const MAX_CHANGES: usize = 1 << 22;
+/// The most changes of all address spaces. A process that is forked has those of its parent.
+const MAX_CHANGES: usize = 1 << 20;
 
 /// The path and the build identifier of a file.
 type ModuleKey = (String, Option<Vec<u8>>);
@@ -79,6 +79,11 @@ impl Builder<'_, '_> {
         self.changes += 1;
         if self.changes <= MAX_CHANGES {
             self.spaces.change(process, moment, change);
+        } else if self.changes == MAX_CHANGES + 1 {
+            self.notes.push(format!(
+                "the address spaces change more than {MAX_CHANGES} times, and later mappings are \
+                 not used"
+            ));
         }
     }
 

@@ -68,8 +68,9 @@ impl LinuxInfo {
             let process = thread.map(|thread| thread.process).or(part.thread);
             let volume = volumes.entry(process).or_default();
             volume.1 += buffer.len();
-            if volume.0.is_none() {
-                volume.0 = thread.and_then(|thread| thread.name.clone());
+            // A process has the name of the program that it executed last.
+            if let Some(name) = thread.and_then(|thread| thread.name.clone()) {
+                volume.0 = Some(name);
             }
         }
         let volumes = volumes.into_iter();
