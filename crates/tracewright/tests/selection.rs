@@ -18,8 +18,8 @@ fn registers(random: &mut Random, addresses: &[u64]) -> Vec<(String, u64)> {
     // Four ranges and eight single addresses of sixteen comparators.
     for n in 0..4 {
         let (a, b) = (address(random), address(random));
-        let context = if random.once_in(4) { random.below(4) << 2 } else { 0 };
-        let levels = if random.once_in(4) { random.below(0x80) << 8 } else { 0 };
+        let context = if random.one_in(4) { random.below(4) << 2 } else { 0 };
+        let levels = if random.one_in(4) { random.below(0x80) << 8 } else { 0 };
         for (n, value) in [(2 * n, a.min(b)), (2 * n + 1, a.max(b))] {
             set(&format!("TRCACVR{n}"), value);
             set(&format!("TRCACATR{n}"), context | levels);
@@ -57,11 +57,11 @@ fn registers(random: &mut Random, addresses: &[u64]) -> Vec<(String, u64)> {
     set("TRCSSCSR0", 1);
     set("TRCEVENTCTL0R", event(random) | event(random) << 8);
     set("TRCVIIECTLR", random.pick(&[0, 0, 1, 3, 0xf]) | random.pick(&[0, 0, 2, 8]) << 16);
-    if random.once_in(2) {
+    if random.one_in(2) {
         set("TRCVISSCTLR", 1 << (8 + random.below(4)) | 1 << (28 + random.below(4)));
     }
-    let levels = if random.once_in(3) { random.below(0x80) << 16 } else { 0 };
-    let selected = if random.once_in(3) { event(random) } else { 1 };
+    let levels = if random.one_in(3) { random.below(0x80) << 16 } else { 0 };
+    let selected = if random.one_in(3) { event(random) } else { 1 };
     set("TRCVICTLR", levels | random.below(8).min(1) << 9 | selected);
     all
 }
