@@ -1,12 +1,13 @@
 //! Logs that are encoded into trace buffers, read back without options, and compared with the log.
 
 use tracewright::base::Step;
+use tracewright::capture::{Buffer, BufferRef, Format, Registers, Source};
 use tracewright::encode::{FillMode, LogEncoder, SinkError, SinkKind, SinkSettings, Stored, write};
-use tracewright::frames::Framing;
+use tracewright::frames::{Framing, Joiner};
 use tracewright::logs::{Assembler, Lookup, Recording};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol::{self, Ete, Etmv4};
-use tracewright::{Trace, open};
+use tracewright::{Capture, Trace, open};
 use tracewright_model::{Machine, Stimulus};
 
 use crate::{Folder, instructions, memory, program, state};
@@ -191,4 +192,59 @@ fn impossible_buffers() {
     }
     let etb = SinkSettings::new(SinkKind::Etb, 64, FillMode::Fill).unwrap();
     assert_eq!(etb.with_trigger(1, 3).unwrap_err(), SinkError::Delay);
+}
+
+/// Two sessions in one buffer: of a TRBE with Ignore packets (0x70) between them, as drivers fill
+/// gaps; of an ETR with a driver's barrier in place of the first frame of the second.
+#[test]
+fn several_sessions() {
+    let program = program(3);
+    let mut machine = Machine::new(&program, Stimulus { seed: 3, ..Stimulus::default() });
+    for (protocol, format) in [(Ete, Format::SourceData), (Etmv4, Format::CoreSight)] {
+        let (mut log, mut bytes) = (Vec::new(), Vec::new());
+        let mut context = None;
+        let mut registers = Registers::default();
+        for session in 0..2 {
+            let mut unit = AnyUnit::new(protocol, None, &|_| None).unwrap().unwrap();
+            registers = Registers::from_iter(AnyUnit::usual(protocol).iter().copied());
+            let mut trace = Vec::new();
+            context.iter().for_each(|step| unit.step(step, &mut trace));
+            machine.run(3000, |step| {
+                match step {
+                    Step::Retired(retired) => log.push(retired.address),
+                    Step::Context(_) => context = Some(*step),
+                    _ => {}
+                }
+                unit.step(step, &mut trace);
+            });
+            unit.step(&Step::Halted, &mut trace);
+            unit.finish(&mut trace);
+            if format == Format::SourceData {
+                bytes.extend_from_slice(&trace);
+                bytes.extend_from_slice(&[0x70; 37]);
+            } else {
+                if session == 1 {
+                    bytes.extend([0xff, 0xff, 0xff, 0x7f].repeat(4));
+                }
+                let mut joiner = Joiner::new(Framing::Coresight);
+                joiner.push(unit.config().trace_id(), &trace, &mut bytes).unwrap();
+                joiner.finish(&mut bytes);
+            }
+        }
+        let capture = Capture {
+            buffers: vec![Buffer::new("buffer", format, bytes)],
+            sources: vec![Source {
+                name: "unit".into(),
+                device_type: protocol.about().names[0].into(),
+                registers,
+                buffers: vec![BufferRef { buffer: 0, stream: None }],
+                ..Source::default()
+            }],
+            memory: memory(&program),
+            ..Capture::default()
+        };
+        let decoded = instructions(&Trace::new(capture)).remove(0);
+        let decoded: Vec<_> = decoded.iter().map(|(address, _)| *address).collect();
+        assert_eq!(decoded, log, "{protocol:?}");
+    }
 }
