@@ -47,6 +47,7 @@ mod programmed;
 pub mod qemu;
 mod reader;
 mod recorder;
+pub mod selection;
 pub mod spike;
 pub mod spike_csv;
 mod summary;

@@ -12,6 +12,7 @@ use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use crate::programmed::{Programmed, SEED, is_filter_register};
+use crate::selection::{self, Selection};
 
 /// The configuration of a [`Recorder`].
 #[derive(Clone, Debug)]
@@ -96,6 +97,8 @@ struct TracedCpu {
     unit: AnyUnit,
     /// The filters, where the registers program them.
     programmed: Option<Programmed>,
+    /// What the control registers of the unit select.
+    selection: Option<Selection>,
     id: u8,
     /// Bytes, or nibbles, that are not framed yet.
     fresh: Vec<u8>,
@@ -138,7 +141,9 @@ impl Recorder {
             None => known.eq_ignore_ascii_case(name),
         };
         let unknown = registers.iter().find(|(name, _)| {
-            !known.iter().any(|k| is(k, name)) && !is_filter_register(*protocol, name)
+            !known.iter().any(|k| is(k, name))
+                && !is_filter_register(*protocol, name)
+                && !selection::is_register(*protocol, name)
         });
         match unknown {
             Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
@@ -198,9 +203,24 @@ impl Recorder {
             let values: Vec<_> = values.collect();
             let programmed = Programmed::new(*protocol, &values, self.register(SEED, n));
             let (fresh, raw) = (Vec::new(), Vec::new());
-            self.units.push(TracedCpu { unit, programmed, id, fresh, raw });
+            let selection = self.selection(n);
+            self.units.push(TracedCpu { unit, programmed, selection, id, fresh, raw });
         }
         Ok(())
+    }
+
+    /// What the registers of processor `cpu` select.
+    fn selection(&self, cpu: usize) -> Option<Selection> {
+        let registers: Vec<(String, u64)> = self
+            .registers(cpu)
+            .0
+            .into_iter()
+            .filter_map(|r| Some((r.name, u64::try_from(r.value).ok()?)))
+            .collect();
+        let given = &self.recording.registers;
+        let given = |name: &str| given.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+        let seed = self.register("seed", cpu).unwrap_or(1).wrapping_add(cpu as u64);
+        Selection::new(self.recording.protocol, &registers, &given, seed)
     }
 
     /// Frames the new bytes of processor `cpu` into the buffer. `all` includes an odd nibble.
@@ -443,10 +463,14 @@ impl StepSink for Recorder {
             return;
         }
         let Some(source) = self.units.get_mut(cpu) else { return };
-        let TracedCpu { unit, programmed, fresh, .. } = &mut *source;
-        match programmed {
-            None => unit.step(step, fresh),
-            Some(programmed) => programmed.step(step, &mut |step| unit.step(step, fresh)),
+        let TracedCpu { unit, programmed, selection, fresh, .. } = &mut *source;
+        let mut traced = |step: &Step| unit.step(step, fresh);
+        match (programmed, selection) {
+            (Some(programmed), _) => programmed.step(step, &mut traced),
+            (None, Some(selection)) => {
+                selection.step(step, &mut traced);
+            }
+            (None, None) => traced(step),
         }
         // Messages of several processors are in the order in which they are made.
         let limit = if self.recording.messages { 1 } else { CHUNK };

@@ -1,13 +1,14 @@
 //! The trace units by name.
 
 use crate::Unit;
+use crate::ete::ete_unit;
 use crate::etm;
 use crate::values::Values;
 
 pub use crate::group::Group;
 
 /// The groups: a line for each.
-pub const GROUPS: &[Group] = &[etm::GROUP];
+pub const GROUPS: &[Group] = &[ete_unit::GROUP, etm::GROUP];
 
 /// The unit with the name `name`: a unit, a core, or an architecture.
 pub fn named(name: &str) -> Option<Box<dyn Unit>> {

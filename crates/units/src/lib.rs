@@ -3,9 +3,10 @@
 //! | module | contents |
 //! |---|---|
 //! | [`register`] | the elements of the register tables |
+//! | [`ete`] | ETMv4 and ETE |
 //! | [`catalogue`] | the units by name: where a unit is added |
 //! | [`unit`] | what every unit can do: [`Unit`] |
-//! | [`values`], [`finding`], [`request`], [`program`], [`verdict`] | what goes in and out of a unit |
+//! | [`values`], [`finding`], [`request`], [`sink`], [`program`], [`verdict`] | what goes in and out of a unit |
 //! | [`comparison`] | what a capture traced, against what must be traced |
 //! | [`etm`] | ETMv1.0 to ETMv3.5 |
 //!
@@ -15,6 +16,7 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod ete;
 pub mod etm;
 pub mod register;
 
@@ -30,6 +32,8 @@ pub mod group;
 pub mod program;
 #[cfg(feature = "std")]
 pub mod request;
+#[cfg(feature = "std")]
+pub mod sink;
 #[cfg(feature = "std")]
 pub mod unit;
 #[cfg(feature = "std")]

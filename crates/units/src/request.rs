@@ -4,6 +4,8 @@ pub mod parse;
 
 use std::fmt;
 
+use crate::sink::Sink;
+
 /// Addresses from `start` to `end - 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
@@ -116,6 +118,8 @@ pub struct Request {
     pub halt: bool,
     /// The trace ID on the ATB.
     pub trace_id: Option<u8>,
+    /// The sink that is programmed before the unit.
+    pub sink: Option<Sink>,
 }
 
 /// Why a unit cannot do what a request contains.

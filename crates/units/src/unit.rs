@@ -137,6 +137,22 @@ pub trait Unit {
         Values::default()
     }
 
+    /// Whether a request may have a sink.
+    fn has_sinks(&self) -> bool {
+        false
+    }
+
+    /// `program` as Tcl for OpenOCD, for registers at `base`.
+    fn openocd(&self, program: &Program, base: u64) -> String {
+        program.openocd(base)
+    }
+
+    /// `program` as a C function, for registers at `base`. Without an address, `None` where the
+    /// registers are not System registers.
+    fn c(&self, program: &Program, base: Option<u64>) -> Option<String> {
+        base.map(|base| program.c(base))
+    }
+
     /// `program` as writes to the files of the Linux driver. `None` where there is no driver.
     fn sysfs(&self, program: &Program) -> Option<String> {
         let _ = program;

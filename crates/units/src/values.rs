@@ -89,7 +89,9 @@ pub fn read(text: &str) -> Result<Vec<(String, u64)>, InvalidLine> {
 
 /// The registers of one line.
 fn pairs(line: &str) -> Option<Vec<(String, u64)>> {
-    if let Some((key, values)) = line.split_once(':') {
+    // A snapshot may have a colon in `NAME(id:NUMBER)=VALUE`.
+    let colon = line.split_once(':').filter(|_| !line.contains('='));
+    if let Some((key, values)) = colon {
         let key = key.trim();
         let values = values.split_whitespace().map(hexadecimal).collect::<Option<Vec<u64>>>()?;
         if values.is_empty() {
@@ -140,7 +142,8 @@ mod tests {
     #[test]
     fn texts() {
         let text = "[device]\nname=ETM_0\n[regs]\nETMCR(0x000)=0x10001000 ; control\n# nothing\nETMTEEVR 0x6f\n\
-                    0xe0041010: 00000002 00020d09\nETMIDR: 0x4114f250\n0x20=111\n";
+                    0xe0041010: 00000002 00020d09\nETMIDR: 0x4114f250\n0x20=111\n\
+                    TRCACVR0(id:0x100,size:64)=0x8000\n";
         let want = [
             ("ETMCR", 0x1000_1000),
             ("ETMTEEVR", 0x6f),
@@ -148,6 +151,7 @@ mod tests {
             ("0xe0041014", 0x20d09),
             ("ETMIDR", 0x4114_f250),
             ("0x20", 111),
+            ("TRCACVR0", 0x8000),
         ];
         let want: Vec<_> = want.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         assert_eq!(read(text), Ok(want));

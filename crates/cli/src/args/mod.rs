@@ -16,8 +16,8 @@ pub use logs::{
 };
 
 pub use units::{
-    DataArg, ProgramForm, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs, UnitSequenceArgs,
-    UnitVerb, UnitVerbs,
+    DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
+    UnitSequenceArgs, UnitVerb, UnitVerbs,
 };
 
 use clap::{Parser, Subcommand};

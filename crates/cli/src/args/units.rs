@@ -96,10 +96,27 @@ pub struct UnitProgramArgs {
     /// Program with the symbols: an ELF file (repeatable).
     #[arg(long = "image", value_name = "FILE")]
     pub images: Vec<String>,
+    /// Program this sink, too, before the unit.
+    #[arg(long, value_enum, value_name = "SINK", requires = "buffer")]
+    pub sink: Option<SinkArg>,
+    /// Memory of the sink.
+    #[arg(long, value_name = "START..+SIZE", requires = "sink")]
+    pub buffer: Option<String>,
+    /// What happens at the end of the memory. Default: fill for trbe, circular for etr.
+    #[arg(long, value_enum, value_name = "MODE", requires = "sink")]
+    pub mode: Option<ModeArg>,
+    /// Bytes of trace after which the trace buffer interrupts: with the trigger counter, or in the
+    /// mode wrap by wrapping.
+    #[arg(long, value_name = "BYTES", requires = "sink", value_parser = number64)]
+    pub watermark: Option<u64>,
+    /// Address of the registers of an ETR, for openocd and c.
+    #[arg(long, value_name = "ADDRESS", requires = "sink", value_parser = number64)]
+    pub sink_base: Option<u64>,
     /// Form of the output.
     #[arg(long = "for", value_enum, default_value_t = ProgramForm::Text, value_name = "FORM")]
     pub form: ProgramForm,
-    /// Address of the memory-mapped registers of the unit, for openocd and c.
+    /// Address of the memory-mapped registers of the unit, for openocd and c. Without it, the C
+    /// function of an ETE or ETMv4 has System registers.
     #[arg(long, value_name = "ADDRESS", value_parser = number64)]
     pub base: Option<u64>,
 }
@@ -146,6 +163,26 @@ pub enum ProgramForm {
     C,
     /// The registers of a device in a snapshot.
     Snapshot,
+}
+
+/// A sink, as spelled on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SinkArg {
+    /// The trace buffer of the processor.
+    Trbe,
+    /// An Embedded Trace Router.
+    Etr,
+}
+
+/// What happens at the end of a buffer, as spelled on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModeArg {
+    /// Collection stops.
+    Fill,
+    /// Collection continues at the base, with an interrupt.
+    Wrap,
+    /// Collection continues at the base.
+    Circular,
 }
 
 /// The traced parts of a data access, as spelled on the command line.

@@ -133,7 +133,7 @@ const SAME: &[Run] = &[
     },
     Run {
         name: "ETE filter by exception level",
-        registers: &[OWN, ("TRCVICTLR", 1 << 21)],
+        registers: &[OWN, ("TRCVICTLR", 1 << 21 | 0x201)],
         stimulus: BUSY,
         ..A64
     },

@@ -65,7 +65,9 @@ const ALLOWED: &[(&str, Where, &str)] = &[
     ("realm", Where::File("crates/image/src/image.rs"), ARM_REALM),
     ("realm", Where::File("crates/image/src/space.rs"), ARM_REALM),
     ("realm", Where::File("crates/protocols/src/etmv4/"), ARM_REALM),
+    ("realm", Where::File("crates/units/src/ete/"), ARM_REALM),
     ("realm", Where::File("crates/views/src/"), ARM_REALM),
+    ("realm", Where::File("docs/ete-programming.md"), ARM_REALM),
     ("realm", Where::File("docs/json.md"), ARM_REALM),
     ("realm", Where::File("docs/glossary.md"), ARM_REALM),
 ];

@@ -5,9 +5,10 @@ use tracewright::capture::Form;
 use tracewright::image::{Elf, Load};
 use tracewright::units::program::Program;
 use tracewright::units::request::{DataParts, Request, parse};
+use tracewright::units::sink::{Buffer, Mode, Sink, Watermark};
 
 use super::subject;
-use crate::args::{DataArg, ProgramForm, UnitProgramArgs};
+use crate::args::{DataArg, ModeArg, ProgramForm, SinkArg, UnitProgramArgs};
 use crate::fail::Fail;
 use crate::message;
 use crate::output::Output;
@@ -24,6 +25,10 @@ pub fn run(args: &UnitProgramArgs) -> Result<bool, Fail> {
     }
     let lookup = |name: &str| symbol(&program, name);
     let request = request(args, &lookup)?;
+    if args.sink.is_some() && !subject.unit.has_sinks() {
+        let why = "a sink is programmed with an ETMv4 or an ETE";
+        return Err(Fail::option("--sink", &subject.unit.name(), why));
+    }
     let made = match subject.unit.program(&request) {
         Ok(made) => made,
         Err(refusals) => {
@@ -40,8 +45,18 @@ pub fn run(args: &UnitProgramArgs) -> Result<bool, Fail> {
     };
     let text = match args.form {
         ProgramForm::Text => made.text(),
-        ProgramForm::Openocd => made.openocd(base()?),
-        ProgramForm::C => made.c(base()?),
+        ProgramForm::Openocd => {
+            let sink = args.sink_base.map(|at| format!("set SINK {at:#x}\n")).unwrap_or_default();
+            sink + &subject.unit.openocd(&made, base()?)
+        }
+        ProgramForm::C => {
+            let sink = args.sink_base.map(|at| format!("#define SINK {at:#x}u\n"));
+            let text = match subject.unit.c(&made, args.base) {
+                Some(text) => text,
+                None => subject.unit.c(&made, Some(base()?)).unwrap_or_default(),
+            };
+            sink.unwrap_or_default() + &text
+        }
         ProgramForm::Snapshot => {
             let mut all = subject.unit.identification();
             subject.values.iter().chain(made.values.iter()).for_each(|(n, v)| all.set(n, v));
@@ -100,7 +115,32 @@ fn request(args: &UnitProgramArgs, lookup: parse::Lookup<'_>) -> Result<Request,
         stall: args.stall,
         halt: args.halt,
         trace_id: args.trace_id,
+        sink: sink(args, lookup)?,
     })
+}
+
+/// The sink of the command line.
+fn sink(args: &UnitProgramArgs, lookup: parse::Lookup<'_>) -> Result<Option<Sink>, Fail> {
+    let (Some(sink), Some(buffer)) = (args.sink, &args.buffer) else { return Ok(None) };
+    let span = parse::span(buffer, lookup).map_err(|why| Fail::option("--buffer", buffer, &why))?;
+    let mode = match (args.mode, sink) {
+        (Some(ModeArg::Fill), _) | (None, SinkArg::Trbe) => Mode::Fill,
+        (Some(ModeArg::Wrap), _) => Mode::Wrap,
+        (Some(ModeArg::Circular), _) | (None, SinkArg::Etr) => Mode::Circular,
+    };
+    let watermark = args.watermark.map(|bytes| match mode {
+        Mode::Wrap => Watermark::Wrap(bytes),
+        Mode::Fill | Mode::Circular => Watermark::Trigger(bytes),
+    });
+    let buffer = Buffer { base: span.start, limit: span.end, mode, watermark };
+    let sink = match sink {
+        SinkArg::Trbe => Sink::Trbe(buffer),
+        SinkArg::Etr => Sink::Etr(buffer),
+    };
+    match sink.invalid() {
+        Some(why) => Err(Fail::option("--sink", &sink.to_string(), why)),
+        None => Ok(Some(sink)),
+    }
 }
 
 /// The addresses of the symbol `name` in the images, without an instruction set bit.

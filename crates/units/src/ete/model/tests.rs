@@ -1,0 +1,367 @@
+use tracewright_base::{Cause, Context, Security, Step};
+
+use super::*;
+use crate::ete::implementation::Implementation;
+use crate::ete::settings::{Event, Settings};
+use crate::values::Values;
+use crate::verdict::{Filter, Requirement};
+
+use Requirement::{May, Must, MustNot};
+use Security::{NonSecure, Realm, Root, Secure};
+
+fn unit() -> Implementation {
+    Implementation::named("ETE-max").unwrap()
+}
+
+fn model(registers: &[(&str, u64)]) -> Model {
+    Model::new(&unit(), &registers.iter().copied().collect())
+}
+
+fn at(el: u8, security: Security) -> Context {
+    Context { el: Some(el), security: Some(security), ..Context::default() }
+}
+
+/// What must be traced of instructions at `addresses`, in Non-secure EL0.
+fn traced(registers: &[(&str, u64)], addresses: &[u64]) -> Vec<Requirement> {
+    let mut model = model(registers);
+    model.step(&Step::Context(at(0, NonSecure)));
+    addresses.iter().map(|address| model.instruction(*address).requirement).collect()
+}
+
+fn execute(r: &mut Resources, settings: &Settings, comparators: Comparators, timed: bool) {
+    r.observe(settings, comparators);
+    r.follow(settings, timed);
+}
+
+/// Arm ARM Table K10-3: the value of each register, with what its description states.
+const MINIMAL: [(&str, u64); 10] = [
+    ("TRCCONFIGR", 0x18c1),
+    ("TRCEVENTCTL0R", 0),
+    ("TRCEVENTCTL1R", 0),
+    ("TRCSTALLCTLR", 0),
+    ("TRCSYNCPR", 0xc),
+    ("TRCTRACEIDR", 0x10),
+    ("TRCTSCTLR", 0),
+    ("TRCVICTLR", 0x006f_0201),
+    ("TRCVIIECTLR", 0),
+    ("TRCVISSCTLR", 0),
+];
+
+fn with(extra: &[(&'static str, u64)]) -> Vec<(&'static str, u64)> {
+    let mut all: Vec<_> =
+        MINIMAL.iter().copied().filter(|(name, _)| extra.iter().all(|(e, _)| e != name)).collect();
+    all.extend(extra);
+    all
+}
+
+/// Arm ARM Table K10-3: a process at Non-secure EL0, and at Realm EL0, is traced, and nothing else.
+#[test]
+fn table_k10_3() {
+    for (el, security, want) in [
+        (0, NonSecure, Must),
+        (1, NonSecure, MustNot),
+        (2, NonSecure, MustNot),
+        (0, Realm, Must),
+        (1, Realm, MustNot),
+        (2, Realm, MustNot),
+        (0, Secure, MustNot),
+        (1, Secure, MustNot),
+        (2, Secure, MustNot),
+        (3, Secure, MustNot),
+        (3, Root, MustNot),
+    ] {
+        let mut model = model(&MINIMAL);
+        model.step(&Step::Context(at(el, security)));
+        for address in [0, 0x1000, 0xffff_ffff_ffff_fffc] {
+            let verdict = model.instruction(address);
+            assert_eq!(verdict.requirement, want, "EL{el} {security}");
+            assert!(verdict.section.contains("Table K10-3"), "{verdict:?}");
+        }
+    }
+    // The description of the other registers: no event, no data, timestamps, a return stack.
+    let settings = Settings::new(&unit(), &MINIMAL.into_iter().collect());
+    for (bit, want) in [(12, 1), (11, 1), (6, 1), (7, 1), (4, 0), (3, 0), (13, 0)] {
+        assert_eq!(settings.config >> bit & 1, want, "TRCCONFIGR bit {bit}");
+    }
+    assert_eq!(Event::new(settings.events[0] & 0xff).constant(), Some(false));
+    assert_eq!(Event::new(settings.timestamp).constant(), Some(false));
+    assert_eq!(Event::new(0x006f_0201 & 0xff).constant(), Some(true));
+}
+
+/// Arm ARM K10.5.7.4 and K10.5.7.5: an excluded and an included range, both addresses inclusive.
+#[test]
+fn exclude_and_include() {
+    let range = [("TRCACVR0", 0x2000), ("TRCACVR1", 0x200c), ("TRCACATR0", 0), ("TRCACATR1", 0)];
+    let addresses = [0x1ffc, 0x2000, 0x2004, 0x200c, 0x2010];
+    let of = |control| {
+        let mut registers = with(&[("TRCVIIECTLR", control)]);
+        registers.extend(range);
+        traced(&registers, &addresses)
+    };
+    assert_eq!(of(0x0001_0000), [Must, MustNot, MustNot, MustNot, Must]);
+    assert_eq!(of(0x0000_0001), [MustNot, Must, Must, Must, MustNot]);
+    assert_eq!(of(0x0001_0001), [MustNot; 5]);
+}
+
+/// TRCVICTLR.SSSTATUS, TRCVISSCTLR: from the start point to the stop point.
+#[test]
+fn start_and_stop() {
+    let points = [("TRCACVR2", 0x2000), ("TRCACVR3", 0x3000), ("TRCVISSCTLR", 0x0008_0004)];
+    let addresses = [0x1000, 0x2000, 0x2004, 0x3000, 0x3004, 0x2000];
+    let mut stopped = with(&[("TRCVICTLR", 0x006f_0001)]);
+    stopped.retain(|(name, _)| *name != "TRCVISSCTLR");
+    stopped.extend(points);
+    assert_eq!(traced(&stopped, &addresses), [MustNot, Must, Must, Must, MustNot, Must]);
+    let mut started = with(&[]);
+    started.retain(|(name, _)| *name != "TRCVISSCTLR");
+    started.extend(points);
+    assert_eq!(traced(&started, &addresses), [Must, Must, Must, Must, MustNot, Must]);
+    // One address starts and stops: afterwards the state is not known.
+    let mut both = with(&[]);
+    both.retain(|(name, _)| *name != "TRCVISSCTLR");
+    both.extend([("TRCACVR2", 0x2000), ("TRCVISSCTLR", 0x0004_0004)]);
+    assert_eq!(traced(&both, &[0x1000, 0x2000, 0x2004]), [Must, May, May]);
+}
+
+/// TRCVIPCSSCTLR: PE comparator inputs start and stop.
+#[test]
+fn start_and_stop_by_the_processor() {
+    let mut model = model(&with(&[("TRCVICTLR", 0x006f_0001), ("TRCVIPCSSCTLR", 0x0002_0001)]));
+    model.step(&Step::Context(at(0, NonSecure)));
+    let mut got = Vec::new();
+    for inputs in [0, 1, 0, 2, 0] {
+        model.resources.pe_inputs = inputs;
+        got.push(model.instruction(0x1000).requirement);
+    }
+    assert_eq!(got, [MustNot, Must, Must, Must, MustNot]);
+}
+
+/// DDI 0601, TRCRSCTLR<n>.PAIRINV: the functions of a pair, with A and B from two external inputs.
+#[test]
+fn functions_of_a_pair() {
+    // PAIRINV, INV of A, INV of B; the results for (A, B) = 00, 01, 10, 11.
+    for (pair, a, b, want) in [
+        (0, 0, 0, [false, false, false, true]),
+        (0, 1, 0, [false, true, false, false]),
+        (0, 1, 1, [true, false, false, false]),
+        (1, 0, 0, [true, true, true, false]),
+        (1, 1, 0, [true, false, true, true]),
+        (1, 1, 1, [false, true, true, true]),
+    ] {
+        let registers: Values = [
+            ("TRCRSCTLR2", pair << 21 | a << 20 | 1),
+            ("TRCRSCTLR3", b << 20 | 2),
+            ("TRCEXTINSELR0", 5),
+            ("TRCEXTINSELR1", 6),
+        ]
+        .into_iter()
+        .collect();
+        let settings = Settings::new(&unit(), &registers);
+        let mut resources = Resources::new(&settings);
+        for (n, want) in want.into_iter().enumerate() {
+            let n = n as u64;
+            resources.events[0] = (n >> 1 & 1) << 5 | (n & 1) << 6;
+            let got = resources.active(&settings, Event::Pair(1));
+            assert_eq!(got, Some(want), "PAIRINV {pair} INV {a} {b}, inputs {n:02b}");
+        }
+    }
+    for pair in [0, 1] {
+        let registers: Values =
+            [("TRCRSCTLR2", pair << 21 | 1), ("TRCRSCTLR3", 1 << 20 | 2)].into_iter().collect();
+        let settings = Settings::new(&unit(), &registers);
+        assert_eq!(Resources::new(&settings).active(&settings, Event::Pair(1)), None, "reserved");
+    }
+    let settings = Settings::default();
+    let fixed = Resources::new(&settings);
+    assert_eq!(fixed.selector(&settings, 0), Some(false));
+    assert_eq!(fixed.selector(&settings, 1), Some(true));
+}
+
+/// Every group of TRCRSCTLR<n>, active and not.
+#[test]
+fn groups_of_resources() {
+    let registers: Values = [
+        ("TRCRSCTLR2", 0x0_0001),
+        ("TRCRSCTLR3", 0x1_0002),
+        ("TRCRSCTLR4", 0x2_0001),
+        ("TRCRSCTLR5", 0x2_0020),
+        ("TRCRSCTLR6", 0x3_0001),
+        ("TRCRSCTLR7", 0x4_0004),
+        ("TRCRSCTLR8", 0x5_0002),
+        ("TRCRSCTLR9", 0x6_0001),
+        ("TRCRSCTLR10", 0x7_0001),
+        ("TRCEXTINSELR0", 0x11),
+        ("TRCCNTVR0", 1),
+        ("TRCCNTCTLR0", 7),
+        ("TRCSEQEVR0", 7),
+        ("TRCSSCCR0", 4),
+        ("TRCACVR2", 0x1000),
+        ("TRCACVR3", 0x1ffc),
+        ("TRCCIDCVR0", 0x1234),
+        ("TRCVMIDCVR0", 0x56),
+        ("TRCVMIDCCTLR0", 0x0e),
+    ]
+    .into_iter()
+    .collect();
+    let settings = Settings::new(&unit(), &registers);
+    let mut resources = Resources::new(&settings);
+    let values = |r: &Resources| (2..=10).map(|n| r.selector(&settings, n)).collect::<Vec<_>>();
+    let compare = |address, id, vmid| {
+        let context = Context { context_id: Some(id), vmid: Some(vmid), ..at(0, NonSecure) };
+        Comparators::new(&settings, &Instruction { address, context: &context })
+    };
+    execute(&mut resources, &settings, compare(0x100, 0, 0), true);
+    assert_eq!(values(&resources), [Some(false); 9]);
+    resources.events[0] = 1 << 0x11;
+    resources.pe_inputs = 2;
+    // The address of comparator 2: the counter reaches zero, the sequencer moves, one shot fires.
+    execute(&mut resources, &settings, compare(0x1000, 0x1234, 0xab56), true);
+    assert_eq!(values(&resources), [Some(true); 9]);
+    assert_eq!((resources.counters[0], resources.sequencer), (Some(0), 2));
+    // It fires once. Identifiers that are not known give no result.
+    let unknown = Context { context_id: None, vmid: None, ..at(0, NonSecure) };
+    let comparators =
+        Comparators::new(&settings, &Instruction { address: 0x1000, context: &unknown });
+    execute(&mut resources, &settings, comparators, true);
+    let got = values(&resources);
+    assert_eq!(got[4], Some(false), "single-shot");
+    assert_eq!(got[7..], [None, None]);
+}
+
+/// Counters: decrement, reload, self-reload, a chain. (DDI 0601, TRCCNTCTLR<n>)
+#[test]
+fn counters() {
+    let run = |registers: &[(&str, u64)], cycles: &[u32]| {
+        let settings = Settings::new(&unit(), &registers.iter().copied().collect());
+        let mut resources = Resources::new(&settings);
+        let mut got = Vec::new();
+        for n in cycles {
+            resources.cycles(&settings, *n);
+            got.push((resources.counters[0].unwrap(), resources.counters[1].unwrap()));
+        }
+        got
+    };
+    let always = 1;
+    let normal = [("TRCCNTVR0", 3), ("TRCCNTCTLR0", always)];
+    assert_eq!(run(&normal, &[1, 1, 1, 5]), [(2, 0), (1, 0), (0, 0), (0, 0)]);
+    let own = [("TRCCNTVR0", 2), ("TRCCNTRLDVR0", 2), ("TRCCNTCTLR0", 1 << 16 | always)];
+    assert_eq!(run(&own, &[1, 1, 1, 1]), [(1, 0), (0, 0), (2, 0), (1, 0)]);
+    let chain = [
+        ("TRCCNTVR0", 1),
+        ("TRCCNTRLDVR0", 1),
+        ("TRCCNTCTLR0", 1 << 16 | always),
+        ("TRCCNTVR1", 9),
+        ("TRCCNTCTLR1", 1 << 17),
+    ];
+    assert_eq!(run(&chain, &[1, 1, 1, 1]), [(0, 9), (1, 8), (0, 8), (1, 7)]);
+    // Without cycles, the number of cycles of an instruction is not known.
+    let settings = Settings::new(&unit(), &normal.into_iter().collect());
+    let mut resources = Resources::new(&settings);
+    execute(&mut resources, &settings, Comparators::default(), false);
+    assert_eq!(resources.counters[0], None);
+}
+
+/// The sequencer: forward, backward, reset; both ways at once leaves three states open.
+#[test]
+fn sequencer() {
+    let registers: Values = [
+        ("TRCRSCTLR2", 0x0_0001),
+        ("TRCRSCTLR3", 0x0_0002),
+        ("TRCRSCTLR4", 0x0_0004),
+        ("TRCEXTINSELR1", 1),
+        ("TRCEXTINSELR2", 2),
+        ("TRCSEQEVR0", 0x0302),
+        ("TRCSEQEVR1", 0x0302),
+        ("TRCSEQEVR2", 0x0302),
+        ("TRCSEQRSTEVR", 4),
+    ]
+    .into_iter()
+    .collect();
+    let settings = Settings::new(&unit(), &registers);
+    let mut resources = Resources::new(&settings);
+    let mut got = Vec::new();
+    for inputs in [0, 1, 1, 1, 1, 2, 0, 4, 1, 3] {
+        resources.events[0] = inputs;
+        resources.cycles(&settings, 1);
+        got.push(resources.sequencer);
+    }
+    assert_eq!(got, [1, 2, 4, 8, 8, 4, 4, 1, 2, 7]);
+}
+
+/// The ViewInst event: precise where it is constant, else not while it changes.
+#[test]
+fn the_event() {
+    assert_eq!(traced(&with(&[("TRCVICTLR", 0x006f_0200)]), &[0x1000]), [MustNot]);
+    let registers =
+        with(&[("TRCVICTLR", 0x006f_0202), ("TRCRSCTLR2", 0x6_0001), ("TRCCIDCVR0", 7)]);
+    let mut model = model(&registers);
+    let mut run = |id, times: u32| {
+        model.step(&Step::Context(Context { context_id: Some(id), ..at(0, NonSecure) }));
+        (0..times).map(|_| model.instruction(0x1000).requirement).collect::<Vec<_>>()
+    };
+    assert_eq!(run(7, LATENCY + 1).last(), Some(&Must));
+    let other = run(8, LATENCY + 2);
+    assert_eq!(other[..LATENCY as usize], vec![May; LATENCY as usize][..]);
+    assert_eq!(other.last(), Some(&MustNot));
+}
+
+/// Exceptions: as the instruction before, or forced. (DDI 0601, TRCVICTLR.TRCERR, TRCRESET)
+#[test]
+fn exceptions() {
+    let run = |view, el, cause| {
+        let mut model = model(&with(&[("TRCVICTLR", view)]));
+        model.step(&Step::Context(at(el, NonSecure)));
+        model.instruction(0x1000);
+        model.exception(cause).requirement
+    };
+    assert_eq!(run(0x006f_0201, 0, Cause::Irq), Must);
+    assert_eq!(run(0x006f_0201, 1, Cause::Irq), MustNot);
+    assert_eq!(run(0x006f_0a01, 1, Cause::SystemError), Must);
+    assert_eq!(run(0x006f_0a01, 1, Cause::Irq), MustNot);
+    assert_eq!(run(0x006f_0601, 1, Cause::Reset), Must);
+    // TRCRSR.TA: tracing was active before the unit was disabled.
+    let first = |active: u64| {
+        let mut model = model(&with(&[("TRCRSR", active << 12)]));
+        model.exception(Cause::Irq).requirement
+    };
+    assert_eq!((first(0), first(1)), (MustNot, Must));
+    // After a prohibited region, no exception is traced. (K10.5.9)
+    let mut model = model(&with(&[("TRCRSR", 1 << 12)]));
+    model.permit(false);
+    model.permit(true);
+    assert_eq!(model.exception(Cause::Irq).requirement, MustNot);
+}
+
+/// A prohibited region: nothing is traced, and the resources of an ETE are paused.
+#[test]
+fn prohibited_regions() {
+    let registers = with(&[("TRCCNTVR0", 9), ("TRCCNTCTLR0", 1)]);
+    let mut model = model(&registers);
+    model.step(&Step::Context(at(0, NonSecure)));
+    model.step(&Step::Off);
+    let outcome = model.step(&Step::Cycles(3));
+    assert_eq!((model.resources.counters[0], outcome.outputs), (Some(9), 0));
+    assert_eq!(model.instruction(0x1000).requirement, MustNot);
+    model.step(&Step::On);
+    model.step(&Step::Cycles(3));
+    assert_eq!(model.resources.counters[0], Some(6));
+    assert_eq!(model.instruction(0x1000).requirement, Must);
+}
+
+/// Unknown fields of the context matter only where the registers depend on them.
+#[test]
+fn unknown_contexts() {
+    let of = |view, context: Context| {
+        let mut model = model(&with(&[("TRCVICTLR", view)]));
+        model.step(&Step::Context(context));
+        model.instruction(0x1000).requirement
+    };
+    let unknown = Context::default();
+    assert_eq!(of(0x0000_0201, unknown), Must);
+    assert_eq!(of(0x006f_0201, unknown), May);
+    assert_eq!(of(0x007f_0201, unknown), MustNot);
+    assert_eq!(of(0x006f_0201, Context { el: Some(3), ..unknown }), MustNot);
+    assert_eq!(of(0x006f_0201, Context { el: Some(0), ..unknown }), May);
+    let mut without = model(&[]);
+    assert_eq!(without.instruction(0).requirement, May);
+}

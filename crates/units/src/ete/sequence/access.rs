@@ -1,0 +1,116 @@
+//! Which part of the processor a register belongs to.
+
+use crate::ete::registers::{Named, by_name, by_offset};
+
+/// The part of the processor to which a register of a recording belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// TRCPRGCTLR.
+    Enable,
+    /// TRCSTATR.
+    Status,
+    /// OSLAR_EL1, or TRCOSLAR of an ETMv4.
+    OsLock,
+    /// Any other register of the trace unit that a program sets.
+    Unit(Named),
+    /// A register of the trace unit for identification, locks and power.
+    Management,
+    /// TRFCR_EL1 or TRFCR_EL2.
+    Filter,
+    /// TRBLIMITR_EL1.
+    BufferEnable,
+    /// Another register of the trace buffer.
+    Buffer,
+    /// TMC_CTL of an ETR, ETB or ETF.
+    SinkEnable,
+    /// The contents of the trace buffer in memory: `BUFFER` in a recording.
+    Contents,
+    /// A register of address translation.
+    Translation,
+    /// A register to which no rule applies.
+    Other,
+}
+
+/// Registers of address translation. (Arm ARM K10.5.10, VMSA System registers)
+const TRANSLATION: [&str; 14] = [
+    "TTBR0_EL1",
+    "TTBR1_EL1",
+    "TCR_EL1",
+    "MAIR_EL1",
+    "SCTLR_EL1",
+    "TTBR0_EL2",
+    "TTBR1_EL2",
+    "TCR_EL2",
+    "MAIR_EL2",
+    "SCTLR_EL2",
+    "VTTBR_EL2",
+    "VTCR_EL2",
+    "HCR_EL2",
+    "AMAIR_EL1",
+];
+
+/// The part to which the register `name` belongs: a name, or the offset of a register of the trace
+/// unit as `0x` and hexadecimal digits, of which the low 12 bits count.
+pub fn part(name: &str) -> Part {
+    let upper = name.to_ascii_uppercase();
+    let hex = upper.strip_prefix("0X").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let named = match hex {
+        Some(offset) => by_offset((offset & 0xfff) as u16),
+        None => by_name(name),
+    };
+    if let Some(named) = named {
+        return match named.row.register.name {
+            "TRCPRGCTLR" => Part::Enable,
+            "TRCSTATR" => Part::Status,
+            "TRCOSLAR" => Part::OsLock,
+            _ if named.row.saved || named.row.register.name == "TRCPROCSELR" => Part::Unit(named),
+            _ => Part::Management,
+        };
+    }
+    match upper.as_str() {
+        "OSLAR_EL1" => Part::OsLock,
+        "TRFCR_EL1" | "TRFCR_EL2" | "TRFCR_EL12" => Part::Filter,
+        "TRBLIMITR_EL1" => Part::BufferEnable,
+        "TMC_CTL" => Part::SinkEnable,
+        "BUFFER" => Part::Contents,
+        name if TRANSLATION.contains(&name) => Part::Translation,
+        name if name.starts_with("TRB") && name.ends_with("_EL1") => Part::Buffer,
+        _ => Part::Other,
+    }
+}
+
+/// The name that findings print for a register.
+pub(super) fn shown(name: &str) -> String {
+    let upper = name.to_ascii_uppercase();
+    let offset = upper.strip_prefix("0X").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    match offset.and_then(|offset| by_offset((offset & 0xfff) as u16)) {
+        Some(named) => named.to_string(),
+        None => upper,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts() {
+        for (name, want) in [
+            ("trcprgctlr", Part::Enable),
+            ("0x004", Part::Enable),
+            ("0x2284000c", Part::Status),
+            ("OSLAR_EL1", Part::OsLock),
+            ("TRFCR_EL1", Part::Filter),
+            ("TRBLIMITR_EL1", Part::BufferEnable),
+            ("TRBPTR_EL1", Part::Buffer),
+            ("TTBR0_EL1", Part::Translation),
+            ("TRCIDR0", Part::Management),
+            ("MDCR_EL2", Part::Other),
+            ("buffer", Part::Contents),
+        ] {
+            assert_eq!(part(name), want, "{name}");
+        }
+        assert!(matches!(part("TRCACVR3"), Part::Unit(named) if named.number == 3));
+        assert_eq!(shown("0x080"), "TRCVICTLR");
+    }
+}

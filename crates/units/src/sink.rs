@@ -1,0 +1,96 @@
+//! Sinks of the trace, as a request has them.
+
+use std::fmt;
+
+/// What happens at the end of the buffer. (TRBLIMITR_EL1.FM)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Collection stops.
+    #[default]
+    Fill,
+    /// Collection continues at the base, with an interrupt.
+    Wrap,
+    /// Collection continues at the base.
+    Circular,
+}
+
+/// How an interrupt at a watermark is made. (Arm ARM K10.5.11)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watermark {
+    /// Wrap mode: the write pointer begins this number of bytes below the limit. The oldest trace
+    /// is lost if the interrupt is late.
+    Wrap(u64),
+    /// The trigger counter: it counts this number of bytes. The newest trace is lost in Fill mode.
+    Trigger(u64),
+}
+
+/// A buffer in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// The first address.
+    pub base: u64,
+    /// The address after the last.
+    pub limit: u64,
+    /// What happens at the end.
+    pub mode: Mode,
+    /// The interrupt before the end.
+    pub watermark: Option<Watermark>,
+}
+
+/// A sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sink {
+    /// The trace buffer of the processor.
+    Trbe(Buffer),
+    /// An Embedded Trace Router.
+    Etr(Buffer),
+}
+
+impl Sink {
+    /// The buffer.
+    pub fn buffer(&self) -> &Buffer {
+        match self {
+            Sink::Trbe(buffer) | Sink::Etr(buffer) => buffer,
+        }
+    }
+
+    /// Why the sink cannot be programmed as it is.
+    pub fn invalid(&self) -> Option<&'static str> {
+        let Buffer { base, limit, mode, watermark } = *self.buffer();
+        match (self, watermark) {
+            (Sink::Trbe(_), _) if base & 0xfff != 0 || limit & 0xfff != 0 => {
+                Some("base and limit of a trace buffer are multiples of 4096")
+            }
+            (Sink::Etr(_), _) if base & 0xf != 0 || limit & 0xf != 0 => {
+                Some("base and size of an ETR's buffer are multiples of 16")
+            }
+            (Sink::Etr(_), Some(_)) => Some("a watermark is made by a trace buffer"),
+            (Sink::Etr(_), None) if mode != Mode::Circular => {
+                Some("an ETR with a buffer in memory is circular")
+            }
+            (_, Some(Watermark::Wrap(bytes) | Watermark::Trigger(bytes)))
+                if bytes == 0 || bytes > limit - base =>
+            {
+                Some("the watermark is in the buffer")
+            }
+            (_, Some(Watermark::Wrap(_))) if mode != Mode::Wrap => {
+                Some("a watermark by wrapping needs the mode wrap")
+            }
+            (_, Some(Watermark::Trigger(_))) if mode == Mode::Wrap => {
+                Some("a watermark by a trigger needs the mode fill or circular")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Buffer { base, limit, .. } = self.buffer();
+        let name = match self {
+            Sink::Trbe(_) => "trbe",
+            Sink::Etr(_) => "etr",
+        };
+        write!(f, "{name} {base:#x}..{limit:#x}")
+    }
+}
