@@ -95,10 +95,10 @@ pub struct Recorder {
 #[derive(Debug)]
 struct TracedCpu {
     unit: AnyUnit,
-    /// What the control registers of the unit select.
-    selection: Option<Selection>,
     /// The filters, where the registers program them.
     programmed: Option<Programmed>,
+    /// What the control registers of the unit select.
+    selection: Option<Selection>,
     id: u8,
     /// Bytes, or nibbles, that are not framed yet.
     fresh: Vec<u8>,
@@ -142,8 +142,8 @@ impl Recorder {
         };
         let unknown = registers.iter().find(|(name, _)| {
             !known.iter().any(|k| is(k, name))
-                && !selection::is_register(*protocol, name)
                 && !is_filter_register(*protocol, name)
+                && !selection::is_register(*protocol, name)
         });
         match unknown {
             Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
@@ -197,14 +197,14 @@ impl Recorder {
                     "the trace ID of processor {n} is {id:#x}; valid IDs are 0x1 to 0x6f"
                 )));
             }
-            let selection = self.selection(n);
             let list = self.registers(n).0;
             let values =
                 list.iter().filter_map(|r| Some((r.name.clone(), u64::try_from(r.value).ok()?)));
             let values: Vec<_> = values.collect();
             let programmed = Programmed::new(*protocol, &values, self.register(SEED, n));
             let (fresh, raw) = (Vec::new(), Vec::new());
-            self.units.push(TracedCpu { unit, selection, programmed, id, fresh, raw });
+            let selection = self.selection(n);
+            self.units.push(TracedCpu { unit, programmed, selection, id, fresh, raw });
         }
         Ok(())
     }
@@ -475,13 +475,14 @@ impl StepSink for Recorder {
             return;
         }
         let Some(source) = self.units.get_mut(cpu) else { return };
-        let TracedCpu { unit, selection, programmed, fresh, .. } = &mut *source;
-        match (selection, programmed) {
-            (None, None) => unit.step(step, fresh),
-            (Some(selection), _) => {
-                selection.step(step, &mut |step| unit.step(step, fresh));
+        let TracedCpu { unit, programmed, selection, fresh, .. } = &mut *source;
+        let mut traced = |step: &Step| unit.step(step, fresh);
+        match (programmed, selection) {
+            (Some(programmed), _) => programmed.step(step, &mut traced),
+            (None, Some(selection)) => {
+                selection.step(step, &mut traced);
             }
-            (_, Some(programmed)) => programmed.step(step, &mut |step| unit.step(step, fresh)),
+            (None, None) => traced(step),
         }
         // Messages of several processors are in the order in which they are made.
         let limit = if self.recording.messages { 1 } else { CHUNK };

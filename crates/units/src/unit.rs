@@ -131,6 +131,12 @@ pub trait Unit {
         None
     }
 
+    /// The registers that identify the unit and its resources, where they are known. A decoder
+    /// needs some of them.
+    fn identification(&self) -> Values {
+        Values::default()
+    }
+
     /// Whether a request may have a sink.
     fn has_sinks(&self) -> bool {
         false
@@ -145,12 +151,6 @@ pub trait Unit {
     /// registers are not System registers.
     fn c(&self, program: &Program, base: Option<u64>) -> Option<String> {
         base.map(|base| program.c(base))
-    }
-
-    /// The registers that identify the unit and its resources, where they are known. A decoder
-    /// needs some of them.
-    fn identification(&self) -> Values {
-        Values::default()
     }
 
     /// `program` as writes to the files of the Linux driver. `None` where there is no driver.

@@ -118,7 +118,8 @@ fn refusals_and_findings() {
     );
     let output = run("unit explain ETM-Z80 ETMCR=0");
     assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("neither a unit nor a file; units are ETM7-small"));
+    assert!(output.err.contains("neither a unit nor a file"), "{}", output.err);
+    assert!(output.err.contains("ETM7-small"), "{}", output.err);
 }
 
 #[test]
