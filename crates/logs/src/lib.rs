@@ -43,6 +43,7 @@ mod line;
 mod logged_code;
 mod lookup;
 mod processor;
+mod programmed;
 pub mod qemu;
 mod reader;
 mod recorder;

@@ -11,6 +11,7 @@ use tracewright_frames::{Framing, Joiner};
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
+use crate::programmed::{Programmed, SEED, is_filter_register};
 use crate::selection::{self, Selection};
 
 /// The configuration of a [`Recorder`].
@@ -96,6 +97,8 @@ struct TracedCpu {
     unit: AnyUnit,
     /// What the control registers of the unit select.
     selection: Option<Selection>,
+    /// The filters, where the registers program them.
+    programmed: Option<Programmed>,
     id: u8,
     /// Bytes, or nibbles, that are not framed yet.
     fresh: Vec<u8>,
@@ -138,7 +141,9 @@ impl Recorder {
             None => known.eq_ignore_ascii_case(name),
         };
         let unknown = registers.iter().find(|(name, _)| {
-            !known.iter().any(|k| is(k, name)) && !selection::is_register(*protocol, name)
+            !known.iter().any(|k| is(k, name))
+                && !selection::is_register(*protocol, name)
+                && !is_filter_register(*protocol, name)
         });
         match unknown {
             Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
@@ -193,7 +198,13 @@ impl Recorder {
                 )));
             }
             let selection = self.selection(n);
-            self.units.push(TracedCpu { unit, selection, id, fresh: Vec::new(), raw: Vec::new() });
+            let list = self.registers(n).0;
+            let values =
+                list.iter().filter_map(|r| Some((r.name.clone(), u64::try_from(r.value).ok()?)));
+            let values: Vec<_> = values.collect();
+            let programmed = Programmed::new(*protocol, &values, self.register(SEED, n));
+            let (fresh, raw) = (Vec::new(), Vec::new());
+            self.units.push(TracedCpu { unit, selection, programmed, id, fresh, raw });
         }
         Ok(())
     }
@@ -277,8 +288,11 @@ impl Recorder {
     /// [`RecordError`] if the trace unit of a processor could not be made.
     pub fn finish(mut self) -> Result<Capture, RecordError> {
         for cpu in 0..self.units.len() {
-            if let Some(source) = self.units.get_mut(cpu) {
-                source.unit.finish(&mut source.fresh);
+            if let Some(TracedCpu { unit, programmed, fresh, .. }) = self.units.get_mut(cpu) {
+                if let Some(programmed) = programmed {
+                    programmed.flush(&mut |step| unit.step(step, fresh));
+                }
+                unit.finish(fresh);
             }
             self.frame(cpu, true);
         }
@@ -449,10 +463,11 @@ impl StepSink for Recorder {
             return;
         }
         let Some(source) = self.units.get_mut(cpu) else { return };
-        let TracedCpu { unit, selection, fresh, .. } = source;
-        match selection {
-            None => unit.step(step, fresh),
-            Some(selection) => {
+        let TracedCpu { unit, selection, programmed, fresh, .. } = &mut *source;
+        match (programmed, selection) {
+            (None, None) => unit.step(step, fresh),
+            (Some(programmed), _) => programmed.step(step, &mut |step| unit.step(step, fresh)),
+            (None, Some(selection)) => {
                 selection.step(step, &mut |step| unit.step(step, fresh));
             }
         }

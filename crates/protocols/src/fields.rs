@@ -2,9 +2,6 @@
 
 use tracewright_base::Field;
 
-/// The values of an on/off bit.
-pub(crate) const YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
-
 /// A field in bits \[high:low], with the names of its values.
 pub(crate) const fn field(
     name: &'static str,

@@ -1,10 +1,12 @@
 //! Registers of ETMv1 and ETMv2, and the properties of the core that their trace does not contain.
 //! (IHI 0014, 3.5)
 
-use tracewright_base::Register;
+use tracewright_base::{Field, Register};
 use tracewright_frames::cycles::Width;
+use tracewright_units::etm::registers::{self, Kind};
+use tracewright_units::etm::version::Version;
 
-use crate::fields::{YES, field};
+use crate::fields::field;
 
 /// ETMCR. (IHI 0014, 3.5.1, "ETM Control Register")
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,77 +85,26 @@ impl Core {
     }
 }
 
-/// ETMCR. (IHI 0014, Table 3-5)
-pub(crate) const ETMCR: Register = Register {
-    name: "ETMCR",
-    aliases: &["ETMControl"],
-    about: "main control register",
-    required: true,
-    fields: &[
-        field(
-            "PortMode",
-            17,
-            16,
-            "mapping of the signals to the pins (1.2)",
-            &[(0, "normal"), (1, "multiplexed"), (2, "demultiplexed")],
-        ),
-        field(
-            "ContextIDSize",
-            15,
-            14,
-            "bytes of a context ID that are traced (1.2)",
-            &[(0, "none"), (1, "1 byte"), (2, "2 bytes"), (3, "4 bytes")],
-        ),
-        field("HalfRate", 13, 13, "the port uses both clock edges", YES),
-        field("CycleAccurate", 12, 12, "every cycle is traced", YES),
-        field("ETMEN", 11, 11, "the trace port belongs to this unit", YES),
-        field("Programming", 10, 10, "the unit is being programmed", YES),
-        field("DebugRequest", 9, 9, "the trigger stops the processor", YES),
-        field("BranchOutput", 8, 8, "direct branches have an address as well", YES),
-        field("Stall", 7, 7, "the processor waits when the FIFO is nearly full", YES),
-        field(
-            "PortSize",
-            6,
-            4,
-            "width of the trace port",
-            &[(0, "4 bits"), (1, "8 bits"), (2, "16 bits")],
-        ),
-        field(
-            "DataAccess",
-            3,
-            2,
-            "traced parts of a data access",
-            &[(0, "nothing"), (1, "value"), (2, "address"), (3, "address and value")],
-        ),
-        field("MonitorCPRT", 1, 1, "coprocessor register transfers are traced", YES),
-        field("PowerDown", 0, 0, "the unit is powered down", YES),
-    ],
-};
+/// A register of the table of ETM registers, with its `N` fields in a version.
+pub(crate) const fn register<const N: usize>(
+    kind: &Kind,
+    required: bool,
+    fields: &'static [Field; N],
+) -> Register {
+    let shown = kind.register;
+    Register { name: shown.name, aliases: shown.aliases, about: shown.about, required, fields }
+}
 
-/// ETMCCR. (IHI 0014, 3.5.2)
+const CONTROL: &[Field; 13] = &registers::CONTROL.fields_of(Version::V2_1);
+const CONFIGURATION: &[Field; 10] = &registers::CONFIGURATION.fields_of(Version::V1_3);
+
+/// ETMCR. (IHI 0014, Table 3-5)
+pub(crate) const ETMCR: Register = register(&registers::CONTROL, true, CONTROL);
+
+/// ETMCCR of ETMv1. (IHI 0014, 3.5.2)
 pub(crate) const ETMCCR: Register = Register {
-    name: "ETMCCR",
-    aliases: &["ETMConfigCode"],
     about: "implemented features; for ETMv1 also the version",
-    required: true,
-    fields: &[
-        field("IDRegister", 31, 31, "ETMIDR is present, so the unit is not an ETMv1", YES),
-        field(
-            "Protocol",
-            30,
-            28,
-            "version of the protocol (ETMv1)",
-            &[
-                (0, "ETMv1.0"),
-                (1, "ETMv1.1"),
-                (2, "ETMv1.2"),
-                (3, "ETMv1.3"),
-                (4, "ETMv1.2"),
-                (5, "ETMv1.3"),
-                (7, "ETMv1.3"),
-            ],
-        ),
-    ],
+    ..register(&registers::CONFIGURATION, true, CONFIGURATION)
 };
 
 /// The core's HIVECS pin.

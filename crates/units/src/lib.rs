@@ -7,6 +7,7 @@
 //! | [`catalogue`] | the units by name: where a unit is added |
 //! | [`unit`] | what every unit can do: [`Unit`] |
 //! | [`values`], [`finding`], [`request`], [`sink`], [`program`], [`verdict`] | what goes in and out of a unit |
+//! | [`comparison`] | what a capture traced, against what must be traced |
 //! | [`etm`] | ETMv1.0 to ETMv3.5 |
 //!
 //! The crate knows registers, resources, filters and the order of register accesses. It knows no
@@ -21,6 +22,8 @@ pub mod register;
 
 #[cfg(feature = "std")]
 pub mod catalogue;
+#[cfg(feature = "std")]
+pub mod comparison;
 #[cfg(feature = "std")]
 pub mod finding;
 #[cfg(feature = "std")]

@@ -207,8 +207,9 @@ impl Program {
     pub fn snapshot(&self, offset: &dyn Fn(&str) -> Option<u16>) -> String {
         let mut text = String::from("[regs]\n");
         for (name, value) in self.values.iter() {
+            // Snapshots number registers: offsets divided by 4.
             let _ = match offset(name) {
-                Some(offset) => writeln!(text, "{name}({offset:#05x})={value:#010x}"),
+                Some(offset) => writeln!(text, "{name}({:#05x})={value:#010x}", offset / 4),
                 None => writeln!(text, "{name}={value:#x}"),
             };
         }

@@ -69,6 +69,13 @@ pub trait Unit {
     /// The architecture and the resources of the unit, one a line.
     fn about(&self) -> Vec<String>;
 
+    /// The unit with the resources that the identification registers in `values` report. `None`
+    /// where it is the same.
+    fn with(&self, values: &Values) -> Option<Box<dyn Unit>> {
+        let _ = values;
+        None
+    }
+
     /// The registers that the unit has, in the order of their offsets.
     fn registers(&self) -> Vec<View>;
 
@@ -138,6 +145,12 @@ pub trait Unit {
     /// registers are not System registers.
     fn c(&self, program: &Program, base: Option<u64>) -> Option<String> {
         base.map(|base| program.c(base))
+    }
+
+    /// The registers that identify the unit and its resources, where they are known. A decoder
+    /// needs some of them.
+    fn identification(&self) -> Values {
+        Values::default()
     }
 
     /// `program` as writes to the files of the Linux driver. `None` where there is no driver.

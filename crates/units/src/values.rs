@@ -65,16 +65,20 @@ impl fmt::Display for InvalidLine {
 
 /// Reads registers and values from a text: one `NAME=VALUE`, `NAME(OFFSET)=VALUE`, `NAME VALUE` or
 /// `OFFSET: VALUE...` a line. After a colon, further values are those of the following words of
-/// memory, as debuggers dump it. Comments begin with `#` or `;`, and sections in `[]` are passed
-/// over.
+/// memory, as debuggers dump it. Comments begin with `#` or `;`, and of the
+/// sections in `[]` only `[regs]` is read.
 ///
 /// # Errors
 /// [`InvalidLine`] for the first line that is none of these.
 pub fn read(text: &str) -> Result<Vec<(String, u64)>, InvalidLine> {
-    let mut all = Vec::new();
+    let (mut all, mut registers) = (Vec::new(), true);
     for (n, full) in text.lines().enumerate() {
         let line = full.split(['#', ';']).next().unwrap_or_default().trim();
-        if line.is_empty() || line.starts_with('[') {
+        if let Some(section) = line.strip_prefix('[') {
+            registers = section.trim_end_matches(']').trim().eq_ignore_ascii_case("regs");
+            continue;
+        }
+        if line.is_empty() || !registers {
             continue;
         }
         let read = pairs(line).ok_or_else(|| InvalidLine { line: n + 1, text: full.to_owned() })?;
@@ -137,7 +141,7 @@ mod tests {
 
     #[test]
     fn texts() {
-        let text = "[regs]\nETMCR(0x000)=0x10001000 ; control\n# nothing\nETMTEEVR 0x6f\n\
+        let text = "[device]\nname=ETM_0\n[regs]\nETMCR(0x000)=0x10001000 ; control\n# nothing\nETMTEEVR 0x6f\n\
                     0xe0041010: 00000002 00020d09\nETMIDR: 0x4114f250\n0x20=111\n\
                     TRCACVR0(id:0x100,size:64)=0x8000\n";
         let want = [

@@ -79,6 +79,9 @@ pub struct EncodeArgs {
     /// File of trace unit parameters, one `name = value` per line.
     #[arg(long, value_name = "FILE")]
     pub params: Option<PathBuf>,
+    /// File of register values, as `tracewright unit program --for snapshot` writes it.
+    #[arg(long = "registers", value_name = "FILE")]
+    pub program: Option<PathBuf>,
     /// Value of a trace unit register or parameter (repeatable). Default: those of a typical unit.
     #[arg(long = "config", value_name = "NAME=VALUE")]
     pub registers: Vec<String>,

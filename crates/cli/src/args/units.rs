@@ -134,6 +134,10 @@ pub struct UnitFilterArgs {
     /// Processor of the log.
     #[arg(long, value_name = "N", default_value = "0")]
     pub cpu: u16,
+    /// Capture of the execution, of the source with the processor's number: the first difference is
+    /// printed, and the exit code is 1 if there is one.
+    #[arg(long, value_name = "CAPTURE")]
+    pub capture: Option<PathBuf>,
     /// Print statistics only.
     #[arg(long)]
     pub summary: bool,

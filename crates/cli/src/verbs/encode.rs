@@ -7,6 +7,7 @@ use tracewright::frames::Framing;
 use tracewright::logs::{RecordError, Recording};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
+use tracewright::units::values;
 
 use crate::args::{EncodeArgs, EncodeFraming};
 use crate::fail::Fail;
@@ -30,7 +31,14 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         return Err(Fail::option("--protocol", &args.protocol, &what));
     }
     let (name, params) = (&args.protocol, args.params.as_deref());
-    let settings = Settings::new(protocol, name, log.isa, params, &args.registers)?;
+    let mut settings = Settings::new(protocol, name, log.isa, params, &args.registers)?;
+    if let Some(path) = &args.program {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| Fail::input(path, &error.to_string()))?;
+        let program = values::read(&text).map_err(|e| Fail::input(path, &e.to_string()))?;
+        // Values of the command line replace those of the file.
+        settings.registers.splice(0..0, program);
+    }
     if let Some(note) = settings.note() {
         eprintln!("tracewright: note: {note}");
     }

@@ -3,6 +3,7 @@
 mod bench;
 mod common;
 mod ete;
+mod etm_units;
 mod files;
 mod hostile;
 mod limits;

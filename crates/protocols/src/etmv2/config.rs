@@ -2,6 +2,8 @@
 
 use tracewright_base::{Field, MissingRegister, Register};
 use tracewright_frames::cycles::Width;
+use tracewright_units::etm::registers;
+use tracewright_units::etm::version::Version;
 
 use crate::port;
 pub use crate::port::Control;
@@ -59,46 +61,18 @@ impl Id {
     }
 }
 
-const fn field(name: &'static str, high: u8, low: u8, about: &'static str) -> Field {
-    Field { name, high, low, about, values: &[] }
-}
+const IDENTIFICATION: &[Field; 6] = &registers::IDENTIFICATION.fields_of(Version::V2_1);
+const CONFIGURATION: &[Field; 11] = &registers::CONFIGURATION.fields_of(Version::V2_1);
+const SYNC_FREQUENCY: &[Field; 1] = &registers::SYNC_FREQUENCY.fields_of(Version::V2_1);
 
 /// The registers that a capture of this unit may hold.
 pub const REGISTERS: &[Register] = &[
     port::ETMCR,
+    port::register(&registers::IDENTIFICATION, true, IDENTIFICATION),
+    port::register(&registers::CONFIGURATION, false, CONFIGURATION),
     Register {
-        name: "ETMIDR",
-        aliases: &["ETMID"],
-        about: "identification of the trace unit",
-        required: true,
-        fields: &[
-            Field {
-                values: &[(0x41, "Arm")],
-                ..field("Implementer", 31, 24, "designer of the unit")
-            },
-            Field {
-                values: &[(0, "no"), (1, "yes")],
-                ..field("PCFirst", 16, 16, "a load multiple reads the new PC first (2.1)")
-            },
-            Field {
-                values: &[(0, "Arm7"), (1, "Arm9"), (2, "Arm10"), (3, "Arm11")],
-                ..field("Core", 15, 12, "core series")
-            },
-            Field {
-                values: &[(0, "ETMv1"), (1, "ETMv2"), (2, "ETMv3")],
-                ..field("Major", 11, 8, "architecture")
-            },
-            field("Minor", 7, 4, "minor version of the architecture"),
-            field("Revision", 3, 0, "revision of the implementation"),
-        ],
-    },
-    Register { required: false, about: "implemented features", ..port::ETMCCR },
-    Register {
-        name: "ETMSYNCFR",
-        aliases: &["ETMSyncFreq"],
         about: "cycles between synchronisations; 1024 by default",
-        required: false,
-        fields: &[field("Frequency", 11, 0, "cycles")],
+        ..port::register(&registers::SYNC_FREQUENCY, false, SYNC_FREQUENCY)
     },
     port::HIVECS,
     port::BIGEND,

@@ -1,8 +1,10 @@
 //! Identification and configuration registers. (IHI 0014, chapter 3; bits of ETMv3.5 from issue Q)
 
-use tracewright_base::{CoreType, MissingRegister, Profile, Register};
+use tracewright_base::{CoreType, Field, MissingRegister, Profile, Register};
+use tracewright_units::etm::registers;
+use tracewright_units::etm::version::Version;
 
-use crate::fields::{YES, field};
+use crate::port::register;
 
 /// How the trace unit was programmed, and its features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,196 +139,22 @@ impl Extension {
     }
 }
 
+const CONTROL: &[Field; 23] = &registers::CONTROL.fields_of(Version::V3_5);
+const IDENTIFICATION: &[Field; 9] = &registers::IDENTIFICATION.fields_of(Version::V3_5);
+const EXTENSION: &[Field; 13] = &registers::CONFIGURATION_EXTENSION.fields_of(Version::V3_5);
+const TRACE_ID: &[Field; 1] = &registers::TRACE_ID.fields_of(Version::V3_5);
+const CONFIGURATION: &[Field; 12] = &registers::CONFIGURATION.fields_of(Version::V3_5);
+const SYSTEM: &[Field; 8] = &registers::SYSTEM.fields_of(Version::V3_5);
+
 /// The registers that a capture of this unit may hold.
 pub const REGISTERS: &[Register] = &[
+    register(&registers::CONTROL, true, CONTROL),
+    register(&registers::IDENTIFICATION, true, IDENTIFICATION),
     Register {
-        name: "ETMCR",
-        aliases: &["ETMControl"],
-        about: "main control register",
-        required: true,
-        fields: &[
-            field("VMIDEn", 30, 30, "virtual machine IDs are traced (3.5)", YES),
-            field("TimestampEn", 28, 28, "timestamps are traced (3.5)", YES),
-            field("CoreSelect", 27, 25, "the core that a shared unit traces", &[]),
-            field(
-                "InstrResPriv",
-                24,
-                24,
-                "instrumentation resources obey privileged code only",
-                YES,
-            ),
-            field("NoSoftwareWrite", 23, 23, "software cannot write the registers", YES),
-            field("NoDebugWrite", 22, 22, "the debugger cannot write the registers", YES),
-            field("PortSize3", 21, 21, "top bit of the port size", &[]),
-            field("DataOnly", 20, 20, "no instructions are traced, only data", YES),
-            field(
-                "FilterCPRT",
-                19,
-                19,
-                "ViewData decides which coprocessor transfers are traced",
-                YES,
-            ),
-            field("SuppressData", 18, 18, "data is dropped when the FIFO is nearly full", YES),
-            field("PortMode", 17, 16, "clocking of the trace port, low bits", &[]),
-            field(
-                "ContextIDSize",
-                15,
-                14,
-                "bytes of a context ID that are traced",
-                &[(0, "none"), (1, "1 byte"), (2, "2 bytes"), (3, "4 bytes")],
-            ),
-            field("PortMode2", 13, 13, "clocking of the trace port, top bit", &[]),
-            field("CycleAccurate", 12, 12, "every cycle is traced", YES),
-            field("ETMEN", 11, 11, "the trace port belongs to this unit", YES),
-            field("Programming", 10, 10, "the unit is being programmed", YES),
-            field("DebugRequest", 9, 9, "the trigger stops the processor", YES),
-            field("BranchOutput", 8, 8, "direct branches have an address as well", YES),
-            field("Stall", 7, 7, "the processor waits when the FIFO is nearly full", YES),
-            field("PortSize", 6, 4, "width of the trace port, low bits", &[]),
-            field(
-                "DataAccess",
-                3,
-                2,
-                "traced parts of a data access",
-                &[(0, "nothing"), (1, "value"), (2, "address"), (3, "address and value")],
-            ),
-            field("MonitorCPRT", 1, 1, "coprocessor register transfers are traced", YES),
-            field("PowerDown", 0, 0, "the unit is powered down", YES),
-        ],
-    },
-    Register {
-        name: "ETMIDR",
-        aliases: &["ETMID"],
-        about: "identification of the trace unit",
-        required: true,
-        fields: &[
-            field(
-                "Implementer",
-                31,
-                24,
-                "designer of the unit",
-                &[
-                    (0x41, "Arm"),
-                    (0x44, "DEC"),
-                    (0x4d, "Motorola, Freescale or NXP"),
-                    (0x51, "Qualcomm"),
-                    (0x56, "Marvell"),
-                    (0x69, "Intel"),
-                ],
-            ),
-            field(
-                "BranchEncoding",
-                20,
-                20,
-                "encoding of branch addresses (3.4)",
-                &[(0, "original"), (1, "alternative")],
-            ),
-            field("Security", 19, 19, "the Security Extensions are supported (3.2)", YES),
-            field(
-                "Thumb32",
-                18,
-                18,
-                "a 32-bit T32 instruction is traced as (3.2)",
-                &[(0, "two instructions"), (1, "one instruction")],
-            ),
-            field("PCFirst", 16, 16, "a load multiple reads the new PC first", YES),
-            field(
-                "Core",
-                15,
-                12,
-                "core series",
-                &[(0, "Arm7"), (1, "Arm9"), (2, "Arm10"), (3, "Arm11"), (15, "see elsewhere")],
-            ),
-            field(
-                "Major",
-                11,
-                8,
-                "architecture",
-                &[(0, "ETMv1"), (1, "ETMv2"), (2, "ETMv3"), (3, "PFTv1")],
-            ),
-            field("Minor", 7, 4, "minor version of the architecture", &[]),
-            field("Revision", 3, 0, "revision of the implementation", &[]),
-        ],
-    },
-    Register {
-        name: "ETMCCER",
-        aliases: &["ETMConfigCodeExt"],
         about: "further features; without this register timestamps are 48-bit Gray codes",
-        required: false,
-        fields: &[
-            field(
-                "TimestampSize",
-                29,
-                29,
-                "width of timestamps (3.5)",
-                &[(0, "48 bits"), (1, "64 bits")],
-            ),
-            field(
-                "TimestampCode",
-                28,
-                28,
-                "code of timestamps (3.5)",
-                &[(0, "Gray"), (1, "natural binary")],
-            ),
-            field("ReducedCounter", 27, 27, "counter 1 has a reduced function (3.5)", YES),
-            field("Virtualization", 26, 26, "the Virtualization Extensions are supported", YES),
-            field("Timestamps", 22, 22, "timestamps are implemented (3.5)", YES),
-            field("EIBCR", 21, 21, "the EmbeddedICE behaviour register is implemented", YES),
-            field("EICEStartStop", 20, 20, "EmbeddedICE inputs can drive start/stop", YES),
-            field("EICEInputs", 19, 16, "EmbeddedICE watchpoint comparator inputs", &[]),
-            field("InstrRes", 15, 13, "instrumentation resources", &[]),
-            field("NoDataCompare", 12, 12, "data address comparisons are missing", YES),
-            field("Readable", 11, 11, "all registers can be read", YES),
-            field("ExtBus", 10, 3, "size of the extended external input bus", &[]),
-            field("ExtSelectors", 2, 0, "extended external input selectors", &[]),
-        ],
+        ..register(&registers::CONFIGURATION_EXTENSION, false, EXTENSION)
     },
-    Register {
-        name: "ETMTRACEIDR",
-        aliases: &["ETMTraceID"],
-        about: "the trace ID on the ATB",
-        required: false,
-        fields: &[field("TraceID", 6, 0, "trace ID", &[])],
-    },
-    Register {
-        name: "ETMCCR",
-        aliases: &["ETMConfigCode"],
-        about: "implemented features",
-        required: false,
-        fields: &[
-            field("IDRegister", 31, 31, "ETMIDR is present", YES),
-            field(
-                "CoprocessorAccess",
-                27,
-                27,
-                "registers are reached as coprocessor or memory",
-                YES,
-            ),
-            field("StartStop", 26, 26, "the start/stop block is present", YES),
-            field("ContextComparators", 25, 24, "context ID comparators", &[]),
-            field("FIFOFULL", 23, 23, "the processor can be stalled", YES),
-            field("ExternalOut", 22, 20, "external outputs", &[]),
-            field("ExternalIn", 19, 17, "external inputs", &[]),
-            field("Sequencer", 16, 16, "the sequencer is present", YES),
-            field("Counters", 15, 13, "counters", &[]),
-            field("MemoryMap", 12, 8, "memory map decoders", &[]),
-            field("DataComparators", 7, 4, "data value comparators", &[]),
-            field("AddressPairs", 3, 0, "pairs of address comparators", &[]),
-        ],
-    },
-    Register {
-        name: "ETMSCR",
-        aliases: &["ETMSYSCONF", "ETMSystemConfig"],
-        about: "limits of the system around the unit",
-        required: false,
-        fields: &[
-            field("NoFetchCompare", 17, 17, "fetch comparisons are missing", YES),
-            field("Cores", 14, 12, "cores that share the unit, less 1", &[]),
-            field("PortModeOk", 11, 11, "the port mode that is set is supported", YES),
-            field("PortSizeOk", 10, 10, "the port size that is set is supported", YES),
-            field("MaxPortSize3", 9, 9, "largest port size, top bit", &[]),
-            field("FIFOFULL", 8, 8, "the system supports stalling", YES),
-            field("MaxPortSize", 2, 0, "largest port size, low bits", &[]),
-        ],
-    },
+    register(&registers::TRACE_ID, false, TRACE_ID),
+    register(&registers::CONFIGURATION, false, CONFIGURATION),
+    register(&registers::SYSTEM, false, SYSTEM),
 ];

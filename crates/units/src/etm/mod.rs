@@ -8,8 +8,13 @@
 //! | 3.5 values of registers | `settings` |
 //! | 2.2 to 2.11 behaviour | `model` |
 //! | rules of chapters 2 and 3 | `lint`, `sequence` |
-//! | 3.9 access permissions | `permission` |
+//! | 3.2 addresses of registers | `address` |
+//! | 3.8 save and restore, 3.9 access permissions | `permission`, `bus` |
 
+#[cfg(feature = "std")]
+pub mod address;
+#[cfg(feature = "std")]
+pub mod bus;
 #[cfg(feature = "std")]
 mod etm_unit;
 #[cfg(feature = "std")]

@@ -108,6 +108,7 @@ pub struct Model {
     trace_enable: filters::Change,
     view_data: filters::Change,
     include: filters::Change,
+    context: filters::ContextChange,
     /// The instruction whose data follows, and what is known of it.
     instruction: Option<filters::Traced>,
     /// Inputs in this cycle.
@@ -138,6 +139,7 @@ impl Model {
             trace_enable: filters::Change::default(),
             view_data: filters::Change::default(),
             include: filters::Change::default(),
+            context: filters::ContextChange::default(),
             instruction: None,
             inputs: Inputs::default(),
             unpredictable: None,
@@ -189,7 +191,7 @@ impl Model {
         self.active.add(self.held, self.start_stop);
         match item {
             Item::Instruction(instruction) => self.instruction(instruction),
-            Item::Data(transfer) => self.data(transfer),
+            Item::Data(_) => self.data(),
             Item::Coprocessor => self.coprocessor(),
             Item::Returned(_) => Verdict {
                 requirement: Requirement::May,
@@ -229,6 +231,7 @@ impl Model {
         self.trace_enable.end_cycle();
         self.view_data.end_cycle();
         self.include.end_cycle();
+        self.context.window = self.context.window.saturating_sub(1);
         self.fire();
         end.1
     }

@@ -53,10 +53,11 @@ pub fn make(unit: &Resources, request: &Request) -> Result<Program, Vec<Refusal>
 
 /// The register values for `request`, as they are while the unit traces.
 fn settings(unit: &Resources, request: &Request) -> Result<Settings, Vec<Refusal>> {
+    let ranges = request.trace.len() + request.exclude.len() + request.data.len();
     let mut maker = Maker {
         unit: *unit,
         settings: Settings::new(*unit),
-        comparators: Comparators::new(unit),
+        comparators: Comparators::new(unit, ranges),
         refusals: Vec::new(),
     };
     maker.control(request);

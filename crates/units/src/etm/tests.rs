@@ -1,6 +1,7 @@
 //! Tables of the specification, transcribed: numbers, versions, access types, bit ranges.
 
 mod behaviour;
+mod bus;
 mod comparators;
 mod lint;
 mod permission;

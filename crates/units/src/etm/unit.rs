@@ -2,10 +2,11 @@
 
 use super::etm_unit::Etm;
 use super::event::Event;
-use super::presets::PRESETS;
+use super::presets::{PRESETS, Preset};
 use super::registers::{self, KINDS, Kind};
 use super::resources::{DataTracing, Resources};
 use super::settings;
+use super::version::Version;
 use super::{explain, lint, program, sequence};
 use crate::Unit;
 use crate::finding::Finding;
@@ -57,6 +58,12 @@ impl Unit for Etm {
 
     fn about(&self) -> Vec<String> {
         about(&self.resources)
+    }
+
+    fn with(&self, values: &Values) -> Option<Box<dyn Unit>> {
+        let resources = self.settings(values).unit;
+        let name = self.name.clone();
+        (resources != self.resources).then(|| Box::new(Etm { name, resources }) as Box<dyn Unit>)
     }
 
     fn registers(&self) -> Vec<View> {
@@ -112,6 +119,29 @@ impl Unit for Etm {
 
     fn sequence(&self, accesses: &[BusAccess]) -> Vec<Finding> {
         sequence::findings(&self.resources, accesses)
+    }
+
+    fn identification(&self) -> Values {
+        let unit = &self.resources;
+        let mut values = Values::default();
+        let preset = Preset::named(&self.name).map(|preset| preset.registers).unwrap_or_default();
+        let later = unit.version >= Version::V2_0;
+        let major_minor =
+            u32::from(unit.version.major() - 1) << 8 | u32::from(unit.version.minor()) << 4;
+        let id = preset.id.or(later.then_some(0x4100_f000 | major_minor));
+        let code = preset.configuration.unwrap_or_else(|| unit.configuration());
+        let extension = preset.extension.or_else(|| unit.extension());
+        for (name, value) in [
+            ("ETMCCR", Some(code)),
+            ("ETMIDR", id),
+            ("ETMCCER", extension),
+            ("ETMSCR", preset.system),
+        ] {
+            if let Some(value) = value {
+                values.set(name, value.into());
+            }
+        }
+        values
     }
 
     fn filter(&self, values: &Values) -> Option<Box<dyn Filter>> {

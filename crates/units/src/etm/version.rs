@@ -68,10 +68,11 @@ impl Version {
         self.0 >= version.0
     }
 
-    /// The version in ETMIDR, bits \[11:4]. `None` for a version that this model does not have.
+    /// The version in ETMIDR, bits \[11:4]. `None` for a version that this model does not have, and
+    /// for 0, which means that there is no unit.
     pub fn of_id(id: u32) -> Option<Version> {
         let version = Version::new((id >> 8 & 0xf) as u8 + 1, (id >> 4 & 0xf) as u8);
-        Version::ALL.contains(&version).then_some(version)
+        (id != 0 && Version::ALL.contains(&version)).then_some(version)
     }
 
     /// The version of the protocol number in ETMCCR, bits \[30:28], of a unit without ETMIDR.
@@ -169,6 +170,7 @@ mod tests {
             assert_eq!(Version::of_id(id), Some(version), "{id:#x}");
         }
         assert_eq!(Version::of_id(0x411c_f312), None, "a PTM");
+        assert_eq!(Version::of_id(0), None, "no unit");
     }
 
     /// IHI 0014, Table 3-47, the last column.

@@ -4,11 +4,14 @@ use std::collections::HashSet;
 use std::io::Read as _;
 
 use tracewright_base::Register;
-use tracewright_capture::{Capture, Dump, Form, Source};
+use tracewright_capture::{Capture, Dump, Form, Register as CapturedRegister, Source};
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
 use tracewright_frames::Numbering;
 use tracewright_image::{Elf, Load};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+use tracewright_units::etm::registers::numbered;
+use tracewright_units::etm::settings::number_of;
+use tracewright_units::etm::version::Version;
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
 use crate::explain::{Remark, left_out, plan_framing};
@@ -196,15 +199,46 @@ fn registers(table: &[Register], source: &Source) -> Vec<RegisterInfo> {
         source.registers.0.iter().filter(|r| {
             !table.iter().flat_map(names).any(|name| name.eq_ignore_ascii_case(&r.name))
         });
-    let other = other.map(|r| RegisterInfo {
-        name: r.name.clone(),
-        about: "",
-        value: u64::try_from(r.value).ok(),
-        required: false,
-        fields: Vec::new(),
+    let other = other.map(|r| {
+        let plain = RegisterInfo {
+            name: r.name.clone(),
+            about: "",
+            value: u64::try_from(r.value).ok(),
+            required: false,
+            fields: Vec::new(),
+        };
+        etm_register(r, source).unwrap_or(plain)
     });
     let other: Vec<_> = other.collect();
     known.into_iter().chain(other).collect()
+}
+
+/// A register of the filters and events of an ETM or a PTM, which decoding does not need. The PTM
+/// has those of ETMv3.5 without data. (IHI 0014 and IHI 0035, 3)
+fn etm_register(register: &CapturedRegister, source: &Source) -> Option<RegisterInfo> {
+    let kind = source.device_type.to_ascii_uppercase();
+    if !["ETM1", "ETM2", "ETM3", "PTM", "PFT"].iter().any(|etm| kind.starts_with(etm)) {
+        return None;
+    }
+    let number = number_of(&register.name)?;
+    let version = source.register("ETMIDR").and_then(|id| Version::of_id(id as u32));
+    let version = version.or_else(|| Version::named(&source.device_type)).unwrap_or(Version::V3_5);
+    let (kind, _) = numbered(number).filter(|(k, _)| k.register.versions.contains(version))?;
+    let value = u64::try_from(register.value).ok()?;
+    let fields = kind.fields(version).map(|field| FieldInfo {
+        name: field.name,
+        bits: (field.high, field.low),
+        about: field.about,
+        value: field.of(value),
+        word: field.word(field.of(value)),
+    });
+    Some(RegisterInfo {
+        name: register.name.clone(),
+        about: kind.register.about,
+        value: Some(value),
+        required: false,
+        fields: fields.collect(),
+    })
 }
 
 fn image(dump: &Dump) -> ImageInfo {

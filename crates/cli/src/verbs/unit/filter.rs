@@ -1,9 +1,11 @@
 //! `tracewright unit filter`
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use tracewright::base::{Direction, Step};
+use tracewright::base::{Direction, Element, Step};
 use tracewright::image::Extensions;
+use tracewright::units::comparison::Comparison;
 use tracewright::units::verdict::{Requirement, Verdict};
 
 use super::subject;
@@ -38,6 +40,7 @@ impl Counts {
 /// An instruction that waits for its data accesses.
 struct Waiting {
     address: u64,
+    size: u8,
     verdict: Verdict,
     /// The lines of its data accesses and of triggers.
     lines: String,
@@ -57,18 +60,23 @@ pub fn run(args: &UnitFilterArgs) -> Result<bool, Fail> {
     let (mut instructions, mut data) = (Counts::default(), Counts::default());
     let (mut text, mut triggers) = (String::new(), 0u64);
     let mut waiting: Option<Waiting> = None;
+    let mut comparison = match &args.capture {
+        Some(path) => Some(Comparison::new(ranges(path, usize::from(args.cpu))?)),
+        None => None,
+    };
     let mut step = |cpu: u16, step: &Step| {
         if cpu != args.cpu {
             return;
         }
         if matches!(step, Step::Retired(_)) {
-            done(waiting.take(), filter.revised(), &mut instructions, &mut text);
+            let verdict = done(waiting.take(), filter.revised(), &mut instructions, &mut text);
+            compare(&mut comparison, verdict);
         }
         let outcome = filter.step(step);
         match (step, outcome.verdict) {
             (Step::Retired(retired), Some(verdict)) => {
-                let (address, lines) = (retired.address, String::new());
-                waiting = Some(Waiting { address, verdict, lines });
+                let (address, size) = (retired.address, retired.instruction.size);
+                waiting = Some(Waiting { address, size, verdict, lines: String::new() });
             }
             (Step::Access(access), Some(verdict)) => {
                 data.count(verdict.requirement);
@@ -91,30 +99,64 @@ pub fn run(args: &UnitFilterArgs) -> Result<bool, Fail> {
     let mut output = Output::standard()?;
     while log.more(&mut |entry| assembler.entry(&entry, &mut step))? {}
     assembler.finish(&mut step);
-    done(waiting.take(), filter.revised(), &mut instructions, &mut text);
+    let verdict = done(waiting.take(), filter.revised(), &mut instructions, &mut text);
+    compare(&mut comparison, verdict);
     if !args.summary {
         output.print(&text)?;
     }
     let mut summary = instructions.text("instructions") + &data.text("data accesses");
     let _ = writeln!(summary, "triggers: {triggers}");
+    let difference = comparison.map(Comparison::finish);
+    match &difference {
+        Some(Some(difference)) => {
+            let _ = writeln!(summary, "first difference: {difference}");
+        }
+        Some(None) => summary += "the capture has what must be traced, and nothing else\n",
+        None => {}
+    }
     output.print(&summary)?;
     output.close()?;
     logs::notes(&assembler);
-    Ok(true)
+    Ok(!matches!(difference, Some(Some(_))))
 }
 
-/// Writes the lines of an instruction whose data accesses are complete.
+/// The traced ranges of source `index` of a capture.
+fn ranges(path: &Path, index: usize) -> Result<Vec<(u64, u64)>, Fail> {
+    let trace = tracewright::open(path)?;
+    let fail = |error: &dyn std::fmt::Display| Fail::input(path, &error.to_string());
+    let mut ranges = Vec::new();
+    for item in trace.elements().map_err(|error| fail(&error))? {
+        let item = item.map_err(|error| fail(&error))?;
+        if let Element::Range(range) = item.element
+            && item.source == index
+        {
+            ranges.push((range.start, range.end()));
+        }
+    }
+    Ok(ranges)
+}
+
+/// Compares a final verdict with the capture.
+fn compare(comparison: &mut Option<Comparison>, verdict: Option<(u64, u8, Requirement)>) {
+    if let (Some(comparison), Some((address, size, requirement))) = (comparison, verdict) {
+        comparison.instruction(address, size, requirement);
+    }
+}
+
+/// Writes the lines of an instruction whose data accesses are complete, and returns its address,
+/// its size and what is required of it.
 fn done(
     waiting: Option<Waiting>,
     revised: Option<Verdict>,
     counts: &mut Counts,
     text: &mut String,
-) {
-    let Some(Waiting { address, verdict, lines }) = waiting else { return };
+) -> Option<(u64, u8, Requirement)> {
+    let Waiting { address, size, verdict, lines } = waiting?;
     let verdict = revised.unwrap_or(verdict);
     counts.count(verdict.requirement);
     line("", Some(address), verdict, text);
     *text += &lines;
+    Some((address, size, verdict.requirement))
 }
 
 fn line(what: &str, address: Option<u64>, verdict: Verdict, text: &mut String) {

@@ -3,6 +3,7 @@
 use tracewright::Capture;
 use tracewright::capture::Form;
 use tracewright::image::{Elf, Load};
+use tracewright::units::program::Program;
 use tracewright::units::request::{DataParts, Request, parse};
 use tracewright::units::sink::{Buffer, Mode, Sink, Watermark};
 
@@ -57,7 +58,11 @@ pub fn run(args: &UnitProgramArgs) -> Result<bool, Fail> {
             sink.unwrap_or_default() + &text
         }
         ProgramForm::Snapshot => {
-            made.snapshot(&|name| subject.unit.register(name).and_then(|r| r.offset))
+            let mut all = subject.unit.identification();
+            subject.values.iter().chain(made.values.iter()).for_each(|(n, v)| all.set(n, v));
+            let program = Program { values: all, steps: Vec::new() };
+            // The number of a register: its offset in words.
+            program.snapshot(&|name| subject.unit.register(name).and_then(|r| r.offset))
         }
         ProgramForm::LinuxSysfs => subject.unit.sysfs(&made).ok_or_else(|| {
             let why = "the Linux driver has no files for this unit or this program";

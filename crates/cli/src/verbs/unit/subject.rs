@@ -35,7 +35,7 @@ pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
             let names = catalogue::names().join(", ");
             let why = format!("this is neither a unit nor a file; units are {names}");
             return Err(Fail::option("unit", item, &why));
-        } else if path.is_dir() || path.extension().is_some_and(|e| e == "ini") {
+        } else if path.is_dir() || path.file_name().is_some_and(|name| name == "snapshot.ini") {
             snapshots.push(path);
         } else {
             let text = std::fs::read_to_string(path)
@@ -57,6 +57,7 @@ pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
             let named: Vec<_> = all.iter().map(|(name, value, _)| (name.clone(), *value)).collect();
             if let Some(unit) = select(name, &named) {
                 let (values, unknown) = known(unit.as_ref(), &all);
+                let unit = unit.with(&values).unwrap_or(unit);
                 subjects.push(Subject { label: source.name.clone(), unit, values, unknown });
             }
         }
@@ -80,6 +81,7 @@ pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
         let values = unit::values(unit.as_ref(), &keys).map_err(|key| {
             Fail::option("register", &key, &format!("{} has no such register", unit.name()))
         })?;
+        let unit = unit.with(&values).unwrap_or(unit);
         subjects.push(Subject { label: String::new(), unit, values, unknown: Vec::new() });
     }
     Ok(subjects)

@@ -104,6 +104,10 @@ impl Model {
     pub(super) fn compare(&mut self, item: &Item) {
         let unit = self.settings.unit;
         if let Item::Instruction(instruction) = item {
+            if self.instruction.is_some() && self.active.context != instruction.context {
+                self.context.before = self.active.context;
+                self.context.window = self.choices.imprecise_cycles;
+            }
             self.active.context = instruction.context;
             self.active.vmid = instruction.vmid;
             self.active.non_secure = instruction.non_secure;

@@ -1,7 +1,7 @@
 //! TraceEnable, the start/stop block, ViewData and coprocessor register transfers. (IHI 0014, 2.6.4
 //! and 2.6.5)
 
-use super::{Instruction, Matches, Model, Transfer, Tri};
+use super::{Instruction, Matches, Model, Tri};
 use crate::etm::resources::DataTracing;
 use crate::etm::settings::{AccessKind, Selection, number};
 use crate::etm::version::Version;
@@ -69,6 +69,14 @@ impl Change {
     }
 }
 
+/// The context ID before its last change, and the cycles for which the change may not have taken
+/// effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ContextChange {
+    pub before: Option<u32>,
+    pub window: u32,
+}
+
 /// The last instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Traced {
@@ -78,8 +86,8 @@ pub(super) struct Traced {
     enabled: Tri,
     /// What the comparators reported of the instruction itself.
     matches: Matches,
-    /// ETMv1: ViewData for the first transfer, which decides for all. (2.6.4)
-    first_view: Option<Tri>,
+    /// The verdict on the first transfer.
+    first: Option<Verdict>,
 }
 
 impl Model {
@@ -181,8 +189,15 @@ impl Model {
             }
             let late = kind.exact(version)
                 || kind.kind() == AccessKind::Fetch
-                || kind.is_data() && version < Version::V1_2
-                || kind.context(version).is_some() && version >= Version::V3_0;
+                || kind.is_data() && version < Version::V1_2;
+            // Where the context ID changes, from ETMv3.0.
+            let changing = kind.context(version).is_some_and(|n| {
+                version >= Version::V3_0
+                    && self.context.window > 0
+                    && self.context_matches(n, self.context.before)
+                        != self.context_matches(n, self.active.context)
+            });
+            let matched = if changing { Tri::Maybe } else { matched };
             match late {
                 true => imprecise = imprecise.or(matched),
                 false => precise = precise.or(matched),
@@ -243,7 +258,7 @@ impl Model {
             prohibited: instruction.prohibited,
             enabled,
             matches: self.held,
-            first_view: None,
+            first: None,
         });
         verdict
     }
@@ -275,7 +290,18 @@ impl Model {
         (all, reason)
     }
 
-    pub(super) fn data(&mut self, transfer: &Transfer) -> Verdict {
+    pub(super) fn data(&mut self) -> Verdict {
+        let verdict = self.data_verdict();
+        // ETMv1: the first transfer of an instruction decides for all of them. (2.6.4)
+        match &mut self.instruction {
+            Some(instruction) if self.settings.unit.version < Version::V2_0 => {
+                *instruction.first.get_or_insert(verdict)
+            }
+            _ => verdict,
+        }
+    }
+
+    fn data_verdict(&mut self) -> Verdict {
         let (enabled, reason) = self.enabled_for_data();
         let control = self.settings.control();
         let unit = self.settings.unit;
@@ -283,15 +309,7 @@ impl Model {
         if !control.data() || unit.data == DataTracing::None {
             return verdict(Requirement::MustNot, "data is not traced", "IHI 0014, 3.5.1");
         }
-        let (mut view, view_reason) = self.view_data();
-        if let Some(instruction) = &mut self.instruction
-            && unit.version < Version::V2_0
-        {
-            match instruction.first_view.filter(|_| transfer.continued) {
-                Some(first) => view = first,
-                None => instruction.first_view = Some(view),
-            }
-        }
+        let (view, view_reason) = self.view_data();
         match enabled.and(view) {
             Tri::No if enabled == Tri::No => verdict(Requirement::MustNot, reason, TRACE_ENABLE),
             Tri::No => verdict(Requirement::MustNot, view_reason, VIEW_DATA),

@@ -40,8 +40,6 @@ pub struct Transfer {
     pub failed: bool,
     /// The value comes later, out of order.
     pub out_of_order: bool,
-    /// Not the first transfer of a load or store multiple.
-    pub continued: bool,
 }
 
 impl Transfer {

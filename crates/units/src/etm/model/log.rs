@@ -92,7 +92,6 @@ impl LogFilter {
             store,
             failed: access.has(Access::STORE_FAILED),
             out_of_order: access.has(Access::LATE),
-            continued: access.has(Access::CONTINUED),
         };
         if access.size != 8 {
             return self.model.item(&Item::Data(transfer));
@@ -105,7 +104,6 @@ impl LogFilter {
         let other = self.model.item(&Item::Data(Transfer {
             address: transfer.address.wrapping_add(4),
             value: second,
-            continued: true,
             ..transfer
         }));
         match rank(one) >= rank(other) {

@@ -2,8 +2,9 @@
 
 use crate::etm::resources::Resources;
 
-/// The comparators that are still free. Pairs are taken from the first on, single comparators from
-/// the last, so that both find as many as possible.
+/// The comparators that are still free. A program with n ranges takes the last n pairs, in their
+/// order, as the first ones have the data value comparators; single comparators are taken from the
+/// last that is free.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparators {
     /// Bit n: address comparator n + 1 is free.
@@ -14,12 +15,14 @@ pub struct Comparators {
     watchpoints: u8,
     /// Number of the next watchpoint input.
     next_watchpoint: u8,
+    /// The next pair, from 0.
+    next_pair: u8,
 }
 
 impl Comparators {
-    /// All comparators of `unit`. Watchpoints are used for instruction addresses in units that have
-    /// no address comparators: those of the M profile.
-    pub fn new(unit: &Resources) -> Comparators {
+    /// All comparators of `unit`, for a program with `ranges` ranges. Watchpoints are used for
+    /// instruction addresses in units that have no address comparators: those of the M profile.
+    pub fn new(unit: &Resources, ranges: usize) -> Comparators {
         let watchpoints = match unit.pairs == 0 && unit.ice_start_stop {
             true => unit.ice_inputs.min(4),
             false => 0,
@@ -29,12 +32,14 @@ impl Comparators {
             data: unit.data_comparators,
             watchpoints,
             next_watchpoint: 1,
+            next_pair: usize::from(unit.pairs).saturating_sub(ranges) as u8,
         }
     }
 
     /// Takes a pair, and returns its number from 1.
     pub fn pair(&mut self) -> Option<u8> {
-        let pair = (0..8).find(|n| self.free >> (2 * n) & 0b11 == 0b11)?;
+        let pair = (self.next_pair..8).find(|n| self.free >> (2 * n) & 0b11 == 0b11)?;
+        self.next_pair = pair + 1;
         self.free &= !(0b11 << (2 * pair));
         Some(pair + 1)
     }

@@ -43,7 +43,7 @@ pub const CONTROL: Kind = Kind::one(
             "PortMode",
             17,
             16,
-            "format of the trace port",
+            "mapping of the signals to the pins (1.2)",
             &[(0, "normal"), (1, "multiplexed"), (2, "demultiplexed")],
         )
         .until(V::V2_1),
@@ -56,7 +56,7 @@ pub const CONTROL: Kind = Kind::one(
             "bytes of a context ID that are traced",
             &[(0, "none"), (1, "1 byte"), (2, "2 bytes"), (3, "4 bytes")],
         ),
-        since(V::V1_2, "HalfRate", 13, 13, "both edges of the trace clock", YES).until(V::V2_1),
+        since(V::V1_2, "HalfRate", 13, 13, "the port uses both clock edges", YES).until(V::V2_1),
         since(V::V3_0, "PortMode2", 13, 13, "clocking of the trace port, top bit", &[]),
         since(V::V1_0, "CycleAccurate", 12, 12, "every cycle is traced", YES),
         since(V::V1_0, "ETMEN", 11, 11, "the trace port belongs to this unit", YES),
@@ -70,7 +70,7 @@ pub const CONTROL: Kind = Kind::one(
             6,
             4,
             "width of the trace port",
-            &[(0, "4 pins"), (1, "8 pins"), (2, "16 pins")],
+            &[(0, "4 bits"), (1, "8 bits"), (2, "16 bits")],
         )
         .until(V::V2_1),
         since(V::V3_0, "PortSize", 6, 4, "width of the trace port, low bits", &[]),
@@ -104,7 +104,7 @@ pub const CONFIGURATION: Kind = Kind::one(
             "Protocol",
             30,
             28,
-            "protocol version, where ETMIDR is not present",
+            "version of the protocol (ETMv1)",
             &[
                 (0, "ETMv1.0"),
                 (1, "ETMv1.1"),

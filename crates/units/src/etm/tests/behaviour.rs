@@ -525,17 +525,24 @@ fn imprecise_changes() {
         (number::ADDRESS, 0x8000),
         (number::ACCESS_TYPE, 0x19),
     ];
+    // A comparator with a context ID, where the context ID changes.
+    let context = |kind| {
+        let mut values = address(kind);
+        values.extend([(number::CONTEXT, 4), (number::CONTEXT_MASK, 0)]);
+        values
+    };
     for (version, values, want) in [
         (Version::V3_3, address(0x19), Must),
         (Version::V3_3, address(0x18), May),
         (Version::V3_3, address(0x99), May),
-        (Version::V3_3, address(0x119), May),
-        (Version::V2_1, address(0x119), Must),
+        (Version::V3_3, address(0x119), Must),
+        (Version::V3_3, context(0x119), May),
+        (Version::V2_1, context(0x119), Must),
         (Version::V3_3, event, May),
     ] {
         let mut model = Model::new(settings(version, &values));
         let at = |address| {
-            let context = Some(3);
+            let context = Some(if address < 0x8000 { 3 } else { 4 });
             Item::Instruction(Instruction {
                 address,
                 passed: true,
@@ -559,18 +566,7 @@ fn load_and_store_multiple() {
         (number::ACCESS_TYPE, 0x1c),
         (number::ACCESS_TYPE + 1, 0x1c),
     ];
-    let transfer = |address, continued| {
-        let store = Some(true);
-        Item::Data(Transfer {
-            address,
-            size: 4,
-            value: Some(0),
-            store,
-            continued,
-            ..Transfer::default()
-        })
-    };
-    let items = [executed(0x8000), transfer(0x2000, false), transfer(0x2004, true)];
+    let items = [executed(0x8000), access(0x2000, true), access(0x2004, true)];
     for version in Version::ALL {
         let mut model = Model::new(settings(version, &values));
         let last = if version < Version::V2_0 { MustNot } else { Must };

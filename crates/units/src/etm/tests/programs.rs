@@ -136,8 +136,8 @@ fn start_stop_and_exclude() {
     };
     let values = unit.program(&request).unwrap().values;
     assert_eq!(values.get("ETMTEEVR"), Some(0x6f));
-    assert_eq!(values.get("ETMTECR1"), Some(0x300_0001));
-    assert_eq!(values.get("ETMTSSCR"), Some(0x0040_0080));
+    assert_eq!(values.get("ETMTECR1"), Some(0x300_0008));
+    assert_eq!(values.get("ETMTSSCR"), Some(0x0010_0020));
     assert_eq!(
         unit.explain(&values)[0],
         "Traces instructions other than execution of \

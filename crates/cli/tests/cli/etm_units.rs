@@ -1,0 +1,132 @@
+//! The verbs of `unit` for ETMs: from a request to a trace.
+
+use std::fs;
+
+use crate::common::{Folder, Output, args, tracewright};
+
+/// A program at 0x8000 that calls a function at 0x9000 and writes a counter to 0x20000000.
+const CODE: [(usize, u32); 8] = [
+    (0x8000, 0xe3a0_0000),
+    (0x8004, 0xeb00_03fd),
+    (0x8008, 0xe581_0000),
+    (0x800c, 0xe350_0003),
+    (0x8010, 0x1aff_fffb),
+    (0x8014, 0xeaff_fffe),
+    (0x9000, 0xe280_0001),
+    (0x9004, 0xe12f_ff1e),
+];
+
+fn log() -> String {
+    let mut log = String::from("step,address,isa,passed,size,value\ncontextid,,,,,2a\n");
+    log += ",8000,A32,1,,\n";
+    for n in 1..=3 {
+        let again = u8::from(n < 3);
+        log += ",8004,A32,1,,\n,9000,A32,1,,\n,9004,A32,1,,\n,8008,A32,1,,\n";
+        log += &format!("write,20000000,,,4,{n}\n,800c,A32,1,,\n,8010,A32,{again},,\n");
+    }
+    log + ",8014,A32,1,,\n"
+}
+
+fn run(words: &str) -> Output {
+    tracewright(&args(words, &[]))
+}
+
+const REQUEST: &str = "--trace 0x8000..0x9000 --data 0x20000000..+0x1000 --context 42 \
+                       --context-bytes 4 --trigger write:0x20000000=2 --trace-id 0x10";
+
+/// The example of docs/trace-units.md.
+#[test]
+fn from_a_request_to_a_trace() {
+    let folder = Folder::new("etm-units-a8");
+    let path = |name: &str| folder.path(name).display().to_string();
+    let mut code = vec![0; 0x1008];
+    for (address, opcode) in CODE {
+        let at = address - 0x8000;
+        code[at..at + 4].copy_from_slice(&opcode.to_le_bytes());
+    }
+    fs::write(path("program.bin"), code).unwrap();
+    fs::write(path("log.csv"), log()).unwrap();
+    let output = run(&format!("unit program Cortex-A8 {REQUEST} --for snapshot"));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    fs::write(path("registers.ini"), &output.out).unwrap();
+
+    let registers = path("registers.ini");
+    let output = run(&format!("unit lint Cortex-A8 {registers}"));
+    assert_eq!((output.code, output.out.as_str()), (Some(0), "ETM-A8 (ETMv3.3)\n  no finding\n"));
+    let output = run(&format!("unit explain {registers}"));
+    assert!(
+        output
+            .out
+            .contains("Traces instructions at execution of 0x8000..0x9000 in context 0x2a.\n"),
+        "{}",
+        output.out
+    );
+    let image = format!("{}@0x8000", path("program.bin"));
+    let log = format!("--log {} --image {image}", path("log.csv"));
+    let output = run(&format!("unit filter Cortex-A8 {registers} {log} --summary"));
+    assert_eq!(
+        output.out,
+        "instructions: 14 must be traced, 6 must not, 0 may\ndata accesses: 3 must be traced, 0 \
+         must not, 0 may\ntriggers: 1\n"
+    );
+    let encode = format!("encode {log} --protocol ETM3 --core Cortex-A8 --registers {registers}");
+    let output = run(&format!("{encode} -o {}", path("trace")));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let output = run(&format!("instructions --format pc {}", path("trace")));
+    let addresses: Vec<_> = output.out.split_whitespace().collect();
+    assert_eq!(addresses.len(), 14, "{}", output.out);
+    assert!(!addresses.iter().any(|address| address.contains("900")), "{}", output.out);
+    let output = run(&format!("decode {}", path("trace")));
+    assert_eq!(output.out.matches("data-access 0x20000000").count(), 3, "{}", output.out);
+    assert_eq!(output.out.matches("trigger").count(), 1, "{}", output.out);
+    let filter = format!("unit filter Cortex-A8 {registers} {log} --summary --capture");
+    let output = run(&format!("{filter} {}", path("trace")));
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+    // A unit that traces everything.
+    let encode = format!("encode {log} --protocol ETM3 --core Cortex-A8");
+    assert_eq!(run(&format!("{encode} -o {}", path("all"))).code, Some(0));
+    let output = run(&format!("{filter} {}", path("all")));
+    assert_eq!(output.code, Some(1));
+    assert!(
+        output
+            .out
+            .ends_with("first difference: 0x8008 must be traced, and the capture has 0x9000\n"),
+        "{}{}",
+        output.out,
+        output.err
+    );
+    // The registers of the capture are those of the program.
+    let output = run(&format!("unit explain {}", path("trace")));
+    assert!(output.out.contains("of value 0x2.\n"), "{}", output.out);
+    assert!(!output.out.contains("not a register of this unit"), "{}", output.out);
+}
+
+#[test]
+fn refusals_and_findings() {
+    let output = run("unit program Cortex-M4 --trace 0x100..0x200");
+    assert_eq!((output.code, output.out.as_str()), (Some(1), ""));
+    assert!(output.err.contains("cannot: --trace 0x100..0x200: the unit has no pair"));
+    let output = run("unit lint Cortex-A8 ETMCR=0x8080c ETMTECR1=0");
+    assert_eq!(output.code, Some(1));
+    assert!(output.out.contains("error coprocessor-filter: ETMCR: "), "{}", output.out);
+    let output = run("unit explain --format json Cortex-A8 ETMTEEVR=0x8941");
+    assert!(
+        output.out.contains("(counter 2 at zero) and (address range 3)"),
+        "{}{}",
+        output.out,
+        output.err
+    );
+    let output = run("unit explain ETM-Z80 ETMCR=0");
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("neither a unit nor a file; units are ETM7-small"));
+}
+
+#[test]
+fn sequences() {
+    let folder = Folder::new("etm-units-sequence");
+    let path = folder.path("recording");
+    fs::write(&path, "r ETMCR 0x400\nw ETMTECR1 0x20000001\nw ETMCR 0\n").unwrap();
+    let output = tracewright(&args("unit sequence Cortex-M4", &[&path]));
+    assert_eq!(output.code, Some(1));
+    assert!(output.out.contains("error not-programming: line 2, ETMTECR1: "), "{}", output.out);
+}
