@@ -27,10 +27,14 @@ impl core::fmt::Debug for Selection {
     }
 }
 
-/// Whether `name` is a register of the units of `protocol` that select what is traced.
+/// Whether `name` is a register of the units of `protocol`.
 pub fn is_register(protocol: AnyProtocol, name: &str) -> bool {
-    matches!(protocol, AnyProtocol::Etmv4 | AnyProtocol::Ete)
-        && registers::by_name(name).is_some_and(|named| named.row.saved)
+    matches!(protocol, AnyProtocol::Etmv4 | AnyProtocol::Ete) && registers::by_name(name).is_some()
+}
+
+/// Whether a program writes the register `name`.
+fn is_programmed(name: &str) -> bool {
+    registers::by_name(name).is_some_and(|named| named.row.saved)
 }
 
 impl Selection {
@@ -47,7 +51,10 @@ impl Selection {
         let selects = values.iter().any(|(name, _)| {
             // The encoder has these itself.
             let own = ["TRCCONFIGR", "TRCTRACEIDR", "TRCSYNCPR", "TRCCCCTLR", "TRCBBCTLR"];
-            is_register(protocol, name) && given(name) && !own.contains(&name)
+            is_register(protocol, name)
+                && is_programmed(name)
+                && given(name)
+                && !own.contains(&name)
         });
         if !selects {
             return None;

@@ -136,6 +136,11 @@ impl Unit for TraceUnit {
         Some(Box::new(Model::new(&self.read(values), values)))
     }
 
+    fn identification(&self) -> Values {
+        let known = self.implementation.identification();
+        known.map(|(name, value)| (name, u64::from(value))).collect()
+    }
+
     fn has_sinks(&self) -> bool {
         true
     }
