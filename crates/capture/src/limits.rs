@@ -6,8 +6,8 @@ pub const MAX_DESCRIPTION: u64 = 1 << 20;
 /// The size in bytes of all files that describe a capture. A file that is read repeatedly counts
 /// each time.
 pub const MAX_DESCRIPTIONS: u64 = 8 << 20;
-/// The number of dots between keys and of inline tables of a `capture.toml`: each makes a table, of
-/// a few hundred bytes.
+/// The number of headers of tables, of dots between keys and of inline tables of a `capture.toml`:
+/// each makes a table, which takes up to 1.6 KB.
 #[cfg(feature = "toml")]
 pub(crate) const MAX_TABLES: usize = 1 << 15;
 /// The size in bytes of a file of parameters.

@@ -27,8 +27,9 @@ pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenEr
     let bytes = files.description(index).map_err(|problem| OpenError::new(index, problem))?;
     let text = String::from_utf8_lossy(&bytes);
     if has_many_tables(&text) {
-        let what =
-            format!("more than {MAX_TABLES} dotted keys and inline tables; split the capture");
+        let what = format!(
+            "more than {MAX_TABLES} tables, dotted keys and inline tables; split the capture"
+        );
         return Err(OpenError::new(index, Problem::Toml(what)));
     }
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
@@ -76,11 +77,22 @@ pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenEr
     Ok(capture)
 }
 
-/// Whether the text has more dotted keys and inline tables than [`MAX_TABLES`].
+/// Whether the text has more tables than [`MAX_TABLES`]: headers, dotted keys and inline tables.
 fn has_many_tables(text: &str) -> bool {
-    let tables = toml_parser::Source::new(text)
-        .lex()
-        .filter(|token| matches!(token.kind(), TokenKind::Dot | TokenKind::LeftCurlyBracket));
+    let mut begins = true;
+    let tables = toml_parser::Source::new(text).lex().filter(|token| {
+        let first = begins;
+        begins = match token.kind() {
+            TokenKind::Newline => true,
+            TokenKind::Whitespace => first,
+            _ => false,
+        };
+        match token.kind() {
+            TokenKind::Dot | TokenKind::LeftCurlyBracket => true,
+            TokenKind::LeftSquareBracket => first,
+            _ => false,
+        }
+    });
     tables.take(MAX_TABLES + 1).count() > MAX_TABLES
 }
 
