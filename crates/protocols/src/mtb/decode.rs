@@ -74,9 +74,8 @@ impl Decode<Config, Packet> for Decoder {
         *self = Decoder { begun: true, next: None };
     }
 
-    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
-        sink.element(at, Element::End);
-    }
+    // Nothing is pending between packets.
+    fn finish<K: BlockCache, S: Sink>(&mut self, _: u64, _: &Config, _: &mut K, _: &mut S) {}
 }
 
 /// Follows the program in sequence.
