@@ -90,7 +90,8 @@ fn cancelled(image: &Arc<Image>, steps: &[Step], random: &mut Random) -> Vec<Ste
 /// The content of a trace, expected or decoded.
 #[derive(Debug, Default, PartialEq)]
 struct Content {
-    /// Addresses, in order; an exception is all ones.
+    /// Addresses, in order; an exception is all ones. Bit \[0] is the first half of a 32-bit T32
+    /// instruction without its second half.
     addresses: Vec<u64>,
     accesses: Vec<(u64, u64, u64)>,
     timestamps: Vec<u64>,
@@ -100,6 +101,8 @@ struct Content {
 }
 
 const EXCEPTION: u64 = u64::MAX;
+/// The first half of the instruction, which executed alone.
+const FIRST_HALF: u64 = 1;
 
 /// The expected trace content of `steps`.
 fn wanted(steps: &[Step], config: &AnyConfig) -> Content {
@@ -116,6 +119,11 @@ fn wanted(steps: &[Step], config: &AnyConfig) -> Content {
             addresses.push(EXCEPTION);
         }
     };
+    // With ETMIDR bit [18] clear a 32-bit T32 instruction is traced as two, and a cancelling
+    // exception cancels the most recently traced one: the second half. The first half executed, and
+    // must be reported. No other unit reports halves. (IHI 0014, 4.5.4 and Table 7-10, bit Can)
+    let halves = matches!(config, AnyConfig::Etmv3(c) if !c.id.thumb32_is_one());
+    let mut last_is_two = false;
     let (mut off, mut started) = (false, false);
     for step in steps {
         match *step {
@@ -132,11 +140,14 @@ fn wanted(steps: &[Step], config: &AnyConfig) -> Content {
             _ if off => {}
             Step::Retired(retired) => {
                 started = true;
+                let instruction = retired.instruction;
+                last_is_two = halves && instruction.isa == Isa::T32 && instruction.size == 4;
                 content.addresses.push(retired.address);
             }
             Step::Exception(taken) if started => {
                 if taken.cancels {
-                    content.addresses.pop();
+                    let last = content.addresses.pop().filter(|_| last_is_two);
+                    content.addresses.extend(last.map(|address| address | FIRST_HALF));
                 }
                 exception(&mut content.addresses);
             }
@@ -187,9 +198,9 @@ fn decoded(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], control: u32) -
                     let pc = Pc { address, isa: range.last.isa, ..Pc::default() };
                     address += u64::from(cache.instruction(pc).unwrap().size);
                 }
-                // The first half of a 32-bit T32 instruction whose second half was cancelled.
-                if address == range.end() + 2 && range.instructions == 1 {
-                    content.addresses.pop();
+                if range.last.isa == Isa::T32 && range.bytes == 2 && address == range.end() + 2 {
+                    let whole = content.addresses.pop();
+                    content.addresses.extend(whole.map(|address| address | FIRST_HALF));
                     address = range.end();
                 }
                 assert_eq!(address, range.end());

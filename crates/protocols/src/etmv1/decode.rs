@@ -46,6 +46,8 @@ pub struct Decoder {
     start: Option<(u64, Start)>,
     /// The start of the next instruction's data is not known.
     lost_data: bool,
+    /// Byte codes were reported since the last branch to Jazelle state from another state.
+    byte_codes: bool,
     /// Cycles since the last status.
     cycles: u32,
     /// Of those, cycles up to the last Trace Disabled cycle that counts. (5.10)
@@ -360,7 +362,7 @@ impl Decoder {
                 return Some(range);
             }
             Walked::Half => return None,
-            Walked::ByteCode => {}
+            Walked::ByteCode => self.byte_code(event.at, sink),
             Walked::Unknown => {
                 if let Next::Branch(_) = self.flow.next() {
                     self.flow.lose();
@@ -371,6 +373,15 @@ impl Decoder {
         }
         self.cycles_only(event.at, sink);
         None
+    }
+
+    /// Reports that byte codes cannot be followed, once from a branch to them until the branch
+    /// back: the trace may end or restart before. (5.11)
+    #[cold]
+    fn byte_code<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        if !core::mem::replace(&mut self.byte_codes, true) {
+            sink.element(at, Element::Inconsistency(Inconsistency::UnsupportedIsa));
+        }
     }
 
     /// Reports cycles that belong to no range.
@@ -548,6 +559,7 @@ impl Decoder {
             // A second start replaces the first. (5.9)
             self.flush_half(event.at, sink);
             self.flow = Flow::default();
+            self.byte_codes = false;
             self.history.forget_data();
             self.start = Some((event.at, start));
             self.context.isa = target.isa;
@@ -603,6 +615,7 @@ impl Decoder {
         } else if let Next::At(start, Isa::Jazelle) = from {
             self.begin(sink);
             self.flow.pass(event.cycles);
+            self.byte_code(event.at, sink);
             self.cycles_only(event.at, sink);
             let unknown = Element::Unknown {
                 start: start.into(),
@@ -656,6 +669,7 @@ impl Decoder {
     }
 
     fn go(&mut self, target: Target, whole: bool) {
+        self.byte_codes &= target.isa == Isa::Jazelle;
         if whole {
             self.flow.go(target.address, target.isa);
         } else {

@@ -112,8 +112,7 @@ impl Address {
         let Some(id) = bytes.get(found.len..found.len + size) else { return Parse::Partial };
         let word = id.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte));
         let context_id = (size > 0).then_some(word);
-        // The bit exists from ETMv1.3 on. (5.5.4)
-        let jazelle = upper >> 3 != 0 && config.minor >= 3;
+        let jazelle = upper >> 3 != 0 && has_jazelle(config);
         let last = Some(Last { reason, jazelle, context_id });
         Parse::Packet(Address { bits: found.bits as u32, count: 32, last }, found.len + size)
     }
@@ -123,12 +122,17 @@ impl Address {
         let Some(last) = self.last else {
             return emit_groups(self.bits.into(), self.count, 64, out);
         };
-        let upper = last.reason.bits() | u8::from(last.jazelle) << 3;
+        let upper = last.reason.bits() | u8::from(last.jazelle && has_jazelle(config)) << 3;
         emit_groups(u64::from(self.bits) | u64::from(upper) << 32, 36, 32, out);
         if let Some(id) = last.context_id {
             out.extend(id.to_le_bytes().into_iter().take(config.context_bytes()));
         }
     }
+}
+
+/// Whether the fifth byte has the J bit: from ETMv1.3 on. (5.5.4)
+const fn has_jazelle(config: &Config) -> bool {
+    config.minor >= 3
 }
 
 impl fmt::Display for Address {

@@ -346,7 +346,14 @@ fn jazelle() {
     );
     assert_eq!(
         decoded(&config, &code, &cycles)[2..],
-        ["8000E", "8004E", "unknown 12345 to 12350", "unknown 12350 to 9000", "9000E"]
+        [
+            "8000E",
+            "8004E",
+            "inconsistency: UnsupportedIsa",
+            "unknown 12345 to 12350",
+            "unknown 12350 to 9000",
+            "9000E"
+        ]
     );
 }
 

@@ -102,6 +102,13 @@ fn addresses() {
         both_ways(&config, bytes, want);
     }
 
+    // The J bit exists from ETMv1.3 on: an earlier unit never sets it, and ignores it.
+    let (earlier, mut out) = (unit(2, W8), Vec::new());
+    jazelle.emit(&earlier, &mut out);
+    assert_eq!(out, [0xc5, 0xc6, 0x84, 0x80, 0x00]);
+    let plain = Parse::Packet(whole(0x12345, Reason::Branch), 5);
+    assert_eq!(Address::parse(&[0xc5, 0xc6, 0x84, 0x80, 0x80], &earlier), plain);
+
     // Each address is completed by the one before. (5.5.4, with its example of A[19])
     let mut history = History::default();
     for (bytes, address, isa) in [
