@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tracewright::base::{Element, OffsetMap, Piece, Wire};
 use tracewright::image::{Cache, CacheOptions, Image, Region};
-use tracewright::protocols::etrace::config::{Profile, Version};
+use tracewright::protocols::etrace::config::{Profile, TrapPacket, Version};
 use tracewright::protocols::etrace::packet::{
     Branches, Map, Packet, Payload, PrivilegeContext, Report, Start, Trap,
 };
@@ -92,13 +92,19 @@ struct Model<'a> {
     given: Vec<u64>,
     /// The address is absolute.
     absolute: bool,
-    /// The trap value of the packet: in 1.0 it may be the return address.
+    /// The trap value of the packet, which in 1.0 may be the return address, or the address of a
+    /// packet without a retired instruction.
     tval: Option<u64>,
+    /// The packet before is such a packet: the next address must be absolute.
+    trapped: bool,
 }
 
 impl Model<'_> {
     /// A packet begins.
     fn packet(&mut self, payload: &Payload, full: bool, mask: u64) {
+        if core::mem::take(&mut self.trapped) {
+            (self.position, self.base, self.given) = (Position::Unknown, None, Vec::new());
+        }
         let mut of = |address: u64| {
             self.base = Some(address & mask);
             self.given.extend(self.base);
@@ -107,6 +113,10 @@ impl Model<'_> {
         self.tval = None;
         match payload {
             Payload::Start(start) => of(start.address << 1),
+            Payload::Trap(Trap { thaddr: false, address, .. }) => {
+                (self.absolute, self.trapped) = (false, true);
+                self.tval = address.map(|address| address << 1 & mask);
+            }
             Payload::Trap(Trap { address: Some(address), tval, .. }) => {
                 of(address << 1);
                 self.tval = Some(tval.unwrap_or(0));
@@ -199,7 +209,9 @@ fn payload(params: &Params, random: &mut Random) -> Payload {
             privilege_context,
             ecause: [2, 5, 8][random.index(3)],
             interrupt: random.index(2) == 0,
-            thaddr: true,
+            thaddr: params.choices.trap != TrapPacket::ThAddr
+                || params.is_draft()
+                || random.index(4) > 0,
             address: Some(somewhere(random)),
             tval: None,
         }),
@@ -239,6 +251,7 @@ fn run(params: &Params, random: &mut Random, count: usize) -> usize {
         given: Vec::new(),
         absolute: false,
         tval: None,
+        trapped: false,
     };
     let mut elements = found.iter().peekable();
     for (at, payload) in &packets {

@@ -20,6 +20,8 @@ pub enum Fault {
     Overlong,
     /// The packet has more bytes than its fields.
     BytesAfterFields,
+    /// The packet has fewer bytes than its fields.
+    FieldsAfterBytes,
     /// The payload after this header, with its length, is not publicly documented.
     Opaque(u8),
     /// The trace ends inside a packet.
@@ -42,6 +44,7 @@ impl fmt::Display for Fault {
             Fault::Sequence => f.write_str("invalid sequence of bytes"),
             Fault::Overlong => f.write_str("continuation past the width of the field"),
             Fault::BytesAfterFields => f.write_str("the packet has more bytes than its fields"),
+            Fault::FieldsAfterBytes => f.write_str("the packet has fewer bytes than its fields"),
             Fault::Opaque(header) => {
                 write!(f, "the payload of header 0x{header:02x} is not publicly documented")
             }

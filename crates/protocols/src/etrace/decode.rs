@@ -311,6 +311,13 @@ impl Decoder {
             }
         };
         if self.position == Position::Unknown {
+            if self.trapped {
+                // The packet with the handler's address is missing. ("Format 3 thaddr and address
+                // fields")
+                self.trapped = false;
+                self.lose(at, Inconsistency::NoAddress, params, sink);
+                self.address = goal.address;
+            }
             self.reported_as = ReportedAs::Jumped;
             self.resume(&goal, path, params, code);
             return;
@@ -463,6 +470,7 @@ impl Decoder {
         self.handler = None;
         if !trap.thaddr {
             self.position = Position::Unknown;
+            self.address = None;
             self.last = None;
             // Before another trap the `reference-flow` encoder reports the handler's address.
             self.handler = if handler_reported { position } else { known.filter(|_| machine) };

@@ -103,6 +103,7 @@ impl Wire<Params> for Packet {
         Packet::any(bytes, params)
     }
 
+    /// Writes nothing where the length field of the header cannot state the length of the packet.
     fn emit(&self, params: &Params, out: &mut impl Extend<u8>) {
         let class = self.payload.class(params);
         let mut writer = Writer::default();
@@ -112,12 +113,13 @@ impl Wire<Params> for Packet {
         let whole = writer.at();
         let trdb = params.choices.compression == Compression::Trdb;
         // A payload that is too long for its envelope is sign-compressed, whatever the compression
-        // of the unit is.
+        // of the unit is; but the length of a compressed address depends on that of the payload.
         let most = self.envelope.room(params);
         let long = whole.div_ceil(8) > most;
         let sign = params.choices.padding == Padding::Sign && !trdb || long;
         writer.align(sign && writer.before());
         match params.choices.compression {
+            Compression::Address if long => return,
             _ if long => writer.compress(most),
             Compression::Whole
                 if matches!(
@@ -134,7 +136,9 @@ impl Wire<Params> for Packet {
             }
             _ => {}
         }
-        self.envelope.close(class, &writer, params, out);
+        if writer.at().div_ceil(8) <= most {
+            self.envelope.close(class, &writer, params, out);
+        }
     }
 }
 
@@ -150,7 +154,7 @@ impl Packet {
     fn any(bytes: &[u8], params: &Params) -> Parse<Self> {
         if let Some((flow, len, mut f)) = Short::open(bytes, params)
             && let Some(payload) = Payload::instruction(None, &mut f, params)
-            && !payload.is_overlong(f.at(), f.end(), params)
+            && payload.misfit(f.at(), f.end(), params).is_none()
         {
             let envelope = Envelope { flow, ..Envelope::default() };
             return Parse::Packet(Packet { envelope, payload }, len);
@@ -169,10 +173,10 @@ impl Packet {
         let header = bytes.first().copied().unwrap_or_default();
         match Payload::read(class, &mut reader, params) {
             None => Parse::Bad(len, Fault::Reserved(header)),
-            Some(payload) if payload.is_overlong(reader.at(), reader.end(), params) => {
-                Parse::Bad(len, Fault::BytesAfterFields)
-            }
-            Some(payload) => Parse::Packet(Packet { envelope, payload }, len),
+            Some(payload) => match payload.misfit(reader.at(), reader.end(), params) {
+                Some(fault) => Parse::Bad(len, fault),
+                None => Parse::Packet(Packet { envelope, payload }, len),
+            },
         }
     }
 
@@ -397,9 +401,13 @@ impl Payload {
         })
     }
 
-    /// Whether the payload has bytes after the last field.
+    /// Whether the payload has bytes after the last field, or ends before it where only addresses
+    /// are compressed.
     #[inline]
-    fn is_overlong(&self, at: u32, end: u32, params: &Params) -> bool {
+    fn misfit(&self, at: u32, end: u32, params: &Params) -> Option<Fault> {
+        if at > end && params.choices.compression == Compression::Address {
+            return Some(Fault::FieldsAfterBytes);
+        }
         // A support packet of 2.1 may have more fields. Units without compression pad their
         // payloads. After a full map of 0.026 and of PULP `rv_tracer` there may be an address
         // without meaning.
@@ -413,6 +421,6 @@ impl Payload {
             Payload::Null { .. } => true,
             _ => params.choices.compression == Compression::None,
         };
-        !more && end >= at + 8
+        (!more && end >= at + 8).then_some(Fault::BytesAfterFields)
     }
 }

@@ -2,12 +2,16 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
+
+use tracewright_base::Wire;
 
 use super::filter::{Comparator, Compare, Filter, Input};
 use super::settings::Settings;
 use super::wrong_cycle::signals;
-use crate::etrace::config::{Framing, Params, Port};
+use crate::etrace::config::{Framing, Params, Port, Widths};
+use crate::etrace::packet::{Packet, Payload, Trap};
 
 /// Why a unit with the given parameters cannot have a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +35,24 @@ fn needs(allowed: bool, parameter: &'static str, why: impl Fn() -> String) -> Re
     if allowed { Ok(()) } else { Err(Refused { parameter, why: why() }) }
 }
 
+/// Bytes of the longest trap packet, which has more fields than the other packets; 0 where the
+/// framing has no such packet.
+fn longest(params: &Params) -> usize {
+    let top = |width: u32| 1 << width.saturating_sub(1).min(63);
+    let Widths { tval, ecause, .. } = params.widths;
+    let trap = Trap {
+        branch: true,
+        ecause: top(ecause.into()),
+        thaddr: true,
+        address: Some(top(params.widths.address())),
+        tval: Some(top(tval.into())),
+        ..Trap::default()
+    };
+    let mut bytes = Vec::new();
+    Packet::sent(Payload::Trap(trap), params).emit(params, &mut bytes);
+    bytes.len()
+}
+
 impl Settings {
     /// Checks that a unit with the parameters `params` can have these settings.
     ///
@@ -52,6 +74,13 @@ impl Settings {
             "discovery_packet, cycle_counts and profiling need framing = siemens, or encapsulated \
              with type_width = 2"
                 .into()
+        })?;
+        needs(longest(params) > 0, "framing", || {
+            format!(
+                "the trap packet of these widths can be longer than the header of framing = {} can \
+                 state",
+                link.framing
+            )
         })?;
         self.context_type(params)?;
         let (comparators, filters) = (self.comparators.len(), self.filters.len());

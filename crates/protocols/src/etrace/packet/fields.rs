@@ -45,10 +45,7 @@ pub trait Fields {
     fn cut(&mut self, name: &'static str, value: u64, width: u32, after: u32) -> u64 {
         let count = match self.left() {
             // The length of the payload determines the number of bits.
-            Some(left) => match left.saturating_sub(after + 1) / 8 {
-                0 => 0,
-                bytes => bytes * 8 + 1,
-            },
+            Some(left) => (left.saturating_sub(after + 1) / 8).max(1) * 8 + 1,
             None => (1..8).map(|n| n * 8 + 1).find(|&n| n >= needed(value, width)).unwrap_or(65),
         };
         let read = self.uint(name, value, count.min(64));

@@ -67,6 +67,36 @@ fn payloads_too_long_for_the_header() {
     }
 }
 
+/// PULP `rv_tracer` writes every field but a part of the address. A packet that ends before its
+/// last field is none, and one that is longer than its header can state is not written.
+#[test]
+fn only_addresses_are_compressed() {
+    let mut params = Params::of(Profile::PulpRvTracer, true);
+    let trap = |address| {
+        Packet::from(Payload::Trap(Trap {
+            branch: true,
+            ecause: 2,
+            address: Some(address),
+            tval: Some(1 << 63),
+            ..Trap::default()
+        }))
+    };
+    for (address, len) in [(0, 19), (0xff, 19), (0x100, 20), (1 << 63, 26)] {
+        let mut bytes = Vec::new();
+        trap(address).emit(&params, &mut bytes);
+        assert_eq!(bytes.len(), 1 + len, "{address:x}");
+        assert_eq!(Packet::parse(&bytes, &params), Parse::Packet(trap(address), 1 + len));
+    }
+    let short = [&[18][..], &[0x17; 40]].concat();
+    assert_eq!(Packet::parse(&short, &params), Parse::Bad(19, Fault::FieldsAfterBytes));
+    params.link.framing = Framing::PulpTrdb;
+    for address in [0, 1 << 63] {
+        let mut bytes = Vec::new();
+        trap(address).emit(&params, &mut bytes);
+        assert_eq!(bytes, [], "{address:x}");
+    }
+}
+
 /// The fragments that "Example code and packets" prints: full addresses, `iaddress_lsb` 0, 64 bits.
 #[test]
 fn printed_fragments() {

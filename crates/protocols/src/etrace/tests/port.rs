@@ -83,6 +83,13 @@ fn refused_settings() {
         assert_eq!(refused.parameter, parameter);
         assert!(refused.why.contains(parameter), "{refused}");
     }
+    // Four bits of a length cannot state that of the trap packets of PULP `rv_tracer`.
+    let mut wide = params(Profile::PulpRvTracer);
+    assert_eq!(Settings::default().check(&wide), Ok(()));
+    wide.set("framing", "pulp-trdb").unwrap();
+    let refused = Settings::default().check(&wide).unwrap_err();
+    assert_eq!(refused.parameter, "framing");
+    assert!(refused.why.contains("framing = pulp-trdb"), "{refused}");
     // The types of a context, with two bits and with one.
     let precise = Settings { context_type: ContextType::Precise, ..Settings::default() };
     let notification = Settings { context_type: ContextType::Notification, ..Settings::default() };
