@@ -25,7 +25,9 @@ enum What {
     Nop,
     Branch(u64),
     Jump(u64),
+    Call(u64),
     Indirect,
+    Return,
 }
 
 /// The program: one instruction in each word, and holes in the memory.
@@ -35,11 +37,13 @@ impl Program {
     fn random(random: &mut Random) -> Program {
         let what = |random: &mut Random| {
             let target = BASE + 4 * random.below(WORDS);
-            match random.below(10) {
+            match random.below(14) {
                 0 => None,
                 1..=3 => Some(What::Branch(target)),
                 4 | 5 => Some(What::Jump(target)),
                 6 | 7 => Some(What::Indirect),
+                8 | 9 => Some(What::Call(target)),
+                10 | 11 => Some(What::Return),
                 _ => Some(What::Nop),
             }
         };
@@ -57,15 +61,17 @@ impl Program {
             let opcode: u32 = match (*what)? {
                 What::Nop => 0x13,
                 What::Indirect => 0x0003_0067,
+                What::Return => 0x0000_8067,
                 What::Branch(to) => {
                     let i = offset(to);
                     let high = (i >> 12 & 1) << 31 | (i >> 5 & 0x3f) << 25;
                     high | (i >> 1 & 0xf) << 8 | (i >> 11 & 1) << 7 | 0x0005_0063
                 }
-                What::Jump(to) => {
+                What::Jump(to) | What::Call(to) => {
                     let i = offset(to);
                     let high = (i >> 20 & 1) << 31 | (i >> 1 & 0x3ff) << 21;
-                    high | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12 | 0x6f
+                    let link = u32::from(matches!(what, Some(What::Call(_))));
+                    high | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12 | link << 7 | 0x6f
                 }
             };
             Some(Region::new("code", address, opcode.to_le_bytes().to_vec()))
@@ -81,11 +87,18 @@ enum Position {
     At(u64),
     /// After a jump to any address.
     Jumped,
+    /// After a return: the return address of the last call, if the unit still has it.
+    Returned(Option<u64>),
 }
 
 struct Model<'a> {
     program: &'a Program,
     position: Position,
+    /// The return addresses of the last calls, of which the unit has `depth` at most.
+    calls: Vec<u64>,
+    depth: usize,
+    /// Returns that no packet gave.
+    implied: usize,
     /// The address that differences are to.
     base: Option<u64>,
     /// The addresses that packets gave since the last contradiction.
@@ -136,10 +149,18 @@ impl Model<'_> {
     /// Nothing is known but what the packet itself states.
     fn lose(&mut self) {
         self.position = Position::Unknown;
+        self.calls.clear();
         match (self.absolute, self.base) {
             (true, Some(base)) => self.given = vec![base],
             _ => (self.base, self.given) = (None, Vec::new()),
         }
+    }
+
+    /// A call, which returns to `address`. The unit forgets the oldest call beyond its depth.
+    fn call(&mut self, address: u64) {
+        self.calls.push(address);
+        let excess = self.calls.len().saturating_sub(self.depth);
+        self.calls.drain(..excess);
     }
 
     fn element(&mut self, element: &Element) -> Result<(), String> {
@@ -147,15 +168,23 @@ impl Model<'_> {
             Element::Range(range) => {
                 let expected = match self.position {
                     Position::At(address) => Some(address),
+                    Position::Returned(to) => to,
                     Position::Unknown | Position::Jumped => None,
                 };
+                let returned = matches!(self.position, Position::Returned(_));
+                self.implied += usize::from(returned && !self.given.contains(&range.start));
                 if expected != Some(range.start) && !self.given.contains(&range.start) {
                     return Err(format!("{element} at {:x?}, {:x?}", self.position, self.given));
                 }
                 let end = range.end();
                 self.position = match self.program.at(end - 4) {
                     Some(What::Branch(to) | What::Jump(to)) if range.taken() => Position::At(to),
+                    Some(What::Call(to)) if range.taken() => {
+                        self.call(end);
+                        Position::At(to)
+                    }
                     Some(What::Indirect) if range.taken() => Position::Jumped,
+                    Some(What::Return) if range.taken() => Position::Returned(self.calls.pop()),
                     _ => Position::At(end),
                 };
             }
@@ -229,8 +258,8 @@ fn payload(params: &Params, random: &mut Random) -> Payload {
     }
 }
 
-/// One run of `count` packets. The result is the number of contradictions.
-fn run(params: &Params, random: &mut Random, count: usize) -> usize {
+/// One run of `count` packets.
+fn run(params: &Params, random: &mut Random, count: usize) -> Found {
     let program = Program::random(random);
     let (mut bytes, mut packets) = (Vec::new(), Vec::new());
     for _ in 0..count {
@@ -247,6 +276,9 @@ fn run(params: &Params, random: &mut Random, count: usize) -> usize {
     let mut model = Model {
         program: &program,
         position,
+        calls: Vec::new(),
+        depth: depth(params),
+        implied: 0,
         base: None,
         given: Vec::new(),
         absolute: false,
@@ -265,7 +297,26 @@ fn run(params: &Params, random: &mut Random, count: usize) -> usize {
             }
         }
     }
-    found.iter().filter(|(_, e)| matches!(e, Element::Inconsistency(_))).count()
+    let contradictions = found.iter().filter(|(_, e)| matches!(e, Element::Inconsistency(_)));
+    Found { contradictions: contradictions.count(), implied: model.implied }
+}
+
+/// What a run showed.
+pub struct Found {
+    /// The number of contradictions.
+    pub contradictions: usize,
+    /// The number of returns whose target no packet gave.
+    pub implied: usize,
+}
+
+/// The number of calls that a unit remembers: 2 to the power of `return_stack_size`, or what a
+/// counter of `call_counter_size` bits counts. (2.0, "Implicit return mode")
+fn depth(params: &Params) -> usize {
+    match (params.widths.return_stack_size, params.widths.call_counter_size) {
+        _ if !params.options.implicit_return => 0,
+        (0, counter) => (1 << counter) - 1,
+        (stack, _) => 1 << stack,
+    }
 }
 
 /// Every element of a stream.
@@ -282,8 +333,8 @@ fn decode(bytes: &[u8], params: &Params, image: &Arc<Image>, found: &mut Vec<(u6
 
 const VERSIONS: [Version; 4] = [Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1];
 
-/// A random unit, program and stream. The result is the number of contradictions.
-pub fn etrace_flow(seed: u64) -> usize {
+/// A random unit, program and stream.
+pub fn etrace_flow(seed: u64) -> Found {
     let random = &mut Random::new(seed);
     let version = VERSIONS[random.index(VERSIONS.len())];
     let rv64 = random.index(2) == 0;
@@ -291,6 +342,13 @@ pub fn etrace_flow(seed: u64) -> usize {
     let mut params = params.expect("each version has the specification's profile");
     params.options.full_address = random.index(3) == 0;
     params.choices.drop_unretired = false;
+    // A stack of 2 to 8 entries, or a counter of 1 to 3 bits.
+    let size = random.below(4) as u8;
+    params.options.implicit_return = size > 0;
+    match random.index(2) {
+        0 => params.widths.return_stack_size = size,
+        _ => params.widths.call_counter_size = size,
+    }
     let count = 4 + random.index(60);
     run(&params, random, count)
 }

@@ -6,7 +6,12 @@ use crate::etrace_flow::etrace_flow;
 
 #[test]
 fn nothing_follows_from_what_was_contradicted() {
-    let contradictions: usize = (0..times(400)).map(etrace_flow).sum();
-    println!("{contradictions} contradictions");
+    let (mut contradictions, mut implied) = (0, 0);
+    for found in (0..times(400)).map(etrace_flow) {
+        contradictions += found.contradictions;
+        implied += found.implied;
+    }
+    println!("{contradictions} contradictions, {implied} implied returns");
     assert!(contradictions > 100);
+    assert!(implied > 10);
 }
