@@ -64,6 +64,7 @@ pub mod dump;
 #[cfg(feature = "toml")]
 pub mod folder;
 pub mod ini;
+pub mod levels;
 pub mod limits;
 mod linux;
 pub mod origin;

@@ -15,6 +15,8 @@ pub const MAX_PARAMETERS: u64 = 1 << 20;
 /// The size in bytes of all files of program memory, and of other files that are read into memory
 /// as a whole.
 pub const MAX_MEMORY: u64 = 4 << 30;
+/// The size in bytes of a recording of levels, of its unpacked samples, and of what the port sends.
+pub const MAX_LEVELS: u64 = 1 << 30;
 /// The number of devices.
 pub const MAX_DEVICES: usize = 1 << 12;
 /// The number of files of program memory.

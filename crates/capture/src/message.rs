@@ -64,6 +64,9 @@ impl fmt::Display for Problem {
                  (--protocol NAME --config NAME=VALUE), otherwise give a snapshot",
             ),
             P::Toml(what) | P::Parameter(what) => f.write_str(what),
+            P::Levels(why) => {
+                write!(f, "cannot be read as the levels of a trace port: {why}")
+            }
             P::Cycles(why) => write!(f, "cannot be read as the cycles of a trace port: {why}"),
             P::CycleCount { recorded, actual } => write!(
                 f,

@@ -134,6 +134,8 @@ pub enum Problem {
     NotEmpty,
     /// The file is not a file of cycles, for this reason.
     Cycles(String),
+    /// The file is not a recording of the levels of a trace port, for this reason.
+    Levels(String),
     /// A `capture.toml` is invalid, for this reason.
     Toml(String),
     /// The protocol rejects a parameter, for this reason.

@@ -35,7 +35,7 @@ impl Input {
         let input = Input::inspect(args, how)?;
         if input.buffers.is_empty() && input.capture.kind != Kind::Perf {
             return Err(Fail::input(
-                &args.input,
+                args.path(),
                 "there is no trace in this capture, no buffer could be read; `tracewright info` lists the \
                  reasons",
             ));
@@ -45,12 +45,19 @@ impl Input {
 
     /// Opens another capture with the options of the command line.
     pub fn open_other(path: &Path, args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
-        Input::open(&InputArgs { input: path.to_owned(), ..args.clone() }, how)
+        let pins = args.pins.is_some().then(|| path.to_owned());
+        Input::open(&InputArgs { input: path.to_owned(), pins, ..args.clone() }, how)
     }
 
     /// Opens the capture of the command line, which may have no trace.
     pub fn inspect(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
-        let mut input = Input::read(&args.input, &args.sources, &args.images, how)?;
+        if args.pins.is_none() && !args.signals.is_empty() {
+            let what =
+                "--signal names signals of a recording; give it with --pins, not as the input";
+            return Err(Fail::input(args.path(), what));
+        }
+        let levels = args.pins.as_ref().map(|_| args.signals.clone());
+        let mut input = Input::read_as(args.path(), &args.sources, &args.images, how, levels)?;
         input.buffers = buffers(&input.capture, args)?;
         Ok(input)
     }
@@ -61,6 +68,18 @@ impl Input {
         args: &SourceArgs,
         images: &[String],
         how: Option<&HowArgs>,
+    ) -> Result<Input, Fail> {
+        Input::read_as(path, args, images, how, None)
+    }
+
+    /// Opens all buffers of the capture at `path`; with `levels`, a recording of the levels of a
+    /// trace port and the names of its signals.
+    fn read_as(
+        path: &Path,
+        args: &SourceArgs,
+        images: &[String],
+        how: Option<&HowArgs>,
+        levels: Option<Vec<String>>,
     ) -> Result<Input, Fail> {
         let mut notes = Vec::new();
         let mut capture = match probe(path)? {
@@ -84,6 +103,7 @@ impl Input {
                     framing: args.framing.of_raw(),
                     buffer_registers: args.buffer_registers()?,
                     ids: args.ids.clone(),
+                    levels,
                 };
                 raw::capture(path, &raw, &mut notes)?
             }
@@ -202,7 +222,7 @@ fn buffers(capture: &Capture, args: &InputArgs) -> Result<Vec<usize>, Fail> {
                 let names: Vec<_> = capture.buffers.iter().map(|b| b.name.as_str()).collect();
                 let names = names.join(", ");
                 Err(Fail::input(
-                    &args.input,
+                    args.path(),
                     &format!("unknown buffer `{name}`; --source expects one of {names}"),
                 ))
             }

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::slice;
 
+use tracewright_capture::levels::{self, Sends};
 use tracewright_capture::raw::cycles_with_registers;
 use tracewright_capture::{
     Capture, Format, OpenError, Origin, Problem, Raw, Register, Registers, Source, cycles,
 };
+use tracewright_frames::cycles::port::Wiring;
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::etrace::demux::numbers;
@@ -39,6 +41,9 @@ pub struct RawTrace {
     pub buffer_registers: Option<Registers>,
     /// The sources that are decoded. A single trace ID is that of a single unit.
     pub ids: Vec<u16>,
+    /// The file is a recording of the levels of a trace port. Signals with other names in it:
+    /// `TRACECLK=D0`.
+    pub levels: Option<Vec<String>>,
 }
 
 /// A trace unit.
@@ -75,6 +80,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     };
     notes.extend(raw.registers.iter().filter_map(|text| unknown_register(text, &raw.units)));
     if is_port(&first.protocol)
+        && raw.levels.is_none()
         && let Some(capture) = cycles_with_registers(path, &raw.registers)?
     {
         return Ok(capture);
@@ -91,6 +97,15 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     let Some(mut pattern) = capture.sources.first().cloned() else { return Ok(capture) };
+    if let Some(names) = &raw.levels {
+        if raw.framing == RawFraming::Etb {
+            return Err(option(
+                "--pins",
+                "has the levels of a port, not the words of --framing etb",
+            ));
+        }
+        levels::sample(&mut capture, path, sends(first, &pattern)?, names)?;
+    }
     if raw.framing == RawFraming::Etb {
         if !is_port(&first.protocol) {
             return Err(option("--framing etb", "needs --protocol ETM1 or ETM2"));
@@ -116,6 +131,20 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     };
     resolve(&mut capture)?;
     Ok(capture)
+}
+
+/// What the port sends whose levels are recorded.
+fn sends(unit: &Unit, pattern: &Source) -> Result<Sends, OpenError> {
+    if !is_port(&unit.protocol) {
+        return Ok(Sends::Bytes);
+    }
+    let control = pattern.register("ETMCR").map(|control| control as u32);
+    let control = control
+        .ok_or_else(|| option("--pins", "needs the mode of the port; add --config ETMCR=VALUE"))?;
+    let wiring = Wiring::of_control(control).filter(|wiring| wiring.rates().is_some());
+    wiring.map(Sends::Cycles).ok_or_else(|| {
+        option("--pins", &format!("ETMCR {control:#010x} encodes no known mode of the port"))
+    })
 }
 
 /// The sources of unframed data or of CoreSight formatter frames: a copy of `pattern` for each

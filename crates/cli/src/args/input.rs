@@ -20,7 +20,15 @@ pub struct InputArgs {
     /// Snapshot folder or its snapshot.ini, folder with a capture.toml, perf.data of perf or
     /// simpleperf, or a file of raw trace data with --protocol; `-` reads raw trace data from
     /// standard input.
+    #[arg(required_unless_present = "pins", default_value = "-", hide_default_value = true)]
     pub input: PathBuf,
+    /// Raw trace data, instead of INPUT: recording of the levels of the trace port by a logic
+    /// analyser or a simulator, a Value Change Dump or a .sr file of sigrok (docs/frames.md).
+    #[arg(long, value_name = "FILE", requires = "protocols", conflicts_with = "input")]
+    pub pins: Option<PathBuf>,
+    /// --pins: signal of the port that has another name in the recording (repeatable).
+    #[arg(long = "signal", value_name = "SIGNAL=NAME")]
+    pub signals: Vec<String>,
     /// Read this trace buffer. Default: the first; of perf.data, all.
     #[arg(long, value_name = "NAME")]
     pub source: Option<String>,
@@ -32,6 +40,13 @@ pub struct InputArgs {
     /// Additional program memory: an ELF file, or raw bytes at an address (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
+}
+
+impl InputArgs {
+    /// The path of the capture, or of the recording of levels.
+    pub fn path(&self) -> &Path {
+        self.pins.as_deref().unwrap_or(&self.input)
+    }
 }
 
 /// The trace sources of a capture, and how raw trace data is described.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tracewright::capture::cycles::{Form, write};
+use tracewright::frames::cycles::port::{Driver, Wiring};
 use tracewright::frames::cycles::{Cycle, Width, cycles, etb};
 
 use crate::common::{Folder, Output, args, tracewright};
@@ -133,6 +134,62 @@ fn every_format_decodes_alike() {
         tracewright(&args("decode --protocol ETM4 --framing etb", &[Path::new("Cargo.toml")]));
     assert_eq!(output.code, Some(2));
     assert!(output.err.contains("needs --protocol ETM1 or ETM2"), "{}", output.err);
+}
+
+/// The levels of the pins decode to the same as the cycles, in each mode of the port.
+#[test]
+fn levels_decode_alike() {
+    let port = Port::new("ports-levels", "ETM1");
+    let want = words(&decode(&port.snapshot()).out);
+    assert_eq!(want.len(), 13);
+    // Normal, half-rate, demultiplexed.
+    for mode in [0, 1 << 13, 2 << 16] {
+        let control = port.control | mode;
+        let mut driver = Driver::new(Wiring::of_control(control).unwrap());
+        let mut levels = Vec::new();
+        driver.push(&cycles(&port.records(), Width::W8).collect::<Vec<_>>(), &mut levels);
+        driver.finish(&mut levels);
+        let suffixes: &[&str] = if mode == 2 << 16 { &["_A", "_B"] } else { &[""] };
+        let mut vcd = "$var wire 1 ! clk $end ".to_owned();
+        for at in suffixes {
+            vcd += &format!("$var wire 3 p{at} PIPESTAT{at} [2:0] $end ");
+            vcd += &format!("$var wire 1 s{at} TRACESYNC{at} $end ");
+            vcd += &format!("$var wire 8 d{at} TRACEPKT{at} [7:0] $end\n");
+        }
+        vcd += "$enddefinitions $end\n";
+        for (time, level) in levels.iter().enumerate() {
+            vcd += &format!("#{time} {}!", u8::from(level.clock));
+            for (at, pins) in suffixes.iter().zip([level.a, level.b]) {
+                let (status, sync, packet) = (pins & 7, pins >> 3 & 1, pins >> 4);
+                vcd += &format!(" b{status:b} p{at} {sync}s{at} b{packet:b} d{at}");
+            }
+            vcd.push('\n');
+        }
+        let file = port.path("levels.vcd");
+        fs::write(&file, &vcd).unwrap();
+        let words = format!(
+            "decode --strict --protocol ETM1 --config ETMCR={control:#x} --config {} --signal \
+             TRACECLK=clk --image {}@0 --pins",
+            port.version(),
+            port.path("program").display()
+        );
+        let output = tracewright(&args(&words, &[&file]));
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        assert_eq!(self::words(&output.out), want, "{control:#x}");
+    }
+    let file = port.path("levels.vcd");
+    for (words, want) in [
+        ("--protocol ETM1 --pins", "needs the mode of the port; add --config ETMCR=VALUE"),
+        ("--protocol ETM1 --config ETMCR=0x30000 --pins", "encodes no known mode of the port"),
+        ("--protocol ETM3 --pins", "it has no signal TRACECLK"),
+        ("--pins", "--protocol"),
+        ("--protocol ETM3 --signal TRACECLK=clk", "--pins"),
+    ] {
+        let output = tracewright(&args(&format!("decode {words}"), &[&file]));
+        assert_eq!(output.code, Some(2), "{words}: {}", output.out);
+        assert!(output.err.contains(want), "{words}: {}", output.err);
+    }
+    assert_eq!(tracewright(&args("decode", &[])).code, Some(2));
 }
 
 /// OpenOCD does not record the version of the ETMv1; the user can give it.

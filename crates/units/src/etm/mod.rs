@@ -8,6 +8,7 @@
 //! | 3.5 values of registers | `settings` |
 //! | 2.2 to 2.11 behaviour | `model` |
 //! | rules of chapters 2 and 3 | `lint`, `sequence` |
+//! | 2.10.2 port mode, 8.2 pins of the connector | [`port_mode`], `connector` |
 //! | 3.2 addresses of registers | `address` |
 //! | 3.8 save and restore, 3.9 access permissions | `permission`, `bus` |
 
@@ -15,6 +16,8 @@
 pub mod address;
 #[cfg(feature = "std")]
 pub mod bus;
+#[cfg(feature = "std")]
+pub mod connector;
 #[cfg(feature = "std")]
 mod etm_unit;
 #[cfg(feature = "std")]
@@ -27,6 +30,7 @@ pub mod lint;
 pub mod model;
 #[cfg(feature = "std")]
 pub mod permission;
+pub mod port_mode;
 #[cfg(feature = "std")]
 pub mod presets;
 #[cfg(feature = "std")]

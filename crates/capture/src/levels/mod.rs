@@ -1,0 +1,73 @@
+//! Recordings of the levels of a trace port by a logic analyser or a simulator.
+//!
+//! | form | detected by |
+//! |---|---|
+//! | `.sr` of sigrok (`sigrok`) | the first bytes, those of a ZIP archive |
+//! | Value Change Dump, IEEE 1364 (`vcd`) | anything else |
+//!
+//! The signals are sampled at the edges of TRACECLK. Those of an ETMv1 or ETMv2 become the records
+//! of its cycles, others the bytes that the port sent. (IHI 0014, 2.10 and 8.2)
+
+mod port;
+mod signals;
+mod sigrok;
+mod vcd;
+mod zip;
+
+use std::path::Path;
+
+use tracewright_frames::cycles::port::Wiring;
+
+use crate::limits::MAX_LEVELS;
+use crate::{Buffer, Bytes, Capture, OpenError, Problem};
+
+use self::port::Port;
+use self::signals::Signals;
+
+/// What the recorded port sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sends {
+    /// Bytes: the port of an ETMv3 or a TPIU. Both edges of TRACECLK are active.
+    Bytes,
+    /// The cycles of an ETMv1 or ETMv2.
+    Cycles(Wiring),
+}
+
+/// Replaces the first buffer of `capture`, a recording of levels, with what the port sent. `names`
+/// are signals with other names in the recording: `TRACECLK=D0`.
+///
+/// # Errors
+/// [`OpenError`] where the file is no recording of the signals of such a port, or a limit is
+/// exceeded.
+pub fn sample(
+    capture: &mut Capture,
+    path: &Path,
+    sends: Sends,
+    names: &[String],
+) -> Result<(), OpenError> {
+    let problem = |why: String| OpenError::new(path, Problem::Levels(why));
+    let Some(buffer) = capture.buffers.first_mut() else { return Ok(()) };
+    let [file] = buffer.files.as_slice() else { return Ok(()) };
+    if file.pipe.is_some() {
+        return Err(problem("it is a pipe; write the recording to a file".to_owned()));
+    }
+    let bytes = file.bytes.clone();
+    let bytes = read(&bytes, sends, names).map_err(problem)?;
+    *buffer = Buffer::new(buffer.name.clone(), buffer.format.clone(), bytes);
+    Ok(())
+}
+
+/// What the port sent.
+fn read(file: &Bytes, sends: Sends, names: &[String]) -> Result<Vec<u8>, String> {
+    if file.len() as u64 > MAX_LEVELS {
+        return Err(format!("it has {} bytes, more than the limit of {MAX_LEVELS}", file.len()));
+    }
+    let mut signals = Signals::new(sends, names)?;
+    let mut port = Port::new(sends);
+    if *file.head(zip::MAGIC.len()) == zip::MAGIC {
+        sigrok::read(file, &mut signals, &mut port)?;
+    } else {
+        vcd::read(file.reader(), &mut signals, &mut port)?;
+    }
+    Ok(port.bytes)
+}

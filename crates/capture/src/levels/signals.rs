@@ -1,0 +1,169 @@
+//! Names of the signals of a port, and the bits of levels that they have.
+
+use tracewright_frames::cycles::port::{Mode, PAIRS, Wiring};
+use tracewright_frames::pins::Width;
+
+use super::Sends;
+use super::port::{CLOCK, CONTROL, DATA, OTHER};
+use crate::plain::line;
+
+/// The signals of a port that a recording has.
+pub(super) struct Signals {
+    sends: Sends,
+    /// Signals and their names in the recording.
+    names: Vec<(String, String)>,
+    /// The bits that have a signal, and its name in the recording.
+    found: Vec<(u8, String)>,
+}
+
+impl Signals {
+    /// The signals of a port, with `names` (`SIGNAL=NAME`) in the recording.
+    pub(super) fn new(sends: Sends, names: &[String]) -> Result<Signals, String> {
+        let names = names.iter().map(|text| {
+            let pair = text.split_once('=').map(|(a, b)| (a.trim(), b.trim()));
+            let (signal, name) = pair.filter(|(_, name)| !name.is_empty()).ok_or_else(|| {
+                format!("`{}` is not SIGNAL=NAME, such as TRACECLK=D0", line(text))
+            })?;
+            let whole = [signal.to_owned(), format!("{signal}[0]")];
+            if whole.iter().all(|signal| bit(sends, signal).is_none()) {
+                return Err(format!("the port has no signal `{}`", line(signal)));
+            }
+            Ok((signal.to_ascii_uppercase(), name.to_owned()))
+        });
+        let names = names.collect::<Result<_, String>>()?;
+        Ok(Signals { sends, names, found: Vec::new() })
+    }
+
+    /// The bit of the signal of the recording with the name `name` in the scope `scope`, and with
+    /// the number `index` where it is one of several with this name. `None` for a signal that is
+    /// not of the port.
+    pub(super) fn find(
+        &mut self,
+        scope: &str,
+        name: &str,
+        index: Option<u32>,
+    ) -> Result<Option<u8>, String> {
+        let full = |label: &str| format!("{scope}{label}");
+        let label = index.map_or(name.to_owned(), |index| format!("{name}[{index}]"));
+        let given = self.names.iter().find_map(|(signal, given)| {
+            if *given == label || *given == full(&label) {
+                return Some(signal.clone());
+            }
+            let all = *given == name || *given == full(name);
+            index.filter(|_| all).map(|index| format!("{signal}[{index}]"))
+        });
+        let (bit, named) = match given {
+            Some(signal) => (bit(self.sends, &signal), true),
+            None => (bit(self.sends, &label), false),
+        };
+        let Some(bit) = bit else { return Ok(None) };
+        let other = |(signal, _): &(String, String)| {
+            let whole = index.map_or(signal.clone(), |index| format!("{signal}[{index}]"));
+            self::bit(self.sends, signal) == Some(bit) || self::bit(self.sends, &whole) == Some(bit)
+        };
+        if !named && self.names.iter().any(other) {
+            return Ok(None);
+        }
+        let full = full(&label);
+        if let Some((_, first)) = self.found.iter().find(|(found, _)| *found == bit) {
+            return Err(format!(
+                "`{}` and `{}` are the same signal of the port; select one with --signal \
+                 SIGNAL=NAME",
+                line(first),
+                line(&full)
+            ));
+        }
+        self.found.push((bit, full));
+        Ok(Some(bit))
+    }
+
+    /// Checks that the recording has all signals of the port. The number of TRACEDATA signals,
+    /// where the port sends bytes.
+    pub(super) fn check(&self) -> Result<Option<Width>, String> {
+        let has = |bit: u8| self.found.iter().any(|(found, _)| *found == bit);
+        let need = |bit: u8, name: String| {
+            if has(bit) {
+                return Ok(());
+            }
+            Err(format!("it has no signal {name}; give its name with --signal {name}=NAME"))
+        };
+        need(CLOCK, "TRACECLK".to_owned())?;
+        match self.sends {
+            Sends::Bytes => {
+                let pins = (0..64).filter(|n| has(DATA + n)).count() as u8;
+                (0..pins.max(1)).try_for_each(|n| need(DATA + n, format!("TRACEDATA[{n}]")))?;
+                Width::new(pins).map(Some).ok_or_else(|| {
+                    format!(
+                        "it has {pins} signals of TRACEDATA; a port has 1, 2, 4, or a multiple of 8"
+                    )
+                })
+            }
+            Sends::Cycles(wiring) => {
+                for signal in 0..4 + wiring.width.pins() {
+                    if wiring.mode == Mode::Multiplexed && PAIRS.iter().all(|p| p.0 != signal) {
+                        continue;
+                    }
+                    let suffixes: &[&str] = match wiring.mode {
+                        Mode::Demultiplexed => &["_A", "_B"],
+                        Mode::Normal | Mode::Multiplexed => &[""],
+                    };
+                    for suffix in suffixes {
+                        let name = match signal {
+                            0..=3 => format!("PIPESTAT{suffix}[{signal}]"),
+                            _ => format!("TRACEPKT{suffix}[{}]", signal - 4),
+                        };
+                        if let Some(bit) = bit(self.sends, &name) {
+                            need(bit, name)?;
+                        }
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// The bit of the signal `name`: `TRACEDATA[3]`, `TRACEDATA3` or `TRACEDATA_3`.
+fn bit(sends: Sends, name: &str) -> Option<u8> {
+    let name = name.to_ascii_uppercase();
+    let open = name.strip_suffix(']').unwrap_or(&name);
+    let base = open.trim_end_matches(|c: char| c.is_ascii_digit());
+    let index: Option<u8> = match open.get(base.len()..) {
+        None | Some("") => None,
+        Some(digits) => Some(digits.parse().ok()?),
+    };
+    let base = base.strip_suffix(['[', '_']).unwrap_or(base).trim_end();
+    match sends {
+        Sends::Bytes => match (base, index) {
+            ("TRACECLK", None) => Some(CLOCK),
+            ("TRACECTL", None) => Some(CONTROL),
+            ("TRACEDATA", Some(n @ 0..64)) => Some(DATA + n),
+            _ => None,
+        },
+        Sends::Cycles(_) if (base, index) == ("TRACECLK", None) => Some(CLOCK),
+        Sends::Cycles(wiring) => pin(wiring, base, index),
+    }
+}
+
+/// The bit of a signal of an ETMv1 or ETMv2.
+fn pin(wiring: Wiring, base: &str, index: Option<u8>) -> Option<u8> {
+    let (base, first) = match wiring.mode {
+        Mode::Normal | Mode::Multiplexed => (base, DATA),
+        Mode::Demultiplexed => match base.strip_suffix("_A") {
+            Some(base) => (base, DATA),
+            None => (base.strip_suffix("_B")?, OTHER),
+        },
+    };
+    let signal = match (base, index) {
+        ("PIPESTAT", Some(n @ 0..4)) => n,
+        ("TRACESYNC", None) => 3,
+        ("TRACEPKT", Some(n)) if n < wiring.width.pins() => 4 + n,
+        _ => return None,
+    };
+    if wiring.mode == Mode::Multiplexed {
+        // A pin has the name of its signal at the rising edge.
+        let at = PAIRS.iter().position(|pair| pair.0 == signal)?;
+        return Some(first + at as u8);
+    }
+    Some(first + signal)
+}

@@ -1,0 +1,124 @@
+//! Session files of sigrok, version 2: a ZIP archive with `metadata` and samples of logic channels.
+//!
+//! A sample has `unitsize` bytes, little endian; the channel `probeN` is bit N - 1.
+
+use std::io::Read;
+
+use super::port::Port;
+use super::signals::Signals;
+use super::zip::members;
+use crate::Bytes;
+use crate::limits::MAX_LEVELS;
+use crate::plain::line;
+
+/// The greatest size of `metadata`.
+const MAX_METADATA: u64 = 1 << 20;
+/// The greatest size of a sample in bytes.
+const MAX_UNIT: usize = 64;
+/// Bytes of samples that are read at a time.
+const BLOCK: usize = 1 << 16;
+
+/// Reads the recording.
+pub(super) fn read(file: &Bytes, signals: &mut Signals, port: &mut Port) -> Result<(), String> {
+    let members = members(file)?;
+    let metadata = members.iter().find(|member| member.name == "metadata");
+    let metadata = metadata.ok_or("the archive has no `metadata`, so it is not of sigrok")?;
+    let mut text = Vec::new();
+    let mut reader = metadata.reader(file)?.take(MAX_METADATA + 1);
+    reader.read_to_end(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > MAX_METADATA {
+        return Err(format!("`metadata` has more than {MAX_METADATA} bytes"));
+    }
+    let Device { name, unit, channels } = device(&String::from_utf8_lossy(&text))?;
+    let mut bits = Vec::new();
+    for (channel, name) in &channels {
+        if let Some(bit) = signals.find("", name, None)? {
+            bits.push((*channel, bit));
+        }
+    }
+    if let Some(width) = signals.check()? {
+        port.set_width(width);
+    }
+    // One member, or parts that are numbered from 1.
+    let prefix = format!("{name}-");
+    let mut parts: Vec<(u32, _)> = members
+        .iter()
+        .filter_map(|member| {
+            let part = match member.name.strip_prefix(&prefix) {
+                Some(part) => part.parse().ok()?,
+                None if member.name == name => 0,
+                None => return None,
+            };
+            Some((part, member))
+        })
+        .collect();
+    parts.sort_by_key(|(part, _)| *part);
+    if parts.is_empty() {
+        return Err(format!("the archive has no samples `{}`", line(&name)));
+    }
+    let mut left = MAX_LEVELS;
+    let mut samples = Vec::with_capacity(BLOCK + MAX_UNIT);
+    for (_, member) in parts {
+        let mut reader = member.reader(file)?;
+        loop {
+            let mut block = reader.by_ref().take(BLOCK as u64);
+            let read = block
+                .read_to_end(&mut samples)
+                .map_err(|error| format!("`{}` cannot be unpacked: {error}", line(&member.name)))?;
+            if read == 0 {
+                break;
+            }
+            left = left
+                .checked_sub(read as u64)
+                .ok_or_else(|| format!("the samples have more than {MAX_LEVELS} bytes"))?;
+            let whole = samples.len() / unit * unit;
+            for sample in samples.chunks_exact(unit) {
+                let levels = bits.iter().map(|&(channel, bit)| {
+                    let byte = sample.get(channel / 8).copied().unwrap_or(0);
+                    u128::from(byte >> (channel % 8) & 1) << bit
+                });
+                port.levels(levels.fold(0, |all, one| all | one), 0)?;
+            }
+            samples.drain(..whole);
+        }
+    }
+    Ok(())
+}
+
+/// The device with logic channels.
+struct Device {
+    /// The name of the members with samples.
+    name: String,
+    /// The size of a sample in bytes.
+    unit: usize,
+    /// The channels: bit in a sample, and name.
+    channels: Vec<(usize, String)>,
+}
+
+fn device(text: &str) -> Result<Device, String> {
+    let (mut name, mut unit, mut channels) = (None, None, Vec::new());
+    for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
+        let (key, value) = (key.trim(), value.trim());
+        match key {
+            "capturefile" if name.is_some() => {
+                return Err("it has the recordings of several devices; export one".to_owned());
+            }
+            "capturefile" => name = Some(value.to_owned()),
+            "unitsize" => unit = value.parse().ok(),
+            _ => {
+                let number = key.strip_prefix("probe").and_then(|n| n.parse::<usize>().ok());
+                if let Some(number @ 1..=512) = number {
+                    channels.push((number - 1, value.to_owned()));
+                }
+            }
+        }
+    }
+    let name = name.ok_or("`metadata` names no `capturefile` with logic channels")?;
+    let unit = unit
+        .filter(|unit| (1..=MAX_UNIT).contains(unit))
+        .ok_or_else(|| format!("`metadata` has no `unitsize` from 1 to {MAX_UNIT}"))?;
+    if channels.iter().any(|(channel, _)| channel / 8 >= unit) {
+        return Err("`metadata` has more channels than a sample has bits".to_owned());
+    }
+    Ok(Device { name, unit, channels })
+}
