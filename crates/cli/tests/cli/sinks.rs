@@ -176,3 +176,53 @@ fn impossible_buffers() {
         assert!(!folder.path("x").exists());
     }
 }
+
+/// The registers of buffers in words: given one by one, and those of a snapshot.
+#[test]
+fn registers_in_words() {
+    let run = |words: &str| tracewright(&args(words, &[]));
+    let base = "TRBBASER_EL1=0xffff000010000000";
+    let full = format!(
+        "TRBE {base} TRBLIMITR_EL1=0xffff000010002019 TRBPTR_EL1=0xffff000010000000 \
+         TRBSR_EL1=0x520001"
+    );
+    let output = run(&format!("unit explain {full}"));
+    assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
+    for line in [
+        "  [2:1]   FM                0x0         buffer mode: Fill mode\n",
+        "  The unit is stopped: it is enabled in Self-hosted mode, TRBSR_EL1.S is 1, and trace is \
+         discarded.\n",
+        "  The buffer is 0xffff000010000000 to 0xffff000010002000: 8192 bytes, virtual addresses.\n",
+        "  The buffer has wrapped at its end: all 8192 bytes are trace, and the first byte is the \
+         oldest.\n",
+        "  A management event has stopped collection: the buffer is full.\n",
+    ] {
+        assert!(output.out.contains(line), "{line}{}", output.out);
+    }
+    let running = "TRBLIMITR_EL1=0xffff00001000201f TRBPTR_EL1=0xffff000010000123 \
+                   TRBSR_EL1=0x100000";
+    let output = run(&format!("unit explain TRBE {base} {running}"));
+    assert!(output.out.contains("The unit is running"), "{}", output.out);
+    assert!(output.out.contains("the oldest byte is at offset 0x123."), "{}", output.out);
+    assert!(!output.out.contains("findings"), "{}", output.out);
+    let wrong = "TRBLIMITR_EL1=0xffff00001000201d TRBPTR_EL1=0xffff000010002000";
+    let output = run(&format!("unit lint TRBE {base} {wrong}"));
+    assert_eq!(output.code, Some(1));
+    assert!(output.out.contains("error reserved-mode: TRBLIMITR_EL1: FM"), "{}", output.out);
+    assert!(output.out.contains("error pointer-range: TRBPTR_EL1"), "{}", output.out);
+    let output = run(&format!("unit lint TRBE {base} {running} TRBIDR_EL1=4"));
+    assert_eq!(output.code, Some(0));
+    assert!(output.out.contains("warning alignment: TRBPTR_EL1"), "{}", output.out);
+    let output = run("unit explain ETB ETB_RDP=0x100 ETB_RWP=0x40 STS=5");
+    assert!(output.out.contains("oldest byte is at offset 0x100"), "{}", output.out);
+
+    let folder = Folder::new("sink-words");
+    let (_, image) = log(&folder);
+    let words = "--protocol ETE --sink trbe --size 4096 --mode circular";
+    let output = encode(&folder, &image, words, "trbe");
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let output = tracewright(&args("unit explain TRBE", &[&folder.path("trbe")]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(output.out.contains(": TRBE\n"), "{}", output.out);
+    assert!(output.out.contains("2813 of 4096 bytes are trace"), "{}", output.out);
+}

@@ -3,12 +3,14 @@
 //! assigned to its process, and every loss is accounted for.
 
 use std::collections::VecDeque;
+use std::fs;
 
 use tracewright::base::{Context, Step};
+use tracewright::capture::perf::{self, Aux, Body, Layout, MappedFile, Mmap, Record, Search, Task};
 use tracewright::capture::{Buffer, BufferRef, Core, Format, Other, Registers, Source, write};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol::Ete;
-use tracewright::{Capture, open};
+use tracewright::{Capture, Trace, open};
 use tracewright_model::{Machine, Program, Random, Stimulus};
 use tracewright_units::buffers::trbe::{Bytes, Limit, Reg, Status, Trbe};
 
@@ -253,33 +255,134 @@ fn every_instruction_has_its_process() {
     assert!(trace.capture().notes.is_empty(), "{}", trace.capture().notes[0]);
     assert!(trace.capture().buffers.iter().all(|buffer| buffer.sink.is_some()));
     let decoded = instructions(&trace);
-    let mut buffers = decoded.into_iter();
-
-    let (mut executed, mut missing, mut discarded, mut lossy) = (0, 0, 0, 0);
+    let found = account(&cpus, &decoded);
     for cpu in &cpus {
-        let mut decoded: VecDeque<_> = buffers.by_ref().take(cpu.drained.len()).flatten().collect();
-        for session in &cpu.sessions {
-            let lost = match_session(session, &mut decoded);
-            executed += session.addresses.len();
-            missing += lost;
-            discarded += session.discarded;
-            lossy += usize::from(lost > 0);
-        }
-        assert_eq!(decoded.len(), 0, "an instruction that belongs to no session");
         // A full buffer reports the loss behind it; the last one was drained by choice.
-        let full = cpu
-            .drained
-            .iter()
-            .filter(|(_, registers)| Status(registers.get("TRBSR_EL1").unwrap()).stopped());
+        let full = cpu.drained.iter().filter(|(_, registers)| is_full(registers));
         let first = trace.capture().buffers.iter().position(|b| b.name == cpu_name(cpu, &cpus));
         let own = &trace.capture().buffers[first.unwrap()..][..cpu.drained.len()];
         let reports = own.iter().filter(|b| !b.sink.as_ref().unwrap().layout.lost.is_empty());
         assert_eq!(reports.count(), full.count());
     }
+    let Found { executed, missing, discarded, lossy } = found;
     let drains: usize = cpus.iter().map(|cpu| cpu.drained.len()).sum();
     println!("{executed} instructions, {missing} lost in {lossy} sessions, {drains} buffers");
     assert!(drains > 8 && lossy > 4 && missing > 0 && discarded > 0);
     assert!(missing * 5 < executed, "{missing} of {executed}");
+
+    // The same buffers as AUX records.
+    let folder = Folder::new();
+    let trace = perf_data(&folder, &cpus, &program);
+    assert_eq!(account(&cpus, &instructions(&trace)), found);
+    assert_eq!(instructions(&trace), decoded);
+    let linux = trace.capture().linux.as_ref().expect("a perf.data file");
+    let losses: Vec<u64> = linux.queues.values().map(|queue| queue.losses).collect();
+    let full = |cpu: &Cpu| cpu.drained.iter().filter(|(_, r)| is_full(r)).count() as u64;
+    assert_eq!(losses, cpus.iter().map(full).collect::<Vec<_>>());
+    let truncated = linux.parts.iter().map(|part| part.flags & Aux::TRUNCATED != 0);
+    let drained = cpus.iter().flat_map(|cpu| &cpu.drained);
+    assert!(truncated.eq(drained.map(|(_, registers)| is_full(registers))));
+}
+
+/// What was executed, and what of it was lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Found {
+    executed: usize,
+    missing: usize,
+    discarded: usize,
+    lossy: usize,
+}
+
+/// Assigns the decoded instructions of each buffer to the sessions.
+fn account(cpus: &[Cpu], decoded: &[Vec<(u64, Option<u32>)>]) -> Found {
+    let mut found = Found::default();
+    let mut buffers = decoded.iter();
+    for cpu in cpus {
+        let own = buffers.by_ref().take(cpu.drained.len());
+        let mut decoded: VecDeque<_> = own.flatten().copied().collect();
+        for session in &cpu.sessions {
+            let lost = match_session(session, &mut decoded);
+            found.executed += session.addresses.len();
+            found.missing += lost;
+            found.discarded += session.discarded;
+            found.lossy += usize::from(lost > 0);
+        }
+        assert_eq!(decoded.len(), 0, "an instruction that belongs to no session");
+    }
+    found
+}
+
+/// Collection had stopped at the end of the buffer.
+fn is_full(registers: &Registers) -> bool {
+    Status(registers.get("TRBSR_EL1").unwrap()).stopped()
+}
+
+/// The drained buffers of all cores as the AUX records of a `perf.data` file, where each process
+/// has mapped the program.
+fn perf_data(folder: &Folder, cpus: &[Cpu], program: &Program) -> Trace {
+    let recording = perf::Recording::default();
+    let mut units = Capture { buffers: Vec::new(), memory: Vec::new(), ..capture(cpus, program) };
+    // The processes are in CONTEXTIDR_EL1: perf reads TRCCONFIGR.VMID as CONTEXTIDR_EL2.
+    for source in &mut units.sources {
+        for register in &mut source.registers.0 {
+            if register.name == "TRCCONFIGR" {
+                register.value &= !0x80;
+            }
+        }
+    }
+    let mut data = recording.of(&units).expect("a file");
+    fs::create_dir_all(&folder.0).unwrap();
+    let mut ids: Vec<u32> = cpus.iter().flat_map(|c| c.sessions.iter().map(|s| s.id)).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), PROCESSES);
+    let mut binaries = Vec::new();
+    for (n, dump) in memory(program).into_iter().enumerate() {
+        let path = folder.0.join(format!("region{n}.bin"));
+        fs::write(&path, dump.bytes.as_deref().unwrap()).unwrap();
+        binaries.push((path, dump.address, dump.bytes.as_deref().unwrap().len()));
+    }
+    let id = recording.id(0, 0);
+
+    for &process in &ids {
+        let (parent_process, parent_thread, thread) = (1, 1, process);
+        let task = Task { process, parent_process, thread, parent_thread, time: 0 };
+        data.records.push(Record::new(Body::Fork(task)).with_id(id));
+        for (path, address, len) in &binaries {
+            let file = MappedFile { identity: vec![0; 24], protection: 5, flags: 2 };
+            let map = Mmap {
+                process,
+                thread,
+                address: *address,
+                len: *len as u64,
+                offset: 0,
+                file: Some(file),
+                path: path.to_string_lossy().into_owned(),
+            };
+            data.records.push(Record::new(Body::Mmap(map)).with_id(id));
+        }
+    }
+    let mut time = 0;
+    for (n, cpu) in (0u32..).zip(cpus) {
+        let mut offset = 0;
+        for (memory, registers) in &cpu.drained {
+            // The driver passes on what was written; a full buffer stopped at its end.
+            let written = registers.get("TRBPTR_EL1").unwrap() - cpu.base;
+            let (size, lost) = match is_full(registers) {
+                true => (SIZE, Aux::TRUNCATED),
+                false => (written, 0),
+            };
+            let aux = Aux { offset, size, flags: Aux::RAW | lost };
+            time += 1;
+            offset += size.next_multiple_of(8);
+            let bytes = memory[..size as usize].to_vec();
+            data.add_trace(&recording.id(n, time), n, aux, bytes);
+        }
+    }
+    let path = folder.0.join("perf.data");
+    fs::write(&path, data.write(Layout::default())).unwrap();
+    let binaries = binaries.into_iter().map(|(path, ..)| path).collect();
+    Trace::new(perf::open(&path, &Search { binaries, ..Search::default() }).expect("a capture"))
 }
 
 fn cpu_name(cpu: &Cpu, cpus: &[Cpu]) -> String {

@@ -12,7 +12,9 @@
 //! assert_eq!(mtb.registers()[0], ("POSITION", 0x10));
 //! ```
 
+use super::ring::ring;
 use crate::register::{Access, Register, field};
+use crate::values::Values;
 
 const YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
 
@@ -70,6 +72,39 @@ const fn row(
 ) -> Register<()> {
     let (offset, section) = (Some(offset), "DDI 0486, 3.2");
     Register { name, aliases, about, offset, bits: 32, access, versions: (), fields, section }
+}
+
+/// The state in sentences.
+pub fn explain(values: &Values) -> Vec<String> {
+    let (position, master) = (values.get("POSITION"), values.get("MASTER"));
+    let flow = values.get("FLOW").unwrap_or(0);
+    let mut lines = Vec::new();
+    match master.map(|master| master >> 31 & 1) {
+        Some(0) => lines.push("Tracing is disabled.".to_owned()),
+        Some(_) => lines.push("Tracing is enabled.".to_owned()),
+        None => lines.push("MASTER is unknown: it has the enable and the size.".to_owned()),
+    }
+    if let (Some(position), Some(master)) = (position, master) {
+        let size = 1u64 << ((master & 0x1f) + 4);
+        let pointer = position & 0xffff_fff8;
+        lines.push(ring(size, pointer & (size - 1), Some(position >> 2 & 1 != 0), "POSITION"));
+        let start = pointer & !(size - 1);
+        if start != 0 {
+            lines.push(format!(
+                "The buffer begins at offset {start:#x} of the SRAM, if the SRAM is larger than it."
+            ));
+        }
+    } else if position.is_none() {
+        lines.push("POSITION is unknown: it has the write pointer and the wrap.".to_owned());
+    }
+    let what = match flow & 0b11 {
+        0 => return lines,
+        1 => "tracing stops",
+        2 => "the core is halted",
+        _ => "tracing stops, and the core is halted",
+    };
+    lines.push(format!("At the watermark, POINTER {:#x}, {what}.", flow & 0xffff_fff8));
+    lines
 }
 
 /// A Micro Trace Buffer whose buffer begins at the start of its SRAM.

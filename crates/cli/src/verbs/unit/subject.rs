@@ -48,8 +48,15 @@ pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
     for path in snapshots {
         let before = subjects.len();
         let capture = tracewright::capture::open(path)?;
-        for source in &capture.sources {
-            let recorded = source.registers.0.iter();
+        let sources = capture.sources.iter().map(|source| (&source.name, &source.registers, true));
+        // A trace buffer is a device of its own, which is read where no source is the unit.
+        let devices = capture.others.iter().map(|other| (&other.name, &other.registers, false));
+        let mut sources_have = false;
+        for (label, registers, is_source) in sources.chain(devices) {
+            if !is_source && sources_have {
+                break;
+            }
+            let recorded = registers.0.iter();
             let recorded =
                 recorded.filter_map(|r| Some((r.name.clone(), u64::try_from(r.value).ok()?, r.id)));
             let mut all: Vec<_> = recorded.collect();
@@ -57,15 +64,20 @@ pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
             let named: Vec<_> = all.iter().map(|(name, value, _)| (name.clone(), *value)).collect();
             if let Some(unit) = select(name, &named) {
                 let (values, unknown) = known(unit.as_ref(), &all);
+                // Another unit than the one that is named, or another device.
+                if values.is_empty() && (!is_source || !all.is_empty()) {
+                    continue;
+                }
+                sources_have |= is_source;
                 let unit = unit.with(&values).unwrap_or(unit);
-                subjects.push(Subject { label: source.name.clone(), unit, values, unknown });
+                subjects.push(Subject { label: label.clone(), unit, values, unknown });
             }
         }
         if subjects.len() == before {
             return Err(Fail::input(
                 path,
-                "no source of this capture has the identification registers of a unit; name the \
-                 unit before the capture",
+                "no source of this capture has the identification registers of a unit, and no \
+                 device has registers of the unit that is named; name the unit before the capture",
             ));
         }
     }

@@ -4,6 +4,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `registers.rs` | the table of registers with their fields in words |
+//! | `explain.rs` | the state in sentences |
 //! | `scatter.rs` | the scatter-gather list of an ETR |
 //! | `unit.rs` | the model: capture into a circular buffer, triggers, the stop sequence |
 //!
@@ -22,10 +23,12 @@
 //! assert_eq!((etb.write_pointer(), etb.is_full()), (2, false));
 //! ```
 
+mod explain;
 mod registers;
 mod scatter;
 mod unit;
 
+pub use explain::explain;
 pub use registers::{FeatureTmc, REGISTERS};
 pub use scatter::{Entry, PAGE, entries, table};
 pub use unit::{Kind, State, Tmc};

@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `registers.rs` | the table of registers with their fields in words |
+//! | `explain.rs` | the state in sentences, and what is wrong with values |
 //! | `limit.rs`, `status.rs` | TRBLIMITR_EL1 and TRBSR_ELx as values |
 //! | `controls.rs` | the registers of the core that the unit reads, and the owner of the buffer |
 //! | `choices.rs` | what an implementation has, and what the architecture leaves to it |
@@ -46,6 +47,7 @@
 mod access;
 mod choices;
 mod controls;
+mod explain;
 mod limit;
 mod memory;
 mod monitor;
@@ -67,6 +69,7 @@ pub use choices::{
     MisalignedCounter, MonitorWrite, TriggerCount, Unsynchronised,
 };
 pub use controls::{Controls, Owner, Regime, Security};
+pub use explain::{explain, lint};
 pub use limit::{FillMode, Limit, TriggerMode};
 pub use memory::{Abort, AddressSpace, Bytes, Fault, Memory, Stage, Store};
 pub use monitor::{Monitor, MonitorState};

@@ -1,0 +1,220 @@
+//! The state of the unit in sentences, and what is wrong with the values of its registers.
+
+use super::{Cause, FillMode, Limit, Pointers, Status, TriggerMode};
+use crate::buffers::ring::ring;
+use crate::finding::{Finding, Severity};
+use crate::values::Values;
+
+/// The Base pointer and the Limit pointer are multiples of 4 KiB.
+const GRANULE: u64 = 0x1000;
+
+/// The pointers, as far as the registers are known.
+fn pointers(values: &Values) -> (Option<u64>, Option<u64>, Option<u64>) {
+    let base = values.get("TRBBASER_EL1").map(|base| base & !(GRANULE - 1));
+    let limit = values.get("TRBLIMITR_EL1").map(|limit| Limit(limit).pointer());
+    (base, limit, values.get("TRBPTR_EL1"))
+}
+
+/// The state of the unit in sentences.
+pub fn explain(values: &Values) -> Vec<String> {
+    let limit = values.get("TRBLIMITR_EL1").map(Limit);
+    let status = values.get("TRBSR_EL1").map(Status);
+    let mut lines = vec![running(limit, status)];
+    if let Some(limit) = limit {
+        lines.extend(modes(limit, values.get("TRBTRG_EL1")));
+    }
+    lines.extend(memory(values, status));
+    match status {
+        Some(status) => lines.extend(event(status)),
+        None => lines.push("TRBSR_EL1 is unknown: it has the management event.".to_owned()),
+    }
+    lines
+}
+
+/// Whether the unit is running. (Table D6-1)
+fn running(limit: Option<Limit>, status: Option<Status>) -> String {
+    let Some(limit) = limit else {
+        return "TRBLIMITR_EL1 is unknown: it has the enables, the modes and the end of the \
+                buffer."
+            .to_owned();
+    };
+    let mode = match (limit.self_hosted(), limit.external()) {
+        (false, false) => return "The unit is disabled, and discards trace.".to_owned(),
+        (true, false) => "in Self-hosted mode",
+        (false, true) => "in External mode",
+        (true, true) => "in Self-hosted mode and in External mode",
+    };
+    match status.map(Status::stopped) {
+        Some(false) => format!("The unit is running: it is enabled {mode}, and accepts trace."),
+        Some(true) => format!(
+            "The unit is stopped: it is enabled {mode}, TRBSR_EL1.S is 1, and trace is discarded."
+        ),
+        None => format!(
+            "The unit is enabled {mode}; whether it is stopped is in TRBSR_EL1, which is unknown."
+        ),
+    }
+}
+
+fn modes(limit: Limit, counter: Option<u64>) -> [String; 2] {
+    let fill = match limit.fill_mode() {
+        Some(FillMode::Fill) => {
+            "Fill mode: at the end of the buffer, collection stops with a management event."
+        }
+        Some(FillMode::Wrap) => {
+            "Wrap mode: at the end of the buffer, collection goes on at its start, with a \
+             management event."
+        }
+        Some(FillMode::Circular) => {
+            "Circular Buffer mode: at the end of the buffer, collection goes on at its start."
+        }
+        None => "The buffer mode (FM) has a reserved value.",
+    };
+    let after = match counter.map(|counter| counter & 0xffff_ffff) {
+        None => "TRBTRG_EL1, which is unknown, has the bytes from the trigger on".to_owned(),
+        Some(0) => "the Trigger Counter is 0".to_owned(),
+        Some(bytes) => format!("the Trigger Event is {bytes} bytes after the trigger"),
+    };
+    let trigger = match limit.trigger() {
+        Some(TriggerMode::Stop) => {
+            format!("A Trigger Event stops collection with a management event; {after}.")
+        }
+        Some(TriggerMode::Irq) => {
+            format!("A Trigger Event is a management event, and collection goes on; {after}.")
+        }
+        Some(TriggerMode::Ignore) => "Triggers are ignored.".to_owned(),
+        None => "The trigger mode (TM) has a reserved value.".to_owned(),
+    };
+    [fill.to_owned(), trigger]
+}
+
+/// Where the buffer is, and which of its bytes are trace.
+fn memory(values: &Values, status: Option<Status>) -> Vec<String> {
+    let (base, limit, current) = pointers(values);
+    let mut lines = Vec::new();
+    if let (Some(base), Some(limit)) = (base, limit) {
+        let addresses = match Limit(values.get("TRBLIMITR_EL1").unwrap_or(0)).not_virtual() {
+            true => "addresses that are not virtual",
+            false => "virtual addresses",
+        };
+        lines.push(match limit.checked_sub(base) {
+            Some(size @ 1..) => {
+                format!("The buffer is {base:#x} to {limit:#x}: {size} bytes, {addresses}.")
+            }
+            _ => format!("The buffer has no bytes: it is {base:#x} to {limit:#x}."),
+        });
+    }
+    match (base, limit, current) {
+        (Some(base), Some(limit), Some(current)) => {
+            let pointers = Pointers { base, limit, current };
+            lines.push(match pointers.is_out_of_range() {
+                true => format!("The write pointer {current:#x} is outside of the buffer."),
+                false => {
+                    let wrapped = status.map(Status::wrapped);
+                    ring(limit - base, current - base, wrapped, "TRBSR_EL1")
+                }
+            });
+        }
+        (_, _, Some(current)) => {
+            lines.push(format!("The next byte is written to {current:#x}."));
+            if base.is_none() {
+                lines.push("TRBBASER_EL1 is unknown: it has the start of the buffer.".to_owned());
+            }
+            if status.is_some_and(Status::wrapped) {
+                lines.push(format!("The buffer has wrapped: the oldest byte is at {current:#x}."));
+            }
+        }
+        (_, _, None) => {
+            lines.push("TRBPTR_EL1 is unknown: it has the write pointer.".to_owned());
+        }
+    }
+    lines
+}
+
+/// The management event, and what else the status register records.
+fn event(status: Status) -> Vec<String> {
+    let cause = status.cause().map_or("a reserved reason".to_owned(), |cause| cause.to_string());
+    let mut lines = vec![match (status.irq(), status.stopped()) {
+        (false, false) => "No management event is recorded.".to_owned(),
+        (true, false) => "A management event is recorded, and collection goes on.".to_owned(),
+        (true, true) => format!("A management event has stopped collection: {cause}."),
+        (false, true) => format!("Collection is stopped without a management event: {cause}."),
+    }];
+    if status.triggered() {
+        lines.push("A Detected Trigger was observed.".to_owned());
+    }
+    if status.external_abort() {
+        lines.push("A write ended with an External abort: its trace is lost.".to_owned());
+    }
+    if status.data_pending() {
+        lines.push("Accepted trace is not in memory (DAT, external view).".to_owned());
+    }
+    lines
+}
+
+/// What is wrong with the values.
+pub fn lint(values: &Values) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut add = |rule, severity, at: &str, what: String, remedy: &str, section| {
+        let (at, remedy) = (at.to_owned(), remedy.to_owned());
+        found.push(Finding { rule, severity, at, what, remedy, section });
+    };
+    use Severity::{Error, Warning};
+    let word = values.get("TRBLIMITR_EL1").map(Limit);
+    let enabled = word.is_some_and(|limit| limit.self_hosted() || limit.external());
+    if let Some(limit) = word {
+        for (name, reserved) in
+            [("FM", limit.fill_mode().is_none()), ("TM", limit.trigger().is_none())]
+        {
+            if reserved {
+                let what = format!("{name} is 0b10, which is reserved");
+                let remedy = "write 0b00, 0b01 or 0b11";
+                add("reserved-mode", Error, "TRBLIMITR_EL1", what, remedy, "Arm ARM, D24.4.3");
+            }
+        }
+    }
+    let (base, limit, current) = pointers(values);
+    if let (Some(base), Some(limit)) = (base, limit)
+        && enabled
+        && limit <= base
+    {
+        let what = format!("the Limit pointer {limit:#x} is not above the Base pointer {base:#x}");
+        let remedy = "set LIMIT to the address after the last byte";
+        add("empty-buffer", Error, "TRBLIMITR_EL1, TRBBASER_EL1", what, remedy, "Arm ARM, RMSPSD");
+    } else if let (Some(base), Some(limit), Some(current)) = (base, limit, current)
+        && (Pointers { base, limit, current }).is_out_of_range()
+    {
+        let severity = if enabled { Error } else { Warning };
+        let what = format!("the write pointer {current:#x} is not in {base:#x} to {limit:#x}");
+        let remedy = "set it to an address from the Base pointer to below the Limit pointer";
+        add("pointer-range", severity, "TRBPTR_EL1", what, remedy, "Arm ARM, RMSPSD and RMGZWR");
+    }
+    if let Some(id) = values.get("TRBIDR_EL1") {
+        let alignment = 1u64 << (id & 0xf);
+        for name in ["TRBPTR_EL1", "TRBTRG_EL1"] {
+            if let Some(value) = values.get(name).filter(|value| value % alignment != 0) {
+                let what =
+                    format!("{value:#x} is not a multiple of {alignment} (TRBIDR_EL1.Align)");
+                let remedy = "write a multiple, or a value that was read from the register when \
+                              the unit was disabled";
+                add("alignment", Warning, name, what, remedy, "Arm ARM, RXXZHM and RHXZZM");
+            }
+        }
+        let physical = word.is_some_and(Limit::not_virtual);
+        if word.is_some() && (id >> 6 & 0b11, physical) == (1, true) {
+            let what = "nVM is 1, and the unit has virtual addresses only".to_owned();
+            add("address-mode", Error, "TRBLIMITR_EL1", what, "clear nVM", "Arm ARM, D24.4.2");
+        }
+    }
+    if let Some(status) = values.get("TRBSR_EL1").map(Status) {
+        if status.cause().is_none() {
+            let what = "EC and BSC have reserved values".to_owned();
+            add("reserved-cause", Warning, "TRBSR_EL1", what, "read it again", "Arm ARM, D24.4.7");
+        }
+        if enabled && status.stopped() && status.cause() != Some(Cause::NotAllowed) {
+            let what = "the unit is enabled, and TRBSR_EL1.S is 1: no trace is accepted".to_owned();
+            let remedy = "take the trace out of the buffer, clear TRBSR_EL1, and enable the unit";
+            add("stopped", Warning, "TRBSR_EL1", what, remedy, "Arm ARM, RYCHKJ, table D6-1");
+        }
+    }
+    found
+}
