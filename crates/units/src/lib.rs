@@ -6,7 +6,7 @@
 //! | [`buffers`] | trace buffers: TRBE, TMC and ETB, MTB |
 //! | [`ete`] | ETMv4 and ETE |
 //! | [`catalogue`] | the units by name: where a unit is added |
-//! | [`unit`] | what every unit can do: [`Unit`] |
+//! | [`mod@unit`] | what every unit can do: [`Unit`] |
 //! | [`values`], [`finding`], [`request`], [`sink`], [`program`], [`verdict`] | what goes in and out of a unit |
 //! | [`comparison`] | what a capture traced, against what must be traced |
 //! | [`etm`] | ETMv1.0 to ETMv3.5 |

@@ -94,7 +94,7 @@ impl Resources {
         if control >> 20 & 1 != 0 { not(value) } else { value }
     }
 
-    /// A resource event. (DDI 0601, TRCRSCTLR<n>.PAIRINV: the functions of a pair)
+    /// A resource event. (DDI 0601, `TRCRSCTLR<n>.PAIRINV`: the functions of a pair)
     pub fn active(&self, settings: &Settings, event: Event) -> Option<bool> {
         match event {
             Event::Selector(n) => self.selector(settings, n),
