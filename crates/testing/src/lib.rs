@@ -21,3 +21,9 @@ pub fn times(default: u64) -> u64 {
     let times = std::env::var("TRACEWRIGHT_TIMES").ok();
     times.and_then(|times| times.parse().ok()).unwrap_or(default)
 }
+
+/// Whether this is a long run: `TRACEWRIGHT_TIMES` is set. Sweeps over large captures take all of
+/// them in a long run, and the small ones otherwise.
+pub fn is_long() -> bool {
+    std::env::var_os("TRACEWRIGHT_TIMES").is_some()
+}

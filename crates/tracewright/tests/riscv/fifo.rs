@@ -115,7 +115,7 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     if let Some(seed) = std::env::var("SEED").ok().and_then(|s| s.parse().ok()) {
         return seed..seed + 1;
     }
-    0..std::env::var("SEEDS").map_or(count, |seeds| seeds.parse().unwrap())
+    0..tracewright_testing::times(count)
 }
 
 /// A unit that stalls its processor emits the packets of a unit with an unlimited FIFO.

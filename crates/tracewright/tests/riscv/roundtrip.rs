@@ -11,6 +11,8 @@ use tracewright::protocols::etrace::config::{
 use tracewright::protocols::etrace::decode::INTERRUPT;
 use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPosition};
 
+use tracewright_testing::times;
+
 use crate::encode::options;
 use crate::program::{Mix, Random, Run, run};
 use crate::proof::{Execution, Proof};
@@ -388,7 +390,7 @@ const RARE: [u64; 13] =
 #[test]
 fn programs() {
     let only = number("SEED");
-    let usual = (0..number("SEEDS").unwrap_or(150)).chain(RARE);
+    let usual = (0..times(30)).chain(RARE);
     let seeds: Vec<u64> = only.map_or_else(|| usual.collect(), |seed| vec![seed]);
     let filter = std::env::var("UNIT").unwrap_or_default();
     let mut failed = Vec::new();

@@ -60,6 +60,12 @@ pub fn reference(root: &Path) -> Vec<Stream> {
     suites.flat_map(|folder| all(&folder, ".te_inst_raw", suite)).collect()
 }
 
+/// In a long run all `streams`, otherwise those of at most `bytes` bytes.
+pub fn up_to(bytes: usize, mut streams: Vec<Stream>) -> Vec<Stream> {
+    streams.retain(|stream| tracewright_testing::is_long() || stream.bytes.len() <= bytes);
+    streams
+}
+
 /// The long streams of the reference flow.
 pub fn large(root: &Path) -> Vec<Stream> {
     all(&root.join("etrace-ref-large"), ".te_inst_raw.xz", suite)
