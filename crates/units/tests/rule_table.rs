@@ -18,7 +18,7 @@ const TESTS: &[&str] = &[
     "crates/units/src/buffers/trbe/tests/faults.rs",
     "crates/units/src/buffers/trbe/tests/operations.rs",
     "crates/capture/src/sink/trbe.rs",
-    "crates/capture/tests/sinks.rs",
+    "crates/capture/tests/integration/sinks.rs",
     "crates/tracewright/tests/sinks/encode.rs",
     "crates/tracewright/tests/sinks/scheduler.rs",
 ];

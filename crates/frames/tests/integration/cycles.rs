@@ -1,5 +1,4 @@
 //! Captures of cycles, laid out from IHI 0014 and converted between all formats.
-#![forbid(unsafe_code)]
 
 use tracewright_frames::cycles::port::{
     Driver, Levels, MICTOR, MICTOR_B, Mode, PAIRS, Rates, Sampler, Wiring,

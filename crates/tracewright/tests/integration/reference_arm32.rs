@@ -2,7 +2,6 @@
 //! (libopencsd-bin), where it is installed.
 //!
 //! Elements are compared. The text of packets differs between versions of OpenCSD.
-#![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

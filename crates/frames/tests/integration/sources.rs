@@ -1,6 +1,6 @@
 //! The collected bytes equal the split pieces, however many bytes are consumed in between.
 
-mod ways;
+use crate::ways;
 
 use tracewright_base::Piece;
 use tracewright_frames::{Framing, Joiner, Link, Sources, Splitter};

@@ -1,6 +1,5 @@
 //! The decoder of ETMv4 and ETE against the trace analyzer of the Arm ARM, K10.5, for a short
 //! while: see `tracewright_model::differential`.
-#![forbid(unsafe_code)]
 
 use tracewright_model::differential::{self, Trial};
 use tracewright_testing::times;

@@ -1,6 +1,6 @@
 //! Properties of any bytes in any framing.
 
-mod ways;
+use crate::ways;
 
 use tracewright_base::Fault;
 use tracewright_frames::{Event, Framing, Joiner, Link, Splitter, sync};

@@ -3,7 +3,6 @@
 //!
 //! The program is random A32 code with holes, and the packets are random. A model of the program
 //! that shares no code with the decoders follows the elements.
-#![forbid(unsafe_code)]
 
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
 //! Processes in one trace buffer: made by trace units in software, written to a `perf.data` file,
 //! and decoded. The expectation is what the trace units received.
-#![forbid(unsafe_code)]
 
-#[path = "../../../fuzz/src/perf.rs"]
+#[path = "../../../../fuzz/src/perf.rs"]
 mod damaged;
 
 use std::collections::BTreeMap;

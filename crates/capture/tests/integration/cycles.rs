@@ -1,5 +1,4 @@
 //! Files with the cycles of one trace port.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Frames laid out from IHI 0029, "Formatter data processing", byte by byte.
 
-mod ways;
+use crate::ways;
 
 use tracewright_base::Fault;
 use tracewright_frames::{Event, Framing, Joiner, Link, ReservedId};

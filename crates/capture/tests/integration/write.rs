@@ -1,6 +1,6 @@
 //! Snapshots that are written read back equal.
 
-mod common;
+use crate::common;
 
 use common::{Folder, base};
 use tracewright_capture::{

@@ -2,7 +2,6 @@
 //! files `generated-*.case` hold what comes out, and `cases` takes them every way.
 //!
 //! `BLESS=1` writes their heads anew; then `BLESS=1` with `cases` writes what they mean.
-#![forbid(unsafe_code)]
 
 use std::fmt::Write;
 use std::fs;

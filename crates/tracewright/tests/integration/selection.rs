@@ -1,6 +1,5 @@
 //! A unit in software traces what its control registers select: random ETMv4 and ETE units, random
 //! register values, random programs.
-#![forbid(unsafe_code)]
 
 use tracewright::base::Step;
 use tracewright::logs::selection::Selection;

@@ -1,6 +1,5 @@
 //! Trace units of ETMv1, ETMv2 and ETMv3 that are programmed: what is decoded is what the filters
 //! of the unit require.
-#![forbid(unsafe_code)]
 
 use tracewright::base::{Element, Isa, Step, StepSink};
 use tracewright::frames::Framing;

@@ -1,6 +1,6 @@
 //! The features of snapshots, one per test.
 
-mod common;
+use crate::common;
 
 use common::Edit::{Missing, Text, Whole};
 use common::{Folder, base};

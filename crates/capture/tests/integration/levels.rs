@@ -1,5 +1,4 @@
 //! Recordings of levels, written here and read back.
-#![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
 use std::fs;

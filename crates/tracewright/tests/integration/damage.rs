@@ -4,7 +4,6 @@
 //! source, outside a window: from 64 bytes before the packet with the bit to 64 bytes after the
 //! source's next alignment synchronisation. `TRACEWRIGHT_TIMES=100` makes 100 trials of each
 //! capture; `--nocapture` shows the table.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

@@ -1,6 +1,5 @@
 //! `perf.data`: files of simpleperf with what is known of them, and every form that can be read,
 //! written here.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::fs;

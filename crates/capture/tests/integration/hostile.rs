@@ -1,6 +1,6 @@
 //! Captures that were made to use memory and time, or to read what they should not.
 
-mod common;
+use crate::common;
 
 use std::fmt::Write;
 use std::fs;

@@ -1,5 +1,4 @@
 //! Registers of ETMs in real captures are explained by the table of registers.
-#![forbid(unsafe_code)]
 
 use tracewright::units::etm::registers::numbered;
 use tracewright::units::etm::settings::number_of;

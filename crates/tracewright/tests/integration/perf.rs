@@ -1,6 +1,5 @@
 //! Captures of perf and simpleperf, from the file to profiles: compared with the profiles that
 //! AOSP's tools made of the same files, and with what a model executed.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::fs;

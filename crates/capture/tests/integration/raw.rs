@@ -1,6 +1,6 @@
 //! Captures from the command line.
 
-mod common;
+use crate::common;
 
 use common::Folder;
 use tracewright_capture::{Capture, Form, Format, Kind, Owner, Raw};

@@ -1,6 +1,6 @@
 //! The messages about captures with problems, one row per problem.
 
-mod common;
+use crate::common;
 
 use common::Edit::{IsFolder, Missing, Text, Whole};
 use common::{Edit, base};

@@ -1,7 +1,7 @@
 //! Trace buffers with registers: the reader returns the bytes that the models of the hardware
 //! accepted, oldest first, in every mode and wrap position.
 
-mod common;
+use crate::common;
 
 use common::Folder;
 use tracewright_capture::sink::{Kind, assignments};

@@ -1,0 +1,15 @@
+//! Integration tests, in one program because linking each of them takes longer than running it.
+#![forbid(unsafe_code)]
+
+mod common;
+mod cycles;
+mod folder;
+mod hostile;
+mod levels;
+mod perf;
+mod problems;
+mod raw;
+mod shared;
+mod sinks;
+mod snapshot;
+mod write;

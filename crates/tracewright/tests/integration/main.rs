@@ -1,0 +1,15 @@
+//! Integration tests, in one program because linking each of them takes longer than running it.
+#![forbid(unsafe_code)]
+
+mod analyzer;
+mod captures;
+mod contradictions;
+mod damage;
+mod explained;
+mod facade;
+mod generated;
+mod perf;
+mod perf_processes;
+mod programmed;
+mod reference_arm32;
+mod selection;

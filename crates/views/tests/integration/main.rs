@@ -1,0 +1,12 @@
+//! Integration tests, in one program because linking each of them takes longer than running it.
+#![forbid(unsafe_code)]
+
+mod barrier;
+mod disassembly;
+mod etmv3;
+mod etmv4;
+mod itm_stm;
+mod ptm;
+mod raw_frames;
+mod riscv_disassembly;
+mod riscv_extensions;
