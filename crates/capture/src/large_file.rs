@@ -5,7 +5,7 @@
 //! the program at the next access.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -31,6 +31,21 @@ impl LargeFile {
     pub(crate) fn new(path: PathBuf, size: usize, file: Option<fs::File>) -> LargeFile {
         LargeFile { path, size, file, all: OnceLock::new(), blocks: OnceLock::new() }
     }
+
+    /// Appends the whole file. The file itself is read, because `Blocks` would have to clear the
+    /// memory first.
+    fn read_all(&self, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        let opened;
+        let mut file = match &self.file {
+            Some(file) => file,
+            None => {
+                opened = fs::File::open(&self.path)?;
+                &opened
+            }
+        };
+        file.rewind()?;
+        file.take(self.size as u64).read_to_end(bytes)
+    }
 }
 
 impl OnDemand for LargeFile {
@@ -54,7 +69,7 @@ impl OnDemand for LargeFile {
             // Where memory does not suffice, no bytes are known.
             if bytes.try_reserve_exact(self.size).is_ok() {
                 // Bytes that were read before an error remain.
-                let _ = Blocks(self, 0).read_to_end(&mut bytes);
+                let _ = self.read_all(&mut bytes);
             }
             bytes
         })
@@ -103,7 +118,7 @@ fn read_at(file: &fs::File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
 
 #[cfg(not(any(unix, windows)))]
 fn read_at(file: &fs::File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-    use std::io::{Seek, SeekFrom};
+    use std::io::SeekFrom;
     let mut file = file;
     file.seek(SeekFrom::Start(offset))?;
     file.read(into)
