@@ -108,6 +108,13 @@ struct Model<'a> {
     /// The trap value of the packet, which in 1.0 may be the return address, or the address of a
     /// packet without a retired instruction.
     tval: Option<u64>,
+    /// The same of the two packets before, where the decoder needs the next packet to report a
+    /// trap, and the address of a trap may be that of its handler, where the next trap occurs.
+    /// (`drop_unretired`)
+    before: [Option<u64>; 2],
+    delays: bool,
+    /// The decoder reports a trap with this packet, which is the one after the trap.
+    late: bool,
     /// The packet before is such a packet: the next address must be absolute.
     trapped: bool,
 }
@@ -115,15 +122,22 @@ struct Model<'a> {
 impl Model<'_> {
     /// A packet begins.
     fn packet(&mut self, payload: &Payload, full: bool, mask: u64) {
+        if core::mem::take(&mut self.late) {
+            self.given = self.base.into_iter().collect();
+        }
         if core::mem::take(&mut self.trapped) {
-            (self.position, self.base, self.given) = (Position::Unknown, None, Vec::new());
+            self.base = None;
+            self.late = self.delays;
+            if !self.delays {
+                (self.position, self.given) = (Position::Unknown, Vec::new());
+            }
         }
         let mut of = |address: u64| {
             self.base = Some(address & mask);
             self.given.extend(self.base);
             self.absolute = true;
         };
-        self.tval = None;
+        self.before = [self.tval.take().filter(|_| self.delays), self.before[0]];
         match payload {
             Payload::Start(start) => of(start.address << 1),
             Payload::Trap(Trap { thaddr: false, address, .. }) => {
@@ -198,10 +212,13 @@ impl Model<'_> {
                     _ => None,
                 };
                 let known = returns.is_none()
-                    || [at, self.tval].contains(&returns)
+                    || [at, self.tval, self.before[0], self.before[1]].contains(&returns)
                     || returns.is_some_and(|address| self.given.contains(&address));
                 if !known && self.position == Position::Unknown {
                     return Err(format!("{element} at {:x?}", self.position));
+                }
+                if self.late {
+                    self.position = Position::Unknown;
                 }
             }
             _ => {}
@@ -283,6 +300,9 @@ fn run(params: &Params, random: &mut Random, count: usize) -> Found {
         given: Vec::new(),
         absolute: false,
         tval: None,
+        before: [None; 2],
+        delays: params.choices.drop_unretired,
+        late: false,
         trapped: false,
     };
     let mut elements = found.iter().peekable();
@@ -331,17 +351,26 @@ fn decode(bytes: &[u8], params: &Params, image: &Arc<Image>, found: &mut Vec<(u6
     stream.finish(left, &OffsetMap::new(&rest), &mut code, found);
 }
 
-const VERSIONS: [Version; 4] = [Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1];
+/// The units: the specification's profile in each version, and the encoder of the reference flow,
+/// which reports some instructions that trapped.
+const UNITS: [(Version, Profile); 6] = [
+    (Version::Draft, Profile::Spec),
+    (Version::V1_0, Profile::Spec),
+    (Version::V2_0, Profile::Spec),
+    (Version::V2_1, Profile::Spec),
+    (Version::V2_0, Profile::ReferenceFlow),
+    (Version::V2_0, Profile::ReferenceFlow),
+];
 
 /// A random unit, program and stream.
 pub fn etrace_flow(seed: u64) -> Found {
     let random = &mut Random::new(seed);
-    let version = VERSIONS[random.index(VERSIONS.len())];
+    let (version, profile) = random.pick(&UNITS);
     let rv64 = random.index(2) == 0;
-    let params = Params::new(version, Profile::Spec, rv64);
-    let mut params = params.expect("each version has the specification's profile");
+    let params = Params::new(version, profile, rv64);
+    let mut params = params.expect("each unit exists in its version");
     params.options.full_address = random.index(3) == 0;
-    params.choices.drop_unretired = false;
+    params.choices.drop_unretired = profile == Profile::ReferenceFlow && random.index(2) == 0;
     // A stack of 2 to 8 entries, or a counter of 1 to 3 bits.
     let size = random.below(4) as u8;
     params.options.implicit_return = size > 0;

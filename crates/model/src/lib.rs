@@ -6,13 +6,16 @@
 //! instructions. A [`RoundTrip`] compares these instructions with the steps.
 //!
 //! The [`analyzer`] follows the text of the Arm ARM and shares no code with the decoder of ETMv4
-//! and ETE; [`differential`] compares the two.
+//! and ETE; [`differential`] compares the two. The [`etmv3_analyzer`] follows the ETM architecture
+//! specification, and [`etmv3_differential`] compares it with the decoder of ETMv3.
 //!
 //! No crate that is published depends on this one.
 #![forbid(unsafe_code)]
 
 pub mod analyzer;
 pub mod differential;
+pub mod etmv3_analyzer;
+pub mod etmv3_differential;
 pub mod expand;
 pub mod generate;
 pub mod machine;

@@ -33,9 +33,20 @@ pub(crate) struct Data {
     late: [[Option<Late>; 2]; 4],
     /// The tag of the previous packet, if that was a placeholder.
     last_tag: Option<u8>,
-    /// Accesses of a load multiple that may have read the PC first, with the offsets of their
-    /// packets.
-    unsorted: Vec<(u64, Access)>,
+    /// The previous packet was a value without a placeholder.
+    ignored: bool,
+    /// Accesses of a load multiple that may have read the PC first.
+    unsorted: Vec<Unsorted>,
+}
+
+/// An access of a load multiple that may have read the PC first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Unsorted {
+    /// Offset of the packet that gave the value.
+    at: u64,
+    access: Access,
+    /// It is the first access.
+    first: bool,
 }
 
 /// The source of the next accesses: the most recent data instruction or exception. The default is
@@ -75,6 +86,9 @@ enum Order {
 struct Late {
     access: Access,
     withdrawal: Withdrawal,
+    /// It belongs to the load multiple whose accesses are not sorted, and is the first of them or
+    /// not.
+    unsorted: Option<bool>,
 }
 
 impl Data {
@@ -133,6 +147,12 @@ impl Data {
         }
     }
 
+    /// A branch packet without an exception gives the next instruction. So the data instruction
+    /// that only a synchronisation packet gave is still executing.
+    pub(crate) const fn confirm(&mut self) {
+        self.owner.untraced = false;
+    }
+
     /// Drops the owner and the late accesses that `withdrawal` withdraws.
     pub(crate) fn cancel(&mut self, withdrawal: Withdrawal) {
         if self.owner.withdrawal == Some(withdrawal) {
@@ -165,7 +185,7 @@ impl Data {
     /// The trace is cut short. Of a load multiple that may have read the PC first, only the first
     /// address is known.
     pub(crate) fn cut_short(&mut self, pending: &mut Pending) {
-        if !self.unsorted.is_empty() {
+        if self.is_unsorted() {
             self.sort_as(Order::Unknown, pending);
         }
     }
@@ -175,6 +195,12 @@ impl Data {
     #[inline]
     pub(crate) const fn other_packet(&mut self) {
         self.last_tag = None;
+        self.ignored = false;
+    }
+
+    /// Whether the previous packet was a value that was ignored.
+    pub(crate) const fn ignored(&self) -> bool {
+        self.ignored
     }
 
     /// Takes a data access with its value, or without one where values are not traced.
@@ -200,6 +226,7 @@ impl Data {
         let access = self.owner.by.map_or(access, |by| access.made_by(by.into()));
         self.sort(pending);
         pending.data(at, access, self.owner.withdrawal());
+        self.begin(Owner::default(), pending);
     }
 
     /// Takes an access whose value comes later, under `tag`.
@@ -207,7 +234,8 @@ impl Data {
         let second = self.last_tag == Some(tag) && !packet.first;
         let mut access = self.next(&packet);
         access.flags |= Access::LATE;
-        let late = Some(Late { access, withdrawal: self.owner.withdrawal() });
+        let unsorted = self.joins_unsorted(&packet, pending).then_some(self.owner.seen == 1);
+        let late = Some(Late { access, withdrawal: self.owner.withdrawal(), unsorted });
         match self.late.get_mut(usize::from(tag)) {
             Some([Some(_), half @ None]) if second => *half = late,
             Some(_) => {
@@ -219,25 +247,39 @@ impl Data {
             None => {}
         }
         self.last_tag = Some(tag);
+        self.sort_whole(pending);
     }
 
     /// Takes the value of a placeholder. A value without a placeholder is ignored.
     pub(crate) fn late(&mut self, at: u64, tag: u8, value: Option<u32>, pending: &mut Pending) {
         let Some(slots) = self.late.get_mut(usize::from(tag)) else { return };
-        let Some(Late { access, withdrawal }) = slots[0].take() else { return };
+        let Some(late) = slots[0].take() else {
+            self.ignored = true;
+            return;
+        };
         slots.swap(0, 1);
         let access = match value {
-            Some(value) => access.of(value.into()),
-            None => access,
+            Some(value) => late.access.of(value.into()),
+            None => late.access,
         };
-        pending.data(at, access, withdrawal);
+        self.report(at, Late { access, ..late }, pending);
     }
 
     /// Reports the placeholders of `tag` without a value, as their value will not come.
     fn lose(&mut self, at: u64, tag: usize, pending: &mut Pending) {
-        let Some(slots) = self.late.get_mut(tag) else { return };
-        for late in slots.iter_mut().filter_map(Option::take) {
-            pending.data(at, late.access, late.withdrawal);
+        for half in 0..2 {
+            let slot = self.late.get_mut(tag).and_then(|slots| slots.get_mut(half));
+            if let Some(late) = slot.and_then(Option::take) {
+                self.report(at, late, pending);
+            }
+        }
+    }
+
+    /// Reports the access of a placeholder, or stores it with those of its load multiple.
+    fn report(&mut self, at: u64, late: Late, pending: &mut Pending) {
+        match late.unsorted {
+            Some(first) => self.unsorted.push(Unsorted { at, access: late.access, first }),
+            None => pending.data(at, late.access, late.withdrawal),
         }
     }
 
@@ -289,17 +331,37 @@ impl Data {
 
     /// Reports an access, or stores it until the order of the load multiple is known.
     fn push(&mut self, packet: &DataPacket, access: Access, pending: &mut Pending) {
-        let withdrawal = self.owner.withdrawal();
+        if !self.joins_unsorted(packet, pending) {
+            pending.data(packet.at, access, self.owner.withdrawal());
+            return;
+        }
+        self.unsorted.push(Unsorted { at: packet.at, access, first: self.owner.seen == 1 });
+        self.sort_whole(pending);
+    }
+
+    /// Whether the last transfer is one of a load multiple whose order is not known. An address
+    /// after the first transfer gives the order.
+    fn joins_unsorted(&mut self, packet: &DataPacket, pending: &mut Pending) -> bool {
         if packet.first && self.owner.seen > 1 {
             self.owner.ordered = true;
             self.sort(pending);
         }
-        if !(packet.pc_first && self.owner.pc_first()) {
-            pending.data(packet.at, access, withdrawal);
-            return;
-        }
-        self.unsorted.push((packet.at, access));
-        if Some(self.owner.seen) == self.owner.transfer.and_then(|transfer| transfer.count) {
+        packet.pc_first && self.owner.pc_first()
+    }
+
+    /// Whether accesses wait for the order of their load multiple.
+    fn is_unsorted(&self) -> bool {
+        let mut late = self.late.iter().flatten().flatten();
+        !self.unsorted.is_empty() || late.any(|late| late.unsorted.is_some())
+    }
+
+    /// Reports the stored accesses of a load multiple that has made all of its transfers.
+    fn sort_whole(&mut self, pending: &mut Pending) {
+        let owner = &self.owner;
+        if Some(owner.seen) == owner.transfer.and_then(|transfer| transfer.count)
+            && self.is_unsorted()
+        {
+            self.owner.ordered = true;
             self.sort_as(Order::PcFirst, pending);
         }
     }
@@ -307,24 +369,30 @@ impl Data {
     /// Reports the stored accesses of a load multiple of which no more follow. They are its last
     /// transfers, so the PC, which the core reads first, is not among them.
     fn sort(&mut self, pending: &mut Pending) {
-        if !self.unsorted.is_empty() {
+        if self.is_unsorted() {
             self.sort_as(Order::Rising, pending);
         }
     }
 
-    /// Reports the stored accesses of a load multiple.
+    /// Reports the stored accesses of a load multiple, and gives those that wait for their value
+    /// their addresses.
     fn sort_as(&mut self, order: Order, pending: &mut Pending) {
         let withdrawal = self.owner.withdrawal();
-        let back = 4 * self.unsorted.len() as u64;
-        for (k, (at, access)) in self.unsorted.drain(..).enumerate() {
-            let access = match (access.address(), order) {
-                (Some(address), Order::PcFirst) if k > 0 => {
-                    access.at(u64::from((address as u32).wrapping_sub(back as u32)))
-                }
-                (Some(_), Order::Unknown) if k > 0 => access.nowhere(),
-                _ => access,
-            };
-            pending.data(at, access, withdrawal);
+        let back = 4 * u32::from(self.owner.seen);
+        let sorted = |access: Access, first: bool| match (access.address(), order) {
+            (Some(address), Order::PcFirst) if !first => {
+                access.at(u64::from((address as u32).wrapping_sub(back)))
+            }
+            (Some(_), Order::Unknown) if !first => access.nowhere(),
+            _ => access,
+        };
+        for late in self.late.iter_mut().flatten().flatten() {
+            if let Some(first) = late.unsorted.take() {
+                late.access = sorted(late.access, first);
+            }
+        }
+        for Unsorted { at, access, first } in self.unsorted.drain(..) {
+            pending.data(at, sorted(access, first), withdrawal);
         }
     }
 }

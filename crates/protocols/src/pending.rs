@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use tracewright_base::{Access, Element, Range, Sink};
+use tracewright_base::{Access, Direction, Element, Range, Sink};
 
 /// The last instruction and the elements after it, held back from the sink.
 ///
@@ -13,8 +13,10 @@ use tracewright_base::{Access, Element, Range, Sink};
 pub(crate) struct Pending {
     /// The last instruction and the offset of its packet.
     last: Option<(u64, Range)>,
-    /// Elements after it, in order.
+    /// Elements that are reported with it, in order.
     after: Vec<Entry>,
+    /// How many of them are reported before it.
+    before: usize,
     /// A branch packet came after the last instruction. A second one may replace it.
     branched: bool,
 }
@@ -63,6 +65,13 @@ impl Pending {
         self.last = Some((at, range));
     }
 
+    /// The last instruction, of which only the first half was traced, is complete. Elements after
+    /// the first half are reported before the whole instruction.
+    pub(crate) fn complete(&mut self, at: u64, range: Range) {
+        self.last = Some((at, range));
+        self.before = self.after.len();
+    }
+
     /// Reports an element now if nothing is pending, else queues it.
     pub(crate) fn element<S: Sink>(
         &mut self,
@@ -98,22 +107,32 @@ impl Pending {
         })
     }
 
-    /// Reports the queue where no instruction and no branch packet is pending.
+    /// Reports the queue where no instruction, no return from an exception, and no branch packet is
+    /// pending.
     #[inline]
     pub(crate) fn settle<S: Sink>(&mut self, sink: &mut S) {
-        if self.last.is_none() && !self.branched && !self.after.is_empty() {
+        if self.last.is_none() && !self.branched && !self.after.is_empty() && !self.returns() {
             self.commit(sink);
         }
+    }
+
+    #[cold]
+    fn returns(&self) -> bool {
+        self.after.first().is_some_and(|entry| entry.withdrawal == Withdrawal::Return)
     }
 
     /// Reports everything: it can no longer be withdrawn.
     #[inline]
     pub(crate) fn commit<S: Sink>(&mut self, sink: &mut S) {
+        let before = core::mem::take(&mut self.before);
+        for entry in self.after.iter().take(before) {
+            sink.element(entry.at, entry.element);
+        }
         if let Some((at, range)) = self.last.take() {
             sink.element(at, Element::Range(range));
         }
         if !self.after.is_empty() {
-            for entry in &self.after {
+            for entry in self.after.iter().skip(before) {
                 sink.element(entry.at, entry.element);
             }
             self.after.clear();
@@ -127,31 +146,40 @@ impl Pending {
     }
 
     /// Withdraws the last instruction, which did not complete, and its data, which are not valid.
-    pub(crate) fn cancel(&mut self) {
-        self.last = None;
+    /// Returns it and the offset of its packet.
+    pub(crate) fn cancel(&mut self) -> Option<(u64, Range)> {
         self.withdraw(Withdrawal::Instruction);
+        self.withdraw_last()
     }
 
-    /// Withdraws the last instruction, which was interrupted. The data that it moved stay.
-    pub(crate) fn interrupt(&mut self) {
-        self.last = None;
+    /// Withdraws the last instruction alone: one that was interrupted, whose data stay, or a half
+    /// of an instruction that is reported as a whole. Returns it and the offset of its packet.
+    pub(crate) const fn withdraw_last(&mut self) -> Option<(u64, Range)> {
+        self.before = 0;
+        self.last.take()
     }
 
     /// Withdraws the elements of one kind.
     pub(crate) fn withdraw(&mut self, withdrawal: Withdrawal) {
+        let gone = |entry: &&Entry| entry.withdrawal == withdrawal;
+        self.before -= self.after.iter().take(self.before).filter(gone).count();
         self.after.retain(|entry| entry.withdrawal != withdrawal);
     }
 
-    /// Marks the accesses of the store-exclusive that came last: it did not write.
+    /// Marks the accesses of the store-exclusive that came last: it did not write. Where the
+    /// instruction is not known, that is the last access. A load has no store that fails.
     pub(crate) fn store_failed(&mut self) {
         let mut by = None;
         for entry in self.after.iter_mut().rev() {
             let Element::DataAccess(access) = &mut entry.element else { return };
-            if by.is_some_and(|by| by != access.by()) {
+            if by.is_some_and(|by| by != access.by()) || access.direction == Direction::Read {
+                return;
+            }
+            access.flags |= Access::STORE_FAILED;
+            if access.by().is_none() {
                 return;
             }
             by = Some(access.by());
-            access.flags |= Access::STORE_FAILED;
         }
     }
 }

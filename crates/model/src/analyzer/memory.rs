@@ -18,6 +18,21 @@ impl Memory {
         classify(isa, &bytes, address, &mut ItState::default())
     }
 
+    /// The opcode at `address`, in the form that the modules of `tracewright_isa` take.
+    pub fn opcode(&self, address: u64, isa: Isa) -> Option<u32> {
+        let half = |n: u64| {
+            let byte = |n: u64| self.byte(address.wrapping_add(n)).map(u32::from);
+            Some(byte(n)? | byte(n + 1)? << 8)
+        };
+        match isa {
+            Isa::T32 | Isa::ThumbEe => match half(0)? {
+                first if first >> 11 >= 0b11101 => Some(first << 16 | half(2)?),
+                first => Some(first),
+            },
+            _ => Some(half(0)? | half(2)? << 16),
+        }
+    }
+
     /// Whether there is memory at `address`.
     pub fn has(&self, address: u64) -> bool {
         self.byte(address).is_some()

@@ -87,6 +87,7 @@ impl Decode<Config, Packet> for Decoder {
         if !matches!(p.packet, Packet::StoreFailed) {
             self.pending.settle(sink);
         }
+        let after_ignored = self.data.ignored();
         if !matches!(p.packet, Packet::Placeholder { .. }) {
             self.data.other_packet();
         }
@@ -127,7 +128,11 @@ impl Decode<Config, Packet> for Decoder {
                 // with it.
                 let withdrawal =
                     if config.m_profile() { Withdrawal::Return } else { Withdrawal::Instruction };
-                pending.element(at, Element::ExceptionReturn, withdrawal, sink);
+                if config.m_profile() {
+                    pending.push(at, Element::ExceptionReturn, withdrawal);
+                } else {
+                    pending.element(at, Element::ExceptionReturn, withdrawal, sink);
+                }
                 if config.m_profile() {
                     self.data.exception(Direction::Read, withdrawal, pending);
                 }
@@ -155,6 +160,7 @@ impl Decode<Config, Packet> for Decoder {
             Packet::StoreFailed if !config.control.values() => {
                 self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink);
             }
+            Packet::StoreFailed if after_ignored => {}
             Packet::StoreFailed => pending.store_failed(),
             Packet::Suppressed => {
                 self.data.suppressed(at, pending);
@@ -311,7 +317,10 @@ impl Decoder {
                 Flow::At(pc) => {
                     // Between the two atoms of a 32-bit T32 instruction.
                     let pc = if self.halves.first.is_some() { pc.wrapping_add(2) } else { pc };
-                    pc == address && before == isa
+                    if pc == address && before == isa {
+                        return;
+                    }
+                    false
                 }
                 Flow::Branch | Flow::Unknown => true,
             };
@@ -322,13 +331,12 @@ impl Decoder {
                 self.interrupted.clear();
                 self.report(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
             }
-            if self.halves.first.is_none() || !expected {
-                self.flow = Flow::At(address);
-            }
-            return;
         }
         self.go(address);
         self.find_second_half(address, config, code);
+        if !restart {
+            return;
+        }
         let Some(current) = &isync.current else {
             // It may be a data instruction that began before tracing.
             if config.control.data()
@@ -339,8 +347,14 @@ impl Decoder {
             }
             return;
         };
-        // The data instruction in progress counts as executed.
-        self.step(at, address, Atom { passed: true, cycles: 0 }, config, code, sink);
+        // The data instruction in progress counts as executed, both of its halves.
+        let executed = Atom { passed: true, cycles: 0 };
+        if let Flow::At(pc) = self.flow {
+            self.step(at, pc, executed, config, code, sink);
+        }
+        if let (Some(_), Flow::At(pc)) = (self.halves.first, self.flow) {
+            self.step(at, pc, executed, config, code, sink);
+        }
         self.flush_half(at, sink);
         self.branch_to(at, current, config, sink);
     }
@@ -419,8 +433,11 @@ impl Decoder {
                 None => self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink),
             }
         }
-        if number == 0 && self.returned && !self.interrupted.is_empty() {
-            self.resume_interrupted(at, address, sink);
+        if number == 0 {
+            self.data.confirm();
+            if self.returned && !self.interrupted.is_empty() {
+                self.resume_interrupted(at, address, sink);
+            }
         }
         if number != 0 {
             let element = Element::Exception(Exception {
@@ -456,10 +473,9 @@ impl Decoder {
         if self.cancel_half(at, sink) {
             return;
         }
-        let last = self.pending.last().copied();
         if resume > 0 {
-            self.pending.interrupt();
-            return self.withdrawn_cycles(at, last, sink);
+            let last = self.pending.withdraw_last();
+            return self.withdrawn(at, last, config, sink);
         }
         if config.m_profile() && self.returned {
             // The return instruction completed, but the data that it popped are not valid.
@@ -471,9 +487,20 @@ impl Decoder {
         if config.m_profile() && !config.control.data() {
             self.interrupt(code);
         }
-        self.pending.cancel();
+        let last = self.pending.cancel();
         self.data.cancel(Withdrawal::Instruction);
-        let last = last.and_then(|last| self.first_of(at, last, config, sink));
+        self.withdrawn(at, last, config, sink);
+    }
+
+    /// Reports what is left of an instruction that was withdrawn: its first half, and its cycles.
+    fn withdrawn<S: Sink>(
+        &mut self,
+        at: u64,
+        last: Option<(u64, Range)>,
+        config: &Config,
+        sink: &mut S,
+    ) {
+        let last = last.map(|(before, last)| self.first_of(before, last, config, sink));
         self.withdrawn_cycles(at, last, sink);
     }
 
@@ -523,10 +550,7 @@ impl Decoder {
         sink: &mut S,
     ) {
         if steps.len() == 0 {
-            if steps.cycles() > 0 {
-                self.report(at, Element::Cycles(Some(steps.cycles().into())), sink);
-            }
-            return;
+            return self.cycles(at, steps.cycles().into(), sink);
         }
         let mut steps = steps;
         while steps.len() > 0 {
@@ -593,21 +617,22 @@ impl Decoder {
         };
         let mut cycles = u32::from(atom.cycles);
         let (mut start, mut bytes) = (address, u32::from(instruction.size));
+        let mut completes = false;
         if instruction.size == 4 && pc.isa != Isa::A32 && !config.id.thumb32_is_one() {
             match self.halves.first.take() {
                 Some(first) => {
-                    cycles += first.cycles;
+                    cycles += first.cycles.saturating_add(first.after);
                     if first.reported {
                         (start, bytes) = (address.wrapping_add(2), 2);
                         self.halves.last_second = Some(start);
                     }
+                    completes = !first.reported;
                     self.halves.last_first = first;
                 }
                 None => {
-                    self.pending.commit(sink);
+                    let first = First { cycles, passed: atom.passed, ..First::default() };
+                    self.first_half(at, address, pc.isa, first, sink);
                     self.data.completed(&mut self.pending);
-                    self.halves.first =
-                        Some(First { cycles, passed: atom.passed, reported: false });
                     return true;
                 }
             }
@@ -623,7 +648,11 @@ impl Decoder {
             },
             last: Last::new(&instruction, atom.passed),
         };
-        self.pending.instruction(at, range, sink);
+        if completes {
+            self.pending.complete(at, range);
+        } else {
+            self.pending.instruction(at, range, sink);
+        }
         self.returned = false;
         if config.control.data() {
             self.begin_data(address, atom.passed, code);

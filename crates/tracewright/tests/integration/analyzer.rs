@@ -1,7 +1,8 @@
-//! The decoder of ETMv4 and ETE against the trace analyzer of the Arm ARM, K10.5, for a short
-//! while: see `tracewright_model::differential`.
+//! The decoders of ETMv4, ETE and ETMv3 against transcriptions of their specifications, for a short
+//! while: see `tracewright_model::differential` and `tracewright_model::etmv3_differential`.
 
 use tracewright_model::differential::{self, Trial};
+use tracewright_model::etmv3_differential;
 use tracewright_testing::times;
 
 /// Random legal streams of packets over random programs.
@@ -32,6 +33,42 @@ fn another_stream_differs() {
         let other = Trial { packets: Trial::of_seed(seed + 1).packets, ..trial.clone() };
         let Ok(stated) = other.decoded(false) else { return true };
         differential::compare(&trial, &trial.analyzed(), &stated.out).is_err()
+    });
+    assert!(differing.count() > 50);
+}
+
+/// Random legal streams of ETMv3 packets over random programs.
+#[test]
+fn etmv3_legal_streams() {
+    for seed in 0..times(300) {
+        if let Err(difference) = etmv3_differential::check(&etmv3_differential::Trial::legal(seed))
+        {
+            panic!("seed {seed}: {difference}");
+        }
+    }
+}
+
+/// ETMv3 streams with changed, lost and repeated packets, up to the first that is malformed.
+#[test]
+fn etmv3_damaged_streams() {
+    for seed in 0..times(300) {
+        let trial = etmv3_differential::Trial::damaged(seed);
+        if let Err(difference) = etmv3_differential::check(&trial) {
+            panic!("seed {seed}: {difference}");
+        }
+    }
+}
+
+/// The comparison finds a decoder that differs: of a stream that lacks a packet.
+#[test]
+fn another_etmv3_stream_differs() {
+    let differing = (0..100).filter(|seed| {
+        let trial = etmv3_differential::Trial::legal(*seed);
+        let mut other = trial.clone();
+        other.packets.remove(trial.packets.len() / 2);
+        let analyzed = other.analyzed();
+        let Ok(stated) = other.decoded(&analyzed, false) else { return true };
+        etmv3_differential::compare(&trial.analyzed().outputs, &stated).is_err()
     });
     assert!(differing.count() > 50);
 }

@@ -28,7 +28,7 @@ impl Decoder {
         if self.phase != Phase::Synced || config.control.data() || config.control.data_only() {
             return;
         }
-        if self.halves.first.is_some_and(|first| first.reported) {
+        if self.halves.first.is_some() {
             return;
         }
         let headers = Atoms::headers(config.control.cycle_accurate(), config.id.minor());
@@ -54,9 +54,7 @@ impl Decoder {
             let cycles = headers[usize::from(header)].cycles();
             feed.last = feed.offsets.at(feed.taken);
             feed.taken += 1;
-            if cycles > 0 {
-                self.report(feed.last, Element::Cycles(Some(cycles.into())), sink);
-            }
+            self.cycles(feed.last, cycles.into(), sink);
         }
     }
 
@@ -95,11 +93,16 @@ impl Decoder {
                     if HALVES && range.bytes == 4 && range.last.isa != Isa::A32 {
                         let Some(first) = self.halves.first.take() else {
                             self.data.completed(&mut self.pending);
-                            let first = First { cycles: count, passed, reported: false };
-                            self.halves.first = Some(first);
+                            let first = First { cycles: count, passed, ..First::default() };
+                            if left == 0 && taken == end {
+                                let (address, isa) = (range.start as u32, range.last.isa);
+                                self.first_half(at, address, isa, first, sink);
+                            } else {
+                                self.halves.first = Some(first);
+                            }
                             continue;
                         };
-                        count += first.cycles;
+                        count = count.saturating_add(first.cycles).saturating_add(first.after);
                         self.halves.last_first = first;
                     }
                     let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
@@ -121,7 +124,10 @@ impl Decoder {
                 steps = headers[usize::from(header)];
                 (left, bits, cycles) = (steps.len(), steps.passed(), steps.cycles());
                 if left == 0 && cycles > 0 {
-                    sink.element(at, Element::Cycles(Some(cycles.into())));
+                    match &mut self.halves.first {
+                        Some(first) if HALVES => first.after += u32::from(cycles),
+                        _ => sink.element(at, Element::Cycles(Some(cycles.into()))),
+                    }
                 }
             };
             self.settle(cursor, code);
@@ -133,6 +139,9 @@ impl Decoder {
                 // One by one, or it is not known which they are.
                 self.atoms(at, steps.last(left), config, code, sink);
                 if taken < end {
+                    if self.halves.first.is_some() {
+                        self.pending.withdraw_last();
+                    }
                     self.pending.commit(sink);
                 }
                 left = 0;

@@ -1,11 +1,11 @@
 //! 32-bit T32 instructions that are traced as two. (IHI 0014, 4.5.4 and ETMIDR bit \[18])
 //!
 //! The two halves are reported together. Where an exception, a gap or the end of the trace comes
-//! between them, each is reported on its own.
+//! between them, each is reported on its own. Until then the first half is pending.
 
 use alloc::vec::Vec;
 
-use tracewright_base::{BlockCache, Counted, Instruction, Isa, Last, Range, Sink};
+use tracewright_base::{BlockCache, Counted, Element, Instruction, Isa, Last, Range, Sink};
 
 use super::{Decoder, Flow};
 use crate::etmv3::Config;
@@ -29,6 +29,8 @@ pub(super) struct Halves {
 pub(super) struct First {
     /// Cycles up to its atom. 0 where cycles are not traced.
     pub(super) cycles: u32,
+    /// Cycles after its atom that no other atom has.
+    pub(super) after: u32,
     /// It passed its condition code test.
     pub(super) passed: bool,
     /// It was reported on its own.
@@ -62,7 +64,7 @@ impl Decoder {
     /// Continues with the second half at `address`.
     fn enter_second_half(&mut self, address: u32) {
         self.flow = Flow::At(address.wrapping_sub(2));
-        self.halves.first = Some(First { cycles: 0, passed: true, reported: true });
+        self.halves.first = Some(First { passed: true, reported: true, ..First::default() });
     }
 
     /// Tracing begins at `address`. If that is the second half of a BL or BLX, continues there.
@@ -80,35 +82,44 @@ impl Decoder {
         }
     }
 
-    /// Reports a first half on its own, because the second half does not follow.
+    /// A first half was traced. Until the second half comes, it is pending on its own.
+    pub(super) fn first_half<S: Sink>(
+        &mut self,
+        at: u64,
+        address: u32,
+        isa: Isa,
+        first: First,
+        sink: &mut S,
+    ) {
+        self.pending.instruction(at, first_half(address, isa, first), sink);
+        self.halves.first = Some(first);
+        self.returned = false;
+    }
+
+    /// The second half does not follow the first, which stays pending on its own.
     #[inline]
     pub(super) fn flush_half<S: Sink>(&mut self, at: u64, sink: &mut S) {
         if self.halves.first.is_some() {
-            self.report_half(at, sink);
+            self.part_halves(at, sink);
         }
     }
 
     #[cold]
-    fn report_half<S: Sink>(&mut self, at: u64, sink: &mut S) {
-        let (Some(first), Flow::At(address)) = (self.halves.first.take(), self.flow) else {
-            return;
-        };
-        if !first.reported {
-            self.pending.instruction(at, self.first_half(address, first), sink);
+    fn part_halves<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        if let (Some(first), Flow::At(address)) = (self.halves.first.take(), self.flow) {
+            self.cycles(at, first.after, sink);
+            self.expect_second_half(address);
         }
-        self.expect_second_half(address);
     }
 
-    fn first_half(&self, address: u32, first: First) -> Range {
-        let isa = self.context.isa;
-        let what = Instruction { size: 2, isa, target_isa: isa, ..Instruction::default() };
-        Range {
-            start: address.into(),
-            bytes: 2,
-            instructions: 1,
-            // Where cycles are traced, the half took at least one.
-            cycles: if first.cycles > 0 { Counted::of(first.cycles) } else { Counted::UNKNOWN },
-            last: Last::new(&what, first.passed),
+    /// Reports cycles without an instruction, or counts them with the halves between which they
+    /// are.
+    #[inline]
+    pub(super) fn cycles<S: Sink>(&mut self, at: u64, cycles: u32, sink: &mut S) {
+        match &mut self.halves.first {
+            _ if cycles == 0 => {}
+            Some(first) if !first.reported => first.after = first.after.saturating_add(cycles),
+            _ => self.report(at, Element::Cycles(Some(cycles)), sink),
         }
     }
 
@@ -129,38 +140,54 @@ impl Decoder {
         let (Some(first), Flow::At(address)) = (self.halves.first, self.flow) else { return false };
         let Some(first) = Some(first).filter(|first| !first.reported) else { return false };
         self.halves.first = None;
-        let range = self.first_half(address, first);
+        self.pending.withdraw_last();
+        let cycles = first.cycles.saturating_add(first.after);
+        let first = First { cycles, ..first };
+        let range = first_half(address, self.context.isa, first);
         self.withdrawn_cycles(at, Some(range), sink);
         true
     }
 
-    /// `last` was withdrawn. If that was a second half, the first half stays. Returns what was
-    /// withdrawn.
+    /// `last`, of the packet at `at`, was withdrawn. If that was a second half, reports the first
+    /// half, which stays. Returns what was withdrawn.
     pub(super) fn first_of<S: Sink>(
         &mut self,
         at: u64,
         last: Range,
         config: &Config,
         sink: &mut S,
-    ) -> Option<Range> {
+    ) -> Range {
         if config.id.thumb32_is_one() || last.last.isa == Isa::A32 {
-            return Some(last);
+            return last;
         }
         let start = last.start as u32;
         if last.bytes == 2 && self.halves.last_second == Some(start) {
             self.expect_second_half(start.wrapping_sub(2));
         }
         if last.bytes != 4 {
-            return Some(last);
+            return last;
         }
         let first = self.halves.last_first;
-        let range = Range { ..self.first_half(start, first) };
-        self.pending.instruction(at, range, sink);
+        // The instruction may have changed the instruction set.
+        sink.element(at, Element::Range(first_half(start, last.last.isa, first)));
         self.expect_second_half(start);
         let cycles = last
             .cycles
             .get()
             .map_or(Counted::UNKNOWN, |cycles| Counted::of(cycles.saturating_sub(first.cycles)));
-        Some(Range { cycles, ..last })
+        Range { cycles, ..last }
+    }
+}
+
+/// The first half of the instruction at `address` on its own.
+fn first_half(address: u32, isa: Isa, first: First) -> Range {
+    let what = Instruction { size: 2, isa, target_isa: isa, ..Instruction::default() };
+    Range {
+        start: address.into(),
+        bytes: 2,
+        instructions: 1,
+        // Where cycles are traced, the half took at least one.
+        cycles: if first.cycles > 0 { Counted::of(first.cycles) } else { Counted::UNKNOWN },
+        last: Last::new(&what, first.passed),
     }
 }
