@@ -17,6 +17,7 @@ use tracewright::protocols::registry::AnyProtocol;
 use tracewright_fuzz::case::Case;
 use tracewright_fuzz::levels;
 use tracewright_fuzz::properties::FIRST_ID;
+use tracewright_testing::Random;
 
 /// The size in bytes of an `inputs/TARGET.hex`.
 const COLLECTED: usize = 48 << 10;
@@ -251,6 +252,10 @@ fn of_numbers() -> io::Result<()> {
         let bytes = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
         put("round_trip", &format!("{number}"), &[&bytes])?;
         put("cycles", &format!("{number}"), &[&bytes, &[number as u8, 7]])?;
+        // A unit and a program, and packets.
+        let packets = Random::new(number).bytes(2 + 6 * number as usize);
+        put("etmv4", &format!("{number}"), &[&packets])?;
+        put("analyzer", &format!("{number}"), &[&bytes])?;
     }
     Ok(())
 }
