@@ -33,8 +33,8 @@ length() {
     packets) echo 64 ;;
     round_trip) echo 8 ;;
     cycles) echo 10 ;;
-    logs) echo 2048 ;;
-    memory | captures | perf) echo 4096 ;;
+    logs | units) echo 2048 ;;
+    memory | captures | perf | levels) echo 4096 ;;
     link | joined | harts | session | chunks) echo 512 ;;
     *) echo 256 ;;
     esac

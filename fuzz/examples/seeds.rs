@@ -11,10 +11,13 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use tracewright::capture::perf::{self, Form};
 use tracewright::frames::{Framing, Joiner};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright_fuzz::case::Case;
+use tracewright_fuzz::levels;
 use tracewright_fuzz::properties::FIRST_ID;
+use tracewright_testing::Random;
 
 /// The size in bytes of an `inputs/TARGET.hex`.
 const COLLECTED: usize = 48 << 10;
@@ -31,6 +34,9 @@ fn main() -> io::Result<()> {
     }
     of_cases()?;
     of_captures()?;
+    of_perf()?;
+    of_levels()?;
+    of_units()?;
     of_numbers()?;
     collected()
 }
@@ -142,12 +148,114 @@ const LOG_LINES: [&str; 8] = [
     "1,80000000,4081,3,0,0,0,0\n",
 ];
 
+/// The captures whose trace units `perf.data` can have, in each of its forms.
+fn of_perf() -> io::Result<()> {
+    for path in sorted(&here("../tests/captures"))? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = path.join("capture");
+        if !folder.is_dir() {
+            continue;
+        }
+        let capture = tracewright::capture::open(&folder);
+        let mut capture = capture.map_err(|error| io::Error::other(error.to_string()))?;
+        // The names are those of no machine.
+        for dump in &mut capture.memory {
+            dump.path = Path::new("/").join(&dump.file);
+        }
+        for (form, big, compressed) in [
+            (Form::File, false, None),
+            (Form::File, true, None),
+            (Form::File, false, Some(512)),
+            (Form::Pipe, false, None),
+            (Form::Pipe, true, Some(512)),
+        ] {
+            let recording = perf::Recording { big, form, ..perf::Recording::default() };
+            // The file has some protocols only.
+            let Ok(data) = recording.of(&capture) else { continue };
+            let bytes = data.write(perf::Layout { compressed });
+            let order = if big { "big" } else { "little" };
+            let packed = if compressed.is_some() { "-packed" } else { "" };
+            put("perf", &format!("{name}-{form:?}-{order}{packed}"), &[&bytes])?;
+        }
+    }
+    Ok(())
+}
+
+/// Recordings of each port, in both formats, and as levels.
+fn of_levels() -> io::Result<()> {
+    for port in 0..levels::ROWS {
+        let (_, signals) = levels::port(port);
+        let unit = signals.len().div_ceil(8);
+        // The clock is bit 0; other levels are those of a counter.
+        let row =
+            |time: u8| (0..unit as u8).map(move |n| time.rotate_left(n.into()) & !1 | time & 1);
+        let levels: Vec<u8> = (0..24).flat_map(row).collect();
+        let rows: Vec<&[u8]> = levels.chunks_exact(unit).collect();
+        let name = |form: &str| format!("{port:02x}-{form}");
+        put("levels", &name("rows"), &[&[port | levels::ROWS, 0], &levels])?;
+        put("levels", &name("vcd"), &[&[port, 0], &levels::vcd(&signals, &rows)])?;
+        put("levels", &name("sr"), &[&[port, 0], &levels::sr(&signals, &rows)])?;
+    }
+    put("levels", "vectors", &[&[6, 0], VECTORS.as_bytes()])?;
+    put("levels", "named", &[&[6, 2], VECTORS.replace("TRACECLK", "clk").as_bytes()])
+}
+
+/// A Value Change Dump with vectors, comments and unknown levels.
+const VECTORS: &str = "$date now $end $version a b $end $timescale 1ps $end
+$scope module top $end $var reg 1 ! TRACECLK $end $var wire 1 \" TRACECTL $end
+$var wire 8 # TRACEDATA [7:0] $end $var real 64 $ volts $end $upscope $end
+$enddefinitions $end $dumpvars x! x\" bx # r1.5 $ $end
+#0 0! 0\" b101 # #5 1! $comment 1! $end #10 b1111zzzz # #11 b0 # 0! #15 1! b10000001 #
+";
+
+/// Texts about trace units and trace buffers.
+fn of_units() -> io::Result<()> {
+    for (n, (kind, text)) in UNIT_TEXTS.iter().enumerate() {
+        for number in 0..64 {
+            put("units", &format!("text-{n}-{number}"), &[&[*kind, number], text.as_bytes()])?;
+        }
+    }
+    // The registers of the sources of captures.
+    for capture in sorted(&here("../tests/captures"))? {
+        let name = capture.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for path in sorted(&capture.join("capture"))? {
+            if path.extension().is_some_and(|ext| ext == "ini") {
+                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                put("units", &format!("{name}-{file}"), &[&[0, 0], &fs::read(&path)?])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Kinds of text as in `tracewright_fuzz::units`, and texts.
+const UNIT_TEXTS: [(u8, &str); 14] = [
+    (0, "ETMCR=0x400\nETMTEEVR 0x6f\n0x020: 0x1 0x2\nETMIDR=0x4114f250 # id\nETMCCR=0x8d294024\n"),
+    (0, "TRCIDR1=0x4100f424\nTRCCONFIGR=0x1fff\nTRCRSCTLR2=0x50003\nTRCEVENTCTL0R=0x81\n"),
+    (0, "TRCVICTLR=0x201\nTRCACVR0=0x8000\nTRCACVR1=0x9000\nTRCVIIECTLR=1\nTRCACATR0=0\n"),
+    (0, "TRBLIMITR_EL1=0x2019\nTRBPTR_EL1=0x1000\nTRBSR_EL1=0x520001\nTRBBASER_EL1=0x1000\n"),
+    (1, "write TRCOSLAR 0\nwrite TRCPRGCTLR 0\nread TRCSTATR 3\nwrite TRCCONFIGR 0x1841\nisb\n"),
+    (1, "w ETMCR 0xc00\nr ETMSR 2\nmww 0x20 0x6f\nmdw 0x10\nwrite ETMCR=0x800\ndsb sy\n"),
+    (1, "msr TRBLIMITR_EL1 0x2001\nmsr TRFCR_EL1 3\nisb\ntsb csync\nmrs TRBSR_EL1 0\n"),
+    (2, "trace main\nexclude 0x8010..+8\nbetween main..0x9000\ntrigger exec:main*3\ncycles\n"),
+    (2, "data 0x20000000..+0x1000\ntrigger write:0x20000000=0xab*3\nid 16\nstall\nhalt\n"),
+    (2, "trbe 0x10000..+0x4000 wrap 4096\ntimestamps\nlevels 3\ncontext 7\nvmid 1\nid 0x10\n"),
+    (2, "etr 0x10000..+0x4000 circular\nbranches\ncontext-bytes 3\ntrigger input:2\nall-data\n"),
+    (3, "TRBE 64\nTRBBASER_EL1=0x1000,TRBPTR_EL1=0x1010,TRBLIMITR_EL1=0x2001,TRBSR_EL1=0x100000\n"),
+    (3, "ETR 64\nRWP=0x1010,RSZ=0x10,STS=1,DBALO=0x1000,DBAHI=0,AXICTL=0x80,FFCR=1,CTL=1,MODE=0\n"),
+    (3, "MTB 64\nPOSITION=0x14,MASTER=0x80000002,FLOW=0,ETB_RWP=4,RDP=16\n"),
+];
+
 /// The numbers of random programs, and of random units.
 fn of_numbers() -> io::Result<()> {
     for number in 0..NUMBERS {
         let bytes = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
         put("round_trip", &format!("{number}"), &[&bytes])?;
         put("cycles", &format!("{number}"), &[&bytes, &[number as u8, 7]])?;
+        // A unit and a program, and packets.
+        let packets = Random::new(number).bytes(2 + 6 * number as usize);
+        put("etmv4", &format!("{number}"), &[&packets])?;
+        put("analyzer", &format!("{number}"), &[&bytes])?;
     }
     Ok(())
 }

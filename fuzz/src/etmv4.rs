@@ -20,18 +20,18 @@ const PROGRAM: u64 = 0x1000;
 /// inconsistency, a gap or a Trace On no instruction follows before the trace has given the
 /// address, and where the context was contradicted, the context.
 ///
-/// The first bytes choose the unit and the program, all others a packet each.
+/// The first bytes choose the unit and the program, each two others a packet and its fields: a
+/// fuzzer that removes or inserts a pair does not change the packets of the others.
 pub fn etmv4(data: &[u8], take: Take) {
     let Some((&[unit, seed], choices)) = data.split_first_chunk::<2>() else { return };
-    let config = config(unit);
+    let config = config(unit, seed);
     let (mut bytes, mut packets) = (Vec::new(), Vec::new());
-    let mut random = Random::new(seed.into());
     for packet in [Packet::AlignSync, Packet::TraceInfo(TraceInfo::default())] {
         packets.push((bytes.len() as u64, packet));
         packet.emit(&config, &mut bytes);
     }
-    for &choice in choices {
-        for packet in chosen(choice, &config, &mut random) {
+    for choice in choices.as_chunks::<2>().0 {
+        for packet in chosen(*choice, &config) {
             packets.push((bytes.len() as u64, packet));
             packet.emit(&config, &mut bytes);
         }
@@ -123,7 +123,7 @@ fn nothing_contradicted(packets: &[(u64, Packet)], elements: &[(u64, Element)]) 
 }
 
 /// The unit.
-fn config(unit: u8) -> Config {
+fn config(unit: u8, seed: u8) -> Config {
     let register = |name: &str| {
         Some(match name {
             // The return stack, Q elements.
@@ -132,7 +132,7 @@ fn config(unit: u8) -> Config {
             // COMMTRANS, bit 30.
             "TRCIDR0" => 0x0801_8ea1 | u64::from(unit >> 5 & 1) << 30,
             "TRCIDR2" => 0x1088,
-            "TRCIDR8" => [0, 0, 1, 2, 4, 8, 20, 0][usize::from(unit >> 1 & 7)],
+            "TRCIDR8" => [0, 0, 1, 2, 4, 8, 20, u64::from(seed % 40)][usize::from(unit >> 1 & 7)],
             _ => return None,
         })
     };
@@ -141,7 +141,8 @@ fn config(unit: u8) -> Config {
 }
 
 /// One packet, or a few that mostly come together.
-fn chosen(choice: u8, config: &Config, random: &mut Random) -> Vec<Packet> {
+fn chosen([choice, fields]: [u8; 2], config: &Config) -> Vec<Packet> {
+    let random = &mut Random::new(u64::from(fields) << 8 | u64::from(choice));
     let address = match random.index(4) {
         0 => Address::Match(random.index(3) as u8),
         _ => {
@@ -151,14 +152,17 @@ fn chosen(choice: u8, config: &Config, random: &mut Random) -> Vec<Packet> {
     let long =
         Address::Long32 { is: SubIsa::Is0, bits: PROGRAM as u32 + 4 * random.index(40) as u32 };
     let context = ContextInfo::new(1, Security::Secure, true);
-    let count = random.index(4) as u32;
+    // Mostly few P0 elements; as many as there can be atoms in a packet.
+    let count = random.index(if choice & 0x60 == 0x60 { 25 } else { 4 }) as u32;
     let exception = Exception {
         number: [14, 0, 24, 25][random.index(4)],
         also_target: random.index(2) == 0,
         unknown_address: config.is_ete() && random.index(4) == 0,
         fault_pending: false,
     };
-    let atoms = Atoms::from_header(0xf8 | random.index(8) as u8).map(Packet::Atoms);
+    // Half of them in packets with other numbers than three.
+    let header = if choice & 0x40 == 0 { 0xf8 | fields & 7 } else { 0xc0 | fields };
+    let atoms = Atoms::from_header(header).map(Packet::Atoms);
     let one = |packet| vec![packet];
     match choice % 32 {
         0..=9 => atoms.into_iter().collect(),

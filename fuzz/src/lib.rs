@@ -16,9 +16,11 @@ pub mod cycles;
 pub mod etmv4;
 pub mod etrace;
 pub mod etrace_flow;
+pub mod levels;
 pub mod packets;
 pub mod perf;
 pub mod properties;
 pub mod script;
+pub mod units;
 #[path = "../../crates/tracewright/tests/cases/ways.rs"]
 pub mod ways;

@@ -26,6 +26,14 @@ pub trait Sink {
         }
     }
 
+    /// Takes `times` further turns of a loop after those of [`repeat`](Sink::repeat) or
+    /// [`repeat_path`](Sink::repeat_path): more than a listing has lines for, by
+    /// [`Code::max_expansion`](crate::Code::max_expansion). By default they are taken as the turns
+    /// before them.
+    fn repeat_unlisted(&mut self, at: u64, ranges: &[Range], times: u64) {
+        self.repeat_path(at, ranges, times);
+    }
+
     /// Whether the sink wants no further elements. The driver asks between blocks of bytes, not
     /// between elements.
     #[inline]
@@ -47,6 +55,10 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 
     fn repeat_path(&mut self, at: u64, ranges: &[Range], times: u64) {
         (**self).repeat_path(at, ranges, times);
+    }
+
+    fn repeat_unlisted(&mut self, at: u64, ranges: &[Range], times: u64) {
+        (**self).repeat_unlisted(at, ranges, times);
     }
 
     #[inline]
@@ -84,6 +96,11 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     fn repeat_path(&mut self, at: u64, ranges: &[Range], times: u64) {
         self.0.repeat_path(at, ranges, times);
         self.1.repeat_path(at, ranges, times);
+    }
+
+    fn repeat_unlisted(&mut self, at: u64, ranges: &[Range], times: u64) {
+        self.0.repeat_unlisted(at, ranges, times);
+        self.1.repeat_unlisted(at, ranges, times);
     }
 
     #[inline]

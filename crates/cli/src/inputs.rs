@@ -21,8 +21,11 @@ impl Inputs {
         let trace = capture.buffers.iter().flat_map(|buffer| &buffer.files).map(|file| &file.path);
         let memory = capture.memory.iter().map(|dump| &dump.path);
         let units = capture.sources.iter().map(|source| &source.path);
-        let files = trace.chain(memory).chain(units).chain([&capture.path]);
+        // Descriptions, and what else was opened.
+        let opened = capture.stamps.iter().map(|stamp| &stamp.path);
+        let files = trace.chain(memory).chain(units).chain([&capture.path]).chain(opened);
         let mut inputs = Inputs { files: files.cloned().collect(), folders: Vec::new() };
+        inputs.files.sort();
         inputs.files.dedup();
         if matches!(capture.kind, Kind::Snapshot | Kind::Folder) {
             let path = &capture.path;

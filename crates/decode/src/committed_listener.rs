@@ -114,6 +114,14 @@ impl<L: Listener> Listener for CommittedListener<L> {
         }
     }
 
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        if self.passes {
+            self.listener.repeat_unlisted(source, at, ranges, times);
+        } else {
+            self.repeat_path(source, at, ranges, times);
+        }
+    }
+
     fn wants_each_packet(&self) -> bool {
         self.listener.wants_each_packet()
     }

@@ -131,6 +131,10 @@ impl<L: Listener> Listener for Merging<L> {
         self.0.repeat_path(source, at, ranges, times);
     }
 
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        self.0.repeat_unlisted(source, at, ranges, times);
+    }
+
     fn wants_each_packet(&self) -> bool {
         self.0.wants_each_packet()
     }

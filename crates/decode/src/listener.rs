@@ -40,6 +40,14 @@ pub trait Listener {
         }
     }
 
+    /// `times` further turns of a loop after those of [`repeat`](Listener::repeat) or
+    /// [`repeat_path`](Listener::repeat_path): more than a listing has lines for, by
+    /// [`Options::max_expansion`](crate::Options::max_expansion). By default they are received as
+    /// the turns before them.
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        self.repeat_path(source, at, ranges, times);
+    }
+
     /// A packet, before its elements: `bytes[span]`, where `offsets` maps offsets in `bytes`.
     fn packet(
         &mut self,
@@ -225,6 +233,11 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
         self.1.repeat_path(source, at, ranges, times);
     }
 
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        self.0.repeat_unlisted(source, at, ranges, times);
+        self.1.repeat_unlisted(source, at, ranges, times);
+    }
+
     fn wants_each_packet(&self) -> bool {
         self.0.wants_each_packet() || self.1.wants_each_packet()
     }
@@ -260,6 +273,12 @@ impl<L: Listener> Listener for Option<L> {
         }
     }
 
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        if let Some(listener) = self {
+            listener.repeat_unlisted(source, at, ranges, times);
+        }
+    }
+
     fn wants_each_packet(&self) -> bool {
         self.as_ref().is_some_and(L::wants_each_packet)
     }
@@ -285,6 +304,10 @@ impl<L: Listener> Listener for &mut L {
 
     fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
         (**self).repeat_path(source, at, ranges, times);
+    }
+
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        (**self).repeat_unlisted(source, at, ranges, times);
     }
 
     fn wants_each_packet(&self) -> bool {

@@ -268,6 +268,10 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
         self.listener.repeat_path(self.source, at, ranges, times);
     }
 
+    fn repeat_unlisted(&mut self, at: u64, ranges: &[base::Range], times: u64) {
+        self.listener.repeat_unlisted(self.source, at, ranges, times);
+    }
+
     #[inline]
     fn full(&self) -> bool {
         self.listener.full()

@@ -194,9 +194,18 @@ fn hexadecimal(cells: &Cells<'_>, n: usize, what: &'static str) -> Result<Option
     if cells[n].is_empty() { Ok(None) } else { hex(cells[n]).ok_or(Expected(what)).map(Some) }
 }
 
+/// `value`, which must not be greater than `most`.
+fn at_most<T: TryFrom<u64>>(value: u64, most: u64, what: &'static str) -> Result<T, Expected> {
+    let value = Some(value).filter(|value| *value <= most);
+    value.and_then(|value| T::try_from(value).ok()).ok_or(Expected(what))
+}
+
 fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
     let value = || hexadecimal(cells, VALUE, "a value in hexadecimal");
     let needed = || value()?.ok_or(Expected("a value in the column `value`"));
+    let word =
+        || at_most::<u32>(needed()?, u32::MAX.into(), "at most 32 bits in the column `value`");
+    let four_bits = || at_most::<u8>(needed()?, 0xf, "at most 4 bits in the column `value`");
     let address = || hexadecimal(cells, ADDRESS, "an address in hexadecimal");
     let at = || address()?.ok_or(Expected("an address in the column `address`"));
     Ok(match cells[STEP] {
@@ -210,8 +219,8 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
             synchronous: kind == b"fault",
         }),
         b"mode" => Event::Mode(mode(cells, isa)?),
-        b"contextid" => Event::ContextId(needed()? as u32),
-        b"vmid" => Event::Vmid(needed()? as u32),
+        b"contextid" => Event::ContextId(word()?),
+        b"vmid" => Event::Vmid(word()?),
         kind @ (b"read" | b"write" | b"move") => {
             let direction = match kind {
                 b"read" => Direction::Read,
@@ -219,8 +228,9 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
                 _ => Direction::Unknown,
             };
             let size = decimal(cells, SIZE, "a size in bytes")?.unwrap_or(0);
+            let size = at_most(size, 255, "a size of at most 255 bytes")?;
             let flags = flags(cells[CAUSE], &ACCESS)?;
-            let mut access = Access::new(direction, size.min(255) as u8, flags);
+            let mut access = Access::new(direction, size, flags);
             if let Some(address) = address()? {
                 access = access.at(address);
             }
@@ -231,21 +241,26 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
         }
         b"software-write" => Event::Step(Step::SoftwareWrite(software(cells)?)),
         b"dwt-event" => Event::Step(Step::DwtEvent(DwtEvent {
-            discriminator: at()? as u8 & 0x1f,
+            discriminator: at_most(
+                at()?,
+                0x1f,
+                "a discriminator from 0 to 1f in the column `address`",
+            )?,
             size: match decimal(cells, SIZE, "a size in bytes")? {
                 Some(size @ (1 | 2 | 4)) => size as u8,
                 _ => return Err(Expected("a size of 1, 2 or 4 bytes")),
             },
-            value: needed()? as u32,
+            value: word()?,
             after_overflow: false,
         })),
-        b"cycles" => Event::Step(Step::Cycles(needed()? as u32)),
+        b"cycles" => Event::Step(Step::Cycles(word()?)),
         b"timestamp" => Event::Step(Step::Timestamp(needed()?)),
-        b"events" => Event::Step(Step::Events(needed()? as u8 & 0xf)),
+        b"events" => Event::Step(Step::Events(four_bits()?)),
         b"signals" => Event::Step(Step::Signals(signals(cells[VALUE])?)),
         b"instrumentation" => {
             let el = decimal(cells, EL, "an exception level")?.unwrap_or(0);
-            Event::Step(Step::Instrumentation { el: el as u8 & 3, value: needed()? })
+            let el = at_most(el, 3, "an exception level from 0 to 3")?;
+            Event::Step(Step::Instrumentation { el, value: needed()? })
         }
         b"transaction" => {
             let known = TRANSACTIONS.iter().find(|(name, _)| name.as_bytes() == cells[CAUSE]);
@@ -262,7 +277,7 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
             opcode: opcode(cells[OPCODE])?.ok_or(Expected("an opcode in the column `opcode`"))?,
         },
         b"withdrawn" => Event::Withdrawn { address: at()? },
-        b"flags" => Event::Flags(needed()? as u8 & 0xf),
+        b"flags" => Event::Flags(four_bits()?),
         _ => return Err(Expected("a known word in the column `step`")),
     })
 }
@@ -392,18 +407,36 @@ fn software(cells: &Cells<'_>) -> Result<Software, Expected> {
         [b'm', master @ ..] => Channel::Master {
             master: match master {
                 b"" => None,
-                text => Some(hex(text).ok_or(Expected("`m` and a master in hexadecimal"))? as u16),
+                text => {
+                    let wrong = "`m` and a master of at most 16 bits in hexadecimal";
+                    let master = hex(text).ok_or(Expected(wrong))?;
+                    Some(at_most(master, u16::MAX.into(), wrong)?)
+                }
             },
-            channel: origin.map(|n| n as u16),
+            channel: match origin {
+                Some(channel) => Some(at_most(
+                    channel,
+                    u16::MAX.into(),
+                    "a channel of at most 16 bits in the column `address`",
+                )?),
+                None => None,
+            },
         },
         page => Channel::Port {
-            page: if page.is_empty() { None } else { hex(page).map(|n| n as u8 & 7) },
-            port: origin.unwrap_or(0) as u8 & 0x1f,
+            page: match page {
+                b"" => None,
+                text => {
+                    let wrong = "a page from 0 to 7, or `m` and a master, in the column `target`";
+                    Some(at_most(hex(text).ok_or(Expected(wrong))?, 7, wrong)?)
+                }
+            },
+            port: at_most(origin.unwrap_or(0), 0x1f, "a port from 0 to 1f in hexadecimal")?,
         },
     };
     let bits = decimal(cells, SIZE, "a width in bits")?.unwrap_or(0);
     let value = hexadecimal(cells, VALUE, "a value in hexadecimal")?.unwrap_or(0);
-    let write = Software::new(channel, bits.min(64) as u8, value);
+    let bits = at_most(bits, 64, "a width of at most 64 bits")?;
+    let write = Software::new(channel, bits, value);
     let write = write.with(flags(cells[CAUSE], &SOFTWARE)?);
     Ok(match decimal(cells, TIME, "a time")? {
         Some(time) => write.at_time(time),

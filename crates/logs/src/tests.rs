@@ -499,6 +499,18 @@ fn errors_have_the_line_and_the_expected_text() {
         (Format::Csv, "step,address\nnothing,8000\n", 2, "a known word"),
         (Format::Csv, "address\n8000\n8004,1\n", 3, "no more cells"),
         (Format::Csv, "address,opcode\n8000,123\n", 2, "an opcode"),
+        (Format::Csv, "step,address,value\ncycles,,100000000\n", 2, "at most 32 bits"),
+        (Format::Csv, "step,address,value\ncontextid,,100000000\n", 2, "at most 32 bits"),
+        (Format::Csv, "step,address,value\nevents,,10\n", 2, "at most 4 bits"),
+        (Format::Csv, "step,address,value\nflags,,10\n", 2, "at most 4 bits"),
+        (Format::Csv, "step,address,size\ndwt-event,20,4\n", 2, "a discriminator"),
+        (Format::Csv, "step,address,size\nread,20,256\n", 2, "a size of at most 255"),
+        (Format::Csv, "step,address\nsoftware-write,20\n", 2, "a port from 0 to 1f"),
+        (Format::Csv, "step,address,target\nsoftware-write,1,8\n", 2, "a page from 0 to 7"),
+        (Format::Csv, "step,address,target\nsoftware-write,1,m10000\n", 2, "`m` and a master"),
+        (Format::Csv, "step,address,target\nsoftware-write,10000,m1\n", 2, "a channel"),
+        (Format::Csv, "step,address,size\nsoftware-write,1,65\n", 2, "a width"),
+        (Format::Csv, "step,address,el,value\ninstrumentation,,4,1\n", 2, "an exception level"),
     ] {
         let mut reader = Reader::new(format, Isa::A64);
         let mut read = reader.feed(log.as_bytes(), &mut |_| {});

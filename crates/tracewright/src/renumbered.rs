@@ -31,6 +31,10 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
         self.listener.repeat_path(self.first + source, at, ranges, times);
     }
 
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        self.listener.repeat_unlisted(self.first + source, at, ranges, times);
+    }
+
     fn packet(
         &mut self,
         source: usize,

@@ -12,10 +12,14 @@ mod chunks;
 mod etmv4;
 #[path = "../../../fuzz/src/etrace.rs"]
 mod etrace;
+#[path = "../../../fuzz/src/levels.rs"]
+mod levels;
 #[path = "../../../fuzz/src/packets.rs"]
 mod packets;
 #[path = "../../../fuzz/src/properties.rs"]
 mod properties;
+#[path = "../../../fuzz/src/units.rs"]
+mod units;
 #[path = "cases/ways.rs"]
 mod ways;
 
@@ -397,5 +401,66 @@ fn execution_logs() {
             }
         }
         properties::log(&log);
+    }
+}
+
+/// Recordings of the levels of each port: random levels in both formats, and damaged files.
+#[test]
+fn recordings_of_levels() {
+    let mut random = Random::new(41);
+    for time in 0..times(TIMES) * 4 {
+        let port = random.next() as u8 & !levels::ROWS;
+        let (_, signals) = levels::port(port);
+        let unit = signals.len().div_ceil(8);
+        let len = unit * random.index(20);
+        let mut rows = random.bytes(len);
+        rows.iter_mut().step_by(unit).enumerate().for_each(|(n, byte)| *byte ^= n as u8 & 1);
+        levels::levels(&[&[port | levels::ROWS, 0], &rows[..]].concat());
+        let rows: Vec<&[u8]> = rows.chunks_exact(unit).collect();
+        let mut file = match time % 2 {
+            0 => levels::vcd(&signals, &rows),
+            _ => levels::sr(&signals, &rows),
+        };
+        damage(&mut random, &mut file);
+        levels::levels(&[&[port, random.next() as u8], &file[..]].concat());
+    }
+}
+
+/// Texts about each unit, put together of lines and damaged.
+#[test]
+fn texts_about_units() {
+    const LINES: [&str; 16] = [
+        "ETMCR=0x400\nETMTEEVR 0x6f\nETMIDR=0x4114f250 # id\n",
+        "0x020: 0x1 0x2\n",
+        "TRCIDR1=0x4100f424\nTRCCONFIGR=0x1fff\nTRCRSCTLR2=0x50003\n",
+        "TRCVICTLR=0x201\nTRCACVR0=0x8000\nTRCACVR1=0x9000\n",
+        "write TRCOSLAR 0\nread TRCSTATR 3\nwrite TRCPRGCTLR 1\nisb\n",
+        "w ETMCR 0xc00\nr ETMSR 2\nmww 0x20 0x6f\ndsb sy\n",
+        "trace main\nexclude 0x8010..+8\n",
+        "between main..0x9000\n",
+        "trigger exec:main*3\ncycles\n",
+        "trigger write:0x20000000=0xab*3\ndata 0x20000000..+0x1000\n",
+        "trbe 0x10000..+0x4000 wrap 4096\n",
+        "etr 0x10000..+0x4000 circular\nlevels 3\n",
+        "context 7\nvmid 1\ncontext-bytes 3\nid 16\n",
+        "TRBE 64\nTRBBASER_EL1=0x1000,TRBPTR_EL1=0x1010,TRBLIMITR_EL1=0x2001,TRBSR_EL1=0x100000\n",
+        "ETR 64\nRWP=0x1010,RSZ=0x10,STS=1,DBALO=0x1000,AXICTL=0x80,FFCR=1,CTL=1\n",
+        "MTB 64\nPOSITION=0x14,MASTER=0x80000002\n",
+    ];
+    let mut random = Random::new(43);
+    for time in 0..times(TIMES) * 4 {
+        let kind = (time % u64::from(units::KINDS)) as usize;
+        // The lines of each kind.
+        let lines = [&LINES[..4], &LINES[4..6], &LINES[6..13], &LINES[13..]][kind];
+        let mut data = vec![kind as u8, random.next() as u8];
+        for _ in 0..1 + random.index(6) {
+            data.extend_from_slice(lines[random.index(lines.len())].as_bytes());
+        }
+        let mut text = data.split_off(2);
+        if random.index(2) == 0 {
+            damage(&mut random, &mut text);
+        }
+        data.extend(text);
+        units::units(&data);
     }
 }

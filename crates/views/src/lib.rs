@@ -26,6 +26,7 @@ pub mod instructions;
 pub mod json;
 pub mod lines;
 pub mod link;
+mod loop_turns;
 pub mod opencsd;
 mod packet_fields;
 pub mod perf_script;

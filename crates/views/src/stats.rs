@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 
-use tracewright_base::{Element, OffsetMap};
+use tracewright_base::{self as base, Element, OffsetMap};
 use tracewright_decode::{Listener, Merge};
 use tracewright_protocols::PacketKind;
 use tracewright_protocols::registry::AnyPacket;
@@ -88,6 +88,17 @@ impl Merge for Stats {
 impl Listener for Stats {
     fn element(&mut self, source: usize, _at: u64, element: Element) {
         *self.source(source).elements.entry(element.kind()).or_default() += 1;
+    }
+
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        self.repeat_path(source, at, &[range], times.into());
+    }
+
+    fn repeat_path(&mut self, source: usize, _at: u64, ranges: &[base::Range], times: u64) {
+        let Some(range) = ranges.first() else { return };
+        let kind = Element::Range(*range).kind();
+        let count = self.source(source).elements.entry(kind).or_default();
+        *count = count.saturating_add(times.saturating_mul(ranges.len() as u64));
     }
 
     fn packet(

@@ -7,6 +7,9 @@ use super::Sends;
 use super::port::{CLOCK, CONTROL, DATA, OTHER};
 use crate::plain::line;
 
+/// The most signals of one name.
+const VECTOR: u32 = 64;
+
 /// The signals of a port that a recording has.
 pub(super) struct Signals {
     sends: Sends,
@@ -32,6 +35,21 @@ impl Signals {
         });
         let names = names.collect::<Result<_, String>>()?;
         Ok(Signals { sends, names, found: Vec::new() })
+    }
+
+    /// The numbers from 0 that a signal of the port can have in the vector of the recording with
+    /// the name `name`. 0 where it has no signals of the port.
+    pub(super) fn vector(&self, scope: &str, name: &str) -> u32 {
+        let names = |given: &str| given.starts_with(name);
+        let given = self.names.iter().map(|(_, given)| given.as_str());
+        if given.clone().chain(given.filter_map(|given| given.strip_prefix(scope))).any(names) {
+            return u32::MAX;
+        }
+        let name = name.trim_end();
+        let own = name.strip_suffix(['a', 'A', 'b', 'B']).and_then(|name| name.strip_suffix('_'));
+        let own = own.unwrap_or(name);
+        let known = ["TRACEDATA", "PIPESTAT", "TRACEPKT"];
+        if known.iter().any(|known| known.eq_ignore_ascii_case(own)) { VECTOR } else { 0 }
     }
 
     /// The bit of the signal of the recording with the name `name` in the scope `scope`, and with

@@ -56,6 +56,11 @@ pub(super) fn read(file: &Bytes, signals: &mut Signals, port: &mut Port) -> Resu
     if parts.is_empty() {
         return Err(format!("the archive has no samples `{}`", line(&name)));
     }
+    // Entries of the directory for the same bytes would unpack them any number of times.
+    let packed: u64 = parts.iter().map(|(_, member)| member.packed()).sum();
+    if packed > file.len() as u64 {
+        return Err("members of the archive overlap".to_owned());
+    }
     let mut left = MAX_LEVELS;
     let mut samples = Vec::with_capacity(BLOCK + MAX_UNIT);
     for (_, member) in parts {

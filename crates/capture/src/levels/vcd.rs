@@ -159,15 +159,20 @@ fn variable(
         let (high, low) = range.split_once(':')?;
         Some((base, high.parse::<u32>().ok()?, low.parse::<u32>().ok()?))
     });
+    let base = range.map_or(name.as_str(), |(base, _, _)| base);
+    let most = signals.vector(scope, base);
     let mut bits = Vec::new();
     for n in 0..size {
-        bits.push(match range {
-            Some((base, high, low)) if high >= low => {
-                signals.find(scope, base, Some(low.saturating_add(n)))?
-            }
-            Some((base, _, low)) => signals.find(scope, base, Some(low.saturating_sub(n)))?,
-            None if size > 1 => signals.find(scope, &name, Some(n))?,
-            None => signals.find(scope, &name, None)?,
+        let index = match range {
+            Some((_, high, low)) if high >= low => Some(low.saturating_add(n)),
+            Some((_, _, low)) => Some(low.saturating_sub(n)),
+            None if size > 1 => Some(n),
+            None => None,
+        };
+        // Most variables are none of the port.
+        bits.push(match index {
+            Some(index) if index >= most => None,
+            index => signals.find(scope, base, index)?,
         });
     }
     if bits.iter().any(Option::is_some) {

@@ -60,6 +60,11 @@ fn entry(rest: &[u8]) -> Option<(Member, usize)> {
 }
 
 impl Member {
+    /// The number of bytes in the archive.
+    pub(super) fn packed(&self) -> u64 {
+        self.packed.into()
+    }
+
     /// A reader of the contents.
     pub(super) fn reader(&self, file: &Bytes) -> Result<Box<dyn Read>, String> {
         let head = bytes(file, self.at.into(), 30)?;

@@ -262,3 +262,45 @@ fn damaged_sessions() {
         assert!(error.contains(want), "{error}");
     }
 }
+
+/// The directory of an archive may have several entries for the same bytes.
+#[test]
+fn members_that_overlap() {
+    let names = ["TRACECLK", "TRACECTL", "TRACEDATA[0]"].map(str::to_owned).to_vec();
+    let rows = (0..400).collect();
+    let file = Recording { names, rows }.sr(0);
+    assert!(read("whole", &file, Sends::Bytes, &[]).is_ok());
+    let end = file.len() - 22;
+    let word = |at: usize| u32::from_le_bytes(*file[at..].first_chunk().unwrap()) as usize;
+    let (size, at) = (word(end + 12), word(end + 16));
+    let mut many = file[..at].to_vec();
+    let entries = file[at..at + size].repeat(40);
+    many.extend(&entries);
+    many.extend(&file[end..end + 12]);
+    many.extend((entries.len() as u32).to_le_bytes());
+    many.extend(&file[end + 16..]);
+    let error = read("overlap", &many, Sends::Bytes, &[]).unwrap_err();
+    assert!(error.contains("members of the archive overlap"), "{error}");
+}
+
+/// Names of wide variables that are no signals of the port cost little: 400 KB are read in well under
+/// a second.
+#[test]
+fn wide_variables_of_other_names() {
+    let mut file = "$scope module top $end\n".to_owned();
+    for n in 0..4000 {
+        writeln!(file, "$var wire 1024 v{n} other[1023:0] $end").unwrap();
+        writeln!(file, "$var wire 1024 w{n} TRACEDATA[2000:64] $end").unwrap();
+    }
+    file += "$var wire 1 c TRACECLK $end $var wire 8 d TRACEDATA[7:0] $end\n\
+             $var wire 1 e TRACECTL $end $enddefinitions $end\n";
+    for (time, clock) in [1, 0, 1].into_iter().enumerate() {
+        writeln!(file, "#{time} {clock}c b10000{clock}1 d 0e").unwrap();
+    }
+    assert_eq!(read("wide", file.as_bytes(), Sends::Bytes, &[]), Ok(vec![0x41, 0x43]));
+    // A name of the command line may have any number. One bit is no byte.
+    let named = "$var wire 200 v bus[199:0] $end $var wire 1 c TRACECLK $end\n\
+                 $var wire 1 e TRACECTL $end $enddefinitions $end\n#0 0c 0e b0 v #1 1c";
+    let signals = ["TRACEDATA[0]=bus[150]"];
+    assert_eq!(read("named", named.as_bytes(), Sends::Bytes, &signals), Ok(vec![]));
+}

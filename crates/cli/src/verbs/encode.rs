@@ -30,7 +30,11 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         let what = format!("unknown protocol; expected one of {known}");
         Fail::option("--protocol", &args.protocol, &what)
     })?;
-    let inputs = Inputs::default().file(Some(&args.log)).file(args.params.as_deref());
+    let inputs = Inputs::default()
+        .file(Some(&args.log))
+        .file(args.params.as_deref())
+        .file(args.program.as_deref())
+        .images(&args.how.images);
     let mut perf = match args.to {
         EncodeTo::Folder => {
             check_empty(&args.output)?;

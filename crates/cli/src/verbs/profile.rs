@@ -34,6 +34,7 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     good &= one(args, &first, format, &filter, &mut profile, &mut output)?;
     for further in &args.further {
         let input = Input::open_other(further, &args.input, Some(&args.how))?;
+        input.inputs.refuse(args.output.as_deref())?;
         good &= one(args, &input, format, &filter, &mut profile, &mut output)?;
     }
     if profile.saturated {

@@ -82,6 +82,37 @@ fn an_input_is_not_an_output() {
         assert_eq!(run.code, Some(2), "{verb}");
         assert!(run.err.contains("standard output"), "{}", run.err);
     }
+    // Every file of the capture under a name outside of its folder. The section of `demo_2.bin` is
+    // for other programs: the ELF file has its code.
+    let outside = folder.path("outside");
+    fs::create_dir(&outside).unwrap();
+    for entry in fs::read_dir(&demo).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_name() == "demo_2.bin" {
+            continue;
+        }
+        let hard = outside.join(entry.file_name());
+        fs::hard_link(entry.path(), &hard).unwrap();
+        for words in ["decode", "info"] {
+            let run = tracewright(&with_output(words, &[&demo], &hard));
+            assert_eq!(run.code, Some(2), "{words} -o {}: {}", hard.display(), run.err);
+            assert!(run.err.contains("this file is read as"), "{}", run.err);
+        }
+        fs::remove_file(hard).unwrap();
+    }
+    fs::remove_dir(outside).unwrap();
+    // Further captures of a profile, and the files that `encode` reads.
+    let other = Folder::with_demo("files-further");
+    let further = other.demo().join("ETB.bin");
+    let words = format!("profile --format json --add {}", other.demo().display());
+    let run = tracewright(&with_output(&words, &[&demo], &further));
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("is read"), "{}", run.err);
+    let words = format!("encode --protocol ETM4 --to perf --log {} --image", log.display());
+    let image_at = format!("{}@0x8000", image.display());
+    let run = tracewright(&with_output(&words, &[Path::new(&image_at)], &image));
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("this file is read as"), "{}", run.err);
     let run = tracewright(&with_output("log convert --to csv", &[&log], &log));
     assert_eq!(run.code, Some(2));
     assert!(run.err.contains("this file is read as"), "{}", run.err);

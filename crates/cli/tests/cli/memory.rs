@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::common::{Folder, args, command};
+use crate::common::{Folder, args, command, tracewright};
 
 /// Output that is read before the memory is measured.
 const READ: u64 = 8 << 20;
@@ -70,6 +70,54 @@ fn counts_of_branches_are_expanded_as_they_are_written() {
         );
         check(&format!("decode {words}"), &["text", "json", "opencsd"], &[&trace]);
         check(&format!("instructions {words}"), &["text", "json", "pc"], &[&trace]);
+    }
+}
+
+/// E-Trace: the lines of a counted loop are bounded by the length of its packet and by
+/// `--max-expansion`. One line states how many turns are not listed, and the totals have them.
+#[test]
+fn a_counted_loop_is_listed_up_to_the_limit() {
+    let folder = Folder::new("memory-loop");
+    let (trace, image) = (folder.path("trace.bin"), folder.path("image.bin"));
+    // As above, with one branch count.
+    let start = [0x02, 0x7e, 0x40, 0x0a, 0xce, 0x01, 0, 0, 0, 0, 0, 0, 0x80, 0, 1, 6];
+    let count = [0x04, 0x02, 0xff, 0xff, 0x0f];
+    // addi x7, x1, 1; bne x1, x2, .-4; and the same in two blocks, of which the first is j .+4. The
+    // numbers of ranges in a turn, and of all instructions.
+    for (program, ranges, instructions) in [
+        ([0x0010_8093u32, 0xfe20_9ee3, 0xff9f_f06f, 0], 1, "33554526"),
+        ([0x0040_006f, 0x0010_8093, 0xfe20_9ce3, 0xff5f_f06f], 2, "50331789"),
+    ] {
+        fs::write(&image, program.map(u32::to_le_bytes).concat()).unwrap();
+        fs::write(&trace, [&start[..], &count].concat()).unwrap();
+        let source = format!(
+            "--protocol etrace --config xlen=64 --config branch_prediction=1 --image {}@0x80000000",
+            image.display()
+        );
+        let totals = tracewright(&args(&format!("decode {source} --format none"), &[&trace]));
+        assert!(totals.out.contains(instructions), "{}", totals.out);
+        for (verb, formats) in
+            [("decode", ["text", "json", "opencsd"]), ("instructions", ["text", "json", "pc"])]
+        {
+            for (format, limit) in
+                formats.iter().flat_map(|format| [(format, 3000), (format, 9000)])
+            {
+                let words = format!("{verb} {source} --max-expansion {limit} --format {format}");
+                let output = tracewright(&args(&words, &[&trace]));
+                assert_eq!(output.code, Some(0), "{words}: {}", output.err);
+                let out = output.out;
+                let count = out.lines().filter(|line| line.contains("loop-turns")).count();
+                assert_eq!(count, 1, "{words}");
+                // A range of a turn costs 64 and its instructions; the other packets have less than
+                // 100 lines.
+                let most = 5 * limit / 65 + 100;
+                let most = if verb == "decode" { most } else { most * 2 };
+                let lines = out.lines().count();
+                assert!(lines > most / 3 && lines < most, "{words}: {lines} lines of {most}");
+                assert!(*format != "json" || out.contains(instructions), "{words}: {out}");
+                assert!(ranges == 1 || !out.contains(", 1 range each"), "{words}");
+            }
+        }
     }
 }
 

@@ -68,6 +68,17 @@ impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Listener for Bounde
         }
     }
 
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        if self.stopped {
+            return;
+        }
+        // A listener whose output grows makes one line of them.
+        self.listener.repeat_unlisted(source, at, ranges, times);
+        if self.listener.weight() >= self.due {
+            self.take(false);
+        }
+    }
+
     fn wants_each_packet(&self) -> bool {
         self.listener.wants_each_packet()
     }

@@ -84,6 +84,9 @@ pub struct Decoder {
     ///
     /// [`Code::max_expansion`]: tracewright_base::Code::max_expansion
     allowance: u64,
+    /// What the turns of counted loops that a listing has may still cost for the packet in
+    /// progress; 0 between packets.
+    listed: u64,
 }
 
 /// Exception numbers of interrupts have this bit: `mcause` has it at the top.
@@ -99,7 +102,7 @@ impl Decode<Params, Packet> for Decoder {
     ) {
         self.allow(p.len, code);
         self.any_packet(p, params, code, sink);
-        self.allowance = 0;
+        (self.allowance, self.listed) = (0, 0);
     }
 
     #[inline]
@@ -139,7 +142,7 @@ impl Decode<Params, Packet> for Decoder {
             self.trap(at, &trap, After::End, params, code, sink);
         }
         self.end(at, params, code, sink);
-        self.allowance = 0;
+        (self.allowance, self.listed) = (0, 0);
     }
 }
 
@@ -147,6 +150,7 @@ impl Decoder {
     /// Limits the instructions of a packet of `len` bytes.
     fn allow<K: BlockCache>(&mut self, len: u32, code: &K) {
         self.allowance = u64::from(len.max(1)) * u64::from(code.max_expansion());
+        self.listed = self.allowance;
     }
 
     /// A packet of any kind.

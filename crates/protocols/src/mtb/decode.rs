@@ -163,11 +163,11 @@ impl<K: BlockCache, S: Sink> Walk<'_, K, S> {
         while address != target {
             let pc = Pc { address: address.into(), isa: Isa::T32, space: Space::ANY };
             let Ok(instruction) = self.code.instruction(pc) else { return };
-            let next = address.wrapping_add(instruction.size.into());
-            if instruction.size == 0 || target.wrapping_sub(pc.address as u32) < next - address {
+            let size = u32::from(instruction.size);
+            if size == 0 || target.wrapping_sub(address) < size {
                 return self.stop(Inconsistency::AddressNotReached);
             }
-            (address, count, last) = (next, count + 1, instruction);
+            (address, count, last) = (address.wrapping_add(size), count + 1, instruction);
         }
         self.report(pc, target.wrapping_sub(pc), count, &last, true);
     }

@@ -115,7 +115,7 @@ fn change(bytes: &[u8], seeds: &[&Case], random: &mut Random) -> Vec<u8> {
     for _ in 0..1 + random.index(3) {
         let at = random.index(bytes.len().max(1)).min(bytes.len());
         let len = (1 + random.index(16)).min(bytes.len() - at);
-        match random.index(8) {
+        match random.index(9) {
             0 => bytes.insert(at, random.next() as u8),
             1 if at < bytes.len() => bytes[at] = random.next() as u8,
             2 if at < bytes.len() => bytes[at] ^= 1 << random.index(8),
@@ -133,6 +133,11 @@ fn change(bytes: &[u8], seeds: &[&Case], random: &mut Random) -> Vec<u8> {
             }
             // Many atoms, and short addresses.
             6 => bytes.insert(at, random.pick(&[0xf4, 0xd4, 0xf7, 0x95, 0x9a, 0x85, 0xfc, 0x84])),
+            // E-Trace: a count of correctly predicted branches.
+            7 => {
+                let count = [0x04, 0x02, 0xff, 0xff, random.next() as u8 >> random.index(8)];
+                bytes.splice(at..at, count);
+            }
             // A part of another case.
             _ => {
                 let other = &seeds[random.index(seeds.len())].bytes;

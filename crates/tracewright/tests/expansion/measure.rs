@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracewright::base::{OffsetMap, Piece};
+use tracewright::base::{OffsetMap, Piece, Range};
 use tracewright::capture::{self, Buffer, BufferRef, Capture};
 use tracewright::decode::{Fork, Listener, Memory, Plan, Planned};
 use tracewright::frames::Framing;
@@ -17,6 +17,7 @@ use tracewright::{Element, Sink};
 /// The work and the output of a decoder.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
+    /// Without those of turns of counted loops that a listing does not have: they are no work.
     pub instructions: u64,
     pub elements: u64,
     /// Bytes of the listing of `decode`.
@@ -43,6 +44,11 @@ impl Sink for Count {
             self.0.instructions += u64::from(range.instructions);
         }
     }
+
+    /// A line for all of them.
+    fn repeat_unlisted(&mut self, _: u64, _: &[Range], _: u64) {
+        self.0.elements += 1;
+    }
 }
 
 impl Observer for Count {}
@@ -58,6 +64,13 @@ impl<L: Listener> Sink for Listed<L> {
         if self.left > 0 {
             self.left -= 1;
             self.listing.element(0, at, element);
+        }
+    }
+
+    fn repeat_unlisted(&mut self, at: u64, ranges: &[Range], times: u64) {
+        if self.left > 0 {
+            self.left -= 1;
+            self.listing.repeat_unlisted(0, at, ranges, times);
         }
     }
 }

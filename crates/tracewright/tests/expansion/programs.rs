@@ -35,11 +35,13 @@ impl Fill {
             Isa::T32 | Isa::ThumbEe | Isa::Jazelle => {
                 &[0xbf00, 0xe7fe, 0xd0fe, 0x4770, 0xbf08, 0xc8ff]
             }
-            // NOP, J to itself, BEQ to itself, RET, AUIPC, JAL to the next; C.NOP, C.J to itself.
+            // NOP, J to itself, BEQ to itself and to the last, RET, AUIPC, JAL to the next; C.NOP,
+            // C.J to itself.
             Isa::Rv32 | Isa::Rv64 => &[
                 0x0000_0013,
                 0x0000_006f,
                 0x0000_0063,
+                0xfe00_0ee3,
                 0x0000_8067,
                 0x0000_0317,
                 0x0040_00ef,

@@ -58,20 +58,31 @@ struct Decoded {
     elements: Vec<(u64, Element)>,
     /// An element that states why there are more elements: a limit, or a contradiction.
     stated: bool,
+    /// Lines of a listing.
+    lines: u64,
 }
 
 impl Sink for Decoded {
     fn element(&mut self, at: u64, element: Element) {
         self.stated |= matches!(element, Element::Inconsistency(i) if !i.is_ambiguity());
         self.elements.push((at, element));
+        self.lines += 1;
     }
 
-    fn repeat(&mut self, at: u64, range: Range, _: u32) {
+    fn repeat(&mut self, at: u64, range: Range, times: u32) {
         self.elements.push((at, Element::Range(range)));
+        self.lines += u64::from(times);
     }
 
-    fn repeat_path(&mut self, at: u64, ranges: &[Range], _: u64) {
+    fn repeat_path(&mut self, at: u64, ranges: &[Range], times: u64) {
         self.elements.extend(ranges.iter().map(|range| (at, Element::Range(*range))));
+        self.lines += times * ranges.len() as u64;
+    }
+
+    /// A listing states how many turns it does not have.
+    fn repeat_unlisted(&mut self, _: u64, _: &[Range], _: u64) {
+        self.stated = true;
+        self.lines += 1;
     }
 }
 
@@ -95,6 +106,7 @@ fn a_flipped_bit_costs_little() {
     let mut random = Random::new(0xf11b);
     let (mut trials, mut differ, mut stated, mut limits) = (0, 0, 0, 0);
     let (mut most, mut hardest, mut compared) = (0.0_f64, 0.0_f64, 0);
+    let (mut long, mut longest) = (0, 0);
     let mut streams = streams::reference(&root);
     streams.extend(streams::optional(&root));
     let times = times(2);
@@ -127,6 +139,10 @@ fn a_flipped_bit_costs_little() {
             let (had, got) = (clean.elements.len(), damaged.elements.len());
             let (elements, look_ups) = (got as f64 / had as f64, worked as f64 / work as f64);
             (most, hardest) = (most.max(elements), hardest.max(look_ups));
+            if damaged.lines > MOST as u64 * clean.lines {
+                longest = longest.max(damaged.lines);
+                long += usize::from(!damaged.stated);
+            }
             if !damaged.stated {
                 let within = got <= MOST * had;
                 assert!(within, "{name}: {got} elements, not {had}, and no reason is stated");
@@ -148,7 +164,8 @@ fn a_flipped_bit_costs_little() {
     println!(
         "{trials} flips, {differ} with other elements, {stated} with a contradiction, {limits} at \
          the limit, {compared} compared behind a synchronisation; at most {most:.2} times the \
-         elements and {hardest:.2} times the look-ups"
+         elements and {hardest:.2} times the look-ups; {long} listings longer than {MOST} times \
+         without a reason, the longest has {longest} lines"
     );
     assert!(trials > 0);
 }

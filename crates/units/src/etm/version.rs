@@ -48,8 +48,8 @@ impl Version {
         Version::V3_5,
     ];
 
-    /// The version `major.minor`.
-    pub const fn new(major: u8, minor: u8) -> Version {
+    /// The version `major.minor`, of the numbers above.
+    const fn new(major: u8, minor: u8) -> Version {
         Version(major * 16 + minor)
     }
 
@@ -71,8 +71,12 @@ impl Version {
     /// The version in ETMIDR, bits \[11:4]. `None` for a version that this model does not have, and
     /// for 0, which means that there is no unit.
     pub fn of_id(id: u32) -> Option<Version> {
-        let version = Version::new((id >> 8 & 0xf) as u8 + 1, (id >> 4 & 0xf) as u8);
-        (id != 0 && Version::ALL.contains(&version)).then_some(version)
+        let version = Version::find((id >> 8 & 0xf) as u8 + 1, (id >> 4 & 0xf) as u8);
+        version.filter(|_| id != 0)
+    }
+
+    fn find(major: u8, minor: u8) -> Option<Version> {
+        Version::ALL.into_iter().find(|v| (v.major(), v.minor()) == (major, minor))
     }
 
     /// The version of the protocol number in ETMCCR, bits \[30:28], of a unit without ETMIDR.
@@ -101,7 +105,7 @@ impl Version {
             return Version::ALL.into_iter().rfind(|version| version.major() == major);
         }
         let minor: u8 = minor.parse().ok()?;
-        Version::ALL.into_iter().find(|v| (v.major(), v.minor()) == (major, minor))
+        Version::find(major, minor)
     }
 }
 
@@ -171,6 +175,7 @@ mod tests {
         }
         assert_eq!(Version::of_id(0x411c_f312), None, "a PTM");
         assert_eq!(Version::of_id(0), None, "no unit");
+        assert_eq!(Version::of_id(0x4210_cf50), None, "no architecture has major number 16");
     }
 
     /// IHI 0014, Table 3-47, the last column.

@@ -50,6 +50,11 @@ pub trait Steps {
         let _ = (source, at, element);
     }
 
+    /// `turns` further turns of a loop, whose instructions are not listed.
+    fn unlisted(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) {
+        let _ = (source, at, ranges, turns);
+    }
+
     /// Nothing more is taken.
     fn full(&self) -> bool {
         false
@@ -265,6 +270,10 @@ impl<V: Steps> Listener for Expand<V> {
         while more && !self.view.full() {
             more = self.continue_range();
         }
+    }
+
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) {
+        self.view.unlisted(source, at, ranges, turns);
     }
 
     fn full(&self) -> bool {

@@ -2,13 +2,14 @@
 
 use std::io;
 
-use tracewright_base::{Context, Element};
+use tracewright_base::{Context, Element, Range};
 use tracewright_decode::{Fork, Plan, Tally};
 
 use super::{Step, Steps};
 use crate::digits::decimal;
 use crate::disassembly::Disassembler;
 use crate::json::{self, Object, element};
+use crate::loop_turns::LoopTurns;
 use crate::render_cache::{CacheKey, RenderCache};
 use crate::{Lines, Source};
 
@@ -128,6 +129,12 @@ impl<W: io::Write> Steps for Json<W> {
             .number("offset", at)
             .text("kind", what.kind());
         element::fields(source, what, o).end();
+        self.lines.end();
+    }
+
+    fn unlisted(&mut self, n: usize, at: u64, ranges: &[Range], turns: u64) {
+        let Some(source) = self.sources.get(n) else { return };
+        json::loop_turns(&source.name, at, LoopTurns { ranges, turns }, &mut self.lines.text);
         self.lines.end();
     }
 

@@ -9,8 +9,10 @@ use super::range_lines::RangeLines;
 use super::{Step, Steps};
 use crate::Lines;
 use crate::digits::hex;
+use crate::loop_turns::{KIND, LoopTurns};
 
-/// Writes a line for each instruction: its address in lower-case hexadecimal, without `0x`.
+/// Writes a line for each instruction: its address in lower-case hexadecimal, without `0x`. A line
+/// that begins with `#` states how many turns of a loop are not listed.
 #[derive(Debug)]
 pub struct Pcs<W> {
     lines: Lines<W>,
@@ -72,6 +74,12 @@ impl<W: io::Write> Steps for Pcs<W> {
 
     fn store(&mut self) {
         self.ranges.store(&self.lines);
+    }
+
+    fn unlisted(&mut self, _source: usize, _at: u64, ranges: &[Range], turns: u64) {
+        use std::fmt::Write;
+        let _ = write!(self.lines.text, "# {KIND} {}", LoopTurns { ranges, turns });
+        self.lines.end();
     }
 
     fn full(&self) -> bool {

@@ -10,6 +10,7 @@ use super::range_lines::RangeLines;
 use super::{Step, Steps};
 use crate::digits::{decimal, hex, hex_padded};
 use crate::disassembly::{Disassembler, narrow};
+use crate::loop_turns::{KIND, LoopTurns};
 use crate::text::{Tone, element};
 use crate::{Lines, Source};
 
@@ -177,6 +178,16 @@ impl<W: io::Write> Steps for Text<W> {
         element(source, what, &mut self.lines.text);
         if self.colour {
             Tone::of(what).paint(start, &mut self.lines.text);
+        }
+        self.lines.end();
+    }
+
+    fn unlisted(&mut self, n: usize, _at: u64, ranges: &[Range], turns: u64) {
+        self.begin(n);
+        let start = self.lines.text.len();
+        let _ = write!(self.lines.text, "; {KIND:<10} {}", LoopTurns { ranges, turns });
+        if self.colour {
+            Tone::Lost.paint(start, &mut self.lines.text);
         }
         self.lines.end();
     }

@@ -7,9 +7,10 @@ use tracewright_base::{self as base, Context, Element, OffsetMap};
 use tracewright_decode::{Fork, Listener, Plan, Tally};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
-use super::{Object, element};
+use super::{Object, element, loop_turns};
 use crate::cycles::{self, Transcript};
 use crate::digits::decimal;
+use crate::loop_turns::LoopTurns;
 use crate::packet_fields::PacketFields;
 use crate::render_cache::RenderCache;
 use crate::{Lines, Source, Stats};
@@ -148,6 +149,15 @@ impl<W: io::Write> Listener for Listing<W> {
             _ => fields(out),
         }
         self.lines.relieve();
+    }
+
+    fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
+        if !self.shown.elements {
+            return;
+        }
+        let Some(source) = self.sources.get(n) else { return };
+        loop_turns(&source.name, at, LoopTurns { ranges, turns }, &mut self.lines.text);
+        self.lines.end();
     }
 
     fn wants_each_packet(&self) -> bool {

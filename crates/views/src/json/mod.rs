@@ -7,6 +7,7 @@ pub mod object;
 use tracewright_decode::{Plan, Tally};
 
 use crate::explain::plan_framing;
+use crate::loop_turns::{KIND, LoopTurns};
 use crate::{Source, Stats};
 
 pub use listing::{Listing, Shown};
@@ -47,6 +48,20 @@ pub fn buffer(plan: &Plan, sources: &[Source], name: &str, len: Option<u64>) -> 
         .end();
     text.push('\n');
     text
+}
+
+/// Appends the object that stands for turns of a loop that are not listed.
+pub(crate) fn loop_turns(source: &str, at: u64, what: LoopTurns<'_>, out: &mut String) {
+    Object::new(out)
+        .text("type", "element")
+        .text("source", source)
+        .number("offset", at)
+        .text("kind", KIND)
+        .hex("start", what.start())
+        .number("turns", what.turns)
+        .number("ranges", what.ranges.len() as u64)
+        .number("instructions", what.instructions())
+        .end();
 }
 
 /// The line that follows the content of a buffer: counts.

@@ -7,7 +7,7 @@ use std::io;
 use std::mem;
 use std::ops::Range;
 
-use tracewright_base::{Element, Fault, Gap, Inconsistency, OffsetMap};
+use tracewright_base::{self as base, Element, Fault, Gap, Inconsistency, OffsetMap};
 use tracewright_decode::{Listener, Plan};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
@@ -21,6 +21,7 @@ use super::source::{is_constant, order};
 use super::stm::octets;
 use super::unsynced::Unsynced;
 use crate::digits::{decimal, hex, hex_padded};
+use crate::loop_turns::{KIND, LoopTurns};
 use crate::render_cache::RenderCache;
 
 /// What is listed.
@@ -450,6 +451,16 @@ fn prefix(at: u64, id: u16, line: &mut String) {
 
 impl<W: io::Write> Listener for Listing<W> {
     const FRAMES: bool = true;
+
+    fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
+        use std::fmt::Write;
+        if self.shown.elements {
+            let at = self.sources[n].listed_at(at);
+            self.prefix(at, self.sources[n].id);
+            let _ = writeln!(self.line, " {KIND} {}", LoopTurns { ranges, turns });
+            self.write(false);
+        }
+    }
 
     fn element(&mut self, n: usize, at: u64, what: Element) {
         if self.sources[n].behaviour.drops_at_end {

@@ -13,6 +13,7 @@ use super::element::element;
 use super::ports::{Line, Ports};
 use crate::cycles::{self, Transcript};
 use crate::digits::decimal;
+use crate::loop_turns::{KIND, LoopTurns};
 use crate::packet_fields::PacketFields;
 use crate::render_cache::RenderCache;
 use crate::{Lines, Source};
@@ -253,6 +254,20 @@ impl<W: io::Write> Listener for Listing<W> {
         if !write {
             self.element_line(n, at, &what);
         }
+    }
+
+    fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
+        use std::fmt::Write;
+        if !self.shown.elements {
+            return;
+        }
+        self.begin(n, at);
+        let start = self.lines.text.len();
+        let _ = write!(self.lines.text, "{KIND:<10} {}", LoopTurns { ranges, turns });
+        if self.shown.colour {
+            Tone::Lost.paint(start, &mut self.lines.text);
+        }
+        self.lines.end();
     }
 
     fn wants_each_packet(&self) -> bool {

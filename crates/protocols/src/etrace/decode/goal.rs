@@ -55,6 +55,10 @@ impl Goal {
 /// packet has at most 31 branches: it ends a loop without a branch early.
 const JUMP: u64 = 1 << 9;
 
+/// What a block costs of the allowance of a packet in addition to its instructions, where a packet
+/// can have any number of blocks: it bounds the elements of the packet.
+pub(super) const BLOCK: u64 = 1 << 6;
+
 /// What a block costs of the allowance of its packet.
 #[inline(always)]
 pub(super) fn cost(instructions: u32, jump: bool) -> u64 {

@@ -5,7 +5,7 @@
 use tracewright_base::{BlockCache, Counted, Element, Instruction, Last, Pc, Range, Sink};
 
 use super::Decoder;
-use super::goal::{Goal, Jumped, Walked};
+use super::goal::{BLOCK, Goal, Jumped, Walked, cost};
 use super::pending::{Pending, Predictor};
 use super::returns::Returns;
 use super::state::Position;
@@ -170,9 +170,23 @@ impl Decoder {
         }
         if recorder.whole && times > 1 {
             let (ranges, len) = (recorder.ranges, recorder.len);
-            sink.repeat_path(at, ranges.get(..len).unwrap_or_default(), times - 1);
+            let ranges = ranges.get(..len).unwrap_or_default();
+            let listed = self.listed_turns(ranges, times - 1);
+            sink.repeat_path(at, ranges, listed);
+            if listed < times - 1 {
+                sink.repeat_unlisted(at, ranges, times - 1 - listed);
+            }
             self.pending.skip(turn * (times - 1));
         }
         Walked::There
+    }
+
+    /// How many of `times` turns of `ranges` a listing has.
+    pub(super) fn listed_turns(&mut self, ranges: &[Range], times: u64) -> u64 {
+        let cost = |range: &Range| cost(range.instructions, false) + BLOCK;
+        let turn: u64 = ranges.iter().map(cost).sum();
+        let listed = self.listed.checked_div(turn).unwrap_or(times).min(times);
+        self.listed -= listed * turn;
+        listed
     }
 }

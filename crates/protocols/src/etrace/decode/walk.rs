@@ -7,7 +7,7 @@ use tracewright_base::{
 use tracewright_isa::rv::Upper;
 
 use super::Decoder;
-use super::goal::{Goal, Implied, Jumped, Path, Walked, cost, last_address};
+use super::goal::{BLOCK, Goal, Implied, Jumped, Path, Walked, cost, last_address};
 use super::state::{PassedAddress, Position, ReportedAs};
 use super::turns::Cycle;
 use crate::etrace::config::{LoopLabel, Params};
@@ -234,7 +234,12 @@ impl Decoder {
         let Some(repeat) = self.pending.repeat(address, params) else { return false };
         let Block { start, bytes, instructions, .. } = *block;
         let (cycles, last) = (Counted::UNKNOWN, Last::new(last, true));
-        sink.repeat(at, Range { start, bytes, instructions, cycles, last }, repeat);
+        let range = Range { start, bytes, instructions, cycles, last };
+        let listed = self.listed_turns(&[range], repeat.into());
+        sink.repeat(at, range, listed as u32);
+        if listed < u64::from(repeat) {
+            sink.repeat_unlisted(at, &[range], u64::from(repeat) - listed);
+        }
         self.implied = 0;
         self.last = Some(address);
         self.position = Position::At { pc: start, pending_retire: false };
@@ -256,7 +261,8 @@ impl Decoder {
         let few = !params.options.implicit_return && !params.options.branch_prediction;
         let direct = block.end == End::Waypoint && block.last.kind == Kind::Branch;
         let jump = few && direct && !block.last.conditional;
-        match self.allowance.checked_sub(cost(block.instructions, jump)) {
+        let most = if few { 0 } else { BLOCK };
+        match self.allowance.checked_sub(cost(block.instructions, jump) + most) {
             Some(left) => self.allowance = left,
             None => {
                 self.lose(at, Inconsistency::ExpansionLimit, params, sink);
