@@ -52,6 +52,11 @@ pub trait Filter {
     /// Observes one step.
     fn step(&mut self, step: &Step) -> Outcome;
 
+    /// The program has `bytes` at `start`. A unit can depend on what an instruction is.
+    fn code(&mut self, start: u64, bytes: &[u8]) {
+        let _ = (start, bytes);
+    }
+
     /// The verdict on the last instruction, after its data accesses: a data access can have made
     /// the unit trace its instruction.
     fn revised(&self) -> Option<Verdict> {
