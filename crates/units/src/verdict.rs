@@ -52,7 +52,12 @@ pub trait Filter {
     /// Observes one step.
     fn step(&mut self, step: &Step) -> Outcome;
 
-    /// The program has `bytes` at `start`. A unit can depend on what an instruction is.
+    /// Whether the unit depends on what an instruction is, and [`code`](Self::code) has an effect.
+    fn uses_code(&self) -> bool {
+        false
+    }
+
+    /// The program has `bytes` at `start`.
     fn code(&mut self, start: u64, bytes: &[u8]) {
         let _ = (start, bytes);
     }

@@ -186,11 +186,11 @@ impl Filter for LogFilter {
         Outcome { verdict, trigger: ended.trigger, outputs: ended.outputs }
     }
 
+    fn uses_code(&self) -> bool {
+        self.model.settings.unit.instrumentation > 0
+    }
+
     fn code(&mut self, start: u64, bytes: &[u8]) {
-        let resources = self.model.settings.unit.instrumentation;
-        if resources == 0 {
-            return;
-        }
         for (offset, window) in (0u32..).zip(bytes.windows(4)) {
             let &[a, b, c, d] = window else { continue };
             let address = (start as u32).wrapping_add(offset);
