@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tracewright::Capture;
 use tracewright::base::MAX_EXPANSION;
+use tracewright::capture::levels::Names;
 use tracewright::capture::{Access, Buffer, Format, Found, Kind, Problem, perf, probe};
 use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Memory, Options, Plan, Session, Tally};
@@ -51,12 +52,15 @@ impl Input {
 
     /// Opens the capture of the command line, which may have no trace.
     pub fn inspect(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
-        if args.pins.is_none() && !args.signals.is_empty() {
-            let what =
-                "--signal names signals of a recording; give it with --pins, not as the input";
+        if args.pins.is_none() && (!args.signals.is_empty() || args.connector.is_some()) {
+            let what = "--signal and --connector name signals of a recording; give it with --pins, \
+                        not as the input";
             return Err(Fail::input(args.path(), what));
         }
-        let levels = args.pins.as_ref().map(|_| args.signals.clone());
+        let levels = args.pins.as_ref().map(|_| Names {
+            signals: args.signals.clone(),
+            connector: args.connector.map(Into::into),
+        });
         let mut input = Input::read_as(args.path(), &args.sources, &args.images, how, levels)?;
         input.buffers = buffers(&input.capture, args)?;
         Ok(input)
@@ -79,7 +83,7 @@ impl Input {
         args: &SourceArgs,
         images: &[String],
         how: Option<&HowArgs>,
-        levels: Option<Vec<String>>,
+        levels: Option<Names>,
     ) -> Result<Input, Fail> {
         let mut notes = Vec::new();
         let mut capture = match probe(path)? {

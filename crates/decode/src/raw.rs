@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use tracewright_capture::levels::{self, Sends};
+use tracewright_capture::levels::{self, Names, Sends};
 use tracewright_capture::raw::cycles_with_registers;
 use tracewright_capture::{
     Capture, Format, OpenError, Origin, Problem, Raw, Register, Registers, Source, cycles,
@@ -41,9 +41,8 @@ pub struct RawTrace {
     pub buffer_registers: Option<Registers>,
     /// The sources that are decoded. A single trace ID is that of a single unit.
     pub ids: Vec<u16>,
-    /// The file is a recording of the levels of a trace port. Signals with other names in it:
-    /// `TRACECLK=D0`.
-    pub levels: Option<Vec<String>>,
+    /// The file is a recording of the levels of a trace port, with these names of signals.
+    pub levels: Option<Names>,
 }
 
 /// A trace unit.

@@ -36,6 +36,8 @@
 #![forbid(unsafe_code)]
 
 mod assembler;
+pub mod code;
+mod control;
 pub mod csv;
 mod entry;
 mod format;

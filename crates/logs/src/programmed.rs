@@ -106,6 +106,16 @@ impl Programmed {
         Some(Programmed { filter, seed, data_only, on: true, pending: Vec::new() })
     }
 
+    /// Whether the filters depend on what an instruction is.
+    pub fn uses_code(&self) -> bool {
+        self.filter.uses_code()
+    }
+
+    /// The program has `bytes` at `start`.
+    pub fn code(&mut self, start: u64, bytes: &[u8]) {
+        self.filter.code(start, bytes);
+    }
+
     /// Observes `step`, and passes to `out` the steps that the trace unit takes.
     pub fn step(&mut self, step: &Step, out: &mut impl FnMut(&Step)) {
         match step {

@@ -11,8 +11,9 @@ use tracewright_frames::{Framing, Joiner};
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
-use crate::programmed::{Programmed, SEED, is_filter_register};
-use crate::selection::{self, Selection};
+use crate::code::each_part;
+use crate::control::{Control, Seeds, is_register};
+use crate::programmed::SEED;
 
 /// The configuration of a [`Recorder`].
 #[derive(Clone, Debug)]
@@ -95,10 +96,8 @@ pub struct Recorder {
 #[derive(Debug)]
 struct TracedCpu {
     unit: AnyUnit,
-    /// The filters, where the registers program them.
-    programmed: Option<Programmed>,
-    /// What the control registers of the unit select.
-    selection: Option<Selection>,
+    /// What the control registers of the unit select, where they do.
+    control: Option<Control>,
     id: u8,
     /// Bytes, or nibbles, that are not framed yet.
     fresh: Vec<u8>,
@@ -140,11 +139,9 @@ impl Recorder {
                 .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())),
             None => known.eq_ignore_ascii_case(name),
         };
-        let unknown = registers.iter().find(|(name, _)| {
-            !known.iter().any(|k| is(k, name))
-                && !is_filter_register(*protocol, name)
-                && !selection::is_register(*protocol, name)
-        });
+        let unknown = registers
+            .iter()
+            .find(|(name, _)| !known.iter().any(|k| is(k, name)) && !is_register(*protocol, name));
         match unknown {
             Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
             None => protocol
@@ -197,20 +194,15 @@ impl Recorder {
                     "the trace ID of processor {n} is {id:#x}; valid IDs are 0x1 to 0x6f"
                 )));
             }
-            let list = self.registers(n).0;
-            let values =
-                list.iter().filter_map(|r| Some((r.name.clone(), u64::try_from(r.value).ok()?)));
-            let values: Vec<_> = values.collect();
-            let programmed = Programmed::new(*protocol, &values, self.register(SEED, n));
             let (fresh, raw) = (Vec::new(), Vec::new());
-            let selection = self.selection(n);
-            self.units.push(TracedCpu { unit, programmed, selection, id, fresh, raw });
+            let control = self.control(n);
+            self.units.push(TracedCpu { unit, control, id, fresh, raw });
         }
         Ok(())
     }
 
     /// What the registers of processor `cpu` select.
-    fn selection(&self, cpu: usize) -> Option<Selection> {
+    fn control(&self, cpu: usize) -> Option<Control> {
         let registers: Vec<(String, u64)> = self
             .registers(cpu)
             .0
@@ -219,8 +211,17 @@ impl Recorder {
             .collect();
         let given = &self.recording.registers;
         let given = |name: &str| given.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
-        let seed = self.register("seed", cpu).unwrap_or(1).wrapping_add(cpu as u64);
-        Selection::new(self.recording.protocol, &registers, &given, seed)
+        let seeds = Seeds {
+            filter: self.register(SEED, cpu),
+            unit: self.register("seed", cpu).unwrap_or(1).wrapping_add(cpu as u64),
+        };
+        let mut control = Control::new(self.recording.protocol, &registers, &given, seeds)?;
+        if control.uses_code() {
+            for image in &self.recording.images {
+                each_part(image, &mut |start, bytes| control.code(start, bytes));
+            }
+        }
+        Some(control)
     }
 
     /// Frames the new bytes of processor `cpu` into the buffer. `all` includes an odd nibble.
@@ -300,9 +301,9 @@ impl Recorder {
     /// [`RecordError`] if the trace unit of a processor could not be made.
     pub fn finish(mut self) -> Result<Capture, RecordError> {
         for cpu in 0..self.units.len() {
-            if let Some(TracedCpu { unit, programmed, fresh, .. }) = self.units.get_mut(cpu) {
-                if let Some(programmed) = programmed {
-                    programmed.flush(&mut |step| unit.step(step, fresh));
+            if let Some(TracedCpu { unit, control, fresh, .. }) = self.units.get_mut(cpu) {
+                if let Some(control) = control {
+                    control.flush(&mut |step| unit.step(step, fresh));
                 }
                 unit.finish(fresh);
             }
@@ -475,14 +476,11 @@ impl StepSink for Recorder {
             return;
         }
         let Some(source) = self.units.get_mut(cpu) else { return };
-        let TracedCpu { unit, programmed, selection, fresh, .. } = &mut *source;
+        let TracedCpu { unit, control, fresh, .. } = &mut *source;
         let mut traced = |step: &Step| unit.step(step, fresh);
-        match (programmed, selection) {
-            (Some(programmed), _) => programmed.step(step, &mut traced),
-            (None, Some(selection)) => {
-                selection.step(step, &mut traced);
-            }
-            (None, None) => traced(step),
+        match control {
+            Some(control) => control.step(step, &mut traced),
+            None => traced(step),
         }
         // Messages of several processors are in the order in which they are made.
         let limit = if self.recording.messages { 1 } else { CHUNK };

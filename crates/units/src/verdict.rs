@@ -52,6 +52,16 @@ pub trait Filter {
     /// Observes one step.
     fn step(&mut self, step: &Step) -> Outcome;
 
+    /// Whether the unit depends on what an instruction is, and [`code`](Self::code) has an effect.
+    fn uses_code(&self) -> bool {
+        false
+    }
+
+    /// The program has `bytes` at `start`.
+    fn code(&mut self, start: u64, bytes: &[u8]) {
+        let _ = (start, bytes);
+    }
+
     /// The verdict on the last instruction, after its data accesses: a data access can have made
     /// the unit trace its instruction.
     fn revised(&self) -> Option<Verdict> {

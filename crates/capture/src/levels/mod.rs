@@ -17,6 +17,7 @@ mod zip;
 use std::path::Path;
 
 use tracewright_frames::cycles::port::Wiring;
+use tracewright_units::etm::connector::Pinout;
 
 use crate::limits::MAX_LEVELS;
 use crate::{Buffer, Bytes, Capture, OpenError, Problem};
@@ -33,8 +34,16 @@ pub enum Sends {
     Cycles(Wiring),
 }
 
-/// Replaces the first buffer of `capture`, a recording of levels, with what the port sent. `names`
-/// are signals with other names in the recording: `TRACECLK=D0`.
+/// The names of the signals in a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Signals with other names: `TRACECLK=D0`.
+    pub signals: Vec<String>,
+    /// The signals have the names of the pins of this connector: `PIN6` is TRACECLK.
+    pub connector: Option<Pinout>,
+}
+
+/// Replaces the first buffer of `capture`, a recording of levels, with what the port sent.
 ///
 /// # Errors
 /// [`OpenError`] where the file is no recording of the signals of such a port, or a limit is
@@ -43,7 +52,7 @@ pub fn sample(
     capture: &mut Capture,
     path: &Path,
     sends: Sends,
-    names: &[String],
+    names: &Names,
 ) -> Result<(), OpenError> {
     let problem = |why: String| OpenError::new(path, Problem::Levels(why));
     let Some(buffer) = capture.buffers.first_mut() else { return Ok(()) };
@@ -58,7 +67,7 @@ pub fn sample(
 }
 
 /// What the port sent.
-fn read(file: &Bytes, sends: Sends, names: &[String]) -> Result<Vec<u8>, String> {
+fn read(file: &Bytes, sends: Sends, names: &Names) -> Result<Vec<u8>, String> {
     if file.len() as u64 > MAX_LEVELS {
         return Err(format!("it has {} bytes, more than the limit of {MAX_LEVELS}", file.len()));
     }

@@ -2,9 +2,10 @@
 
 use tracewright_frames::cycles::port::{Mode, PAIRS, Wiring};
 use tracewright_frames::pins::Width;
+use tracewright_units::etm::connector::{Pin, Pinout, signal};
 
-use super::Sends;
 use super::port::{CLOCK, CONTROL, DATA, OTHER};
+use super::{Names, Sends};
 use crate::plain::line;
 
 /// The most signals of one name.
@@ -20,9 +21,10 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// The signals of a port, with `names` (`SIGNAL=NAME`) in the recording.
-    pub(super) fn new(sends: Sends, names: &[String]) -> Result<Signals, String> {
-        let names = names.iter().map(|text| {
+    /// The signals of a port, with `names` in the recording.
+    pub(super) fn new(sends: Sends, names: &Names) -> Result<Signals, String> {
+        let pins = names.connector.map(|pinout| pins(sends, pinout)).unwrap_or_default();
+        let names = names.signals.iter().map(|text| {
             let pair = text.split_once('=').map(|(a, b)| (a.trim(), b.trim()));
             let (signal, name) = pair.filter(|(_, name)| !name.is_empty()).ok_or_else(|| {
                 format!("`{}` is not SIGNAL=NAME, such as TRACECLK=D0", line(text))
@@ -33,7 +35,11 @@ impl Signals {
             }
             Ok((signal.to_ascii_uppercase(), name.to_owned()))
         });
-        let names = names.collect::<Result<_, String>>()?;
+        let mut names = names.collect::<Result<Vec<_>, String>>()?;
+        // A signal that is named itself is not that of a pin.
+        let other = |(signal, _): &(String, String)| names.iter().all(|(named, _)| named != signal);
+        let pins: Vec<_> = pins.into_iter().filter(other).collect();
+        names.extend(pins);
         Ok(Signals { sends, names, found: Vec::new() })
     }
 
@@ -161,6 +167,33 @@ fn bit(sends: Sends, name: &str) -> Option<u8> {
         Sends::Cycles(_) if (base, index) == ("TRACECLK", None) => Some(CLOCK),
         Sends::Cycles(wiring) => pin(wiring, base, index),
     }
+}
+
+/// The signals of the port that are on pins of a connector, with the names of the pins.
+fn pins(sends: Sends, pinout: Pinout) -> Vec<(String, String)> {
+    // The names of ETMv1 stand for those of ETMv2, too.
+    let major = if sends == Sends::Bytes { 3 } else { 1 };
+    let with = |number: u8, suffix: &str| {
+        let name = signal(number, major)?;
+        Some(match name.split_once('[') {
+            Some((base, index)) => format!("{base}{suffix}[{index}"),
+            None => format!("{name}{suffix}"),
+        })
+    };
+    let named = (1..=38u8).filter_map(|number| {
+        let name = match pinout.pin(number)? {
+            Pin::Trace(n) | Pin::Pair(n, _) => with(n, ""),
+            Pin::A(n) if pinout == Pinout::Demultiplexed => with(n, "_A"),
+            Pin::B(n) if pinout == Pinout::Demultiplexed => with(n, "_B"),
+            // The first of two ports.
+            Pin::A(n) => with(n, ""),
+            Pin::Data(n) => Some(format!("TRACEDATA[{n}]")),
+            Pin::Named("TRACECLK" | "TRACECLK_A") => Some("TRACECLK".to_owned()),
+            Pin::B(_) | Pin::Logic(_) | Pin::Named(_) | Pin::None => None,
+        };
+        Some((name?, format!("PIN{number}")))
+    });
+    named.filter(|(signal, _)| bit(sends, signal).is_some()).collect()
 }
 
 /// The bit of a signal of an ETMv1 or ETMv2.

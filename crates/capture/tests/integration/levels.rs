@@ -6,11 +6,12 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use flate2::{Compression, write::DeflateEncoder};
-use tracewright_capture::levels::{Sends, sample};
+use tracewright_capture::levels::{Names, Sends, sample};
 use tracewright_capture::{Capture, Raw};
-use tracewright_frames::cycles::port::{Driver, Levels, Mode, PAIRS, Wiring};
+use tracewright_frames::cycles::port::{Driver, Levels, MICTOR, MICTOR_B, Mode, PAIRS, Wiring};
 use tracewright_frames::cycles::{Cycle, Width, records};
 use tracewright_testing::Random;
+use tracewright_units::etm::connector::Pinout;
 
 /// Names of signals and their levels at each moment, the first in bit 0.
 struct Recording {
@@ -100,13 +101,17 @@ fn zip(members: &[(&str, &[u8])], method: u16) -> Vec<u8> {
 
 /// What is read of the file with `bytes`, or the error.
 fn read(test: &str, bytes: &[u8], sends: Sends, names: &[&str]) -> Result<Vec<u8>, String> {
+    let signals = names.iter().map(|name| (*name).to_owned()).collect();
+    read_named(test, bytes, sends, &Names { signals, connector: None })
+}
+
+fn read_named(test: &str, bytes: &[u8], sends: Sends, names: &Names) -> Result<Vec<u8>, String> {
     let path: PathBuf =
         std::env::temp_dir().join(format!("tracewright-levels-{test}-{}", std::process::id()));
     fs::write(&path, bytes).unwrap();
     let mut capture = Capture::raw(std::slice::from_ref(&path), &Raw::default()).unwrap();
     fs::remove_file(&path).unwrap();
-    let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
-    sample(&mut capture, &path, sends, &names).map_err(|error| error.to_string())?;
+    sample(&mut capture, &path, sends, names).map_err(|error| error.to_string())?;
     Ok(capture.buffers[0].bytes().into_owned())
 }
 
@@ -170,6 +175,66 @@ fn cycles_of_each_port_mode() {
             }
         }
     }
+}
+
+/// IHI 0014, Tables 8-3, 8-7 and 8-9: signals that have the names of the pins of the connector. The
+/// pins are those of another transcription of the tables.
+#[test]
+fn signals_by_their_pins() {
+    // The name of a signal, as `recording` has it, to the number of the trace signal, from 0.
+    let number = |name: &str| {
+        let index = || name.split(['[', ']']).nth(1).unwrap().parse::<usize>().unwrap();
+        if name.starts_with("PIPESTAT") { index() } else { 4 + index() }
+    };
+    let mut random = Random::new(6);
+    for (mode, pinout) in [
+        (Mode::Normal, Pinout::Single),
+        (Mode::Normal, Pinout::Dual),
+        (Mode::Multiplexed, Pinout::Multiplexed),
+        (Mode::Demultiplexed, Pinout::Demultiplexed),
+    ] {
+        let wiring = Wiring { mode, half_rate: false, width: Width::W4 };
+        let sent: Vec<_> = (0..100)
+            .map(|_| {
+                let bits = random.next() as u32;
+                Cycle::of_pipestat(bits as u8 & 0xf, (bits >> 8) as u16 & wiring.width.mask())
+            })
+            .collect();
+        let mut levels = Vec::new();
+        Driver::new(wiring).push(&sent, &mut levels);
+        let mut recording = recording(wiring, &levels);
+        for name in &mut recording.names {
+            let pin = match name.as_str() {
+                "TRACECLK" => 6,
+                "nSRST" => 9,
+                other if other.contains("_B") => MICTOR_B[number(other)],
+                other if mode == Mode::Multiplexed => {
+                    let signal = number(other) as u8;
+                    MICTOR[PAIRS.iter().position(|pair| pair.0 == signal).unwrap()]
+                }
+                other => MICTOR[number(other)],
+            };
+            *name = format!("PIN{pin}");
+        }
+        let want: Vec<u8> = records(sent, wiring.width).collect();
+        let names = |connector| Names { signals: Vec::new(), connector };
+        let file = recording.vcd();
+        let got = read_named("pins", &file, Sends::Cycles(wiring), &names(Some(pinout)));
+        assert!(got.unwrap() == want, "{pinout:?}");
+        let without = read_named("pins", &file, Sends::Cycles(wiring), &names(None));
+        assert!(without.unwrap_err().contains("no signal TRACECLK"));
+    }
+    // An ETMv3 with eight TRACEDATA signals: 38 has TRACEDATA[0], 36 TRACECTL. (Table 8-2)
+    let sent = [0x12, 0xff, 0x80, 0x01];
+    let mut rows = vec![1];
+    rows.extend(sent.iter().enumerate().map(|(n, data)| u64::from(*data) << 2 | n as u64 & 1));
+    let pins = [6, 36, 38].into_iter().chain(MICTOR[5..12].iter().copied());
+    let file = Recording { names: pins.map(|pin| format!("PIN{pin}")).collect(), rows }.vcd();
+    let names = Names { signals: Vec::new(), connector: Some(Pinout::Single) };
+    assert_eq!(read_named("pins3", &file, Sends::Bytes, &names).unwrap(), sent);
+    // A signal that is named itself.
+    let names = Names { signals: vec!["TRACECLK=PIN36".to_owned()], ..names };
+    assert_ne!(read_named("pins3", &file, Sends::Bytes, &names).unwrap(), sent);
 }
 
 /// The bytes of a port with 1 to 32 TRACEDATA signals; cycles without trace are discarded. The

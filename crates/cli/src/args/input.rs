@@ -11,6 +11,7 @@ use tracewright::capture::{OpenError, Registers};
 use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};
 use tracewright::frames::Framing;
+use tracewright::units::etm::connector::Pinout;
 
 use crate::message;
 
@@ -29,6 +30,9 @@ pub struct InputArgs {
     /// --pins: signal of the port that has another name in the recording (repeatable).
     #[arg(long = "signal", value_name = "SIGNAL=NAME")]
     pub signals: Vec<String>,
+    /// --pins: signals have the names of the pins of this 38-pin connector, PIN1 to PIN38.
+    #[arg(long, value_enum)]
+    pub connector: Option<ConnectorArg>,
     /// Read this trace buffer. Default: the first; of perf.data, all.
     #[arg(long, value_name = "NAME")]
     pub source: Option<String>,
@@ -46,6 +50,30 @@ impl InputArgs {
     /// The path of the capture, or of the recording of levels.
     pub fn path(&self) -> &Path {
         self.pins.as_deref().unwrap_or(&self.input)
+    }
+}
+
+/// The signals on a connector, as spelled on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConnectorArg {
+    /// One trace port.
+    Single,
+    /// The first of two trace ports.
+    Dual,
+    /// A multiplexed port of an ETMv1 or ETMv2.
+    Multiplexed,
+    /// A demultiplexed port of an ETMv1 or ETMv2, with four TRACEPKT signals.
+    Demultiplexed,
+}
+
+impl From<ConnectorArg> for Pinout {
+    fn from(argument: ConnectorArg) -> Pinout {
+        match argument {
+            ConnectorArg::Single => Pinout::Single,
+            ConnectorArg::Dual => Pinout::Dual,
+            ConnectorArg::Multiplexed => Pinout::Multiplexed,
+            ConnectorArg::Demultiplexed => Pinout::Demultiplexed,
+        }
     }
 }
 

@@ -141,13 +141,19 @@ pub struct UnitFilterArgs {
     /// Print statistics only.
     #[arg(long)]
     pub summary: bool,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
+    pub format: InfoFormat,
 }
 
 #[derive(Debug, Args)]
 pub struct UnitSequenceArgs {
     /// Unit, then NAME=VALUE or files of its identification registers, then the recording.
-    #[arg(required = true, num_args = 2.., value_name = "UNIT|NAME=VALUE|RECORDING")]
+    #[arg(required = true, value_name = "UNIT|NAME=VALUE|RECORDING")]
     pub what: Vec<String>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
+    pub format: InfoFormat,
 }
 
 /// The form of a program.

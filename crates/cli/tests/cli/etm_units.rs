@@ -16,7 +16,8 @@ const CODE: [(usize, u32); 8] = [
     (0x9004, 0xe12f_ff1e),
 ];
 
-fn log() -> String {
+/// The log of the program, in context 0x2a.
+pub fn log() -> String {
     let mut log = String::from("step,address,isa,passed,size,value\ncontextid,,,,,2a\n");
     log += ",8000,A32,1,,\n";
     for n in 1..=3 {
@@ -25,6 +26,16 @@ fn log() -> String {
         log += &format!("write,20000000,,,4,{n}\n,800c,A32,1,,\n,8010,A32,{again},,\n");
     }
     log + ",8014,A32,1,,\n"
+}
+
+/// The bytes of the program.
+pub fn program() -> Vec<u8> {
+    let mut code = vec![0; 0x1008];
+    for (address, opcode) in CODE {
+        let at = address - 0x8000;
+        code[at..at + 4].copy_from_slice(&opcode.to_le_bytes());
+    }
+    code
 }
 
 fn run(words: &str) -> Output {
@@ -39,12 +50,7 @@ const REQUEST: &str = "--trace 0x8000..0x9000 --data 0x20000000..+0x1000 --conte
 fn from_a_request_to_a_trace() {
     let folder = Folder::new("etm-units-a8");
     let path = |name: &str| folder.path(name).display().to_string();
-    let mut code = vec![0; 0x1008];
-    for (address, opcode) in CODE {
-        let at = address - 0x8000;
-        code[at..at + 4].copy_from_slice(&opcode.to_le_bytes());
-    }
-    fs::write(path("program.bin"), code).unwrap();
+    fs::write(path("program.bin"), program()).unwrap();
     fs::write(path("log.csv"), log()).unwrap();
     let output = run(&format!("unit program Cortex-A8 {REQUEST} --for snapshot"));
     assert_eq!(output.code, Some(0), "{}", output.err);
@@ -130,4 +136,83 @@ fn sequences() {
     let output = tracewright(&args("unit sequence Cortex-M4", &[&path]));
     assert_eq!(output.code, Some(1));
     assert!(output.out.contains("error not-programming: line 2, ETMTECR1: "), "{}", output.out);
+    let output = tracewright(&args("unit sequence Cortex-M4 --format json", &[&path]));
+    let lines: Vec<serde_json::Value> = json(&output.out);
+    assert_eq!((output.code, &lines[0]["verb"]), (Some(1), &"unit sequence".into()));
+    assert_eq!((&lines[1]["type"], &lines[1]["accesses"]), (&"recording".into(), &3.into()));
+    let found = lines.iter().any(|line| line["rule"] == "not-programming");
+    assert!(found, "{}", output.out);
+}
+
+fn json(text: &str) -> Vec<serde_json::Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The lines of JSON have what the text has.
+#[test]
+fn verdicts_as_json() {
+    let folder = Folder::new("etm-units-json");
+    let path = |name: &str| folder.path(name).display().to_string();
+    fs::write(path("program.bin"), program()).unwrap();
+    fs::write(path("log.csv"), log()).unwrap();
+    let output = run(&format!("unit program Cortex-A8 {REQUEST} --for snapshot"));
+    fs::write(path("registers.ini"), &output.out).unwrap();
+    let filter = format!(
+        "unit filter Cortex-A8 {} --log {} --image {}@0x8000",
+        path("registers.ini"),
+        path("log.csv"),
+        path("program.bin")
+    );
+    let text = run(&filter).out;
+    let lines = json(&run(&format!("{filter} --format json")).out);
+    assert_eq!(lines[0]["verb"], "unit filter");
+    let verdicts: Vec<_> = lines.iter().filter(|line| line["type"] == "verdict").collect();
+    let shown = text.lines().filter(|line| line.contains("IHI 0014"));
+    assert_eq!(verdicts.len(), shown.clone().count());
+    for (verdict, line) in verdicts.iter().zip(shown) {
+        let of = |key: &str| verdict[key].as_str().unwrap().to_owned();
+        let address = u64::from_str_radix(of("address").trim_start_matches("0x"), 16).unwrap();
+        assert!(line.contains(&format!("{address:#010x}")), "{line} {verdict}");
+        assert!(line.contains(&format!(" {} ", of("traced"))), "{line} {verdict}");
+        assert!(line.contains(&of("reason")) && line.contains(&of("section")), "{line} {verdict}");
+        let kind = of("of");
+        assert_eq!(line.trim().starts_with(&kind), kind != "instruction", "{line} {verdict}");
+    }
+    assert_eq!(lines.iter().filter(|line| line["type"] == "trigger").count(), 1);
+    let last = lines.last().unwrap();
+    assert_eq!((&last["type"], &last["triggers"]), (&"verdicts".into(), &1.into()));
+    let counts = serde_json::json!({"must": 14, "must_not": 6, "may": 0});
+    assert_eq!(last["instructions"], counts);
+    assert!(last["differs"].is_null());
+    let summary = json(&run(&format!("{filter} --format json --summary")).out);
+    assert_eq!(summary.len(), 2);
+}
+
+/// DBG instructions of the program set and clear a resource of TraceEnable; they are found in the
+/// image, by `filter` and by `encode`. A change of the event takes effect after the cycle.
+#[test]
+fn hints_of_the_program() {
+    let folder = Folder::new("etm-units-hints");
+    let path = |name: &str| folder.path(name).display().to_string();
+    // NOP, DBG #0, NOP, NOP, DBG #4, NOP, NOP.
+    let opcodes = [0xe320_f000u32, 0xe320_f0f0, 0xe320_f000, 0xe320_f000, 0xe320_f0f4];
+    let opcodes = opcodes.into_iter().chain([0xe320_f000; 2]);
+    let code: Vec<u8> = opcodes.flat_map(u32::to_le_bytes).collect();
+    fs::write(path("program.bin"), code).unwrap();
+    let steps: String = (0..7).map(|n| format!("{:x},A32\n", 0x8000 + 4 * n)).collect();
+    fs::write(path("log.csv"), format!("address,isa\n{steps}")).unwrap();
+    // Instrumentation resource 1 is resource 0x18.
+    let registers = "ETMCR=0x800 ETMTEEVR=0x18 ETMTECR1=0x1000000 ETMTECR2=0";
+    let log = format!("--log {} --image {}@0x8000", path("log.csv"), path("program.bin"));
+    let output = run(&format!("unit filter ETMv3.3 {registers} {log}"));
+    let verdicts: Vec<_> = output.out.lines().take(7).map(|line| &line[24..30]).collect();
+    let want = ["must n", "may   ", "must  ", "must  ", "may   ", "must n", "must n"];
+    assert_eq!(verdicts, want, "{}", output.out);
+    let config = registers.split(' ').map(|one| format!("--config {one} ")).collect::<String>();
+    let unit = "--protocol ETM3 --config ETMIDR=0x4104f230 --config ETMCCER=0x2000";
+    let encode = format!("encode {log} {unit} {config} -o {}", path("trace"));
+    let output = run(&encode);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let output = run(&format!("instructions --format pc {}", path("trace")));
+    assert_eq!(output.out, "8004\n8008\n800c\n8010\n", "{}", output.err);
 }

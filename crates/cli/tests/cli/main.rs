@@ -19,3 +19,5 @@ mod riscv;
 mod shared;
 mod sinks;
 mod threads;
+#[cfg(unix)]
+mod unit_docs;

@@ -67,20 +67,29 @@ impl Matcher<'_> {
         let mut start = self.cursor;
         loop {
             // Steps at the first address.
-            let next = self.steps.iter().zip(&self.included.through).enumerate().skip(start);
-            let found =
-                next.filter(|(_, (_, through))| **through).find(|(_, (step, _))| match step {
-                    Step::Retired(r) => !nowhere && first.is_none_or(|first| first == r.address),
-                    Step::Exception(e) => first.is_none_or(|first| first == e.return_address),
-                    Step::Halted => true,
-                    _ => false,
-                });
+            let found = (start..self.steps.len()).find(|&n| {
+                self.included.through[n]
+                    && match self.steps[n] {
+                        Step::Retired(r) => {
+                            !nowhere && first.is_none_or(|first| first == r.address)
+                        }
+                        Step::Exception(e) => first.is_none_or(|first| first == e.return_address),
+                        Step::Halted => true,
+                        _ => false,
+                    }
+            });
+            if found.is_none()
+                && let Some(best) = best
+            {
+                return Err(best);
+            }
             let begin = match (found, first) {
-                (Some((n, _)), _) => n,
+                (Some(n), _) => n,
+                // A chunk without an instruction can be where no step is traced.
                 (None, None) => self.cursor,
                 (None, Some(first)) => {
                     let why = format!("nothing ran at {first:#x} after step {}", self.cursor);
-                    return Err(best.unwrap_or(Miss { fits: 0, why }));
+                    return Err(Miss { fits: 0, why });
                 }
             };
             let (cursor, context, before) = (self.cursor, self.context, *totals);

@@ -1,3 +1,7 @@
+use tracewright_base::{Step, Transaction};
+use tracewright_protocols::registry::AnyProtocol;
+
+use super::Way;
 use crate::trial::Trial;
 
 /// How often each property is tried.
@@ -17,4 +21,14 @@ fn what_ran_comes_back() {
     }
     let first: Vec<&String> = failed.iter().take(5).collect();
     assert!(failed.is_empty(), "{} trials failed: {first:#?}", failed.len());
+}
+
+/// A unit that has traced nothing yet discards nothing at the end of a filtered region: a packet
+/// before the first Alignment Synchronization cannot be decoded.
+#[test]
+fn nothing_is_traced_before_the_first_synchronisation() {
+    let way = Way { protocol: AnyProtocol::Ete, core: None, registers: Vec::new() };
+    let start = Step::Transaction(Transaction::Start);
+    let (_, bytes) = way.encode(&[Step::Off, start, Step::On, Step::Off]).unwrap();
+    assert_eq!(bytes, [] as [u8; 0]);
 }

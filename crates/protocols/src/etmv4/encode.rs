@@ -424,7 +424,8 @@ impl Encoder {
                 self.settle(config, out);
                 self.stop(config, out);
                 self.commit_all(config, out);
-                if self.on && self.in_transaction {
+                // Before the first synchronisation nothing is traced that could be discarded.
+                if self.on && self.in_transaction && self.needs & needs::SYNC == 0 {
                     // The end of the transaction is not traced.
                     self.put(Packet::Discard, config, out);
                     self.needs |= needs::SYNC;

@@ -90,7 +90,7 @@ pub const PRESETS: &[Implementation] = &[
         "Cortex-A57",
         Version::Etmv4(0),
         [0x2800_0ea1, 0x4100_f402, 0x0000_0488],
-        [None, CORTEX_A, None],
+        [None, CORTEX_A, Some(0x2847_086e)],
     ),
     preset(
         "Cortex-A72",

@@ -216,9 +216,9 @@ impl Maker<'_> {
                 ranges |= 1 << (16 + n);
             }
         }
-        let mut points = 0u64;
+        let mut points = Vec::new();
         for (start, stop) in &request.between {
-            if start == stop {
+            if request.between.iter().any(|(_, other)| other == start) {
                 self.refuse(
                     "--between",
                     "one address cannot start and stop tracing",
@@ -226,11 +226,15 @@ impl Maker<'_> {
                 );
                 continue;
             }
-            let numbers = (self.take("--between", 1), self.take("--between", 1));
-            if let (Some(from), Some(to)) = numbers {
-                self.comparator(from, *start);
-                self.comparator(to, *stop);
-                points |= 1 << from | 1 << (16 + to);
+            points.extend([(*start, false), (*stop, true)]);
+        }
+        // A comparator with a lower address has a lower number. (DDI 0601, accessing TRCVISSCTLR)
+        points.sort_unstable();
+        let mut selected = 0u64;
+        for (address, stops) in points {
+            if let Some(n) = self.take("--between", 1) {
+                self.comparator(n, address);
+                selected |= if stops { 1 << (16 + n) } else { 1 << n };
             }
         }
         let started = u64::from(request.between.is_empty());
@@ -240,8 +244,8 @@ impl Maker<'_> {
         if ranges != 0 {
             self.set("TRCVIIECTLR", ranges);
         }
-        if points != 0 {
-            self.set("TRCVISSCTLR", points);
+        if selected != 0 {
+            self.set("TRCVISSCTLR", selected);
         }
     }
 

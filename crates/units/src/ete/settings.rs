@@ -26,6 +26,14 @@ pub struct Settings {
     pub start_stop: u64,
     /// TRCVIPCSSCTLR.
     pub pe_start_stop: u64,
+    /// TRCVDCTLR.
+    pub view_data: u64,
+    /// TRCVDSACCTLR.
+    pub view_singles: u64,
+    /// TRCVDARCCTLR.
+    pub view_ranges: u64,
+    /// TRCDVCVR and TRCDVCMR of each data value comparator.
+    pub data_values: [[u64; 2]; 8],
     /// TRCSEQEVR0 to 2, TRCSEQRSTEVR, TRCSEQSTR.
     pub sequencer: [u64; 5],
     /// The event of each external input selector.
@@ -65,6 +73,10 @@ impl Settings {
             ranges: of("TRCVIIECTLR"),
             start_stop: of("TRCVISSCTLR"),
             pe_start_stop: of("TRCVIPCSSCTLR"),
+            view_data: of("TRCVDCTLR"),
+            view_singles: of("TRCVDSACCTLR"),
+            view_ranges: of("TRCVDARCCTLR"),
+            data_values: core::array::from_fn(|i| [n("TRCDVCVR", i), n("TRCDVCMR", i)]),
             sequencer: [
                 of("TRCSEQEVR0"),
                 of("TRCSEQEVR1"),
@@ -133,6 +145,15 @@ impl Event {
             Event::Pair(n) => 2 * n..2 * n + 2,
         }
     }
+}
+
+/// Whether the selectors of a pair, of which `a` is TRCRSCTLR<2n> and `b` TRCRSCTLR<2n+1>, have a
+/// reserved function. (DDI 0601, TRCRSCTLR<n>.PAIRINV and INV) With PAIRINV and both INV, 0b001 and
+/// 0b110 are reserved; the others are A and B, each inverted by its INV, and their combination
+/// inverted by PAIRINV.
+pub const fn is_reserved_pair(a: u64, b: u64) -> bool {
+    let (combined, a, b) = (a >> 21 & 1, a >> 20 & 1, b >> 20 & 1);
+    matches!((combined, a, b), (0, 0, 1) | (1, 1, 0))
 }
 
 /// The events in a program: the name of the register and of the field, and the event.

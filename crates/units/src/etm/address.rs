@@ -2,6 +2,37 @@
 
 use super::version::Version;
 
+/// A way to the registers. A unit has one of them, or JTAG and one of the others. (Table 3-1)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Scan chain 6 of the JTAG TAP. (3.2.1)
+    Jtag,
+    /// Coprocessor 14. (3.2.2)
+    Coprocessor,
+    /// Memory-mapped registers. (3.2.3)
+    Memory,
+}
+
+impl Route {
+    /// The first version that has it.
+    pub const fn first(self) -> Version {
+        match self {
+            Route::Jtag => Version::V1_0,
+            Route::Coprocessor => Version::V3_1,
+            Route::Memory => Version::V3_2,
+        }
+    }
+
+    /// Whether it leads to the register `number` in `version`.
+    pub const fn reaches(self, number: u16, version: Version) -> bool {
+        match self {
+            Route::Jtag => Scan::of(number, None).is_some(),
+            Route::Coprocessor => Coprocessor::of(number, version).is_some(),
+            Route::Memory => version.since(Version::V3_2) && number <= 0x3ff,
+        }
+    }
+}
+
 /// The operands of MCR and MRC for coprocessor 14, opcode 1 being 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coprocessor {
@@ -90,6 +121,35 @@ impl Scan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// IHI 0014, Table 3-1: the ways, the first version, and the registers that are reached both by
+    /// a debugger and by software.
+    #[test]
+    fn table_3_1() {
+        use Route::{Coprocessor, Jtag, Memory};
+        let rows: [(&[Route], Version, u16); 5] = [
+            (&[Jtag], Version::V1_0, 0x7f),
+            (&[Jtag, Coprocessor], Version::V3_1, 0x7f),
+            (&[Coprocessor], Version::V3_1, 0x7f),
+            (&[Jtag, Memory], Version::V3_2, 0x7f),
+            (&[Memory], Version::V3_2, 0x3ff),
+        ];
+        for (routes, first, last) in rows {
+            assert_eq!(routes.iter().map(|route| route.first()).max(), Some(first), "{routes:?}");
+            for version in Version::ALL {
+                for number in 0..0x400 {
+                    let reached = routes.iter().all(|route| route.reaches(number, version));
+                    // From ETMv3.3, coprocessor instructions reach all registers.
+                    let last = match routes {
+                        [Coprocessor] if version >= Version::V3_3 => 0x3ff,
+                        _ => last,
+                    };
+                    let want = version >= first && number <= last;
+                    assert_eq!(reached, want, "{routes:?} {version} {number:#x}");
+                }
+            }
+        }
+    }
 
     /// IHI 0014, 3.2.2 and Examples 3-4 and 3-6: number, CRn, CRm, opcode 2.
     #[test]

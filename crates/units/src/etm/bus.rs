@@ -1,10 +1,12 @@
 //! A simulated unit behind a register bus: what a driver or a debugger reads and writes. (IHI 0014,
 //! 3.4, 3.5, 3.8 and 3.9)
 
+use super::authentication::{SecureField, Signals};
 use super::permission::{Conditions, Interface, Outcome, RegisterGroup, outcome};
+use super::port_mode::PortMode;
 use super::registers::{self, State};
 use super::resources::{DataTracing, Resources};
-use super::settings::number;
+use super::settings::{Control, number, port_width};
 use super::version::Version;
 use crate::register::Access;
 
@@ -47,6 +49,12 @@ enum Save {
 /// A unit with its registers, locks and power.
 #[derive(Clone, Debug)]
 pub struct Device {
+    /// The authentication signals of the processor.
+    pub signals: Signals,
+    /// What ETMAUTHSTATUS bits \[7:6] report.
+    pub secure_field: SecureField,
+    /// The unit ignores ETMFFLR, and takes its level as the size of the FIFO. (3.5.8)
+    pub level_ignored: bool,
     unit: Resources,
     values: Vec<u32>,
     /// Values of ETMCCR, ETMIDR, ETMCCER and ETMSCR.
@@ -66,6 +74,12 @@ impl Device {
     /// A unit after an ETM reset. `id` is ETMIDR; registers without a reset value are 0.
     pub fn new(unit: Resources, id: u32, system: u32) -> Device {
         let mut device = Device {
+            signals: Signals::ALL,
+            secure_field: match unit.security {
+                true => SecureField::ByUnit,
+                false => SecureField::NoExtensions,
+            },
+            level_ignored: false,
             unit,
             values: vec![0; 0x400],
             identification: [unit.configuration(), id, unit.extension().unwrap_or(0), system],
@@ -172,7 +186,10 @@ impl Device {
             DataTracing::None => 1 << 20 | 1 << 19 | 0b111 << 1,
         };
         let bit = |has: bool, bits: u32| if has { 0 } else { bits };
-        data | bit(unit.suppression, 1 << 18)
+        // A unit that traces no data suppresses none, from ETMv3.3. (2.6.6)
+        let suppression =
+            unit.suppression && (unit.data != DataTracing::None || unit.version < Version::V3_3);
+        data | bit(suppression, 1 << 18)
             | bit(unit.cycles, 1 << 12)
             | bit(unit.branch_output, 1 << 8)
             | bit(unit.context_ids, 0b11 << 14)
@@ -180,6 +197,24 @@ impl Device {
             | bit(unit.instrumentation > 0, 1 << 24)
             | bit(unit.timestamps, 1 << 28)
             | bit(unit.virtualization, 1 << 30)
+    }
+
+    /// The bits of ETMSCR that report whether the selected size and mode of the port are
+    /// supported, as a mask and a value. Before ETMv3.0, and where the largest size is not known,
+    /// the mask is empty. (3.5.6)
+    fn reported_port(&self) -> (u32, u32) {
+        let version = self.unit.version;
+        let control = self.value(number::CONTROL);
+        let selected = port_width(Control(control, version).port_size(), version);
+        let largest = self.unit.max_port.and_then(|code| port_width(code, version));
+        match largest {
+            Some(largest) if version >= Version::V3_0 => {
+                let size = selected.is_some_and(|width| width <= largest);
+                let mode = PortMode::of_control(control).is_some();
+                (0b11 << 10, u32::from(size) << 10 | u32::from(mode) << 11)
+            }
+            _ => (0, 0),
+        }
     }
 
     /// Reads the register `number`.
@@ -204,7 +239,7 @@ impl Device {
         let applies = interface == Interface::Software;
         Ok(match number {
             0x001 => configuration,
-            0x005 => system,
+            number::SYSTEM => system & !self.reported_port().0 | self.reported_port().1,
             0x079 => id,
             0x07a => extension,
             number::STATUS => {
@@ -221,6 +256,10 @@ impl Device {
                     self.state_lost = false;
                 }
                 value
+            }
+            number::AUTHENTICATION => self.signals.status(self.unit.security, self.secure_field),
+            number::FIFOFULL_LEVEL if self.level_ignored && self.implemented(number) != 0 => {
+                self.unit.fifo.unwrap_or(u8::MAX).into()
             }
             0x3e8 => 0xff,
             0x3e9 => self.claim.into(),
@@ -269,6 +308,7 @@ impl Device {
             0x3e9 => self.claim &= !(value as u8),
             0x3ec if interface == Interface::Software => self.software_lock = value != KEY,
             0x0c0 | 0x3ec => {}
+            number::FIFOFULL_LEVEL if self.level_ignored => {}
             number::FIFOFULL_LEVEL => {
                 // A level above the size of the FIFO is the size. (3.5.8)
                 let size = u32::from(self.unit.fifo.unwrap_or(u8::MAX));

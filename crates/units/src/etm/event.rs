@@ -346,11 +346,17 @@ mod tests {
         assert_eq!((Event::TRUE.bits(), Event::FALSE.bits()), (0x6f, 0x406f));
     }
 
-    /// All 131072 encodings.
+    /// IHI 0014, Table 3-83: all 131072 encodings, whose fields are at bits \[16:14], \[13:7] and
+    /// \[6:0].
     #[test]
     fn both_ways() {
         for bits in 0..1 << 17 {
-            assert_eq!(Event::of(bits).bits(), bits);
+            let event = Event::of(bits);
+            assert_eq!(event.bits(), bits);
+            let function = Function::ALL.iter().position(|f| *f == event.function);
+            assert_eq!(function, Some((bits >> 14) as usize));
+            let fields = (u32::from(event.b.bits()), u32::from(event.a.bits()));
+            assert_eq!(fields, (bits >> 7 & 0x7f, bits & 0x7f));
         }
     }
 
@@ -392,7 +398,7 @@ mod tests {
         }
     }
 
-    /// IHI 0014, Table 3-83: the columns are A B = 00, 10, 01, 11.
+    /// IHI 0014, Table 3-82: the columns are A B = 00, 10, 01, 11.
     #[test]
     fn functions() {
         let rows = ["0101", "1010", "0001", "0010", "1000", "0111", "1011", "1110"];

@@ -1,7 +1,9 @@
 //! A program of an ETM in sentences.
 
 use super::event::{Event, Resource};
-use super::settings::{AccessKind, Comparator, DataMatch, Selection, Settings, number, port_width};
+use super::settings::{
+    AccessKind, Comparator, DataMatch, Modes, Selection, Settings, number, port_width,
+};
 use super::version::Version;
 
 /// What a unit with `settings` does, one sentence each.
@@ -337,11 +339,24 @@ fn qualifiers(settings: &Settings, comparator: Comparator) -> String {
     if let Some(n) = kind.context(version) {
         out += &format!(" in {}", context(settings, n));
     }
-    match kind.security(version) {
-        (true, true) => {}
-        (true, false) => out += " in Non-secure state",
-        (false, true) => out += " in Secure state",
-        (false, false) => out += " in no state",
+    let modes = [true, false].map(|non_secure| kind.modes(non_secure, version));
+    let state = |state: &str, modes| match modes {
+        Modes::All => Some(format!("{state} state")),
+        Modes::Privileged => Some(format!("{state} privileged modes")),
+        Modes::User => Some(format!("{state} User mode")),
+        Modes::None => None,
+    };
+    match modes {
+        [Modes::All, Modes::All] => {}
+        [Modes::None, Modes::None] => out += " in no state",
+        [non_secure, secure] => {
+            let states = [state("Non-secure", non_secure), state("Secure", secure)];
+            let states: Vec<_> = states.into_iter().flatten().collect();
+            out += &format!(" in {}", states.join(" or "));
+        }
+    }
+    if kind.vmid(version) {
+        out += &format!(" in virtual machine {:#x}", settings.value(number::VMID) & 0xff);
     }
     if kind.exact(version) {
         out += " (exact match)";

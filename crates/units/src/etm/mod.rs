@@ -10,10 +10,15 @@
 //! | rules of chapters 2 and 3 | `lint`, `sequence` |
 //! | 2.10.2 port mode, 8.2 pins of the connector | [`port_mode`], `connector` |
 //! | 3.2 addresses of registers | `address` |
+//! | 3.3.2 interfaces and what they are connected to | `topology` |
+//! | 3.5.1, 3.5.8, 3.5.17 what a unit implements | `probe` |
+//! | 3.5.29 authentication signals | `authentication` |
 //! | 3.8 save and restore, 3.9 access permissions | `permission`, `bus` |
 
 #[cfg(feature = "std")]
 pub mod address;
+#[cfg(feature = "std")]
+pub mod authentication;
 #[cfg(feature = "std")]
 pub mod bus;
 #[cfg(feature = "std")]
@@ -34,6 +39,8 @@ pub mod port_mode;
 #[cfg(feature = "std")]
 pub mod presets;
 #[cfg(feature = "std")]
+pub mod probe;
+#[cfg(feature = "std")]
 pub mod program;
 pub mod registers;
 #[cfg(feature = "std")]
@@ -44,6 +51,8 @@ pub mod sequence;
 pub mod settings;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "std")]
+pub mod topology;
 #[cfg(feature = "std")]
 mod unit;
 pub mod version;

@@ -10,13 +10,19 @@
 //! | 2.2.1, 2.7, 2.8 comparators | `compare` |
 //! | 2.2.3 counters, sequencer; 2.9 instrumentation; 2.4 trigger; 2.5 outputs | `derived` |
 //! | 2.6.4, 2.6.5 TraceEnable, ViewData, start/stop | `filters` |
+//! | 2.6.6 FIFOFULL, data suppression | `fifo` |
+//! | 2.11 parallel and outstanding instructions | `parallel` |
+//! | 7.6 EmbeddedICE inputs | `ice` |
 //! | steps of an execution log | `log` |
 
 mod compare;
 mod derived;
+mod fifo;
 mod filters;
+mod ice;
 mod item;
 mod log;
+mod parallel;
 mod tri;
 
 use self::derived::Derived;
@@ -26,6 +32,7 @@ use crate::verdict::{Requirement, Verdict};
 
 pub use compare::{DataOutcome, DataResult, data_result, value_equal};
 pub use derived::{Instrumentation, fold_instrumentation};
+pub use ice::Use;
 pub use item::{Inputs, Instruction, Item, Transfer};
 pub use log::LogFilter;
 pub use tri::Tri;
@@ -41,11 +48,21 @@ pub struct Choices {
     pub imprecise_cycles: u32,
     /// An instrumentation resource that is cleared is inactive in the same cycle.
     pub clear_at_once: bool,
+    /// FIFOFULL is asserted for any byte in the FIFO, from ETMv2.0. (2.6.6)
+    pub level_ignored: bool,
+    /// External outputs are inactive while non-invasive debug is disabled. (2.14)
+    pub outputs_low: bool,
 }
 
 impl Default for Choices {
     fn default() -> Choices {
-        Choices { exact_range_holds: true, imprecise_cycles: 1, clear_at_once: true }
+        Choices {
+            exact_range_holds: true,
+            imprecise_cycles: 1,
+            clear_at_once: true,
+            level_ignored: false,
+            outputs_low: false,
+        }
     }
 }
 
@@ -58,6 +75,9 @@ pub struct CycleEnd {
     pub debug_request: bool,
     /// External outputs: bit n is output n + 1.
     pub outputs: u8,
+    /// FIFOFULL is asserted: the processor is asked to stall. `None`: the level of the FIFO is not
+    /// known.
+    pub fifofull: Option<bool>,
 }
 
 /// What the comparators report of one item.
@@ -113,6 +133,15 @@ pub struct Model {
     instruction: Option<filters::Traced>,
     /// Inputs in this cycle.
     inputs: Inputs,
+    ice: ice::IceInputs,
+    /// The data instruction under which the instructions after it execute.
+    outstanding: Option<filters::Traced>,
+    /// What is active in the whole cycle, where that is known before its end.
+    whole: Option<filters::Active>,
+    /// The parts of TraceEnable for the last item.
+    parts: Option<parallel::Parts>,
+    /// External outputs of the last cycle.
+    outputs: u8,
     unpredictable: Option<&'static str>,
     /// The start/stop block has an effect.
     uses_start_stop: bool,
@@ -142,6 +171,11 @@ impl Model {
             context: filters::ContextChange::default(),
             instruction: None,
             inputs: Inputs::default(),
+            ice: ice::IceInputs::default(),
+            outstanding: None,
+            whole: None,
+            parts: None,
+            outputs: 0,
             unpredictable: None,
             uses_start_stop,
         }
@@ -175,15 +209,20 @@ impl Model {
     /// Begins a cycle with `inputs`.
     pub fn begin_cycle(&mut self, inputs: &Inputs) {
         self.inputs = *inputs;
+        self.ice.sample(inputs);
+        self.derived.begin_cycle();
         self.active.begin(self.start_stop);
         if !self.stopped() {
-            self.ice_start_stop(inputs.ice);
+            self.ice_start_stop(self.ice.seen(&self.settings, Use::StartStop));
         }
     }
 
     /// Observes one item, and returns the verdict on it.
     pub fn item(&mut self, item: &Item) -> Verdict {
         if let Some(verdict) = self.off(item) {
+            if matches!(item, Item::Instruction(_)) {
+                self.instruction = None;
+            }
             return verdict;
         }
         self.compare(item);
@@ -191,7 +230,7 @@ impl Model {
         self.active.add(self.held, self.start_stop);
         match item {
             Item::Instruction(instruction) => self.instruction(instruction),
-            Item::Data(_) => self.data(),
+            Item::Data(transfer) => self.data(transfer),
             Item::Coprocessor => self.coprocessor(),
             Item::Returned(_) => Verdict {
                 requirement: Requirement::May,
@@ -216,14 +255,21 @@ impl Model {
     /// Ends the cycle.
     pub fn end_cycle(&mut self) -> CycleEnd {
         if self.stopped() {
-            return CycleEnd::default();
+            // Outputs are held where non-invasive debug alone is disabled. (2.14)
+            let held = !self.off_by_registers() && !self.choices.outputs_low;
+            let outputs = if held { self.outputs } else { 0 };
+            return CycleEnd { outputs, ..CycleEnd::default() };
         }
         let active = self.active;
-        let end = {
+        let mut end = {
             let state = self.derived;
-            let is_active = |resource| self.resource(&state, &active, resource) == Tri::Yes;
+            let is_active = |register, resource| {
+                self.resource(&state, &active, Use::of(register), resource) == Tri::Yes
+            };
             state.step(&self.settings, &is_active)
         };
+        end.1.fifofull = self.fifofull();
+        self.outputs = end.1.outputs;
         self.derived = end.0;
         if let Some(rule) = end.2 {
             self.unpredictable.get_or_insert(rule);
@@ -238,8 +284,12 @@ impl Model {
 
     /// Whether nothing runs: 3.4.4, 3.8.2, 2.14.
     fn stopped(&self) -> bool {
+        self.off_by_registers() || !self.enabled
+    }
+
+    fn off_by_registers(&self) -> bool {
         let control = self.settings.control();
-        control.programming() || control.power_down() || self.os_lock || !self.enabled
+        control.programming() || control.power_down() || self.os_lock
     }
 
     /// The verdict on an item while the unit is off or tracing is prohibited.
@@ -262,8 +312,14 @@ impl Model {
         Some(Verdict { requirement: Requirement::MustNot, reason, section })
     }
 
-    /// The state of `resource` in this cycle so far.
-    fn resource(&self, derived: &Derived, active: &filters::Active, resource: Resource) -> Tri {
+    /// The state of `resource` in this cycle so far, as `usage` sees it.
+    fn resource(
+        &self,
+        derived: &Derived,
+        active: &filters::Active,
+        usage: Use,
+        resource: Resource,
+    ) -> Tri {
         let inputs = &self.inputs;
         let bit = |bits: u32, n: u8| Tri::from(bits >> (n - 1) & 1 != 0);
         let prohibited = active.prohibited;
@@ -271,22 +327,16 @@ impl Model {
             Resource::Address(n) => active.matches.single(n),
             Resource::Range(n) => active.matches.range(n),
             Resource::Instrumentation(n) => bit(derived.instrumentation_now.into(), n),
-            Resource::Ice(n) => bit(inputs.ice.into(), n),
+            Resource::Ice(n) => bit(self.ice.seen(&self.settings, usage).into(), n),
             Resource::MemoryMap(n) => bit(u32::from(inputs.memory_map | inputs.memory_map_data), n),
             Resource::Counter(n) => {
                 let index = usize::from(n - 1);
                 Tri::from(derived.counters.get(index).is_some_and(|value| *value == 0))
             }
             Resource::Sequencer(n) => Tri::from(derived.sequencer == n),
-            Resource::Context(n) if prohibited => {
-                let _ = n;
-                Tri::No
-            }
+            Resource::Context(_) if prohibited => Tri::No,
             Resource::Context(n) => self.context_matches(n, active.context),
-            Resource::Vmid => match active.vmid {
-                Some(vmid) => Tri::from(vmid == self.settings.value(number::VMID) as u8),
-                None => Tri::Maybe,
-            },
+            Resource::Vmid => self.vmid_matches(active.vmid),
             Resource::StartStop => active.start_stop,
             Resource::Input(n) => bit(inputs.external.into(), n),
             Resource::Extended(n) => {
@@ -299,6 +349,14 @@ impl Model {
             Resource::Prohibited => Tri::from(prohibited),
             Resource::True => Tri::Yes,
             Resource::Reserved(_) => Tri::Maybe,
+        }
+    }
+
+    /// Whether the virtual machine ID comparator matches `vmid`. `None` is unknown.
+    fn vmid_matches(&self, vmid: Option<u8>) -> Tri {
+        match vmid {
+            Some(vmid) => Tri::from(vmid == self.settings.value(number::VMID) as u8),
+            None => Tri::Maybe,
         }
     }
 

@@ -12,6 +12,7 @@ pub mod number {
     pub const CONTROL: u16 = 0x000;
     pub const TRIGGER: u16 = 0x002;
     pub const STATUS: u16 = 0x004;
+    pub const SYSTEM: u16 = 0x005;
     pub const START_STOP: u16 = 0x006;
     pub const TRACE_ENABLE_2: u16 = 0x007;
     pub const TRACE_ENABLE_EVENT: u16 = 0x008;
@@ -42,6 +43,8 @@ pub mod number {
     pub const TIMESTAMP_EVENT: u16 = 0x07e;
     pub const TRACE_ID: u16 = 0x080;
     pub const VMID: u16 = 0x090;
+    pub const OS_LOCK_STATUS: u16 = 0x0c1;
+    pub const AUTHENTICATION: u16 = 0x3ee;
 }
 
 /// Number of registers that hold settings.
@@ -191,6 +194,12 @@ impl Settings {
         let mut resources = events.iter().flat_map(|(_, event)| event.resources());
         self.start_stop_controls()
             || self.unit.start_stop && resources.any(|used| used == Resource::StartStop)
+    }
+
+    /// The address range comparators and memory map decodes of the FIFOFULL region.
+    pub fn fifofull_region(&self) -> Selection {
+        let value = self.value(number::FIFOFULL_REGION);
+        Selection { single: 0, ranges: self.ranges(value & 0xff), memory_map: value >> 8 & 0xffff }
     }
 
     /// What ViewData includes.
@@ -463,14 +472,53 @@ impl AccessType {
         let number = (self.0 >> 8 & 0b11) as u8;
         (version >= Version::V2_0 && number != 0).then_some(number)
     }
-    /// The security states that match, Non-secure and Secure: bits \[11:10] from ETMv3.2. With bits
-    /// \[13:12] of ETMv3.5, a state matches in some modes only, which this model does not observe.
-    pub fn security(self, version: Version) -> (bool, bool) {
-        match self.0 >> 10 & 0b11 {
-            1 if version >= Version::V3_2 => (true, false),
-            2 if version >= Version::V3_2 => (false, true),
-            3 if version >= Version::V3_2 => (false, false),
-            _ => (true, true),
+    /// The virtual machine ID comparator must match: bit \[15], from ETMv3.5.
+    pub const fn vmid(self, version: Version) -> bool {
+        version.since(Version::V3_5) && self.0 >> 15 & 1 != 0
+    }
+    /// Whether Hyp mode matches: bit \[14], from ETMv3.5. `None` before.
+    pub fn hyp(self, version: Version) -> Option<bool> {
+        version.since(Version::V3_5).then_some(self.0 >> 14 & 1 != 0)
+    }
+    /// The modes that match in Non-secure or in Secure state. From ETMv3.5 the code is in bits
+    /// \[13, 11] and \[12, 10]; ETMv3.2 to ETMv3.4 have bits \[11:10] alone, and with them no or
+    /// all modes.
+    pub const fn modes(self, non_secure: bool, version: Version) -> Modes {
+        if !version.since(Version::V3_2) {
+            return Modes::All;
+        }
+        let low = if non_secure { 11 } else { 10 };
+        let high = version.since(Version::V3_5) && self.0 >> (low + 2) & 1 != 0;
+        match (high, self.0 >> low & 1) {
+            (false, 0) => Modes::All,
+            (false, _) => Modes::None,
+            (true, 0) => Modes::Privileged,
+            (true, _) => Modes::User,
+        }
+    }
+}
+
+/// The modes of a security state in which an address comparator matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modes {
+    /// All.
+    All,
+    /// None.
+    None,
+    /// Privileged modes.
+    Privileged,
+    /// User mode.
+    User,
+}
+
+impl Modes {
+    /// Whether a privileged mode, or User mode, is one of them.
+    pub const fn has(self, privileged: bool) -> bool {
+        match self {
+            Modes::All => true,
+            Modes::None => false,
+            Modes::Privileged => privileged,
+            Modes::User => !privileged,
         }
     }
 }

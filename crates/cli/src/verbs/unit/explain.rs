@@ -6,6 +6,7 @@ use tracewright::units::finding::Finding;
 use tracewright::units::unit::View;
 use tracewright::views::json::{self, Object};
 
+use super::finding;
 use super::subject::{self, Subject};
 use crate::args::{InfoFormat, UnitExplainArgs};
 use crate::fail::Fail;
@@ -52,7 +53,7 @@ pub fn lint(args: &UnitExplainArgs) -> Result<bool, Fail> {
                 output.print(&text)?;
             }
             InfoFormat::Json => {
-                findings.iter().for_each(|f| finding_line(subject, f, &mut text));
+                findings.iter().for_each(|f| finding::line(&subject.label, f, &mut text));
                 output.json(&text)?;
             }
         }
@@ -141,7 +142,7 @@ fn json_lines(subject: &Subject) -> String {
     let mut text = String::new();
     let unit = subject.unit.as_ref();
     Object::new(&mut text)
-        .text("kind", "unit")
+        .text("type", "unit")
         .text("source", &subject.label)
         .text("name", &unit.name())
         .list("about", unit.about(), |line, out| json::object::string(&line, out))
@@ -152,7 +153,7 @@ fn json_lines(subject: &Subject) -> String {
     text.push('\n');
     for (register, value) in registers(subject) {
         Object::new(&mut text)
-            .text("kind", "register")
+            .text("type", "register")
             .text("source", &subject.label)
             .text("name", &register.name)
             .maybe_number("offset", register.offset.map(u64::from))
@@ -172,7 +173,7 @@ fn json_lines(subject: &Subject) -> String {
     }
     for (name, value) in &subject.unknown {
         Object::new(&mut text)
-            .text("kind", "unknown")
+            .text("type", "unknown")
             .text("source", &subject.label)
             .text("name", name)
             .hex("value", *value)
@@ -180,21 +181,7 @@ fn json_lines(subject: &Subject) -> String {
         text.push('\n');
     }
     for finding in unit.lint(&subject.values) {
-        finding_line(subject, &finding, &mut text);
+        finding::line(&subject.label, &finding, &mut text);
     }
     text
-}
-
-fn finding_line(subject: &Subject, finding: &Finding, out: &mut String) {
-    Object::new(out)
-        .text("kind", "finding")
-        .text("source", &subject.label)
-        .text("rule", finding.rule)
-        .text("severity", if finding.is_error() { "error" } else { "warning" })
-        .text("at", &finding.at)
-        .text("what", &finding.what)
-        .text("remedy", &finding.remedy)
-        .text("section", finding.section)
-        .end();
-    out.push('\n');
 }

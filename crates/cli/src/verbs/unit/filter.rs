@@ -5,11 +5,13 @@ use std::path::Path;
 
 use tracewright::base::{Direction, Element, Step};
 use tracewright::image::Extensions;
+use tracewright::logs::code::each_part;
 use tracewright::units::comparison::Comparison;
 use tracewright::units::verdict::{Requirement, Verdict};
+use tracewright::views::json::{self, Object};
 
 use super::subject;
-use crate::args::UnitFilterArgs;
+use crate::args::{InfoFormat, UnitFilterArgs};
 use crate::fail::Fail;
 use crate::logs::{self, Log};
 use crate::output::Output;
@@ -35,6 +37,11 @@ impl Counts {
         let Counts { must, must_not, may } = self;
         format!("{what}: {must} must be traced, {must_not} must not, {may} may\n")
     }
+
+    fn json(&self, out: &mut String) {
+        let Counts { must, must_not, may } = *self;
+        Object::new(out).number("must", must).number("must_not", must_not).number("may", may).end();
+    }
 }
 
 /// An instruction that waits for its data accesses.
@@ -56,9 +63,15 @@ pub fn run(args: &UnitFilterArgs) -> Result<bool, Fail> {
         Fail::option("unit", &subject.unit.name(), "this unit does not select what is traced")
     })?;
     let mut log = Log::open(&args.log, &args.how, None)?;
+    if filter.uses_code() {
+        for image in &log.images {
+            each_part(image, &mut |start, bytes| filter.code(start, bytes));
+        }
+    }
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
     let (mut instructions, mut data) = (Counts::default(), Counts::default());
     let (mut text, mut triggers) = (String::new(), 0u64);
+    let form = args.format;
     let mut waiting: Option<Waiting> = None;
     let mut comparison = match &args.capture {
         Some(path) => Some(Comparison::new(ranges(path, usize::from(args.cpu))?)),
@@ -69,7 +82,8 @@ pub fn run(args: &UnitFilterArgs) -> Result<bool, Fail> {
             return;
         }
         if matches!(step, Step::Retired(_)) {
-            let verdict = done(waiting.take(), filter.revised(), &mut instructions, &mut text);
+            let verdict =
+                done(form, waiting.take(), filter.revised(), &mut instructions, &mut text);
             compare(&mut comparison, verdict);
         }
         let outcome = filter.step(step);
@@ -86,35 +100,60 @@ pub fn run(args: &UnitFilterArgs) -> Result<bool, Fail> {
                     Direction::Unknown => "data",
                 };
                 let lines = waiting.as_mut().map_or(&mut text, |waiting| &mut waiting.lines);
-                line(&format!("  {what}"), access.address(), verdict, lines);
+                line(form, what, access.address(), verdict, lines);
             }
             _ => {}
         }
         if outcome.trigger {
             triggers += 1;
             let lines = waiting.as_mut().map_or(&mut text, |waiting| &mut waiting.lines);
-            lines.push_str("trigger\n");
+            lines.push_str(match form {
+                InfoFormat::Text => "trigger\n",
+                InfoFormat::Json => "{\"type\":\"trigger\"}\n",
+            });
         }
     };
     let mut output = Output::standard()?;
     while log.more(&mut |entry| assembler.entry(&entry, &mut step))? {}
     assembler.finish(&mut step);
-    let verdict = done(waiting.take(), filter.revised(), &mut instructions, &mut text);
+    let verdict = done(form, waiting.take(), filter.revised(), &mut instructions, &mut text);
     compare(&mut comparison, verdict);
-    if !args.summary {
-        output.print(&text)?;
-    }
-    let mut summary = instructions.text("instructions") + &data.text("data accesses");
-    let _ = writeln!(summary, "triggers: {triggers}");
     let difference = comparison.map(Comparison::finish);
-    match &difference {
-        Some(Some(difference)) => {
-            let _ = writeln!(summary, "first difference: {difference}");
+    let mut summary = String::new();
+    match form {
+        InfoFormat::Text => {
+            summary += &(instructions.text("instructions") + &data.text("data accesses"));
+            let _ = writeln!(summary, "triggers: {triggers}");
+            match &difference {
+                Some(Some(difference)) => {
+                    let _ = writeln!(summary, "first difference: {difference}");
+                }
+                Some(None) => {
+                    summary += "the capture has what must be traced, and nothing else\n";
+                }
+                None => {}
+            }
         }
-        Some(None) => summary += "the capture has what must be traced, and nothing else\n",
-        None => {}
+        InfoFormat::Json => {
+            let found = difference.as_ref().map(|difference| difference.is_some());
+            let text = difference.iter().flatten().next().map(ToString::to_string);
+            let mut object = Object::new(&mut summary)
+                .text("type", "verdicts")
+                .value("instructions", |out| instructions.json(out))
+                .value("data", |out| data.json(out))
+                .number("triggers", triggers);
+            if let Some(found) = found {
+                object = object.flag("differs", found);
+            }
+            object.maybe_text("difference", text.as_deref()).end();
+            summary.push('\n');
+        }
     }
-    output.print(&summary)?;
+    let whole = if args.summary { summary } else { text + &summary };
+    match form {
+        InfoFormat::Text => output.print(&whole)?,
+        InfoFormat::Json => output.json(&(json::head("unit filter") + &whole))?,
+    }
     output.close()?;
     logs::notes(&assembler);
     Ok(!matches!(difference, Some(Some(_))))
@@ -146,6 +185,7 @@ fn compare(comparison: &mut Option<Comparison>, verdict: Option<(u64, u8, Requir
 /// Writes the lines of an instruction whose data accesses are complete, and returns its address,
 /// its size and what is required of it.
 fn done(
+    form: InfoFormat,
     waiting: Option<Waiting>,
     revised: Option<Verdict>,
     counts: &mut Counts,
@@ -154,14 +194,28 @@ fn done(
     let Waiting { address, size, verdict, lines } = waiting?;
     let verdict = revised.unwrap_or(verdict);
     counts.count(verdict.requirement);
-    line("", Some(address), verdict, text);
+    line(form, "", Some(address), verdict, text);
     *text += &lines;
     Some((address, size, verdict.requirement))
 }
 
-fn line(what: &str, address: Option<u64>, verdict: Verdict, text: &mut String) {
+/// Appends the line of an instruction, for which `what` is empty, or of a data access.
+fn line(form: InfoFormat, what: &str, address: Option<u64>, verdict: Verdict, text: &mut String) {
+    let Verdict { requirement, reason, section } = verdict;
+    let requirement = requirement.name();
+    if form == InfoFormat::Json {
+        Object::new(text)
+            .text("type", "verdict")
+            .text("of", if what.is_empty() { "instruction" } else { what })
+            .maybe_hex("address", address)
+            .text("traced", requirement)
+            .text("reason", reason)
+            .text("section", section)
+            .end();
+        text.push('\n');
+        return;
+    }
     let address = address.map_or("unknown".to_owned(), |address| format!("{address:#010x}"));
-    let requirement = verdict.requirement.name();
-    let what = if what.is_empty() { address } else { format!("{what} {address}") };
-    let _ = writeln!(text, "{what:<24}{requirement:<10}{} ({})", verdict.reason, verdict.section);
+    let what = if what.is_empty() { address } else { format!("  {what} {address}") };
+    let _ = writeln!(text, "{what:<24}{requirement:<10}{reason} ({section})");
 }

@@ -2,6 +2,7 @@
 
 mod explain;
 mod filter;
+mod finding;
 mod program;
 mod sequence;
 mod subject;

@@ -62,6 +62,20 @@ fn points(check: &mut Check<'_>) {
             check.broken("start-is-stop", register, &what, "use two comparators");
         }
     }
+    // Of two comparators, the one with the lower address has the lower number.
+    let used = check.settings.start_stop & 0xffff | check.settings.start_stop >> 16 & 0xffff;
+    let known = bits(used).filter(|n| check.known(&format!("TRCACVR{n}")));
+    let address = |n: usize| check.settings.addresses.get(n).map_or(0, |[address, _]| *address);
+    let known: Vec<(usize, u64)> = known.map(|n| (n, address(n))).collect();
+    let unordered = known.windows(2).find_map(|pair| match pair {
+        [(a, first), (b, second)] if first > second => Some((*a, *b)),
+        _ => None,
+    });
+    if let Some((a, b)) = unordered.filter(|_| check.unit.version.is_ete()) {
+        let what = format!("comparator {a} has a higher address than comparator {b}");
+        let remedy = "give the comparators with the lower addresses the lower numbers";
+        check.broken("points-unordered", "TRCVISSCTLR", &what, remedy);
+    }
 }
 
 /// The registers that select address range comparators and single address comparators.

@@ -62,6 +62,7 @@ pub const RULES: &[Rule] = &[
     error("forced-errors-missing", "DDI 0601, TRCVICTLR.TRCERR and TRCIDR3"),
     warning("stopped", "DDI 0601, TRCVICTLR.SSSTATUS"),
     error("start-is-stop", "DDI 0601, TRCVISSCTLR"),
+    error("points-unordered", "DDI 0601, accessing TRCVISSCTLR"),
     error("comparator-missing", "DDI 0601, TRCIDR4"),
     error("comparator-not-programmed", "DDI 0601, TRCACVR<n>"),
     error("range-reversed", "DDI 0601, TRCACVR<n>, address ranges"),

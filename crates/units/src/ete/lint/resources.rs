@@ -1,7 +1,7 @@
 //! Resource selectors, events, counters, sequencer, single-shot comparators, external inputs.
 
 use super::{Check, bits};
-use crate::ete::settings::{Event, events, has};
+use crate::ete::settings::{Event, events, has, is_reserved_pair};
 
 pub(super) fn check(check: &mut Check<'_>) {
     let mut used = 0u64;
@@ -36,9 +36,10 @@ fn selected(check: &mut Check<'_>, at: &str, event: Event) -> u64 {
         }
     }
     if let Event::Pair(n) = event {
-        let inverted = |n: u8| check.value(&format!("TRCRSCTLR{n}")) >> 20 & 1 != 0;
-        if !inverted(2 * n) && inverted(2 * n + 1) {
-            let what = format!("INV of selectors {} and {} is 0 and 1, reserved", 2 * n, 2 * n + 1);
+        let (a, b) = (2 * n, 2 * n + 1);
+        let control = |n: u8| check.value(&format!("TRCRSCTLR{n}"));
+        if is_reserved_pair(control(a), control(b)) {
+            let what = format!("PAIRINV and INV of selectors {a} and {b} are a reserved function");
             check.broken("pair-reserved", at, &what, "exchange the two selectors");
         }
     }

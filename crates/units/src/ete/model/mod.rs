@@ -6,8 +6,10 @@
 //! has no limit but the completion of TSB CSYNC: Arm ARM K10.5.9)
 
 mod comparators;
+mod hazards;
 mod logic;
 mod resources;
+mod view_data;
 mod view_inst;
 
 pub use comparators::{Comparators, Instruction};

@@ -2,7 +2,7 @@
 
 use super::comparators::Comparators;
 use super::logic::{all, any, not};
-use crate::ete::settings::{Event, Settings};
+use crate::ete::settings::{Event, Settings, is_reserved_pair};
 
 /// The changes of events that are followed within one step of the input.
 const STEPS: u32 = 1024;
@@ -102,9 +102,7 @@ impl Resources {
             Event::Pair(n) => {
                 let control = |n: u8| settings.selectors.get(usize::from(n)).copied();
                 let (a, b) = (control(2 * n)?, control(2 * n + 1)?);
-                let inverted = |control: u64| control >> 20 & 1 != 0;
-                if !inverted(a) && inverted(b) {
-                    // The combination is reserved.
+                if is_reserved_pair(a, b) {
                     return None;
                 }
                 let both =

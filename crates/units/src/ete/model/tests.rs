@@ -136,18 +136,22 @@ fn start_and_stop_by_the_processor() {
     assert_eq!(got, [MustNot, Must, Must, Must, MustNot]);
 }
 
-/// DDI 0601, TRCRSCTLR<n>.PAIRINV: the functions of a pair, with A and B from two external inputs.
+/// DDI 0601, TRCRSCTLR<n>.PAIRINV and INV: the functions of a pair, with A and B from two external
+/// inputs. Columns: PAIRINV, INV of A, INV of B; the results for (A, B) = 00, 01, 10, 11, or
+/// nothing where the function is reserved.
 #[test]
 fn functions_of_a_pair() {
-    // PAIRINV, INV of A, INV of B; the results for (A, B) = 00, 01, 10, 11.
-    for (pair, a, b, want) in [
-        (0, 0, 0, [false, false, false, true]),
-        (0, 1, 0, [false, true, false, false]),
-        (0, 1, 1, [true, false, false, false]),
-        (1, 0, 0, [true, true, true, false]),
-        (1, 1, 0, [true, false, true, true]),
-        (1, 1, 1, [false, true, true, true]),
+    for (code, function) in [
+        (0b000, Some([false, false, false, true])),
+        (0b001, None),
+        (0b010, Some([false, true, false, false])),
+        (0b011, Some([true, false, false, false])),
+        (0b100, Some([true, true, true, false])),
+        (0b101, Some([true, true, false, true])),
+        (0b110, None),
+        (0b111, Some([false, true, true, true])),
     ] {
+        let (pair, a, b) = (code >> 2, code >> 1 & 1, code & 1);
         let registers: Values = [
             ("TRCRSCTLR2", pair << 21 | a << 20 | 1),
             ("TRCRSCTLR3", b << 20 | 2),
@@ -158,18 +162,12 @@ fn functions_of_a_pair() {
         .collect();
         let settings = Settings::new(&unit(), &registers);
         let mut resources = Resources::new(&settings);
-        for (n, want) in want.into_iter().enumerate() {
-            let n = n as u64;
+        for n in 0..4u64 {
             resources.events[0] = (n >> 1 & 1) << 5 | (n & 1) << 6;
             let got = resources.active(&settings, Event::Pair(1));
-            assert_eq!(got, Some(want), "PAIRINV {pair} INV {a} {b}, inputs {n:02b}");
+            let want = function.map(|row: [bool; 4]| row[n as usize]);
+            assert_eq!(got, want, "{code:03b}, inputs {n:02b}");
         }
-    }
-    for pair in [0, 1] {
-        let registers: Values =
-            [("TRCRSCTLR2", pair << 21 | 1), ("TRCRSCTLR3", 1 << 20 | 2)].into_iter().collect();
-        let settings = Settings::new(&unit(), &registers);
-        assert_eq!(Resources::new(&settings).active(&settings, Event::Pair(1)), None, "reserved");
     }
     let settings = Settings::default();
     let fixed = Resources::new(&settings);
@@ -364,4 +362,114 @@ fn unknown_contexts() {
     assert_eq!(of(0x006f_0201, Context { el: Some(0), ..unknown }), May);
     let mut without = model(&[]);
     assert_eq!(without.instruction(0).requirement, May);
+}
+
+/// What the unit does not have, and what is programmed against its rules, is UNPREDICTABLE.
+#[test]
+fn unpredictable() {
+    let of = |unit: &str, extra: &[(&'static str, u64)]| {
+        let unit = Implementation::named(unit).unwrap();
+        let mut model = Model::new(&unit, &with(extra).into_iter().collect());
+        assert_eq!(model.unpredictable(), None);
+        model.step(&Step::Context(at(0, NonSecure)));
+        model.instruction(0x1000);
+        model.unpredictable().is_some()
+    };
+    let range = |first: u64, last: u64, other: u64| {
+        [("TRCACVR0", first), ("TRCACVR1", last), ("TRCACATR0", 0), ("TRCACATR1", other)]
+    };
+    for (unit, extra, want) in [
+        ("ETE", vec![], false),
+        ("ETE", vec![("TRCVICTLR", 0x6f_0202), ("TRCRSCTLR2", 6 << 16 | 1)], false),
+        ("ETE", vec![("TRCVICTLR", 0x6f_0202), ("TRCRSCTLR2", 6 << 16 | 2)], true),
+        ("ETE-max", vec![("TRCVICTLR", 0x6f_0202), ("TRCRSCTLR2", 6 << 16 | 2)], false),
+        ("ETE-max", vec![("TRCVICTLR", 0x6f_0202), ("TRCRSCTLR2", 8 << 16 | 1)], true),
+        ("ETE", vec![("TRCVICTLR", 0x6f_0210)], true),
+        ("ETE-max", vec![("TRCVICTLR", 0x6f_0210)], false),
+        ("ETE", vec![("TRCVICTLR", 0x6f_0281), ("TRCRSCTLR3", 1 << 20 | 1)], true),
+        ("ETE", vec![("TRCVICTLR", 0x6f_0281), ("TRCRSCTLR2", 1 << 20 | 1)], false),
+        ("ETE", [vec![("TRCVIIECTLR", 1)], range(0x1000, 0x2000, 0).to_vec()].concat(), false),
+        ("ETE", [vec![("TRCVIIECTLR", 1)], range(0x2000, 0x1000, 0).to_vec()].concat(), true),
+        ("ETE", [vec![("TRCVIIECTLR", 1)], range(0x1000, 0x2000, 4).to_vec()].concat(), true),
+        ("ETE", range(0x2000, 0x1000, 0).to_vec(), false),
+        ("ETE", vec![("TRCVISSCTLR", 0x8_0004), ("TRCACVR2", 1), ("TRCACVR3", 2)], false),
+        ("ETE", vec![("TRCVISSCTLR", 0x8_0004), ("TRCACVR2", 2), ("TRCACVR3", 1)], true),
+        ("ETE", vec![("TRCVISSCTLR", 0x4_0004), ("TRCACVR2", 2)], true),
+        ("ETE", vec![("TRCVISSCTLR", 1 << 15)], true),
+    ] {
+        assert_eq!(of(unit, &extra), want, "{unit} {extra:x?}");
+    }
+}
+
+/// ETMv4: ViewData includes and excludes accesses by address, by value, and by the instruction.
+#[test]
+fn data_of_an_etmv4() {
+    use tracewright_base::{Access, Direction, Instruction as Code, Isa, Retired};
+    // TRCIDR0.TRCDATA and TRCIDR4: eight pairs, two data value comparators, data addresses.
+    let base = [
+        ("TRCIDR0", 0x0800_0ebf),
+        ("TRCIDR1", 0x4100_f420),
+        ("TRCIDR4", 0x1117_0128),
+        ("TRCCONFIGR", 0x3_0006),
+        ("TRCVICTLR", 0x201),
+        ("TRCVDCTLR", 1),
+        // Comparators 0 and 1 are data addresses from 0x2000 to 0x20ff, 2 is a store of a word
+        // 0x55, 3 any access of 0x3010, 4 an instruction.
+        ("TRCACVR0", 0x2000),
+        ("TRCACVR1", 0x20ff),
+        ("TRCACATR0", 3),
+        ("TRCACATR1", 3),
+        ("TRCACVR2", 0x3000),
+        ("TRCACATR2", 2 | 1 << 16 | 2 << 18),
+        ("TRCDVCVR1", 0x55),
+        ("TRCACVR3", 0x3010),
+        ("TRCACATR3", 3),
+        ("TRCACVR4", 0x1000),
+        ("TRCACATR4", 0),
+    ];
+    let access = |address, size, direction, value| {
+        let mut access = Access::default().at(address).of(value);
+        (access.size, access.direction) = (size, direction);
+        Step::Access(access)
+    };
+    let (read, write) = (Direction::Read, Direction::Write);
+    type Registers = &'static [(&'static str, u64)];
+    let rows: [(Registers, u64, Step, Requirement); 22] = [
+        (&[], 0x1000, access(0x9000, 4, read, 0), Must),
+        (&[("TRCCONFIGR", 0x6)], 0x1000, access(0x9000, 4, read, 0), MustNot),
+        (&[("TRCCONFIGR", 0x3_0000)], 0x1000, access(0x9000, 4, read, 0), MustNot),
+        (&[("TRCCONFIGR", 0x3_0002)], 0x1000, access(0x9000, 4, write, 0), MustNot),
+        (&[("TRCCONFIGR", 0x3_0004)], 0x1000, access(0x9000, 4, write, 0), Must),
+        (&[("TRCVDCTLR", 0)], 0x1000, access(0x9000, 4, read, 0), MustNot),
+        (&[("TRCVDCTLR", 1 << 10 | 1)], 0x1000, access(0x9000, 4, read, 0), May),
+        (&[("TRCVICTLR", 0x200)], 0x1000, access(0x9000, 4, read, 0), MustNot),
+        (&[("TRCVDARCCTLR", 1)], 0x1000, access(0x2000, 4, read, 0), Must),
+        (&[("TRCVDARCCTLR", 1)], 0x1000, access(0x20ff, 1, read, 0), Must),
+        (&[("TRCVDARCCTLR", 1)], 0x1000, access(0x2100, 4, read, 0), MustNot),
+        (&[("TRCVDARCCTLR", 1)], 0x1000, access(0x1ffe, 4, read, 0), May),
+        (&[("TRCVDARCCTLR", 1 << 16)], 0x1000, access(0x2000, 4, read, 0), MustNot),
+        (&[("TRCVDARCCTLR", 1 << 16)], 0x1000, access(0x2100, 4, read, 0), Must),
+        (&[("TRCVDSACCTLR", 4)], 0x1000, access(0x3000, 4, write, 0x55), Must),
+        (&[("TRCVDSACCTLR", 4)], 0x1000, access(0x3000, 4, write, 0x56), MustNot),
+        (&[("TRCVDSACCTLR", 4)], 0x1000, access(0x3000, 4, read, 0x55), MustNot),
+        (&[("TRCVDSACCTLR", 4)], 0x1000, access(0x3000, 8, write, 0x55), May),
+        (&[("TRCVDSACCTLR", 4), ("TRCDVCMR1", 3)], 0x1000, access(0x3000, 4, write, 0x56), Must),
+        (&[("TRCVDSACCTLR", 8 << 16)], 0x1000, access(0x3010, 2, read, 0), MustNot),
+        (&[("TRCVDSACCTLR", 0x10)], 0x1000, access(0x9000, 4, read, 0), Must),
+        (&[("TRCVDSACCTLR", 0x10)], 0x1004, access(0x9000, 4, read, 0), MustNot),
+    ];
+    for (extra, address, step, want) in rows {
+        let values: Values = base.iter().chain(extra).copied().collect();
+        let unit = Implementation::identified(&values).unwrap();
+        let mut model = Model::new(&unit, &values);
+        let instruction = Code { isa: Isa::A64, size: 4, ..Code::default() };
+        model.step(&Step::Retired(Retired { address, instruction, ..Retired::default() }));
+        let outcome = model.step(&step);
+        let verdict = outcome.verdict.unwrap();
+        assert_eq!(verdict.requirement, want, "{extra:x?} {address:x} {step:x?}: {verdict:?}");
+        assert_eq!(model.unpredictable(), None, "{extra:x?}");
+    }
+    // An ETE traces no data.
+    let mut model = model(&MINIMAL);
+    assert_eq!(model.step(&access(0x9000, 4, read, 0)).verdict, None);
 }

@@ -1,10 +1,12 @@
 //! ViewInst: whether an instruction is traced. (Arm ARM K10.5.7.3 on; DDI 0601, TRCVICTLR)
 
-use tracewright_base::{Cause, Context, Step};
+use tracewright_base::{Access, Cause, Context, Step};
 
 use super::comparators::{Comparators, Instruction, level_excluded};
+use super::hazards::hazard;
 use super::logic::any;
 use super::resources::Resources;
+use super::view_data::judge;
 use crate::ete::implementation::Implementation;
 use crate::ete::registers::Version;
 use crate::ete::settings::{Event, Settings};
@@ -35,6 +37,13 @@ pub struct Model {
     since: u32,
     /// The events of the current step, bit n: event n.
     occurred: u8,
+    /// The unit has data trace.
+    data: bool,
+    /// What the comparators report of the last instruction.
+    last: Comparators,
+    /// The rule that the settings break, and the one that was reached.
+    hazard: Option<&'static str>,
+    unpredictable: Option<&'static str>,
 }
 
 const fn verdict(requirement: Requirement, reason: &'static str, section: &'static str) -> Verdict {
@@ -63,8 +72,26 @@ impl Model {
             event: None,
             since: LATENCY,
             occurred: 0,
+            data: unit.data() == Some(true) && !unit.version.is_ete(),
+            last: Comparators::default(),
+            hazard: hazard(unit, &settings),
+            unpredictable: None,
             settings,
         }
+    }
+
+    /// The rule that makes the behaviour CONSTRAINED UNPREDICTABLE, where execution has reached
+    /// one.
+    pub const fn unpredictable(&self) -> Option<&'static str> {
+        self.unpredictable
+    }
+
+    /// The verdict on a data access of the last instruction. `None`: the unit has no data trace.
+    fn data(&self, access: &Access) -> Option<Verdict> {
+        let event = Event::new(self.settings.view_data & 0xff);
+        // Unlike that of ViewInst, a change of the event takes effect at an unknown time.
+        let event = event.constant();
+        self.data.then(|| judge(&self.settings, &self.last, self.active, event, access))
     }
 
     /// Makes tracing prohibited or permitted. Resources are paused where it is prohibited in an
@@ -86,6 +113,8 @@ impl Model {
         let context = self.context;
         let comparators =
             Comparators::new(&self.settings, &Instruction { address, context: &context });
+        self.unpredictable = self.unpredictable.or(self.hazard);
+        self.last = comparators;
         let started = self.start(&comparators);
         self.resources.observe(&self.settings, comparators);
         let event = self.view_event();
@@ -250,6 +279,7 @@ impl Filter for Model {
                 };
                 return outcome;
             }
+            Step::Access(access) => outcome.verdict = self.data(access),
             Step::Context(context) => self.context = *context,
             Step::Cycles(cycles) if self.permitted || !self.version.is_ete() => {
                 self.timed = true;

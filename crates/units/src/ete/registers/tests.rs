@@ -127,3 +127,89 @@ fn registers_of_real_captures() {
     }
     assert!(units >= 40 && values >= 500, "{units} units, {values} registers");
 }
+
+/// Registers by name, offset, first number, count and step, as the Linux and FreeBSD drivers of
+/// ETMv4 define them (`coresight-etm4x.h`, `coresight.h`).
+const DRIVERS: &[(&str, u16, u16, u16, u16)] = &[
+    ("TRCPRGCTLR", 0x004, 0, 1, 4),
+    ("TRCPROCSELR", 0x008, 0, 1, 4),
+    ("TRCSTATR", 0x00c, 0, 1, 4),
+    ("TRCCONFIGR", 0x010, 0, 1, 4),
+    ("TRCAUXCTLR", 0x018, 0, 1, 4),
+    ("TRCEVENTCTL0R", 0x020, 0, 1, 4),
+    ("TRCEVENTCTL1R", 0x024, 0, 1, 4),
+    ("TRCSTALLCTLR", 0x02c, 0, 1, 4),
+    ("TRCTSCTLR", 0x030, 0, 1, 4),
+    ("TRCSYNCPR", 0x034, 0, 1, 4),
+    ("TRCCCCTLR", 0x038, 0, 1, 4),
+    ("TRCBBCTLR", 0x03c, 0, 1, 4),
+    ("TRCTRACEIDR", 0x040, 0, 1, 4),
+    ("TRCQCTLR", 0x044, 0, 1, 4),
+    ("TRCVICTLR", 0x080, 0, 1, 4),
+    ("TRCVIIECTLR", 0x084, 0, 1, 4),
+    ("TRCVISSCTLR", 0x088, 0, 1, 4),
+    ("TRCVIPCSSCTLR", 0x08c, 0, 1, 4),
+    ("TRCVDCTLR", 0x0a0, 0, 1, 4),
+    ("TRCVDSACCTLR", 0x0a4, 0, 1, 4),
+    ("TRCVDARCCTLR", 0x0a8, 0, 1, 4),
+    ("TRCSEQEVR#", 0x100, 0, 3, 4),
+    ("TRCSEQRSTEVR", 0x118, 0, 1, 4),
+    ("TRCSEQSTR", 0x11c, 0, 1, 4),
+    ("TRCEXTINSELR", 0x120, 0, 1, 4),
+    ("TRCCNTRLDVR#", 0x140, 0, 4, 4),
+    ("TRCCNTCTLR#", 0x150, 0, 4, 4),
+    ("TRCCNTVR#", 0x160, 0, 4, 4),
+    ("TRCIDR#", 0x180, 8, 6, 4),
+    ("TRCIMSPEC#", 0x1c0, 0, 8, 4),
+    ("TRCIDR#", 0x1e0, 0, 8, 4),
+    ("TRCRSCTLR#", 0x208, 2, 30, 4),
+    ("TRCSSCCR#", 0x280, 0, 8, 4),
+    ("TRCSSCSR#", 0x2a0, 0, 8, 4),
+    ("TRCSSPCICR#", 0x2c0, 0, 8, 4),
+    ("TRCOSLAR", 0x300, 0, 1, 4),
+    ("TRCOSLSR", 0x304, 0, 1, 4),
+    ("TRCPDCR", 0x310, 0, 1, 4),
+    ("TRCPDSR", 0x314, 0, 1, 4),
+    ("TRCACVR#", 0x400, 0, 16, 8),
+    ("TRCACATR#", 0x480, 0, 16, 8),
+    ("TRCDVCVR#", 0x500, 0, 8, 16),
+    ("TRCDVCMR#", 0x580, 0, 8, 16),
+    ("TRCCIDCVR#", 0x600, 0, 8, 8),
+    ("TRCVMIDCVR#", 0x640, 0, 8, 8),
+    ("TRCCIDCCTLR0", 0x680, 0, 1, 4),
+    ("TRCCIDCCTLR1", 0x684, 0, 1, 4),
+    ("TRCVMIDCCTLR0", 0x688, 0, 1, 4),
+    ("TRCVMIDCCTLR1", 0x68c, 0, 1, 4),
+    ("TRCITCTRL", 0xf00, 0, 1, 4),
+    ("TRCCLAIMSET", 0xfa0, 0, 1, 4),
+    ("TRCCLAIMCLR", 0xfa4, 0, 1, 4),
+    ("TRCDEVAFF0", 0xfa8, 0, 1, 4),
+    ("TRCDEVAFF1", 0xfac, 0, 1, 4),
+    ("TRCLAR", 0xfb0, 0, 1, 4),
+    ("TRCLSR", 0xfb4, 0, 1, 4),
+    ("TRCAUTHSTATUS", 0xfb8, 0, 1, 4),
+    ("TRCDEVARCH", 0xfbc, 0, 1, 4),
+    ("TRCDEVID", 0xfc8, 0, 1, 4),
+    ("TRCDEVTYPE", 0xfcc, 0, 1, 4),
+    ("TRCPIDR4", 0xfd0, 0, 1, 4),
+    ("TRCPIDR#", 0xfd4, 5, 3, 4),
+    ("TRCPIDR#", 0xfe0, 0, 4, 4),
+    ("TRCCIDR#", 0xff0, 0, 4, 4),
+];
+
+/// Every register of public drivers is in the table at its offset, and has fields. The numbers of
+/// data value comparators differ: the drivers have them 8 bytes apart.
+#[test]
+fn registers_of_drivers() {
+    for (name, offset, first, count, step) in DRIVERS {
+        for n in 0..*count {
+            let name = name.replace('#', &(first + n).to_string());
+            let named = by_name(&name).unwrap_or_else(|| panic!("{name} is unknown"));
+            assert_eq!(named.offset(), Some(offset + n * step), "{name}");
+            // They are reserved, and read as zero.
+            let reserved = ["TRCIDR6", "TRCIDR7", "TRCPIDR5", "TRCPIDR6", "TRCPIDR7"];
+            let explained = !named.fields().is_empty() || named.row.ones != 0;
+            assert!(explained || reserved.contains(&name.as_str()), "{name} has no field");
+        }
+    }
+}

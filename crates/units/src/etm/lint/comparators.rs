@@ -3,7 +3,7 @@
 
 use super::Lint;
 use crate::etm::event::Resource;
-use crate::etm::settings::{AccessKind, DataMatch, Selection, number};
+use crate::etm::settings::{AccessKind, DataMatch, Modes, Selection, number};
 use crate::etm::version::Version;
 
 impl Lint<'_> {
@@ -120,7 +120,8 @@ impl Lint<'_> {
             }
             _ => {}
         }
-        if kind.security(version) == (false, false) && version < Version::V3_5 {
+        let never = [false, true].map(|state| kind.modes(state, version)) == [Modes::None; 2];
+        if never && version < Version::V3_5 {
             invalid.push("security state 3 is reserved".into());
         }
         for what in invalid {

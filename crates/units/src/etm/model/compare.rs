@@ -111,10 +111,12 @@ impl Model {
             self.active.context = instruction.context;
             self.active.vmid = instruction.vmid;
             self.active.non_secure = instruction.non_secure;
+            self.active.level = instruction.level;
             self.active.prohibited = instruction.prohibited;
             if let Some(hint) = instruction.hint
                 && !instruction.prohibited
-                && (instruction.privileged || !self.settings.control().privileged_instrumentation())
+                && (instruction.level != Some(0)
+                    || !self.settings.control().privileged_instrumentation())
             {
                 let choice = self.choices.clear_at_once;
                 self.derived.hint(hint, unit.instrumentation, choice);
@@ -290,15 +292,29 @@ impl Model {
         }
     }
 
-    /// Whether the context ID and the security state match those of the last instruction.
+    /// Whether the context ID, the security state and the mode match those of the last instruction.
     fn qualified(&self, comparator: Comparator) -> Tri {
         let version = self.settings.unit.version;
         let context = match comparator.kind.context(version) {
             Some(n) => self.context_matches(n, self.active.context),
             None => Tri::Yes,
         };
-        let (non_secure, secure) = comparator.kind.security(version);
-        context.and(Tri::from(if self.active.non_secure { non_secure } else { secure }))
+        let kind = comparator.kind;
+        let modes = kind.modes(self.active.non_secure, version);
+        let hyp = kind.hyp(version).filter(|_| self.active.non_secure);
+        let at = |level| match (level, hyp) {
+            (2, Some(matches)) => matches,
+            _ => modes.has(level > 0),
+        };
+        let mode = match self.active.level {
+            Some(level) => Tri::from(at(level)),
+            None => Tri::of([0, 1, 2].into_iter().all(at), [0, 1, 2].into_iter().any(at)),
+        };
+        let machine = match kind.vmid(version) {
+            true => self.vmid_matches(self.active.vmid),
+            false => Tri::Yes,
+        };
+        context.and(mode).and(machine)
     }
 
     /// Whether address range comparator `n` matches `item`. `None` where it retains its state: an

@@ -65,6 +65,8 @@ pub(super) struct Derived {
     pub instrumentation_now: u8,
     /// Instrumentation resources after this cycle.
     instrumentation: u8,
+    /// Instrumentation resources that a set or a pulse has activated in this cycle.
+    activated: u8,
     /// The trigger has occurred, and does not occur again.
     triggered: bool,
 }
@@ -84,8 +86,14 @@ impl Derived {
             sequencer: (state & 0b11) as u8 + 1,
             instrumentation_now: 0,
             instrumentation: 0,
+            activated: 0,
             triggered,
         }
+    }
+
+    /// A cycle begins.
+    pub fn begin_cycle(&mut self) {
+        self.activated = 0;
     }
 
     /// A DBG hint in this cycle.
@@ -97,9 +105,11 @@ impl Derived {
         let bit = 1 << (n - 1);
         let before = self.instrumentation & bit != 0;
         let (now, after) = fold_instrumentation(before, &[operation], clear_at_once);
-        // Operations of one cycle add up.
-        let now = now || operation != Instrumentation::Clear;
-        match now {
+        // A resource that one operation of the cycle activates is active for the whole cycle.
+        if operation != Instrumentation::Clear {
+            self.activated |= bit;
+        }
+        match now || self.activated & bit != 0 {
             true => self.instrumentation_now |= bit,
             false => self.instrumentation_now &= !bit,
         }
@@ -109,16 +119,19 @@ impl Derived {
         }
     }
 
-    /// The state after a cycle in which `active` gives the resources; what happens; and the rule
+    /// The state after a cycle in which `active` gives the resources that the event of a register
+    /// sees; what happens; and the rule
     /// that makes the behaviour UNPREDICTABLE.
     pub fn step(
         self,
         settings: &Settings,
-        active: &dyn Fn(Resource) -> bool,
+        active: &dyn Fn(u16, Resource) -> bool,
     ) -> (Derived, CycleEnd, Option<&'static str>) {
         let unit = &settings.unit;
         let mut next = self;
-        let event = |number: u16| settings.event(number).map(|event| event.value(active));
+        let event = |number: u16| {
+            settings.event(number).map(|event| event.value(|resource| active(number, resource)))
+        };
         for n in 0..u16::from(unit.counters) {
             let Some(counter) = next.counters.get_mut(usize::from(n)) else { continue };
             let enable = settings.value(number::COUNT_ENABLE + n);
@@ -158,7 +171,7 @@ impl Derived {
             .filter(|n| event(number::OUTPUT_EVENT + n) == Some(true))
             .fold(0, |all, n| all | 1 << n);
         let debug_request = fires && settings.control().debug_request();
-        (next, CycleEnd { trigger: fires, debug_request, outputs }, rule)
+        (next, CycleEnd { trigger: fires, debug_request, outputs, fifofull: None }, rule)
     }
 }
 

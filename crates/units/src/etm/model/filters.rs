@@ -1,7 +1,8 @@
 //! TraceEnable, the start/stop block, ViewData and coprocessor register transfers. (IHI 0014, 2.6.4
 //! and 2.6.5)
 
-use super::{Instruction, Matches, Model, Tri};
+use super::parallel::Parts;
+use super::{Instruction, Matches, Model, Transfer, Tri, Use};
 use crate::etm::resources::DataTracing;
 use crate::etm::settings::{AccessKind, Selection, number};
 use crate::etm::version::Version;
@@ -18,6 +19,7 @@ pub(super) struct Active {
     pub context: Option<u32>,
     pub vmid: Option<u8>,
     pub non_secure: bool,
+    pub level: Option<u8>,
     pub prohibited: bool,
 }
 
@@ -88,6 +90,8 @@ pub(super) struct Traced {
     matches: Matches,
     /// The verdict on the first transfer.
     first: Option<Verdict>,
+    /// The rest of its data is suppressed.
+    pub suppressed: bool,
 }
 
 impl Model {
@@ -149,7 +153,7 @@ impl Model {
             false => Tri::Yes,
         };
         let selected = self.selected();
-        let all = event.and(start_stop).and(selected);
+        let all = self.note(Parts { event, start_stop, selected });
         let reason = match all {
             Tri::Yes => "TraceEnable is active",
             _ if event == Tri::No => "the TraceEnable event is inactive",
@@ -224,7 +228,8 @@ impl Model {
         if let Some(value) = event.constant() {
             return (Tri::from(value), true);
         }
-        let state = |resource| self.resource(&self.derived, &self.active, resource);
+        let active = self.whole.as_ref().unwrap_or(&self.active);
+        let state = |resource| self.resource(&self.derived, active, Use::of(number), resource);
         let a = state(event.a);
         let b = if event.function.uses_b() { state(event.b) } else { Tri::No };
         let mut values = [false; 2];
@@ -253,12 +258,20 @@ impl Model {
             },
             () => Verdict { requirement: requirement(enabled), reason, section: TRACE_ENABLE },
         };
+        // The data instruction before it is the one that transfers are left of.
+        self.outstanding = match (instruction.under, self.outstanding) {
+            (true, None) => self.instruction,
+            (true, outstanding) => outstanding,
+            (false, _) => None,
+        };
+        let verdict = if instruction.prohibited { verdict } else { self.under(verdict) };
         self.instruction = Some(Traced {
             verdict,
             prohibited: instruction.prohibited,
             enabled,
             matches: self.held,
             first: None,
+            suppressed: false,
         });
         verdict
     }
@@ -290,7 +303,10 @@ impl Model {
         (all, reason)
     }
 
-    pub(super) fn data(&mut self) -> Verdict {
+    pub(super) fn data(&mut self, transfer: &Transfer) -> Verdict {
+        if let Some(outstanding) = self.outstanding.filter(|_| transfer.earlier) {
+            return self.earlier_data(outstanding);
+        }
         let verdict = self.data_verdict();
         // ETMv1: the first transfer of an instruction decides for all of them. (2.6.4)
         match &mut self.instruction {
@@ -298,6 +314,30 @@ impl Model {
                 *instruction.first.get_or_insert(verdict)
             }
             _ => verdict,
+        }
+    }
+
+    /// A transfer of an instruction before the last one: instruction comparators of ViewData
+    /// compare the instruction that it belongs to. One that matches an instruction executed under
+    /// it may select the transfer, too. (2.11.2)
+    fn earlier_data(&mut self, outstanding: Traced) -> Verdict {
+        let last = self.instruction.replace(outstanding);
+        let verdict = self.data_verdict();
+        self.outstanding = self.instruction;
+        self.instruction = last;
+        if verdict.requirement != Requirement::MustNot || verdict.section != VIEW_DATA {
+            return verdict;
+        }
+        let change = self.view_data;
+        let (by_last, _) = self.view_data();
+        self.view_data = change;
+        match by_last {
+            Tri::No => verdict,
+            _ => Verdict {
+                requirement: Requirement::May,
+                reason: "ViewData matches an instruction executed under its instruction",
+                section: "IHI 0014, 2.11.2",
+            },
         }
     }
 
@@ -315,10 +355,11 @@ impl Model {
             Tri::No => verdict(Requirement::MustNot, view_reason, VIEW_DATA),
             Tri::Maybe if enabled == Tri::Maybe => verdict(Requirement::May, reason, TRACE_ENABLE),
             Tri::Maybe => verdict(Requirement::May, view_reason, VIEW_DATA),
-            Tri::Yes if control.suppress() => {
-                verdict(Requirement::May, "it may be suppressed", "IHI 0014, 2.6.6")
-            }
-            Tri::Yes => verdict(Requirement::Must, "ViewData is active", VIEW_DATA),
+            Tri::Yes => self.suppressed().unwrap_or(Verdict {
+                requirement: Requirement::Must,
+                reason: "ViewData is active",
+                section: VIEW_DATA,
+            }),
         }
     }
 

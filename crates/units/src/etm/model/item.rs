@@ -15,12 +15,15 @@ pub struct Instruction {
     pub vmid: Option<u8>,
     /// The processor is in Non-secure state.
     pub non_secure: bool,
-    /// The processor is in a privileged mode.
-    pub privileged: bool,
+    /// The privilege level of the processor: 0 in User mode, 2 in Hyp mode, 1 or 3 in other modes.
+    /// `None` is unknown.
+    pub level: Option<u8>,
     /// Tracing is prohibited.
     pub prohibited: bool,
     /// The instruction is a DBG hint for the instrumentation resources: its option, 0 to 15.
     pub hint: Option<u8>,
+    /// It executes while the last data instruction before it has transfers left. (2.11.2)
+    pub under: bool,
 }
 
 /// A data transfer of the last instruction: at most a word. A doubleword is two transfers.
@@ -40,6 +43,9 @@ pub struct Transfer {
     pub failed: bool,
     /// The value comes later, out of order.
     pub out_of_order: bool,
+    /// It is a transfer of the data instruction under which the last instructions executed.
+    /// (2.11.2)
+    pub earlier: bool,
 }
 
 impl Transfer {
@@ -76,6 +82,10 @@ pub struct Inputs {
     pub bus: [u64; 4],
     /// EmbeddedICE inputs: bit n is input n + 1.
     pub ice: u8,
+    /// EmbeddedICE inputs that are not sampled in this cycle. (7.6.3)
+    pub ice_waits: u8,
+    /// Free bytes of the FIFO. `None` is unknown.
+    pub free: Option<u8>,
     /// Memory map decodes of instruction addresses: bit n is decode n + 1.
     pub memory_map: u16,
     /// Memory map decodes of data addresses.

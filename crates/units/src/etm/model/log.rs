@@ -1,8 +1,10 @@
 //! The model observes the steps of an execution.
 
-use tracewright_base::{Access, Direction, Security, Step, Taken};
+use std::collections::BTreeMap;
 
-use super::{CycleEnd, Inputs, Instruction, Item, Model, Transfer};
+use tracewright_base::{Access, Direction, Isa, Retired, Security, Step, Taken};
+
+use super::{CycleEnd, Inputs, Instruction, Instrumentation, Item, Model, Transfer};
 use crate::etm::settings::Settings;
 use crate::verdict::{Filter, Outcome, Verdict};
 
@@ -19,7 +21,11 @@ pub struct LogFilter {
     context: Option<u32>,
     vmid: Option<u8>,
     non_secure: bool,
-    privileged: bool,
+    level: Option<u8>,
+    /// The signals: 0 to 3 are external inputs 1 to 4, and all are the extended external input bus.
+    signals: [u64; 4],
+    /// The options of DBG instructions in program memory, by address and for T32 or A32.
+    hints: BTreeMap<(u32, bool), u8>,
     /// A cycle has begun.
     open: bool,
     /// What the end of the last cycle reports, with the next outcome.
@@ -34,7 +40,9 @@ impl LogFilter {
             context: None,
             vmid: None,
             non_secure: false,
-            privileged: true,
+            level: None,
+            signals: [0; 4],
+            hints: BTreeMap::new(),
             open: false,
             ended: CycleEnd::default(),
         }
@@ -50,27 +58,33 @@ impl LogFilter {
         }
     }
 
-    fn instruction(&mut self, address: u64, taken: bool) -> Verdict {
+    /// The inputs besides those of the instruction.
+    fn inputs(&self) -> Inputs {
+        Inputs { external: (self.signals[0] & 0xf) as u8, bus: self.signals, ..Inputs::default() }
+    }
+
+    fn instruction(&mut self, retired: &Retired) -> Verdict {
         self.end();
-        let address = address as u32;
+        let address = retired.address as u32;
+        let isa = retired.instruction.isa;
         // EmbeddedICE inputs: the DWT compares the addresses of executed instructions.
         let watchpoints = self.model.settings.watchpoints.iter().enumerate();
         let ice = watchpoints
             .filter(|(_, watchpoint)| **watchpoint == Some(address))
             .fold(0, |all, (n, _)| all | 1 << n);
-        self.model.begin_cycle(&Inputs { ice, ..Inputs::default() });
+        self.model.begin_cycle(&Inputs { ice, ..self.inputs() });
         self.open = true;
         self.model.item(&Item::Instruction(Instruction {
             address,
-            passed: taken,
+            passed: retired.taken,
             cancelled: false,
             context: self.context,
             vmid: self.vmid,
             non_secure: self.non_secure,
-            privileged: self.privileged,
+            level: self.level,
             prohibited: false,
-            // A step has no opcode, so that DBG instructions are not recognised.
-            hint: None,
+            hint: self.hints.get(&(address, isa == Isa::T32)).copied(),
+            under: false,
         }))
     }
 
@@ -92,6 +106,7 @@ impl LogFilter {
             store,
             failed: access.has(Access::STORE_FAILED),
             out_of_order: access.has(Access::LATE),
+            earlier: false,
         };
         if access.size != 8 {
             return self.model.item(&Item::Data(transfer));
@@ -126,7 +141,7 @@ fn rank(verdict: Verdict) -> u8 {
 impl Filter for LogFilter {
     fn step(&mut self, step: &Step) -> Outcome {
         let verdict = match step {
-            Step::Retired(retired) => Some(self.instruction(retired.address, retired.taken)),
+            Step::Retired(retired) => Some(self.instruction(retired)),
             Step::Access(access) => Some(self.access(access)),
             Step::Exception(Taken { cancels, .. }) => {
                 if *cancels {
@@ -142,13 +157,15 @@ impl Filter for LogFilter {
                 if let Some(security) = context.security {
                     self.non_secure = security == Security::NonSecure;
                 }
-                self.privileged = context.el.is_none_or(|el| el > 0);
+                self.level = context.el.or(self.level);
                 None
             }
             Step::Cycles(cycles) => {
                 self.end();
                 for _ in 1..(*cycles).min(MOST_IDLE) {
-                    self.model.begin_cycle(&Inputs::default());
+                    // The DWT compares no instruction.
+                    let inputs = Inputs { ice_waits: u8::MAX, ..self.inputs() };
+                    self.model.begin_cycle(&inputs);
                     self.open = true;
                     self.end();
                 }
@@ -158,10 +175,38 @@ impl Filter for LogFilter {
                 self.end();
                 None
             }
+            Step::Signals(signals) => {
+                self.end();
+                self.signals = *signals;
+                None
+            }
             _ => None,
         };
         let ended = std::mem::take(&mut self.ended);
         Outcome { verdict, trigger: ended.trigger, outputs: ended.outputs }
+    }
+
+    fn uses_code(&self) -> bool {
+        self.model.settings.unit.instrumentation > 0
+    }
+
+    fn code(&mut self, start: u64, bytes: &[u8]) {
+        for (offset, window) in (0u32..).zip(bytes.windows(4)) {
+            let &[a, b, c, d] = window else { continue };
+            let address = (start as u32).wrapping_add(offset);
+            // A T32 opcode is two halfwords, the first of which has the high bits.
+            let t32 = u32::from_le_bytes([c, d, a, b]);
+            if let Some(option) = Instrumentation::option(t32, true)
+                && address.is_multiple_of(2)
+            {
+                self.hints.insert((address, true), option);
+            }
+            if let Some(option) = Instrumentation::option(u32::from_le_bytes([a, b, c, d]), false)
+                && address.is_multiple_of(4)
+            {
+                self.hints.insert((address, false), option);
+            }
+        }
     }
 
     fn revised(&self) -> Option<Verdict> {

@@ -168,7 +168,7 @@ fn instrumentation() {
             address: 0x8000,
             passed: true,
             hint: Some(option),
-            privileged,
+            level: Some(u8::from(privileged)),
             ..Instruction::default()
         })
     };
@@ -580,7 +580,8 @@ fn load_and_store_multiple() {
 fn programs_without_errors_are_predictable() {
     let mut random = Random::new(7);
     let mut clean = 0;
-    for _ in 0..20_000 {
+    let times = tracewright_testing::times(4000);
+    for _ in 0..times {
         let version = random.pick(&Version::ALL);
         let mut all = settings(version, &[]);
         let mut unit = all.unit;
@@ -639,5 +640,5 @@ fn programs_without_errors_are_predictable() {
         }
         assert_eq!(model.unpredictable(), None, "{version}: {:?}", model.settings);
     }
-    assert!(clean > 500, "{clean}");
+    assert!(clean > times / 40, "{clean}");
 }

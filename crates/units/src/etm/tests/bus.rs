@@ -4,7 +4,7 @@ use crate::Unit;
 use crate::etm::Etm;
 use crate::etm::bus::{BusError, Device};
 use crate::etm::permission::Interface::{self, Debugger, Software};
-use crate::etm::resources::{DataTracing, Resources};
+use crate::etm::resources::Resources;
 use crate::etm::settings::{number, number_of};
 use crate::etm::version::Version;
 use crate::program::Action;
@@ -66,51 +66,6 @@ fn largest() -> Resources {
     Resources { fifo: Some(24), ..Resources::largest(Version::V3_4) }
 }
 
-/// IHI 0014, 3.5.1: Tables 3-8 and 3-9. 3.5.8: the size of the FIFO. 3.5.17: a fixed frequency.
-#[test]
-fn probing() {
-    for (data, bits) in [
-        (DataTracing::Full, 0b111_111),
-        (DataTracing::Addresses, 0b001_100),
-        (DataTracing::Values, 0b011_011),
-        (DataTracing::None, 0b000_000),
-    ] {
-        for suppression in [false, true] {
-            let mut device =
-                Device::new(Resources { data, suppression, ..largest() }, 0x4100_f240, 0);
-            let control = device.read(0, Debugger).unwrap() & !1;
-            device.write(0, control, Debugger).unwrap();
-            device.write(0, control | 0x1c_000e, Debugger).unwrap();
-            let got = device.read(0, Debugger).unwrap();
-            let got = (got >> 18 & 0b111) << 3 | got >> 1 & 0b111;
-            // Bit 18 is for suppression, whatever data is traced.
-            let want = bits & !0b001_000 | u32::from(suppression) << 3;
-            assert_eq!(got, want, "{data:?}");
-        }
-    }
-    for cycles in [false, true] {
-        let mut device = Device::new(Resources { cycles, ..largest() }, 0x4100_f240, 0);
-        device.write(0, 0x400, Debugger).unwrap();
-        device.write(0, 0x1400, Debugger).unwrap();
-        assert_eq!(device.read(0, Debugger).unwrap() >> 12 & 1, u32::from(cycles));
-    }
-    let mut device = Device::new(largest(), 0x4100_f240, 0);
-    device.write(0, 0x400, Debugger).unwrap();
-    device.write(0x0b, u32::MAX, Debugger).unwrap();
-    assert_eq!(device.read(0x0b, Debugger), Ok(24));
-    device.write(0x0b, 1, Debugger).unwrap();
-    assert_eq!(device.read(0x0b, Debugger), Ok(1));
-    for (fixed_sync, read_only) in [(false, false), (true, true)] {
-        let mut device = Device::new(Resources { fixed_sync, ..largest() }, 0x4100_f240, 0);
-        device.write(0, 0x400, Debugger).unwrap();
-        device.write(0x78, u32::MAX, Debugger).unwrap();
-        assert_eq!(device.read(0x78, Debugger) == Ok(0x400), read_only);
-    }
-    // 3.5.24: a unit without the OS lock.
-    let mut device = Device::new(Resources { os_lock: false, ..largest() }, 0x4100_f240, 0);
-    assert_eq!(device.read(0xc1, Debugger), Ok(0));
-}
-
 /// IHI 0014, 3.5.27, 3.5.28, 3.5.31 and 3.5.33.
 #[test]
 fn locks_claim_tags_and_identification() {
@@ -129,6 +84,13 @@ fn locks_claim_tags_and_identification() {
     device.write(0x3ec, 0, Software).unwrap();
     assert_eq!(device.read(0x3ed, Software), Ok(3));
     assert_eq!(device.read(0x3f3, Software), Ok(0x13));
+    // 3.5.29: ETMAUTHSTATUS reports the signals. The registers do not depend on them. (2.14)
+    assert_eq!(device.read(0x3ee, Software), Ok(0b1100_1100));
+    device.signals.spniden = false;
+    device.signals.spiden = false;
+    assert_eq!(device.read(0x3ee, Software), Ok(0b1000_1100));
+    (device.signals.niden, device.signals.dbgen) = (false, false);
+    assert_eq!(device.read(0x3ee, Software), Ok(0b1000_1000));
     let id = [0x3fc, 0x3fd, 0x3fe, 0x3ff].map(|number| device.read(number, Software).unwrap());
     assert_eq!(id, [0x0d, 0x90, 0x05, 0xb1]);
 }

@@ -393,3 +393,107 @@ fn resets() {
     }
     assert_eq!(kind(0x008).after(Reset::ProgrammingSet, Version::V1_0), AfterReset::Unchanged);
 }
+
+/// Registers by name, memory-mapped offset and count, as the Linux driver of ETMv3 and PTM defines
+/// them (`coresight-etm.h`). It numbers instances from 0.
+const LINUX: &[(&str, u16, u16)] = &[
+    ("ETMCR", 0x000, 1),
+    ("ETMCCR", 0x004, 1),
+    ("ETMTRIGGER", 0x008, 1),
+    ("ETMSR", 0x010, 1),
+    ("ETMSCR", 0x014, 1),
+    ("ETMTSSCR", 0x018, 1),
+    ("ETMTECR2", 0x01c, 1),
+    ("ETMTEEVR", 0x020, 1),
+    ("ETMTECR1", 0x024, 1),
+    ("ETMFFLR", 0x02c, 1),
+    ("ETMACVR", 0x040, 16),
+    ("ETMACTR", 0x080, 16),
+    ("ETMCNTRLDVR", 0x140, 4),
+    ("ETMCNTENR", 0x150, 4),
+    ("ETMCNTRLDEVR", 0x160, 4),
+    ("ETMCNTVR", 0x170, 4),
+    ("ETMSQ12EVR", 0x180, 1),
+    ("ETMSQ21EVR", 0x184, 1),
+    ("ETMSQ23EVR", 0x188, 1),
+    ("ETMSQ31EVR", 0x18c, 1),
+    ("ETMSQ32EVR", 0x190, 1),
+    ("ETMSQ13EVR", 0x194, 1),
+    ("ETMSQR", 0x19c, 1),
+    ("ETMEXTOUTEVR", 0x1a0, 4),
+    ("ETMCIDCVR", 0x1b0, 3),
+    ("ETMCIDCMR", 0x1bc, 1),
+    ("ETMIMPSPEC", 0x1c0, 8),
+    ("ETMSYNCFR", 0x1e0, 1),
+    ("ETMIDR", 0x1e4, 1),
+    ("ETMCCER", 0x1e8, 1),
+    ("ETMEXTINSELR", 0x1ec, 1),
+    ("ETMTESSEICR", 0x1f0, 1),
+    ("ETMEIBCR", 0x1f4, 1),
+    ("ETMTSEVR", 0x1f8, 1),
+    ("ETMAUXCR", 0x1fc, 1),
+    ("ETMTRACEIDR", 0x200, 1),
+    ("ETMVMIDCVR", 0x240, 1),
+    ("ETMOSLAR", 0x300, 1),
+    ("ETMOSLSR", 0x304, 1),
+    ("ETMOSSRR", 0x308, 1),
+    ("ETMPDCR", 0x310, 1),
+    ("ETMPDSR", 0x314, 1),
+];
+
+/// Registers by number, count and step, and the kind that they are in this table, as OpenOCD
+/// defines them (`etm.h`): its names are others.
+const OPENOCD: &[(u16, u16, u16, &str)] = &[
+    (0x00, 1, 1, "ETMCR"),
+    (0x01, 1, 1, "ETMCCR"),
+    (0x02, 1, 1, "ETMTRIGGER"),
+    (0x03, 1, 1, "ETMASICCR"),
+    (0x04, 1, 1, "ETMSR"),
+    (0x05, 1, 1, "ETMSCR"),
+    (0x06, 1, 1, "ETMTSSCR"),
+    (0x07, 1, 1, "ETMTECR2"),
+    (0x08, 1, 1, "ETMTEEVR"),
+    (0x09, 1, 1, "ETMTECR1"),
+    (0x0a, 1, 1, "ETMFFRR"),
+    (0x0b, 1, 1, "ETMFFLR"),
+    (0x0c, 1, 1, "ETMVDEVR"),
+    (0x0d, 1, 1, "ETMVDCR1"),
+    (0x0e, 1, 1, "ETMVDCR2"),
+    (0x0f, 1, 1, "ETMVDCR3"),
+    (0x10, 16, 1, "ETMACVR"),
+    (0x20, 16, 1, "ETMACTR"),
+    (0x30, 8, 2, "ETMDCVR"),
+    (0x40, 8, 2, "ETMDCMR"),
+    (0x50, 4, 1, "ETMCNTRLDVR"),
+    (0x54, 4, 1, "ETMCNTENR"),
+    (0x58, 4, 1, "ETMCNTRLDEVR"),
+    (0x5c, 4, 1, "ETMCNTVR"),
+    (0x67, 1, 1, "ETMSQR"),
+    (0x68, 4, 1, "ETMEXTOUTEVR"),
+    (0x6c, 3, 1, "ETMCIDCVR"),
+    (0x6f, 1, 1, "ETMCIDCMR"),
+];
+
+/// Every register of two public drivers is in the table, and has fields.
+#[test]
+fn registers_of_drivers() {
+    for (name, offset, count) in LINUX {
+        for n in 0..*count {
+            let (kind, index) = numbered(offset / 4 + n).unwrap();
+            let instance = settings::instance(kind, index);
+            let numbered = instance.trim_end_matches(|c: char| c.is_ascii_digit()) == *name;
+            assert!(instance == *name || numbered && *count > 1, "{offset:#x} {instance}");
+            assert!(kind.fields(Version::V3_5).next().is_some(), "{name}");
+        }
+    }
+    for (number, count, step, name) in OPENOCD {
+        for n in 0..*count {
+            let (kind, index) = numbered(number + n * step).unwrap();
+            assert_eq!((kind.register.name, u16::from(index)), (*name, n + 1), "{number:#x}");
+        }
+    }
+    // The six transitions of the sequencer are one group there.
+    for number in 0x60..0x66 {
+        assert!(kind(number).register.name.starts_with("ETMSQ"), "{number:#x}");
+    }
+}
