@@ -19,6 +19,7 @@
 //! | `snapshot/` | reading and writing of Arm snapshots |
 //! | `folder/` | reading and writing of folders with a `capture.toml` |
 //! | `perf/`, `linux.rs` | `perf.data` of perf and simpleperf, and the system that it describes |
+//! | `proto.rs` | messages of protobuf |
 //! | `parameters.rs` | parameters of trace sources |
 //! | `raw.rs` | raw trace data, and images that the user adds |
 //! | `files.rs`, `large_file.rs`, `stamp.rs` | files, and how changes of them are noticed |
@@ -72,6 +73,7 @@ pub mod perf;
 pub mod plain;
 pub mod probe;
 pub mod problem;
+pub mod proto;
 pub mod raw;
 pub mod sink;
 pub mod snapshot;

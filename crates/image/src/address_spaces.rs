@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tracewright_base::Context;
 
-use crate::{Image, Region, Symbols};
+use crate::{Bytes, Image, Region, Symbols};
 
 /// A file that is mapped into an address space.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,8 @@ pub struct ModuleFile {
     pub build_id: Option<Vec<u8>>,
     /// The file that was read; `None` where none was found.
     pub found: Option<PathBuf>,
+    /// The bytes of the file that was read.
+    pub content: Option<Bytes>,
     /// Its symbols, at the addresses in the file.
     pub symbols: Arc<Symbols>,
     /// LOAD segments: address in the file's address space, offset in the file, bytes, and whether

@@ -24,8 +24,10 @@
 
 mod absent;
 mod address_spaces;
+pub mod block_map;
 mod bytes;
 mod cache;
+mod debug_info;
 mod elf;
 mod flat;
 mod image;
@@ -44,6 +46,7 @@ pub use address_spaces::{
 };
 pub use bytes::{Bytes, BytesReader, OnDemand, Owner};
 pub use cache::{Cache, CacheOptions};
+pub use debug_info::{DebugInfo, Frame, FunctionCode, Located};
 pub use elf::{Elf, ElfError, Load, Segment};
 pub use image::{Conflict, Image, View};
 pub use object_file::ObjectFile;

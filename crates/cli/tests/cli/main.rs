@@ -14,6 +14,7 @@ mod output;
 mod perf;
 mod ports;
 mod problems;
+mod profiles;
 mod real_arm;
 mod riscv;
 mod shared;
