@@ -92,6 +92,7 @@ mod pipe;
 mod replacement;
 mod spool;
 mod stream;
+mod when;
 
 pub use access::Access;
 pub use buffer::{Buffer, File, Format};
@@ -112,7 +113,7 @@ pub use snapshot::{write, write_over};
 pub use spool::Spool;
 pub use stamp::Stamp;
 pub use stream::stream;
-pub use tracewright_image::Bytes;
+pub use tracewright_image::{Bytes, Overlay, When};
 
 use std::path::Path;
 

@@ -11,6 +11,7 @@ mod logs;
 mod memory;
 mod names;
 mod output;
+mod overlays;
 mod perf;
 mod ports;
 mod problems;
