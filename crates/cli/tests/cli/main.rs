@@ -7,6 +7,7 @@ mod etm_units;
 mod files;
 mod hostile;
 mod limits;
+mod loader;
 mod logs;
 mod memory;
 mod names;
