@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracewright_base::{Element, Gap, Isa, Kind, Range};
 use tracewright_decode::{Fork, Listener, Merge, Program};
-use tracewright_image::MemoryId;
+use tracewright_image::{MemoryId, Selection};
 
 /// The most branches of a sequence. A longer one is continued by another from the next address on.
 const MAX_BRANCHES: u32 = 1 << 12;
@@ -59,7 +59,7 @@ impl Merge for BranchLists {
 /// What the sequences of a source depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    memory: Option<MemoryId>,
+    memory: Option<Selection>,
     /// The current sequence: its address, whether it is of T32, and its branches so far.
     current: Option<(u64, bool, Branches)>,
 }
@@ -81,12 +81,21 @@ impl BranchLister {
         BranchLister { programs, states, counts: BranchLists::default() }
     }
 
-    fn memory(&self, source: usize) -> MemoryId {
+    fn memory(&self, source: usize) -> Selection {
         let known = self.states.get(source).and_then(|state| state.memory);
-        known.unwrap_or_else(|| match self.programs.get(source) {
-            Some(Program::Spaces(viewpoint)) => viewpoint.start(),
-            _ => MemoryId::default(),
-        })
+        known.unwrap_or_else(|| self.programs.get(source).map(Program::begin).unwrap_or_default())
+    }
+
+    /// Follows what `element` selects: other memory ends the sequence.
+    fn follow(&mut self, source: usize, element: &Element) {
+        let mut memory = self.memory(source);
+        let Some(program) = self.programs.get(source) else { return };
+        if program.follow(&mut memory, element) {
+            self.end(source);
+        }
+        if let Some(state) = self.states.get_mut(source) {
+            state.memory = Some(memory);
+        }
     }
 
     fn end(&mut self, source: usize) {
@@ -94,7 +103,7 @@ impl BranchLister {
         let Some(state) = self.states.get_mut(source) else { return };
         let Some((address, t32, branches)) = state.current.take() else { return };
         if branches.len > 0 {
-            let key = (source as u16, memory, address, t32, branches);
+            let key = (source as u16, memory.memory, address, t32, branches);
             let count = self.counts.counts.entry(key).or_default();
             *count = count.saturating_add(1);
         }
@@ -121,18 +130,14 @@ impl Listener for BranchLister {
 
     fn element(&mut self, source: usize, _: u64, element: Element) {
         match element {
-            Element::Range(range) => self.range(source, &range),
-            Element::Context(context) => {
-                let memory = match self.programs.get(source) {
-                    Some(Program::Spaces(viewpoint)) => viewpoint.memory(&context),
-                    _ => return,
-                };
-                if self.memory(source) != memory {
-                    self.end(source);
+            Element::Range(range) => {
+                self.range(source, &range);
+                if self.programs.get(source).is_some_and(Program::watches_addresses) {
+                    self.follow(source, &element);
                 }
-                if let Some(state) = self.states.get_mut(source) {
-                    state.memory = Some(memory);
-                }
+            }
+            Element::Context(_) | Element::Timestamp { .. } | Element::DataAccess(_) => {
+                self.follow(source, &element);
             }
             Element::Gap(Gap::Data) => {}
             Element::Gap(_)

@@ -5,6 +5,7 @@
 //! | `profiler.rs` | [`Profiler`]: counts each range of instructions and what follows it |
 //! | `branch_lists.rs` | [`BranchLister`]: counts sequences of branches from an address on |
 //! | `counts.rs` | [`Counts`]: a table of counts that saturate |
+//! | `replay.rs` | the executions that a branch list describes |
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
 //!
 //! A [`Profiler`] counts at addresses in memory while it decodes. [`Profile::add`] converts the
@@ -16,6 +17,7 @@ mod branch_lists;
 mod counts;
 mod profile;
 mod profiler;
+mod replay;
 
 pub use branch_lists::{BranchLister, BranchLists, Branches};
 pub use counts::Counts;
@@ -23,3 +25,4 @@ pub use profile::{
     Branch, BranchCount, Filter, Listed, ModuleProfile, Profile, RangeCount, Target, Trace,
 };
 pub use profiler::{Executed, Following, Profiler, RawProfile};
+pub use replay::Replayed;

@@ -118,7 +118,7 @@ pub struct Profile {
 }
 
 /// Adds to a count that saturates.
-fn add(sum: &mut u64, count: u64, saturated: &mut bool) {
+pub(crate) fn add(sum: &mut u64, count: u64, saturated: &mut bool) {
     *saturated |= sum.checked_add(count).is_none();
     *sum = sum.saturating_add(count);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tracewright_base::{self as base, Element, Gap, Kind, Last};
 use tracewright_decode::{Fork, Listener, Merge, Program};
-use tracewright_image::MemoryId;
+use tracewright_image::{MemoryId, Selection};
 
 use crate::Counts;
 
@@ -83,8 +83,8 @@ impl Merge for RawProfile {
 /// What the counts of later elements of a source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// The memory of the current context, where it is not that at the beginning.
-    memory: Option<MemoryId>,
+    /// What selects the memory, where it is not that at the beginning.
+    memory: Option<Selection>,
     /// The last range, until it is known what follows, and its memory.
     last: Option<(base::Range, MemoryId)>,
     /// The branch before the current sequence, and the first address of the sequence.
@@ -97,6 +97,8 @@ pub struct Profiler {
     programs: Arc<[Program]>,
     states: Vec<State>,
     counts: RawProfile,
+    /// Executed ranges may select other memory.
+    watches_addresses: bool,
 }
 
 impl Profiler {
@@ -104,14 +106,25 @@ impl Profiler {
     pub fn new(programs: impl IntoIterator<Item = Program>) -> Profiler {
         let programs: Arc<[Program]> = programs.into_iter().collect();
         let states = vec![State::default(); programs.len()];
-        Profiler { programs, states, counts: RawProfile::default() }
+        let watches_addresses = programs.iter().any(Program::watches_addresses);
+        Profiler { programs, states, counts: RawProfile::default(), watches_addresses }
     }
 
     /// The memory at the beginning of a source's trace.
-    fn first(&self, source: usize) -> MemoryId {
-        match self.programs.get(source) {
-            Some(Program::Spaces(viewpoint)) => viewpoint.start(),
-            _ => MemoryId::default(),
+    fn first(&self, source: usize) -> Selection {
+        self.programs.get(source).map(Program::begin).unwrap_or_default()
+    }
+
+    /// Follows what `element` selects.
+    fn follow(&mut self, source: usize, element: &Element) {
+        let first = match self.states.get(source) {
+            Some(State { memory: Some(memory), .. }) => *memory,
+            _ => self.first(source),
+        };
+        if let (Some(program), Some(state)) =
+            (self.programs.get(source), self.states.get_mut(source))
+        {
+            program.follow(state.memory.get_or_insert(first), element);
         }
     }
 
@@ -122,7 +135,7 @@ impl Profiler {
             _ => self.first(source),
         };
         let Some(state) = self.states.get_mut(source) else { return };
-        let memory = *state.memory.get_or_insert(first);
+        let memory = state.memory.get_or_insert(first).memory;
         let whole = u64::from(range.instructions).saturating_mul(times);
         self.counts.instructions = self.counts.instructions.saturating_add(whole);
         match state.last {
@@ -192,13 +205,14 @@ impl Listener for Profiler {
     #[inline]
     fn element(&mut self, source: usize, _: u64, element: Element) {
         match element {
-            Element::Range(range) => self.range(source, range, 1),
-            Element::Context(context) => {
-                if let Some(Program::Spaces(viewpoint)) = self.programs.get(source)
-                    && let Some(state) = self.states.get_mut(source)
-                {
-                    state.memory = Some(viewpoint.memory(&context));
+            Element::Range(range) => {
+                self.range(source, range, 1);
+                if self.watches_addresses {
+                    self.follow(source, &element);
                 }
+            }
+            Element::Context(_) | Element::Timestamp { .. } | Element::DataAccess(_) => {
+                self.follow(source, &element);
             }
             Element::Corrected { taken } => {
                 if let Some(State { last: Some((range, _)), .. }) = self.states.get_mut(source) {
@@ -245,8 +259,12 @@ impl Fork for Profiler {
     const GROWS: bool = false;
 
     fn fork(&self) -> Self {
-        let states = vec![State::default(); self.programs.len()];
-        Profiler { programs: Arc::clone(&self.programs), states, counts: RawProfile::default() }
+        Profiler {
+            programs: Arc::clone(&self.programs),
+            states: vec![State::default(); self.programs.len()],
+            counts: RawProfile::default(),
+            watches_addresses: self.watches_addresses,
+        }
     }
 
     fn state(&self) -> Vec<State> {

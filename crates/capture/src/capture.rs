@@ -178,6 +178,7 @@ impl Capture {
             .memory
             .iter()
             .enumerate()
+            .filter(|(_, dump)| dump.when.is_always())
             .filter_map(|(n, dump)| Some((dump.address, dump.last()?, n)))
             .collect();
         spans.sort_unstable();

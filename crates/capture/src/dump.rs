@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tracewright_image::SpaceMask;
+use tracewright_image::{SpaceMask, When};
 
 use crate::Bytes;
 
@@ -59,6 +59,8 @@ pub struct Dump {
     /// The memory spaces that contain the memory, as written: `S`, `EL2`. An empty list stands for
     /// any.
     pub spaces: Vec<String>,
+    /// When the memory has these contents.
+    pub when: When,
     /// Offset in the file of the first byte.
     pub offset: u64,
     /// The length in bytes that the capture records.
@@ -104,6 +106,7 @@ impl PartialEq for Dump {
         self.owner == other.owner
             && self.address == other.address
             && self.spaces == other.spaces
+            && self.when == other.when
             && self.form == other.form
             && self.bytes == other.bytes
     }

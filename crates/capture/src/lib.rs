@@ -19,6 +19,7 @@
 //! | `snapshot/` | reading and writing of Arm snapshots |
 //! | `folder/` | reading and writing of folders with a `capture.toml` |
 //! | `perf/`, `linux.rs` | `perf.data` of perf and simpleperf, and the system that it describes |
+//! | `proto.rs` | messages of protobuf |
 //! | `parameters.rs` | parameters of trace sources |
 //! | `raw.rs` | raw trace data, and images that the user adds |
 //! | `files.rs`, `large_file.rs`, `stamp.rs` | files, and how changes of them are noticed |
@@ -72,6 +73,7 @@ pub mod perf;
 pub mod plain;
 pub mod probe;
 pub mod problem;
+pub mod proto;
 pub mod raw;
 pub mod sink;
 pub mod snapshot;
@@ -90,6 +92,7 @@ mod pipe;
 mod replacement;
 mod spool;
 mod stream;
+mod when;
 
 pub use access::Access;
 pub use buffer::{Buffer, File, Format};
@@ -110,7 +113,7 @@ pub use snapshot::{write, write_over};
 pub use spool::Spool;
 pub use stamp::Stamp;
 pub use stream::stream;
-pub use tracewright_image::Bytes;
+pub use tracewright_image::{Bytes, Overlay, When};
 
 use std::path::Path;
 

@@ -206,6 +206,9 @@ impl fmt::Display for Problem {
             P::DumpWraps => f.write_str(
                 "the dump extends past the last address and is truncated there; correct the address",
             ),
+            P::BadCondition(what) => {
+                write!(f, "expected {what}; the image is used without this condition")
+            }
             P::UnknownSpace(word) => write!(
                 f,
                 "unknown memory space `{word}`, any is assumed; expected S, N, H, EL1S, EL1N, EL2 \

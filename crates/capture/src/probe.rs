@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cycles;
 use crate::dump::ELF;
 use crate::files::reason;
+use crate::perf::BranchList;
 use crate::{OpenError, Problem, ini::Ini};
 
 /// The format of a path.
@@ -71,6 +72,10 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
     }
     if is_perf(&head) {
         return Ok(Found::Perf);
+    }
+    if BranchList::is_at(&head) {
+        let why = "it is a branch list of simpleperf: only `tracewright profile` reads it";
+        return Err(OpenError::new(path, Problem::Perf(why.into())));
     }
     match role(&head) {
         Role::Index => Ok(Found::Snapshot(path.to_owned())),

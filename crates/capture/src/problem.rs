@@ -264,6 +264,8 @@ pub enum Problem {
     DumpWraps,
     /// A memory space is unknown.
     UnknownSpace(String),
+    /// A condition of a dump has a value that is not possible: what was expected.
+    BadCondition(&'static str),
     /// The file of a raw dump is an ELF file.
     DumpElf(String),
     /// A dump lacks a required key.
@@ -398,6 +400,7 @@ impl Problem {
             | P::DumpWraps
             | P::DumpElf(_)
             | P::UnknownSpace(_)
+            | P::BadCondition(_)
             | P::DumpConflict { .. }
             | P::NotCompared
             | P::BufferNoKey(..)

@@ -9,7 +9,7 @@ use tracewright::capture::Kind;
 use crate::fail::Fail;
 
 /// The files and the folders that a command reads.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Inputs {
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,

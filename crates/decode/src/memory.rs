@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use tracewright_base::{Context, Space, Waypoints};
+use tracewright_base::{Context, Element, Space, Waypoints};
 use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_image::{
-    Cache, CacheOptions, Elf, Image, Load, Module, ModuleFile, Region, Segment, SpaceMask, Symbol,
-    Symbols, Thread, Viewpoint,
+    AddressSpaces, Cache, CacheOptions, Change, Conditions, ContextKey, Elf, Image, Load,
+    MAX_CONDITIONAL, Module, ModuleFile, Region, Segment, Selection, SpaceMask, Symbol, Symbols,
+    Thread, Viewpoint,
 };
 
 /// Program memory for each source of a capture.
@@ -14,6 +15,8 @@ use tracewright_image::{
 pub struct Memory {
     /// The image of all sources, where no two dumps contradict each other.
     shared: Option<Arc<Image>>,
+    /// The memory of all sources, where there are dumps with conditions.
+    spaces: Option<Arc<AddressSpaces>>,
     /// Why dumps could not be used, one line each.
     pub problems: Vec<String>,
 }
@@ -23,8 +26,23 @@ impl Memory {
     pub fn new(capture: &Capture) -> Memory {
         let mut problems = Vec::new();
         let dumps: Vec<_> = capture.memory.iter().filter(|d| d.bytes.is_some()).collect();
+        let one = capture.one_memory();
+        if dumps.iter().any(|dump| !dump.when.is_always()) {
+            let spaces = Arc::new(conditional(capture, &dumps, &mut problems));
+            return Memory { shared: None, spaces: one.then_some(spaces), problems };
+        }
         let image = Arc::new(image(capture, &dumps, &mut problems));
-        Memory { shared: capture.one_memory().then_some(image), problems }
+        Memory { shared: one.then_some(image), spaces: None, problems }
+    }
+
+    /// The memory of `source`, where there are dumps with conditions.
+    fn spaces(&self, capture: &Capture, source: &Source) -> Option<Arc<AddressSpaces>> {
+        if self.spaces.is_some() || self.shared.is_some() {
+            return self.spaces.clone();
+        }
+        let dumps = capture.images_for(source);
+        let any = dumps.iter().any(|dump| !dump.when.is_always());
+        any.then(|| Arc::new(conditional(capture, &dumps, &mut Vec::new())))
     }
 
     /// The program memory of the source with index `source` in the buffer with index `buffer`.
@@ -33,7 +51,13 @@ impl Memory {
         match (linux.and_then(|linux| linux.viewpoint(buffer, source)), capture.sources.get(source))
         {
             (Some(viewpoint), _) => Program::Spaces(viewpoint),
-            (None, Some(source)) => Program::Image(self.of(capture, source)),
+            (None, Some(source)) => match self.spaces(capture, source) {
+                Some(spaces) => {
+                    let key = ContextKey::ContextId;
+                    Program::Spaces(Viewpoint { spaces, key, thread: None, moment: 0 })
+                }
+                None => Program::Image(self.of(capture, source)),
+            },
             (None, None) => Program::Image(Arc::default()),
         }
     }
@@ -67,6 +91,7 @@ pub fn modules(capture: &Capture) -> Vec<ModuleFile> {
             path: dump.file.clone(),
             build_id: elf.as_ref().and_then(|elf| elf.build_id.clone()),
             found: dump.bytes.is_some().then(|| dump.path.clone()),
+            content: dump.bytes.clone(),
             symbols: Arc::new(elf.as_ref().map(|elf| elf.symbols.clone()).unwrap_or_default()),
             segments: elf.as_ref().map_or_else(|| vec![segment], |elf| elf.segments.clone()),
             movable: elf.is_some_and(|elf| elf.movable),
@@ -104,12 +129,35 @@ impl Program {
         }
     }
 
-    /// The memory of `context`, where it depends on the context.
-    pub fn image_in(&self, context: &Context) -> Option<Arc<Image>> {
+    /// The selection of the memory at the beginning of the buffer.
+    pub fn begin(&self) -> Selection {
+        match self {
+            Program::Image(_) => Selection::default(),
+            Program::Spaces(viewpoint) => viewpoint.begin(),
+        }
+    }
+
+    /// Follows what `element` selects, and what an executed range selects. Returns whether it is
+    /// other memory.
+    #[inline]
+    pub fn follow(&self, selection: &mut Selection, element: &Element) -> bool {
+        match self {
+            Program::Image(_) => false,
+            Program::Spaces(viewpoint) => viewpoint.follow(selection, element),
+        }
+    }
+
+    /// The memory of `selection`, where it is not always the same.
+    pub fn image_of(&self, selection: &Selection) -> Option<Arc<Image>> {
         match self {
             Program::Image(_) => None,
-            Program::Spaces(viewpoint) => Some(viewpoint.spaces.image(viewpoint.memory(context))),
+            Program::Spaces(viewpoint) => Some(viewpoint.spaces.image(selection.memory)),
         }
+    }
+
+    /// Whether the execution of a range may select other memory.
+    pub fn watches_addresses(&self) -> bool {
+        matches!(self, Program::Spaces(viewpoint) if viewpoint.watches_addresses())
     }
 
     /// The symbol of `address` in `image`, one of this program's.
@@ -146,35 +194,73 @@ fn image(capture: &Capture, dumps: &[&Dump], problems: &mut Vec<String>) -> Imag
     let mut regions = Vec::new();
     let mut symbols = Symbols::default();
     for dump in dumps.iter().rev() {
-        let Some(bytes) = &dump.bytes else { continue };
-        let bytes = bytes.clone();
-        let index = capture.memory.iter().position(|own| std::ptr::eq(own, *dump));
-        let module = Module { index: index.unwrap_or(0) as u32, bias: dump.address };
-        let spaces = match spaces(dump) {
-            Ok(spaces) => spaces,
-            Err(problem) => {
-                problems.push(format!("{}: {problem}; it is used for every space", dump.name));
-                SpaceMask::ANY
-            }
-        };
-        match dump.form {
-            Form::Raw => {
-                let region = Region::new(dump.name.as_str(), dump.address, bytes).within(spaces);
-                regions.push(region.of_module(Module { bias: 0, ..module }));
-            }
-            Form::Elf => {
-                let load = Load { bias: dump.address, spaces, ..Load::default() };
-                match Elf::read(&bytes, dump.name.as_str(), load) {
-                    Ok(elf) => {
-                        symbols = symbols.and(&elf.symbols);
-                        regions.extend(elf.regions.into_iter().map(|r| r.of_module(module)));
-                    }
-                    Err(error) => problems.push(format!("{}: {error}", dump.name)),
+        regions.extend(loaded(capture, dump, &mut symbols, problems));
+    }
+    Image::new(regions).with_symbols(&symbols)
+}
+
+/// The memory of `dumps`, of which some have conditions: they hide the others.
+fn conditional(capture: &Capture, dumps: &[&Dump], problems: &mut Vec<String>) -> AddressSpaces {
+    let mut spaces = AddressSpaces::default();
+    for module in modules(capture) {
+        spaces.add_module(module);
+    }
+    let (mut always, mut conditions) = (Vec::new(), Conditions::default());
+    let mut refused = 0;
+    for dump in dumps.iter().rev() {
+        let regions = loaded(capture, dump, &mut Symbols::default(), problems);
+        if dump.when.is_always() {
+            always.extend(regions);
+        } else if !conditions.add(dump.when.clone(), regions) {
+            refused += 1;
+        }
+    }
+    if refused > 0 {
+        problems.push(format!(
+            "{refused} images are not used: more than {MAX_CONDITIONAL} have conditions"
+        ));
+    }
+    spaces.change(None, 0, Change::Load(always));
+    spaces.set_conditions(conditions);
+    spaces
+}
+
+/// The regions of a dump. Its symbols are added to `symbols`.
+fn loaded(
+    capture: &Capture,
+    dump: &Dump,
+    symbols: &mut Symbols,
+    problems: &mut Vec<String>,
+) -> Vec<Region> {
+    let Some(bytes) = dump.bytes.clone() else { return Vec::new() };
+    let index = capture.memory.iter().position(|own| std::ptr::eq(own, dump));
+    let module = Module { index: index.unwrap_or(0) as u32, bias: dump.address };
+    let spaces = match spaces(dump) {
+        Ok(spaces) => spaces,
+        Err(problem) => {
+            problems.push(format!("{}: {problem}; it is used for every space", dump.name));
+            SpaceMask::ANY
+        }
+    };
+    match dump.form {
+        Form::Raw => {
+            let region = Region::new(dump.name.as_str(), dump.address, bytes).within(spaces);
+            vec![region.of_module(Module { bias: 0, ..module })]
+        }
+        Form::Elf => {
+            let load = Load { bias: dump.address, spaces, ..Load::default() };
+            match Elf::read(&bytes, dump.name.as_str(), load) {
+                Ok(elf) => {
+                    *symbols = symbols.and(&elf.symbols);
+                    elf.regions.into_iter().map(|region| region.of_module(module)).collect()
+                }
+                Err(error) => {
+                    problems.push(format!("{}: {error}", dump.name));
+                    Vec::new()
                 }
             }
         }
     }
-    Image::new(regions).with_symbols(&symbols)
 }
 
 fn spaces(dump: &Dump) -> Result<SpaceMask, tracewright_image::UnknownSpace> {

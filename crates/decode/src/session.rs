@@ -61,8 +61,8 @@ impl Session {
             let memory = memory.seen_by(capture, plan.buffer, planned.source);
             Ok(Program::new(memory.cache(waypoints, cache_options)))
         });
-        let programs = programs.collect::<Result<Vec<_>, _>>()?;
-        let sources = plan.sources.iter().zip(&programs);
+        let mut programs = programs.collect::<Result<Vec<_>, _>>()?;
+        let sources = plan.sources.iter().zip(&mut programs);
         let sources: Vec<_> = sources
             .map(|(planned, program)| Source::new(planned.id, planned.config.stream(), program))
             .collect();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, OffsetMap, Sink};
 use tracewright_frames as frames;
-use tracewright_image::{Cache, MemoryId};
+use tracewright_image::{Cache, Selection, Signals};
 use tracewright_protocols::registry::AnyPacket;
 use tracewright_protocols::{AnyStream, Observer};
 
@@ -27,8 +27,8 @@ pub(crate) struct Source {
     /// `bytes_received` when the state was the initial one.
     begin: u64,
     /// The program memory of the current context, and of the beginning.
-    memory: MemoryId,
-    first: MemoryId,
+    memory: Selection,
+    first: Selection,
 }
 
 /// The program memory of a source and a buffer for nibbles: what decoding needs besides the
@@ -47,8 +47,8 @@ impl Program {
 }
 
 impl Source {
-    pub(crate) fn new(id: u16, stream: AnyStream, program: &Program) -> Self {
-        let (block, memory) = (frames::Source::new(id), program.cache.memory_id());
+    pub(crate) fn new(id: u16, stream: AnyStream, program: &mut Program) -> Self {
+        let (block, memory) = (frames::Source::new(id), program.cache.selection());
         Source {
             id,
             stream,
@@ -115,16 +115,18 @@ impl Source {
         }
         program.cache.select(self.memory);
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
-        let observer = &mut SourceObserver { source, listener };
+        let signals = program.cache.signals();
+        let observer = &mut SourceObserver { source, listener, signals };
         let taken = self.stream.feed(bytes, &offsets, &mut program.cache, observer);
-        self.memory = program.cache.memory_id();
+        self.memory = program.cache.selection();
         self.block.consume(taken);
     }
 
     /// Bytes that may belong to this source are missing at offset `at`.
     pub(crate) fn lost<L: Listener>(&mut self, at: u64, source: usize, listener: &mut L) {
         self.events += 1;
-        self.stream.lost(at, &mut SourceObserver { source, listener });
+        let signals = None;
+        self.stream.lost(at, &mut SourceObserver { source, listener, signals });
     }
 
     /// A barrier of the link at offset `at` ends the trace, and another one follows.
@@ -142,8 +144,15 @@ impl Source {
         }
         self.begin = self.bytes_received;
         let Program { cache, nibbles } = program;
+        let signals = cache.signals();
         let Rest { stream, bytes, offsets } = self.rest(nibbles);
-        stream.restart(at, bytes, &offsets, cache, &mut SourceObserver { source, listener });
+        stream.restart(
+            at,
+            bytes,
+            &offsets,
+            cache,
+            &mut SourceObserver { source, listener, signals },
+        );
         self.block.consume(self.block.bytes().len());
         self.taken = 0;
     }
@@ -163,9 +172,10 @@ impl Source {
         listener: &mut L,
     ) -> usize {
         program.cache.select(self.memory);
-        let observer = &mut SourceObserver { source, listener };
+        let signals = program.cache.signals();
+        let observer = &mut SourceObserver { source, listener, signals };
         let taken = self.stream.feed(bytes, offsets, &mut program.cache, observer);
-        self.memory = program.cache.memory_id();
+        self.memory = program.cache.selection();
         taken
     }
 
@@ -181,9 +191,10 @@ impl Source {
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let offsets = self.block.offsets().of_nibbles();
         let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
-        let observer = &mut SourceObserver { source, listener };
+        let signals = cache.signals();
+        let observer = &mut SourceObserver { source, listener, signals };
         self.taken += self.stream.feed(fresh, &offsets, cache, observer);
-        self.memory = cache.memory_id();
+        self.memory = cache.selection();
         self.block.consume(self.taken / 2);
         self.taken %= 2;
     }
@@ -210,8 +221,9 @@ impl Source {
     ) {
         let Program { cache, nibbles } = program;
         cache.select(self.memory);
+        let signals = cache.signals();
         let Rest { stream, bytes, offsets } = self.rest(nibbles);
-        stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener });
+        stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener, signals });
     }
 
     /// The trace ends. `rest` is what [`feed_raw`](Self::feed_raw) did not take.
@@ -224,11 +236,12 @@ impl Source {
         listener: &mut L,
     ) {
         program.cache.select(self.memory);
+        let signals = program.cache.signals();
         self.stream.finish(
             rest,
             offsets,
             &mut program.cache,
-            &mut SourceObserver { source, listener },
+            &mut SourceObserver { source, listener, signals },
         );
     }
 }
@@ -250,12 +263,22 @@ fn unpack(bytes: &[u8], nibbles: &mut Vec<u8>) {
 struct SourceObserver<'a, L> {
     source: usize,
     listener: &'a mut L,
+    /// Receives the elements that may select other program memory, where there are such.
+    signals: Option<Signals>,
 }
 
 impl<L: Listener> Sink for SourceObserver<'_, L> {
     // Called for each range: a call that is not inlined costs as much as most listeners do.
     #[inline(always)]
     fn element(&mut self, at: u64, element: Element) {
+        // The kind is constant where the call is put in line.
+        let selects = matches!(
+            element,
+            Element::Range(_) | Element::Timestamp { .. } | Element::DataAccess(_)
+        );
+        if selects && let Some(signals) = &self.signals {
+            signals.element(&element);
+        }
         self.listener.element(self.source, at, element);
     }
 

@@ -11,8 +11,9 @@
 //! its first segment. `X:` precedes an address in another file. A `T` line without a known branch
 //! has ffffffffffffffff in its place. BOLT 22 rejects comments and empty lines.
 //!
-//! `T` lines preserve the branches that were not taken. The lines of simpleperf do not, as its
-//! ranges end at each branch.
+//! BOLT reads `T` lines from version 21 on. They preserve the branches that were not taken, and
+//! what follows calls. `B` and `F` lines of the same sequences do not have the latter; the lines of
+//! simpleperf have neither, as its ranges end at each branch.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -30,6 +31,7 @@ pub(crate) fn write(profile: &Profile, dialect: Dialect) -> String {
     for module in profile.modules.values() {
         match dialect {
             Dialect::Full => write_traces(module, &mut out),
+            Dialect::Ranges => write_sequences(module, &mut out),
             Dialect::Simpleperf => {
                 write_ranges(module, &mut out);
                 out.push_str(&footer(module));
@@ -61,6 +63,40 @@ fn write_traces(module: &ModuleProfile, out: &mut String) {
         if let Target::Outside(to) = branch.to {
             let _ = writeln!(out, "B {:x} X:{to:x} {} 0", at(branch.from), count.count);
         }
+    }
+}
+
+/// Each sequence as a range, and each branch that was taken. The branch before a range is not known
+/// of it: BOLT assumes nothing about what follows a call.
+fn write_sequences(module: &ModuleProfile, out: &mut String) {
+    let base = base(module);
+    let at = |address: u64| address.wrapping_sub(base);
+    let mut ranges: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    let mut branches: BTreeMap<(String, String), u64> = BTreeMap::new();
+    let mut branch = |from: String, to: String, count: u64| {
+        let sum = branches.entry((from, to)).or_default();
+        *sum = sum.saturating_add(count);
+    };
+    for (trace, count) in &module.traces {
+        let sum = ranges.entry((at(trace.start), at(trace.last))).or_default();
+        *sum = sum.saturating_add(*count);
+        let to = format!("{:x}", at(trace.start));
+        match trace.from {
+            Target::Here(from) => branch(format!("{:x}", at(from)), to, *count),
+            Target::Outside(from) => branch(format!("X:{from:x}"), to, *count),
+            Target::Unknown => {}
+        }
+    }
+    for (its, count) in &module.branches {
+        if let Target::Outside(to) = its.to {
+            branch(format!("{:x}", at(its.from)), format!("X:{to:x}"), count.count);
+        }
+    }
+    for ((start, last), count) in ranges {
+        let _ = writeln!(out, "F {start:x} {last:x} {count}");
+    }
+    for ((from, to), count) in branches {
+        let _ = writeln!(out, "B {from} {to} {count} 0");
     }
 }
 

@@ -5,12 +5,14 @@
 //! | `autofdo.rs` | text for `create_llvm_prof` and `create_gcov` of AutoFDO |
 //! | `bolt.rs` | pre-aggregated profile for `perf2bolt` of BOLT |
 //! | `llvm.rs` | unsymbolized profile for `llvm-profgen` |
+//! | `sample_profile.rs` | sample profile of `clang -fprofile-sample-use` and `llvm-profdata` |
+//! | `propeller.rs`, `layout.rs` | lists of basic blocks and of symbols for clang and lld |
 //! | `branch_list.rs` | branch list of simpleperf |
 //! | `pprof.rs` | profile.proto of pprof |
 //! | `callgrind.rs` | callgrind |
 //! | `folded.rs` | folded stacks, with functions only |
 //! | `json.rs` | JSON Lines |
-//! | `proto.rs`, `functions.rs` | messages of protobuf; the functions of a profile |
+//! | `functions.rs` | the functions of a profile |
 //!
 //! Each consumer expects addresses of its own kind: offsets in the file, addresses in the file, or
 //! offsets from a segment. Counts are exact, and saturate at `u64::MAX`.
@@ -23,18 +25,22 @@ mod callgrind;
 mod folded;
 mod functions;
 mod json;
+mod layout;
 mod llvm;
 mod pprof;
-mod proto;
+mod propeller;
+mod sample_profile;
 
 use tracewright_analysis::{ModuleProfile, Profile};
 
-/// How a format is written that simpleperf writes, too.
+/// How a format is written of which there are several forms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// What the trace contains: exact targets, and sequences between branches that were taken.
     #[default]
     Full,
+    /// For versions of BOLT before 21: branches, and the ranges between branches that were taken.
+    Ranges,
     /// As simpleperf writes it: the targets of indirect branches are 0, and ranges end at each
     /// branch.
     Simpleperf,
@@ -47,8 +53,12 @@ pub enum Format {
     Autofdo,
     /// Pre-aggregated profile of BOLT.
     Bolt,
+    /// Sample profile of LLVM, as text.
+    Llvm,
     /// Unsymbolized profile of llvm-profgen.
     LlvmUnsymbolized,
+    /// Clusters of basic blocks for clang.
+    Propeller,
     /// Branch list of simpleperf.
     BranchList,
     /// profile.proto of pprof.
@@ -65,25 +75,39 @@ impl Format {
     /// Whether a file of this format has the profile of one program file only.
     pub fn holds_one(self, dialect: Dialect) -> bool {
         match self {
-            Format::Autofdo | Format::Bolt => dialect == Dialect::Full,
-            Format::LlvmUnsymbolized => true,
+            Format::Autofdo | Format::Bolt => dialect != Dialect::Simpleperf,
+            Format::Llvm | Format::LlvmUnsymbolized | Format::Propeller => true,
             _ => false,
         }
     }
 
     /// The profile in this format.
-    pub fn write(self, profile: &Profile, dialect: Dialect) -> Vec<u8> {
-        match self {
+    ///
+    /// # Errors
+    /// What a program file lacks for the format.
+    pub fn write(self, profile: &Profile, dialect: Dialect) -> Result<Vec<u8>, String> {
+        Ok(match self {
             Format::Autofdo => autofdo::write(profile, dialect).into_bytes(),
             Format::Bolt => bolt::write(profile, dialect).into_bytes(),
+            Format::Llvm => sample_profile::write(profile)?.into_bytes(),
             Format::LlvmUnsymbolized => llvm::write(profile).into_bytes(),
+            Format::Propeller => propeller::write(profile)?.into_bytes(),
             Format::BranchList => branch_list::write(profile),
             Format::Pprof => pprof::write(profile),
             Format::Folded => folded::write(profile).into_bytes(),
             Format::Callgrind => callgrind::write(profile).into_bytes(),
             Format::Json => json::write(profile).into_bytes(),
-        }
+        })
     }
+}
+
+/// The order of the symbols of a Propeller profile, which
+/// `lld --symbol-ordering-file` reads.
+///
+/// # Errors
+/// What a program file lacks.
+pub fn symbol_order(profile: &Profile) -> Result<String, String> {
+    propeller::symbols(profile)
 }
 
 /// The lines that name a file after its profile.

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use tracewright_analysis::Profile;
+use tracewright_capture::proto::Message;
 
 use crate::functions::functions;
-use crate::proto::Message;
 
 /// Texts by number. Number 0 is the empty text.
 #[derive(Default)]

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use tracewright_base::Context;
+use tracewright_base::{Context, Element};
 
-use crate::{Image, Region, Symbols};
+use crate::{Bytes, Conditions, Image, Region, Selection, Symbols};
 
 /// A file that is mapped into an address space.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,8 @@ pub struct ModuleFile {
     pub build_id: Option<Vec<u8>>,
     /// The file that was read; `None` where none was found.
     pub found: Option<PathBuf>,
+    /// The bytes of the file that was read.
+    pub content: Option<Bytes>,
     /// Its symbols, at the addresses in the file.
     pub symbols: Arc<Symbols>,
     /// LOAD segments: address in the file's address space, offset in the file, bytes, and whether
@@ -87,6 +89,21 @@ pub struct MemoryId {
 
 /// The number of the address space without memory of its own.
 const NO_SPACE: u32 = u32::MAX;
+/// In place of the number of an address space: the changes are the images with conditions.
+const IMAGES: u32 = u32::MAX - 1;
+
+impl MemoryId {
+    /// The memory that has the images with conditions whose bits are set.
+    pub(crate) fn of_images(visible: u64) -> MemoryId {
+        MemoryId { space: IMAGES, changes: visible as u32, common: (visible >> 32) as u32 }
+    }
+
+    /// The images with conditions that the memory has.
+    pub(crate) fn images(self) -> Option<u64> {
+        let visible = u64::from(self.common) << 32 | u64::from(self.changes);
+        (self.space == IMAGES).then_some(visible)
+    }
+}
 
 /// The most images that are stored for later use, and the most regions of all of them.
 const MAX_IMAGES: usize = 1 << 10;
@@ -107,6 +124,9 @@ pub struct AddressSpaces {
     /// The states of each thread in order of their moments.
     threads: BTreeMap<u32, Vec<(u64, Thread)>>,
     modules: Vec<ModuleFile>,
+    /// Images that are loaded in a context, at a time, or when they are selected. Where there are
+    /// some, the memory of processes is not used.
+    conditions: Conditions,
     images: Mutex<HashMap<MemoryId, Arc<Image>>>,
 }
 
@@ -120,6 +140,11 @@ impl AddressSpaces {
     /// The files that are mapped.
     pub fn modules(&self) -> &[ModuleFile] {
         &self.modules
+    }
+
+    /// Uses images with conditions, over the memory that is common to all.
+    pub fn set_conditions(&mut self, conditions: Conditions) {
+        self.conditions = conditions;
     }
 
     /// Adds a change of the memory of `process` (`None`: of all of them). Changes are added in
@@ -202,7 +227,10 @@ impl AddressSpaces {
         if let Some(image) = cached {
             return image;
         }
-        let mut regions = self.common.regions(memory.common);
+        let images = memory.images().is_some();
+        let common = if images { u32::MAX } else { memory.common };
+        let mut regions = self.common.regions(common);
+        regions.extend(self.conditions.regions(memory).cloned());
         if let Some(space) = self.spaces.get(memory.space as usize) {
             regions.extend(space.regions(memory.changes));
         }
@@ -250,7 +278,50 @@ pub struct Viewpoint {
 impl Viewpoint {
     /// The memory at the beginning of the buffer.
     pub fn start(&self) -> MemoryId {
-        self.spaces.memory(self.thread, self.moment)
+        self.begin().memory
+    }
+
+    /// The selection of the memory at the beginning of the buffer.
+    pub fn begin(&self) -> Selection {
+        if self.spaces.conditions.is_empty() {
+            let memory = self.spaces.memory(self.thread, self.moment);
+            return Selection { memory, ..Selection::default() };
+        }
+        self.spaces.conditions.begin()
+    }
+
+    /// Whether `element`, which is not a range, may select other memory.
+    pub fn watches(&self, element: &Element) -> bool {
+        match self.spaces.conditions.is_empty() {
+            true => matches!(element, Element::Context(_)),
+            false => self.spaces.conditions.watches(element),
+        }
+    }
+
+    /// Whether the execution of a range may select other memory.
+    pub fn watches_addresses(&self) -> bool {
+        self.spaces.conditions.watches_addresses()
+    }
+
+    /// Whether the memory depends on more than the context.
+    pub(crate) fn has_conditions(&self) -> bool {
+        !self.spaces.conditions.is_empty()
+    }
+
+    /// Follows what `element` selects. Returns whether it is other memory.
+    pub fn follow(&self, selection: &mut Selection, element: &Element) -> bool {
+        let before = selection.memory;
+        if self.has_conditions() {
+            self.spaces.conditions.follow(selection, element);
+        } else if let Element::Context(context) = element {
+            selection.memory = self.memory(context);
+        }
+        selection.memory != before
+    }
+
+    /// Follows what the execution of `bytes` bytes of code from `start` on selects.
+    pub(crate) fn executed(&self, selection: &mut Selection, start: u64, bytes: u32) {
+        self.spaces.conditions.executed(selection, start, bytes);
     }
 
     /// The memory of `context`.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, Context, End, Instruction, Isa,
-    Kind, MAX_EXPANSION, Miss, Pc, Role, Space, Waypoints,
+    Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, Context, Element, End, Instruction,
+    Isa, Kind, MAX_EXPANSION, Miss, Pc, Role, Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
 
@@ -12,7 +12,7 @@ use crate::absent::Absent;
 use crate::instruction_cache::InstructionCache;
 use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
-use crate::{Image, MemoryId, OpcodeCheck, View, Viewpoint};
+use crate::{Image, MemoryId, OpcodeCheck, Selection, Signals, View, Viewpoint};
 
 /// Blocks of an [`Image`], each decoded once. Each trace source has its own cache in each worker
 /// thread.
@@ -24,9 +24,13 @@ pub struct Cache {
     image: Arc<Image>,
     /// The memory of other contexts, where it differs.
     viewpoint: Option<Viewpoint>,
-    /// The memory of [`image`](Self::image), and its number in [`CodeSpace`]s.
-    memory: MemoryId,
+    /// What selects the memory of [`image`](Self::image), and its number in [`CodeSpace`]s.
+    selection: Selection,
     number: u16,
+    /// Where the memory depends on more than the context: elements that may select other memory.
+    signals: Option<Box<Signals>>,
+    /// Then the last instruction, where the decoder asks for each: its address and its length.
+    executed: Option<(u64, u32)>,
     /// The images so far. The number of an image is its index.
     known: Vec<(MemoryId, Arc<Image>)>,
     rules: Rules,
@@ -112,8 +116,10 @@ impl Cache {
         Cache {
             image,
             viewpoint: None,
-            memory: MemoryId::default(),
+            selection: Selection::default(),
             number: 0,
+            signals: None,
+            executed: None,
             known: Vec::new(),
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
@@ -132,31 +138,71 @@ impl Cache {
         waypoints: Waypoints,
         options: CacheOptions,
     ) -> Cache {
-        let start = viewpoint.start();
-        let image = viewpoint.spaces.image(start);
+        let start = viewpoint.begin();
+        let image = viewpoint.spaces.image(start.memory);
         let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
-        cache.viewpoint = Some(viewpoint);
-        cache.memory = start;
-        cache.known.push((start, image));
+        let signals = viewpoint.has_conditions();
+        let signals = signals.then(|| Box::new(Signals::new(viewpoint.clone(), waypoints.each)));
+        (cache.viewpoint, cache.signals) = (Some(viewpoint), signals);
+        cache.selection = start;
+        cache.known.push((start.memory, image));
         cache
     }
 
-    /// Which memory is in use.
+    /// What selects the memory that is in use.
     #[inline]
-    pub fn memory_id(&self) -> MemoryId {
-        self.memory
+    pub fn selection(&mut self) -> Selection {
+        if self.signals.is_some() {
+            self.settle();
+        }
+        self.selection
     }
 
-    /// Uses `memory` from here on. Blocks of other memory stay in the cache.
+    /// Uses the memory of `selection` from here on. Blocks of other memory stay in the cache.
     #[inline]
-    pub fn select(&mut self, memory: MemoryId) {
-        if memory != self.memory {
-            self.switch(memory);
+    pub fn select(&mut self, selection: Selection) {
+        if selection != self.selection {
+            self.executed = None;
+            self.selection = selection;
+            self.switch(selection.memory);
+        }
+    }
+
+    /// Follows what `element` selects. Returns whether it is other memory.
+    pub fn follow(&mut self, element: &Element) -> bool {
+        let Some(viewpoint) = &self.viewpoint else { return false };
+        let mut selection = self.selection;
+        let other = viewpoint.follow(&mut selection, element);
+        self.select(selection);
+        other
+    }
+
+    /// Where the memory depends on more than the context: takes the elements that may select other
+    /// memory. What [`Code::enter_context`] receives is not among them.
+    pub fn signals(&self) -> Option<Signals> {
+        self.signals.as_ref().map(|signals| signals.sender())
+    }
+
+    /// Follows what the last instruction and the elements since then select.
+    #[cold]
+    fn settle(&mut self) {
+        let mut selection = self.selection;
+        if let (Some((start, bytes)), Some(viewpoint)) = (self.executed.take(), &self.viewpoint) {
+            viewpoint.executed(&mut selection, start, bytes);
+        }
+        self.select(selection);
+        let elements = self.signals.as_ref().map(|signals| signals.take()).unwrap_or_default();
+        for element in elements.iter().filter(|element| !matches!(element, Element::Context(_))) {
+            self.follow(element);
         }
     }
 
     #[cold]
     fn switch(&mut self, memory: MemoryId) {
+        let current = self.known.get(usize::from(self.number));
+        if current.is_some_and(|(id, _)| *id == memory) {
+            return;
+        }
         let Some(viewpoint) = &self.viewpoint else { return };
         let known = self.known.iter().position(|(id, _)| *id == memory);
         let index = known.unwrap_or_else(|| {
@@ -175,7 +221,7 @@ impl Cache {
         });
         let Some((_, image)) = self.known.get(index) else { return };
         self.image = Arc::clone(image);
-        (self.memory, self.number) = (memory, index as u16);
+        self.number = index as u16;
     }
 
     /// The program memory.
@@ -380,6 +426,18 @@ impl Cache {
         }
     }
 
+    /// The instruction at `pc`, which may select other memory.
+    #[cold]
+    fn watched_instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
+        self.settle();
+        let (view, _, address) = self.locate(pc);
+        let found = self.step(view, pc.isa, address)?;
+        if self.rules.waypoints.each {
+            self.executed = Some((address, found.size.into()));
+        }
+        Ok(found)
+    }
+
     /// Decodes an instruction that is not stored.
     #[cold]
     fn step(&mut self, view: View, isa: Isa, address: u64) -> Result<Instruction, Miss> {
@@ -402,6 +460,9 @@ fn aligned(address: u64, isa: Isa) -> Result<(), Miss> {
 impl Code for Cache {
     #[inline]
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
+        if self.signals.is_some() {
+            self.settle();
+        }
         let (_, code_space, address) = self.locate(pc);
         let mut id = self.table.find(address, code_space);
         if id == BlockId::NONE {
@@ -421,6 +482,9 @@ impl Code for Cache {
 
     #[inline]
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
+        if self.signals.is_some() {
+            return self.watched_instruction(pc);
+        }
         let (view, code_space, address) = self.locate(pc);
         match self.instruction_cache.find(address, code_space) {
             Some(instruction) => Ok(*instruction),
@@ -445,9 +509,10 @@ impl Code for Cache {
     }
 
     fn enter_context(&mut self, context: &Context) {
-        if let Some(viewpoint) = &self.viewpoint {
-            self.select(viewpoint.memory(context));
+        if self.signals.is_some() {
+            self.settle();
         }
+        self.follow(&Element::Context(*context));
     }
 
     #[inline]
@@ -459,11 +524,18 @@ impl Code for Cache {
 impl BlockCache for Cache {
     #[inline]
     fn blocks(&self) -> CachedBlocks<'_> {
+        // The memory may change after each block: a decoder has to ask for each.
+        if self.signals.is_some() {
+            return CachedBlocks::none();
+        }
         self.table.blocks()
     }
 
     #[inline]
     fn code_space(&self, isa: Isa, space: Space) -> CodeSpace {
+        if self.signals.is_some() {
+            return CodeSpace::NONE;
+        }
         self.code_space_in(isa, self.image.view(space))
     }
 
@@ -488,6 +560,9 @@ impl BlockCache for Cache {
     }
 
     fn enter(&mut self, pc: Pc, from: Option<(BlockId, bool)>) -> BlockId {
+        if self.signals.is_some() {
+            return BlockId::NONE;
+        }
         let (_, code_space, address) = self.locate(pc);
         if self.absent.find(address, pc.isa, code_space).is_some() {
             return BlockId::NONE;

@@ -1,6 +1,7 @@
 //! ELF files: their memory and symbols. (System V gABI, "Object Files")
 
 mod parts;
+mod sections;
 
 use std::error::Error;
 use std::fmt;
@@ -13,6 +14,7 @@ use object::{Endianness, elf};
 use tracewright_base::is_unshown;
 
 use self::parts::Parts;
+pub(crate) use self::sections::Sections;
 use crate::{Bytes, Region, SpaceMask, Symbol, Symbols};
 
 /// The contents of an ELF file.

@@ -24,8 +24,11 @@
 
 mod absent;
 mod address_spaces;
+pub mod block_map;
 mod bytes;
 mod cache;
+mod conditions;
+mod debug_info;
 mod elf;
 mod flat;
 mod image;
@@ -33,6 +36,7 @@ mod instruction_cache;
 mod object_file;
 mod opcode_check;
 mod region;
+mod signals;
 mod space;
 mod symbols;
 mod table;
@@ -44,11 +48,14 @@ pub use address_spaces::{
 };
 pub use bytes::{Bytes, BytesReader, OnDemand, Owner};
 pub use cache::{Cache, CacheOptions};
+pub use conditions::{Conditions, MAX_CONDITIONAL, Overlay, Selection, When};
+pub use debug_info::{DebugInfo, Frame, FunctionCode, Located};
 pub use elf::{Elf, ElfError, Load, Segment};
 pub use image::{Conflict, Image, View};
 pub use object_file::ObjectFile;
 pub use opcode_check::OpcodeCheck;
 pub use region::{Dump, Module, Region};
+pub use signals::Signals;
 pub use space::{SpaceMask, UnknownSpace};
 pub use symbols::{Symbol, Symbols};
 pub use tracewright_isa::rv::Extensions;

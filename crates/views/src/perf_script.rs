@@ -225,7 +225,7 @@ impl<W: io::Write> Listener for PerfScript<W> {
                     state.context = Some(context);
                 }
                 if let Some(traced) = self.sources.get_mut(n) {
-                    traced.source.enter(&context);
+                    traced.source.follow(&element);
                 }
             }
             _ => {}
@@ -260,8 +260,8 @@ impl Fork for PerfScript<Vec<u8>> {
         self.states = states;
         for (traced, state) in self.sources.iter_mut().zip(&self.states) {
             match &state.context {
-                Some(context) => _ = traced.source.enter(context),
-                None => traced.source.image = traced.source.program.start(),
+                Some(context) => _ = traced.source.follow(&Element::Context(*context)),
+                None => traced.source.restart(),
             }
         }
         self.lines.clear();

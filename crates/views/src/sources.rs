@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use tracewright_base::Context;
+use tracewright_base::{Element, Range};
 use tracewright_capture::Capture;
 use tracewright_decode::{Memory, Plan, Program};
-use tracewright_image::Image;
+use tracewright_image::{Image, Selection};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyConfig;
 
@@ -25,8 +25,8 @@ pub struct Source {
     pub image: Arc<Image>,
     /// The program memory in each context.
     pub program: Program,
-    /// The current context, where the memory depends on it.
-    context: Option<Context>,
+    /// What selects the memory.
+    selection: Selection,
 }
 
 impl Source {
@@ -40,8 +40,8 @@ impl Source {
                 id: framed.then_some(planned.id),
                 config: planned.config.clone(),
                 image: program.start(),
+                selection: program.begin(),
                 program,
-                context: None,
             }
         });
         sources.collect()
@@ -93,26 +93,39 @@ impl Source {
         Some(text)
     }
 
-    /// Execution continues in `context`. Returns whether the program memory is another one.
-    pub(crate) fn enter(&mut self, context: &Context) -> bool {
-        let Some(image) = self.program.image_in(context) else { return false };
-        self.context = Some(*context);
+    /// Follows what `element` selects. Returns whether the program memory is another one.
+    pub(crate) fn follow(&mut self, element: &Element) -> bool {
+        if !self.program.follow(&mut self.selection, element) {
+            return false;
+        }
+        let Some(image) = self.program.image_of(&self.selection) else { return false };
         let other = !Arc::ptr_eq(&image, &self.image);
         self.image = image;
         other
     }
 
-    /// The contexts of `sources`, where their memory depends on them.
-    pub(crate) fn contexts(sources: &[Source]) -> Vec<Option<Context>> {
-        sources.iter().map(|source| source.context).collect()
+    /// Follows what an executed range selects.
+    #[inline]
+    pub(crate) fn follow_range(&mut self, range: &Range) -> bool {
+        self.program.watches_addresses() && self.follow(&Element::Range(*range))
     }
 
-    /// Continues in `contexts`.
-    pub(crate) fn resume(sources: &mut [Source], contexts: &[Option<Context>]) {
-        for (source, context) in sources.iter_mut().zip(contexts) {
-            match context {
-                Some(context) => _ = source.enter(context),
-                None => (source.image, source.context) = (source.program.start(), None),
+    /// The memory is that at the beginning of the buffer.
+    pub(crate) fn restart(&mut self) {
+        (self.selection, self.image) = (self.program.begin(), self.program.start());
+    }
+
+    /// The selections of the memory of `sources`.
+    pub(crate) fn selections(sources: &[Source]) -> Vec<Selection> {
+        sources.iter().map(|source| source.selection).collect()
+    }
+
+    /// Continues with `selections`.
+    pub(crate) fn resume(sources: &mut [Source], selections: &[Selection]) {
+        for (source, selection) in sources.iter_mut().zip(selections) {
+            source.selection = *selection;
+            if let Some(image) = source.program.image_of(selection) {
+                source.image = image;
             }
         }
     }

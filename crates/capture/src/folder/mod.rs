@@ -25,6 +25,7 @@
 //! [[image]]
 //! file = "program.elf"        # ELF; or raw bytes, with an address
 //! address = 0x1000            # for ELF: added to the addresses in the file
+//! context = 5                 # when it is in memory, with the other keys of `when.rs`
 //! ```
 //!
 //! Registers of CoreSight units are parameters as well: `TRCCONFIGR = 0x18c1`.

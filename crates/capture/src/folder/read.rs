@@ -11,9 +11,10 @@ use crate::names::Names;
 use crate::notes::Notes;
 use crate::origin::shortened;
 use crate::plain::plain;
+use crate::when;
 use crate::{
     Access, Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Origin,
-    Problem, Register, Registers, Source, Text,
+    Problem, Register, Registers, Source, Text, When,
 };
 
 /// Reads the folder whose description is the file `index`. `path` is the path that the user gave,
@@ -180,6 +181,30 @@ impl Section<'_> {
         value
             .map(Some)
             .ok_or_else(|| self.problem(key, "expected an unsigned number, in quotes from 2^63 on"))
+    }
+
+    /// The conditions of an image.
+    fn when(&self) -> Result<When, OpenError> {
+        let mut conditions = When::default();
+        for key in when::KEYS {
+            let word = |value: &Value| match value {
+                Value::Integer(value) => Some(value.to_string()),
+                Value::Boolean(value) => Some(u8::from(*value).to_string()),
+                Value::String(text) => Some(plain(text).into_owned()),
+                _ => None,
+            };
+            let text = match self.table.get(key) {
+                None => continue,
+                Some(Value::Array(list)) => {
+                    list.iter().map(word).collect::<Option<Vec<_>>>().map(|words| words.join(","))
+                }
+                Some(value) => word(value),
+            };
+            let set = text.ok_or("a number or a string in quotes");
+            let set = set.and_then(|text| when::set(&mut conditions, key, &text));
+            set.map_err(|what| self.problem(key, format!("expected {what}")))?;
+        }
+        Ok(conditions)
     }
 
     /// The table of registers of a buffer.
@@ -437,11 +462,13 @@ impl Reader<'_> {
 
     fn image(&mut self, n: usize, table: &Table) -> Result<Dump, OpenError> {
         let at = Section { reader: self, section: Some(format!("image {n}")), table };
-        at.known(&["file", "address"])?;
+        let keys: Vec<&str> = ["file", "address"].into_iter().chain(when::KEYS).collect();
+        at.known(&keys)?;
         let Some(file) = at.text("file")? else {
             return Err(at.problem("file", "missing; give the file with the program"));
         };
         let address = at.number("address")?;
+        let when = at.when()?;
         let origin = at.origin("file");
         let no_address = at.problem(
             "address",
@@ -461,6 +488,6 @@ impl Reader<'_> {
             return Err(no_address);
         }
         let address = address.unwrap_or(0);
-        Ok(Dump { name: file.clone(), file, path, address, form, bytes, ..Dump::default() })
+        Ok(Dump { name: file.clone(), file, path, address, when, form, bytes, ..Dump::default() })
     }
 }

@@ -11,6 +11,7 @@ use crate::files::reason;
 use crate::new_folder::NewFolder;
 use crate::probe::DESCRIPTION;
 use crate::spool::move_file;
+use crate::when;
 use crate::{Capture, File, Form, OpenError, Problem, Registers, Text};
 
 /// Writes `capture` into `folder`, which is created; it must be empty if it exists. The description
@@ -105,6 +106,9 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
             (_, address) => {
                 let _ = writeln!(text, "address = \"{address:#x}\"");
             }
+        }
+        for (key, value) in when::pairs(&dump.when) {
+            let _ = writeln!(text, "{key} = {}", quoted(&value));
         }
         text.push('\n');
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::fields::{Fields, Reader, Writer};
+use crate::proto::{Value, fields};
 
 /// BUILD_ID: the build identifiers of files.
 pub const BUILD_ID: u32 = 2;
@@ -23,6 +24,8 @@ pub const COMMAND_LINE: u32 = 11;
 pub const AUXTRACE: u32 = 18;
 /// META_INFO of simpleperf: pairs of texts.
 pub const META_INFO: u32 = 129;
+/// ETM_BRANCH_LIST of simpleperf: a branch list in place of the trace.
+pub const BRANCH_LIST: u32 = 133;
 /// FILE2 of simpleperf: the recorded files and their symbols.
 pub const FILE2: u32 = 132;
 
@@ -203,13 +206,13 @@ pub(super) fn recorded_files(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Ve
         let _ = Reader::new(len, big).u32(&mut size);
         let Some((message, after)) = after.split_at_checked(size as usize) else { break };
         let mut file = RecordedFile::default();
-        for (field, value) in proto(message) {
+        for (field, value) in fields(message) {
             match (field, value) {
                 (1, Value::Bytes(path)) => file.path = String::from_utf8_lossy(path).into_owned(),
                 (2, Value::Number(kind)) => file.kind = kind,
                 (3, Value::Number(address)) => file.min_address = address,
                 (7, Value::Bytes(module)) => {
-                    for (field, value) in proto(module) {
+                    for (field, value) in fields(module) {
                         if let (1, Value::Number(offset)) = (field, value) {
                             file.module_offset = offset;
                         }
@@ -222,54 +225,6 @@ pub(super) fn recorded_files(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Ve
         rest = after;
     }
     found
-}
-
-/// A value of a message of protobuf.
-enum Value<'a> {
-    Number(u64),
-    Bytes(&'a [u8]),
-}
-
-/// The fields of a message of protobuf, up to damage.
-fn proto(mut bytes: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
-    std::iter::from_fn(move || {
-        let key = varint(&mut bytes)?;
-        let value = match key & 7 {
-            0 => Value::Number(varint(&mut bytes)?),
-            1 => {
-                let (word, rest) = bytes.split_first_chunk()?;
-                bytes = rest;
-                Value::Number(u64::from_le_bytes(*word))
-            }
-            2 => {
-                let len = usize::try_from(varint(&mut bytes)?).ok()?;
-                let (value, rest) = bytes.split_at_checked(len)?;
-                bytes = rest;
-                Value::Bytes(value)
-            }
-            5 => {
-                let (word, rest) = bytes.split_first_chunk()?;
-                bytes = rest;
-                Value::Number(u32::from_le_bytes(*word).into())
-            }
-            _ => return None,
-        };
-        Some((key >> 3, value))
-    })
-}
-
-/// An integer in groups of seven bits, the lowest first.
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f).checked_shl(shift)?;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The files of the recorded code: found by build identifier and path.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use tracewright_image::{Elf, Load, ObjectFile, Segment, Symbols};
+use tracewright_image::{Elf, Load, ModuleFile, ObjectFile, Segment, Symbols};
 
 use super::features::same_build_id;
 use crate::Bytes;
@@ -167,6 +168,25 @@ impl<'a> Finder<'a> {
         let names = ["elf", "vdso", "debug"].map(|name| folder.join(name));
         let plain = std::iter::once(folder.clone());
         names.into_iter().chain(plain).filter(|file| file.is_file()).collect()
+    }
+}
+
+/// The description of a file that was mapped from `path` and has the build identifier `id`.
+pub(super) fn module_file(
+    path: &str,
+    id: Option<&[u8]>,
+    found: Option<&Found>,
+    kernel: bool,
+) -> ModuleFile {
+    ModuleFile {
+        path: path.to_owned(),
+        build_id: id.map(<[u8]>::to_vec),
+        found: found.map(|found| found.path.clone()),
+        content: found.map(|found| found.bytes.clone()),
+        symbols: Arc::new(found.map(Found::symbols).unwrap_or_default()),
+        segments: found.map(Found::segments).unwrap_or_default(),
+        movable: found.is_some_and(|found| matches!(&found.code, Code::Elf(e) if e.movable)),
+        kernel,
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `record.rs`, `attr.rs`, `units.rs`, `features.rs` | the records, read and written by the same lines |
 //! | `pieces.rs` | the bytes of each AUX record |
 //! | `processes.rs`, `find.rs` | the memory of processes over time, and the files with their code |
+//! | `branch_list.rs` | branch lists of simpleperf |
 //! | `write.rs`, `recording.rs` | writing of what can be read, and the file of a capture |
 //! | `fields.rs`, `window.rs`, `compressed.rs`, `limits.rs` | integers, reads by offset, zstd, limits |
 //!
@@ -17,6 +18,7 @@
 //! order; events of any size; compressed records (`perf record -z`) and trace (simpleperf).
 
 mod attr;
+mod branch_list;
 mod compressed;
 mod data;
 mod features;
@@ -38,6 +40,7 @@ use std::sync::Arc;
 use tracewright_image::{ContextKey, Elf, Load};
 
 pub use attr::{Attr, SampleId};
+pub use branch_list::{BinaryKind, BranchList, ListedBinary, ListedProgram, Sequence, branch_list};
 pub use data::{Form, PerfData};
 pub use features::same_build_id;
 pub use find::{Search, hex};
@@ -138,6 +141,10 @@ fn units(data: &PerfData) -> Result<Units, String> {
             "it contains {} trace, and only CoreSight trace (cs_etm) can be decoded",
             trace_type(kind)
         )),
+        None if data.features.contains_key(&features::BRANCH_LIST) => {
+            Err("it contains a branch list in place of trace: only `tracewright profile` reads it"
+                .into())
+        }
         None => Err("it contains no processor trace: record with `perf record -e cs_etm//` or \
                      `simpleperf record -e cs-etm`"
             .into()),

@@ -7,7 +7,7 @@ use tracewright_image::{AddressSpaces, Change, Dump, Module, ModuleFile, Region,
 
 use super::data::PerfData;
 use super::features::{self, RecordedFile};
-use super::find::{Code, Finder, Found, hex, kernel};
+use super::find::{self, Code, Finder, Found, hex, kernel};
 use super::record::{Body, Mmap, Record};
 
 /// mmap(2): code of the mapping may be executed.
@@ -238,15 +238,7 @@ impl Builder<'_, '_> {
                 object.unknown()
             ));
         }
-        self.spaces.add_module(ModuleFile {
-            path: path.clone(),
-            build_id: id.clone(),
-            found: found.map(|found| found.path.clone()),
-            symbols: Arc::new(found.map(Found::symbols).unwrap_or_default()),
-            segments: found.map(Found::segments).unwrap_or_default(),
-            movable: found.is_some_and(|found| matches!(&found.code, Code::Elf(e) if e.movable)),
-            kernel,
-        })
+        self.spaces.add_module(find::module_file(path, id.as_deref(), found, kernel))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::ini::Section;
 use crate::limits::MAX_DUMPS;
 use crate::number::{number, number64};
 use crate::plain::line;
+use crate::when;
 use crate::{
     Capture, Core, Dump, Form, Origin, Other, Owner, Problem, Register, Registers, Source,
 };
@@ -233,6 +234,11 @@ fn fill(
                     if word.parse::<SpaceMask>().is_err() {
                         reader.note(origin.clone(), Problem::UnknownSpace(word.clone()));
                     }
+                }
+            }
+            key if when::KEYS.contains(&key) => {
+                if let Err(what) = when::set(&mut dump.when, key, text) {
+                    reader.note(origin, Problem::BadCondition(what));
                 }
             }
             _ => reader.note(origin, Problem::UnknownKey),

@@ -15,6 +15,7 @@ use crate::new_folder::NewFolder;
 use crate::probe::INDEX;
 use crate::replacement::Replacement;
 use crate::spool::move_file;
+use crate::when;
 use crate::{
     Buffer, Bytes, Capture, Dump, File, Form, Format, OpenError, Owner, Problem, Register,
     Registers,
@@ -214,6 +215,9 @@ impl Snapshot {
         if !dump.spaces.is_empty() {
             let words = dump.spaces.iter().map(|word| value(word, ", \t"));
             line(text, "space", &words.collect::<Result<Vec<_>, _>>()?.join(","));
+        }
+        for (key, text_of) in when::pairs(&dump.when) {
+            line(text, key, value(&text_of, "\n")?);
         }
         line(text, "address", &format!("{:#x}", dump.address));
         if let Some(bytes) = &dump.bytes {

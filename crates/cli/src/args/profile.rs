@@ -21,7 +21,7 @@ pub struct ProfileArgs {
     /// Output format.
     #[arg(long, value_enum)]
     pub format: ProfileFormat,
-    /// How formats are written that simpleperf writes, too.
+    /// How AutoFDO and BOLT are written.
     #[arg(long, value_enum, default_value_t = DialectArg::Full)]
     pub dialect: DialectArg,
     /// Only the file with this path, end of the path, or build ID.
@@ -30,6 +30,9 @@ pub struct ProfileArgs {
     /// Without this process (repeatable).
     #[arg(long, value_name = "PROCESS")]
     pub exclude_process: Vec<u32>,
+    /// --format propeller: also write the order of the functions for lld --symbol-ordering-file.
+    #[arg(long, value_name = "FILE")]
+    pub symbol_order: Option<PathBuf>,
     /// Only the kernel.
     #[arg(long, conflicts_with = "user")]
     pub kernel: bool,
@@ -68,8 +71,14 @@ pub enum ProfileFormat {
     Autofdo,
     /// Pre-aggregated profile for perf2bolt of BOLT.
     Bolt,
+    /// Sample profile for clang -fprofile-sample-use and llvm-profdata merge --sample; needs debug
+    /// information.
+    Llvm,
     /// Unsymbolized profile for llvm-profgen.
     LlvmUnsymbolized,
+    /// Clusters of basic blocks for clang -fbasic-block-sections=list=FILE; needs a map of basic
+    /// blocks.
+    Propeller,
     /// Branch list of simpleperf.
     BranchList,
     /// profile.proto of pprof.
@@ -88,6 +97,8 @@ impl ProfileFormat {
         match self {
             ProfileFormat::Autofdo => Format::Autofdo,
             ProfileFormat::Bolt => Format::Bolt,
+            ProfileFormat::Llvm => Format::Llvm,
+            ProfileFormat::Propeller => Format::Propeller,
             ProfileFormat::LlvmUnsymbolized => Format::LlvmUnsymbolized,
             ProfileFormat::BranchList => Format::BranchList,
             ProfileFormat::Pprof => Format::Pprof,
@@ -98,13 +109,15 @@ impl ProfileFormat {
     }
 }
 
-/// How formats are written that simpleperf writes, too.
+/// How formats are written of which there are several forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DialectArg {
     /// As simpleperf: targets of indirect branches are 0, and ranges end at each branch.
     Simpleperf,
     /// Exact targets, and sequences between branches that were taken.
     Full,
+    /// For BOLT before version 21: branches and ranges instead of sequences.
+    Ranges,
 }
 
 impl DialectArg {
@@ -113,6 +126,7 @@ impl DialectArg {
         match self {
             DialectArg::Simpleperf => Dialect::Simpleperf,
             DialectArg::Full => Dialect::Full,
+            DialectArg::Ranges => Dialect::Ranges,
         }
     }
 }

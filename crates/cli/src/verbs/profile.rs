@@ -7,13 +7,14 @@ use std::sync::atomic::AtomicUsize;
 use tracewright::analysis::{
     BranchLister, BranchLists, Filter, ModuleProfile, Profile, Profiler, RawProfile,
 };
-use tracewright::capture::perf::hex;
+use tracewright::capture::perf::{self, ListedProgram, hex};
 use tracewright::decode::{Merge, Program, input, memory};
-use tracewright::export::Format;
+use tracewright::export::{Format, symbol_order};
 
 use crate::args::ProfileArgs;
 use crate::fail::Fail;
 use crate::input::{Input, Job};
+use crate::inputs::Inputs;
 use crate::listing;
 use crate::message;
 use crate::output::Output;
@@ -27,12 +28,39 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
         excluded: args.exclude_process.iter().copied().collect(),
         kernel: if args.kernel { Some(true) } else { args.user.then_some(false) },
     };
-    let first = Input::open(&args.input, Some(&args.how))?;
-    let mut output = Output::open(args.output.as_deref(), &first.inputs)?;
+    let path = args.input.path();
+    let list = listed(path, args)?;
+    let (first, inputs) = match &list {
+        Some(_) => (None, Inputs::default().file(Some(path))),
+        None => {
+            let input = Input::open(&args.input, Some(&args.how))?;
+            let inputs = input.inputs.clone();
+            (Some(input), inputs)
+        }
+    };
+    let searched = args.input.sources.search.binaries.iter();
+    let inputs = searched.fold(inputs, |inputs, file| inputs.file(Some(file)));
+    if let Some(order) = &args.symbol_order {
+        if format != Format::Propeller {
+            let what = "only --format propeller has an order of the functions";
+            return Err(Fail::option("--symbol-order", &order.to_string_lossy(), what));
+        }
+        inputs.refuse(Some(order))?;
+    }
+    let mut output = Output::open(args.output.as_deref(), &inputs)?;
     let mut good = true;
     let mut profile = Profile::default();
-    good &= one(args, &first, format, &filter, &mut profile, &mut output)?;
+    if let Some(list) = &list {
+        replay(list, &filter, &mut profile);
+    }
+    if let Some(first) = &first {
+        good &= one(args, first, format, &filter, &mut profile, &mut output)?;
+    }
     for further in &args.further {
+        if let Some(list) = listed(further, args)? {
+            replay(&list, &filter, &mut profile);
+            continue;
+        }
         let input = Input::open_other(further, &args.input, Some(&args.how))?;
         input.inputs.refuse(args.output.as_deref())?;
         good &= one(args, &input, format, &filter, &mut profile, &mut output)?;
@@ -55,10 +83,57 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     if profile.modules.is_empty() {
         message::line("note: the profile is empty: no instructions of a known file were executed");
     }
-    output.put(&format.write(&profile, dialect));
+    let failed = |why: String| Fail::input(&args.input.input, &why);
+    if let Some(path) = &args.symbol_order {
+        let order = symbol_order(&profile).map_err(failed)?;
+        let mut file = Output::open(Some(path), &Inputs::default())?;
+        file.put(order.as_bytes());
+        file.failed()?;
+        file.close()?;
+    }
+    output.put(&format.write(&profile, dialect).map_err(failed)?);
     output.failed()?;
     output.close()?;
     Ok(good)
+}
+
+/// The branch list at `path`, if it is one.
+fn listed(path: &Path, args: &ProfileArgs) -> Result<Option<Vec<ListedProgram>>, Fail> {
+    let search = args.input.sources.search.search();
+    let Some(found) = perf::branch_list(path, &search) else { return Ok(None) };
+    let (programs, problems) = found?;
+    for problem in problems {
+        message::line(&format!("note: {}: {problem}", path.display()));
+    }
+    if !args.exclude_process.is_empty() {
+        message::line("note: a branch list has no processes: --exclude-process excludes nothing");
+    }
+    Ok(Some(programs))
+}
+
+/// Adds the counts of a branch list.
+fn replay(programs: &[ListedProgram], filter: &Filter, profile: &mut Profile) {
+    for program in programs {
+        let done = profile.add_listed(program, filter);
+        let path = &program.binary.path;
+        if done.missing > 0 {
+            message::line(&format!(
+                "note: {} sequences of branches are not followed: {path} was not found ({}); give \
+                 it with --symfs FOLDER or --binary FILE",
+                done.missing,
+                match program.binary.build_id.as_slice() {
+                    [] => "no build ID is recorded".to_owned(),
+                    id => format!("build ID {}", hex(id)),
+                }
+            ));
+        }
+        if done.incomplete > 0 {
+            message::line(&format!(
+                "note: {} of {} sequences of branches end early: {path} has no code there",
+                done.incomplete, done.sequences
+            ));
+        }
+    }
 }
 
 /// Adds the counts of a capture.

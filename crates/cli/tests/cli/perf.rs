@@ -14,14 +14,14 @@ use tracewright_testing::{shared, tool};
 
 /// Runs a tool, and returns its output and exit code.
 #[track_caller]
-fn run(program: &str, words: &str, paths: &[&Path]) -> (String, Option<i32>) {
+pub fn run(program: &str, words: &str, paths: &[&Path]) -> (String, Option<i32>) {
     let output = Command::new(program).args(args(words, paths)).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (String::from_utf8_lossy(&text).into_owned(), output.status.code())
 }
 
 #[track_caller]
-fn ok(program: &str, words: &str, paths: &[&Path]) -> String {
+pub fn ok(program: &str, words: &str, paths: &[&Path]) -> String {
     let (text, code) = run(program, words, paths);
     assert_eq!(code, Some(0), "{program} {words}: {text}");
     text
@@ -29,17 +29,25 @@ fn ok(program: &str, words: &str, paths: &[&Path]) -> String {
 
 /// Encodes the log of a program that QEMU executed. `None` where a tool is missing.
 #[track_caller]
-fn executed(folder: &Folder) -> Option<Vec<(u64, String)>> {
+pub fn executed(folder: &Folder) -> Option<Vec<(u64, String)>> {
+    // One segment from the start of the file: AutoFDO 0.19 expects it.
+    let words = "-O1 -gdwarf-4 -Wl,--emit-relocs -Wl,-z,noseparate-code -Wl,--no-rosegment \
+                 -Wl,-z,max-page-size=4096 -Wl,--image-base=0x400000";
+    executed_of(folder, "perf_program.c", words)
+}
+
+/// As [`executed`], of the program `source` that clang compiles with `options`.
+#[track_caller]
+pub fn executed_of(folder: &Folder, source: &str, options: &str) -> Option<Vec<(u64, String)>> {
     let clang = tool(&[("clang-22", "clang-22"), ("clang-19", "clang-19")])?;
     tool(&[("ld.lld-22", "lld-22"), ("ld.lld-19", "lld-19")])?;
     let qemu = tool(&[("qemu-aarch64", "qemu-user")])?;
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/perf_program.c");
-    // One segment from the start of the file: AutoFDO 0.19 expects it.
-    let words = "--target=aarch64-linux-gnu -O1 -gdwarf-4 -fdebug-info-for-profiling -ffreestanding \
-                 -nostdlib -static -fuse-ld=lld -Wl,--build-id=sha1 -Wl,--emit-relocs \
-                 -Wl,-z,noseparate-code -Wl,--no-rosegment -Wl,-z,max-page-size=4096 \
-                 -Wl,--image-base=0x400000 -o";
-    ok(clang, words, &[&folder.path("program"), &source]);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli").join(source);
+    let words = format!(
+        "--target=aarch64-linux-gnu -g -fdebug-info-for-profiling -ffreestanding -nostdlib -static \
+         -fuse-ld=lld -Wl,--build-id=sha1 {options} -o"
+    );
+    ok(clang, &words, &[&folder.path("program"), &source]);
     for single in ["-singlestep", "-one-insn-per-tb"] {
         let words = format!("{single} -d exec,nochain -D");
         let (_, code) = run(qemu, &words, &[&folder.path("log"), &folder.path("program")]);
@@ -57,7 +65,7 @@ fn executed(folder: &Folder) -> Option<Vec<(u64, String)>> {
 }
 
 #[track_caller]
-fn encode(folder: &Folder, words: &str, output: &Path) {
+pub fn encode(folder: &Folder, words: &str, output: &Path) {
     let words = format!("encode --log {} {words} --image", folder.path("log").display());
     let output = tracewright(&args(&words, &[&folder.path("program"), Path::new("-o"), output]));
     assert_eq!(output.code, Some(0), "{}", output.err);
@@ -169,21 +177,7 @@ fn tools_of_compilers_read_the_profiles() {
         names.iter().for_each(|name| assert_eq!(found[*name], entries(name), "{name}"));
     }
     if let Some(bolt) = tool(&[("llvm-bolt-22", "bolt-22"), ("llvm-bolt-19", "bolt-19")]) {
-        write("bolt");
-        if bolt.ends_with("19") {
-            // It does not know `T` lines: each is a branch and a range.
-            let text = fs::read_to_string(&profile).unwrap();
-            let lines = text.lines().map(|line| match line.split(' ').collect::<Vec<_>>()[..] {
-                ["T", from, start, end, count] if from.starts_with("ffff") => {
-                    format!("F {start} {end} {count}\n")
-                }
-                ["T", from, start, end, count] => {
-                    format!("B {from} {start} {count} 0\nF {start} {end} {count}\n")
-                }
-                _ => format!("{line}\n"),
-            });
-            fs::write(&profile, lines.collect::<String>()).unwrap();
-        }
+        write(if bolt.ends_with("19") { "bolt --dialect ranges" } else { "bolt" });
         let text = ok(bolt, "-aggregate-only -pa -p", &[&profile, Path::new("-o"), &out, &program]);
         assert!(text.contains("disassembled function contents: 0 (0.0%)"), "{text}");
         let fdata = fs::read_to_string(&out).unwrap();

@@ -1,8 +1,8 @@
 //! From ranges to instructions.
 
 use tracewright_base::{Code, Context, Element, Isa, Kind, Pc, Range, Waypoints};
-use tracewright_decode::{Fork, Listener};
-use tracewright_image::{Cache, CacheOptions};
+use tracewright_decode::{self as decode, Fork, Listener};
+use tracewright_image::{Cache, CacheOptions, MemoryId, Selection};
 
 use crate::Source;
 use crate::disassembly::narrow;
@@ -89,9 +89,12 @@ const AT_ONCE: u32 = 1 << 10;
 #[derive(Debug)]
 struct Program {
     cache: Cache,
+    memory: decode::Program,
+    /// What selects the memory after the last element.
+    selection: Selection,
     context: Context,
-    /// The contexts so far. The number of a context is its index.
-    contexts: Vec<Context>,
+    /// The contexts so far, each with its memory. The number of a context is its index.
+    contexts: Vec<(Context, MemoryId)>,
     number: usize,
 }
 
@@ -99,9 +102,10 @@ struct Program {
 const CONTEXTS: usize = 256;
 
 impl Program {
-    fn new(cache: Cache) -> Self {
-        let context = Context::default();
-        Program { cache, context, contexts: vec![context], number: 0 }
+    fn new(cache: Cache, memory: decode::Program) -> Self {
+        let (context, selection) = (Context::default(), memory.begin());
+        let contexts = vec![(context, selection.memory)];
+        Program { cache, memory, selection, context, contexts, number: 0 }
     }
 
     /// Whether the context has a number.
@@ -109,9 +113,9 @@ impl Program {
         self.number != usize::MAX
     }
 
-    fn enter(&mut self, context: Context) {
-        self.context = context;
-        self.cache.enter_context(&context);
+    fn enter(&mut self, context: Context, selection: Selection) {
+        (self.context, self.selection) = (context, selection);
+        let context = (context, selection.memory);
         self.number = match self.contexts.iter().position(|known| *known == context) {
             Some(number) => number,
             None => {
@@ -131,7 +135,8 @@ impl<V: Steps> Expand<V> {
     pub fn new(view: V, sources: &[Source]) -> Self {
         let program = |source: &Source| {
             let options = CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() };
-            Program::new(source.program.cache(Waypoints::default(), options))
+            let cache = source.program.cache(Waypoints::default(), options);
+            Program::new(cache, source.program.clone())
         };
         Expand { view, sources: sources.iter().map(program).collect(), rest: None }
     }
@@ -139,7 +144,14 @@ impl<V: Steps> Expand<V> {
     /// Passes on the first instructions of a range, or all of them from the view's cache. Returns
     /// whether there are more.
     fn begin(&mut self, source: usize, at: u64, range: Range) -> bool {
-        let Some(program) = self.sources.get(source) else { return false };
+        let Some(program) = self.sources.get_mut(source) else { return false };
+        program.cache.select(program.selection);
+        if program.memory.watches_addresses() {
+            let mut selection = program.selection;
+            program.memory.follow(&mut selection, &Element::Range(range));
+            // The number is that of the range until it is passed on.
+            program.selection = selection;
+        }
         if program.known() && self.view.recall(source, &range, program.number) {
             return false;
         }
@@ -198,10 +210,14 @@ impl<V: Steps> Expand<V> {
     }
 
     fn other(&mut self, source: usize, at: u64, element: &Element) {
-        if let Element::Context(context) = element
-            && let Some(program) = self.sources.get_mut(source)
-        {
-            program.enter(*context);
+        if let Some(program) = self.sources.get_mut(source) {
+            let mut selection = program.selection;
+            let context = match element {
+                Element::Context(context) => *context,
+                _ => program.context,
+            };
+            program.memory.follow(&mut selection, element);
+            program.enter(context, selection);
         }
         self.view.other(source, at, element);
     }
@@ -209,23 +225,24 @@ impl<V: Steps> Expand<V> {
 
 /// The memory that a source sees depends on its context.
 impl<V: Steps + Fork> Fork for Expand<V> {
-    type State = (Vec<Context>, V::State);
+    type State = (Vec<(Context, Selection)>, V::State);
     type Output = V::Output;
     const GROWS: bool = V::GROWS;
 
     fn fork(&self) -> Self {
-        let fresh = |program: &Program| Program::new(program.cache.clone());
+        let fresh = |program: &Program| Program::new(program.cache.clone(), program.memory.clone());
         let sources = self.sources.iter().map(fresh).collect();
         Expand { view: self.view.fork(), sources, rest: None }
     }
 
     fn state(&self) -> Self::State {
-        (self.sources.iter().map(|program| program.context).collect(), self.view.state())
+        let selected = |program: &Program| (program.context, program.selection);
+        (self.sources.iter().map(selected).collect(), self.view.state())
     }
 
     fn resume(&mut self, (contexts, state): Self::State) {
-        for (program, context) in self.sources.iter_mut().zip(contexts) {
-            program.enter(context);
+        for (program, (context, selection)) in self.sources.iter_mut().zip(contexts) {
+            program.enter(context, selection);
         }
         self.rest = None;
         self.view.resume(state);

@@ -4,6 +4,7 @@ use std::io;
 
 use tracewright_base::{Context, Element, Range};
 use tracewright_decode::{Fork, Plan, Tally};
+use tracewright_image::Selection;
 
 use super::{Step, Steps};
 use crate::digits::decimal;
@@ -69,7 +70,7 @@ impl<W: io::Write> Json<W> {
 
 /// Lines do not depend on one another, except for the symbols of a context.
 impl Fork for Json<Vec<u8>> {
-    type State = Vec<Option<Context>>;
+    type State = Vec<Selection>;
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -84,11 +85,11 @@ impl Fork for Json<Vec<u8>> {
     }
 
     fn state(&self) -> Self::State {
-        Source::contexts(&self.sources)
+        Source::selections(&self.sources)
     }
 
     fn resume(&mut self, contexts: Self::State) {
-        if Source::contexts(&self.sources) != contexts {
+        if Source::selections(&self.sources) != contexts {
             Source::resume(&mut self.sources, &contexts);
             self.steps = RenderCache::default();
         }
@@ -117,9 +118,7 @@ impl<W: io::Write> Steps for Json<W> {
     }
 
     fn other(&mut self, n: usize, at: u64, what: &Element) {
-        if let Element::Context(context) = what
-            && self.sources.get_mut(n).is_some_and(|source| source.enter(context))
-        {
+        if self.sources.get_mut(n).is_some_and(|source| source.follow(what)) {
             self.steps = RenderCache::default();
         }
         let Some(source) = self.sources.get(n) else { return };

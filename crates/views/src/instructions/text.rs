@@ -5,6 +5,7 @@ use std::io;
 
 use tracewright_base::{Context, Element, Gap, Isa, Range, Security};
 use tracewright_decode::Fork;
+use tracewright_image::Selection;
 
 use super::range_lines::RangeLines;
 use super::{Step, Steps};
@@ -66,7 +67,7 @@ impl<W: io::Write> Text<W> {
 
 /// The text of later lines depends on the context of each source.
 impl Fork for Text<Vec<u8>> {
-    type State = (Vec<String>, Vec<Option<Context>>);
+    type State = (Vec<String>, Vec<Selection>);
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -74,7 +75,7 @@ impl Fork for Text<Vec<u8>> {
     }
 
     fn state(&self) -> Self::State {
-        (self.contexts.clone(), Source::contexts(&self.sources))
+        (self.contexts.clone(), Source::selections(&self.sources))
     }
 
     fn resume(&mut self, (texts, contexts): Self::State) {
@@ -154,11 +155,11 @@ impl<W: io::Write> Steps for Text<W> {
     }
 
     fn other(&mut self, n: usize, _at: u64, what: &Element) {
+        if let Some(source) = self.sources.get_mut(n) {
+            source.follow(what);
+        }
         match what {
             Element::Context(context) => {
-                if let Some(source) = self.sources.get_mut(n) {
-                    source.enter(context);
-                }
                 if let Some(text) = self.contexts.get_mut(n) {
                     *text = self::context(context);
                     let source = self.sources.get(n);

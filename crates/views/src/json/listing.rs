@@ -3,8 +3,9 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Context, Element, OffsetMap};
+use tracewright_base::{self as base, Element, OffsetMap};
 use tracewright_decode::{Fork, Listener, Plan, Tally};
+use tracewright_image::Selection;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::{Object, element, loop_turns};
@@ -79,7 +80,7 @@ impl<W: io::Write> Listing<W> {
 /// Lines do not depend on one another, except for the interpretation of cycles, the fields of
 /// packets, and the symbols of a context.
 impl Fork for Listing<Vec<u8>> {
-    type State = ((Vec<Transcript>, Vec<Option<AnyConfig>>), Vec<Option<Context>>);
+    type State = ((Vec<Transcript>, Vec<Option<AnyConfig>>), Vec<Selection>);
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -97,11 +98,11 @@ impl Fork for Listing<Vec<u8>> {
 
     fn state(&self) -> Self::State {
         let packets = (self.transcripts.clone(), self.fields.learned.clone());
-        (packets, Source::contexts(&self.sources))
+        (packets, Source::selections(&self.sources))
     }
 
     fn resume(&mut self, ((transcripts, learned), contexts): Self::State) {
-        if Source::contexts(&self.sources) != contexts {
+        if Source::selections(&self.sources) != contexts {
             Source::resume(&mut self.sources, &contexts);
             self.ranges = RenderCache::default();
         }
@@ -128,9 +129,11 @@ impl<W: io::Write> Listener for Listing<W> {
         if !self.shown.elements && !bad {
             return;
         }
-        if let Element::Context(context) = &what
-            && self.sources.get_mut(n).is_some_and(|source| source.enter(context))
-        {
+        let selects = matches!(
+            what,
+            Element::Context(_) | Element::Timestamp { .. } | Element::DataAccess(_)
+        );
+        if selects && self.sources.get_mut(n).is_some_and(|source| source.follow(&what)) {
             self.ranges = RenderCache::default();
         }
         let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
@@ -149,6 +152,11 @@ impl<W: io::Write> Listener for Listing<W> {
             _ => fields(out),
         }
         self.lines.relieve();
+        if let Element::Range(range) = &what
+            && self.sources.get_mut(n).is_some_and(|source| source.follow_range(range))
+        {
+            self.ranges = RenderCache::default();
+        }
     }
 
     fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {

@@ -3,8 +3,9 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Context, Element, OffsetMap};
+use tracewright_base::{self as base, Element, OffsetMap};
 use tracewright_decode::{Fork, Listener};
+use tracewright_image::Selection;
 use tracewright_protocols::Field;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
@@ -138,6 +139,9 @@ impl<W: io::Write> Listing<W> {
             out.push('\n');
         });
         self.lines.relieve();
+        if self.sources.get_mut(n).is_some_and(|source| source.follow_range(&range)) {
+            self.ranges = RenderCache::default();
+        }
     }
 
     /// The fields of a packet: first bit, width, name, value.
@@ -170,7 +174,7 @@ impl<W: io::Write> Listing<W> {
 }
 
 /// Lines of text, cycles, configurations and contexts, by source.
-type State = (((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>), Vec<Option<Context>>);
+type State = (((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>), Vec<Selection>);
 
 /// Later lines depend on incomplete lines of text, on the cycles so far, and on the configurations
 /// that packets have changed, and on the contexts.
@@ -194,11 +198,11 @@ impl Fork for Listing<Vec<u8>> {
 
     fn state(&self) -> Self::State {
         let lines = (self.ports.clone(), self.transcripts.clone());
-        ((lines, self.fields.learned.clone()), Source::contexts(&self.sources))
+        ((lines, self.fields.learned.clone()), Source::selections(&self.sources))
     }
 
     fn resume(&mut self, (((ports, transcripts), learned), contexts): Self::State) {
-        if Source::contexts(&self.sources) != contexts {
+        if Source::selections(&self.sources) != contexts {
             Source::resume(&mut self.sources, &contexts);
             self.ranges = RenderCache::default();
         }
@@ -234,9 +238,11 @@ impl<W: io::Write> Listener for Listing<W> {
         if let Element::Range(range) = what {
             return self.range_line(n, at, range);
         }
-        if let Element::Context(context) = &what
-            && self.sources.get_mut(n).is_some_and(|source| source.enter(context))
-        {
+        let selects = matches!(
+            what,
+            Element::Context(_) | Element::Timestamp { .. } | Element::DataAccess(_)
+        );
+        if selects && self.sources.get_mut(n).is_some_and(|source| source.follow(&what)) {
             self.ranges = RenderCache::default();
         }
         let mut done = Vec::new();

@@ -1,0 +1,401 @@
+//! The branch list of simpleperf: the sequences of branches that were traced, and how often each
+//! was executed. (simpleperf/branch_list.proto, BranchListFile.cpp)
+//!
+//! A file of version 1 has a header of 24 bytes, the version, whether its messages are compressed,
+//! and messages `BranchList` after their lengths. An older file is one message. A message has for
+//! each program file the addresses from which branches were counted, and for each the sequences of
+//! branches: a bit for each waypoint, set where it is a branch that was taken, and the count. The
+//! path follows from the program file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use tracewright_image::{Image, Module, ModuleFile};
+
+use super::compressed;
+use super::data::PerfData;
+use super::features;
+use super::find::{self, Code, Finder, Search};
+use crate::files::Files;
+use crate::proto::{Message, Value, fields};
+use crate::{OpenError, Problem};
+
+/// The first bytes of a file, and the field `magic` of a message.
+const MAGIC: &[u8; 24] = b"simpleperf:EtmBranchList";
+/// The first bytes of a message: the key of field 1, and the length of the text.
+const MESSAGE: [u8; 2] = [0x0a, MAGIC.len() as u8];
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// The branches of program files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BranchList {
+    /// The program files.
+    pub binaries: Vec<ListedBinary>,
+}
+
+/// The branches of one program file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedBinary {
+    /// The path on the traced machine.
+    pub path: String,
+    /// The build identifier; empty where it is not known.
+    pub build_id: Vec<u8>,
+    /// The kind of file.
+    pub kind: BinaryKind,
+    /// The address of the kernel in memory; 0 where the addresses are those in the file.
+    pub kernel_start: u64,
+    /// The sequences of branches.
+    pub sequences: Vec<Sequence>,
+}
+
+/// The kind of a program file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BinaryKind {
+    /// A program or a shared library.
+    #[default]
+    Program,
+    /// The kernel.
+    Kernel,
+    /// A module of the kernel.
+    Module,
+}
+
+/// Branches that were executed one after another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sequence {
+    /// The address of the first instruction. Bit 0 is set for T32.
+    pub address: u64,
+    /// A bit for each waypoint, set where it is a branch that was taken. Bit 0 of the first byte is
+    /// the first.
+    pub bits: Vec<u8>,
+    /// The number of waypoints.
+    pub len: u32,
+    /// The number of executions.
+    pub count: u64,
+}
+
+impl BranchList {
+    /// Whether a file with these first bytes is a branch list.
+    pub fn is_at(head: &[u8]) -> bool {
+        head.starts_with(MAGIC)
+            || head.strip_prefix(&MESSAGE).is_some_and(|rest| rest.starts_with(MAGIC))
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn read(bytes: &[u8]) -> Result<BranchList, String> {
+        let mut list = BranchList::default();
+        let Some(rest) = bytes.strip_prefix(MAGIC) else {
+            list.message(bytes)?;
+            return Ok(list);
+        };
+        let short = "it ends within its header";
+        let (version, rest) = rest.split_first_chunk().ok_or(short)?;
+        let version = u32::from_le_bytes(*version);
+        if version != VERSION {
+            return Err(format!("it has version {version}, and {VERSION} is known"));
+        }
+        let (packed, mut rest) = rest.split_first().ok_or(short)?;
+        while let Some((len, after)) = rest.split_first_chunk() {
+            let len = u32::from_le_bytes(*len) as usize;
+            let (message, after) = after.split_at_checked(len).ok_or("it ends within a message")?;
+            match packed {
+                0 => list.message(message)?,
+                _ => list.message(&compressed::unpack(message)?)?,
+            }
+            rest = after;
+        }
+        Ok(list)
+    }
+
+    /// Adds the message `BranchList`.
+    fn message(&mut self, bytes: &[u8]) -> Result<(), String> {
+        if !bytes.starts_with(&MESSAGE) {
+            return Err("a message of it is not a branch list".into());
+        }
+        for (field, value) in fields(bytes) {
+            if let (2, Value::Bytes(binary)) = (field, value) {
+                self.binaries.push(ListedBinary::read(binary)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file of version 1 without compression.
+    pub fn write(&self) -> Vec<u8> {
+        let mut list = Message::default();
+        list.bytes(1, MAGIC);
+        for binary in &self.binaries {
+            list.bytes(2, &binary.write().0);
+        }
+        let mut out = MAGIC.to_vec();
+        out.extend(VERSION.to_le_bytes());
+        out.push(0);
+        out.extend((list.0.len() as u32).to_le_bytes());
+        out.extend(list.0);
+        out
+    }
+}
+
+impl ListedBinary {
+    /// Reads the message `ETMBinary`.
+    fn read(bytes: &[u8]) -> Result<ListedBinary, String> {
+        let mut binary = ListedBinary::default();
+        for (field, value) in fields(bytes) {
+            match (field, value) {
+                (1, Value::Bytes(path)) => binary.path = String::from_utf8_lossy(path).into_owned(),
+                (2, Value::Bytes(id)) => binary.build_id = from_hex(id).unwrap_or_default(),
+                (3, Value::Bytes(address)) => binary.address(address)?,
+                (4, Value::Number(kind)) => {
+                    binary.kind = match kind {
+                        0 => BinaryKind::Program,
+                        1 => BinaryKind::Kernel,
+                        2 => BinaryKind::Module,
+                        other => return Err(format!("{other} is no kind of program file")),
+                    };
+                }
+                (5, Value::Bytes(kernel)) => {
+                    for (field, value) in fields(kernel) {
+                        if let (1, Value::Number(start)) = (field, value) {
+                            binary.kernel_start = start;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(binary)
+    }
+
+    /// Reads the message `Address`.
+    fn address(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let first = self.sequences.len();
+        let mut start = 0;
+        for (field, value) in fields(bytes) {
+            match (field, value) {
+                (1, Value::Number(address)) => start = address,
+                (2, Value::Bytes(branch)) => {
+                    let mut sequence = Sequence::default();
+                    for (field, value) in fields(branch) {
+                        match (field, value) {
+                            (1, Value::Bytes(bits)) => sequence.bits = bits.to_vec(),
+                            (2, Value::Number(len)) => {
+                                sequence.len = u32::try_from(len).unwrap_or(u32::MAX);
+                            }
+                            (3, Value::Number(count)) => sequence.count = count,
+                            _ => {}
+                        }
+                    }
+                    if sequence.bits.len() < sequence.len.div_ceil(8) as usize {
+                        return Err("a sequence has more branches than bits".into());
+                    }
+                    self.sequences.push(sequence);
+                }
+                _ => {}
+            }
+        }
+        for sequence in self.sequences.iter_mut().skip(first) {
+            sequence.address = start;
+        }
+        Ok(())
+    }
+
+    /// Writes the message `ETMBinary`.
+    fn write(&self) -> Message {
+        let mut message = Message::default();
+        message.text(1, &self.path);
+        message.text(2, &find::hex(&self.build_id));
+        let mut addresses: BTreeMap<u64, Vec<&Sequence>> = BTreeMap::new();
+        for sequence in &self.sequences {
+            addresses.entry(sequence.address).or_default().push(sequence);
+        }
+        for (address, sequences) in addresses {
+            let mut entry = Message::default();
+            entry.number(1, address);
+            for Sequence { bits, len, count, .. } in sequences {
+                let mut branch = Message::default();
+                branch.bytes(1, bits);
+                branch.number(2, (*len).into());
+                branch.number(3, *count);
+                entry.bytes(2, &branch.0);
+            }
+            message.bytes(3, &entry.0);
+        }
+        message.number(4, self.kind as u64);
+        if self.kernel_start != 0 {
+            let mut kernel = Message::default();
+            kernel.number(1, self.kernel_start);
+            message.bytes(5, &kernel.0);
+        }
+        message
+    }
+}
+
+/// The bytes of a text in hexadecimal, which may begin with `0x`.
+fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(text).ok()?;
+    let text = text.strip_prefix("0x").unwrap_or(text);
+    let digits = text.as_bytes().as_chunks().0.iter();
+    digits
+        .map(|pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
+}
+
+/// A program file of a list, and its code at the addresses of the list.
+#[derive(Clone, Debug)]
+pub struct ListedProgram {
+    /// The branches.
+    pub binary: ListedBinary,
+    /// The file.
+    pub file: ModuleFile,
+    /// Its code, at the addresses in the file; `None` where it was not found.
+    pub code: Option<Arc<Image>>,
+    /// `e_machine` of the file.
+    pub machine: Option<u16>,
+    /// What is subtracted from the addresses of the list.
+    pub bias: u64,
+}
+
+/// The branch list at `path`, or in the `perf.data` file at `path`, and what is wrong with its
+/// program files, which `search` finds. `None`: the file has no branch list.
+///
+/// # Errors
+/// [`OpenError`] where the branch list cannot be read.
+#[expect(clippy::type_complexity, reason = "a list and its problems")]
+pub fn branch_list(
+    path: &Path,
+    search: &Search,
+) -> Option<Result<(Vec<ListedProgram>, Vec<String>), OpenError>> {
+    if !path.is_file() {
+        return None;
+    }
+    let mut files = Files::default();
+    let (bytes, _) = files.trace(path).ok()?;
+    let head = bytes.head(MAGIC.len() + MESSAGE.len());
+    let read = if BranchList::is_at(&head) {
+        BranchList::read(&bytes)
+    } else if head.starts_with(b"PERFILE2") || head.starts_with(b"2ELIFREP") {
+        let data = PerfData::read(&bytes).ok()?;
+        BranchList::read(data.features.get(&features::BRANCH_LIST)?)
+    } else {
+        return None;
+    };
+    let fail = |why: String| {
+        OpenError::new(path, Problem::Perf(format!("it has a branch list that is damaged: {why}")))
+    };
+    let list = match read {
+        Ok(list) => list,
+        Err(why) => return Some(Err(fail(why))),
+    };
+    let mut finder = Finder::new(search, path, &mut files);
+    let programs = (0..).zip(list.binaries);
+    let programs = programs.map(|(n, binary)| program(&mut finder, n, binary)).collect();
+    Some(Ok((programs, finder.problems)))
+}
+
+/// Finds the program file of `binary`.
+fn program(finder: &mut Finder<'_>, index: u32, binary: ListedBinary) -> ListedProgram {
+    let id = Some(binary.build_id.as_slice()).filter(|id| !id.is_empty());
+    let found = finder.find(&binary.path, id);
+    let kernel = binary.kind != BinaryKind::Program;
+    let file = find::module_file(&binary.path, id, found.as_ref(), kernel);
+    let (mut code, mut machine, mut bias) = (None, None, 0);
+    let module = Module { index, bias: 0 };
+    match found.map(|found| found.code) {
+        Some(Code::Elf(elf)) => {
+            let named = elf.symbols.iter().find(|s| s.name == "_text" || s.name == "_stext");
+            let first = elf.segments.iter().find(|segment| segment.executable);
+            let linked = named.map(|symbol| symbol.start).or(first.map(|segment| segment.address));
+            if let (true, Some(linked)) = (binary.kernel_start != 0, linked) {
+                bias = binary.kernel_start.wrapping_sub(linked);
+            }
+            machine = Some(elf.machine);
+            let regions = elf.regions.into_iter().map(|region| region.of_module(module));
+            code = Some(Arc::new(Image::new(regions)));
+        }
+        Some(Code::Object(object)) => {
+            /// EM_AARCH64.
+            const AARCH64: u16 = 183;
+            machine = Some(AARCH64);
+            let regions = object.regions(&Arc::from(binary.path.as_str()), 0).into_iter();
+            code = Some(Arc::new(Image::new(regions.map(|region| region.of_module(module)))));
+        }
+        Some(Code::Raw) | None => {}
+    }
+    ListedProgram { binary, file, code, machine, bias }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list() -> BranchList {
+        let sequence = |address, bits: &[u8], len, count| Sequence {
+            address,
+            bits: bits.to_vec(),
+            len,
+            count,
+        };
+        BranchList {
+            binaries: vec![
+                ListedBinary {
+                    path: "/bin/a".into(),
+                    build_id: vec![0xab; 20],
+                    sequences: vec![
+                        sequence(0, &[1], 1, 1),
+                        sequence(0x1000, &[0b101], 3, 7),
+                        sequence(0x1000, &[0xff, 1], 9, u64::MAX),
+                    ],
+                    ..ListedBinary::default()
+                },
+                ListedBinary {
+                    path: "[kernel.kallsyms]".into(),
+                    kind: BinaryKind::Kernel,
+                    kernel_start: 0xffff_ffe8_a4a1_0000,
+                    sequences: vec![sequence(0xffff_ffe8_a4a1_0001, &[0], 2, 1)],
+                    ..ListedBinary::default()
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn a_list_is_read_as_it_was_written() {
+        let bytes = list().write();
+        assert!(BranchList::is_at(&bytes));
+        assert_eq!(BranchList::read(&bytes), Ok(list()));
+        // The older form, and several compressed messages.
+        let message = &bytes[MAGIC.len() + 9..];
+        assert!(BranchList::is_at(message));
+        assert_eq!(BranchList::read(message), Ok(list()));
+        let packed = compressed::pack(message);
+        let mut twice = MAGIC.to_vec();
+        twice.extend([1, 0, 0, 0, 1]);
+        for _ in 0..2 {
+            twice.extend((packed.len() as u32).to_le_bytes());
+            twice.extend(&packed);
+        }
+        let both = BranchList { binaries: [list().binaries, list().binaries].concat() };
+        assert_eq!(BranchList::read(&twice), Ok(both));
+    }
+
+    #[test]
+    fn damage_is_an_error_or_a_shorter_list() {
+        let bytes = list().write();
+        for len in 0..bytes.len() {
+            if let Ok(read) = BranchList::read(&bytes[..len]) {
+                assert!(read.binaries.len() < 2, "{len}");
+            }
+        }
+        let mut other = bytes.clone();
+        other[24] = 2;
+        assert!(BranchList::read(&other).unwrap_err().contains("version 2"));
+        let mut wrong = list();
+        wrong.binaries[0].sequences[0].len = 9;
+        assert!(BranchList::read(&wrong.write()).unwrap_err().contains("more branches than bits"));
+    }
+}

@@ -1,0 +1,226 @@
+//! A program of two threads that loads a shared library, unloads it, and loads another one in its
+//! place: from QEMU's log to `perf.data`, and to programs that are built with its profile.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use crate::common::{Folder, args, tracewright};
+use crate::perf::{ok, run};
+use tracewright::capture::Bytes;
+use tracewright::capture::perf::{Body, Layout, PerfData, Record, Recording};
+use tracewright_testing::tool;
+
+const LIBRARIES: [&str; 2] = ["libfirst.so", "libsecond.so"];
+/// The address at which the program loads the libraries.
+const BASE: u64 = 0x4000_0000;
+
+/// What was executed between two mappings: the thread and the address of each instruction, and the
+/// library that is mapped.
+#[derive(Default)]
+struct Interval {
+    library: Option<usize>,
+    steps: Vec<(u32, u64)>,
+}
+
+impl Interval {
+    /// The addresses of the instructions of a thread.
+    fn of(&self, thread: u32) -> impl Iterator<Item = u64> {
+        self.steps.iter().filter(move |(its, _)| *its == thread).map(|(_, pc)| *pc)
+    }
+}
+
+/// Builds and executes the program. `None` where a tool is missing.
+#[track_caller]
+fn executed(folder: &Folder) -> Option<(Vec<Interval>, Option<i32>)> {
+    let clang = tool(&[("clang-22", "clang-22"), ("clang-19", "clang-19")])?;
+    tool(&[("ld.lld-22", "lld-22"), ("ld.lld-19", "lld-19")])?;
+    let qemu = tool(&[("qemu-aarch64", "qemu-user")])?;
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");
+    let all = "--target=aarch64-linux-gnu -O1 -g -fdebug-info-for-profiling -ffreestanding \
+               -nostdlib -fuse-ld=lld -Wl,--build-id=sha1 -Wl,-z,max-page-size=4096";
+    let words = format!("{all} -static -Wl,--emit-relocs -o");
+    ok(clang, &words, &[&folder.path("program"), &sources.join("loader_program.c")]);
+    for (name, kind) in LIBRARIES.iter().zip(["-DFIRST", "-DSECOND"]) {
+        let words = format!("{all} -fPIC -shared -Wl,-e,work {kind} -o");
+        ok(clang, &words, &[&folder.path(name), &sources.join("loader_library.c")]);
+    }
+    let libraries = LIBRARIES.map(|name| folder.path(name));
+    let (log, program) = (folder.path("log"), folder.path("program"));
+    let paths: [&Path; 4] = [&log, &program, &libraries[0], &libraries[1]];
+    let mut code = None;
+    for single in ["-singlestep", "-one-insn-per-tb"] {
+        let words = format!("{single} -d exec,nochain,strace -D");
+        code = run(qemu, &words, &paths).1;
+        if code != Some(1) {
+            break;
+        }
+    }
+    let log = fs::read_to_string(&log).unwrap();
+    assert!(!log.contains("Stopped execution"));
+    let (mut intervals, mut opened) = (vec![Interval::default()], None);
+    for line in log.lines() {
+        if let Some(at) = line.find("Trace ") {
+            let mut words = line[at + 6..].split([':', '/']);
+            let thread = words.next().unwrap().parse().unwrap();
+            let pc = u64::from_str_radix(words.nth(1).unwrap(), 16).unwrap();
+            intervals.last_mut().unwrap().steps.push((thread, pc));
+        }
+        if line.contains(" openat(") {
+            opened = LIBRARIES.iter().position(|name| line.contains(name));
+        }
+        if line.contains(" mmap(") && opened.is_some() {
+            intervals.push(Interval { library: opened, steps: Vec::new() });
+        }
+    }
+    Some((intervals, code))
+}
+
+/// Encodes an interval, each thread on a CPU of its own.
+#[track_caller]
+fn encode(folder: &Folder, interval: &Interval) -> PerfData {
+    let mut log = String::from("cpu,step,address,isa,value\n");
+    for thread in 0..2 {
+        if interval.of(thread).next().is_some() {
+            writeln!(log, "{thread},contextid,,,{:x}", 1000 + thread).unwrap();
+        }
+    }
+    for (thread, pc) in &interval.steps {
+        writeln!(log, "{thread},instruction,{pc:x},A64,").unwrap();
+    }
+    let [csv, data, program] = ["log.csv", "part", "program"].map(|name| folder.path(name));
+    fs::write(&csv, log).unwrap();
+    let library = interval.library.map_or(String::new(), |n| {
+        format!("--image {}@{BASE:#x}", folder.path(LIBRARIES[n]).display())
+    });
+    let words = format!(
+        "encode --protocol ETM4 --framing raw --config TRCCONFIGR=0x41 --to perf {library} --log"
+    );
+    let paths = [&csv, Path::new("--image"), &program, Path::new("-o"), &data];
+    let output = tracewright(&args(&words, &paths));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(!output.err.contains("note"), "{}", output.err);
+    PerfData::read(&Bytes::from(fs::read(&data).unwrap())).unwrap()
+}
+
+/// The recording of all intervals: each mapping of a library, and after it the trace.
+fn recorded(folder: &Folder, intervals: &[Interval]) -> PerfData {
+    let parts: Vec<PerfData> = intervals.iter().map(|interval| encode(folder, interval)).collect();
+    let cpus = |data: &PerfData| {
+        data.records.iter().filter(|record| matches!(record.body, Body::Aux(_))).count()
+    };
+    let whole = parts.iter().find(|part| cpus(part) == 2).expect("both threads in an interval");
+    let is_library = |record: &Record| match &record.body {
+        Body::Mmap(mmap) => LIBRARIES.iter().any(|name| mmap.path.ends_with(name)),
+        _ => false,
+    };
+    let is_trace = |record: &Record| matches!(record.body, Body::Aux(_) | Body::AuxTrace(_));
+    let mut data = PerfData { records: Vec::new(), trace: Vec::new(), ..whole.clone() };
+    let first = whole.records.iter().filter(|record| !is_library(record) && !is_trace(record));
+    data.records.extend(first.cloned());
+    let recording = Recording::default();
+    let mut offsets = [0; 2];
+    for (part, time) in parts.into_iter().zip((100..).step_by(100)) {
+        let libraries = part.records.iter().filter(|record| is_library(record)).cloned();
+        data.records.extend(libraries.map(|record| record.with_id(recording.id(0, time))));
+        let aux = part.records.iter().filter_map(|record| match record.body {
+            Body::Aux(aux) => Some((record.id.cpu.unwrap(), aux)),
+            _ => None,
+        });
+        for ((cpu, aux), bytes) in aux.zip(&part.trace) {
+            let offset = &mut offsets[cpu as usize];
+            let aux = tracewright::capture::perf::Aux { offset: *offset, ..aux };
+            data.add_trace(
+                &recording.id(cpu, time + 50),
+                cpu,
+                aux,
+                bytes[..aux.size as usize].to_vec(),
+            );
+            *offset += aux.size.next_multiple_of(8);
+        }
+    }
+    data
+}
+
+#[test]
+fn libraries_that_replace_each_other_are_decoded_and_profiled() {
+    let folder = Folder::new("loader");
+    let Some((intervals, code)) = executed(&folder) else { return };
+    assert_eq!(intervals.len(), 3);
+    let data = folder.path("perf.data");
+    fs::write(&data, recorded(&folder, &intervals).write(Layout::default())).unwrap();
+    // Every instruction, by interval and CPU.
+    let output = tracewright(&args("instructions --format pc", &[&data]));
+    assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
+    let found = output.out.lines().map(|pc| u64::from_str_radix(pc, 16).unwrap());
+    let want = intervals.iter().flat_map(|interval| (0..2).flat_map(|thread| interval.of(thread)));
+    let (found, want) = (found.collect::<Vec<_>>(), want.collect::<Vec<_>>());
+    let same = found.iter().zip(&want).take_while(|(found, want)| found == want).count();
+    assert!(found == want, "{same} of {} and {}", found.len(), want.len());
+    // The instructions of each file.
+    let output = tracewright(&args("profile --format json", &[&data]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let (mut found, mut file) = (BTreeMap::new(), String::new());
+    for line in output.out.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        match line["type"].as_str().unwrap() {
+            "file" => file = line["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned(),
+            "range" => {
+                let count = line["taken"].as_u64().unwrap() + line["not_taken"].as_u64().unwrap();
+                *found.entry(file.clone()).or_insert(0) +=
+                    count * line["instructions"].as_u64().unwrap();
+            }
+            _ => {}
+        }
+    }
+    let mut want = BTreeMap::new();
+    for interval in &intervals {
+        for (_, pc) in &interval.steps {
+            let library = interval.library.filter(|_| *pc >= BASE);
+            let file = library.map_or("program", |n| LIBRARIES[n]);
+            *want.entry(file.to_owned()).or_insert(0u64) += 1;
+        }
+    }
+    assert_eq!(found, want);
+    assert_eq!(want.len(), 3);
+    // Both threads, and the functions of both libraries, are named.
+    let output = tracewright(&args("decode", &[&data]));
+    for want in ["thread 1000 ", "thread 1001 ", "<work>", "<fibonacci>", "<second_thread"] {
+        assert!(output.out.contains(want), "{want}");
+    }
+    rebuilt(&folder, &data, code);
+}
+
+/// Builds the program with BOLT, and a library with clang.
+fn rebuilt(folder: &Folder, data: &Path, code: Option<i32>) {
+    let [profile, fdata, program, rebuilt] =
+        ["profile", "fdata", "program", "rebuilt"].map(|name| folder.path(name));
+    let libraries = LIBRARIES.map(|name| folder.path(name));
+    let write = |words: &str| {
+        let words = format!("profile {words} -o");
+        let output = tracewright(&args(&words, &[&profile, data]));
+        assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
+    };
+    if let Some(bolt) = tool(&[("llvm-bolt-22", "bolt-22"), ("llvm-bolt-19", "bolt-19")]) {
+        let dialect = if bolt.ends_with("19") { "--dialect ranges" } else { "" };
+        write(&format!("--format bolt --module program {dialect}"));
+        ok(bolt, "-aggregate-only -pa -p", &[&profile, Path::new("-o"), &fdata, &program]);
+        let words = "-reorder-blocks=ext-tsp -data";
+        let text = ok(bolt, words, &[&fdata, &program, Path::new("-o"), &rebuilt]);
+        assert!(text.contains("modified layout of"), "{text}");
+        assert_eq!(run("qemu-aarch64", "", &[&rebuilt, &libraries[0], &libraries[1]]).1, code);
+    }
+    let clang = tool(&[("clang-22", "clang-22"), ("clang-19", "clang-19")]);
+    write(&format!("--format llvm --module {}", LIBRARIES[1]));
+    let text = fs::read_to_string(&profile).unwrap();
+    assert!(text.starts_with("fibonacci:"), "{text}");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/loader_library.c");
+    let words = format!(
+        "--target=aarch64-linux-gnu -O2 -g -ffreestanding -nostdlib -shared -fPIC -fuse-ld=lld \
+         -Wl,-e,work -Wl,-z,max-page-size=4096 -DSECOND -fprofile-sample-use={} -o",
+        profile.display()
+    );
+    ok(clang.unwrap_or("clang"), &words, &[&libraries[1], &source]);
+    assert_eq!(run("qemu-aarch64", "", &[&program, &libraries[0], &libraries[1]]).1, code);
+}
