@@ -32,6 +32,7 @@ fn main() -> io::Result<()> {
     of_cases()?;
     of_captures()?;
     of_numbers()?;
+    of_indexes()?;
     collected()
 }
 
@@ -148,6 +149,17 @@ fn of_numbers() -> io::Result<()> {
         let bytes = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
         put("round_trip", &format!("{number}"), &[&bytes])?;
         put("cycles", &format!("{number}"), &[&bytes, &[number as u8, 7]])?;
+    }
+    Ok(())
+}
+
+/// An index, whole and in parts, with its checksums and to be corrected.
+fn of_indexes() -> io::Result<()> {
+    let whole = tracewright_fuzz::index::whole();
+    for (n, end) in [whole.len(), whole.len() / 2, 200].into_iter().enumerate() {
+        let part = whole.get(..end).unwrap_or(&whole);
+        put("index", &format!("own-{n}"), &[&[0], part])?;
+        put("index", &format!("corrected-{n}"), &[&[1], part])?;
     }
     Ok(())
 }

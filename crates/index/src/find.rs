@@ -226,7 +226,9 @@ impl<'a> Finder<'a> {
         let mut numbers = vec![0];
         if let Some((_, buffer)) = self.index {
             for segment in buffer.summaries() {
-                sum += segment.streams.iter().map(|stream| stream.elements).sum::<u64>();
+                for stream in &segment.streams {
+                    sum = sum.saturating_add(stream.elements);
+                }
                 numbers.push(sum);
             }
         }
@@ -293,7 +295,7 @@ impl Hits<'_> {
     fn skip(&mut self, count: u64) -> bool {
         match self.which {
             Which::Count => {
-                self.count += count;
+                self.count = self.count.saturating_add(count);
                 true
             }
             Which::Nth(_) if self.wanted > count => {
@@ -316,16 +318,16 @@ impl Hits<'_> {
         let numbered = times > 1 && self.matcher.is_numbered();
         let mut n = 0;
         while n < times && !self.full() {
-            self.position.elements = elements + n;
-            self.position.instructions = before + n * instructions;
+            self.position.elements = elements.saturating_add(n);
+            self.position.instructions = before.saturating_add(n * instructions);
             let run = if numbered { 1 } else { times - n };
             if self.matcher.matches(source, at, &element, &self.position) {
                 self.hits(source, at, element, instructions, run);
             }
             n += run;
         }
-        self.position.elements = elements + times;
-        self.position.instructions = before + times * instructions;
+        self.position.elements = elements.saturating_add(times);
+        self.position.instructions = before.saturating_add(times * instructions);
     }
 
     /// `times` matches in a row.
@@ -340,14 +342,14 @@ impl Hits<'_> {
         let found = |n: u64| Found {
             source,
             at,
-            number: elements + n,
-            instruction: before + n * instructions,
+            number: elements.saturating_add(n),
+            instruction: before.saturating_add(n * instructions),
             time: position.times.get(source).copied().flatten(),
             context: position.contexts.get(source).copied().flatten().map(|(_, context)| context),
             element,
         };
         match self.which {
-            Which::Count => self.count += end - first,
+            Which::Count => self.count = self.count.saturating_add(end - first),
             Which::First => self.found = vec![found(first)],
             Which::Last => self.found = vec![found(end - 1)],
             Which::Nth(_) => {

@@ -258,6 +258,38 @@ impl Batch {
     }
 }
 
+/// Writes the checksums that `bytes` would have as an index, for tests: damage that checksums show
+/// is not the only one that a reader must withstand.
+#[doc(hidden)]
+pub fn write_checksums(bytes: &mut [u8]) {
+    let Some(len) = bytes.get(..16).and_then(|head| Head::length(head).ok()) else { return };
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let Some((head, mut rest)) = bytes.split_at_mut_checked(len) else { return };
+    seal(head);
+    while let Some((head, after)) = rest.split_at_mut_checked(BATCH_HEAD) {
+        let mut at = 0usize;
+        for section in 0..4 {
+            let length = Reader(head.get(32 + 4 * section..).unwrap_or_default()).u32();
+            let end = at.saturating_add(length.unwrap_or(0) as usize);
+            let Some(bytes) = after.get(at..end) else { return };
+            let sum = Checksum::of(bytes).to_le_bytes();
+            if let Some(to) = head.get_mut(48 + 8 * section..).and_then(<[u8]>::first_chunk_mut) {
+                *to = sum;
+            }
+            at = end;
+        }
+        seal(head);
+        rest = after.get_mut(at..).unwrap_or_default();
+    }
+}
+
+/// Writes the checksum at the end of a head.
+fn seal(head: &mut [u8]) {
+    if let Some((whole, sum)) = head.split_last_chunk_mut::<8>() {
+        *sum = Checksum::of(whole).to_le_bytes();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -305,6 +305,13 @@ impl IndexedBuffer {
         self.complete
     }
 
+    /// Whether there are several segments with bytes of sources, and no restart in any of them.
+    pub fn is_without_restarts(&self) -> bool {
+        self.segments.len() > 2
+            && self.summaries().any(|segment| !segment.streams.is_empty())
+            && self.summaries().all(|segment| segment.restarts.is_empty())
+    }
+
     /// The number of bytes of the buffer that the index covers.
     pub fn covered(&self) -> u64 {
         self.segments.last().map_or(0, |entry| entry.begin + entry.segment.len)
@@ -371,8 +378,8 @@ impl Position {
     /// Goes to the end of `segment`.
     pub fn pass(&mut self, segment: &Segment) {
         for stream in &segment.streams {
-            self.elements += stream.elements;
-            self.instructions += stream.instructions;
+            self.elements = self.elements.saturating_add(stream.elements);
+            self.instructions = self.instructions.saturating_add(stream.instructions);
             let n = usize::from(stream.source);
             if let (Some(time), Some(times)) = (self.times.get_mut(n), &stream.times) {
                 *time = Some(times.last);

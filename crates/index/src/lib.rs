@@ -86,6 +86,8 @@ pub use checksum::Checksum;
 pub use collect::Functions;
 pub use error::IndexError;
 pub use find::{Answer, FindError, Finder, Found};
+#[doc(hidden)]
+pub use format::write_checksums;
 pub use index::{Index, IndexedBuffer, Position};
 pub use key::{Key, Kind, channel, is_gap, time};
 pub use query::{Query, QueryError};

@@ -127,7 +127,10 @@ impl<'a> Matcher<'a> {
         };
         Ok(match condition {
             Condition::Any => {
-                let elements = |segment: &Segment| segment.streams.iter().map(|s| s.elements).sum();
+                let elements = |segment: &Segment| {
+                    let elements = segment.streams.iter().map(|stream| stream.elements);
+                    elements.fold(0u64, u64::saturating_add)
+                };
                 buffer.summaries().map(|segment| Matches::Exactly(elements(segment))).collect()
             }
             Condition::Time(range) => summaries(&|_, segment, before, _| {
@@ -221,7 +224,7 @@ fn count_keys(
             && let Some(matches) = counts.get_mut(n)
         {
             *matches = match *matches {
-                Matches::Exactly(sum) if exact => Matches::Exactly(sum + count),
+                Matches::Exactly(sum) if exact => Matches::Exactly(sum.saturating_add(count)),
                 _ => Matches::Unknown,
             };
         }

@@ -45,6 +45,32 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Decodes the segments before segment `end` for `listener`, and the rest of the last step. The
+    /// steps are at fixed offsets of the buffer, as the order of packets and events of the link
+    /// depends on them.
+    pub(crate) fn run<L: Listener>(&mut self, end: usize, listener: &mut L) -> io::Result<()> {
+        let last = end >= self.len();
+        let end = match self.index {
+            Some(index) if !last => index.begin(end).unwrap_or(u64::MAX),
+            _ => u64::MAX,
+        };
+        let mut at = self.session.state().at();
+        let mut reader = from(self.buffer, at);
+        while at < end && !listener.full() {
+            let len = STEP - (at % STEP as u64) as usize;
+            let bytes = fill(&mut *reader, self.space.get_mut(..len).unwrap_or_default())?;
+            if bytes.is_empty() {
+                break;
+            }
+            self.session.feed(bytes, listener);
+            at += bytes.len() as u64;
+        }
+        if last && !listener.full() {
+            self.session.finish(listener);
+        }
+        Ok(())
+    }
+
     /// The segment that is decoded next.
     pub(crate) fn segment(&self) -> usize {
         self.next

@@ -120,9 +120,7 @@ pub fn run<L: Listener + Fork>(
     };
     if end > 0 {
         windowed.position = scan.go(first)?;
-        while scan.segment() < end && !windowed.full() && scan.next(&mut windowed)? {
-            windowed.relieve(1);
-        }
+        scan.run(end, &mut windowed)?;
     }
     windowed.relieve(0);
     Ok(windowed.listener)
@@ -211,8 +209,9 @@ impl<L: Listener + Fork> Windowed<'_, L> {
     }
 
     fn skip(&mut self, elements: u64, instructions: u64, times: u64) {
-        self.position.elements += elements * times;
-        self.position.instructions += instructions * times;
+        let Position { elements: before, instructions: executed, .. } = &mut self.position;
+        *before = before.saturating_add(elements.saturating_mul(times));
+        *executed = executed.saturating_add(instructions.saturating_mul(times));
     }
 }
 

@@ -166,6 +166,18 @@ impl Subject<'_> {
         Ok(buffer.len())
     }
 
+    /// Whether `index` was made with the configuration and the program memory of `plans`, and its
+    /// segments are those of the trace so far.
+    pub fn is_of(&self, index: &Index, plans: &[Plan]) -> bool {
+        index.buffers().len() == plans.len()
+            && plans.iter().zip(index.buffers()).all(|(plan, indexed)| {
+                let identity = identity::identity(self.capture, plan, self.options, self.memory);
+                let buffer = self.capture.buffers.get(plan.buffer);
+                indexed.head == identity
+                    && buffer.is_some_and(|b| identity::check_trace(b, indexed, true).is_ok())
+            })
+    }
+
     /// Whether `index` is one of the buffers of `plans`, which are decoded as it was made.
     ///
     /// # Errors

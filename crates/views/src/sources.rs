@@ -94,7 +94,7 @@ impl Source {
     }
 
     /// Execution continues in `context`. Returns whether the program memory is another one.
-    pub(crate) fn enter(&mut self, context: &Context) -> bool {
+    pub fn enter(&mut self, context: &Context) -> bool {
         let Some(image) = self.program.image_in(context) else { return false };
         self.context = Some(*context);
         let other = !Arc::ptr_eq(&image, &self.image);

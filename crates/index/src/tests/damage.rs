@@ -67,6 +67,40 @@ fn damaged_indexes_give_no_wrong_answers() {
     assert!(refused > 0 && partial > 0, "{refused} refused, {partial} used");
 }
 
+/// An index with any contents, whose checksums fit, is read without a panic; what it finds is in the
+/// trace.
+#[test]
+fn forged_indexes_do_no_harm() {
+    let mut random = Random::new(5);
+    let cases = captures();
+    let files: Vec<Vec<u8>> =
+        cases.iter().map(|case| case.index_bytes(&making(case, true))).collect();
+    let queries = ["count exception", "first gap", "last time 1", "nth 9 any", "count address 0.."];
+    let queries = queries.map(|text| Query::parse(&[text]).expect("a query"));
+    let mut read = 0;
+    for _ in 0..tracewright_testing::times(80) {
+        let k = random.below(cases.len() as u64) as usize;
+        let (case, mut bytes) = (&cases[k], files[k].clone());
+        for _ in 0..1 + random.below(4) {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] =
+                [random.below(256) as u8, 0, 0xff, bytes[at] ^ 0x80][random.below(4) as usize];
+        }
+        crate::write_checksums(&mut bytes);
+        let Ok(index) = Index::read(Bytes::from(bytes)) else { continue };
+        read += 1;
+        let _ = case.subject().check(&index, &case.plans);
+        for plan in &case.plans {
+            for query in &queries {
+                if let Some(mut finder) = Finder::new(case.subject(), plan, Some(&index)) {
+                    let _ = finder.find(query);
+                }
+            }
+        }
+    }
+    assert!(read > 0);
+}
+
 /// A trace, registers or program memory that changed since the index was made.
 #[test]
 fn a_stale_index_is_refused() {

@@ -7,7 +7,7 @@ mod windows;
 
 use std::path::{Path, PathBuf};
 
-use tracewright_capture::{Access, Bytes, Capture, Kind};
+use tracewright_capture::{Access, Buffer, Bytes, Capture, Kind};
 use tracewright_decode::{Listener, Memory, Options, Plan, parameters};
 
 use crate::{Index, Making, Shape, Subject};
@@ -68,14 +68,15 @@ impl Case {
     }
 }
 
-/// Segments of 256 bytes and more for short buffers, of which there are some tens.
+/// Some tens of segments, and chunks of four.
 pub(super) fn making(case: &Case, full: bool) -> Making {
     let len = case.capture.buffers.iter().map(|buffer| buffer.len()).max().unwrap_or(0);
-    let shape = Shape { chunk: 4, ..Shape::with_segment((len / 40).max(256)) };
+    let shape = Shape { chunk: 4, ..Shape::with_segment((len / 40).max(64)) };
     Making { shape, full, jobs: 1, growing: false }
 }
 
-/// The captures of the repository.
+/// The captures of the repository, each with its trace several times: each repetition begins with
+/// a synchronisation.
 pub(super) fn captures() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures");
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
@@ -85,8 +86,21 @@ pub(super) fn captures() -> Vec<Case> {
         .collect();
     paths.sort();
     assert!(paths.len() >= 11, "{paths:?}");
-    paths.iter().map(|path| Case::open(path)).collect()
+    let cases = paths.iter().map(|path| {
+        let Case { name, mut capture, .. } = Case::open(path);
+        for buffer in &mut capture.buffers {
+            let bytes = buffer.bytes();
+            let bytes = bytes.repeat(REPETITIONS.max(1 + 2000 / bytes.len().max(1)));
+            *buffer = Buffer::new(buffer.name.clone(), buffer.format.clone(), bytes);
+        }
+        capture.stamps.clear();
+        Case::of(name, capture)
+    });
+    cases.collect()
 }
+
+/// How often a trace is repeated at least.
+const REPETITIONS: usize = 5;
 
 /// Captures beside the repository: several cores, memory-aligned frames and others, up to a
 /// megabyte.

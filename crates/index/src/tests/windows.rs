@@ -144,6 +144,13 @@ fn some_range(random: &mut Random, least: u64, most: u64) -> Range<u64> {
     start..start + len
 }
 
+/// Compares lines; the first difference is reported.
+fn same(one: &[String], other: &[String], what: &str) {
+    let first = one.iter().zip(other).position(|(one, other)| one != other);
+    let n = first.unwrap_or(one.len().min(other.len()));
+    assert_eq!(one.get(n), other.get(n), "line {n} of {} and {} of {what}", one.len(), other.len());
+}
+
 fn check(case: &Case, times: u64) {
     let index = case.index(&making(case, false));
     let mut random = Random::new(7);
@@ -195,7 +202,8 @@ fn check(case: &Case, times: u64) {
                 (lines, parts)
             };
             let (with, without) = (run(index.buffer(plan.buffer)), run(None));
-            assert!(with == without, "{}: {window:?}: {with:#?} {without:#?}", case.name);
+            same(&with.0, &without.0, &format!("{}: {window:?}", case.name));
+            assert_eq!(with.1, without.1, "{}: {window:?}", case.name);
             let parts = &without.1;
             // Only the first and the last range may be cut.
             if let Some(range) = window.instruction.clone().filter(|_| window.offset.is_none()) {
@@ -212,7 +220,7 @@ fn check(case: &Case, times: u64) {
                 });
             }
             let want = brute_force(&items, &window);
-            assert!(elements == want, "{}: {window:?}: {elements:#?} {want:#?}", case.name);
+            same(&elements, &want, &format!("{}: {window:?}, all elements", case.name));
         }
     }
 }
