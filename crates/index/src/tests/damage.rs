@@ -67,8 +67,7 @@ fn damaged_indexes_give_no_wrong_answers() {
     assert!(refused > 0 && partial > 0, "{refused} refused, {partial} used");
 }
 
-/// An index with any contents, whose checksums fit, is read without a panic; what it finds is in the
-/// trace.
+/// An index with any contents, whose checksums fit, is read without a panic.
 #[test]
 fn forged_indexes_do_no_harm() {
     let mut random = Random::new(5);
@@ -83,8 +82,8 @@ fn forged_indexes_do_no_harm() {
         let (case, mut bytes) = (&cases[k], files[k].clone());
         for _ in 0..1 + random.below(4) {
             let at = random.below(bytes.len() as u64) as usize;
-            bytes[at] =
-                [random.below(256) as u8, 0, 0xff, bytes[at] ^ 0x80][random.below(4) as usize];
+            let other = [random.below(256) as u8, 0, 0xff, bytes[at] ^ 0x80];
+            bytes[at] = random.pick(&other);
         }
         crate::write_checksums(&mut bytes);
         let Ok(index) = Index::read(Bytes::from(bytes)) else { continue };

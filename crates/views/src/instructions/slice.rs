@@ -15,8 +15,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Of the next range, `skipped` instructions are omitted, and the `shown` that follow are passed
-    /// on.
+    /// Of the next range, `skipped` instructions are omitted, and the `shown` that follow are
+    /// passed on.
     pub fn set(&self, skipped: u64, shown: u64) {
         self.skipped.store(skipped, Ordering::Relaxed);
         self.shown.store(shown, Ordering::Relaxed);
