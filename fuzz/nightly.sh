@@ -34,7 +34,7 @@ length() {
     round_trip) echo 8 ;;
     cycles) echo 10 ;;
     logs | units) echo 2048 ;;
-    memory | captures | perf | levels) echo 4096 ;;
+    memory | captures | perf | levels | index) echo 4096 ;;
     link | joined | harts | session | chunks) echo 512 ;;
     *) echo 256 ;;
     esac

@@ -38,6 +38,7 @@ fn main() -> io::Result<()> {
     of_levels()?;
     of_units()?;
     of_numbers()?;
+    of_indexes()?;
     collected()
 }
 
@@ -256,6 +257,17 @@ fn of_numbers() -> io::Result<()> {
         let packets = Random::new(number).bytes(2 + 6 * number as usize);
         put("etmv4", &format!("{number}"), &[&packets])?;
         put("analyzer", &format!("{number}"), &[&bytes])?;
+    }
+    Ok(())
+}
+
+/// An index, whole and in parts, with its checksums and to be corrected.
+fn of_indexes() -> io::Result<()> {
+    let whole = tracewright_fuzz::index::whole();
+    for (n, end) in [whole.len(), whole.len() / 2, 200].into_iter().enumerate() {
+        let part = whole.get(..end).unwrap_or(&whole);
+        put("index", &format!("own-{n}"), &[&[0], part])?;
+        put("index", &format!("corrected-{n}"), &[&[1], part])?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ pub mod etmv4;
 pub mod etrace;
 pub mod etrace_flow;
 pub mod levels;
+pub mod index;
 pub mod packets;
 pub mod perf;
 pub mod properties;

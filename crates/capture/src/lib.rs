@@ -64,6 +64,7 @@ pub mod device;
 pub mod dump;
 #[cfg(feature = "toml")]
 pub mod folder;
+mod growing;
 pub mod ini;
 pub mod levels;
 pub mod limits;
@@ -100,6 +101,7 @@ pub use capture::{Capture, Cluster, Kind};
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
+pub use growing::{Growing, read_file};
 pub use linux::{Linux, Part, Queue, QueueTotals, TimeConversion};
 pub use new_folder::check_empty;
 pub use origin::Origin;

@@ -1,6 +1,6 @@
 //! The capture and the buffers that the command line selects.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tracewright::Capture;
 use tracewright::base::MAX_EXPANSION;
@@ -20,6 +20,8 @@ use crate::message;
 
 /// A capture and its selected buffers.
 pub struct Input {
+    /// The path that the user gave.
+    pub path: PathBuf,
     pub capture: Capture,
     pub buffers: Vec<usize>,
     pub memory: Memory,
@@ -136,7 +138,8 @@ impl Input {
             .file(Some(path))
             .file(args.params.as_deref())
             .images(images);
-        Ok(Input { capture, buffers, memory, options, notes, inputs })
+        let path = path.to_owned();
+        Ok(Input { path, capture, buffers, memory, options, notes, inputs })
     }
 
     /// All buffers of `capture`.
@@ -144,7 +147,8 @@ impl Input {
         let buffers = (0..capture.buffers.len()).collect();
         let memory = Memory::new(&capture);
         let (options, inputs) = (Options::default(), Inputs::default());
-        Input { capture, buffers, memory, options, notes: Vec::new(), inputs }
+        let path = capture.path.clone();
+        Input { path, capture, buffers, memory, options, notes: Vec::new(), inputs }
     }
 
     /// A buffer with its sources, for decoding.

@@ -10,8 +10,9 @@ use tracewright::frames::Numbering;
 use tracewright::image::OpcodeCheck;
 use tracewright::views::{Stats, json, opencsd, text};
 
-use crate::args::{Format, OutputArgs};
+use crate::args::{Format, OutputArgs, WindowArgs};
 use crate::fail::Fail;
+use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::message;
 use crate::output::Output;
@@ -36,6 +37,7 @@ pub fn list(
     committed: bool,
     jobs: &Jobs,
     args: &OutputArgs,
+    window: Option<&WindowArgs>,
 ) -> Result<bool, Fail> {
     if args.format == Format::Opencsd {
         input.options.numbering = Numbering::Opencsd;
@@ -45,6 +47,7 @@ pub fn list(
     }
     report::notes(&input);
     input.readable(args.strict)?;
+    let selected = Selected::open(&input, window, committed)?;
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     if args.format == Format::Json {
         output.json(&json::head(what.verb))?;
@@ -53,7 +56,14 @@ pub fn list(
     let colour = output.colour();
     let refused = &AtomicUsize::new(0);
     let work = |n: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
-        let options = RunOptions { committed, jobs, alone, refused };
+        let options = RunOptions {
+            committed,
+            jobs,
+            alone,
+            refused,
+            selected: selected.as_ref(),
+            parts: None,
+        };
         let bytes = &mut *input::of(job.buffer);
         let mut stats = args.stats.then(Stats::default);
         let tally = match args.format {
@@ -99,7 +109,7 @@ pub fn list(
         Ok((tally, stats.filter(|_| args.format != Format::Json)))
     };
     let summary = args.format == Format::None;
-    let problems = buffers(&input, jobs, &mut output, summary, refused, work)?;
+    let problems = buffers(&input, jobs, &mut output, summary, refused, selected.is_some(), work)?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))
@@ -110,13 +120,14 @@ pub type Write<'a> = dyn FnMut(Vec<u8>) -> bool + 'a;
 
 /// Lists the buffers of `input` to `output`, several of them at once, each by `work`, and prints
 /// the summary of each: to `output` if `summary`, else to standard error. `refused` is that of the
-/// [`RunOptions`]. Returns whether there were problems.
+/// [`RunOptions`]; `selected`: a part of the trace is. Returns whether there were problems.
 pub fn buffers<W>(
     input: &Input,
     jobs: &Jobs,
     output: &mut Output,
     summary: bool,
     refused: &AtomicUsize,
+    selected: bool,
     work: W,
 ) -> Result<bool, Fail>
 where
@@ -143,7 +154,12 @@ where
                 return Ok(());
             }
             let job = input.job(input.buffers[n]);
-            report::found(&job.decoded(&tally), stats.as_ref(), summary.then_some(&mut *output))
+            report::found(
+                &job.decoded(&tally),
+                stats.as_ref(),
+                summary.then_some(&mut *output),
+                selected,
+            )
         });
         done.is_ok() && !output.closed()
     });

@@ -4,6 +4,7 @@
 mod args;
 mod demo;
 mod fail;
+mod index;
 mod input;
 mod inputs;
 mod listing;
@@ -41,6 +42,8 @@ fn main() -> ExitCode {
         Verb::Encode(args) => verbs::encode::run(&args),
         Verb::Log(args) => verbs::log::run(&args.verb),
         Verb::Unit(args) => verbs::unit::run(&args.verb),
+        Verb::Index(args) => verbs::index::run(&args),
+        Verb::Find(args) => verbs::find::run(&args),
         Verb::Compare(args) => verbs::compare::run(&args),
         Verb::Profile(args) => verbs::profile::run(&args),
         Verb::PerfScript(args) => verbs::perf_script::run(&args),

@@ -45,19 +45,21 @@ pub fn notes(input: &Input) {
 }
 
 /// Prints the summary of decoding: to `output` where it is the output of the command, else to
-/// standard error if there are problems.
+/// standard error if there are problems. Of a `part` of a trace, nothing is explained.
 pub fn found(
     decoded: &Decoded<'_>,
     stats: Option<&Stats>,
     output: Option<&mut Output>,
+    part: bool,
 ) -> Result<(), Fail> {
     let table = stats.map(|stats| stats.table(decoded.sources)).unwrap_or_default();
     match output {
         Some(output) => output.print(&format!("{}{table}", decoded.summary()))?,
+        None if part => lines(&table),
         None if decoded.needs_explanation() => lines(&format!("{}{table}", decoded.summary())),
         None => lines(&table),
     }
-    if decoded.needs_explanation() {
+    if !part && decoded.needs_explanation() {
         remarks(&decoded.remarks());
     }
     Ok(())

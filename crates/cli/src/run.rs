@@ -9,8 +9,10 @@ use tracewright::Listener;
 use tracewright::capture::Buffer;
 use tracewright::decode::input::Input;
 use tracewright::decode::{Fork, Jobs, Merge, Merging, Session, Tally, parallel};
+use tracewright::views::instructions::Parts;
 
 use crate::fail::Fail;
+use crate::index::Selected;
 
 /// Time before the progress is shown.
 const DELAY: Duration = Duration::from_millis(500);
@@ -25,6 +27,10 @@ pub struct RunOptions<'a> {
     pub alone: bool,
     /// Receives the number of threads where the system refused to start more.
     pub refused: &'a AtomicUsize,
+    /// The part of the trace that is decoded; all of it for `None`.
+    pub selected: Option<&'a Selected>,
+    /// Receives which instructions of each range are selected.
+    pub parts: Option<&'a Parts>,
 }
 
 /// Decodes `input`, the bytes of `buffer`, to `listener`, and returns the counts. `write` receives
@@ -39,6 +45,13 @@ pub fn run<L: Listener + Fork + Send>(
 ) -> Result<(L, Tally), Fail> {
     let mut both = (listener, Merging(Tally::default()));
     let mut tally = Tally::default();
+    if let Some(selected) = options.selected {
+        let both = selected.run(session, buffer, both, options.parts, |(output, counts)| {
+            tally.merge(counts);
+            write(output)
+        })?;
+        return Ok((both.0, tally));
+    }
     let mut progress = Progress::new(buffer.size(), options.alone);
     let read =
         parallel::run(&mut session, input, &mut both, &options.jobs, |(output, counts), at| {
@@ -55,7 +68,7 @@ pub fn run<L: Listener + Fork + Send>(
 }
 
 /// A progress bar on the terminal.
-struct Progress {
+pub struct Progress {
     start: Instant,
     total: Option<u64>,
     /// Standard error is a terminal.
@@ -64,12 +77,20 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(total: Option<u64>, shown: bool) -> Self {
+    /// The progress through `total` bytes, if it is shown.
+    pub fn new(total: Option<u64>, shown: bool) -> Self {
         let terminal = shown && io::stderr().is_terminal();
         Progress { start: Instant::now(), total, terminal, bar: None }
     }
 
     fn update(&mut self, bytes: u64, tally: &Tally) {
+        let faults: u64 =
+            tally.sources.iter().map(|c| c.undecodable + c.inconsistencies + c.no_code).sum();
+        self.show(bytes, || format!(", {} faults", faults + tally.bad_frames));
+    }
+
+    /// Shows the number of bytes, and a text.
+    pub fn show(&mut self, bytes: u64, text: impl FnOnce() -> String) {
         if !self.terminal {
             return;
         }
@@ -78,14 +99,13 @@ impl Progress {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| bar(self.total));
-        let faults: u64 =
-            tally.sources.iter().map(|c| c.undecodable + c.inconsistencies + c.no_code).sum();
         let rate = bytes as f64 / 1e6 / elapsed.as_secs_f64();
-        bar.set_message(format!("{rate:.1} MB/s, {} faults", faults + tally.bad_frames));
+        bar.set_message(format!("{rate:.1} MB/s{}", text()));
         bar.set_position(bytes);
     }
 
-    fn end(&mut self) {
+    /// Removes the progress bar.
+    pub fn end(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }

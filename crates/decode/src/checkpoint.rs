@@ -36,6 +36,11 @@ impl Checkpoint {
         self.sources.get(n).map_or(0, Source::activity)
     }
 
+    /// The state of the trace link.
+    pub fn link(&self) -> &Route {
+        &self.route
+    }
+
     /// Whether the trace links are in the same state.
     pub fn same_link(&self, other: &Checkpoint) -> bool {
         self.fed == other.fed && self.current == other.current && self.route == other.route

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use tracewright_capture::Buffer;
 
@@ -15,6 +16,11 @@ pub fn of(buffer: &Buffer) -> Box<dyn Input> {
     } else {
         Box::new(Known::new(Reading(reader), buffer.len()))
     }
+}
+
+/// Waits until a file that grows may have more bytes.
+pub fn pause(time: Duration) {
+    thread::sleep(time);
 }
 
 /// A source of bytes for a session.

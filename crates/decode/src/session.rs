@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// Returns to the initial state at offset `at`, except for the link, whose state is known.
-    pub(crate) fn begin(&mut self, at: u64, link: Route) {
+    pub fn begin(&mut self, at: u64, link: Route) {
         self.reset(at);
         self.state.route = link;
     }

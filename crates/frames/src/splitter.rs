@@ -2,6 +2,7 @@
 
 mod half;
 mod skip;
+mod state;
 
 use memchr::memmem;
 use tracewright_base::Fault;

@@ -45,6 +45,8 @@ pub use tracewright_export as export;
 pub use tracewright_frames as frames;
 #[cfg(feature = "std")]
 pub use tracewright_image as image;
+#[cfg(feature = "std")]
+pub use tracewright_index as index;
 pub use tracewright_isa as isa;
 #[cfg(feature = "std")]
 pub use tracewright_logs as logs;

@@ -14,6 +14,8 @@ mod etmv4;
 mod etrace;
 #[path = "../../../fuzz/src/levels.rs"]
 mod levels;
+#[path = "../../../fuzz/src/index.rs"]
+mod index;
 #[path = "../../../fuzz/src/packets.rs"]
 mod packets;
 #[path = "../../../fuzz/src/properties.rs"]
@@ -56,6 +58,23 @@ fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// Damaged indexes, half of them with checksums that fit.
+#[test]
+fn damaged_indexes() {
+    let mut random = Random::new(9);
+    let whole = index::whole();
+    index::index(&[&[0], &whole[..]].concat());
+    for time in 0..times(TIMES) {
+        let mut bytes = whole.clone();
+        for _ in 0..=random.index(4) {
+            let at = random.index(bytes.len());
+            bytes[at] = random.pick(&[0, 1, 0x7f, 0x80, 0xff]);
+        }
+        bytes.truncate(bytes.len() - random.index(2) * random.index(bytes.len()));
+        index::index(&[&[time as u8 & 1], &bytes[..]].concat());
+    }
 }
 
 #[test]

@@ -94,7 +94,7 @@ impl Source {
     }
 
     /// Follows what `element` selects. Returns whether the program memory is another one.
-    pub(crate) fn follow(&mut self, element: &Element) -> bool {
+    pub fn follow(&mut self, element: &Element) -> bool {
         if !self.program.follow(&mut self.selection, element) {
             return false;
         }
@@ -106,7 +106,7 @@ impl Source {
 
     /// Follows what an executed range selects.
     #[inline]
-    pub(crate) fn follow_range(&mut self, range: &Range) -> bool {
+    pub fn follow_range(&mut self, range: &Range) -> bool {
         self.program.watches_addresses() && self.follow(&Element::Range(*range))
     }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
+use super::random::WindowArgs;
 
 /// Format and destination of the output.
 #[derive(Debug, Args)]
@@ -76,6 +77,8 @@ pub struct DecodeArgs {
     /// Interleave packets with decoded elements.
     #[arg(long)]
     pub packets: bool,
+    #[command(flatten)]
+    pub window: WindowArgs,
 }
 
 #[derive(Debug, Args)]
@@ -88,6 +91,8 @@ pub struct InstructionsArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub output: InstructionsOutput,
+    #[command(flatten)]
+    pub window: WindowArgs,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ mod decoding;
 mod input;
 mod logs;
 mod profile;
+mod random;
 mod units;
 
 pub use decoding::{
@@ -16,6 +17,7 @@ pub use logs::{
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
 };
 pub use profile::{PerfScriptArgs, ProfileArgs};
+pub use random::{FindArgs, FindFormat, IndexArgs, UseIndexArgs, WindowArgs};
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
     UnitSequenceArgs, UnitVerb, UnitVerbs,
@@ -66,6 +68,10 @@ pub enum Verb {
     Profile(ProfileArgs),
     /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.
     PerfScript(PerfScriptArgs),
+    /// Make an index, with which `decode`, `instructions` and `find` start anywhere at once.
+    Index(IndexArgs),
+    /// Find elements: functions, addresses, exceptions, contexts, accesses, writes, times.
+    Find(FindArgs),
     /// Find the first difference between two captures, or between a capture and an execution log.
     Compare(CompareArgs),
     /// Explain, check and make the register values of a trace unit, and predict what they trace.

@@ -16,5 +16,6 @@ pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
         text: text::Shown { packets, elements: true, ..Default::default() },
     };
     let input = Input::open(&args.input, Some(&args.how))?;
-    list(what, input, args.how.committed, &args.threads.jobs(), &args.output)
+    let (jobs, window) = (args.threads.jobs(), Some(&args.window));
+    list(what, input, args.how.committed, &jobs, &args.output, window)
 }

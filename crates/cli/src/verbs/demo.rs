@@ -57,7 +57,14 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     let shown = Shown { elements: true, colour, ..Shown::default() };
     let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.size(), shown);
     let refused = &AtomicUsize::new(0);
-    let options = RunOptions { committed: false, jobs: Jobs::new(1), alone: true, refused };
+    let options = RunOptions {
+        committed: false,
+        jobs: Jobs::new(1),
+        alone: true,
+        refused,
+        selected: None,
+        parts: None,
+    };
     let bytes = &mut *input::of(job.buffer);
     listing::decode(&job, bytes, &options, listing, &mut None, |text| output.put(&text))?;
 

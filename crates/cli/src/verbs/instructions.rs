@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, input};
-use tracewright::views::instructions::{Expand, Json, Pcs, Step, Steps, Text};
+use tracewright::views::instructions::{Expand, Json, Pcs, Slice, Step, Steps, Text};
 use tracewright::views::json;
 
 use crate::args::{InstructionFormat, InstructionsArgs};
 use crate::fail::Fail;
+use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::listing::{self, Write};
 use crate::output::Output;
@@ -20,6 +21,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let format = args.output.format;
     report::notes(&input);
     input.readable(args.output.strict)?;
+    let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     let mut output = Output::open(args.output.output.as_deref(), &input.inputs)?;
     if format == InstructionFormat::Json {
         output.json(&json::head("instructions"))?;
@@ -29,7 +31,10 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     // Counts of instructions, and of software writes and data accesses.
     let (instructions, data) = (AtomicU64::new(0), AtomicU64::new(0));
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
-        let options = RunOptions { committed: args.how.committed, jobs, alone, refused };
+        let selected = selected.as_ref();
+        let parts = &selected.and_then(Selected::parts);
+        let (committed, parts) = (args.how.committed, parts.as_ref());
+        let options = RunOptions { committed, jobs, alone, refused, selected, parts };
         let sources = job.sources.clone();
         let tally = match format {
             InstructionFormat::Text => {
@@ -56,7 +61,8 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     };
     let summary = format == InstructionFormat::None;
     let jobs = args.threads.jobs();
-    let problems = listing::buffers(&input, &jobs, &mut output, summary, refused, work)?;
+    let problems =
+        listing::buffers(&input, &jobs, &mut output, summary, refused, selected.is_some(), work)?;
     input.decodable()?;
     output.close()?;
     if instructions.into_inner() == 0 && data.into_inner() > 0 {
@@ -72,7 +78,8 @@ fn expand<V: Steps + Fork + Send>(
     view: V,
     write: impl FnMut(V::Output) -> bool,
 ) -> Result<Tally, Fail> {
-    let (session, expand) = (job.session()?, Expand::new(view, &job.sources));
+    let (session, expand) =
+        (job.session()?, Expand::new(Slice::new(view, options.parts), &job.sources));
     let expand = CommittedListener::when(options.committed, expand);
     Ok(run::run(session, job.buffer, &mut *input::of(job.buffer), expand, options, write)?.1)
 }

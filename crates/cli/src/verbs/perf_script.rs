@@ -52,7 +52,14 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
         let before = ids.iter().map(|id| states.get(&key(*id)).copied().unwrap_or_default());
         view.begin(traced.collect(), before.collect());
         let jobs = args.threads.jobs();
-        let options = RunOptions { committed: false, jobs, alone: true, refused: &refused };
+        let options = RunOptions {
+            committed: false,
+            jobs,
+            alone: true,
+            refused: &refused,
+            selected: None,
+            parts: None,
+        };
         let bytes = &mut *input::of(job.buffer);
         let write = |lines: Vec<u8>| output.put(&lines);
         let (after, tally) = run::run(job.session()?, job.buffer, bytes, view, &options, write)?;
@@ -65,7 +72,7 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
         if output.closed() {
             break;
         }
-        report::found(&job.decoded(&tally), None, None)?;
+        report::found(&job.decoded(&tally), None, None, false)?;
     }
     let threads = refused.load(Ordering::Relaxed);
     if threads > 0 {

@@ -152,7 +152,14 @@ fn one(
     let total = Mutex::new(Profile::default());
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs, _: &mut listing::Write<'_>| {
-        let options = RunOptions { committed: args.how.committed, jobs, alone, refused };
+        let options = RunOptions {
+            committed: args.how.committed,
+            jobs,
+            alone,
+            refused,
+            selected: None,
+            parts: None,
+        };
         let programs: Vec<Program> =
             job.sources.iter().map(|source| source.program.clone()).collect();
         let bytes = &mut *input::of(job.buffer);
@@ -189,7 +196,7 @@ fn one(
         Ok((tally, None))
     };
     let jobs = args.threads.jobs();
-    let problems = listing::buffers(input, &jobs, output, false, refused, work)?;
+    let problems = listing::buffers(input, &jobs, output, false, refused, false, work)?;
     input.decodable()?;
     profile.merge(total.into_inner().unwrap_or_default());
     Ok(input.is_unchanged() && !(args.strict && problems))

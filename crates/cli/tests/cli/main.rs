@@ -6,6 +6,7 @@ mod ete;
 mod etm_units;
 mod files;
 mod hostile;
+mod index;
 mod limits;
 mod loader;
 mod logs;

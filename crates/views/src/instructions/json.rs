@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tracewright_base::{Context, Element, Range};
+use tracewright_base::{Element, Range};
 use tracewright_decode::{Fork, Plan, Tally};
 use tracewright_image::Selection;
 

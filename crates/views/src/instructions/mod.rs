@@ -4,9 +4,11 @@ mod expand;
 mod json;
 mod pc;
 mod range_lines;
+mod slice;
 mod text;
 
 pub use expand::{Expand, Step, Steps};
 pub use json::Json;
 pub use pc::Pcs;
+pub use slice::{Parts, Slice};
 pub use text::Text;

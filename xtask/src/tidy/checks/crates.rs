@@ -4,7 +4,7 @@ use super::{Finding, Tree, lines_with};
 use crate::tidy::tree::{File, lines};
 
 /// The published crates, lowest layer first. A crate depends only on crates of lower layers.
-const LAYERS: [&[&str]; 12] = [
+const LAYERS: [&[&str]; 13] = [
     &["base", "scan"],
     &["isa", "frames"],
     &["units"],
@@ -13,6 +13,7 @@ const LAYERS: [&[&str]; 12] = [
     &["logs"],
     &["decode"],
     &["analysis"],
+    &["index"],
     &["export"],
     &["views"],
     &["tracewright"],

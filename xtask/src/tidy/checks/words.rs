@@ -64,10 +64,12 @@ const ALLOWED: &[(&str, Where, &str)] = &[
     ("realm", Where::File("crates/base/src/context.rs"), ARM_REALM),
     ("realm", Where::File("crates/image/src/image.rs"), ARM_REALM),
     ("realm", Where::File("crates/image/src/space.rs"), ARM_REALM),
+    ("realm", Where::File("crates/index/src/bytes.rs"), ARM_REALM),
     ("realm", Where::File("crates/protocols/src/etmv4/"), ARM_REALM),
     ("realm", Where::File("crates/units/src/"), ARM_REALM),
     ("realm", Where::File("crates/views/src/"), ARM_REALM),
     ("realm", Where::File("docs/ete-programming.md"), ARM_REALM),
+    ("realm", Where::File("docs/index-format.md"), ARM_REALM),
     ("realm", Where::File("docs/json.md"), ARM_REALM),
     ("realm", Where::File("docs/glossary.md"), ARM_REALM),
 ];

@@ -84,7 +84,14 @@ struct Pass {
 /// Counts elements in one pass, and decodes again in each timed pass.
 fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
     let (jobs, refused) = (Jobs::new(args.jobs.get()), &AtomicUsize::new(0));
-    let options = RunOptions { committed: args.how.committed, jobs, alone: true, refused };
+    let options = RunOptions {
+        committed: args.how.committed,
+        jobs,
+        alone: true,
+        refused,
+        selected: None,
+        parts: None,
+    };
     let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
     let counting = CommittedListener::when(options.committed, Merging(Default::default()));
     let work = job.decode(&options, counting, |output| seen.merge(output))?;

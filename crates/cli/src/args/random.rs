@@ -1,0 +1,129 @@
+//! Options of random access: windows, `index` and `find`.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tracewright::index::{Window, query};
+
+use super::input::{HowArgs, InputArgs, JobsArgs};
+
+/// The part of a trace that is listed (docs/random-access.md).
+#[derive(Debug, Args)]
+pub struct WindowArgs {
+    /// Only what packets at these offsets in the buffer made: A..B, A.. or ..B.
+    #[arg(long, value_name = "A..B", value_parser = offsets)]
+    pub offset: Option<Range<u64>>,
+    /// Only what has a time from A on and before B: the last timestamp of the source.
+    #[arg(long, value_name = "A..B", value_parser = offsets)]
+    pub time: Option<Range<u64>>,
+    /// Only these instructions, counted from 0 in the order of the output.
+    #[arg(long, value_name = "N..M", value_parser = offsets)]
+    pub instruction: Option<Range<u64>>,
+    /// Only the element with this number, as `find` reports it.
+    #[arg(long, value_name = "N", value_parser = one)]
+    pub at: Option<u64>,
+    /// --at: the elements before and after it, too.
+    #[arg(long, value_name = "K", requires = "at", default_value_t = 0)]
+    pub context: u64,
+    #[command(flatten)]
+    pub index: UseIndexArgs,
+}
+
+impl WindowArgs {
+    /// The window.
+    pub fn window(&self) -> Window {
+        let element = self.at.map(|at| {
+            at.saturating_sub(self.context)..at.saturating_add(self.context).saturating_add(1)
+        });
+        Window {
+            offset: self.offset.clone(),
+            time: self.time.clone(),
+            instruction: self.instruction.clone(),
+            element,
+        }
+    }
+}
+
+/// Which index is used.
+#[derive(Debug, Args)]
+pub struct UseIndexArgs {
+    /// The index. Default: INPUT.twx beside the capture, if there is one.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_index")]
+    pub index: Option<PathBuf>,
+    /// Decode from the beginning, even if there is an index.
+    #[arg(long)]
+    pub no_index: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct IndexArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    /// Counts for each segment of the trace: the default.
+    #[arg(long, conflicts_with = "full")]
+    pub sparse: bool,
+    /// Also a record of each exception, context, write, access, event, gap and timestamp.
+    #[arg(long)]
+    pub full: bool,
+    /// Length of a segment in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 18,
+          value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
+    pub segment: u64,
+    /// The trace is still being written: extend the index until the trace has not grown for this
+    /// time.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10")]
+    pub follow: Option<u64>,
+    /// Write the index to FILE instead of INPUT.twx beside the capture.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct FindArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// What to find: [first|last|nth N|count|all] CONDITION {and CONDITION} [before|after QUERY];
+    /// conditions are function NAME, address A[..B], exception [N], context [ID], access [A[..B]]
+    /// [=VALUE], write [PORT] [~TEXT], gap, event [N], trigger, time T[..U], offset A[..B],
+    /// instruction N[..M], element N[..M], any.
+    #[arg(value_name = "QUERY")]
+    pub query: Vec<String>,
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Every element that matches.
+    #[arg(long)]
+    pub all: bool,
+    /// At most N elements.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = FindFormat::Text)]
+    pub format: FindFormat,
+    #[command(flatten)]
+    pub index: UseIndexArgs,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Output format of `find`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FindFormat {
+    /// Text.
+    Text,
+    /// JSON Lines (docs/json.md).
+    Json,
+}
+
+fn offsets(text: &str) -> Result<Range<u64>, String> {
+    query::range(text, false).map_err(|error| error.to_string())
+}
+
+fn one(text: &str) -> Result<u64, String> {
+    query::number(text).map_err(|error| error.to_string())
+}

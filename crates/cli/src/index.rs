@@ -1,0 +1,148 @@
+//! The index of a capture, and the part of a trace that it makes accessible.
+
+use std::path::{Path, PathBuf};
+
+use tracewright::Listener;
+use tracewright::capture::{Buffer, Kind, read_file};
+use tracewright::decode::{Fork, Plan, Session};
+use tracewright::index::{Index, Subject, Window, window};
+use tracewright::views::instructions::Parts;
+
+use crate::args::{UseIndexArgs, WindowArgs};
+use crate::fail::Fail;
+use crate::input::Input;
+use crate::message;
+
+/// The index file beside the capture at `path`: that of its folder, or of the file.
+pub fn beside(input: &Input, path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let path = match (input.capture.kind, path.parent()) {
+        (Kind::Snapshot | Kind::Folder, Some(folder)) if !path.is_dir() => folder.to_owned(),
+        _ => path,
+    };
+    // A path such as `.` has no file name.
+    let path = match path.file_name() {
+        Some(_) => path,
+        None => path.canonicalize().unwrap_or(path),
+    };
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".twx");
+    path.with_file_name(name)
+}
+
+/// What an index of `input` is made of.
+pub fn subject(input: &Input) -> Subject<'_> {
+    Subject { capture: &input.capture, memory: &input.memory, options: &input.options }
+}
+
+/// The plans of the selected buffers.
+pub fn plans(input: &Input) -> Vec<Plan> {
+    input.buffers.iter().map(|&buffer| input.job(buffer).plan).collect()
+}
+
+/// The index of `args`, or the one beside the capture, if it can be used. Prints why it is not
+/// used.
+pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
+    if args.no_index {
+        return Ok(None);
+    }
+    let path = match &args.index {
+        Some(path) => path.clone(),
+        None => beside(input, &input.path),
+    };
+    if args.index.is_none() && !path.exists() {
+        return Ok(None);
+    }
+    let bytes = match read_file(&path) {
+        Ok(bytes) => bytes,
+        Err(why) if args.index.is_some() => return Err(Fail::input(&path, &why)),
+        Err(why) => {
+            message::line(&format!("note: {} is not used: {why}", path.display()));
+            return Ok(None);
+        }
+    };
+    let index = Index::read(bytes).and_then(|index| {
+        subject(input).check(&index, &plans(input))?;
+        Ok(index)
+    });
+    match index {
+        Ok(index) => {
+            if let Some(damage) = index.damage() {
+                message::line(&format!(
+                    "note: only the first part of {} is used: {damage}; `tracewright index` makes it \
+                     again",
+                    path.display()
+                ));
+            }
+            Ok(Some(index))
+        }
+        Err(why) => {
+            message::line(&format!(
+                "note: {} is not used: {why}; `tracewright index` makes it again",
+                path.display()
+            ));
+            Ok(None)
+        }
+    }
+}
+
+/// A part of a trace.
+pub struct Selected {
+    window: Window,
+    index: Option<Index>,
+}
+
+impl Selected {
+    /// The part that `args` select; `None` for everything.
+    pub fn open(
+        input: &Input,
+        args: Option<&WindowArgs>,
+        committed: bool,
+    ) -> Result<Option<Selected>, Fail> {
+        let Some(args) = args else { return Ok(None) };
+        let window = args.window();
+        if window.is_all() {
+            return Ok(None);
+        }
+        if committed {
+            return Err(Fail::input(
+                &input.path,
+                "--committed needs the whole trace; remove --offset, --time, --instruction and --at",
+            ));
+        }
+        if input.buffers.iter().any(|&buffer| input.capture.buffers[buffer].is_piped()) {
+            return Err(Fail::input(
+                &input.path,
+                "a part of a pipe cannot be selected; write the trace to a file",
+            ));
+        }
+        let index = open(input, &args.index)?;
+        Ok(Some(Selected { window, index }))
+    }
+
+    /// Where the parts of ranges are noted.
+    pub fn parts(&self) -> Option<Parts> {
+        self.window.instruction.as_ref().map(|_| Parts::default())
+    }
+
+    /// Decodes the part for `listener`. `parts` receives which instructions of each range are
+    /// inside, before the range.
+    pub fn run<L: Listener + Fork>(
+        &self,
+        session: Session,
+        buffer: &Buffer,
+        listener: L,
+        parts: Option<&Parts>,
+        mut write: impl FnMut(L::Output) -> bool,
+    ) -> Result<L, Fail> {
+        let index = self.index.as_ref();
+        let index = index.and_then(|i| i.buffers().iter().find(|b| b.name() == buffer.name));
+        let mut begin = |skipped, shown| {
+            if let Some(parts) = parts {
+                parts.set(skipped, shown);
+            }
+        };
+        window::run(session, buffer, &self.window, index, listener, &mut begin, &mut write)
+            .map_err(|error| Fail::read(&buffer.name, &error))
+    }
+}

@@ -1,0 +1,145 @@
+//! `tracewright find`
+
+use tracewright::decode::{Fork, Listener};
+use tracewright::index::query::Which;
+use tracewright::index::{Answer, Finder, Found, Query};
+use tracewright::views::json::{self, Object};
+use tracewright::views::text;
+
+use crate::args::{FindArgs, FindFormat};
+use crate::fail::Fail;
+use crate::index::{open, subject};
+use crate::input::{Input, Job};
+use crate::message;
+use crate::output::Output;
+use crate::report;
+
+/// Runs the verb.
+pub fn run(args: &FindArgs) -> Result<bool, Fail> {
+    let words = args.query.join(" ");
+    let mut query = Query::parse(&args.query)
+        .map_err(|error| Fail::option("QUERY", &format!("`{words}`"), &error.to_string()))?;
+    if args.all {
+        match query.which {
+            Which::First | Which::All => query.which = Which::All,
+            _ => {
+                let why = "is for queries without `last`, `nth` or `count`";
+                return Err(Fail::option("--all", "", why));
+            }
+        }
+    }
+    if args.how.committed {
+        return Err(Fail::option("--committed", "of `find`", "a search reads all elements"));
+    }
+    let input = Input::open(&args.input, Some(&args.how))?;
+    report::notes(&input);
+    input.readable(false)?;
+    input.decodable()?;
+    if input.buffers.iter().any(|&buffer| input.capture.buffers[buffer].is_piped()) {
+        return Err(Fail::input(&input.path, "a pipe cannot be searched; write it to a file"));
+    }
+    let index = open(&input, &args.index)?;
+    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    if args.format == FindFormat::Json {
+        output.json(&json::head("find"))?;
+    }
+    let mut any = false;
+    for &buffer in &input.buffers {
+        let job = input.job(buffer);
+        if job.plan.sources.is_empty() {
+            continue;
+        }
+        let finder = Finder::new(subject(&input), &job.plan, index.as_ref());
+        let Some(mut finder) = finder else { continue };
+        if let Some(limit) = args.limit {
+            finder.limit = limit;
+        }
+        let answer = finder.find(&query);
+        let answer = answer.map_err(|error| Fail::input(&input.path, &error.to_string()))?;
+        if let Some(damage) = finder.damage() {
+            message::line(&format!("note: a part of the index is not used: {damage}"));
+        }
+        any |= match answer {
+            Answer::Count(count) => {
+                match args.format {
+                    FindFormat::Text => output.print(&format!("{count}\n"))?,
+                    FindFormat::Json => {
+                        let mut line = String::new();
+                        let object = Object::new(&mut line).text("type", "count");
+                        object.text("buffer", &job.buffer.name).number("count", count).end();
+                        output.json(&(line + "\n"))?;
+                    }
+                }
+                count > 0
+            }
+            Answer::Elements(found) => {
+                for found in &found {
+                    match args.format {
+                        FindFormat::Text => output.print(&line(&job, found))?,
+                        FindFormat::Json => output.json(&object(&job, found))?,
+                    }
+                }
+                !found.is_empty()
+            }
+        };
+    }
+    output.close()?;
+    Ok(input.is_unchanged() && any)
+}
+
+/// The line of a result: element, instruction and time, and the line of `decode`.
+fn line(job: &Job<'_>, found: &Found) -> String {
+    let shown = text::Shown { elements: true, ..text::Shown::default() };
+    let mut sources = job.sources.clone();
+    enter(&mut sources, found);
+    let mut view = text::Listing::new(Vec::new(), sources, job.buffer.size(), shown);
+    view.element(found.source, found.at, found.element);
+    let listed = String::from_utf8_lossy(&view.take()).into_owned();
+    let mut line = format!("element {}  instruction {}", found.number, found.instruction);
+    if let Some(time) = found.time {
+        line += &format!("  time {time}");
+    }
+    // A write of text makes no line before the end of the text.
+    let listed = listed.lines().next().map_or_else(
+        || format!("offset {}  {}", found.at, found.element),
+        |listed| format!("offset {}", listed.trim_start()),
+    );
+    format!("{line}  {listed}\n")
+}
+
+/// The object of a result.
+fn object(job: &Job<'_>, found: &Found) -> String {
+    let shown = json::Shown { elements: true, ..json::Shown::default() };
+    let mut sources = job.sources.clone();
+    enter(&mut sources, found);
+    let name = &job.buffer.name;
+    let mut view =
+        json::Listing::new(Vec::new(), &job.plan, sources, name, job.buffer.size(), shown);
+    // The line of the buffer.
+    view.take();
+    view.element(found.source, found.at, found.element);
+    let listed = String::from_utf8_lossy(&view.take()).into_owned();
+    let mut line = String::new();
+    let mut object = Object::new(&mut line)
+        .text("type", "found")
+        .text("buffer", name)
+        .number("number", found.number)
+        .number("instruction", found.instruction);
+    if let Some(time) = found.time {
+        object = object.digits("time", time);
+    }
+    let context = found.context.and_then(|context| context.context_id);
+    object.maybe_number("in_context", context.map(u64::from)).end();
+    // The fields of the element follow.
+    let rest =
+        listed.trim_end().trim_start_matches('{').trim_start_matches("\"type\":\"element\",");
+    line.truncate(line.len() - 1);
+    format!("{line},{rest}\n")
+}
+
+/// The program memory of the context.
+fn enter(sources: &mut [tracewright::views::Source], found: &Found) {
+    if let (Some(source), Some(context)) = (sources.get_mut(found.source), found.context) {
+        source.enter(&context);
+    }
+}

@@ -1,0 +1,256 @@
+//! `index`, `find`, and parts of a trace with and without an index.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tracewright_testing::{Random, shared, times};
+
+use crate::common::{Folder, Output, args, command, tracewright};
+
+fn run(words: &str, paths: &[&Path]) -> Output {
+    tracewright(&args(words, paths))
+}
+
+/// The captures of the repository, each copied to `folder` with its trace several times.
+fn repeated(folder: &Folder, times: usize) -> Vec<PathBuf> {
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures");
+    let mut copies = Vec::new();
+    for entry in fs::read_dir(captures).unwrap().map(Result::unwrap) {
+        let from = entry.path().join("capture");
+        if !from.exists() {
+            continue;
+        }
+        let to = folder.path(&entry.file_name().to_string_lossy());
+        fs::create_dir_all(&to).unwrap();
+        for file in fs::read_dir(&from).unwrap().map(|file| file.unwrap().path()) {
+            let mut bytes = fs::read(&file).unwrap();
+            let name = file.file_name().unwrap().to_string_lossy();
+            if name.starts_with("ETB_") {
+                bytes = bytes.repeat(times);
+            }
+            fs::write(to.join(&*name), bytes).unwrap();
+        }
+        copies.push(to);
+    }
+    assert!(copies.len() >= 11);
+    copies.sort();
+    copies
+}
+
+/// Compares commands with the index beside `capture` and without.
+fn same(capture: &Path, verb: &str, window: &str) {
+    let with = run(&format!("{verb} {window}"), &[capture]);
+    let without = run(&format!("{verb} {window} --no-index"), &[capture]);
+    assert_eq!(with.err, without.err, "{verb} {window} {}", capture.display());
+    assert_eq!(with.code, without.code, "{verb} {window} {}", capture.display());
+    assert!(with.out == without.out, "{verb} {window} {}", capture.display());
+}
+
+#[test]
+fn parts_are_the_same_with_and_without_an_index() {
+    let folder = Folder::new("index-parts");
+    let mut random = Random::new(1);
+    for (n, capture) in repeated(&folder, 6).into_iter().enumerate() {
+        let made = run("index --segment 64 --jobs 2", &[&capture]);
+        assert_eq!(made.code, Some(0), "{}", made.err);
+        let mut some = |most: u64| {
+            let start = random.below(most);
+            format!("{start}..{}", start + 1 + random.below(most / 2))
+        };
+        let parts = [
+            ("decode --packets", format!("--offset {}", some(600))),
+            ("decode --format json", format!("--time {}", some(3000))),
+            ("decode --format none", format!("--instruction {}", some(900))),
+            ("decode", "--at 40 --context 3".to_owned()),
+            ("instructions", format!("--instruction {}", some(900))),
+            ("instructions --format pc", format!("--offset {}", some(600))),
+        ];
+        // Each capture in two of these, in the default run.
+        let count = times(2) as usize;
+        for k in 0..count.min(parts.len()) {
+            let (verb, window) = &parts[(2 * n + k) % parts.len()];
+            same(&capture, verb, window);
+        }
+    }
+}
+
+/// Captures of OpenCSD: each part in its format, too.
+#[test]
+fn parts_of_conformance_captures_are_the_same() {
+    let Some(snapshots) = shared("conformance/arm/snapshots") else { return };
+    let folder = Folder::new("index-conformance");
+    let mut random = Random::new(2);
+    let mut all: Vec<_> =
+        fs::read_dir(snapshots).unwrap().map(|entry| entry.unwrap().path()).collect();
+    all.sort();
+    // In the default run, the short ones.
+    let most = if times(0) > 0 { u64::MAX } else { 10_000 };
+    let mut checked = 0;
+    for snapshot in all {
+        let index = folder.path("snapshot.twx");
+        let info = run("info --format json", &[&snapshot]).out;
+        let size = info.lines().find_map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).ok()?;
+            line.get("bytes")?.as_u64()
+        });
+        let Some(size) = size.filter(|size| *size > 0 && *size < most) else { continue };
+        let segment = (size / 12).clamp(64, 1 << 18);
+        let words = format!("index --segment {segment} -o {}", index.display());
+        let made = run(&words, &[&snapshot]);
+        assert_eq!(made.code, Some(0), "{}", made.err);
+        let words = ["decode --packets", "decode --format json", "instructions"];
+        let of = if times(0) > 0 { &words[..] } else { &words[checked % 3..][..1] };
+        for verb in of {
+            let start = random.below(size);
+            let window = format!("--offset {start}..{}", start + 1 + random.below(size / 4 + 1));
+            let with = run(&format!("{verb} {window} --index {}", index.display()), &[&snapshot]);
+            let without = run(&format!("{verb} {window} --no-index"), &[&snapshot]);
+            assert!(with.out == without.out, "{verb} {window} {}", snapshot.display());
+            assert_eq!(with.code, without.code);
+        }
+        checked += 1;
+    }
+    assert!(checked > 5, "{checked}");
+}
+
+#[test]
+fn results_are_printed_and_shown() {
+    let folder = Folder::with_demo("find");
+    let demo = folder.demo();
+    let all = run("decode", &[&demo]).out;
+    let ranges = all.lines().filter(|line| line.contains("  range ")).count();
+    let find = |words: &str| {
+        let mut words: Vec<_> = words.split(' ').collect();
+        words.insert(1, demo.to_str().unwrap());
+        tracewright(&words)
+    };
+    let count = find("find count address 0..");
+    assert_eq!((count.code, count.out.trim()), (Some(0), ranges.to_string().as_str()));
+    let listed = find("find address 0.. --all --limit 3");
+    assert_eq!(listed.out.lines().count(), 3, "{}", listed.out);
+    let none = find("find exception 12345");
+    assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
+
+    let json = find("find first address 0.. --format json").out;
+    let found: serde_json::Value = serde_json::from_str(json.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(found["type"], "found");
+    assert_eq!(found["kind"], "range");
+    let number = found["number"].as_u64().unwrap();
+    let shown = run(&format!("decode --at {number}"), &[&demo]).out;
+    let line = shown.lines().last().unwrap();
+    assert!(all.lines().any(|other| other == line), "{line}");
+    assert!(line.contains("range"), "{line}");
+    assert_eq!(all.lines().nth(number as usize).map(str::trim), Some(line.trim()));
+
+    for (words, part) in [
+        ("find", "a condition is missing"),
+        ("find functions main", "is not a condition"),
+        ("find function no_such_function", "no program image has a function"),
+        ("find last gap --all", "--all"),
+        ("find gap --index /no/such/index", "no such file"),
+        ("decode --offset 9..3", "is empty"),
+        ("decode --offset 0..9 --committed", "needs the whole trace"),
+        ("decode --context 3", "--at"),
+        ("index --committed", "an index has all elements"),
+        ("index --segment 3", "64"),
+    ] {
+        let failed = find(words);
+        assert_eq!(failed.code, Some(2), "{words}: {}", failed.err);
+        assert!(failed.err.contains(part), "{words}: {}", failed.err);
+    }
+}
+
+#[test]
+fn a_stale_index_is_not_used() {
+    let folder = Folder::new("index-stale");
+    repeated(&folder, 6);
+    let capture = &folder.path("etmv4");
+    assert_eq!(run("index --segment 64", &[capture]).code, Some(0));
+    let index = capture.with_extension("twx");
+    let file = capture.join("ETB_0.bin");
+    let trace = fs::read(&file).unwrap();
+
+    let window = "decode --offset 100..300";
+    let before = run(window, &[capture]);
+    assert_eq!(before.err, "");
+    // The same bytes with another time of modification: the segments are compared.
+    fs::write(&file, &trace).unwrap();
+    let touched = run(window, &[capture]);
+    assert_eq!((touched.out.as_str(), touched.err.as_str()), (before.out.as_str(), ""));
+    // Other bytes.
+    let mut other = trace.clone();
+    other[200] ^= 0x20;
+    fs::write(&file, &other).unwrap();
+    let stale = run(window, &[capture]);
+    assert!(stale.err.contains("made of other trace data"), "{}", stale.err);
+    assert_eq!(stale.out, run(&format!("{window} --no-index"), &[capture]).out);
+    fs::write(&file, &trace).unwrap();
+    // Other options.
+    let options = run(&format!("{window} --check-opcodes"), &[capture]);
+    assert!(options.err.contains("other options"), "{}", options.err);
+    // A damaged index, and no index at all.
+    let whole = fs::read(&index).unwrap();
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    fs::write(&index, &damaged).unwrap();
+    assert_eq!(run(window, &[capture]).out, before.out);
+    fs::write(&index, b"not an index at all").unwrap();
+    let refused = run(window, &[capture]);
+    assert!(refused.err.contains("it is not an index"), "{}", refused.err);
+    assert_eq!(refused.out, before.out);
+    fs::write(&index, &whole[..whole.len() - 9]).unwrap();
+    assert_eq!(run(window, &[capture]).out, before.out);
+}
+
+/// An index of a growing trace, and one whose process is killed.
+#[test]
+fn a_growing_trace_is_followed() {
+    let folder = Folder::new("index-follow");
+    repeated(&folder, 1);
+    let capture = folder.path("etmv4");
+    let file = capture.join("ETB_0.bin");
+    let part = fs::read(&file).unwrap();
+    let index = capture.with_extension("twx");
+    let grow = || {
+        let mut growing = fs::OpenOptions::new().append(true).open(&file).unwrap();
+        growing.write_all(&part.repeat(4)).unwrap();
+    };
+    let follow = |seconds: u64| {
+        let words = format!("index --segment 64 --follow {seconds}");
+        let mut command = command(&args(&words, &[&capture]));
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let size = || fs::metadata(&index).map_or(0, |about| about.len());
+    let wait = |least: u64| {
+        let start = Instant::now();
+        while size() <= least && start.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(size() > least, "the index does not grow");
+    };
+    let mut killed = follow(60);
+    wait(0);
+    grow();
+    let first = size();
+    wait(first);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    // The first part of the trace.
+    same(&capture, "decode", "--offset 0..300");
+    // A batch that was not written to its end.
+    let bytes = fs::read(&index).unwrap();
+    fs::write(&index, &bytes[..bytes.len() - 5]).unwrap();
+    let cut = run("find", &[&capture, Path::new("count any")]);
+    assert!(cut.err.contains("only the first part"), "{}", cut.err);
+    grow();
+    let mut rest = follow(0);
+    assert!(rest.wait().unwrap().success());
+    same(&capture, "decode", "--offset 300..900");
+    same(&capture, "decode", "--instruction 2000..2100");
+    let complete = run("decode --offset 0..1", &[&capture]);
+    assert_eq!(complete.err, "");
+}

@@ -1,0 +1,293 @@
+//! Builds the segments of a buffer, on one thread or several.
+//!
+//! The buffer is divided into chunks of whole segments at fixed offsets. A thread decodes a chunk
+//! from the initial state, and begins [`Shape::lead`] bytes before it. The chunk before it has
+//! verified that a decoder that begins there is in the actual state at the beginning of the chunk.
+//! Where it could not, the calling thread decodes the chunk again from the actual state. So the
+//! segments do not depend on the number of threads.
+
+use std::io::{self, Read};
+use std::sync::{Mutex, PoisonError};
+
+use tracewright_capture::Buffer;
+use tracewright_decode::ordered::{self, Part};
+use tracewright_decode::{Checkpoint, Route, Session};
+
+use crate::chain::{Chain, Shape};
+use crate::collect::Functions;
+use crate::probe::{Nothing, known_link, place};
+use crate::segment::Segment;
+
+/// Chunks in a row that are decoded again before the calling thread decodes alone.
+const MOST_FAILURES: u32 = 4;
+
+/// The bytes of a buffer from an offset on.
+pub fn from(buffer: &Buffer, offset: u64) -> Box<dyn Read + Send> {
+    let mut skip = offset;
+    let mut all: Box<dyn Read + Send> = Box::new(io::empty());
+    for file in &buffer.files {
+        let (len, skipped) = (file.len(), skip.min(file.len()));
+        skip -= skipped;
+        if skipped < len {
+            all = Box::new(all.chain(file.bytes.part(skipped, u64::MAX).reader()));
+        }
+    }
+    all
+}
+
+/// What is built, and of what.
+#[derive(Debug)]
+pub struct Build<'a> {
+    /// The buffer, which is not a pipe.
+    pub buffer: &'a Buffer,
+    /// A session of the buffer in its initial state.
+    pub session: Session,
+    /// The functions of each source.
+    pub functions: Functions,
+    /// With a record of each occurrence.
+    pub full: bool,
+    /// How the buffer is divided.
+    pub shape: Shape,
+    /// The number of threads.
+    pub jobs: usize,
+    /// Where to stop, at the beginning of a segment, if the trace does not end yet.
+    pub stop: Option<u64>,
+}
+
+/// A chunk that a thread decoded.
+struct Chunk {
+    segments: Vec<Segment>,
+    /// The state at the end.
+    end: Checkpoint,
+    /// The sources without bytes from the lead on.
+    idle: Vec<bool>,
+    /// What the chunk verified about the one after it.
+    next: Verified,
+}
+
+/// Whether a decoder that begins before a chunk is in the actual state at its beginning.
+#[derive(Clone, Default)]
+struct Verified {
+    link: bool,
+    sources: Vec<bool>,
+}
+
+impl Build<'_> {
+    /// Builds from the beginning of the buffer, or from the segment at `start` on, whose state is
+    /// given. `sink` receives the segments in order, whether they are the last, and returns
+    /// whether more are wanted.
+    ///
+    /// # Errors
+    /// Where the buffer cannot be read, and those of `sink`.
+    pub fn run(
+        self,
+        start: Option<Checkpoint>,
+        mut sink: impl FnMut(Vec<Segment>, bool) -> io::Result<bool>,
+    ) -> io::Result<()> {
+        let Build { buffer, session, functions, full, shape, jobs, stop } = self;
+        let total = stop.unwrap_or(u64::MAX).min(buffer.len());
+        let blank = session.state().clone();
+        let mut chain = Chain::new(session, functions, full, shape);
+        if let Some(start) = start {
+            chain.resume(start);
+        }
+        let chunk = shape.segment * shape.chunk;
+        let chunks: Vec<(u64, u64)> = {
+            let first = chain.at() / chunk;
+            let chunks = (first..total.div_ceil(chunk)).map(|n| (n * chunk, (n + 1) * chunk));
+            chunks.map(|(from, to)| (from.max(chain.at()), to.min(total))).collect()
+        };
+        let mut done = 0;
+        if jobs > 1 && chunks.len() > 1 {
+            let work = Work { buffer, blank: &blank, shape, chunks: &chunks };
+            done = work.on_threads(&mut chain, jobs, &mut sink)?;
+        }
+        for &(begin, end) in chunks.get(done..).unwrap_or_default() {
+            chain.begin_chunk();
+            let segments = decode(&mut chain, &mut *from(buffer, begin), end)?;
+            if !sink(segments, false)? {
+                return Ok(());
+            }
+        }
+        chain.begin_chunk();
+        if stop.is_some() {
+            return Ok(());
+        }
+        sink(vec![chain.finish()], true).map(drop)
+    }
+}
+
+/// Decodes bytes of `reader` up to offset `end`.
+fn decode(chain: &mut Chain, reader: &mut dyn Read, end: u64) -> io::Result<Vec<Segment>> {
+    let mut segments = Vec::new();
+    let mut space = vec![0; chain.shape().step];
+    while chain.at() < end {
+        let most = usize::try_from(end - chain.at()).unwrap_or(usize::MAX).min(space.len());
+        let bytes = fill(reader, space.get_mut(..most).unwrap_or_default())?;
+        if bytes.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
+        }
+        segments.extend(chain.feed(bytes, end));
+    }
+    // The buffer ends inside a segment.
+    segments.extend(chain.close());
+    Ok(segments)
+}
+
+/// Reads until `space` is full or the bytes end, and returns the bytes that were read.
+pub(crate) fn fill<'a>(reader: &mut dyn Read, space: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    let mut len = 0;
+    while let Some(rest) = space.get_mut(len..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest) {
+            Ok(0) => break,
+            Ok(some) => len += some,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(space.get(..len).unwrap_or_default())
+}
+
+struct Work<'a> {
+    buffer: &'a Buffer,
+    blank: &'a Checkpoint,
+    shape: Shape,
+    chunks: &'a [(u64, u64)],
+}
+
+impl Work<'_> {
+    /// Decodes the chunks on several threads, until too many must be decoded again. Returns the
+    /// number of chunks that are done; `chain` is at their end.
+    fn on_threads(
+        &self,
+        chain: &mut Chain,
+        jobs: usize,
+        sink: &mut dyn FnMut(Vec<Segment>, bool) -> io::Result<bool>,
+    ) -> io::Result<usize> {
+        let links = self.links(chain.session.state())?;
+        // Each thread takes a chain with its cached blocks, and returns it.
+        let mut pattern = chain.clone();
+        pattern.resume(self.blank.clone());
+        let pool: Mutex<Vec<Chain>> = Mutex::new(vec![pattern; jobs]);
+        let first = Mutex::new(Some(chain.session.state().clone()));
+        let (mut done, mut failures, mut outcome) = (0, 0, Ok(()));
+        let mut verified = Verified::default();
+        let work = |n: usize, &(begin, end): &(u64, u64), _: &mut dyn FnMut(Vec<u8>) -> bool| {
+            let take = || pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some(mut chain) = take() else {
+                return Err(io::Error::other("no decoder is left"));
+            };
+            let actual = match n {
+                0 => first.lock().unwrap_or_else(PoisonError::into_inner).take(),
+                _ => None,
+            };
+            let chunk = self.chunk(&mut chain, begin, end, links.get(n), actual);
+            pool.lock().unwrap_or_else(PoisonError::into_inner).push(chain);
+            chunk
+        };
+        ordered::each(jobs, self.chunks, work, |n, part| {
+            let Part::Done(chunk) = part else { return true };
+            let next = || {
+                let mut chunk: Chunk = chunk?;
+                let fits = |n: usize| {
+                    verified.sources.get(n) == Some(&true) || chunk.idle.get(n) == Some(&true)
+                };
+                if n == 0 || verified.link && (0..chunk.idle.len()).all(fits) {
+                    failures = 0;
+                    for source in 0..if n == 0 { 0 } else { chunk.idle.len() } {
+                        if verified.sources.get(source) != Some(&true) {
+                            chunk.end.adopt(source, chain.session.state());
+                        }
+                    }
+                    chain.resume(chunk.end);
+                } else {
+                    failures += 1;
+                    let (begin, end) = self.chunks.get(n).copied().unwrap_or_default();
+                    chain.begin_chunk();
+                    chunk.segments = decode(chain, &mut *from(self.buffer, begin), end)?;
+                    chunk.next = self.verified(chain, end);
+                }
+                verified = chunk.next;
+                done = n + 1;
+                sink(chunk.segments, false)
+            };
+            let result = next();
+            let go_on = *result.as_ref().unwrap_or(&false) && failures < MOST_FAILURES;
+            outcome = result.map(drop);
+            go_on
+        });
+        outcome.map(|()| done)
+    }
+
+    /// The state of the link before each chunk, where it can be known.
+    fn links(&self, start: &Checkpoint) -> io::Result<Vec<Option<Route>>> {
+        let mut known = known_link(start.link());
+        let mut at = start.at();
+        let mut reader = from(self.buffer, at);
+        let mut space = vec![0; 1 << 16];
+        let mut links = Vec::new();
+        for &(begin, _) in self.chunks {
+            let lead = begin.saturating_sub(self.shape.lead).max(start.at());
+            while let Some(link) = known.as_mut().filter(|_| at < lead) {
+                let most = usize::try_from(lead - at).unwrap_or(usize::MAX).min(space.len());
+                let bytes = fill(&mut *reader, space.get_mut(..most).unwrap_or_default())?;
+                if bytes.is_empty() {
+                    known = None;
+                    break;
+                }
+                link.skip(at, bytes);
+                at += bytes.len() as u64;
+            }
+            links.push(known.clone());
+        }
+        Ok(links)
+    }
+
+    /// Decodes a chunk from the initial state, or from the actual one.
+    fn chunk(
+        &self,
+        chain: &mut Chain,
+        begin: u64,
+        end: u64,
+        link: Option<&Option<Route>>,
+        actual: Option<Checkpoint>,
+    ) -> io::Result<Chunk> {
+        let lead = begin.saturating_sub(self.shape.lead);
+        let (activity, mut reader);
+        if let Some(actual) = actual {
+            activity = None;
+            chain.resume(actual);
+            reader = from(self.buffer, begin);
+        } else {
+            place(&mut chain.session, self.blank, lead, link.cloned().flatten());
+            let state = chain.session.state();
+            activity = Some((0..state.sources()).map(|n| state.activity(n)).collect::<Vec<_>>());
+            reader = from(self.buffer, lead);
+            let mut space = vec![0; self.shape.step];
+            while chain.at() < begin {
+                let bytes = fill(&mut *reader, &mut space)?;
+                if bytes.is_empty() {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                chain.session.feed(bytes, &mut Nothing);
+            }
+            chain.begin_chunk();
+        }
+        let segments = decode(chain, &mut *reader, end)?;
+        let state = chain.session.state();
+        let idle = (0..state.sources())
+            .map(|n| activity.as_ref().is_some_and(|a| a.get(n) == Some(&state.activity(n))))
+            .collect();
+        Ok(Chunk { segments, end: state.clone(), idle, next: self.verified(chain, end) })
+    }
+
+    /// What `chain`, which is at the end of a chunk, has verified about the next one.
+    fn verified(&self, chain: &Chain, end: u64) -> Verified {
+        let sources = 0..chain.session.state().sources();
+        if !chain.has_probed(end - self.shape.lead.min(end)) {
+            return Verified { link: false, sources: vec![false; sources.len()] };
+        }
+        let verified = sources.map(|n| chain.probe.is_verified(n)).collect();
+        Verified { link: chain.probe.is_linked(), sources: verified }
+    }
+}

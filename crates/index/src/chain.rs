@@ -1,0 +1,177 @@
+//! Decodes a buffer to segments, from the front.
+
+use tracewright_decode::{Checkpoint, Route, Session};
+
+use crate::checksum::Checksum;
+use crate::collect::{Collector, Functions};
+use crate::probe::Probe;
+use crate::segment::{Restart, Segment};
+
+/// How a buffer is divided. All lengths are in bytes of the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The length of a segment, a multiple of `step`.
+    pub segment: u64,
+    /// The bytes that are decoded at a time. States are compared after each step.
+    pub step: usize,
+    /// How far before a segment a decoder begins, so that its state is verified at the beginning of
+    /// the segment. A multiple of `step`, and less than `segment`.
+    pub lead: u64,
+    /// The most bytes in which a state is verified.
+    pub limit: u64,
+    /// The number of segments that a thread decodes at a time.
+    pub chunk: u64,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Shape { segment: 1 << 18, step: 1 << 12, lead: 1 << 16, limit: 1 << 19, chunk: 16 }
+    }
+}
+
+impl Shape {
+    /// The shape with segments of `segment` bytes and parts in the usual proportion.
+    pub fn with_segment(segment: u64) -> Shape {
+        let step = (segment / 64).next_power_of_two().max(16);
+        let segment = segment.next_multiple_of(step).max(4 * step);
+        let lead = (segment / 4).next_multiple_of(step);
+        Shape { segment, step: step as usize, lead, limit: 2 * segment, chunk: 16 }
+    }
+}
+
+/// Attempts that fail in a chunk before the probe rests until the next chunk.
+const ATTEMPTS: u32 = 2;
+
+/// A session that collects segments.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain {
+    pub(crate) session: Session,
+    pub(crate) probe: Probe,
+    collector: Collector,
+    shape: Shape,
+    /// The current segment: offset, state of the link at its beginning, activity of each source
+    /// then, checksum of the bytes, restarts.
+    begin: u64,
+    link: Option<Vec<u8>>,
+    activity: Vec<u64>,
+    sum: Checksum,
+    restarts: Vec<Restart>,
+    failed: u32,
+}
+
+impl Chain {
+    /// A chain for `session`, which is in its initial state at the beginning of the buffer.
+    pub(crate) fn new(session: Session, functions: Functions, full: bool, shape: Shape) -> Self {
+        let probe = Probe::new(&session);
+        let mut chain = Chain {
+            session,
+            probe,
+            collector: Collector::new(functions, full),
+            shape,
+            begin: 0,
+            link: None,
+            activity: Vec::new(),
+            sum: Checksum::default(),
+            restarts: Vec::new(),
+            failed: 0,
+        };
+        chain.begin_chunk();
+        chain
+    }
+
+    /// How the buffer is divided.
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Whether the last probe began at `from`.
+    pub(crate) fn has_probed(&self, from: u64) -> bool {
+        self.probe.last() == Some(from)
+    }
+
+    /// The offset of the next byte.
+    pub(crate) fn at(&self) -> u64 {
+        self.session.state().at()
+    }
+
+    /// Continues from `state`, which is that at the beginning of a segment.
+    pub(crate) fn resume(&mut self, state: Checkpoint) {
+        self.session.resume(state);
+        self.begin_chunk();
+    }
+
+    /// A chunk begins where the session is: what follows does not depend on what was before.
+    pub(crate) fn begin_chunk(&mut self) {
+        self.probe.stop();
+        self.failed = 0;
+        self.collector.take(&[]);
+        self.begin_segment();
+    }
+
+    fn begin_segment(&mut self) {
+        let state = self.session.state();
+        self.begin = state.at();
+        self.link = save(state.link());
+        self.activity = (0..state.sources()).map(|n| state.activity(n)).collect();
+        self.sum = Checksum::default();
+        self.restarts.clear();
+    }
+
+    /// Decodes the next step: [`Shape::step`] bytes, or fewer at the end of the buffer. Returns the
+    /// segment that ends with them. `end`: the end of the chunk.
+    pub(crate) fn feed(&mut self, bytes: &[u8], end: u64) -> Option<Segment> {
+        let at = self.at();
+        if (at + self.shape.lead).is_multiple_of(self.shape.segment) {
+            // The state at the end of a chunk is always verified.
+            if self.probe.from().is_none() && self.failed < ATTEMPTS || at + self.shape.lead == end
+            {
+                self.probe.start(self.session.state());
+            }
+        }
+        self.session.feed(bytes, &mut self.collector);
+        self.sum.add(bytes);
+        self.probe.feed(bytes, self.session.state(), &mut self.restarts);
+        let at = self.at();
+        if self.probe.from().is_some_and(|from| at >= from + self.shape.limit) {
+            self.probe.stop();
+            self.failed += 1;
+        }
+        at.is_multiple_of(self.shape.segment).then(|| self.end_segment())
+    }
+
+    fn end_segment(&mut self) -> Segment {
+        let state = self.session.state();
+        let before = self.activity.iter().enumerate();
+        let activity: Vec<u64> =
+            before.map(|(n, before)| state.activity(n).saturating_sub(*before)).collect();
+        let segment = Segment {
+            len: state.at() - self.begin,
+            checksum: self.sum.value(),
+            link: self.link.take(),
+            restarts: std::mem::take(&mut self.restarts),
+            ..self.collector.take(&activity)
+        };
+        self.begin_segment();
+        segment
+    }
+
+    /// The current segment, where it has bytes.
+    pub(crate) fn close(&mut self) -> Option<Segment> {
+        (self.at() > self.begin).then(|| self.end_segment())
+    }
+
+    /// The trace ends: a segment without bytes for what the end makes certain.
+    pub(crate) fn finish(&mut self) -> Segment {
+        self.session.finish(&mut self.collector);
+        self.end_segment()
+    }
+}
+
+/// The state of a link as bytes: those of [`Splitter::save`](tracewright_frames::Splitter::save).
+fn save(link: &Route) -> Option<Vec<u8>> {
+    let mut state = Vec::new();
+    match link {
+        Route::Frames(splitter) => splitter.save(&mut state).then_some(state),
+        Route::Messages(_) => None,
+    }
+}

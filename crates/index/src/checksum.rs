@@ -1,0 +1,73 @@
+//! The checksum of the format.
+
+/// An odd number with irregular bits: the golden ratio in 64 bits.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A checksum of 64 bits that is computed from the front. It is not a cryptographic hash: it shows
+/// damage, not forgery.
+///
+/// The bytes are words of 64 bits, least significant byte first, the last one filled up with zeros.
+/// From `h` = 0, each word `w` makes `h = (rotate_left(h, 23) ^ w) * 0x9e3779b97f4a7c15` modulo
+/// 2^64. The number of bytes is the last word. Each step is a bijection of `w`, so that a
+/// difference in one word always changes the checksum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checksum {
+    state: u64,
+    len: u64,
+}
+
+impl Checksum {
+    /// Adds bytes. All calls but the last must add a multiple of eight.
+    pub fn add(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.state = step(self.state, u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            let mut word = [0; 8];
+            word.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            self.state = step(self.state, u64::from_le_bytes(word));
+        }
+        self.len += bytes.len() as u64;
+    }
+
+    /// The checksum of all bytes added.
+    pub const fn value(&self) -> u64 {
+        step(self.state, self.len)
+    }
+
+    /// The checksum of `bytes`.
+    pub fn of(bytes: &[u8]) -> u64 {
+        let mut sum = Checksum::default();
+        sum.add(bytes);
+        sum.value()
+    }
+}
+
+#[inline]
+const fn step(state: u64, word: u64) -> u64 {
+    (state.rotate_left(23) ^ word).wrapping_mul(FACTOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_flipped_bit_changes_the_checksum() {
+        let bytes: Vec<u8> = (0..100u8).map(|n| n.wrapping_mul(7)).collect();
+        let sum = Checksum::of(&bytes);
+        for bit in 0..bytes.len() * 8 {
+            let mut other = bytes.clone();
+            other[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(Checksum::of(&other), sum, "bit {bit}");
+        }
+        for len in 0..bytes.len() {
+            assert_ne!(Checksum::of(&bytes[..len]), sum);
+        }
+        let mut parts = Checksum::default();
+        bytes.chunks(16).for_each(|part| parts.add(part));
+        assert_eq!(parts.value(), sum);
+        assert_ne!(Checksum::of(&[0]), Checksum::of(&[0, 0]), "zeros at the end");
+    }
+}

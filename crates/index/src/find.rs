@@ -1,0 +1,409 @@
+//! Searches a trace, with or without an index.
+
+use std::io;
+use std::ops::Range;
+
+use tracewright_base::{self as base, Context, Element};
+use tracewright_capture::Buffer;
+use tracewright_decode::{Listener, Plan, Program};
+
+use crate::error::IndexError;
+use crate::index::{Index, IndexedBuffer, Position};
+use crate::key;
+use crate::matcher::{Addresses, Matcher, Matches};
+use crate::query::{Bound, Condition, Query, Which};
+use crate::scan::Scan;
+use crate::writer::Subject;
+
+/// An element that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The number of its source in the plan of the buffer.
+    pub source: usize,
+    /// Its offset in the buffer.
+    pub at: u64,
+    /// Its number, counted from 0 over all sources in the order of the output.
+    pub number: u64,
+    /// The number of instructions before it, of all sources.
+    pub instruction: u64,
+    /// The last timestamp of its source, up to and including it.
+    pub time: Option<u64>,
+    /// The context of its source.
+    pub context: Option<Context>,
+    /// The element.
+    pub element: Element,
+}
+
+/// The result of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The number of matches.
+    Count(u64),
+    /// The elements: at most one, except for [`Which::All`].
+    Elements(Vec<Found>),
+}
+
+/// Why a query has no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FindError {
+    /// The buffer cannot be read.
+    Read(io::Error),
+    /// No source has the function.
+    UnknownFunction(String),
+    /// The memory of the program depends on the context, so that a function has no fixed address.
+    NoFixedFunctions,
+}
+
+impl std::fmt::Display for FindError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FindError::Read(error) => write!(f, "the trace cannot be read: {error}"),
+            FindError::UnknownFunction(name) => {
+                write!(f, "no program image has a function `{name}`")
+            }
+            FindError::NoFixedFunctions => f.write_str(
+                "functions of programs of several processes are not searched; use `address A..B`",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FindError {}
+
+impl From<io::Error> for FindError {
+    fn from(error: io::Error) -> Self {
+        FindError::Read(error)
+    }
+}
+
+/// Searches one buffer.
+pub struct Finder<'a> {
+    subject: Subject<'a>,
+    plan: &'a Plan,
+    index: Option<(&'a Index, &'a IndexedBuffer)>,
+    scan: Scan<'a>,
+    /// The most elements of [`Which::All`].
+    pub limit: usize,
+    damage: Option<IndexError>,
+}
+
+impl<'a> Finder<'a> {
+    /// A finder for the buffer of `plan`. `None` where the plan was made for another capture.
+    pub fn new(subject: Subject<'a>, plan: &'a Plan, index: Option<&'a Index>) -> Option<Self> {
+        let buffer: &Buffer = subject.capture.buffers.get(plan.buffer)?;
+        let index = index.and_then(|index| Some((index, index.buffer(plan.buffer)?)));
+        let session = subject.session(plan).ok()?;
+        let scan = Scan::new(session, buffer, index.map(|(_, buffer)| buffer));
+        Some(Finder { subject, plan, index, scan, limit: usize::MAX, damage: None })
+    }
+
+    /// Why a part of the index was not used.
+    pub fn damage(&self) -> Option<&IndexError> {
+        self.damage.as_ref()
+    }
+
+    /// Answers `query`.
+    ///
+    /// # Errors
+    /// [`FindError`].
+    pub fn find(&mut self, query: &Query) -> Result<Answer, FindError> {
+        let mut domain = 0..u64::MAX;
+        if let Some((bound, other)) = &query.bound {
+            let Answer::Elements(found) = self.find(other)? else {
+                return Ok(none(query.which));
+            };
+            match (found.first(), bound) {
+                (None, _) => return Ok(none(query.which)),
+                (Some(found), Bound::Before) => domain.end = found.number,
+                (Some(found), Bound::After) => domain.start = found.number.saturating_add(1),
+            }
+        }
+        self.within(query.which, &query.conditions, domain)
+    }
+
+    /// The first element after element `number` that matches `conditions`.
+    ///
+    /// # Errors
+    /// [`FindError`].
+    pub fn next(
+        &mut self,
+        number: u64,
+        conditions: &[Condition],
+    ) -> Result<Option<Found>, FindError> {
+        let domain = number.saturating_add(1)..u64::MAX;
+        self.within(Which::First, conditions, domain).map(Answer::first)
+    }
+
+    /// The last element before element `number` that matches `conditions`.
+    ///
+    /// # Errors
+    /// [`FindError`].
+    pub fn previous(
+        &mut self,
+        number: u64,
+        conditions: &[Condition],
+    ) -> Result<Option<Found>, FindError> {
+        self.within(Which::Last, conditions, 0..number).map(Answer::first)
+    }
+
+    /// The first element that matches `conditions`: with [`Condition::Offset`],
+    /// [`Condition::Time`] or [`Condition::Instruction`], the one there.
+    ///
+    /// # Errors
+    /// [`FindError`].
+    pub fn seek(&mut self, conditions: &[Condition]) -> Result<Option<Found>, FindError> {
+        self.within(Which::First, conditions, 0..u64::MAX).map(Answer::first)
+    }
+
+    /// Answers a query about the elements with numbers in `domain`.
+    fn within(
+        &mut self,
+        which: Which,
+        conditions: &[Condition],
+        domain: Range<u64>,
+    ) -> Result<Answer, FindError> {
+        let functions = conditions.iter().map(|condition| self.addresses(condition));
+        let matcher = Matcher::new(conditions, functions.collect::<Result<_, _>>()?);
+        let mut matches = match self.index {
+            None => Vec::new(),
+            Some((index, buffer)) => matcher.count(index, buffer).unwrap_or_else(|error| {
+                self.damage = Some(error);
+                vec![Matches::Unknown; buffer.len()]
+            }),
+        };
+        matches.resize(self.scan.len(), Matches::Unknown);
+        let numbers = self.numbers();
+        let text = matcher.remembers();
+        let mut hits = Hits {
+            matcher,
+            position: Position::default(),
+            domain: domain.clone(),
+            which,
+            wanted: 0,
+            found: Vec::new(),
+            count: 0,
+            limit: self.limit,
+        };
+        if let Which::Nth(n) = which {
+            hits.wanted = n;
+        }
+        let backward = which == Which::Last && !text;
+        let segments = 0..matches.len();
+        let order: Box<dyn Iterator<Item = usize>> =
+            if backward { Box::new(segments.rev()) } else { Box::new(segments) };
+        for n in order {
+            let from = numbers.get(n).copied().unwrap_or(0);
+            let to = numbers.get(n + 1).copied().unwrap_or(u64::MAX);
+            if !text && (from >= domain.end || to <= domain.start) {
+                continue;
+            }
+            let whole = domain.start <= from && to <= domain.end;
+            match matches.get(n).copied() {
+                Some(Matches::Exactly(0)) | None => continue,
+                Some(Matches::Exactly(count)) if whole && hits.skip(count) => continue,
+                _ => {}
+            }
+            // The scan may begin before the segment, whose elements are the ones of interest.
+            hits.domain = domain.start.max(from)..domain.end.min(to);
+            hits.position = self.scan.go(n)?;
+            while self.scan.segment() <= n && self.scan.next(&mut hits)? && !hits.full() {}
+            if hits.full() || backward && !hits.found.is_empty() {
+                break;
+            }
+        }
+        // The scan stops inside a segment.
+        self.scan.leave();
+        Ok(match which {
+            Which::Count => Answer::Count(hits.count),
+            _ => Answer::Elements(hits.found),
+        })
+    }
+
+    /// The number of the first element of each segment.
+    fn numbers(&self) -> Vec<u64> {
+        let mut sum = 0u64;
+        let mut numbers = vec![0];
+        if let Some((_, buffer)) = self.index {
+            for segment in buffer.summaries() {
+                for stream in &segment.streams {
+                    sum = sum.saturating_add(stream.elements);
+                }
+                numbers.push(sum);
+            }
+        }
+        // No segment follows the last one.
+        if self.scan.len() < numbers.len() {
+            numbers.pop();
+        }
+        numbers
+    }
+
+    /// The addresses of a function by source. Empty for other conditions.
+    fn addresses(&self, condition: &Condition) -> Result<Addresses, FindError> {
+        let Condition::Function(name) = condition else { return Ok(Vec::new()) };
+        let Subject { capture, memory, .. } = self.subject;
+        let mut all = Vec::new();
+        for planned in &self.plan.sources {
+            let program = memory.seen_by(capture, self.plan.buffer, planned.source);
+            let Program::Image(image) = program else { return Err(FindError::NoFixedFunctions) };
+            let named = image.symbols().iter().filter(|symbol| symbol.name == name);
+            let mut starts: Vec<u64> = named.map(|symbol| symbol.start).collect();
+            starts.sort_unstable();
+            starts.dedup();
+            all.push(starts);
+        }
+        if all.iter().all(Vec::is_empty) {
+            return Err(FindError::UnknownFunction(name.clone()));
+        }
+        Ok(all)
+    }
+}
+
+impl Answer {
+    fn first(self) -> Option<Found> {
+        match self {
+            Answer::Count(_) => None,
+            Answer::Elements(found) => found.first().copied(),
+        }
+    }
+}
+
+/// The answer without a match.
+fn none(which: Which) -> Answer {
+    match which {
+        Which::Count => Answer::Count(0),
+        _ => Answer::Elements(Vec::new()),
+    }
+}
+
+/// Collects matches.
+struct Hits<'a> {
+    matcher: Matcher<'a>,
+    position: Position,
+    domain: Range<u64>,
+    which: Which,
+    /// [`Which::Nth`]: how many more matches are needed.
+    wanted: u64,
+    found: Vec<Found>,
+    count: u64,
+    limit: usize,
+}
+
+impl Hits<'_> {
+    /// Counts `count` matches without their elements. `false` where the elements are needed.
+    fn skip(&mut self, count: u64) -> bool {
+        match self.which {
+            Which::Count => {
+                self.count = self.count.saturating_add(count);
+                true
+            }
+            Which::Nth(_) if self.wanted > count => {
+                self.wanted -= count;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes an element that occurs `times` times in a row, with `step` elements and
+    /// `instructions` instructions from one to the next.
+    fn take(&mut self, source: usize, at: u64, element: Element, times: u64) {
+        let instructions = match element {
+            Element::Range(range) => u64::from(range.instructions),
+            _ => 0,
+        };
+        let Position { elements, instructions: before, .. } = self.position;
+        // Only ranges repeat. Conditions on numbers are checked for each.
+        let numbered = times > 1 && self.matcher.is_numbered();
+        let mut n = 0;
+        while n < times && !self.full() {
+            self.position.elements = elements.saturating_add(n);
+            self.position.instructions = before.saturating_add(n * instructions);
+            let run = if numbered { 1 } else { times - n };
+            if self.matcher.matches(source, at, &element, &self.position) {
+                self.hits(source, at, element, instructions, run);
+            }
+            n += run;
+        }
+        self.position.elements = elements.saturating_add(times);
+        self.position.instructions = before.saturating_add(times * instructions);
+    }
+
+    /// `times` matches in a row.
+    fn hits(&mut self, source: usize, at: u64, element: Element, instructions: u64, times: u64) {
+        let Position { elements, instructions: before, .. } = self.position;
+        let first = self.domain.start.saturating_sub(elements).min(times);
+        let end = self.domain.end.saturating_sub(elements).min(times);
+        if first >= end {
+            return;
+        }
+        let position = &self.position;
+        let found = |n: u64| Found {
+            source,
+            at,
+            number: elements.saturating_add(n),
+            instruction: before.saturating_add(n * instructions),
+            time: position.times.get(source).copied().flatten(),
+            context: position.contexts.get(source).copied().flatten().map(|(_, context)| context),
+            element,
+        };
+        match self.which {
+            Which::Count => self.count = self.count.saturating_add(end - first),
+            Which::First => self.found = vec![found(first)],
+            Which::Last => self.found = vec![found(end - 1)],
+            Which::Nth(_) => {
+                if self.wanted > end - first {
+                    self.wanted -= end - first;
+                } else {
+                    self.found = vec![found(first + self.wanted - 1)];
+                    self.wanted = 0;
+                }
+            }
+            Which::All => {
+                let room = self.limit - self.found.len().min(self.limit);
+                self.found.extend((first..end).take(room).map(found));
+            }
+        }
+    }
+}
+
+impl Listener for Hits<'_> {
+    const PACKETS: bool = false;
+
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        if let (Some(time), Some(last)) = (key::time(&element), self.position.times.get_mut(source))
+        {
+            *last = Some(time);
+        }
+        if let (Element::Context(context), Some(last)) =
+            (element, self.position.contexts.get_mut(source))
+        {
+            *last = Some((at, context));
+        }
+        self.take(source, at, element, 1);
+    }
+
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        self.take(source, at, Element::Range(range), times.into());
+    }
+
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        for _ in 0..times {
+            for range in ranges {
+                self.element(source, at, Element::Range(*range));
+            }
+            if self.full() {
+                return;
+            }
+        }
+    }
+
+    fn full(&self) -> bool {
+        match self.which {
+            Which::First | Which::Nth(_) => !self.found.is_empty(),
+            Which::All => self.found.len() >= self.limit,
+            Which::Last | Which::Count => false,
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! The file format: a head, and batches of segments. `docs/index-format.md` describes each byte.
+
+use std::ops::Range;
+
+use crate::bytes::{Reader, put};
+use crate::checksum::Checksum;
+use crate::error::IndexError;
+use crate::segment::{Segment, Stored};
+
+/// The first bytes of a file.
+const MAGIC: &[u8; 8] = b"TWXINDEX";
+/// The version of the format.
+const VERSION: u16 = 1;
+/// The first bytes of a batch.
+const BATCH: &[u8; 4] = b"TWXB";
+/// The length of the head of a batch.
+pub(crate) const BATCH_HEAD: usize = 88;
+/// The longest head that is read.
+pub(crate) const MOST_HEAD: u64 = 1 << 24;
+/// A record of each occurrence.
+const FULL: u16 = 1;
+/// The last batch of a buffer.
+const LAST: u16 = 1;
+
+/// The head of a file: what the index was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// With a record of each occurrence.
+    pub(crate) full: bool,
+    /// The length of a segment.
+    pub(crate) segment: u64,
+    /// A checksum of the sizes and times of modification of the files; 0 where they change.
+    pub(crate) stamps: u64,
+    pub(crate) buffers: Vec<BufferHead>,
+}
+
+/// What the index was made of, for one buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BufferHead {
+    /// The index of the buffer in the capture.
+    pub(crate) number: usize,
+    pub(crate) name: String,
+    /// A checksum of the configuration.
+    pub(crate) configuration: u64,
+    /// A checksum of the program memory.
+    pub(crate) memory: u64,
+    /// The names of the sources.
+    pub(crate) sources: Vec<String>,
+}
+
+impl Head {
+    /// The head as bytes.
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        out.extend(VERSION.to_le_bytes());
+        out.extend((if self.full { FULL } else { 0 }).to_le_bytes());
+        let mut rest = Vec::new();
+        rest.extend(self.segment.to_le_bytes());
+        rest.extend(self.stamps.to_le_bytes());
+        put(&mut rest, self.buffers.len() as u64);
+        for buffer in &self.buffers {
+            put(&mut rest, buffer.number as u64);
+            text(&mut rest, &buffer.name);
+            rest.extend(buffer.configuration.to_le_bytes());
+            rest.extend(buffer.memory.to_le_bytes());
+            put(&mut rest, buffer.sources.len() as u64);
+            buffer.sources.iter().for_each(|name| text(&mut rest, name));
+        }
+        out.extend((rest.len() as u32).to_le_bytes());
+        out.extend(rest);
+        out.extend(Checksum::of(&out).to_le_bytes());
+        out
+    }
+
+    /// The length of the head that begins with `bytes`, at least 16 of them.
+    pub(crate) fn length(bytes: &[u8]) -> Result<u64, IndexError> {
+        let mut from = Reader(bytes);
+        if from.array::<8>().is_none_or(|magic| magic != *MAGIC) {
+            return Err(IndexError::NotAnIndex);
+        }
+        let damaged = IndexError::Damaged { at: 8 };
+        let version = from.u16().ok_or(damaged.clone())?;
+        if version != VERSION {
+            return Err(IndexError::Version(version));
+        }
+        let _flags = from.u16();
+        let len = from.u32().ok_or(damaged.clone())?;
+        let len = 16 + u64::from(len) + 8;
+        if len > MOST_HEAD { Err(damaged) } else { Ok(len) }
+    }
+
+    /// The head of a file. `bytes` has the length of [`length`](Head::length).
+    pub(crate) fn read(bytes: &[u8]) -> Result<Head, IndexError> {
+        let damaged = || IndexError::Damaged { at: 8 };
+        let (whole, sum) = bytes.split_last_chunk::<8>().ok_or_else(damaged)?;
+        if Checksum::of(whole) != u64::from_le_bytes(*sum) {
+            return Err(damaged());
+        }
+        Head::parse(whole).ok_or_else(damaged)
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Head> {
+        let mut from = Reader(bytes);
+        from.bytes(MAGIC.len() + 2)?;
+        let full = from.u16()? & FULL != 0;
+        from.u32()?;
+        let (segment, stamps) = (from.u64()?, from.u64()?);
+        let mut buffers = Vec::new();
+        for _ in 0..from.count()? {
+            let mut buffer = BufferHead {
+                number: usize::try_from(from.number()?).ok()?,
+                name: read_text(&mut from)?,
+                configuration: from.u64()?,
+                memory: from.u64()?,
+                sources: Vec::new(),
+            };
+            for _ in 0..from.count()? {
+                buffer.sources.push(read_text(&mut from)?);
+            }
+            buffers.push(buffer);
+        }
+        (from.0.is_empty() && segment > 0).then_some(Head { full, segment, stamps, buffers })
+    }
+}
+
+fn text(out: &mut Vec<u8>, text: &str) {
+    put(out, text.len() as u64);
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn read_text(from: &mut Reader<'_>) -> Option<String> {
+    let len = from.count()?;
+    String::from_utf8(from.bytes(len)?.to_vec()).ok()
+}
+
+/// The sections of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    Summary,
+    Keys,
+    Lines,
+    Records,
+}
+
+impl Section {
+    /// Every section, in the order of the file.
+    #[cfg(test)]
+    pub(crate) const ALL: [Section; 4] =
+        [Section::Summary, Section::Keys, Section::Lines, Section::Records];
+}
+
+/// The head of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Batch {
+    /// The index of the buffer in the head of the file.
+    pub(crate) buffer: usize,
+    /// The buffer ends with the batch.
+    pub(crate) last: bool,
+    pub(crate) count: usize,
+    /// The number of the first segment, and its offset in the buffer.
+    pub(crate) first: u64,
+    pub(crate) begin: u64,
+    /// The lengths and checksums of the sections.
+    lengths: [u32; 4],
+    checksums: [u64; 4],
+}
+
+impl Batch {
+    /// A batch of segments as bytes. `None` where they take 4 GiB or more.
+    pub(crate) fn write(
+        buffer: usize,
+        last: bool,
+        first: u64,
+        begin: u64,
+        segments: &[Segment],
+    ) -> Option<Vec<u8>> {
+        let mut stored = Stored::default();
+        let mut at = begin;
+        for segment in segments {
+            segment.put(at, &mut stored);
+            at += segment.len;
+        }
+        let sections = [stored.summary, stored.keys, stored.lines, stored.records];
+        let mut lengths = [0; 4];
+        for (length, section) in lengths.iter_mut().zip(&sections) {
+            *length = u32::try_from(section.len()).ok()?;
+        }
+        let checksums = sections.each_ref().map(|section| Checksum::of(section));
+        let count = segments.len();
+        let batch = Batch { buffer, last, count, first, begin, lengths, checksums };
+        let mut out = batch.head()?;
+        sections.iter().for_each(|section| out.extend_from_slice(section));
+        Some(out)
+    }
+
+    fn head(&self) -> Option<Vec<u8>> {
+        let mut out = BATCH.to_vec();
+        out.extend(u16::try_from(self.buffer).ok()?.to_le_bytes());
+        out.extend((if self.last { LAST } else { 0 }).to_le_bytes());
+        out.extend(u32::try_from(self.count).ok()?.to_le_bytes());
+        out.extend([0; 4]);
+        out.extend(self.first.to_le_bytes());
+        out.extend(self.begin.to_le_bytes());
+        self.lengths.iter().for_each(|length| out.extend(length.to_le_bytes()));
+        self.checksums.iter().for_each(|sum| out.extend(sum.to_le_bytes()));
+        out.extend(Checksum::of(&out).to_le_bytes());
+        Some(out)
+    }
+
+    /// The head of a batch. `None` where the bytes are not that.
+    pub(crate) fn read(bytes: &[u8; BATCH_HEAD]) -> Option<Batch> {
+        let (whole, sum) = bytes.split_last_chunk::<8>()?;
+        if Checksum::of(whole) != u64::from_le_bytes(*sum) {
+            return None;
+        }
+        let mut from = Reader(whole);
+        if from.array::<4>()? != *BATCH {
+            return None;
+        }
+        let (buffer, flags, count) = (from.u16()?, from.u16()?, from.u32()?);
+        from.u32()?;
+        let (first, begin) = (from.u64()?, from.u64()?);
+        let mut lengths = [0; 4];
+        for length in &mut lengths {
+            *length = from.u32()?;
+        }
+        let mut checksums = [0; 4];
+        for sum in &mut checksums {
+            *sum = from.u64()?;
+        }
+        Some(Batch {
+            buffer: buffer.into(),
+            last: flags & LAST != 0,
+            count: usize::try_from(count).ok()?,
+            first,
+            begin,
+            lengths,
+            checksums,
+        })
+    }
+
+    /// Where a section is, counted from the beginning of the batch.
+    pub(crate) fn section(&self, section: Section) -> Range<u64> {
+        let before = self.lengths.iter().take(section as usize).map(|len| u64::from(*len));
+        let start = BATCH_HEAD as u64 + before.sum::<u64>();
+        let len = self.lengths.get(section as usize).copied().unwrap_or(0);
+        start..start + u64::from(len)
+    }
+
+    /// The length of the batch.
+    pub(crate) fn len(&self) -> u64 {
+        self.section(Section::Records).end
+    }
+
+    /// Whether `bytes` are those of a section.
+    pub(crate) fn checks(&self, section: Section, bytes: &[u8]) -> bool {
+        self.checksums.get(section as usize) == Some(&Checksum::of(bytes))
+    }
+}
+
+/// Writes the checksums that `bytes` would have as an index, for tests: damage that checksums show
+/// is not the only one that a reader must withstand.
+#[doc(hidden)]
+pub fn write_checksums(bytes: &mut [u8]) {
+    let Some(len) = bytes.get(..16).and_then(|head| Head::length(head).ok()) else { return };
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let Some((head, mut rest)) = bytes.split_at_mut_checked(len) else { return };
+    seal(head);
+    while let Some((head, after)) = rest.split_at_mut_checked(BATCH_HEAD) {
+        let mut at = 0usize;
+        for section in 0..4 {
+            let length = Reader(head.get(32 + 4 * section..).unwrap_or_default()).u32();
+            let end = at.saturating_add(length.unwrap_or(0) as usize);
+            let Some(bytes) = after.get(at..end) else { return };
+            let sum = Checksum::of(bytes).to_le_bytes();
+            if let Some(to) = head.get_mut(48 + 8 * section..).and_then(<[u8]>::first_chunk_mut) {
+                *to = sum;
+            }
+            at = end;
+        }
+        seal(head);
+        rest = after.get_mut(at..).unwrap_or_default();
+    }
+}
+
+/// Writes the checksum at the end of a head.
+fn seal(head: &mut [u8]) {
+    if let Some((whole, sum)) = head.split_last_chunk_mut::<8>() {
+        *sum = Checksum::of(whole).to_le_bytes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_read_as_it_was_written() {
+        let buffer = BufferHead {
+            number: 3,
+            name: "ETB".into(),
+            configuration: 7,
+            memory: 8,
+            sources: vec!["ETM_0".into(), "ETM_1".into()],
+        };
+        let head = Head {
+            full: true,
+            segment: 1 << 18,
+            stamps: 5,
+            buffers: vec![buffer, BufferHead::default()],
+        };
+        let bytes = head.write();
+        assert_eq!(Head::length(&bytes[..16]), Ok(bytes.len() as u64));
+        assert_eq!(Head::read(&bytes), Ok(head));
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let read = Head::length(&flipped).and_then(|len| {
+                let bytes = flipped.get(..len as usize);
+                Head::read(bytes.ok_or(IndexError::Damaged { at: 0 })?)
+            });
+            assert!(read.is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_batch_is_read_as_it_was_written() {
+        let segments = [Segment { len: 10, ..Segment::default() }, Segment::default()];
+        let bytes = Batch::write(1, true, 4, 1024, &segments).expect("a small batch");
+        let (head, _) = bytes.split_first_chunk::<BATCH_HEAD>().expect("a head");
+        let batch = Batch::read(head).expect("its own head");
+        assert_eq!((batch.buffer, batch.last, batch.count), (1, true, 2));
+        assert_eq!((batch.first, batch.begin, batch.len()), (4, 1024, bytes.len() as u64));
+        for section in Section::ALL {
+            let Range { start, end } = batch.section(section);
+            assert!(batch.checks(section, &bytes[start as usize..end as usize]));
+        }
+        for bit in 0..BATCH_HEAD * 8 {
+            let mut flipped = *head;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Batch::read(&flipped), None, "bit {bit}");
+        }
+    }
+}

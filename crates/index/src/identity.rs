@@ -1,0 +1,139 @@
+//! What an index was made of, so that it is not used with anything else.
+
+use std::io::{self, Read};
+
+use tracewright_capture::{Buffer, Bytes, Capture};
+use tracewright_decode::{Memory, Options, Plan};
+
+use crate::build::{fill, from};
+use crate::checksum::Checksum;
+use crate::error::IndexError;
+use crate::format::BufferHead;
+use crate::index::IndexedBuffer;
+
+/// Program memory of at most this many bytes in one file is compared as a whole.
+const WHOLE: usize = 1 << 24;
+/// Of larger files, this many parts of this many bytes are compared.
+const PARTS: usize = 64;
+const PART: usize = 1 << 14;
+
+/// What an index of the buffer of `plan` depends on.
+pub(crate) fn identity(
+    capture: &Capture,
+    plan: &Plan,
+    options: &Options,
+    memory: &Memory,
+) -> BufferHead {
+    let text = format!("{} {plan:?} {options:?}", env!("CARGO_PKG_VERSION"));
+    BufferHead {
+        number: plan.buffer,
+        name: capture.buffers.get(plan.buffer).map_or_else(String::new, |b| b.name.clone()),
+        configuration: Checksum::of(text.as_bytes()),
+        memory: of_memory(capture, memory),
+        sources: plan.sources.iter().map(|source| source.name.clone()).collect(),
+    }
+}
+
+/// A checksum of the program memory of a capture.
+fn of_memory(capture: &Capture, memory: &Memory) -> u64 {
+    let mut out = Vec::new();
+    for dump in &capture.memory {
+        let about = format!(
+            "{:?} {} {} {:?} {:?};",
+            dump.form,
+            dump.address,
+            dump.offset,
+            dump.space(),
+            dump.owner
+        );
+        out.extend_from_slice(about.as_bytes());
+        if let Some(bytes) = &dump.bytes {
+            out.extend_from_slice(&of_bytes(bytes).to_le_bytes());
+        }
+    }
+    for problem in &memory.problems {
+        out.extend_from_slice(problem.as_bytes());
+    }
+    if let Some(linux) = &capture.linux {
+        for module in linux.spaces.modules() {
+            let about = format!("{} {:?} {:?};", module.path, module.build_id, module.segments);
+            out.extend_from_slice(about.as_bytes());
+        }
+    }
+    Checksum::of(&out)
+}
+
+/// A checksum of bytes of program memory.
+fn of_bytes(bytes: &Bytes) -> u64 {
+    let mut sum = Checksum::default();
+    sum.add(&(bytes.len() as u64).to_le_bytes());
+    let mut space = vec![0; PART];
+    let parts: Vec<(usize, usize)> = if bytes.len() <= WHOLE {
+        (0..bytes.len().div_ceil(PART)).map(|n| (n * PART, PART)).collect()
+    } else {
+        (0..PARTS).map(|n| ((bytes.len() - PART) / (PARTS - 1) * n / 8 * 8, PART)).collect()
+    };
+    for (offset, len) in parts {
+        let mut reader = bytes.part(offset as u64, len as u64).reader();
+        // Bytes that cannot be read are missing.
+        if let Ok(bytes) = fill(&mut reader, &mut space) {
+            sum.add(bytes);
+        }
+    }
+    sum.value()
+}
+
+/// A checksum of the sizes and times of modification of the files of a capture. 0 without files.
+pub(crate) fn stamps(capture: &Capture) -> u64 {
+    if capture.stamps.is_empty() {
+        return 0;
+    }
+    let mut out = Vec::new();
+    for stamp in &capture.stamps {
+        out.extend(stamp.len.to_le_bytes());
+        out.extend(stamp.modified.unwrap_or(0).to_le_bytes());
+    }
+    Checksum::of(&out)
+}
+
+/// Compares the trace data with an index of them. `all`: each segment; otherwise the length only.
+///
+/// # Errors
+/// [`IndexError::OtherTrace`].
+pub(crate) fn check_trace(
+    buffer: &Buffer,
+    index: &IndexedBuffer,
+    all: bool,
+) -> Result<(), IndexError> {
+    let other = || IndexError::OtherTrace { buffer: buffer.name.clone() };
+    let (covered, len) = (index.covered(), buffer.len());
+    if covered > len || index.is_complete() && covered != len {
+        return Err(other());
+    }
+    let same = |segments: io::Result<bool>| match segments {
+        Ok(true) => Ok(()),
+        _ => Err(other()),
+    };
+    if all { same(compare(&mut *from(buffer, 0), index)) } else { Ok(()) }
+}
+
+/// Whether each segment has the bytes that `reader` reads.
+fn compare(reader: &mut dyn Read, index: &IndexedBuffer) -> io::Result<bool> {
+    let mut space = vec![0; 1 << 16];
+    for segment in index.summaries() {
+        let (mut left, mut sum) = (segment.len, Checksum::default());
+        while left > 0 {
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(space.len());
+            let bytes = fill(reader, space.get_mut(..most).unwrap_or_default())?;
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            sum.add(bytes);
+            left -= bytes.len() as u64;
+        }
+        if segment.len > 0 && sum.value() != segment.checksum {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,97 @@
+//! Indexes of large traces: random access by offset, time and instruction, and searches.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `writer.rs` | [`Subject`]: a capture and how it is decoded; makes, continues and checks an index |
+//! | `build.rs`, `chain.rs` | [`Build`]: decodes a buffer to [`Segment`]s, on one thread or several |
+//! | `collect.rs` | what is collected of a segment |
+//! | `probe.rs` | verifies where a decoder may restart |
+//! | `segment.rs`, `key.rs` | [`Segment`], [`Stream`], [`Key`]: the contents of an index |
+//! | `index.rs` | [`Index`]: an index that is read |
+//! | `identity.rs` | what an index was made of |
+//! | `seek.rs`, `scan.rs` | from an index to the state of a session, and to the elements of segments |
+//! | `window.rs` | [`Window`]: the elements between two offsets, times, instructions or elements |
+//! | `query.rs`, `matcher.rs`, `find.rs` | [`Query`], and [`Finder`], which answers it |
+//! | `format.rs`, `bytes.rs`, `checksum.rs` | the file: `docs/index-format.md` |
+//!
+//! An index holds no state of a decoder. It holds **verified restarts**: while the index is made, a
+//! second session begins in its initial state at an offset, and decodes the same bytes as the one
+//! that has decoded the whole trace. Where the states of a source are equal, the restart is
+//! verified: a decoder that begins there makes the same elements from then on. So an answer with an
+//! index equals the answer of decoding the whole trace, for each protocol and for any damage. The
+//! state of the trace link is stored.
+//!
+//! An index answers how often something happens, and where it cannot happen. Where exactly, is
+//! found by decoding a segment.
+//!
+//! ```
+//! use tracewright_capture::{Buffer, BufferRef, Bytes, Capture, Format, Source};
+//! use tracewright_decode::{Memory, Options, Plan};
+//! use tracewright_index::{Answer, Finder, Index, Making, Query, Subject};
+//!
+//! let capture = Capture {
+//!     buffers: vec![Buffer::new("swo", Format::SourceData, vec![0, 0, 0, 0, 0, 0x80, 0x01, b'h'])],
+//!     sources: vec![Source {
+//!         device_type: "ITM".into(),
+//!         buffers: vec![BufferRef { buffer: 0, stream: None }],
+//!         ..Source::default()
+//!     }],
+//!     ..Capture::default()
+//! };
+//! let (memory, options) = (Memory::new(&capture), Options::default());
+//! let plans = [Plan::new(&capture, 0, &options).expect("buffer 0")];
+//! let subject = Subject { capture: &capture, memory: &memory, options: &options };
+//! let mut file = Vec::new();
+//! subject.make(&plans, &Making::default(), |bytes, _| {
+//!     file.extend_from_slice(bytes);
+//!     Ok(true)
+//! })?;
+//!
+//! let index = Index::read(Bytes::from(file))?;
+//! subject.check(&index, &plans)?;
+//! let mut finder = Finder::new(subject, &plans[0], Some(&index)).expect("its own plan");
+//! let Answer::Elements(found) = finder.find(&Query::parse(&["first write 0"])?)? else {
+//!     unreachable!("`first` finds elements")
+//! };
+//! assert_eq!((found[0].at, found[0].number), (6, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod build;
+mod bytes;
+mod chain;
+mod checksum;
+mod collect;
+mod error;
+pub mod find;
+mod format;
+mod identity;
+mod index;
+mod key;
+mod matcher;
+mod probe;
+pub mod query;
+mod scan;
+mod seek;
+mod segment;
+#[cfg(test)]
+mod tests;
+pub mod window;
+mod writer;
+
+pub use build::Build;
+pub use chain::Shape;
+pub use checksum::Checksum;
+pub use collect::Functions;
+pub use error::IndexError;
+pub use find::{Answer, FindError, Finder, Found};
+#[doc(hidden)]
+pub use format::write_checksums;
+pub use index::{Index, IndexedBuffer, Position};
+pub use key::{Key, Kind, channel, is_gap, time};
+pub use query::{Query, QueryError};
+pub use seek::Start;
+pub use segment::{LinkEvents, Record, Restart, Segment, Stream, Times};
+pub use window::Window;
+pub use writer::{Making, Subject};

@@ -1,0 +1,356 @@
+//! Whether an element matches the conditions of a query, and how often a segment has matches.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use tracewright_base::{Channel, Element, Software};
+
+use crate::error::IndexError;
+use crate::index::{Index, IndexedBuffer, Position};
+use crate::key::{self, Key, Kind};
+use crate::query::{Condition, Port};
+use crate::segment::Segment;
+
+/// The number of matches in a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Matches {
+    /// Exactly this many.
+    Exactly(u64),
+    /// There may be some: the segment must be decoded.
+    Unknown,
+}
+
+/// The addresses of a function by source, in order.
+pub(crate) type Addresses = Vec<Vec<u64>>;
+
+/// Conditions, and what they have to remember between elements.
+#[derive(Clone, Debug)]
+pub(crate) struct Matcher<'a> {
+    conditions: &'a [Condition],
+    /// For each condition that is a function: its addresses.
+    functions: Vec<Addresses>,
+    /// By source and channel: the last bytes that were written.
+    written: BTreeMap<(usize, u64), VecDeque<u8>>,
+}
+
+impl<'a> Matcher<'a> {
+    /// A matcher of `conditions`. `functions` has the addresses of each, empty where it is not a
+    /// function.
+    pub(crate) fn new(conditions: &'a [Condition], functions: Vec<Addresses>) -> Self {
+        Matcher { conditions, functions, written: BTreeMap::new() }
+    }
+
+    /// Whether matches depend on segments before.
+    pub(crate) fn remembers(&self) -> bool {
+        self.conditions.iter().any(|c| matches!(c, Condition::Write { text: Some(_), .. }))
+    }
+
+    /// Whether matches depend on numbers of elements or instructions.
+    pub(crate) fn is_numbered(&self) -> bool {
+        let numbers =
+            |c: &Condition| matches!(c, Condition::Element(_) | Condition::Instruction(_));
+        self.conditions.iter().any(numbers)
+    }
+
+    /// Whether `element` matches. `position` is the state at the element: its numbers are those
+    /// before it, its times and contexts include it.
+    pub(crate) fn matches(
+        &mut self,
+        source: usize,
+        at: u64,
+        element: &Element,
+        position: &Position,
+    ) -> bool {
+        let mut all = true;
+        let Matcher { conditions, functions, written } = self;
+        for (n, condition) in conditions.iter().enumerate() {
+            // Every condition sees each element, as some remember it.
+            all &= match condition {
+                Condition::Function(_) => {
+                    let addresses = functions.get(n).and_then(|by_source| by_source.get(source));
+                    executes_any(element, addresses.map_or(&[], |addresses| addresses))
+                }
+                Condition::Context(id) if n > 0 => {
+                    let context = position.contexts.get(source).copied().flatten();
+                    context.is_some_and(|(_, context)| {
+                        id.is_none_or(|id| context.context_id.map(u64::from) == Some(id))
+                    })
+                }
+                Condition::Write { port, text: Some(text) } => {
+                    completes(written, source, element, *port, text)
+                }
+                other => holds(other, source, at, element, position),
+            };
+        }
+        all
+    }
+
+    /// How many matches each segment of `index` has.
+    pub(crate) fn count(
+        &self,
+        index: &Index,
+        buffer: &IndexedBuffer,
+    ) -> Result<Vec<Matches>, IndexError> {
+        let mut counts = vec![Matches::Unknown; buffer.len()];
+        for (n, condition) in self.conditions.iter().enumerate() {
+            let own = self.count_one(n, condition, index, buffer)?;
+            for (count, own) in counts.iter_mut().zip(own) {
+                *count = match (*count, own) {
+                    (Matches::Exactly(0), _) | (_, Matches::Exactly(0)) => Matches::Exactly(0),
+                    (_, Matches::Exactly(own)) if self.conditions.len() == 1 => {
+                        Matches::Exactly(own)
+                    }
+                    _ => Matches::Unknown,
+                };
+            }
+        }
+        Ok(counts)
+    }
+
+    fn count_one(
+        &self,
+        n: usize,
+        condition: &Condition,
+        index: &Index,
+        buffer: &IndexedBuffer,
+    ) -> Result<Vec<Matches>, IndexError> {
+        let summaries = |touches: &dyn Fn(usize, &Segment, &Position, &Position) -> bool| {
+            let mut before = buffer.position(0);
+            let touched = buffer.summaries().enumerate().map(|(n, segment)| {
+                let mut after = before.clone();
+                after.pass(segment);
+                let touched = touches(n, segment, &before, &after);
+                before = after;
+                if touched { Matches::Unknown } else { Matches::Exactly(0) }
+            });
+            touched.collect()
+        };
+        Ok(match condition {
+            Condition::Any => {
+                let elements = |segment: &Segment| {
+                    let elements = segment.streams.iter().map(|stream| stream.elements);
+                    elements.fold(0u64, u64::saturating_add)
+                };
+                buffer.summaries().map(|segment| Matches::Exactly(elements(segment))).collect()
+            }
+            Condition::Time(range) => summaries(&|_, segment, before, _| {
+                let inherited = before.times.iter().flatten().any(|time| range.contains(time));
+                let times = segment.streams.iter().filter_map(|stream| stream.times);
+                inherited || times.into_iter().any(|t| t.min < range.end && t.max >= range.start)
+            }),
+            Condition::Offset(range) => summaries(&|n, segment, _, _| {
+                buffer.begin(n + 1).is_some_and(|end| end > range.start)
+                    && segment.first.is_some_and(|first| first < range.end)
+            }),
+            Condition::Instruction(range) => summaries(&|_, _, before, after| {
+                before.instructions < range.end && after.instructions >= range.start
+            }),
+            Condition::Element(range) => summaries(&|_, _, before, after| {
+                before.elements < range.end && after.elements > range.start
+            }),
+            Condition::Context(id) if n > 0 => summaries(&|_, segment, before, _| {
+                let is = |context: &(u64, tracewright_base::Context)| {
+                    id.is_none_or(|id| context.1.context_id.map(u64::from) == Some(id))
+                };
+                // A context that ends inside the segment is not in the summary.
+                before.contexts.iter().flatten().any(is)
+                    || segment.streams.iter().any(|stream| stream.context.is_some())
+            }),
+            Condition::Address(range) => self.count_lines(range, index, buffer)?,
+            Condition::Function(_) => {
+                let addresses = self.functions.get(n);
+                // A range may have two of several addresses.
+                let single = addresses.is_none_or(|all| all.iter().all(|a| a.len() < 2));
+                count_keys(index, buffer, single, |source, key| {
+                    let own = addresses.and_then(|all| all.get(source));
+                    key.kind == Kind::Function
+                        && own.is_some_and(|own| own.binary_search(&key.value).is_ok())
+                })?
+            }
+            Condition::Access { address, value } => {
+                let lines = address.as_ref().map(|range| {
+                    // An access of some bytes before the range may touch it.
+                    range.start.saturating_sub(128) / 64..=(range.end - 1) / 64
+                });
+                let exact = address.is_none() && value.is_none();
+                count_keys(index, buffer, exact, |_, key| {
+                    key.kind == Kind::Access
+                        && lines.as_ref().is_none_or(|lines| lines.contains(&key.value))
+                })?
+            }
+            Condition::Write { port, text } => {
+                count_keys(index, buffer, text.is_none(), |_, key| {
+                    key.kind == Kind::Write && port.is_none_or(|port| is_port(port, key.value))
+                })?
+            }
+            // One element may have several events.
+            Condition::Event(number) => count_keys(index, buffer, number.is_some(), |_, key| {
+                key.kind == Kind::Event && number.is_none_or(|number| key.value == number)
+            })?,
+            simple => count_keys(index, buffer, true, |_, key| is_key(simple, key))?,
+        })
+    }
+
+    fn count_lines(
+        &self,
+        range: &Range<u64>,
+        index: &Index,
+        buffer: &IndexedBuffer,
+    ) -> Result<Vec<Matches>, IndexError> {
+        let mut counts = vec![Matches::Exactly(0); buffer.len()];
+        let (first, last) = (range.start / 64, (range.end - 1) / 64);
+        index.lines(buffer, |n, line, count| {
+            if line <= last
+                && line + (count - 1) >= first
+                && let Some(matches) = counts.get_mut(n)
+            {
+                *matches = Matches::Unknown;
+            }
+        })?;
+        Ok(counts)
+    }
+}
+
+/// Sums the counts of keys. `exact`: a key is a match.
+fn count_keys(
+    index: &Index,
+    buffer: &IndexedBuffer,
+    exact: bool,
+    is: impl Fn(usize, Key) -> bool,
+) -> Result<Vec<Matches>, IndexError> {
+    let mut counts = vec![Matches::Exactly(0); buffer.len()];
+    index.keys(buffer, 0..buffer.len(), |n, source, key, count| {
+        if is(source.into(), key)
+            && let Some(matches) = counts.get_mut(n)
+        {
+            *matches = match *matches {
+                Matches::Exactly(sum) if exact => Matches::Exactly(sum.saturating_add(count)),
+                _ => Matches::Unknown,
+            };
+        }
+    })?;
+    Ok(counts)
+}
+
+/// Whether a condition other than those of [`Matcher`] holds.
+fn holds(
+    condition: &Condition,
+    source: usize,
+    at: u64,
+    element: &Element,
+    position: &Position,
+) -> bool {
+    match condition {
+        Condition::Any => true,
+        Condition::Time(range) => {
+            let time = position.times.get(source).copied().flatten();
+            time.is_some_and(|time| range.contains(&time))
+        }
+        Condition::Offset(range) => range.contains(&at),
+        Condition::Element(range) => range.contains(&position.elements),
+        Condition::Instruction(range) => {
+            let before = position.instructions;
+            match element {
+                Element::Range(own) if own.instructions > 0 => {
+                    before < range.end
+                        && before.saturating_add(own.instructions.into()) > range.start
+                }
+                _ => range.contains(&before),
+            }
+        }
+        Condition::Address(range) => {
+            executed(element).is_some_and(|(first, last)| first < range.end && last >= range.start)
+        }
+        Condition::Access { address, value } => {
+            let Element::DataAccess(access) = element else { return false };
+            let own = access.address().map(|first| {
+                (first, first.saturating_add(u64::from(access.size).saturating_sub(1)))
+            });
+            let touches = |range: &Range<u64>| {
+                own.is_some_and(|(first, last)| first < range.end && last >= range.start)
+            };
+            address.as_ref().is_none_or(touches)
+                && value.is_none_or(|value| access.value() == Some(value))
+        }
+        other => {
+            let mut any = false;
+            Key::each(element, |key| any |= is_key(other, key));
+            any
+        }
+    }
+}
+
+/// Whether an element with this key matches a condition on keys alone.
+fn is_key(condition: &Condition, key: Key) -> bool {
+    let is = |kind, number: &Option<u64>| {
+        key.kind == kind && number.is_none_or(|number| key.value == number)
+    };
+    match condition {
+        Condition::Exception(number) => is(Kind::Exception, number),
+        Condition::Context(id) => is(Kind::Context, &id.map(|id| id.saturating_add(1))),
+        Condition::Event(number) => is(Kind::Event, number),
+        Condition::Gap => key.kind == Kind::Gap,
+        Condition::Trigger => key.kind == Kind::Trigger,
+        Condition::Write { port, .. } => {
+            key.kind == Kind::Write && port.is_none_or(|port| is_port(port, key.value))
+        }
+        _ => false,
+    }
+}
+
+/// Whether `channel`, the value of a key, is a port.
+fn is_port(port: Port, channel: u64) -> bool {
+    let of_master = channel >> 56 & 1 != 0;
+    match port {
+        Port::Number(number) if !of_master => channel == number,
+        Port::Number(number) => channel & 0xffff_ffff == number,
+        Port::Channel { master, channel: number } => {
+            let master_known = u16::try_from(master).ok();
+            let number = u16::try_from(number).ok();
+            master_known.zip(number).is_some_and(|(master, number)| {
+                let own = Channel::Master { master: Some(master), channel: Some(number) };
+                channel == key::channel(own)
+            })
+        }
+    }
+}
+
+/// The first and the last address of the instructions of a range.
+fn executed(element: &Element) -> Option<(u64, u64)> {
+    let Element::Range(range) = element else { return None };
+    let last = u64::from(range.bytes).checked_sub(1)?;
+    Some((range.start, range.start.saturating_add(last)))
+}
+
+fn executes_any(element: &Element, addresses: &[u64]) -> bool {
+    executed(element).is_some_and(|(first, last)| {
+        let n = addresses.partition_point(|address| *address < first);
+        addresses.get(n).is_some_and(|address| *address <= last)
+    })
+}
+
+/// Whether a write to `port` completes `text`.
+fn completes(
+    written: &mut BTreeMap<(usize, u64), VecDeque<u8>>,
+    source: usize,
+    element: &Element,
+    port: Option<Port>,
+    text: &[u8],
+) -> bool {
+    let Element::SoftwareWrite(write) = element else { return false };
+    let channel = key::channel(write.channel);
+    if port.is_some_and(|port| !is_port(port, channel)) || write.has(Software::FREQUENCY) {
+        return false;
+    }
+    let last = written.entry((source, channel)).or_default();
+    let mut found = false;
+    let bytes = usize::from(write.bits).div_ceil(8).min(8);
+    for byte in write.value().to_le_bytes().into_iter().take(bytes) {
+        if last.len() == text.len() {
+            last.pop_front();
+        }
+        last.push_back(byte);
+        found |= last.iter().eq(text);
+    }
+    found
+}

@@ -1,0 +1,426 @@
+//! Queries.
+
+use std::fmt;
+use std::ops::Range;
+
+/// What is searched for.
+///
+/// ```text
+/// QUERY     = [WHICH] CONDITION {and CONDITION} [before QUERY | after QUERY]
+/// WHICH     = first | last | nth N | count | all
+/// CONDITION = function NAME | address A[..B] | exception [N] | context [ID]
+///           | access [A[..B]] [=VALUE] | write [PORT | MASTER:CHANNEL] [~TEXT]
+///           | gap | event [N] | trigger | time T[..U] | any
+///           | offset A[..B] | instruction N[..M] | element N[..M]
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// Which of the elements that match.
+    pub which: Which,
+    /// An element matches where all conditions do. The first one selects elements; of the others,
+    /// `context` and `time` are conditions for the state at the element.
+    pub conditions: Vec<Condition>,
+    /// Only elements before or after the result of another query.
+    pub bound: Option<(Bound, Box<Query>)>,
+}
+
+/// Which of the elements that match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// The one with this number, counted from 1.
+    Nth(u64),
+    /// Their number.
+    Count,
+    /// All.
+    All,
+}
+
+/// The side of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Before the other element.
+    Before,
+    /// After it.
+    After,
+}
+
+/// A condition for an element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Condition {
+    /// The first instruction of the function was executed.
+    Function(String),
+    /// An instruction in this range of addresses was executed.
+    Address(Range<u64>),
+    /// An exception, of any number or this one.
+    Exception(Option<u64>),
+    /// A context, any or with this context ID.
+    Context(Option<u64>),
+    /// A data access.
+    Access {
+        /// It touches one of these addresses.
+        address: Option<Range<u64>>,
+        /// It has this value.
+        value: Option<u64>,
+    },
+    /// A software write.
+    Write {
+        /// To this port.
+        port: Option<Port>,
+        /// It completes this text, as bytes that were written to the same port.
+        text: Option<Vec<u8>>,
+    },
+    /// Trace was lost or cannot be decoded.
+    Gap,
+    /// An event of the trace unit, any or with this number.
+    Event(Option<u64>),
+    /// The trigger fired.
+    Trigger,
+    /// The time is inside: the last timestamp of the source, up to and including the element.
+    Time(Range<u64>),
+    /// The offset of the packet that made it is inside.
+    Offset(Range<u64>),
+    /// An instruction with a number inside; for an element without instructions, the number of
+    /// instructions before it.
+    Instruction(Range<u64>),
+    /// The number of the element is inside.
+    Element(Range<u64>),
+    /// Any element.
+    Any,
+}
+
+/// A port or channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Port {
+    /// A stimulus port of an ITM with this number over all pages, or a channel of any master.
+    Number(u64),
+    /// A channel of a master of an STM.
+    Channel {
+        /// The master.
+        master: u64,
+        /// The channel.
+        channel: u64,
+    },
+}
+
+/// Why a query is not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryError(String);
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+/// Words that begin a condition.
+const CONDITIONS: [&str; 15] = [
+    "function",
+    "address",
+    "exception",
+    "context",
+    "access",
+    "write",
+    "gap",
+    "event",
+    "trigger",
+    "time",
+    "offset",
+    "instruction",
+    "element",
+    "any",
+    "line",
+];
+
+impl Query {
+    /// Parses a query. Each of `words` may be several words, separated by spaces.
+    ///
+    /// # Errors
+    /// [`QueryError`] with what was expected.
+    pub fn parse<S: AsRef<str>>(words: &[S]) -> Result<Query, QueryError> {
+        let words: Vec<&str> =
+            words.iter().flat_map(|words| words.as_ref().split_ascii_whitespace()).collect();
+        let mut words = Words(&words);
+        let query = words.query()?;
+        match words.next() {
+            None => Ok(query),
+            Some(word) => Err(QueryError(format!(
+                "`{word}` is not expected; `and`, `before` or `after` may follow a condition"
+            ))),
+        }
+    }
+}
+
+/// Words that are parsed from the front.
+struct Words<'a>(&'a [&'a str]);
+
+impl<'a> Words<'a> {
+    fn peek(&self) -> Option<&'a str> {
+        self.0.first().copied()
+    }
+
+    fn next(&mut self) -> Option<&'a str> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    fn take(&mut self, word: &str) -> bool {
+        let taken = self.peek() == Some(word);
+        if taken {
+            self.next();
+        }
+        taken
+    }
+
+    fn query(&mut self) -> Result<Query, QueryError> {
+        let which = match self.peek() {
+            Some("first") => Some(Which::First),
+            Some("last") => Some(Which::Last),
+            Some("count") => Some(Which::Count),
+            Some("all") => Some(Which::All),
+            Some("nth") => {
+                self.next();
+                let n = self.number("nth")?;
+                if n == 0 {
+                    return Err(QueryError("`nth` counts from 1".into()));
+                }
+                return self.rest(Which::Nth(n));
+            }
+            _ => None,
+        };
+        if which.is_some() {
+            self.next();
+        }
+        self.rest(which.unwrap_or(Which::First))
+    }
+
+    fn rest(&mut self, which: Which) -> Result<Query, QueryError> {
+        let mut conditions = vec![self.condition()?];
+        while self.take("and") {
+            conditions.push(self.condition()?);
+        }
+        let bound = match self.peek() {
+            Some("before") => Some(Bound::Before),
+            Some("after") => Some(Bound::After),
+            _ => None,
+        };
+        let bound = match bound {
+            None => None,
+            Some(bound) => {
+                self.next();
+                let other = self.query()?;
+                if matches!(other.which, Which::Count | Which::All) {
+                    return Err(QueryError(
+                        "`before` and `after` need one element: `first`, `last` or `nth N`".into(),
+                    ));
+                }
+                Some((bound, Box::new(other)))
+            }
+        };
+        Ok(Query { which, conditions, bound })
+    }
+
+    fn condition(&mut self) -> Result<Condition, QueryError> {
+        let expected = || format!("expected one of {}", CONDITIONS.join(", "));
+        let Some(word) = self.next() else {
+            return Err(QueryError(format!("a condition is missing; {}", expected())));
+        };
+        Ok(match word {
+            "function" => match self.next() {
+                Some(name) => Condition::Function(name.to_owned()),
+                None => return Err(QueryError("`function` needs a name".into())),
+            },
+            "address" => Condition::Address(self.range("address", false)?),
+            "time" => Condition::Time(self.range("time", true)?),
+            "exception" => Condition::Exception(self.optional()?),
+            "context" => Condition::Context(self.optional()?),
+            "event" => Condition::Event(self.optional()?),
+            "access" => {
+                let address = match self.argument().filter(|text| !text.starts_with('=')) {
+                    Some(text) => {
+                        self.next();
+                        Some(range(text, false)?)
+                    }
+                    None => None,
+                };
+                let value = self.argument().and_then(|text| text.strip_prefix('='));
+                if value.is_some() {
+                    self.next();
+                }
+                Condition::Access { address, value: value.map(number).transpose()? }
+            }
+            "write" => {
+                let port = match self.argument().filter(|text| !text.starts_with('~')) {
+                    Some(text) => {
+                        self.next();
+                        Some(port(text)?)
+                    }
+                    None => None,
+                };
+                let text = self.argument().and_then(|text| text.strip_prefix('~'));
+                if text.is_some() {
+                    self.next();
+                }
+                if text == Some("") {
+                    return Err(QueryError("`~` needs a text".into()));
+                }
+                Condition::Write { port, text: text.map(|text| text.as_bytes().to_vec()) }
+            }
+            "gap" => Condition::Gap,
+            "any" => Condition::Any,
+            "offset" => Condition::Offset(self.range("offset", true)?),
+            "instruction" => Condition::Instruction(self.range("instruction", false)?),
+            "element" => Condition::Element(self.range("element", false)?),
+            "trigger" => Condition::Trigger,
+            "line" => {
+                return Err(QueryError(
+                    "`line` needs line tables, which are not read; use `address A..B` with the \
+                     addresses of the line"
+                        .into(),
+                ));
+            }
+            other => {
+                return Err(QueryError(format!("`{other}` is not a condition; {}", expected())));
+            }
+        })
+    }
+
+    /// The next word, if it is not the beginning of something else.
+    fn argument(&self) -> Option<&'a str> {
+        self.peek().filter(|word| !["and", "before", "after"].contains(word))
+    }
+
+    fn optional(&mut self) -> Result<Option<u64>, QueryError> {
+        let Some(text) = self.argument() else { return Ok(None) };
+        self.next();
+        number(text).map(Some)
+    }
+
+    fn range(&mut self, of: &str, open: bool) -> Result<Range<u64>, QueryError> {
+        match self.next() {
+            Some(text) => range(text, open),
+            None => Err(QueryError(format!("`{of}` needs a number or A..B"))),
+        }
+    }
+
+    fn number(&mut self, of: &str) -> Result<u64, QueryError> {
+        match self.next() {
+            Some(text) => number(text),
+            None => Err(QueryError(format!("`{of}` needs a number"))),
+        }
+    }
+}
+
+fn port(text: &str) -> Result<Port, QueryError> {
+    Ok(match text.split_once(':') {
+        None => Port::Number(number(text)?),
+        Some((master, channel)) => {
+            Port::Channel { master: number(master)?, channel: number(channel)? }
+        }
+    })
+}
+
+/// A number in decimal, or in hexadecimal with `0x`.
+pub fn number(text: &str) -> Result<u64, QueryError> {
+    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    value.map_err(|_| QueryError(format!("`{text}` is not a number such as 16 or 0x10")))
+}
+
+/// `A..B`, without B; `A..` to the end; `..B` from 0. A number alone is itself, or with `open` the
+/// beginning of a range without an end.
+///
+/// # Errors
+/// [`QueryError`] where the text is not that.
+pub fn range(text: &str, open: bool) -> Result<Range<u64>, QueryError> {
+    let range = match text.split_once("..") {
+        None => {
+            let start = number(text)?;
+            start..if open { u64::MAX } else { start.saturating_add(1) }
+        }
+        Some((start, end)) => {
+            let start = if start.is_empty() { 0 } else { number(start)? };
+            start..if end.is_empty() { u64::MAX } else { number(end)? }
+        }
+    };
+    if range.start >= range.end {
+        return Err(QueryError(format!(
+            "`{text}` is empty; write A..B with B above A, which is not inside"
+        )));
+    }
+    Ok(range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_parsed() {
+        let exception = |n| Condition::Exception(Some(n));
+        let write = |port, text: Option<&str>| Condition::Write {
+            port,
+            text: text.map(|text| text.as_bytes().to_vec()),
+        };
+        for (text, which, conditions) in [
+            ("function main", Which::First, vec![Condition::Function("main".into())]),
+            ("count exception 3", Which::Count, vec![exception(3)]),
+            ("last write 0x2 ~ok", Which::Last, vec![write(Some(Port::Number(2)), Some("ok"))]),
+            ("all write ~ok", Which::All, vec![write(None, Some("ok"))]),
+            (
+                "nth 3 write 64:5",
+                Which::Nth(3),
+                vec![write(Some(Port::Channel { master: 64, channel: 5 }), None)],
+            ),
+            (
+                "access 0x10..0x20 =7 and context 9",
+                Which::First,
+                vec![
+                    Condition::Access { address: Some(0x10..0x20), value: Some(7) },
+                    Condition::Context(Some(9)),
+                ],
+            ),
+            ("access =7", Which::First, vec![Condition::Access { address: None, value: Some(7) }]),
+            ("gap", Which::First, vec![Condition::Gap]),
+            ("time 5", Which::First, vec![Condition::Time(5..u64::MAX)]),
+            ("address 5", Which::First, vec![Condition::Address(5..6)]),
+            ("event", Which::First, vec![Condition::Event(None)]),
+        ] {
+            let query = Query::parse(&[text]).expect(text);
+            assert_eq!((query.which, query.conditions), (which, conditions), "{text}");
+        }
+        let text = "last access 0x20 before nth 3 exception 3 after gap";
+        let query = Query::parse(&text.split(' ').collect::<Vec<_>>()).expect("nested");
+        let (bound, inner) = query.bound.expect("a bound");
+        assert_eq!((bound, inner.which), (Bound::Before, Which::Nth(3)));
+        assert_eq!(inner.bound.expect("a bound").0, Bound::After);
+    }
+
+    #[test]
+    fn errors_name_what_is_expected() {
+        for (text, part) in [
+            ("", "a condition is missing"),
+            ("functions main", "`functions` is not a condition"),
+            ("function", "needs a name"),
+            ("address 9..8", "is empty"),
+            ("nth 0 gap", "counts from 1"),
+            ("gap gap", "`gap` is not expected"),
+            ("exception x", "is not a number"),
+            ("gap before all gap", "need one element"),
+            ("line main.c:3", "line tables"),
+            ("write ~", "needs a text"),
+        ] {
+            let error = Query::parse(&[text]).expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

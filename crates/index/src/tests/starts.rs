@@ -1,0 +1,149 @@
+//! The states that an index leads to.
+
+use tracewright_decode::Plan;
+
+use super::{Case, captures, making, shared};
+use crate::probe::Nothing;
+use crate::{Index, Making};
+
+/// Compares the state at each segment with that of a session that decoded the whole trace, and
+/// returns the bytes that were decoded to find the states.
+fn check_states(case: &Case, plan: &Plan, index: &Index) {
+    let subject = case.subject();
+    let buffer = &case.capture.buffers[plan.buffer];
+    let indexed = index.buffer(plan.buffer).expect("the buffer");
+    let (bytes, name) = (buffer.bytes(), &case.name);
+    assert!(indexed.is_complete(), "{name}");
+    assert_eq!(indexed.covered(), buffer.len(), "{name}");
+    let mut actual = subject.session(plan).expect("a session");
+    let mut found = subject.session(plan).expect("a session");
+    let blank = found.state().clone();
+    for n in 0..indexed.len() - 1 {
+        found.resume(blank.clone());
+        let start = indexed.seek(&mut found, buffer, n).expect("bytes");
+        let begin = indexed.begin(start.segment).expect("a segment");
+        if start.segment == n {
+            assert_eq!(start.state.at(), begin);
+            assert!(start.state.same_link(actual.state()), "{name}: link at {begin}");
+            for source in 0..plan.sources.len() {
+                let same = start.state.same_source(source, actual.state());
+                assert!(same, "{name}: source {source} at {begin}");
+            }
+        }
+        assert_eq!(start.position, indexed.position(start.segment), "{name}");
+        let end = indexed.begin(n + 1).expect("a segment");
+        actual.feed(&bytes[indexed.begin(n).unwrap() as usize..end as usize], &mut Nothing);
+    }
+}
+
+fn check(case: &Case, making: &Making) {
+    let bytes = case.index_bytes(making);
+    for jobs in [2, 3] {
+        let threads = case.index_bytes(&Making { jobs, ..*making });
+        if bytes != threads {
+            // The first difference is easier to read than all bytes.
+            let [one, other] =
+                [&bytes, &threads].map(|b| Index::read(b.clone().into()).expect("an index"));
+            for (one, other) in one.buffers().iter().zip(other.buffers()) {
+                for (n, (one, other)) in one.summaries().zip(other.summaries()).enumerate() {
+                    assert_eq!(one, other, "{}: segment {n} with {jobs} threads", case.name);
+                }
+            }
+            panic!("{}: {jobs} threads make another index", case.name);
+        }
+    }
+    let index = case.index(making);
+    for plan in &case.plans {
+        check_states(case, plan, &index);
+    }
+}
+
+#[test]
+fn states_are_those_of_the_whole_trace() {
+    for case in captures() {
+        check(&case, &making(&case, false));
+    }
+}
+
+#[test]
+fn states_of_several_cores_are_those_of_the_whole_trace() {
+    for case in shared(&["juno_r1_1", "TC2", "stm-issue-27"]) {
+        check(&case, &making(&case, true));
+    }
+}
+
+/// A trace that synchronises again has restarts, for each protocol.
+#[test]
+fn restarts_are_found() {
+    for case in captures() {
+        let index = case.index(&making(&case, false));
+        for plan in &case.plans {
+            let buffer = index.buffer(plan.buffer).expect("the buffer");
+            for source in 0..plan.sources.len() {
+                let restarts = buffer
+                    .summaries()
+                    .flat_map(|segment| &segment.restarts)
+                    .filter(|restart| usize::from(restart.source) == source);
+                assert!(restarts.count() > 0, "{} source {source}", case.name);
+            }
+        }
+    }
+}
+
+/// An index that was made of the first part of a growing trace, and continued, is that of the whole
+/// trace, at each length.
+#[test]
+fn a_growing_trace_has_the_index_of_the_whole_trace() {
+    for case in captures() {
+        let all = making(&case, true);
+        let whole = case.index(&all);
+        for plan in &case.plans {
+            let bytes = case.capture.buffers[plan.buffer].bytes().into_owned();
+            let mut file: Vec<u8> = Vec::new();
+            for part in 1..=5 {
+                let mut capture = case.capture.clone();
+                let buffer = &mut capture.buffers[plan.buffer];
+                let head = bytes[..bytes.len() * part / 5].to_vec();
+                *buffer = tracewright_capture::Buffer::new(
+                    buffer.name.clone(),
+                    buffer.format.clone(),
+                    head,
+                );
+                let case = Case::of(case.name.clone(), capture);
+                let plans: Vec<Plan> =
+                    case.plans.iter().filter(|p| p.buffer == plan.buffer).cloned().collect();
+                let making = Making { growing: part < 5, ..all };
+                let mut write = |part: &[u8], _: u64| {
+                    file.extend_from_slice(part);
+                    Ok(true)
+                };
+                if part == 1 {
+                    case.subject().make(&plans, &making, &mut write).expect("an index");
+                } else {
+                    let so_far = Index::read(file.clone().into()).expect("an index");
+                    let used = so_far.used() as usize;
+                    assert_eq!(used, file.len());
+                    let mut write = |part: &[u8], _: u64| {
+                        file.extend_from_slice(part);
+                        Ok(true)
+                    };
+                    case.subject().extend(&so_far, &plans, &making, &mut write).expect("more");
+                }
+                let index = Index::read(file.clone().into()).expect("an index");
+                assert_eq!(index.damage(), None);
+                let indexed = index.buffer(plan.buffer).expect("the buffer");
+                assert_eq!(indexed.is_complete(), part == 5);
+                let whole = whole.buffer(plan.buffer).expect("the buffer");
+                for (n, segment) in indexed.summaries().enumerate() {
+                    let mut want = whole.segment(n).expect("a segment").clone();
+                    // Restarts are sought again after each part.
+                    want.restarts.clone_from(&segment.restarts);
+                    assert_eq!(*segment, want, "{} {n}", case.name);
+                }
+                if part == 5 {
+                    check_states(&case, plan, &index);
+                }
+            }
+        }
+    }
+}
