@@ -12,6 +12,7 @@ mod message;
 mod output;
 mod report;
 mod run;
+mod stacks;
 mod verbs;
 
 use std::ffi::OsString;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Verb::Log(args) => verbs::log::run(&args.verb),
         Verb::Unit(args) => verbs::unit::run(&args.verb),
         Verb::Compare(args) => verbs::compare::run(&args),
+        Verb::Functions(args) => verbs::functions::run(&args),
         Verb::Profile(args) => verbs::profile::run(&args),
         Verb::PerfScript(args) => verbs::perf_script::run(&args),
         Verb::Demo(args) => verbs::demo::run(&args),

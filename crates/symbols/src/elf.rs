@@ -15,6 +15,29 @@ impl Functions {
     }
 }
 
+impl Functions {
+    /// The functions of several ELF files, each with the load bias that is added to its addresses.
+    /// A file that cannot be read has none. Code of an earlier file hides that of a later one.
+    pub fn of_files<'a>(files: impl IntoIterator<Item = (&'a Bytes, u64)>) -> Functions {
+        let mut all: Vec<Candidate> = Vec::new();
+        let mut earlier: Vec<Functions> = Vec::new();
+        for (file, bias) in files {
+            let mut own = candidates(file).unwrap_or_default();
+            for candidate in &mut own {
+                candidate.start = candidate.start.wrapping_add(bias);
+                candidate.limit = candidate.limit.wrapping_add(bias);
+            }
+            own.retain(|c| earlier.iter().all(|known| known.at(c.start).function.is_none()));
+            earlier.push(Functions::new(own.clone()));
+            all.append(&mut own);
+        }
+        match earlier.pop() {
+            Some(only) if earlier.is_empty() => only,
+            _ => Functions::new(all),
+        }
+    }
+}
+
 /// The symbols of code and the stubs of `file`.
 pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
     let data: &[u8] = file;

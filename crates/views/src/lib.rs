@@ -7,6 +7,7 @@
 //! | [`opencsd`] | packets and elements as OpenCSD's `trc_pkt_lister` prints them |
 //! | [`perf_script`] | branch and instruction samples as `perf script` prints them |
 //! | [`instructions`], [`disassembly`] | executed instructions |
+//! | [`functions`] | the table of functions |
 //! | [`info`] | the content of a capture |
 //! | [`frames`], [`link`] | formatter frames, and the data of each trace ID |
 //! | [`sinks`] | checksums, counts, edges, coverage |
@@ -21,6 +22,7 @@ pub mod disassembly;
 pub mod explain;
 mod fold;
 pub mod frames;
+pub mod functions;
 pub mod info;
 pub mod instructions;
 pub mod json;

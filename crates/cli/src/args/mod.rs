@@ -1,6 +1,7 @@
 //! The options and arguments of the command line.
 
 mod decoding;
+mod functions;
 mod input;
 mod logs;
 mod profile;
@@ -10,6 +11,7 @@ pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
 };
+pub use functions::FunctionsArgs;
 pub use input::{FramingArg, HowArgs, InputArgs, SourceArgs};
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
@@ -62,6 +64,8 @@ pub enum Verb {
     Encode(EncodeArgs),
     /// Describe an execution log, or convert it to another format.
     Log(LogVerbs),
+    /// List the functions that were executed: calls, instructions, cycles, time.
+    Functions(FunctionsArgs),
     /// Count what was executed, and write a profile for a compiler or profiler.
     Profile(ProfileArgs),
     /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.

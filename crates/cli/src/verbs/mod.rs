@@ -7,6 +7,7 @@ pub mod decode;
 pub mod demo;
 pub mod encode;
 pub mod frames;
+pub mod functions;
 pub mod info;
 pub mod instructions;
 pub mod log;
