@@ -11,6 +11,8 @@
 //! | `stacks/` | [`Stacks`]: the call stack of each thread, from transfers |
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
+//! | `coverage/` | what was executed of each program file, by instruction, branch, line |
+//! | `timeline.rs` | [`Timeline`]: the frames over time |
 //!
 //! A [`Profiler`] counts at addresses in memory while it decodes. [`Profile::add`] converts the
 //! counts to addresses in the files that the memory was loaded from. Each output format is made of
@@ -23,11 +25,13 @@
 mod branch_lists;
 mod code;
 mod counts;
+pub mod coverage;
 pub mod functions;
 mod paths;
 mod profile;
 mod profiler;
 pub mod stacks;
+mod timeline;
 mod transfers;
 
 pub use branch_lists::{BranchLister, BranchLists, Branches};
@@ -39,4 +43,5 @@ pub use profile::{
 };
 pub use profiler::{Executed, Following, Profiler, RawProfile};
 pub use stacks::Stacks;
+pub use timeline::{Knot, Moment, Slice, Timeline, TimelineThread};
 pub use transfers::{Kind as TransferKind, NO_FUNCTION, Transfer, Transfers};

@@ -1,5 +1,7 @@
 //! Decodes a buffer to call stacks.
 
+use std::path::Path;
+
 use tracewright::analysis::stacks::{StackCounts, Stacks, Visitor};
 use tracewright::analysis::{Code, Transfers};
 use tracewright::base::Waypoints;
@@ -7,7 +9,7 @@ use tracewright::decode::{Tally, input};
 use tracewright::image::CacheOptions;
 
 use crate::fail::Fail;
-use crate::input::Job;
+use crate::input::{Input, Job};
 use crate::listing;
 use crate::run::RunOptions;
 
@@ -46,4 +48,15 @@ pub fn run<V: Visitor>(
     stacks.finish();
     more(&mut stacks.visitor);
     Ok((stacks.visitor, stacks.counts, tally))
+}
+
+/// The only buffer of `input`, for an output that has one.
+pub fn one_buffer(input: &Input, path: &Path) -> Result<(), Fail> {
+    if input.buffers.len() > 1 {
+        let names = input.buffers.iter().map(|&n| input.capture.buffers[n].name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let what = format!("the format has one trace buffer; select it with --source: {names}");
+        return Err(Fail::input(path, &what));
+    }
+    Ok(())
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tracewright::analysis::Code;
 use tracewright::analysis::stacks::SWITCHES;
+use tracewright::export::paths::PathFormat;
+use tracewright::export::timeline::TimelineFormat;
 use tracewright::views::functions::Sort;
 
 use super::decoding::InfoFormat;
@@ -34,6 +36,36 @@ pub struct FunctionsArgs {
     #[arg(long)]
     pub per_thread: bool,
     /// Output format.
+    #[arg(long, value_enum, default_value_t = FunctionFormat::Text)]
+    pub format: FunctionFormat,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CallsArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+    /// At most N frames above the first one that is shown.
+    #[arg(long, value_name = "N")]
+    pub depth: Option<usize>,
+    /// Only functions with this name, and what they call; * stands for any characters.
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+    /// The most lines.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+    /// Output format.
     #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
     pub format: InfoFormat,
     /// Write the output to FILE instead of standard output.
@@ -42,6 +74,85 @@ pub struct FunctionsArgs {
     /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
     #[arg(long)]
     pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TimelineArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+    /// Output format.
+    #[arg(long, value_enum)]
+    pub format: TimelineFormatArg,
+    /// Ticks of the timestamp clock in a second. Without it, a tick is a nanosecond.
+    #[arg(long, value_name = "HERTZ", value_parser = clap::value_parser!(u64).range(1..))]
+    pub frequency: Option<u64>,
+    /// The most frames; the first ones are written.
+    #[arg(long, value_name = "N", default_value_t = 2_000_000)]
+    pub limit: usize,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Format of a timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimelineFormatArg {
+    /// Chrome JSON, for Perfetto and chrome://tracing.
+    Chrome,
+    /// Perfetto protobuf.
+    Perfetto,
+    /// speedscope.
+    Speedscope,
+    /// Value Change Dump, with names of functions for GTKWave.
+    Vcd,
+}
+
+impl TimelineFormatArg {
+    /// The format.
+    pub fn format(self) -> TimelineFormat {
+        match self {
+            TimelineFormatArg::Chrome => TimelineFormat::Chrome,
+            TimelineFormatArg::Perfetto => TimelineFormat::Perfetto,
+            TimelineFormatArg::Speedscope => TimelineFormat::Speedscope,
+            TimelineFormatArg::Vcd => TimelineFormat::Vcd,
+        }
+    }
+}
+
+/// Format of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FunctionFormat {
+    /// Text.
+    Text,
+    /// JSON Lines (docs/json.md).
+    Json,
+    /// Instructions of each call path, as folded stacks.
+    Folded,
+    /// Flame graph, an SVG picture.
+    FlameGraph,
+    /// Functions and calls, for callgrind_annotate and KCachegrind.
+    Callgrind,
+}
+
+impl FunctionFormat {
+    /// The format of call paths, where it is one.
+    pub fn paths(self) -> Option<PathFormat> {
+        match self {
+            FunctionFormat::Text | FunctionFormat::Json => None,
+            FunctionFormat::Folded => Some(PathFormat::Folded),
+            FunctionFormat::FlameGraph => Some(PathFormat::FlameGraph),
+            FunctionFormat::Callgrind => Some(PathFormat::Callgrind),
+        }
+    }
 }
 
 /// Threads that the trace does not name.

@@ -1,5 +1,6 @@
 //! The options and arguments of the command line.
 
+mod coverage;
 mod decoding;
 mod functions;
 mod input;
@@ -7,11 +8,12 @@ mod logs;
 mod profile;
 mod units;
 
+pub use coverage::{CoverageArgs, CoverageBy, CoverageFormatArg};
 pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
 };
-pub use functions::FunctionsArgs;
+pub use functions::{CallsArgs, FunctionFormat, FunctionsArgs, TimelineArgs};
 pub use input::{FramingArg, HowArgs, InputArgs, SourceArgs};
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
@@ -66,6 +68,12 @@ pub enum Verb {
     Log(LogVerbs),
     /// List the functions that were executed: calls, instructions, cycles, time.
     Functions(FunctionsArgs),
+    /// List calls in order: the begin and the end of each function.
+    Calls(CallsArgs),
+    /// Write the functions over time for a trace viewer.
+    Timeline(TimelineArgs),
+    /// List which source lines were executed, and the outcomes of branches.
+    Coverage(CoverageArgs),
     /// Count what was executed, and write a profile for a compiler or profiler.
     Profile(ProfileArgs),
     /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.

@@ -1,8 +1,10 @@
 //! The verbs, one per file. Each returns whether the exit code is 0.
 
 pub mod bench;
+pub mod calls;
 pub mod compare;
 pub mod completions;
+pub mod coverage;
 pub mod decode;
 pub mod demo;
 pub mod encode;
@@ -14,4 +16,5 @@ pub mod log;
 pub mod packets;
 pub mod perf_script;
 pub mod profile;
+pub mod timeline;
 pub mod unit;

@@ -6,7 +6,11 @@
 //! |---|---|
 //! | `program/` | the programs in C, without a C library |
 //! | `oracle.rs` | the call tree by the stack pointer |
+//! | `coverage.rs` | coverage of a program, compared with gcov |
+//! | `formats.rs` | files for other tools, read by those tools |
 
+mod coverage;
+mod formats;
 mod oracle;
 
 use std::collections::BTreeMap;
@@ -34,6 +38,7 @@ const PROGRAMS: [(&str, &str); 4] = [
 struct Machine {
     name: &'static str,
     compile: &'static str,
+    optimise: &'static str,
     qemu: &'static str,
     protocols: &'static [&'static str],
 }
@@ -41,24 +46,28 @@ struct Machine {
 const A64: Machine = Machine {
     name: "a64",
     compile: "--target=aarch64-linux-gnu",
+    optimise: "-O1",
     qemu: "qemu-aarch64",
     protocols: &["ETM4", "ETE"],
 };
 const A32: Machine = Machine {
     name: "a32",
     compile: "--target=arm-linux-gnueabihf -march=armv7-a -marm",
+    optimise: "-O1",
     qemu: "qemu-arm",
     protocols: &["ETM3", "PTM"],
 };
 const T32: Machine = Machine {
     name: "t32",
     compile: "--target=arm-linux-gnueabihf -march=armv7-a -mthumb",
+    optimise: "-O1",
     qemu: "qemu-arm",
     protocols: &["ETM3", "PTM"],
 };
 const RISCV: Machine = Machine {
     name: "riscv",
     compile: "--target=riscv64-linux-gnu -march=rv64imac -mabi=lp64",
+    optimise: "-O1",
     qemu: "qemu-riscv64",
     protocols: &["etrace"],
 };
@@ -87,9 +96,9 @@ fn execute(
         fs::write(folder.join(name), text).expect("a source");
     }
     let options = format!(
-        "{} -O1 -g -fno-pic -static -nostdlib -ffreestanding -fuse-ld=lld-19 -fno-inline \
+        "{} {} -g -fno-pic -static -nostdlib -ffreestanding -fuse-ld=lld-19 -fno-inline \
          -fno-asynchronous-unwind-tables start.c program.c -o {name}.elf",
-        machine.compile
+        machine.compile, machine.optimise
     );
     good(Command::new(clang).args(words(&options)).current_dir(folder));
     let (elf, log) = (folder.join(format!("{name}.elf")), folder.join(format!("{name}.log")));
@@ -123,6 +132,45 @@ fn functions(snapshot: &Path, options: &str) -> (BTreeMap<String, Sums>, Value) 
     (all, stacks)
 }
 
+/// The calls that the command lists in order: the depth and the name of each function.
+fn calls(snapshot: &Path) -> Vec<(usize, String)> {
+    let output = tracewright(&args("calls --strict --format json", &[snapshot]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let (mut all, mut open) = (Vec::new(), 0);
+    for line in output.out.lines() {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        let depth = line["depth"].as_u64().unwrap_or_default();
+        match line["type"].as_str() {
+            Some("begin") => {
+                assert_eq!(depth, open, "{line}");
+                open += 1;
+                if matches!(line["entry"].as_str(), Some("call" | "tail-call")) {
+                    let name = line["function"].as_str().expect("a name");
+                    all.push((depth as usize, name.to_owned()));
+                }
+            }
+            Some("end") => {
+                open -= 1;
+                assert_eq!(depth, open, "{line}");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(open, 0);
+    all
+}
+
+/// The snapshot of a program's trace.
+fn encoded(folder: &Path, protocol: &str, elf: &Path, log: &Path) -> PathBuf {
+    let snapshot = folder.join(protocol);
+    let mut all = args(&format!("encode --protocol {protocol} --log"), &[log]);
+    all.extend(args("--image", &[elf]));
+    all.extend(args("--output", &[&snapshot]));
+    let output = tracewright(&all);
+    assert_eq!(output.code, Some(0), "{protocol}: {}", output.err);
+    snapshot
+}
+
 fn check(machine: &Machine) {
     for (name, source) in PROGRAMS {
         let folder = Folder::new(&format!("call-tree-{}-{name}", machine.name));
@@ -132,12 +180,7 @@ fn check(machine: &Machine) {
         let tree = oracle::tree(&elf, &text, name == "coroutines");
         assert!(tree.calls.len() > 30, "{name}: {} calls", tree.calls.len());
         for protocol in machine.protocols {
-            let snapshot = path.join(protocol);
-            let mut all = args(&format!("encode --protocol {protocol} --log"), &[&log]);
-            all.extend(args("--image", &[&elf]));
-            all.extend(args("--output", &[&snapshot]));
-            let output = tracewright(&all);
-            assert_eq!(output.code, Some(0), "{name} {protocol}: {}", output.err);
+            let snapshot = encoded(&path, protocol, &elf, &log);
             compare(&tree, &snapshot, &format!("{} {name} {protocol}", machine.name));
         }
     }
@@ -148,6 +191,7 @@ fn compare(tree: &Tree, snapshot: &Path, what: &str) {
     assert_eq!(found, tree.functions, "{what}");
     assert_eq!(stacks["instructions"].as_u64(), Some(tree.instructions), "{what}");
     assert_eq!(stacks["begun"], stacks["ended"], "{what}");
+    assert_eq!(calls(snapshot), tree.calls, "{what}");
     let sum: u64 = found.values().map(|sums| sums.instructions).sum();
     assert_eq!(sum, tree.instructions, "{what}");
 }
