@@ -1,7 +1,7 @@
 //! What must hold of recordings of the levels of a trace port.
 
 use tracewright::Capture;
-use tracewright::capture::levels::{Sends, sample};
+use tracewright::capture::levels::{Names, Sends, sample};
 use tracewright::capture::{Buffer, Format};
 use tracewright::frames::cycles::Width;
 use tracewright::frames::cycles::port::{Mode, PAIRS, Wiring};
@@ -43,7 +43,8 @@ fn sampled(bytes: &[u8], sends: Sends, names: &[&str]) -> Result<Vec<u8>, String
         buffers: vec![Buffer::new("levels", Format::SourceData, bytes.to_vec())],
         ..Capture::default()
     };
-    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let signals = names.iter().map(|name| (*name).to_owned()).collect();
+    let names = Names { signals, ..Names::default() };
     sample(&mut capture, "levels".as_ref(), sends, &names).map_err(|error| error.to_string())?;
     Ok(capture.buffers[0].bytes().into_owned())
 }

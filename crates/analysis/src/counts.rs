@@ -90,7 +90,7 @@ impl<K: Copy + Eq + Hash> Merge for Counts<K> {
 
 /// A hash function for keys that are made of a few numbers: a multiplication for each.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mix(u64);
+pub(crate) struct Mix(u64);
 
 /// An odd number with a random pattern of bits: the golden ratio.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;

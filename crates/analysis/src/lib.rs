@@ -7,22 +7,44 @@
 //! | `counts.rs` | [`Counts`]: a table of counts that saturate |
 //! | `replay.rs` | the executions that a branch list describes |
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
+//! | `code.rs` | [`Code`]: the functions that the sources execute |
+//! | `transfers.rs` | [`Transfers`]: calls, returns and other transfers of control between functions |
+//! | `stacks/` | [`Stacks`]: the call stack of each thread, from transfers |
+//! | `paths.rs` | [`Paths`]: sums by call path |
+//! | `functions.rs` | sums by function |
+//! | `coverage/` | what was executed of each program file, by instruction, branch, line |
+//! | `timeline.rs` | [`Timeline`]: the frames over time |
 //!
 //! A [`Profiler`] counts at addresses in memory while it decodes. [`Profile::add`] converts the
 //! counts to addresses in the files that the memory was loaded from. Each output format is made of
 //! a [`Profile`].
+//!
+//! [`Transfers`] are found while a trace is decoded, on several threads. [`Stacks`] are made of them
+//! in order, and [`Paths`] and other visitors receive the frames.
 #![forbid(unsafe_code)]
 
 mod branch_lists;
+mod code;
 mod counts;
+pub mod coverage;
+pub mod functions;
+mod paths;
 mod profile;
 mod profiler;
 mod replay;
+pub mod stacks;
+mod timeline;
+mod transfers;
 
 pub use branch_lists::{BranchLister, BranchLists, Branches};
+pub use code::{Code, FunctionId, Known};
 pub use counts::Counts;
+pub use paths::{Path, PathId, Paths, ThreadPaths};
 pub use profile::{
     Branch, BranchCount, Filter, Listed, ModuleProfile, Profile, RangeCount, Target, Trace,
 };
 pub use profiler::{Executed, Following, Profiler, RawProfile};
 pub use replay::Replayed;
+pub use stacks::Stacks;
+pub use timeline::{Knot, Moment, Slice, Timeline, TimelineThread};
+pub use transfers::{Kind as TransferKind, NO_FUNCTION, Transfer, Transfers};

@@ -215,6 +215,20 @@ impl Job<'_> {
         Ok(Session::new(capture, &self.plan, memory, options)?)
     }
 
+    /// The capture of the buffer.
+    pub fn capture(&self) -> &Capture {
+        &self.input.capture
+    }
+
+    /// The name of a thread of a source, which has the identifier `id` in the trace.
+    pub fn thread_name(&self, source: usize, id: Option<u64>) -> String {
+        let source = self.sources.get(source).map_or("", |source| source.name.as_str());
+        match id {
+            Some(id) => format!("{source} thread {id}"),
+            None => source.to_owned(),
+        }
+    }
+
     /// The result of decoding, for its summary.
     pub fn decoded<'b>(&'b self, tally: &'b Tally) -> Decoded<'b> {
         let Input { capture, memory, options, .. } = self.input;

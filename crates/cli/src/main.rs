@@ -13,6 +13,7 @@ mod message;
 mod output;
 mod report;
 mod run;
+mod stacks;
 mod verbs;
 
 use std::ffi::OsString;
@@ -45,6 +46,10 @@ fn main() -> ExitCode {
         Verb::Index(args) => verbs::index::run(&args),
         Verb::Find(args) => verbs::find::run(&args),
         Verb::Compare(args) => verbs::compare::run(&args),
+        Verb::Functions(args) => verbs::functions::run(&args),
+        Verb::Calls(args) => verbs::calls::run(&args),
+        Verb::Timeline(args) => verbs::timeline::run(&args),
+        Verb::Coverage(args) => verbs::coverage::run(&args),
         Verb::Profile(args) => verbs::profile::run(&args),
         Verb::PerfScript(args) => verbs::perf_script::run(&args),
         Verb::Demo(args) => verbs::demo::run(&args),

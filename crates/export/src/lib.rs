@@ -12,7 +12,10 @@
 //! | `callgrind.rs` | callgrind |
 //! | `folded.rs` | folded stacks, with functions only |
 //! | `json.rs` | JSON Lines |
-//! | `functions.rs` | the functions of a profile |
+//! | `coverage/` | coverage: lcov, Cobertura, gcov, llvm-cov, drcov |
+//! | `paths/` | call paths: folded stacks, flame graph, callgrind |
+//! | `timeline/` | frames over time: Chrome JSON, Perfetto, speedscope, Value Change Dump |
+//! | `functions.rs`, `text.rs` | the functions of a profile; texts of JSON and XML |
 //!
 //! Each consumer expects addresses of its own kind: offsets in the file, addresses in the file, or
 //! offsets from a segment. Counts are exact, and saturate at `u64::MAX`.
@@ -22,14 +25,18 @@ mod autofdo;
 mod bolt;
 mod branch_list;
 mod callgrind;
+pub mod coverage;
 mod folded;
 mod functions;
 mod json;
 mod layout;
 mod llvm;
+pub mod paths;
 mod pprof;
 mod propeller;
 mod sample_profile;
+mod text;
+pub mod timeline;
 
 use tracewright_analysis::{ModuleProfile, Profile};
 

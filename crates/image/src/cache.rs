@@ -168,6 +168,11 @@ impl Cache {
         }
     }
 
+    /// Uses `memory` from here on, whatever selects it.
+    pub fn select_memory(&mut self, memory: MemoryId) {
+        self.select(Selection { memory, ..self.selection });
+    }
+
     /// Follows what `element` selects. Returns whether it is other memory.
     pub fn follow(&mut self, element: &Element) -> bool {
         let Some(viewpoint) = &self.viewpoint else { return false };

@@ -51,6 +51,8 @@ pub use tracewright_isa as isa;
 #[cfg(feature = "std")]
 pub use tracewright_logs as logs;
 pub use tracewright_protocols as protocols;
+#[cfg(feature = "std")]
+pub use tracewright_symbols as symbols;
 pub use tracewright_units as units;
 #[cfg(feature = "std")]
 pub use tracewright_views as views;

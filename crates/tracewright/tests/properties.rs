@@ -12,10 +12,10 @@ mod chunks;
 mod etmv4;
 #[path = "../../../fuzz/src/etrace.rs"]
 mod etrace;
-#[path = "../../../fuzz/src/levels.rs"]
-mod levels;
 #[path = "../../../fuzz/src/index.rs"]
 mod index;
+#[path = "../../../fuzz/src/levels.rs"]
+mod levels;
 #[path = "../../../fuzz/src/packets.rs"]
 mod packets;
 #[path = "../../../fuzz/src/properties.rs"]

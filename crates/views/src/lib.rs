@@ -7,6 +7,8 @@
 //! | [`opencsd`] | packets and elements as OpenCSD's `trc_pkt_lister` prints them |
 //! | [`perf_script`] | branch and instruction samples as `perf script` prints them |
 //! | [`instructions`], [`disassembly`] | executed instructions |
+//! | [`functions`], [`calls`] | the table of functions, calls in order |
+//! | [`coverage`] | executed lines, outcomes of branches |
 //! | [`info`] | the content of a capture |
 //! | [`frames`], [`link`] | formatter frames, and the data of each trace ID |
 //! | [`sinks`] | checksums, counts, edges, coverage |
@@ -14,13 +16,16 @@
 //! | [`compare`] | the first difference of two traces, or of a trace and an execution log |
 #![forbid(unsafe_code)]
 
+pub mod calls;
 pub mod compare;
+pub mod coverage;
 mod cycles;
 pub mod digits;
 pub mod disassembly;
 pub mod explain;
 mod fold;
 pub mod frames;
+pub mod functions;
 pub mod info;
 pub mod instructions;
 pub mod json;

@@ -1,16 +1,20 @@
 //! The options and arguments of the command line.
 
+mod coverage;
 mod decoding;
+mod functions;
 mod input;
 mod logs;
 mod profile;
 mod random;
 mod units;
 
+pub use coverage::{CoverageArgs, CoverageBy, CoverageFormatArg};
 pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
 };
+pub use functions::{CallsArgs, FunctionFormat, FunctionsArgs, TimelineArgs};
 pub use input::{FramingArg, HowArgs, InputArgs, SourceArgs};
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
@@ -64,6 +68,14 @@ pub enum Verb {
     Encode(EncodeArgs),
     /// Describe an execution log, or convert it to another format.
     Log(LogVerbs),
+    /// List the functions that were executed: calls, instructions, cycles, time.
+    Functions(FunctionsArgs),
+    /// List calls in order: the begin and the end of each function.
+    Calls(CallsArgs),
+    /// Write the functions over time for a trace viewer.
+    Timeline(TimelineArgs),
+    /// List which source lines were executed, and the outcomes of branches.
+    Coverage(CoverageArgs),
     /// Count what was executed, and write a profile for a compiler or profiler.
     Profile(ProfileArgs),
     /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.

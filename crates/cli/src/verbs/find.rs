@@ -140,6 +140,6 @@ fn object(job: &Job<'_>, found: &Found) -> String {
 /// The program memory of the context.
 fn enter(sources: &mut [tracewright::views::Source], found: &Found) {
     if let (Some(source), Some(context)) = (sources.get_mut(found.source), found.context) {
-        source.enter(&context);
+        source.follow(&tracewright::base::Element::Context(context));
     }
 }

@@ -1,13 +1,16 @@
 //! The verbs, one per file. Each returns whether the exit code is 0.
 
 pub mod bench;
+pub mod calls;
 pub mod compare;
 pub mod completions;
+pub mod coverage;
 pub mod decode;
 pub mod demo;
 pub mod encode;
 pub mod find;
 pub mod frames;
+pub mod functions;
 pub mod index;
 pub mod info;
 pub mod instructions;
@@ -15,4 +18,5 @@ pub mod log;
 pub mod packets;
 pub mod perf_script;
 pub mod profile;
+pub mod timeline;
 pub mod unit;

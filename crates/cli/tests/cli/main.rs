@@ -1,6 +1,7 @@
 //! Tests of the command line.
 
 mod bench;
+mod call_tree;
 mod common;
 mod ete;
 mod etm_units;

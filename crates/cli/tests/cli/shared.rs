@@ -134,3 +134,56 @@ fn pipes_files_and_threads_decode_alike() {
         println!("{format}: {} bytes from a file, {} from a pipe", want.len(), piped.len());
     }
 }
+
+/// The last line of `functions`, and the sum of the instructions of all functions.
+fn functions(options: &str, paths: &[&std::path::Path]) -> (Value, u64, String) {
+    let output = tracewright(&args(&format!("functions --format json {options}"), paths));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let lines: Vec<Value> =
+        output.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let functions = lines.iter().filter(|line| line["type"] == "function");
+    let sum = functions.filter_map(|line| line["instructions"].as_u64()).sum();
+    (lines.last().expect("a line").clone(), sum, output.out)
+}
+
+/// The calls and returns are those that a count of branches by their kind has found. Eight returns
+/// are those of functions that were called before the trace began, and three functions have not
+/// returned at its end.
+#[test]
+fn calls_and_returns_of_a_long_trace() {
+    let Some(folder) = shared("conformance/arm/snapshots/bugfix-exact-match") else { return };
+    let (stacks, sum, one) = functions("--jobs 1", &[&folder]);
+    assert_eq!((sum, &stacks["instructions"]), (7_581_461, &7_581_461.into()));
+    assert_eq!((&stacks["calls"], &stacks["returns"]), (&107_738.into(), &107_735.into()));
+    assert_eq!(stacks["returns_of_unseen_calls"], 8);
+    for other in ["unwinding", "other_returns", "losses"] {
+        assert_eq!(stacks[other], 0, "{other}");
+    }
+    assert_eq!(stacks["begun"], stacks["ended"]);
+    // The same on several threads.
+    assert!(functions("--jobs 4", &[&folder]).2 == one);
+}
+
+/// The functions of FreeRTOS on a Cortex-R5F: each allocation is one call of each function.
+#[test]
+fn functions_of_freertos() {
+    let Some(folder) = shared("captures/ti-am243x-r5f/freertos") else { return };
+    let elf = folder.join("freertos.out");
+    let mut words = args("functions --format json --image", &[&elf]);
+    words.extend(args("", &[&folder]));
+    let output = tracewright(&words);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let lines = output.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let calls: Vec<(String, u64)> = lines
+        .filter_map(|line| Some((line["name"].as_str()?.to_owned(), line["calls"].as_u64()?)))
+        .collect();
+    for (name, count) in [
+        ("pvPortMalloc", 520),
+        ("malloc", 520),
+        ("memalign", 520),
+        ("vPortFree", 519),
+        ("free", 519),
+    ] {
+        assert!(calls.contains(&(name.to_owned(), count)), "{name} {count}: {calls:?}");
+    }
+}

@@ -4,11 +4,12 @@ use super::{Finding, Tree, lines_with};
 use crate::tidy::tree::{File, lines};
 
 /// The published crates, lowest layer first. A crate depends only on crates of lower layers.
-const LAYERS: [&[&str]; 13] = [
+const LAYERS: [&[&str]; 14] = [
     &["base", "scan"],
     &["isa", "frames"],
     &["units"],
     &["protocols", "image"],
+    &["symbols"],
     &["capture"],
     &["logs"],
     &["decode"],

@@ -1,0 +1,238 @@
+//! The functions that the sources of a capture execute.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tracewright_base::Space;
+use tracewright_capture::{Capture, Form};
+use tracewright_decode::Program;
+use tracewright_image::{Bytes, Image, MemoryId, Viewpoint};
+use tracewright_symbols::{Found, Function, Functions};
+
+/// A function of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FunctionId {
+    /// The function with this number.
+    Known(u32),
+    /// Code without a symbol that was called at this address.
+    At(u64),
+    /// Code without a symbol whose first instruction is not known.
+    #[default]
+    Unknown,
+}
+
+/// The functions of all sources. A function has one number, whichever source executes it.
+#[derive(Clone, Debug, Default)]
+pub struct Code {
+    functions: Arc<Vec<Known>>,
+    tables: Vec<Table>,
+}
+
+/// A function, and the file that has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The function. Its addresses are those in memory, or in the file where a process has mapped
+    /// it.
+    pub function: Function,
+    /// The path of the file, where processes have mapped it.
+    pub module: Option<Arc<str>>,
+}
+
+/// How the functions of one source are found.
+#[derive(Clone, Debug)]
+enum Table {
+    /// The same at all times.
+    Flat(Arc<Functions>),
+    /// By the files that are mapped.
+    Spaces(Viewpoint, Arc<Vec<(Functions, u32)>>),
+}
+
+impl Code {
+    /// The functions of sources with these programs: those of the ELF files of `capture`.
+    pub fn new(capture: &Capture, programs: impl IntoIterator<Item = Program>) -> Code {
+        let mut functions = Vec::new();
+        let (mut flat, mut spaces) = (None, None);
+        let mut tables = Vec::new();
+        for program in programs {
+            tables.push(match program {
+                Program::Image(_) => {
+                    let table = flat.get_or_insert_with(|| Arc::new(of_dumps(capture)));
+                    Table::Flat(Arc::clone(table))
+                }
+                Program::Spaces(viewpoint) => {
+                    let files = spaces.get_or_insert_with(|| {
+                        let files = viewpoint.spaces.modules().iter();
+                        let files = files.map(|file| Functions::of_symbols(&file.symbols));
+                        files.collect::<Vec<_>>()
+                    });
+                    let mut first = 0;
+                    let numbered = files.iter().zip(viewpoint.spaces.modules());
+                    let numbered = numbered.map(|(file, _)| {
+                        let own = (file.clone(), first);
+                        first += file.len() as u32;
+                        own
+                    });
+                    Table::Spaces(viewpoint.clone(), Arc::new(numbered.collect()))
+                }
+            });
+        }
+        for table in &tables {
+            if !functions.is_empty() {
+                break;
+            }
+            match table {
+                Table::Flat(table) => {
+                    let known = |f: &Function| Known { function: f.clone(), module: None };
+                    functions.extend(table.iter().map(known));
+                }
+                Table::Spaces(viewpoint, files) => {
+                    for ((file, _), about) in files.iter().zip(viewpoint.spaces.modules()) {
+                        let module: Arc<str> = about.path.as_str().into();
+                        functions.extend(file.iter().map(|f| Known {
+                            function: f.clone(),
+                            module: Some(Arc::clone(&module)),
+                        }));
+                    }
+                }
+            }
+        }
+        Code { functions: Arc::new(functions), tables }
+    }
+
+    /// The functions of `functions` for each of `sources` sources, for programs that are not in a
+    /// capture.
+    pub fn of(functions: Functions, sources: usize) -> Code {
+        let known = |f: &Function| Known { function: f.clone(), module: None };
+        let all = functions.iter().map(known).collect();
+        let table = Table::Flat(Arc::new(functions));
+        Code { functions: Arc::new(all), tables: vec![table; sources] }
+    }
+
+    /// The function with this number.
+    pub fn get(&self, number: u32) -> Option<&Known> {
+        self.functions.get(number as usize)
+    }
+
+    /// All functions in order of their numbers.
+    pub fn functions(&self) -> &[Known] {
+        &self.functions
+    }
+
+    /// The name of a function: without a symbol, the address that was called.
+    pub fn name(&self, function: FunctionId) -> Cow<'_, str> {
+        let known = match function {
+            FunctionId::Known(number) => self.get(number).map(|known| known.function.name.as_str()),
+            FunctionId::At(address) => return Cow::Owned(format!("{address:#x}")),
+            FunctionId::Unknown => None,
+        };
+        Cow::Borrowed(known.unwrap_or("[unknown]"))
+    }
+
+    /// The functions whose name or symbol is `name`.
+    pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u32> + 'a {
+        let known = (0..).zip(self.functions.iter());
+        let is = move |known: &&Known| known.function.name == name || known.function.symbol == name;
+        known.filter(move |(_, known)| is(known)).map(|(number, _)| number)
+    }
+
+    /// The number of sources.
+    pub fn sources(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// The memory of a source at the beginning.
+    pub(crate) fn start(&self, source: usize) -> MemoryId {
+        match self.tables.get(source) {
+            Some(Table::Spaces(viewpoint, _)) => viewpoint.start(),
+            _ => MemoryId::default(),
+        }
+    }
+
+    /// The memory of a source in `context`, where it depends on the context.
+    pub(crate) fn memory(
+        &self,
+        source: usize,
+        context: &tracewright_base::Context,
+    ) -> Option<MemoryId> {
+        match self.tables.get(source)? {
+            Table::Flat(_) => None,
+            Table::Spaces(viewpoint, _) => Some(viewpoint.memory(context)),
+        }
+    }
+}
+
+/// The functions of the ELF files of a capture.
+fn of_dumps(capture: &Capture) -> Functions {
+    let files = capture.memory.iter().filter(|dump| dump.form == Form::Elf);
+    let files = files.filter_map(|dump| Some((dump.bytes.as_ref()?, dump.address)));
+    Functions::of_files(files.collect::<Vec<(&Bytes, u64)>>())
+}
+
+/// Results that are looked up again soon, a power of two.
+const RECENT: usize = 1 << 10;
+
+/// Looks functions up, and stores the results.
+#[derive(Clone, Debug)]
+pub(crate) struct Finder {
+    code: Code,
+    recent: Vec<Option<(u16, MemoryId, u64, Found)>>,
+    images: HashMap<MemoryId, Arc<Image>>,
+}
+
+/// Nothing is known of the code at `address`.
+const fn nothing(address: u64) -> Found {
+    Found { start: address, last: address, function: None }
+}
+
+impl Finder {
+    pub(crate) fn new(code: Code) -> Finder {
+        Finder { code, recent: Vec::new(), images: HashMap::new() }
+    }
+
+    pub(crate) fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// The function with code at `address` in the `memory` of a source.
+    #[inline]
+    pub(crate) fn find(&mut self, source: usize, memory: MemoryId, address: u64) -> Found {
+        if self.recent.is_empty() {
+            self.recent = vec![None; RECENT];
+        }
+        let slot = (address >> 1 ^ address >> 11) as usize & (RECENT - 1);
+        if let Some(Some((its, own, key, found))) = self.recent.get(slot)
+            && *key == address
+            && *own == memory
+            && usize::from(*its) == source
+        {
+            return *found;
+        }
+        let found = self.look_up(source, memory, address);
+        if let Some(slot) = self.recent.get_mut(slot) {
+            *slot = Some((source as u16, memory, address, found));
+        }
+        found
+    }
+
+    fn look_up(&mut self, source: usize, memory: MemoryId, address: u64) -> Found {
+        let (viewpoint, files) = match self.code.tables.get(source) {
+            Some(Table::Flat(functions)) => return functions.at(address),
+            Some(Table::Spaces(viewpoint, files)) => (viewpoint, files),
+            None => return nothing(address),
+        };
+        let image = self.images.entry(memory).or_insert_with(|| viewpoint.spaces.image(memory));
+        let region = image.region(image.view(Space::ANY), address);
+        let Some((region, module)) = region.and_then(|r| Some((r, r.module()?))) else {
+            return nothing(address);
+        };
+        let Some((file, first)) = files.get(module.index as usize) else { return nothing(address) };
+        let found = file.at(address.wrapping_sub(module.bias));
+        let (start, last) = (found.start.wrapping_add(module.bias), found.last);
+        // Code without a symbol extends to the ends of the region.
+        let start = if start > address { region.start() } else { start.max(region.start()) };
+        let last = last.saturating_add(module.bias);
+        let last = last.min(region.last().unwrap_or(address));
+        Found { start, last, function: found.function.map(|number| number + first) }
+    }
+}

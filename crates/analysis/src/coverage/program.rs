@@ -1,0 +1,159 @@
+//! Executions of the instructions of a program file, and outcomes of its branches.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tracewright_base::{Code as _, Isa, Kind, Pc, Space, Waypoints};
+use tracewright_capture::{Capture, Form};
+use tracewright_decode::Program;
+use tracewright_image::{Bytes, Cache, CacheOptions, Elf, Load, Segment};
+
+use crate::profiler::RawProfile;
+
+/// A program file, which is loaded at its addresses plus `bias`.
+#[derive(Clone, Debug)]
+pub struct ProgramFile {
+    /// Its path in the capture.
+    pub path: String,
+    /// The file.
+    pub bytes: Bytes,
+    /// The load bias.
+    pub bias: u64,
+    /// `e_machine`.
+    pub machine: u16,
+    /// Its LOAD segments.
+    pub segments: Vec<Segment>,
+}
+
+/// The ELF files of a capture.
+pub fn program_files(capture: &Capture) -> Vec<ProgramFile> {
+    let dumps = capture.memory.iter().filter(|dump| dump.form == Form::Elf);
+    let files = dumps.filter_map(|dump| {
+        let bytes = dump.bytes.clone()?;
+        let elf = Elf::read(&bytes, dump.name.as_str(), Load::default()).ok()?;
+        Some(ProgramFile {
+            path: dump.file.clone(),
+            bytes,
+            bias: dump.address,
+            machine: elf.machine,
+            segments: elf.segments,
+        })
+    });
+    files.collect()
+}
+
+impl ProgramFile {
+    /// The address in the file of an address of code in memory.
+    pub fn address(&self, address: u64) -> Option<u64> {
+        let own = address.wrapping_sub(self.bias);
+        let inside = |segment: &&Segment| {
+            let at = own.checked_sub(segment.address);
+            segment.executable && at.is_some_and(|at| at < segment.file_size)
+        };
+        self.segments.iter().find(inside).map(|_| own)
+    }
+
+    /// The instruction set, where the file has only one.
+    pub fn isa(&self) -> Option<Isa> {
+        const AARCH64: u16 = 183;
+        const RISCV: u16 = 243;
+        let bits64 = self.bytes.head(5).get(4) == Some(&2);
+        match self.machine {
+            AARCH64 => Some(Isa::A64),
+            RISCV if bits64 => Some(Isa::Rv64),
+            RISCV => Some(Isa::Rv32),
+            _ => None,
+        }
+    }
+}
+
+/// What was executed of a program file, at the addresses in the file.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramCoverage {
+    /// Executions of each instruction that was executed.
+    pub executions: BTreeMap<u64, u64>,
+    /// Of each conditional branch that was executed: how often it was taken, and how often not.
+    pub branches: BTreeMap<u64, [u64; 2]>,
+    /// Executed ranges: address and size in bytes.
+    pub ranges: BTreeMap<u64, u32>,
+}
+
+impl ProgramCoverage {
+    /// Adds the counts of a buffer whose sources have these programs to the coverage of `files`,
+    /// one for each. Addresses in no file are left out; their executions are returned.
+    pub fn add(
+        all: &mut [ProgramCoverage],
+        files: &[ProgramFile],
+        raw: RawProfile,
+        programs: &[(Program, CacheOptions)],
+    ) -> u64 {
+        let mut outside = 0u64;
+        let mut caches: HashMap<u16, Cache> = HashMap::new();
+        for (range, count) in raw.executed.into_counts() {
+            let found = files.iter().position(|file| file.address(range.start).is_some());
+            let Some((own, file)) = found.and_then(|n| Some((all.get_mut(n)?, files.get(n)?)))
+            else {
+                outside = outside.saturating_add(count);
+                continue;
+            };
+            let isa = range.last.isa;
+            let mut address = range.start;
+            for n in 0..range.instructions {
+                let sum = own.executions.entry(address.wrapping_sub(file.bias)).or_default();
+                *sum = sum.saturating_add(count);
+                let size = match isa {
+                    Isa::A64 | Isa::A32 => 4,
+                    _ if n + 1 == range.instructions => u64::from(range.last.size()),
+                    _ => {
+                        let Some((program, options)) = programs.get(usize::from(range.source))
+                        else {
+                            break;
+                        };
+                        let cache = caches
+                            .entry(range.source)
+                            .or_insert_with(|| program.cache(Waypoints::default(), *options));
+                        cache.select_memory(range.memory);
+                        let pc = Pc { address, isa, space: Space::ANY };
+                        cache.instruction(pc).map_or(2, |found| u64::from(found.size))
+                    }
+                };
+                address = address.wrapping_add(size) & isa.address_mask();
+            }
+            let start = range.start.wrapping_sub(file.bias);
+            let bytes = own.ranges.entry(start).or_default();
+            *bytes = (*bytes).max(range.bytes);
+            if range.last.conditional() && matches!(range.last.kind, Kind::Branch | Kind::Indirect)
+            {
+                let outcomes =
+                    own.branches.entry(range.last_address().wrapping_sub(file.bias)).or_default();
+                if let Some(sum) = outcomes.get_mut(usize::from(!range.last.taken())) {
+                    *sum = sum.saturating_add(count);
+                }
+            }
+        }
+        outside
+    }
+
+    /// The conditional branches of code from `start` to `end` in the file.
+    pub(super) fn branches_of(
+        cache: &mut Cache,
+        file: &ProgramFile,
+        isa: Isa,
+        code: (u64, u64),
+    ) -> Vec<u64> {
+        let (mut address, end) = code;
+        let mut found = Vec::new();
+        while address < end {
+            let pc = Pc { address: address.wrapping_add(file.bias), isa, space: Space::ANY };
+            let Ok(instruction) = cache.instruction(pc) else {
+                address += isa.alignment();
+                continue;
+            };
+            let branch = matches!(instruction.kind, Kind::Branch | Kind::Indirect);
+            if branch && instruction.conditional {
+                found.push(address);
+            }
+            address += u64::from(instruction.size.max(1));
+        }
+        found
+    }
+}

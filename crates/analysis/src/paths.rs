@@ -1,0 +1,312 @@
+//! Call paths: what was executed, by the functions that called each other.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use crate::code::FunctionId;
+use crate::counts::Mix;
+use crate::stacks::{Begin, Ending, Position, Time, Visitor};
+
+/// The most paths that are stored. Further ones belong to a path of their caller.
+const MAX_PATHS: usize = 1 << 21;
+
+/// The number of a path.
+pub type PathId = u32;
+
+/// A function on the path of its callers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The path of the caller; a thread has none.
+    pub parent: Option<PathId>,
+    /// The function.
+    pub function: FunctionId,
+    /// Calls.
+    pub calls: u64,
+    /// Instructions in the function itself.
+    pub instructions: u64,
+    /// Processor cycles in the function itself, in parts of 2^-16.
+    pub cycles: u64,
+    /// Timestamp ticks in the function itself, in parts of 2^-16.
+    pub ticks: u64,
+    /// Frames that were marked as uncertain when they ended.
+    pub uncertain: u64,
+    /// Instructions since the last cycle count and since the last timestamp.
+    pending: [u64; 2],
+    /// The path that was called last.
+    recent: PathId,
+}
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadPaths {
+    /// The source.
+    pub source: usize,
+    /// The identifier in the trace.
+    pub id: Option<u64>,
+    /// The path of the thread, which contains all others.
+    pub root: PathId,
+}
+
+/// A clock of a source, and the paths that were executed since its last value.
+#[derive(Clone, Debug, Default)]
+struct Clock {
+    /// The value before, once it is known.
+    value: Option<u64>,
+    instructions: u64,
+    touched: Vec<PathId>,
+    /// Trace was lost since the last value.
+    lost: bool,
+}
+
+/// The paths of all threads.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    paths: Vec<Path>,
+    threads: Vec<ThreadPaths>,
+    children: HashMap<(PathId, FunctionId), PathId, BuildHasherDefault<Mix>>,
+    /// For each source: cycles, timestamps.
+    clocks: Vec<[Clock; 2]>,
+    /// Paths beyond the most that are stored were found.
+    pub overflowed: bool,
+    /// How frames ended, for each function and ending.
+    pub endings: HashMap<(FunctionId, Ending), u64>,
+    /// Cycles and ticks between values where trace was lost: they belong to no function.
+    pub lost: [u64; 2],
+}
+
+/// No path.
+const NONE: PathId = PathId::MAX;
+
+impl Path {
+    fn new(parent: Option<PathId>, function: FunctionId) -> Path {
+        Path {
+            parent,
+            function,
+            calls: 0,
+            instructions: 0,
+            cycles: 0,
+            ticks: 0,
+            uncertain: 0,
+            pending: [0; 2],
+            recent: NONE,
+        }
+    }
+}
+
+impl Paths {
+    /// No paths.
+    pub fn new() -> Paths {
+        Paths::default()
+    }
+
+    /// All paths, in order of their numbers.
+    pub fn paths(&self) -> &[Path] {
+        &self.paths
+    }
+
+    /// All threads.
+    pub fn threads(&self) -> &[ThreadPaths] {
+        &self.threads
+    }
+
+    /// The number of instructions of all paths.
+    pub fn instructions(&self) -> u64 {
+        self.paths.iter().fold(0, |sum, path| sum.saturating_add(path.instructions))
+    }
+
+    /// The paths with their callers before them, and the depth of each. Paths with the same caller
+    /// are in the order in which they were found.
+    pub fn in_order(&self) -> Vec<(PathId, usize)> {
+        let mut called: Vec<Vec<PathId>> = vec![Vec::new(); self.paths.len()];
+        let mut waiting = Vec::new();
+        for (number, path) in (0..).zip(&self.paths) {
+            match path.parent.and_then(|parent| called.get_mut(parent as usize)) {
+                Some(list) => list.push(number),
+                None => waiting.push((number, 0)),
+            }
+        }
+        waiting.reverse();
+        let mut order = Vec::with_capacity(self.paths.len());
+        while let Some((number, depth)) = waiting.pop() {
+            order.push((number, depth));
+            let list = called.get(number as usize).into_iter().flatten();
+            waiting.extend(list.rev().map(|called| (*called, depth + 1)));
+        }
+        order
+    }
+
+    fn add(&mut self, path: Path) -> PathId {
+        let number = self.paths.len() as PathId;
+        self.paths.push(path);
+        number
+    }
+
+    /// The path of `function` called by `parent`.
+    #[inline]
+    fn child(&mut self, parent: PathId, function: FunctionId) -> PathId {
+        let recent = self.paths.get(parent as usize).map_or(NONE, |path| path.recent);
+        if let Some(path) = self.paths.get(recent as usize)
+            && path.function == function
+            && path.parent == Some(parent)
+        {
+            return recent;
+        }
+        let number = match self.children.get(&(parent, function)) {
+            Some(number) => *number,
+            None if self.paths.len() >= MAX_PATHS => {
+                self.overflowed = true;
+                self.folded(parent, function)
+            }
+            None => {
+                let number = self.add(Path::new(Some(parent), function));
+                self.children.insert((parent, function), number);
+                number
+            }
+        };
+        if let Some(path) = self.paths.get_mut(parent as usize) {
+            path.recent = number;
+        }
+        number
+    }
+
+    /// A path of `function` that exists: the nearest caller with this function, else the caller.
+    fn folded(&self, parent: PathId, function: FunctionId) -> PathId {
+        let mut number = parent;
+        while let Some(path) = self.paths.get(number as usize) {
+            if path.function == function {
+                return number;
+            }
+            let Some(next) = path.parent else { break };
+            number = next;
+        }
+        parent
+    }
+
+    /// The clocks of a source.
+    fn clocks(&mut self, source: usize) -> Option<&mut [Clock; 2]> {
+        if source >= self.clocks.len() {
+            self.clocks.resize_with(source + 1, Default::default);
+        }
+        self.clocks.get_mut(source)
+    }
+
+    /// A clock of a source has advanced by `amount`: it is distributed over the instructions since
+    /// the last value.
+    fn advance(&mut self, source: usize, which: usize, amount: Option<u64>) {
+        let Some(clock) = self.clocks(source).and_then(|clocks| clocks.get_mut(which)) else {
+            return;
+        };
+        let (all, lost) =
+            (std::mem::take(&mut clock.instructions), std::mem::take(&mut clock.lost));
+        let touched = std::mem::take(&mut clock.touched);
+        let amount = amount.unwrap_or(0);
+        if let Some(sum) = self.lost.get_mut(which).filter(|_| lost || all == 0) {
+            *sum = sum.saturating_add(amount);
+        }
+        let scaled = u128::from(if lost { 0 } else { amount }) << 16;
+        let (mut before, mut given) = (0u128, 0u128);
+        for number in touched {
+            let Some(path) = self.paths.get_mut(number as usize) else { continue };
+            let Some(pending) = path.pending.get_mut(which) else { continue };
+            before += u128::from(std::mem::take(pending));
+            // The sum of all shares is the amount.
+            let share = scaled * before / u128::from(all.max(1)) - given;
+            given += share;
+            let sum = if which == 0 { &mut path.cycles } else { &mut path.ticks };
+            *sum = sum.saturating_add(u64::try_from(share).unwrap_or(u64::MAX));
+        }
+    }
+}
+
+impl Visitor for Paths {
+    type Node = PathId;
+
+    fn thread(&mut self, source: usize, thread: usize, id: Option<u64>) -> PathId {
+        if let Some(known) = self.threads.get_mut(thread) {
+            known.id = id;
+            return known.root;
+        }
+        let root = self.add(Path::new(None, FunctionId::Unknown));
+        self.threads.push(ThreadPaths { source, id, root });
+        root
+    }
+
+    #[inline]
+    fn begin(&mut self, _: &Position, parent: PathId, begin: &Begin) -> PathId {
+        let number = self.child(parent, begin.function);
+        if begin.entry.is_call()
+            && let Some(path) = self.paths.get_mut(number as usize)
+        {
+            path.calls += 1;
+        }
+        number
+    }
+
+    #[inline]
+    fn end(&mut self, _: &Position, node: PathId, ending: Ending, uncertain: bool) {
+        if ending == Ending::Return && !uncertain {
+            return;
+        }
+        let Some(path) = self.paths.get_mut(node as usize) else { return };
+        path.uncertain += u64::from(uncertain);
+        *self.endings.entry((path.function, ending)).or_default() += 1;
+    }
+
+    fn beneath(&mut self, position: &Position, root: PathId, begin: &Begin) -> (PathId, PathId) {
+        // The root becomes the path of the function, with all paths that it has.
+        let new = self.add(Path::new(None, FunctionId::Unknown));
+        if let Some(path) = self.paths.get_mut(root as usize) {
+            (path.function, path.parent) = (begin.function, Some(new));
+        }
+        self.children.insert((new, begin.function), root);
+        if let Some(thread) = self.threads.get_mut(position.thread) {
+            thread.root = new;
+        }
+        (root, new)
+    }
+
+    #[inline]
+    fn run(&mut self, position: &Position, node: PathId, instructions: u64, cycles: u64) {
+        if let Some(path) = self.paths.get_mut(node as usize) {
+            path.instructions = path.instructions.saturating_add(instructions);
+            path.cycles = path.cycles.saturating_add(cycles << 16);
+        }
+        let Some(clocks) = self.clocks.get_mut(position.source) else { return };
+        for (which, clock) in clocks.iter_mut().enumerate().filter(|(_, c)| c.value.is_some()) {
+            clock.instructions = clock.instructions.saturating_add(instructions);
+            let path = self.paths.get_mut(node as usize);
+            if let Some(pending) = path.and_then(|path| path.pending.get_mut(which)) {
+                if *pending == 0 {
+                    clock.touched.push(node);
+                }
+                *pending = pending.saturating_add(instructions);
+            }
+        }
+    }
+
+    fn time(&mut self, position: &Position, time: Time) {
+        let source = position.source;
+        let (which, value) = match time {
+            Time::Timestamp(value) => (1, Some(value)),
+            Time::Cycles(value) => (0, Some(value)),
+            Time::CyclesLost => (0, None),
+        };
+        let Some(clock) = self.clocks(source).and_then(|clocks| clocks.get_mut(which)) else {
+            return;
+        };
+        let before = std::mem::replace(&mut clock.value, value.or(Some(0)));
+        match (which, before, value) {
+            (1, Some(before), Some(value)) => {
+                self.advance(source, 1, Some(value.saturating_sub(before)));
+            }
+            (0, Some(_), cycles) => self.advance(source, 0, cycles),
+            _ => {}
+        }
+    }
+
+    fn lost(&mut self, position: &Position) {
+        for clock in self.clocks(position.source).into_iter().flatten() {
+            clock.lost = true;
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! From transfers to frames.
+
+use std::collections::HashMap;
+
+use super::suspended::Switches;
+use super::{
+    Begin, Ending, Entry, Frame, FunctionId, Position, StackCounts, Thread, Time, Visitor,
+};
+use crate::transfers::{Kind, NO_FUNCTION, Transfer};
+
+/// One source.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// The current thread, a number over all sources.
+    pub(super) current: usize,
+    /// The threads by their identifier.
+    known: HashMap<u64, usize>,
+    /// All threads of the source.
+    pub(super) threads: Vec<usize>,
+    instructions: u64,
+    /// The function in which it executes.
+    here: FunctionId,
+    /// Instructions and cycles in a stub, which belong to the function that follows.
+    pub(super) deferred: Option<(u64, u64, Begin)>,
+    /// Threads are known by identifiers in the trace.
+    pub(super) has_ids: bool,
+    pub(super) switched: u64,
+}
+
+/// The call stacks of all threads of all sources.
+#[derive(Debug)]
+pub struct Stacks<V: Visitor> {
+    /// The visitor.
+    pub visitor: V,
+    pub(super) sources: Vec<Source>,
+    pub(super) threads: Vec<Thread<V::Node>>,
+    pub(super) switches: Switches,
+    /// What was found.
+    pub counts: StackCounts,
+}
+
+/// The function at the target of a transfer.
+pub(super) fn function(transfer: &Transfer, called: bool) -> FunctionId {
+    match transfer.function {
+        NO_FUNCTION if called => FunctionId::At(transfer.target),
+        NO_FUNCTION => FunctionId::Unknown,
+        number => FunctionId::Known(number),
+    }
+}
+
+impl<V: Visitor> Stacks<V> {
+    /// Empty stacks of `sources` sources.
+    pub fn new(sources: usize, visitor: V) -> Self {
+        let mut stacks = Stacks {
+            visitor,
+            sources: Vec::new(),
+            threads: Vec::new(),
+            switches: Switches::default(),
+            counts: StackCounts::default(),
+        };
+        for source in 0..sources {
+            let current = stacks.threads.len();
+            let root = stacks.visitor.thread(source, current, None);
+            stacks.threads.push(Thread::new(None, root));
+            stacks.sources.push(Source {
+                current,
+                known: HashMap::new(),
+                threads: vec![current],
+                instructions: 0,
+                here: FunctionId::Unknown,
+                deferred: None,
+                has_ids: false,
+                switched: 0,
+            });
+        }
+        stacks
+    }
+
+    /// Functions in which a return that returns to no frame continues another thread.
+    #[must_use]
+    pub fn with_switches(mut self, functions: impl IntoIterator<Item = u32>) -> Self {
+        self.switches = Switches::new(functions);
+        self
+    }
+
+    /// The next transfers, in order.
+    pub fn transfers(&mut self, transfers: &[Transfer]) {
+        transfers.iter().for_each(|transfer| self.transfer(transfer));
+    }
+
+    pub(super) fn position(&self, source: usize, at: u64) -> Position {
+        let Some(own) = self.sources.get(source) else { return Position::default() };
+        let depth = self.threads.get(own.current).map_or(0, |thread| thread.frames.len());
+        Position { at, source, thread: own.current, instructions: own.instructions, depth }
+    }
+
+    fn transfer(&mut self, transfer: &Transfer) {
+        let source = usize::from(transfer.source);
+        if transfer.instructions > 0 || transfer.cycles > 0 {
+            self.run(source, transfer);
+        }
+        let at = transfer.at;
+        match transfer.kind {
+            Kind::Run => return,
+            Kind::Timestamp => return self.time(source, at, Time::Timestamp(transfer.target)),
+            Kind::Cycles => return self.time(source, at, Time::Cycles(transfer.target)),
+            Kind::CyclesLost => return self.time(source, at, Time::CyclesLost),
+            Kind::Context => return self.context(source, at, transfer.target),
+            Kind::Call => self.call(source, transfer, Entry::Call),
+            Kind::Return | Kind::Swap => self.returned(source, transfer),
+            Kind::Indirect => self.indirect(source, transfer),
+            Kind::Jump => self.jump(source, transfer, Entry::TailCall),
+            Kind::Fall => self.replace(source, at, transfer, Entry::Jump),
+            Kind::Exception => self.exception(source, transfer),
+            Kind::TailChain => self.tail_chain(source, transfer),
+            Kind::ExceptionReturn => self.exception_return(source, transfer),
+            Kind::Enter => self.enter(source, transfer),
+            Kind::Lost => return self.lost(source, at),
+        }
+        if let Some(own) = self.sources.get_mut(source) {
+            own.here = function(transfer, false);
+        }
+    }
+
+    fn run(&mut self, source: usize, transfer: &Transfer) {
+        let (instructions, cycles) = (transfer.instructions.into(), transfer.cycles.into());
+        self.counts.instructions = self.counts.instructions.saturating_add(instructions);
+        let Some(own) = self.sources.get_mut(source) else { return };
+        own.instructions = own.instructions.saturating_add(instructions);
+        if let Some((its, counted, _)) = &mut own.deferred {
+            *its += instructions;
+            *counted += cycles;
+            return;
+        }
+        let node = match self.top(source) {
+            Some(frame) => frame.node,
+            None => self.first(source, transfer.at),
+        };
+        let position = self.position(source, transfer.at);
+        self.visitor.run(&position, node, instructions, cycles);
+    }
+
+    pub(super) fn thread(&self, source: usize) -> Option<&Thread<V::Node>> {
+        self.threads.get(self.sources.get(source)?.current)
+    }
+
+    pub(super) fn thread_mut(&mut self, source: usize) -> Option<&mut Thread<V::Node>> {
+        self.threads.get_mut(self.sources.get(source)?.current)
+    }
+
+    pub(super) fn top(&self, source: usize) -> Option<&Frame<V::Node>> {
+        self.thread(source)?.frames.last()
+    }
+
+    /// The first frame of a thread without frames: it began earlier.
+    pub(super) fn first(&mut self, source: usize, at: u64) -> V::Node {
+        let function = self.sources.get(source).map_or(FunctionId::Unknown, |own| own.here);
+        self.begin(source, at, Begin { function, entry: Entry::Before, address: None }, None)
+    }
+
+    /// Begins a frame on top of the stack.
+    pub(super) fn begin(
+        &mut self,
+        source: usize,
+        at: u64,
+        begin: Begin,
+        ret: Option<u64>,
+    ) -> V::Node {
+        let position = self.position(source, at);
+        let Some(thread) = self.threads.get_mut(position.thread) else {
+            return self.visitor.thread(source, position.thread, None);
+        };
+        let parent = thread.frames.last().map_or(thread.root, |frame| frame.node);
+        let node = self.visitor.begin(&position, parent, &begin);
+        self.counts.begun += 1;
+        let exception = matches!(begin.entry, Entry::Exception(_));
+        let Begin { function, entry, .. } = begin;
+        thread.push(Frame { function, ret, node, entry, exception, uncertain: false });
+        node
+    }
+
+    /// Ends the frame on top of the stack.
+    pub(super) fn end(&mut self, source: usize, at: u64, ending: Ending) -> Option<Frame<V::Node>> {
+        let mut position = self.position(source, at);
+        let frame = self.threads.get_mut(position.thread)?.pop()?;
+        position.depth -= 1;
+        self.visitor.end(&position, frame.node, ending, frame.uncertain);
+        self.counts.ended += 1;
+        Some(frame)
+    }
+
+    /// Ends the frames above the first `depth`.
+    pub(super) fn cut(&mut self, source: usize, at: u64, depth: usize, ending: Ending) {
+        while self.thread(source).is_some_and(|thread| thread.frames.len() > depth) {
+            self.end(source, at, ending);
+        }
+    }
+
+    /// A stub that does something else than to continue in another function has a frame of its own.
+    pub(super) fn settle(&mut self, source: usize, at: u64) {
+        let deferred = self.sources.get_mut(source).and_then(|own| own.deferred.take());
+        if let Some((instructions, cycles, begin)) = deferred {
+            let ret = self.pending_return(source);
+            let node = self.begin(source, at, begin, ret);
+            let position = self.position(source, at);
+            self.visitor.run(&position, node, instructions, cycles);
+        }
+    }
+
+    /// The return address of the stub that was called.
+    pub(super) fn pending_return(&mut self, source: usize) -> Option<u64> {
+        self.switches.returns.get_mut(source).and_then(Option::take)
+    }
+
+    fn time(&mut self, source: usize, at: u64, time: Time) {
+        let position = self.position(source, at);
+        self.visitor.time(&position, time);
+    }
+
+    /// The trace reports the identifier of the thread.
+    fn context(&mut self, source: usize, at: u64, id: u64) {
+        self.settle(source, at);
+        let Some(own) = self.sources.get_mut(source) else { return };
+        own.has_ids = true;
+        if let Some(&known) = own.known.get(&id) {
+            if known != own.current {
+                own.current = known;
+                self.counts.switches += 1;
+            }
+            return;
+        }
+        let current = own.current;
+        own.known.insert(id, current);
+        // The first identifier is that of the thread that executes already.
+        if let Some(thread) = self.threads.get_mut(current)
+            && thread.id.is_none()
+        {
+            thread.id = Some(id);
+            let root = self.visitor.thread(source, current, Some(id));
+            if let Some(thread) = self.threads.get_mut(current)
+                && thread.frames.is_empty()
+            {
+                thread.root = root;
+            }
+            return;
+        }
+        let number = self.add_thread(source, Some(id));
+        self.counts.switches += 1;
+        if let Some(own) = self.sources.get_mut(source) {
+            own.known.insert(id, number);
+            own.current = number;
+        }
+    }
+
+    /// Another thread of a source.
+    pub(super) fn add_thread(&mut self, source: usize, id: Option<u64>) -> usize {
+        let number = self.threads.len();
+        let root = self.visitor.thread(source, number, id);
+        self.threads.push(Thread::new(id, root));
+        if let Some(own) = self.sources.get_mut(source) {
+            own.threads.push(number);
+        }
+        number
+    }
+
+    /// Ends all frames: the trace ends.
+    pub fn finish(&mut self) {
+        for source in 0..self.sources.len() {
+            let at = u64::MAX;
+            self.settle(source, at);
+            let threads = self.sources.get(source).map(|own| own.threads.clone());
+            for thread in threads.unwrap_or_default() {
+                if let Some(own) = self.sources.get_mut(source) {
+                    own.current = thread;
+                }
+                self.cut(source, at, 0, Ending::TraceEnd);
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Exceptions, and losses of trace.
+
+use super::engine::function;
+use super::{Begin, Ending, Entry, Frame, FunctionId, Stacks, Visitor};
+use crate::transfers::Transfer;
+
+impl<V: Visitor> Stacks<V> {
+    pub(super) fn exception(&mut self, source: usize, transfer: &Transfer) {
+        self.settle(source, transfer.at);
+        if self.top(source).is_none() {
+            self.first(source, transfer.at);
+        }
+        self.counts.exceptions += 1;
+        let begin = Begin {
+            function: function(transfer, true),
+            entry: Entry::Exception(transfer.exception),
+            address: Some(transfer.target),
+        };
+        self.begin(source, transfer.at, begin, transfer.ret);
+    }
+
+    /// A handler ends, and another one begins in its place.
+    pub(super) fn tail_chain(&mut self, source: usize, transfer: &Transfer) {
+        self.settle(source, transfer.at);
+        let frames = self.thread(source).map(|thread| thread.frames.as_slice());
+        let index = frames.and_then(|frames| frames.iter().rposition(|f| f.exception));
+        let mut ret = transfer.ret;
+        if let Some(index) = index {
+            self.counts.exception_returns += 1;
+            self.cut(source, transfer.at, index + 1, Ending::Unwound);
+            let ended = self.end(source, transfer.at, Ending::Return);
+            ret = ended.and_then(|frame| frame.ret);
+        }
+        self.exception(source, &Transfer { ret, ..*transfer });
+    }
+
+    pub(super) fn exception_return(&mut self, source: usize, transfer: &Transfer) {
+        self.settle(source, transfer.at);
+        let (at, target) = (transfer.at, transfer.target);
+        self.counts.exception_returns += 1;
+        let Some(thread) = self.thread(source) else { return };
+        let here = function(transfer, false);
+        let top = thread.frames.iter().rposition(|frame| frame.exception);
+        // The handler may skip the instruction that caused the exception.
+        let near = |frame: &Frame<V::Node>| {
+            frame.ret.is_none_or(|ret| target.wrapping_sub(ret).wrapping_add(8) <= 16)
+        };
+        let back = thread.frames.iter().rposition(|frame| frame.exception && near(frame));
+        let under = top.and_then(|n| thread.frames.get(n.checked_sub(1)?)).map(|f| f.function);
+        match (back, top) {
+            (Some(index), _) => {
+                self.cut(source, at, index + 1, Ending::Unwound);
+                self.end(source, at, Ending::Return);
+            }
+            // The handler continues elsewhere in the same function, as after a fault.
+            (None, Some(index)) if under == Some(here) && here != FunctionId::Unknown => {
+                self.cut(source, at, index + 1, Ending::Unwound);
+                self.end(source, at, Ending::Return);
+            }
+            (None, Some(index)) => self.switch_at_exception(source, transfer, index),
+            // The exception was taken before the trace began.
+            (None, None) => match thread.executing(here) {
+                Some(index) => self.cut(source, at, index + 1, Ending::UnseenCall),
+                None => {
+                    if self.thread(source).is_some_and(|thread| thread.frames.len() > 1) {
+                        self.cut(source, at, 1, Ending::UnseenCall);
+                    }
+                    if self.top(source).is_none() {
+                        self.first(source, at);
+                    }
+                    self.caller(source, at, here);
+                }
+            },
+        }
+    }
+
+    /// Execution continues at the target, and it is not known what precedes.
+    pub(super) fn enter(&mut self, source: usize, transfer: &Transfer) {
+        let (at, target) = (transfer.at, transfer.target);
+        self.settle(source, at);
+        let here = function(transfer, false);
+        let Some(thread) = self.thread_mut(source) else { return };
+        let lost = std::mem::take(&mut thread.lost);
+        let depth = thread.frames.len();
+        if depth == 0 {
+            let (entry, address) = (Entry::Before, transfer.entry.then_some(target));
+            self.begin(source, at, Begin { function: here, entry, address }, None);
+            return;
+        }
+        // The function that is left is executed again, or the caller of one.
+        let executing = thread.executing(here);
+        let continued = thread.returning_to(target);
+        let depth_left = match (executing, continued) {
+            (Some(own), Some(returned)) => Some((own + 1).max(returned)),
+            (Some(own), None) => Some(own + 1),
+            (None, Some(returned)) => Some(returned),
+            (None, None) if here == FunctionId::Unknown => {
+                // Without symbols the frame on top may go on.
+                let top = thread.frames.last();
+                top.is_some_and(|f| !matches!(f.function, FunctionId::Known(_))).then_some(depth)
+            }
+            (None, None) => None,
+        };
+        let ending = if lost { Ending::Lost } else { Ending::Return };
+        if let Some(left) = depth_left {
+            return self.cut(source, at, left, ending);
+        }
+        // A function that was entered while trace was lost replaces another such one.
+        if thread.frames.last().is_some_and(|frame| frame.entry == Entry::Lost) {
+            self.end(source, at, Ending::Lost);
+        }
+        let address = transfer.entry.then_some(target);
+        let begin = Begin { function: here, entry: Entry::Lost, address };
+        self.begin(source, at, begin, None);
+    }
+
+    pub(super) fn lost(&mut self, source: usize, at: u64) {
+        self.settle(source, at);
+        self.counts.losses += 1;
+        if let Some(thread) = self.thread_mut(source) {
+            thread.lost = true;
+            // Frames further down are marked already.
+            for frame in thread.frames.iter_mut().rev() {
+                if std::mem::replace(&mut frame.uncertain, true) {
+                    break;
+                }
+            }
+        }
+        let position = self.position(source, at);
+        self.visitor.lost(&position);
+    }
+}

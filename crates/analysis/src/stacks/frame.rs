@@ -1,0 +1,202 @@
+//! Frames, and the stack of one thread.
+
+use crate::code::FunctionId;
+
+/// How a frame begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Entry {
+    /// A call.
+    Call,
+    /// A branch to the first instruction, in place of a return and a call.
+    TailCall,
+    /// A branch into the middle of the function, or execution that ran into it.
+    Jump,
+    /// An exception with this number.
+    Exception(u16),
+    /// The function was entered before the trace of the thread began.
+    Before,
+    /// The function was entered while trace was lost.
+    Lost,
+    /// The frames of a coroutine whose execution continues.
+    Resumed,
+}
+
+impl Entry {
+    /// Whether the function begins to execute: a call or an exception, and not the continuation of
+    /// what began earlier.
+    pub const fn is_call(self) -> bool {
+        matches!(self, Entry::Call | Entry::TailCall | Entry::Exception(_))
+    }
+
+    /// The name in outputs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Entry::Call => "call",
+            Entry::TailCall => "tail-call",
+            Entry::Jump => "jump",
+            Entry::Exception(_) => "exception",
+            Entry::Before => "before",
+            Entry::Lost => "lost",
+            Entry::Resumed => "resumed",
+        }
+    }
+}
+
+/// How a frame ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ending {
+    /// A return to its return address.
+    Return,
+    /// A return to a function that was entered before the trace began, or while trace was lost.
+    UnseenCall,
+    /// A branch that replaces the frame.
+    Replaced,
+    /// A return or a branch to a frame further down: longjmp, unwinding, a coroutine.
+    Unwound,
+    /// The trace continues further down after a loss.
+    Lost,
+    /// Another thread continues.
+    Switched,
+    /// The end of the trace.
+    TraceEnd,
+}
+
+impl Ending {
+    /// The name in outputs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ending::Return => "return",
+            Ending::UnseenCall => "return-unseen-call",
+            Ending::Replaced => "replaced",
+            Ending::Unwound => "unwound",
+            Ending::Lost => "lost",
+            Ending::Switched => "switched",
+            Ending::TraceEnd => "trace-end",
+        }
+    }
+}
+
+/// The begin of a frame, for a visitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begin {
+    /// The function.
+    pub function: FunctionId,
+    /// How it begins.
+    pub entry: Entry,
+    /// The address at which execution begins in it; `None` for functions entered earlier.
+    pub address: Option<u64>,
+}
+
+/// A frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<N> {
+    pub(super) function: FunctionId,
+    /// The address to which it returns.
+    pub(super) ret: Option<u64>,
+    pub(super) node: N,
+    pub(super) entry: Entry,
+    /// It is the first frame of an exception.
+    pub(super) exception: bool,
+    /// Trace was lost since the frame began: it may have ended, and others may be above it.
+    pub(super) uncertain: bool,
+}
+
+/// Slots of the filter of return addresses, a power of two.
+const FILTER: usize = 1 << 9;
+
+/// The stack of a thread.
+#[derive(Clone, Debug)]
+pub(super) struct Thread<N> {
+    /// Its identifier in the trace.
+    pub(super) id: Option<u64>,
+    pub(super) frames: Vec<Frame<N>>,
+    /// The number of frames by the hash of their return address, so that most addresses that no
+    /// frame returns to are found at once.
+    filter: Box<[u32; FILTER]>,
+    pub(super) root: N,
+    /// Trace was lost, and it is not known yet where execution continues.
+    pub(super) lost: bool,
+    /// Where the thread continues, if it does not execute.
+    pub(super) parked: Option<u64>,
+    /// The number of switches of its source when it was parked.
+    pub(super) since: u64,
+}
+
+fn slot(address: u64) -> usize {
+    (address >> 1 ^ address >> 10) as usize & (FILTER - 1)
+}
+
+impl<N: Copy> Thread<N> {
+    pub(super) fn new(id: Option<u64>, root: N) -> Self {
+        let filter = Box::new([0; FILTER]);
+        Thread { id, frames: Vec::new(), filter, root, lost: false, parked: None, since: 0 }
+    }
+
+    pub(super) fn push(&mut self, frame: Frame<N>) {
+        self.count(frame.ret, 1);
+        self.frames.push(frame);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Frame<N>> {
+        let frame = self.frames.pop()?;
+        self.count(frame.ret, u32::MAX);
+        Some(frame)
+    }
+
+    /// Adds to the number of frames with a return address, modulo 2^32.
+    fn count(&mut self, ret: Option<u64>, change: u32) {
+        if let Some(ret) = ret
+            && let Some(count) = self.filter.get_mut(slot(ret))
+        {
+            *count = count.wrapping_add(change);
+        }
+    }
+
+    /// The index of the topmost frame that returns to `address`.
+    pub(super) fn returning_to(&self, address: u64) -> Option<usize> {
+        if self.filter.get(slot(address)).is_none_or(|count| *count == 0) {
+            return None;
+        }
+        self.frames.iter().rposition(|frame| frame.ret == Some(address))
+    }
+
+    /// The index of the topmost frame of `function`.
+    pub(super) fn executing(&self, function: FunctionId) -> Option<usize> {
+        match function {
+            FunctionId::Known(_) => self.frames.iter().rposition(|f| f.function == function),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(ret: u64) -> Frame<()> {
+        Frame {
+            function: FunctionId::At(ret),
+            ret: Some(ret),
+            node: (),
+            entry: Entry::Call,
+            exception: false,
+            uncertain: false,
+        }
+    }
+
+    #[test]
+    fn frames_by_return_address() {
+        let mut thread = Thread::new(None, ());
+        for n in 0..2_000u64 {
+            thread.push(frame(n % 700 * 4));
+        }
+        assert_eq!(thread.returning_to(4), Some(1_401));
+        assert_eq!(thread.returning_to(5), None);
+        while thread.frames.len() > 701 {
+            thread.pop();
+        }
+        assert_eq!((thread.returning_to(0), thread.returning_to(4)), (Some(700), Some(1)));
+        while thread.pop().is_some() {}
+        assert!(thread.filter.iter().all(|count| *count == 0));
+    }
+}

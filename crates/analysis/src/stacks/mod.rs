@@ -1,0 +1,42 @@
+//! Call stacks.
+//!
+//! [`Stacks`] takes the [`Transfer`]s of each source in order, and makes the stack of each thread.
+//! A [`Visitor`] receives the begin and the end of each frame, and the instructions between them.
+//!
+//! A return is checked against the return addresses of the frames: it ends the frame on top, or all
+//! frames above the one that it returns to (longjmp, unwinding). A branch to the first instruction
+//! of another function is a tail call: it replaces the frame, and the return address stays. An
+//! exception is a frame above the one that it interrupts. After a loss, frames stay, and are marked
+//! as uncertain; where the trace continues in a function that has a frame, the frames above it end.
+//! A return to a function that was entered before the trace began makes the frame of that function
+//! beneath all others.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `frame.rs` | [`Frame`], [`Entry`], [`Ending`], [`FunctionId`]; the frames of one thread |
+//! | `visitor.rs` | [`Visitor`], [`Position`] |
+//! | `engine.rs` | [`Stacks`] |
+//! | `branches.rs` | calls, returns and branches out of a function |
+//! | `exceptions.rs` | exceptions, and losses of trace |
+//! | `switches.rs`, `suspended.rs` | threads without identifiers in the trace |
+//! | `counts.rs` | [`StackCounts`] |
+
+mod branches;
+mod counts;
+mod engine;
+mod exceptions;
+mod frame;
+mod suspended;
+mod switches;
+#[cfg(test)]
+mod tests;
+mod visitor;
+
+pub use crate::code::FunctionId;
+pub use counts::StackCounts;
+pub use engine::Stacks;
+pub use frame::{Begin, Ending, Entry};
+pub use suspended::SWITCHES;
+pub use visitor::{Position, Time, Visitor};
+
+use frame::{Frame, Thread};

@@ -1,0 +1,144 @@
+//! Threads that the trace does not name: tasks of an operating system without context identifiers,
+//! and coroutines.
+//!
+//! A handler that returns elsewhere than to the interrupted instruction switches tasks. The task
+//! that continues is the one that was interrupted at that address; among several, the one that
+//! waits longest.
+
+use super::engine::function;
+use super::suspended::{MAX_SUSPENDED, Suspended};
+use super::{Begin, Ending, Entry, Frame, FunctionId, Stacks, Visitor};
+use crate::transfers::Transfer;
+
+impl<V: Visitor> Stacks<V> {
+    /// The thread of the source that waits longest among those that continue at `address`.
+    fn waiting_at(&self, source: usize, address: u64) -> Option<usize> {
+        let own = self.sources.get(source)?;
+        let waits = |number: &&usize| {
+            let parked = self.threads.get(**number).and_then(|thread| thread.parked);
+            **number != own.current && parked == Some(address)
+        };
+        let threads = own.threads.iter().filter(waits);
+        threads.min_by_key(|number| self.threads.get(**number).map(|t| t.since)).copied()
+    }
+
+    /// The current thread waits until execution continues at `resume`, and another one continues.
+    fn park(&mut self, source: usize, resume: Option<u64>, next: Option<usize>) {
+        self.counts.switches += 1;
+        let next = next.unwrap_or_else(|| self.add_thread(source, None));
+        let Some(own) = self.sources.get_mut(source) else { return };
+        own.switched += 1;
+        let (old, since) = (std::mem::replace(&mut own.current, next), own.switched);
+        if let Some(thread) = self.threads.get_mut(old) {
+            (thread.parked, thread.since) = (resume, since);
+        }
+        if let Some(thread) = self.threads.get_mut(next) {
+            thread.parked = None;
+        }
+    }
+
+    /// A handler returns elsewhere than to the instruction that it interrupted. `index` is the
+    /// frame of the handler.
+    pub(super) fn switch_at_exception(&mut self, source: usize, transfer: &Transfer, index: usize) {
+        let at = transfer.at;
+        self.cut(source, at, index + 1, Ending::Unwound);
+        let ended = self.end(source, at, Ending::Switched);
+        let has_ids = self.sources.get(source).is_some_and(|own| own.has_ids);
+        if has_ids {
+            // The thread is the same: the handler of a signal, for example.
+            let ret = ended.and_then(|frame| frame.ret);
+            let known = self.thread(source).and_then(|t| t.executing(function(transfer, false)));
+            match known.filter(|_| !transfer.entry) {
+                Some(index) => self.cut(source, at, index + 1, Ending::Unwound),
+                None => {
+                    let begin = Begin {
+                        function: function(transfer, transfer.entry),
+                        entry: if transfer.entry { Entry::Call } else { Entry::Lost },
+                        address: Some(transfer.target),
+                    };
+                    self.begin(source, at, begin, ret);
+                    if let Some(frame) = self.thread_mut(source).and_then(|t| t.frames.last_mut()) {
+                        frame.exception = true;
+                    }
+                }
+            }
+            return;
+        }
+        let resume = ended.and_then(|frame| frame.ret);
+        let next = self.waiting_at(source, transfer.target);
+        self.park(source, resume, next);
+        if next.is_none() {
+            self.enter(source, transfer);
+        }
+    }
+
+    /// A return in a function that switches tasks, to an address that no frame returns to. Returns
+    /// whether another thread continues.
+    pub(super) fn switch_at_return(&mut self, source: usize, transfer: &Transfer) -> bool {
+        let Some(Frame { function: FunctionId::Known(function), ret, .. }) =
+            self.thread(source).and_then(|thread| thread.frames.last()).copied()
+        else {
+            return false;
+        };
+        if !self.switches.functions.contains(&function) {
+            return false;
+        }
+        self.end(source, transfer.at, Ending::Switched);
+        let next = self.waiting_at(source, transfer.target);
+        self.park(source, ret, next);
+        if next.is_none() {
+            self.enter(source, transfer);
+        }
+        true
+    }
+
+    /// The frames from `first` on are about to be unwound. If they are those of a coroutine,
+    /// execution continues after the frame on top.
+    pub(super) fn suspend(&mut self, source: usize, first: usize) {
+        let Some(thread) = self.thread(source) else { return };
+        let Some(resume) = thread.frames.last().and_then(|frame| frame.ret) else { return };
+        let frames = thread.frames.get(first..).unwrap_or_default();
+        let frames: Vec<Suspended> =
+            frames.iter().map(|f| Suspended { function: f.function, ret: f.ret }).collect();
+        let Some(number) = self.sources.get(source).map(|own| own.current) else { return };
+        if frames.len() < 2 {
+            return;
+        }
+        *self.switches.waiting.entry(resume).or_default() += 1;
+        self.switches.suspended.push_back((number, resume, frames));
+        if self.switches.suspended.len() > MAX_SUSPENDED
+            && let Some((_, resume, _)) = self.switches.suspended.pop_front()
+        {
+            self.switches.forget(resume);
+        }
+    }
+
+    /// A return to where a coroutine was suspended: its frames continue above the current one.
+    pub(super) fn resume_coroutine(&mut self, source: usize, transfer: &Transfer) -> bool {
+        if !self.switches.waiting.contains_key(&transfer.target) {
+            return false;
+        }
+        let Some(number) = self.sources.get(source).map(|own| own.current) else { return false };
+        let found = self
+            .switches
+            .suspended
+            .iter()
+            .rposition(|(thread, resume, _)| *thread == number && *resume == transfer.target);
+        let Some((_, resume, frames)) = found.and_then(|n| self.switches.suspended.remove(n))
+        else {
+            return false;
+        };
+        self.switches.forget(resume);
+        // The function that switched ends. The frame on top of the coroutine did, too.
+        let ended = self.end(source, transfer.at, Ending::Unwound);
+        // The coroutine returns to where it was continued.
+        let mut ret = ended.and_then(|frame| frame.ret);
+        let count = frames.len().saturating_sub(1);
+        for frame in frames.into_iter().take(count) {
+            let (function, entry) = (frame.function, Entry::Resumed);
+            let begin = Begin { function, entry, address: None };
+            self.begin(source, transfer.at, begin, ret.take().or(frame.ret));
+        }
+        true
+    }
+}

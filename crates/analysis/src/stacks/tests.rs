@@ -1,0 +1,311 @@
+//! Transfers in order, and the frames that begin and end.
+
+use super::*;
+use crate::transfers::{Kind, NO_FUNCTION, Transfer};
+
+/// Writes the frames as text: `>name` begins, `<name:ending` ends, `name+n` executes.
+#[derive(Default)]
+struct Log {
+    text: String,
+    names: Vec<String>,
+    open: usize,
+}
+
+fn name(begin: &Begin) -> String {
+    match begin.function {
+        FunctionId::Known(n) => char::from(b'a' + n as u8).to_string(),
+        FunctionId::At(address) => format!("{address:x}"),
+        FunctionId::Unknown => "?".to_owned(),
+    }
+}
+
+impl Visitor for Log {
+    type Node = usize;
+
+    fn thread(&mut self, _: usize, thread: usize, id: Option<u64>) -> usize {
+        self.names.push(format!("t{thread}"));
+        if let Some(id) = id {
+            self.text += &format!("thread {id} ");
+        }
+        self.names.len() - 1
+    }
+
+    fn begin(&mut self, _: &Position, _: usize, begin: &Begin) -> usize {
+        self.text += &format!(">{}", name(begin));
+        self.text += match begin.entry {
+            Entry::Call => " ",
+            Entry::TailCall => "(tail) ",
+            Entry::Jump => "(jump) ",
+            Entry::Exception(_) => "(exception) ",
+            Entry::Before => "(before) ",
+            Entry::Lost => "(lost) ",
+            Entry::Resumed => "(resumed) ",
+        };
+        self.open += 1;
+        self.names.push(name(begin));
+        self.names.len() - 1
+    }
+
+    fn end(&mut self, _: &Position, node: usize, ending: Ending, uncertain: bool) {
+        let how =
+            if ending == Ending::Return { String::new() } else { format!(":{}", ending.name()) };
+        self.text += &format!("<{}{how}{} ", self.names[node], if uncertain { "?" } else { "" });
+        self.open -= 1;
+    }
+
+    fn beneath(&mut self, _: &Position, root: usize, begin: &Begin) -> (usize, usize) {
+        self.text += &format!("^{} ", name(begin));
+        self.open += 1;
+        self.names.push(name(begin));
+        (self.names.len() - 1, root)
+    }
+
+    fn run(&mut self, _: &Position, node: usize, instructions: u64, _: u64) {
+        self.text += &format!("{}+{instructions} ", self.names[node]);
+    }
+}
+
+const EMPTY: Transfer = Transfer {
+    at: 0,
+    target: 0,
+    ret: None,
+    function: NO_FUNCTION,
+    instructions: 0,
+    cycles: 0,
+    exception: 0,
+    source: 0,
+    kind: Kind::Run,
+    entry: false,
+    stub: false,
+};
+
+/// Function n has the code from 0x100 * (n + 1) on.
+fn to(kind: Kind, target: u64, ret: u64) -> Transfer {
+    let function = (target / 0x100 - 1) as u32;
+    let entry = target.is_multiple_of(0x100);
+    let ret = (ret != 0).then_some(ret);
+    Transfer { kind, target, ret, function, entry, instructions: 1, ..EMPTY }
+}
+
+fn check(transfers: &[Transfer], want: &str) -> StackCounts {
+    let mut stacks = Stacks::new(1, Log::default());
+    stacks.transfers(transfers);
+    stacks.finish();
+    assert_eq!(stacks.visitor.text.trim_end(), want);
+    assert_eq!(stacks.visitor.open, 0);
+    assert_eq!(stacks.counts.begun, stacks.counts.ended);
+    stacks.counts
+}
+
+const START: Transfer = Transfer { kind: Kind::Enter, target: 0x110, function: 0, ..EMPTY };
+
+#[test]
+fn calls_and_returns() {
+    let counts = check(
+        &[
+            START,
+            to(Kind::Call, 0x200, 0x114),
+            to(Kind::Call, 0x300, 0x204),
+            to(Kind::Return, 0x204, 0),
+            to(Kind::Return, 0x114, 0),
+            to(Kind::Run, 0x114, 0),
+        ],
+        ">a(before) a+1 >b b+1 >c c+1 <c b+1 <b a+1 <a:trace-end",
+    );
+    assert_eq!((counts.calls, counts.returns, counts.instructions), (2, 2, 5));
+}
+
+#[test]
+fn callers_before_the_trace() {
+    check(
+        &[
+            START,
+            to(Kind::Return, 0x210, 0),
+            to(Kind::Call, 0x300, 0x214),
+            to(Kind::Return, 0x214, 0),
+            to(Kind::Return, 0x310, 0),
+        ],
+        ">a(before) a+1 <a:return-unseen-call ^b b+1 >c c+1 <c b+1 <b:return-unseen-call ^c \
+         <c:trace-end",
+    );
+}
+
+#[test]
+fn tail_calls_and_jumps() {
+    check(
+        &[
+            START,
+            to(Kind::Call, 0x200, 0x114),
+            to(Kind::Jump, 0x300, 0),
+            to(Kind::Indirect, 0x400, 0),
+            to(Kind::Jump, 0x510, 0),
+            to(Kind::Return, 0x114, 0),
+        ],
+        ">a(before) a+1 >b b+1 <b:replaced >c(tail) c+1 <c:replaced >d(tail) d+1 <d:replaced \
+         >e(jump) e+1 <e <a:trace-end",
+    );
+}
+
+#[test]
+fn longjmp_and_unwinding() {
+    // To the return address of a frame further down, and into a function further down.
+    let counts = check(
+        &[
+            START,
+            to(Kind::Call, 0x200, 0x114),
+            to(Kind::Call, 0x300, 0x204),
+            to(Kind::Call, 0x400, 0x304),
+            to(Kind::Return, 0x204, 0),
+            to(Kind::Call, 0x300, 0x208),
+            to(Kind::Call, 0x400, 0x304),
+            to(Kind::Indirect, 0x220, 0),
+            to(Kind::Return, 0x114, 0),
+        ],
+        ">a(before) a+1 >b b+1 >c c+1 >d d+1 <d:unwound <c b+1 >c c+1 >d d+1 <d:unwound \
+         <c:unwound b+1 <b <a:trace-end",
+    );
+    assert_eq!((counts.unwinding, counts.returns), (2, 1));
+}
+
+#[test]
+fn exceptions_nest() {
+    check(
+        &[
+            START,
+            to(Kind::Exception, 0x200, 0x114),
+            to(Kind::Exception, 0x300, 0x208),
+            to(Kind::ExceptionReturn, 0x208, 0),
+            to(Kind::ExceptionReturn, 0x114, 0),
+            to(Kind::Run, 0x114, 0),
+        ],
+        ">a(before) a+1 >b(exception) b+1 >c(exception) c+1 <c b+1 <b a+1 <a:trace-end",
+    );
+    // Another handler in place of the first, and vectors that branch to the handler.
+    check(
+        &[
+            START,
+            to(Kind::Exception, 0x200, 0x114),
+            to(Kind::Jump, 0x400, 0),
+            to(Kind::TailChain, 0x300, 0),
+            to(Kind::ExceptionReturn, 0x114, 0),
+        ],
+        ">a(before) a+1 >b(exception) b+1 <b:replaced >d(tail) d+1 <d >c(exception) c+1 <c \
+         <a:trace-end",
+    );
+}
+
+#[test]
+fn stubs_belong_to_what_follows() {
+    let stub = Transfer { stub: true, ..to(Kind::Call, 0x300, 0x114) };
+    check(
+        &[START, stub, to(Kind::Indirect, 0x400, 0), to(Kind::Return, 0x114, 0)],
+        ">a(before) a+1 >d d+1 d+1 <d <a:trace-end",
+    );
+    // A stub that returns is a function.
+    check(&[START, stub, to(Kind::Return, 0x114, 0)], ">a(before) a+1 >c c+1 <c <a:trace-end");
+}
+
+#[test]
+fn losses() {
+    let lost = Transfer { kind: Kind::Lost, ..EMPTY };
+    // Execution continues in a function that has a frame.
+    check(
+        &[
+            START,
+            to(Kind::Call, 0x200, 0x114),
+            to(Kind::Call, 0x300, 0x204),
+            lost,
+            to(Kind::Enter, 0x210, 0),
+            to(Kind::Return, 0x114, 0),
+        ],
+        ">a(before) a+1 >b b+1 >c c+1 <c:lost? b+1 <b? <a:trace-end?",
+    );
+    // In a function that was called meanwhile, which returns to one that has a frame.
+    check(
+        &[
+            START,
+            to(Kind::Call, 0x200, 0x114),
+            lost,
+            to(Kind::Enter, 0x410, 0),
+            to(Kind::Return, 0x510, 0),
+            to(Kind::Return, 0x220, 0),
+            to(Kind::Return, 0x114, 0),
+        ],
+        ">a(before) a+1 >b b+1 >d(lost) d+1 <d:return-unseen-call >e(lost) e+1 \
+         <e:return-unseen-call b+1 <b? <a:trace-end?",
+    );
+}
+
+#[test]
+fn untraced_functions_are_no_losses() {
+    check(
+        &[
+            START,
+            to(Kind::Call, 0x200, 0x114),
+            to(Kind::Enter, 0x220, 0),
+            to(Kind::Enter, 0x114, 0),
+        ],
+        ">a(before) a+1 >b b+1 b+1 <b <a:trace-end",
+    );
+}
+
+#[test]
+fn threads_by_identifier() {
+    let thread = |id: u64| Transfer { kind: Kind::Context, target: id, ..EMPTY };
+    check(
+        &[
+            thread(1),
+            START,
+            to(Kind::Call, 0x200, 0x114),
+            thread(2),
+            to(Kind::Call, 0x300, 0x204),
+            thread(1),
+            to(Kind::Return, 0x114, 0),
+            thread(2),
+            to(Kind::Return, 0x204, 0),
+        ],
+        "thread 1 >a(before) a+1 >b thread 2 >b(before) b+1 >c b+1 <b c+1 <c <a:trace-end \
+         <b:trace-end",
+    );
+}
+
+#[test]
+fn tasks_without_identifiers() {
+    // A handler returns to another task, and later to the first one again.
+    let counts = check(
+        &[
+            START,
+            to(Kind::Call, 0x200, 0x114),
+            to(Kind::Exception, 0x300, 0x208),
+            to(Kind::ExceptionReturn, 0x410, 0),
+            to(Kind::Call, 0x500, 0x414),
+            to(Kind::Exception, 0x300, 0x508),
+            to(Kind::ExceptionReturn, 0x208, 0),
+            to(Kind::Return, 0x114, 0),
+            to(Kind::Exception, 0x300, 0x118),
+            to(Kind::ExceptionReturn, 0x508, 0),
+            to(Kind::Return, 0x414, 0),
+        ],
+        ">a(before) a+1 >b b+1 >c(exception) c+1 <c:switched >d(before) d+1 >e e+1 >c(exception) \
+         c+1 <c:switched b+1 <b a+1 >c(exception) c+1 <c:switched e+1 <e <a:trace-end <d:trace-end",
+    );
+    assert_eq!(counts.switches, 3);
+}
+
+#[test]
+fn tasks_that_switch_by_a_return() {
+    let mut stacks = Stacks::new(1, Log::default()).with_switches([2]);
+    stacks.transfers(&[
+        START,
+        to(Kind::Call, 0x300, 0x114),
+        to(Kind::Return, 0x410, 0),
+        to(Kind::Call, 0x300, 0x414),
+        to(Kind::Return, 0x114, 0),
+        to(Kind::Call, 0x300, 0x118),
+        to(Kind::Return, 0x414, 0),
+    ]);
+    stacks.finish();
+    let want = ">a(before) a+1 >c c+1 <c:switched >d(before) d+1 >c c+1 <c:switched a+1 >c c+1 \
+                <c:switched <a:trace-end <d:trace-end";
+    assert_eq!(stacks.visitor.text.trim_end(), want);
+}

@@ -1,0 +1,245 @@
+//! The frames of a trace over time.
+
+use crate::code::FunctionId;
+use crate::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
+
+/// A frame from its begin to its end. Positions are numbers of instructions of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// The thread.
+    pub thread: u32,
+    /// The number of frames beneath it. It is negative for callers that were found later.
+    pub depth: i32,
+    /// The function.
+    pub function: FunctionId,
+    /// How it begins.
+    pub entry: Entry,
+    /// How it ends.
+    pub ending: Ending,
+    /// Trace was lost while it was open.
+    pub uncertain: bool,
+    /// Where it begins.
+    pub begin: u64,
+    /// Where it ends.
+    pub end: u64,
+}
+
+/// A timestamp, after a number of instructions of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Knot {
+    /// Instructions of the source before it.
+    pub instructions: u64,
+    /// Ticks of the timestamp clock.
+    pub ticks: u64,
+}
+
+/// When something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The last timestamp before it.
+    pub after: Option<u64>,
+    /// The first timestamp after it.
+    pub before: Option<u64>,
+    /// Between the two in proportion to the instructions, in thousandths of a tick.
+    pub estimate: u64,
+}
+
+/// A thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimelineThread {
+    /// The source.
+    pub source: usize,
+    /// Its identifier in the trace.
+    pub id: Option<u64>,
+    /// Where its first frame begins.
+    begin: Option<u64>,
+    /// Callers that were found beneath its first frame.
+    beneath: i32,
+}
+
+/// The frames of all threads.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    slices: Vec<Slice>,
+    /// The threads, by number.
+    pub threads: Vec<TimelineThread>,
+    knots: Vec<Vec<Knot>>,
+    /// Losses of trace: the source, and instructions before.
+    pub losses: Vec<(usize, u64)>,
+    limit: usize,
+    /// Frames that were left out, because there are more than the limit.
+    pub left_out: u64,
+}
+
+/// A frame that is left out.
+const NONE: usize = usize::MAX;
+
+impl Timeline {
+    /// A timeline of at most `limit` frames.
+    pub fn new(limit: usize) -> Timeline {
+        Timeline {
+            slices: Vec::new(),
+            threads: Vec::new(),
+            knots: Vec::new(),
+            losses: Vec::new(),
+            limit,
+            left_out: 0,
+        }
+    }
+
+    /// The frames of each thread in order of their begin; a caller precedes what it calls.
+    pub fn by_thread(&self) -> Vec<Vec<Slice>> {
+        let mut all = vec![Vec::new(); self.threads.len()];
+        for slice in &self.slices {
+            if let Some(list) = all.get_mut(slice.thread as usize) {
+                list.push(*slice);
+            }
+        }
+        // Callers that were found later are last.
+        all.iter_mut().for_each(|list| list.sort_by_key(|slice| (slice.begin, slice.depth.min(0))));
+        all
+    }
+
+    /// The timestamps of a source.
+    pub fn knots(&self, source: usize) -> &[Knot] {
+        self.knots.get(source).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether all sources with frames have timestamps.
+    pub fn has_time(&self) -> bool {
+        let timed = |thread: &TimelineThread| self.knots(thread.source).len() > 1;
+        !self.slices.is_empty()
+            && self.threads.iter().filter(|thread| thread.begin.is_some()).all(timed)
+    }
+
+    /// The moment of a position in a source: after `instructions` instructions.
+    pub fn moment(&self, source: usize, instructions: u64) -> Moment {
+        let knots = self.knots(source);
+        let next = knots.partition_point(|knot| knot.instructions <= instructions);
+        let before = next.checked_sub(1).and_then(|n| knots.get(n));
+        let after = knots.get(next);
+        let estimate = match (before, after) {
+            (Some(a), Some(b)) => {
+                let part = u128::from(instructions - a.instructions);
+                let whole = u128::from((b.instructions - a.instructions).max(1));
+                let ticks = u128::from(b.ticks.saturating_sub(a.ticks)) * 1000;
+                (u128::from(a.ticks) * 1000 + ticks * part / whole) as u64
+            }
+            (Some(only), None) | (None, Some(only)) => only.ticks.saturating_mul(1000),
+            (None, None) => instructions.saturating_mul(1000),
+        };
+        let ticks = |knot: &Knot| knot.ticks;
+        Moment { after: before.map(ticks), before: after.map(ticks), estimate }
+    }
+
+    fn add(&mut self, slice: Slice) -> usize {
+        if self.slices.len() >= self.limit {
+            self.left_out += 1;
+            return NONE;
+        }
+        self.slices.push(slice);
+        self.slices.len() - 1
+    }
+}
+
+impl Visitor for Timeline {
+    type Node = usize;
+
+    fn thread(&mut self, source: usize, thread: usize, id: Option<u64>) -> usize {
+        if thread >= self.threads.len() {
+            self.threads.resize(thread + 1, TimelineThread::default());
+        }
+        if let Some(own) = self.threads.get_mut(thread) {
+            (own.source, own.id) = (source, id);
+        }
+        NONE
+    }
+
+    fn begin(&mut self, position: &Position, _: usize, begin: &Begin) -> usize {
+        let Some(thread) = self.threads.get_mut(position.thread) else { return NONE };
+        let at = position.instructions;
+        thread.begin.get_or_insert(at);
+        let depth = position.depth as i32 - thread.beneath;
+        self.add(Slice {
+            thread: position.thread as u32,
+            depth,
+            function: begin.function,
+            entry: begin.entry,
+            ending: Ending::TraceEnd,
+            uncertain: false,
+            begin: at,
+            end: at,
+        })
+    }
+
+    fn end(&mut self, position: &Position, node: usize, ending: Ending, uncertain: bool) {
+        if let Some(slice) = self.slices.get_mut(node) {
+            slice.end = position.instructions;
+            (slice.ending, slice.uncertain) = (ending, uncertain);
+        }
+    }
+
+    fn beneath(&mut self, position: &Position, root: usize, begin: &Begin) -> (usize, usize) {
+        let Some(thread) = self.threads.get_mut(position.thread) else { return (NONE, root) };
+        thread.beneath += 1;
+        let (depth, from) = (-thread.beneath, thread.begin.unwrap_or_default());
+        let slice = Slice {
+            thread: position.thread as u32,
+            depth,
+            function: begin.function,
+            entry: begin.entry,
+            ending: Ending::TraceEnd,
+            uncertain: false,
+            begin: from,
+            end: from,
+        };
+        (self.add(slice), root)
+    }
+
+    fn run(&mut self, _: &Position, _: usize, _: u64, _: u64) {}
+
+    fn time(&mut self, position: &Position, time: Time) {
+        let Time::Timestamp(ticks) = time else { return };
+        if position.source >= self.knots.len() {
+            self.knots.resize_with(position.source + 1, Vec::new);
+        }
+        let Some(knots) = self.knots.get_mut(position.source) else { return };
+        let instructions = position.instructions;
+        match knots.last_mut() {
+            // Time never goes back.
+            Some(last) if ticks < last.ticks => {}
+            Some(last) if last.instructions == instructions => last.ticks = ticks,
+            _ => knots.push(Knot { instructions, ticks }),
+        }
+    }
+
+    fn lost(&mut self, position: &Position) {
+        self.losses.push((position.source, position.instructions));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments() {
+        let mut timeline = Timeline::new(10);
+        assert_eq!(timeline.moment(0, 7).estimate, 7_000);
+        for (instructions, ticks) in [(10, 100), (20, 110), (20, 130), (40, 120), (50, 160)] {
+            let position = Position { instructions, ..Position::default() };
+            timeline.time(&position, Time::Timestamp(ticks));
+        }
+        for (instructions, after, before, estimate) in [
+            (0, None, Some(100), 100_000),
+            (10, Some(100), Some(130), 100_000),
+            (15, Some(100), Some(130), 115_000),
+            (20, Some(130), Some(160), 130_000),
+            (49, Some(130), Some(160), 159_000),
+            (60, Some(160), None, 160_000),
+        ] {
+            let want = Moment { after, before, estimate };
+            assert_eq!(timeline.moment(0, instructions), want, "{instructions}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Options of `coverage`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tracewright::export::coverage::CoverageFormat;
+
+use super::input::{HowArgs, InputArgs, JobsArgs};
+
+#[derive(Debug, Args)]
+pub struct CoverageArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Further captures of the same program: their counts are added (repeatable).
+    #[arg(long = "add", value_name = "INPUT")]
+    pub further: Vec<PathBuf>,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    /// Print this source file with the executions of each line and the outcomes of its branches.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "format"])]
+    pub annotate: Option<String>,
+    /// Rows of the text.
+    #[arg(long, value_enum, default_value_t = CoverageBy::File)]
+    pub by: CoverageBy,
+    /// Exit with 1 if fewer lines were executed, in percent.
+    #[arg(long, value_name = "PERCENT")]
+    pub fail_under: Option<f64>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = CoverageFormatArg::Text)]
+    pub format: CoverageFormatArg,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Rows of the summary of coverage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CoverageBy {
+    /// Source files.
+    File,
+    /// Functions.
+    Function,
+}
+
+/// Format of coverage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CoverageFormatArg {
+    /// Text.
+    Text,
+    /// JSON Lines (docs/json.md).
+    Json,
+    /// Tracefile of lcov, for genhtml.
+    Lcov,
+    /// Cobertura XML.
+    Cobertura,
+    /// JSON of gcov.
+    Gcov,
+    /// JSON of llvm-cov export.
+    LlvmCov,
+    /// drcov: executed blocks.
+    Drcov,
+}
+
+impl CoverageFormatArg {
+    /// The format of another tool, where it is one.
+    pub fn format(self) -> Option<CoverageFormat> {
+        match self {
+            CoverageFormatArg::Text | CoverageFormatArg::Json => None,
+            CoverageFormatArg::Lcov => Some(CoverageFormat::Lcov),
+            CoverageFormatArg::Cobertura => Some(CoverageFormat::Cobertura),
+            CoverageFormatArg::Gcov => Some(CoverageFormat::Gcov),
+            CoverageFormatArg::LlvmCov => Some(CoverageFormat::LlvmCov),
+            CoverageFormatArg::Drcov => Some(CoverageFormat::Drcov),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Options of the verbs for functions and call stacks.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use tracewright::analysis::Code;
+use tracewright::analysis::stacks::SWITCHES;
+use tracewright::export::paths::PathFormat;
+use tracewright::export::timeline::TimelineFormat;
+use tracewright::views::functions::Sort;
+
+use super::decoding::InfoFormat;
+use super::input::{HowArgs, InputArgs, JobsArgs};
+use crate::fail::Fail;
+
+#[derive(Debug, Args)]
+pub struct FunctionsArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+    /// Order of the table.
+    #[arg(long, value_enum, default_value_t = SortArg::SelfInstructions)]
+    pub sort: SortArg,
+    /// The most functions of a table.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Only functions with this name; * stands for any characters.
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+    /// A table for each thread.
+    #[arg(long)]
+    pub per_thread: bool,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = FunctionFormat::Text)]
+    pub format: FunctionFormat,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CallsArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+    /// At most N frames above the first one that is shown.
+    #[arg(long, value_name = "N")]
+    pub depth: Option<usize>,
+    /// Only functions with this name, and what they call; * stands for any characters.
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+    /// The most lines.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
+    pub format: InfoFormat,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TimelineArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+    /// Output format.
+    #[arg(long, value_enum)]
+    pub format: TimelineFormatArg,
+    /// Ticks of the timestamp clock in a second. Without it, a tick is a nanosecond.
+    #[arg(long, value_name = "HERTZ", value_parser = clap::value_parser!(u64).range(1..))]
+    pub frequency: Option<u64>,
+    /// The most frames; the first ones are written.
+    #[arg(long, value_name = "N", default_value_t = 2_000_000)]
+    pub limit: usize,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Format of a timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimelineFormatArg {
+    /// Chrome JSON, for Perfetto and chrome://tracing.
+    Chrome,
+    /// Perfetto protobuf.
+    Perfetto,
+    /// speedscope.
+    Speedscope,
+    /// Value Change Dump, with names of functions for GTKWave.
+    Vcd,
+}
+
+impl TimelineFormatArg {
+    /// The format.
+    pub fn format(self) -> TimelineFormat {
+        match self {
+            TimelineFormatArg::Chrome => TimelineFormat::Chrome,
+            TimelineFormatArg::Perfetto => TimelineFormat::Perfetto,
+            TimelineFormatArg::Speedscope => TimelineFormat::Speedscope,
+            TimelineFormatArg::Vcd => TimelineFormat::Vcd,
+        }
+    }
+}
+
+/// Format of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FunctionFormat {
+    /// Text.
+    Text,
+    /// JSON Lines (docs/json.md).
+    Json,
+    /// Instructions of each call path, as folded stacks.
+    Folded,
+    /// Flame graph, an SVG picture.
+    FlameGraph,
+    /// Functions and calls, for callgrind_annotate and KCachegrind.
+    Callgrind,
+}
+
+impl FunctionFormat {
+    /// The format of call paths, where it is one.
+    pub fn paths(self) -> Option<PathFormat> {
+        match self {
+            FunctionFormat::Text | FunctionFormat::Json => None,
+            FunctionFormat::Folded => Some(PathFormat::Folded),
+            FunctionFormat::FlameGraph => Some(PathFormat::FlameGraph),
+            FunctionFormat::Callgrind => Some(PathFormat::Callgrind),
+        }
+    }
+}
+
+/// Threads that the trace does not name.
+#[derive(Debug, Args)]
+pub struct SwitchArgs {
+    /// Function that switches tasks by a return (repeatable). Those of FreeRTOS, ThreadX, Zephyr
+    /// and Linux are known.
+    #[arg(long = "switch-at", value_name = "SYMBOL")]
+    pub switch_at: Vec<String>,
+}
+
+impl SwitchArgs {
+    /// The numbers of the functions that switch tasks.
+    pub fn numbers(&self, code: &Code, input: &Path) -> Result<Vec<u32>, Fail> {
+        let mut numbers: Vec<u32> = SWITCHES.iter().flat_map(|name| code.named(name)).collect();
+        for name in &self.switch_at {
+            let before = numbers.len();
+            numbers.extend(code.named(name));
+            if numbers.len() == before {
+                let what =
+                    format!("--switch-at: no program of the capture has a function `{name}`");
+                return Err(Fail::input(input, &what));
+            }
+        }
+        Ok(numbers)
+    }
+}
+
+/// Order of the table of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SortArg {
+    /// Instructions in the function itself.
+    #[value(name = "self")]
+    SelfInstructions,
+    /// Instructions with the functions that it calls.
+    Total,
+    /// Calls.
+    Calls,
+    /// Cycles in the function itself.
+    Cycles,
+    /// Time in the function itself.
+    Time,
+    /// Name.
+    Name,
+}
+
+impl SortArg {
+    /// The order.
+    pub fn sort(self) -> Sort {
+        match self {
+            SortArg::SelfInstructions => Sort::Instructions,
+            SortArg::Total => Sort::Inclusive,
+            SortArg::Calls => Sort::Calls,
+            SortArg::Cycles => Sort::Cycles,
+            SortArg::Time => Sort::Time,
+            SortArg::Name => Sort::Name,
+        }
+    }
+}

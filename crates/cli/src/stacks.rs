@@ -1,0 +1,62 @@
+//! Decodes a buffer to call stacks.
+
+use std::path::Path;
+
+use tracewright::analysis::stacks::{StackCounts, Stacks, Visitor};
+use tracewright::analysis::{Code, Transfers};
+use tracewright::base::Waypoints;
+use tracewright::decode::{Tally, input};
+use tracewright::image::CacheOptions;
+
+use crate::fail::Fail;
+use crate::input::{Input, Job};
+use crate::listing;
+use crate::run::RunOptions;
+
+/// The functions that the sources of `job` execute.
+pub fn code(job: &Job<'_>) -> Code {
+    Code::new(job.capture(), job.sources.iter().map(|source| source.program.clone()))
+}
+
+/// Decodes `job` to the call stacks of its threads, with `visitor`. `more` is called after each
+/// part, and returns whether more is needed.
+pub fn run<V: Visitor>(
+    job: &Job<'_>,
+    options: &RunOptions<'_>,
+    code: &Code,
+    switches: &[u32],
+    visitor: V,
+    mut more: impl FnMut(&mut V) -> bool,
+) -> Result<(V, StackCounts, Tally), Fail> {
+    let caches = job.sources.iter().map(|source| {
+        let options = CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() };
+        source.program.cache(Waypoints::default(), options)
+    });
+    let transfers = Transfers::new(code.clone(), caches.collect());
+    let mut stacks =
+        Stacks::new(job.sources.len(), visitor).with_switches(switches.iter().copied());
+    let bytes = &mut *input::of(job.buffer);
+    let write = |found: Vec<_>| {
+        stacks.transfers(&found);
+        more(&mut stacks.visitor)
+    };
+    let tally = if options.committed {
+        listing::decode(job, bytes, options, transfers, &mut None, write)?.1
+    } else {
+        crate::run::run(job.session()?, job.buffer, bytes, transfers, options, write)?.1
+    };
+    stacks.finish();
+    more(&mut stacks.visitor);
+    Ok((stacks.visitor, stacks.counts, tally))
+}
+
+/// The only buffer of `input`, for an output that has one.
+pub fn one_buffer(input: &Input, path: &Path) -> Result<(), Fail> {
+    if input.buffers.len() > 1 {
+        let names = input.buffers.iter().map(|&n| input.capture.buffers[n].name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let what = format!("the format has one trace buffer; select it with --source: {names}");
+        return Err(Fail::input(path, &what));
+    }
+    Ok(())
+}

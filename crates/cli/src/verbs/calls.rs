@@ -1,0 +1,59 @@
+//! `tracewright calls`
+
+use std::sync::atomic::AtomicUsize;
+
+use tracewright::capture::plain::plain;
+use tracewright::decode::Jobs;
+use tracewright::views::calls::{Calls, Shown};
+use tracewright::views::json;
+
+use crate::args::{CallsArgs, InfoFormat};
+use crate::fail::Fail;
+use crate::input::{Input, Job};
+use crate::listing;
+use crate::output::Output;
+use crate::report;
+use crate::run::RunOptions;
+use crate::stacks;
+
+/// Runs the verb.
+pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
+    let input = Input::open(&args.input, Some(&args.how))?;
+    report::notes(&input);
+    input.readable(args.strict)?;
+    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let json = args.format == InfoFormat::Json;
+    if json {
+        output.json(&json::head("calls"))?;
+    }
+    let refused = &AtomicUsize::new(0);
+    let alone = input.buffers.len() == 1;
+    let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
+        let options = RunOptions {
+            committed: args.how.committed,
+            jobs,
+            alone,
+            refused,
+            selected: None,
+            parts: None,
+        };
+        let code = stacks::code(job);
+        let switches = args.switches.numbers(&code, &args.input.input)?;
+        let (depth, function, limit) = (args.depth, args.function.clone(), args.limit);
+        let shown = Shown { json, depth, function, limit };
+        let names = job.sources.iter().map(|source| source.name.clone());
+        let calls = Calls::new(code.clone(), names, shown);
+        let more = |calls: &mut Calls| {
+            let text = calls.take();
+            let text = if json { text } else { plain(&text).into_owned() };
+            (text.is_empty() || write(text.into_bytes())) && !calls.full()
+        };
+        let (.., tally) = stacks::run(job, &options, &code, &switches, calls, more)?;
+        Ok((tally, None))
+    };
+    let problems =
+        listing::buffers(&input, &args.threads.jobs(), &mut output, false, refused, false, work)?;
+    input.decodable()?;
+    output.close()?;
+    Ok(input.is_unchanged() && !(args.strict && problems))
+}

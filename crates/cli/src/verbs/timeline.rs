@@ -1,0 +1,66 @@
+//! `tracewright timeline`
+
+use std::sync::atomic::AtomicUsize;
+
+use tracewright::analysis::Timeline;
+use tracewright::decode::Jobs;
+use tracewright::export::timeline::TimelineView;
+
+use crate::args::TimelineArgs;
+use crate::fail::Fail;
+use crate::input::{Input, Job};
+use crate::listing;
+use crate::message;
+use crate::output::Output;
+use crate::report;
+use crate::run::RunOptions;
+use crate::stacks;
+
+/// Runs the verb.
+pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
+    let input = Input::open(&args.input, Some(&args.how))?;
+    report::notes(&input);
+    input.readable(args.strict)?;
+    stacks::one_buffer(&input, &args.input.input)?;
+    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let refused = &AtomicUsize::new(0);
+    let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
+        let options = RunOptions {
+            committed: args.how.committed,
+            jobs,
+            alone: true,
+            refused,
+            selected: None,
+            parts: None,
+        };
+        let code = stacks::code(job);
+        let switches = args.switches.numbers(&code, &args.input.input)?;
+        let timeline = Timeline::new(args.limit);
+        let (timeline, _, tally) =
+            stacks::run(job, &options, &code, &switches, timeline, |_| true)?;
+        if timeline.left_out > 0 {
+            message::line(&format!(
+                "note: {} frames after the first {} are left out; see --limit",
+                timeline.left_out, args.limit
+            ));
+        }
+        let threads = timeline.threads.iter();
+        let threads: Vec<String> =
+            threads.map(|thread| job.thread_name(thread.source, thread.id)).collect();
+        let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
+        let view = TimelineView {
+            timeline: &timeline,
+            code: &code,
+            threads: &threads,
+            sources: &sources,
+            frequency: args.frequency,
+        };
+        write(args.format.format().write(&view));
+        Ok((tally, None))
+    };
+    let problems =
+        listing::buffers(&input, &args.threads.jobs(), &mut output, false, refused, false, work)?;
+    input.decodable()?;
+    output.close()?;
+    Ok(input.is_unchanged() && !(args.strict && problems))
+}

@@ -1,0 +1,181 @@
+//! Coverage of a program from its trace, compared with that of gcov for the same source, compiled
+//! for this machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use tracewright_testing::tool;
+
+use super::{A64, Machine, RISCV, encoded, execute, good, words};
+use crate::common::{Folder, args, tracewright};
+
+const SOURCE: &str = include_str!("program/coverage.c");
+
+/// The executions of each line by gcov.
+fn gcov(folder: &Path) -> Option<BTreeMap<u64, u64>> {
+    let gcc = tool(&[("gcc", "gcc")])?;
+    let native = "#include \"program.c\"\nvolatile unsigned sink;\nint main(void) { program(); }\n";
+    fs::write(folder.join("native.c"), native).expect("a source");
+    let options = words("-O0 --coverage native.c -o native");
+    good(Command::new(gcc).args(options).current_dir(folder));
+    good(Command::new(folder.join("native")).current_dir(folder));
+    good(Command::new("gcov").arg("native.c").current_dir(folder));
+    let text = fs::read_to_string(folder.join("program.c.gcov")).expect("the output of gcov");
+    let mut lines = BTreeMap::new();
+    for line in text.lines() {
+        let mut cells = line.splitn(3, ':').map(str::trim);
+        let (Some(count), Some(number)) = (cells.next(), cells.next()) else { continue };
+        let count = match count {
+            "-" => continue,
+            "#####" => 0,
+            count => count.trim_end_matches('*').parse().expect("a count"),
+        };
+        lines.insert(number.parse().expect("a line"), count);
+    }
+    Some(lines)
+}
+
+/// The outcomes of a conditional branch: taken, not taken; `None` if it was not executed.
+type Outcomes = Option<(u64, u64)>;
+
+/// The executions of each line from the trace, and the outcomes of its branches.
+fn lines(snapshot: &Path) -> BTreeMap<u64, (u64, Vec<Outcomes>)> {
+    let output = tracewright(&args("coverage --strict --format json", &[snapshot]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let all = output.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let all = all.filter(|line| line["type"] == "line");
+    all.map(|line| {
+        let branches = line["branches"].as_array().expect("branches").iter();
+        let outcomes =
+            branches.map(|branch| Some((branch["taken"].as_u64()?, branch["not_taken"].as_u64()?)));
+        let count = line["executions"].as_u64().expect("a count");
+        (line["line"].as_u64().expect("a line"), (count, outcomes.collect()))
+    })
+    .collect()
+}
+
+#[test]
+fn lines_are_those_of_gcov() {
+    for machine in [A64, RISCV] {
+        let machine = Machine { optimise: "-O0", ..machine };
+        let folder = Folder::new(&format!("coverage-{}", machine.name));
+        let path = folder.path("");
+        let Some((elf, log)) = execute(&machine, &path, "coverage", SOURCE) else { return };
+        let Some(want) = gcov(&path) else { return };
+        let found = lines(&encoded(&path, machine.protocols[0], &elf, &log));
+        let mut both = 0;
+        for (line, count) in &want {
+            if let Some((own, _)) = found.get(line) {
+                assert_eq!(own, count, "{}: line {line}", machine.name);
+                both += 1;
+            }
+        }
+        assert!(both >= 29, "{}: {both} lines", machine.name);
+        // The compilers differ on lines without code of their own: GCC has `case` labels, Clang
+        // has braces.
+        let text: Vec<&str> = SOURCE.lines().collect();
+        let numbers = |lines: BTreeSet<u64>| -> Vec<&str> {
+            lines.into_iter().map(|line| text[line as usize - 1].trim()).collect()
+        };
+        let (gcc, clang): (BTreeSet<u64>, BTreeSet<u64>) =
+            (want.keys().copied().collect(), found.keys().copied().collect());
+        assert_eq!(numbers(&gcc - &clang), ["case 5:", "case 9:", "default:"], "{}", machine.name);
+        assert_eq!(numbers(&clang - &gcc), ["}", "}", "}"], "{}", machine.name);
+        // The outcomes follow from the source: 20 numbers, of which 7 are less than 3 or 7.
+        let branches = |text: &str| {
+            let line = SOURCE.lines().position(|line| line.contains(text)).expect("a line");
+            found[&(line as u64 + 1)].1.clone()
+        };
+        assert_eq!(
+            branches("while (n < 20)").into_iter().map(sorted).collect::<Vec<_>>(),
+            [(1, 20)]
+        );
+        assert_eq!(branches("if (n)"), [None], "not executed");
+        assert_eq!(
+            branches("if (total > 100000)").into_iter().map(sorted).collect::<Vec<_>>(),
+            [(0, 1)]
+        );
+        let or = branches("n < 3 || n == 7");
+        assert_eq!(or.len(), 2);
+        assert_eq!(
+            or.into_iter().map(|o| o.map(|(a, b)| a + b)).collect::<Vec<_>>(),
+            [Some(20), Some(13)]
+        );
+    }
+}
+
+/// The outcomes of a branch, whichever of the two is the branch that is taken.
+fn sorted(outcomes: Outcomes) -> (u64, u64) {
+    let (a, b) = outcomes.expect("an executed branch");
+    (a.min(b), a.max(b))
+}
+
+#[test]
+fn formats_of_coverage_tools() {
+    let machine = Machine { optimise: "-O0", ..A64 };
+    let folder = Folder::new("coverage-formats");
+    let path = folder.path("");
+    let Some((elf, log)) = execute(&machine, &path, "coverage", SOURCE) else { return };
+    let snapshot = encoded(&path, "ETM4", &elf, &log);
+    let file = |format: &str| {
+        let to = path.join(format);
+        let mut all = args(&format!("coverage --format {format} -o"), &[&to]);
+        all.extend(args("", &[&snapshot]));
+        let output = tracewright(&all);
+        assert_eq!(output.code, Some(0), "{format}: {}", output.err);
+        to
+    };
+    let found = lines(&snapshot);
+    let json = |format: &str| -> Value {
+        serde_json::from_str(&fs::read_to_string(file(format)).expect("a file")).expect("JSON")
+    };
+    let gcov = json("gcov");
+    let own = gcov["files"][0]["lines"].as_array().expect("lines");
+    let own: Vec<u64> = own.iter().filter_map(|line| line["count"].as_u64()).collect();
+    assert!(own.iter().eq(found.values().map(|(count, _)| count)));
+    let llvm = json("llvm-cov");
+    let totals = &llvm["data"][0]["totals"]["lines"];
+    let executed = found.values().filter(|(count, _)| *count > 0).count();
+    assert_eq!(totals["covered"].as_u64(), Some(executed as u64));
+    let drcov = fs::read(file("drcov")).expect("a file");
+    let text = String::from_utf8_lossy(&drcov);
+    let blocks = text.lines().find_map(|line| line.strip_prefix("BB Table: ")).expect("a table");
+    let blocks: usize = blocks.trim_end_matches(" bbs").parse().expect("a number");
+    let header = drcov.windows(5).position(|w| w == b" bbs\n").expect("a table") + 5;
+    assert_eq!(drcov.len() - header, 8 * blocks);
+
+    let lcov = file("lcov");
+    let cobertura = fs::read_to_string(file("cobertura")).expect("a file");
+    for (line, (count, _)) in &found {
+        assert!(cobertura.contains(&format!("<line number=\"{line}\" hits=\"{count}\"")));
+    }
+    // The options of this verb.
+    let mut all = args("coverage --fail-under 99", &[&snapshot]);
+    assert_eq!(tracewright(&all).code, Some(1));
+    all = args("coverage --fail-under 50", &[&snapshot]);
+    assert_eq!(tracewright(&all).code, Some(0));
+    let annotated = tracewright(&args("coverage --annotate program.c", &[&snapshot])).out;
+    assert!(
+        annotated.contains("        21            +1-20     39    while (n < 20) {"),
+        "{annotated}"
+    );
+
+    if tool(&[("genhtml", "lcov")]).is_some() {
+        let mut command = Command::new("genhtml");
+        command.args(["-q", "--branch-coverage", "-o"]).arg(path.join("html")).arg(&lcov);
+        good(&mut command);
+        let mut command = Command::new("lcov");
+        command.args(["--rc", "lcov_branch_coverage=1", "--summary"]).arg(&lcov);
+        let output = command.output().expect("lcov runs");
+        let text =
+            String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        let want = format!("({executed} of {} lines)", found.len());
+        assert!(text.contains(&want), "{want}: {text}");
+    }
+    if tool(&[("xmllint", "libxml2-utils")]).is_some() {
+        good(Command::new("xmllint").arg("--noout").arg(path.join("cobertura")));
+    }
+}

@@ -1,0 +1,69 @@
+//! Call paths in the formats of profilers.
+//!
+//! | file | format |
+//! |---|---|
+//! | `folded.rs` | folded stacks |
+//! | `flame_graph.rs` | flame graph, SVG |
+//! | `callgrind.rs` | callgrind, with calls |
+
+mod callgrind;
+mod flame_graph;
+mod folded;
+
+use tracewright_analysis::functions::inclusive;
+use tracewright_analysis::{Code, PathId, Paths};
+
+/// A format of call paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathFormat {
+    /// Folded stacks.
+    Folded,
+    /// Flame graph, SVG.
+    FlameGraph,
+    /// callgrind.
+    Callgrind,
+}
+
+/// Call paths of one buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct PathView<'a> {
+    /// The paths.
+    pub paths: &'a Paths,
+    /// Their functions.
+    pub code: &'a Code,
+    /// The names of the threads, by number.
+    pub threads: &'a [String],
+}
+
+impl PathFormat {
+    /// The file.
+    pub fn write(self, view: &PathView<'_>) -> String {
+        match self {
+            PathFormat::Folded => folded::write(view),
+            PathFormat::FlameGraph => flame_graph::write(view),
+            PathFormat::Callgrind => callgrind::write(view),
+        }
+    }
+}
+
+impl PathView<'_> {
+    /// The paths in order, with their depth and their name: of a thread where they have no caller.
+    fn named(&self) -> impl Iterator<Item = (PathId, usize, String)> {
+        self.paths.in_order().into_iter().filter_map(|(number, depth)| {
+            let path = self.paths.paths().get(number as usize)?;
+            let name = match path.parent {
+                Some(_) => self.code.name(path.function).into_owned(),
+                None => {
+                    let thread = self.paths.threads().iter().position(|t| t.root == number);
+                    thread.and_then(|n| self.threads.get(n)).cloned().unwrap_or_default()
+                }
+            };
+            Some((number, depth, name))
+        })
+    }
+
+    /// Instructions of each path with what it calls.
+    fn inclusive(&self) -> Vec<u64> {
+        inclusive(self.paths).into_iter().map(|[instructions, ..]| instructions).collect()
+    }
+}

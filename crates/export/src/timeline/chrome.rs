@@ -1,0 +1,69 @@
+//! Chrome JSON, the Trace Event Format of chrome://tracing, which Perfetto reads, too: a complete
+//! event for each frame, times in microseconds.
+
+use std::fmt::Write;
+
+use super::TimelineView;
+use crate::text::{json, thousandths};
+
+/// The file.
+pub(super) fn write(view: &TimelineView<'_>) -> String {
+    let mut out = String::from("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":");
+    out.push_str(&json(view.unit()));
+    out.push_str("},\"traceEvents\":[\n");
+    let mut first = true;
+    let mut line = |text: String| {
+        if !std::mem::take(&mut first) {
+            out.push_str(",\n");
+        }
+        out.push_str(&text);
+    };
+    for (source, name) in view.sources.iter().enumerate() {
+        line(format!(
+            "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"args\":{{\"name\":{}}}}}",
+            source + 1,
+            json(name)
+        ));
+    }
+    for (thread, slices) in view.timeline.by_thread().iter().enumerate() {
+        let source = view.source(thread);
+        let (pid, tid) = (source + 1, thread + 1);
+        if slices.is_empty() {
+            continue;
+        }
+        line(format!(
+            "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\
+             \"args\":{{\"name\":{}}}}}",
+            json(view.thread_name(thread))
+        ));
+        for slice in slices {
+            let (begin, end) = (view.time(source, slice.begin), view.time(source, slice.end));
+            let mut text = format!(
+                "{{\"ph\":\"X\",\"name\":{},\"pid\":{pid},\"tid\":{tid},\"ts\":{},\"dur\":{},\
+                 \"args\":{{\"entry\":\"{}\",\"ending\":\"{}\"",
+                json(&view.name(slice.function)),
+                thousandths(begin / 1000),
+                thousandths(end.saturating_sub(begin) / 1000),
+                slice.entry.name(),
+                slice.ending.name()
+            );
+            if slice.uncertain {
+                text.push_str(",\"uncertain\":true");
+            }
+            text.push_str("}}");
+            line(text);
+        }
+    }
+    for &(source, instructions) in &view.timeline.losses {
+        let mut text = String::new();
+        let at = thousandths(view.time(source, instructions) / 1000);
+        let _ = write!(
+            text,
+            "{{\"ph\":\"i\",\"s\":\"p\",\"name\":\"trace lost\",\"pid\":{},\"tid\":0,\"ts\":{at}}}",
+            source + 1
+        );
+        line(text);
+    }
+    out.push_str("\n]}\n");
+    out
+}

@@ -1,0 +1,142 @@
+//! Timelines in the formats of trace viewers.
+//!
+//! | file | format |
+//! |---|---|
+//! | `chrome.rs` | Chrome JSON (Trace Event Format) |
+//! | `perfetto.rs` | Perfetto protobuf |
+//! | `speedscope.rs` | speedscope |
+//! | `vcd.rs` | Value Change Dump |
+
+mod chrome;
+mod perfetto;
+mod speedscope;
+mod vcd;
+
+use std::collections::BTreeMap;
+
+use tracewright_analysis::{Code, FunctionId, Slice, Timeline};
+
+/// A format of timelines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimelineFormat {
+    /// Chrome JSON.
+    Chrome,
+    /// Perfetto protobuf.
+    Perfetto,
+    /// speedscope.
+    Speedscope,
+    /// Value Change Dump.
+    Vcd,
+}
+
+/// A timeline, and what its numbers mean.
+#[derive(Clone, Copy, Debug)]
+pub struct TimelineView<'a> {
+    /// The frames.
+    pub timeline: &'a Timeline,
+    /// Their functions.
+    pub code: &'a Code,
+    /// The names of the threads, by number.
+    pub threads: &'a [String],
+    /// The names of the sources.
+    pub sources: &'a [String],
+    /// Ticks of the timestamp clock in a second. Without it, a tick is a nanosecond. Without
+    /// timestamps, an instruction is.
+    pub frequency: Option<u64>,
+}
+
+impl TimelineFormat {
+    /// The file.
+    pub fn write(self, view: &TimelineView<'_>) -> Vec<u8> {
+        match self {
+            TimelineFormat::Chrome => chrome::write(view).into_bytes(),
+            TimelineFormat::Perfetto => perfetto::write(view),
+            TimelineFormat::Speedscope => speedscope::write(view).into_bytes(),
+            TimelineFormat::Vcd => vcd::write(view).into_bytes(),
+        }
+    }
+}
+
+/// A frame begins or ends.
+#[derive(Clone, Copy, Debug)]
+struct Event<'a> {
+    /// Picoseconds.
+    at: u64,
+    begins: bool,
+    slice: &'a Slice,
+}
+
+impl TimelineView<'_> {
+    /// The time of a position in a source, in picoseconds.
+    fn time(&self, source: usize, instructions: u64) -> u64 {
+        let timed = self.timeline.has_time();
+        if !timed {
+            return instructions.saturating_mul(1000);
+        }
+        let thousandths = self.timeline.moment(source, instructions).estimate;
+        match self.frequency {
+            None => thousandths,
+            Some(hertz) => {
+                let picoseconds =
+                    u128::from(thousandths) * 1_000_000_000 / u128::from(hertz.max(1));
+                u64::try_from(picoseconds).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// What a nanosecond of the file stands for.
+    fn unit(&self) -> &'static str {
+        match (self.timeline.has_time(), self.frequency) {
+            (false, _) => "1 ns is an instruction",
+            (true, None) => "1 ns is a tick of the timestamp clock",
+            (true, Some(_)) => "time",
+        }
+    }
+
+    fn name(&self, function: FunctionId) -> String {
+        self.code.name(function).into_owned()
+    }
+
+    fn source(&self, thread: usize) -> usize {
+        self.timeline.threads.get(thread).map_or(0, |thread| thread.source)
+    }
+
+    fn thread_name(&self, thread: usize) -> &str {
+        self.threads.get(thread).map_or("", String::as_str)
+    }
+
+    fn source_name(&self, source: usize) -> &str {
+        self.sources.get(source).map_or("", String::as_str)
+    }
+
+    /// The begins and ends of the frames of a thread, in order, properly nested.
+    fn events<'b>(&self, thread: usize, slices: &'b [Slice]) -> Vec<Event<'b>> {
+        let source = self.source(thread);
+        let mut events = Vec::with_capacity(2 * slices.len());
+        let mut open: Vec<&Slice> = Vec::new();
+        let end =
+            |slice: &'b Slice| Event { at: self.time(source, slice.end), begins: false, slice };
+        for slice in slices {
+            while let Some(last) = open.last().filter(|last| last.depth >= slice.depth) {
+                events.push(end(last));
+                open.pop();
+            }
+            events.push(Event { at: self.time(source, slice.begin), begins: true, slice });
+            open.push(slice);
+        }
+        events.extend(open.into_iter().rev().map(end));
+        events
+    }
+
+    /// A number for each function, from 0, in order of their first frames.
+    fn numbers(&self, threads: &[Vec<Slice>]) -> (BTreeMap<FunctionId, usize>, Vec<FunctionId>) {
+        let (mut numbers, mut order) = (BTreeMap::new(), Vec::new());
+        for slice in threads.iter().flatten() {
+            numbers.entry(slice.function).or_insert_with(|| {
+                order.push(slice.function);
+                order.len() - 1
+            });
+        }
+        (numbers, order)
+    }
+}

@@ -1,0 +1,32 @@
+//! Names for addresses of code: functions, source lines and inlined functions.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `function.rs` | [`Function`], [`Functions`]: the functions of a program, by address |
+//! | `elf.rs` | functions of the symbol table of an ELF file |
+//! | `stubs.rs` | stubs of the procedure linkage table, with the names of their targets |
+//! | `name.rs` | what a name shows: demangled names, parts of functions, veneers |
+//! | `lines.rs` | [`Lines`]: source lines and inlined functions, from DWARF |
+//!
+//! ```no_run
+//! use tracewright_image::Bytes;
+//! use tracewright_symbols::Functions;
+//!
+//! let file = Bytes::from(std::fs::read("program.elf")?);
+//! let functions = Functions::of_elf(&file);
+//! if let Some(function) = functions.at(0x8000).function.and_then(|n| functions.get(n)) {
+//!     println!("{}", function.name);
+//! }
+//! # Ok::<(), std::io::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod elf;
+mod function;
+mod lines;
+mod name;
+mod stubs;
+
+pub use function::{Candidate, Found, Function, Functions};
+pub use lines::{Frame, Lines, Location, Row};
+pub use name::demangled;

@@ -1,0 +1,401 @@
+//! Calls in order: the begin and the end of each frame.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use tracewright_analysis::Code;
+use tracewright_analysis::stacks::{Begin, Ending, Entry, FunctionId, Position, Time, Visitor};
+
+use crate::functions::matches;
+use crate::json::Object;
+
+/// What is shown.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// JSON Lines instead of text.
+    pub json: bool,
+    /// The most frames above the first one that is shown.
+    pub depth: Option<usize>,
+    /// Only functions with this name, and what they call; `*` stands for any characters.
+    pub function: Option<String>,
+    /// The most lines.
+    pub limit: Option<u64>,
+}
+
+/// A frame that is open.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    begin: Begin,
+    position: Position,
+    /// Instructions of the thread before it.
+    before: u64,
+    /// Instructions in the frame itself.
+    own: u64,
+    time: Option<u64>,
+    /// The depth among the frames that are shown; `None` if it is not shown.
+    shown: Option<usize>,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default)]
+struct Thread {
+    source: usize,
+    name: String,
+    instructions: u64,
+    frames: Vec<usize>,
+}
+
+/// Writes calls.
+#[derive(Debug)]
+pub struct Calls {
+    code: Code,
+    sources: Arc<[String]>,
+    shown: Shown,
+    threads: Vec<Thread>,
+    open: Vec<Open>,
+    free: Vec<usize>,
+    /// The last timestamp of each source.
+    times: Vec<Option<u64>>,
+    /// The frame that began last, whose line is not written yet.
+    leaf: Option<usize>,
+    /// The thread of the last line.
+    last: Option<usize>,
+    lines: u64,
+    out: String,
+}
+
+impl Calls {
+    /// Calls between the functions of `code` in sources with these names.
+    pub fn new(code: Code, sources: impl IntoIterator<Item = String>, shown: Shown) -> Calls {
+        Calls {
+            code,
+            sources: sources.into_iter().collect(),
+            shown,
+            threads: Vec::new(),
+            open: Vec::new(),
+            free: Vec::new(),
+            times: Vec::new(),
+            leaf: None,
+            last: None,
+            lines: 0,
+            out: String::new(),
+        }
+    }
+
+    /// Takes the text so far.
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Whether no more lines are written.
+    pub fn full(&self) -> bool {
+        self.shown.limit.is_some_and(|limit| self.lines >= limit)
+    }
+
+    fn last_time(&self, source: usize) -> Option<u64> {
+        self.times.get(source).copied().flatten()
+    }
+
+    fn name(&self, function: FunctionId) -> String {
+        self.code.name(function).into_owned()
+    }
+
+    /// Begins a line; `false` if there are enough.
+    fn line(&mut self, position: &Position) -> bool {
+        if self.full() {
+            return false;
+        }
+        self.lines += 1;
+        if !self.shown.json && self.last != Some(position.thread) {
+            if self.last.is_some() || self.threads.len() > 1 {
+                let name = self.threads.get(position.thread).map(|thread| thread.name.clone());
+                let _ = writeln!(self.out, "{}", name.unwrap_or_default());
+            }
+            self.last = Some(position.thread);
+        }
+        true
+    }
+
+    /// The columns before the indentation.
+    fn columns(&mut self, position: &Position, time: Option<u64>, depth: usize) {
+        let _ = write!(self.out, "{:>12}", position.instructions);
+        match time {
+            Some(time) => _ = write!(self.out, " {time:>14}"),
+            None => _ = write!(self.out, " {:>14}", ""),
+        }
+        let _ = write!(self.out, "  {:width$}", "", width = 2 * depth);
+    }
+
+    /// Writes the line of a frame that calls others, or is the last one.
+    fn settle(&mut self) {
+        let Some(open) = self.leaf.take().and_then(|leaf| self.open.get(leaf)).copied() else {
+            return;
+        };
+        let Some(depth) = open.shown else { return };
+        if !self.line(&open.position) {
+            return;
+        }
+        let name = self.name(open.begin.function);
+        if !self.shown.json {
+            self.columns(&open.position, open.time, depth);
+            let _ = writeln!(self.out, "{name} {{{}", remark(open.begin.entry));
+        }
+    }
+
+    fn begun(&mut self, position: &Position, begin: &Begin) -> usize {
+        self.settle();
+        let selects = |calls: &Calls| {
+            let pattern = calls.shown.function.as_deref();
+            pattern.is_none_or(|pattern| matches(pattern, &calls.code.name(begin.function)))
+        };
+        let thread = self.threads.get(position.thread);
+        let parent = thread.and_then(|t| self.open.get(*t.frames.last()?)).and_then(|f| f.shown);
+        let inside = match parent {
+            Some(parent) => Some(parent + 1),
+            None => selects(self).then_some(0),
+        };
+        let deep = |depth: &usize| self.shown.depth.is_none_or(|most| *depth <= most);
+        let open = Open {
+            begin: *begin,
+            position: *position,
+            before: thread.map_or(0, |thread| thread.instructions),
+            own: 0,
+            time: self.last_time(position.source),
+            shown: inside,
+        };
+        let visible = inside.filter(deep).is_some();
+        let node = match self.free.pop() {
+            Some(node) => node,
+            None => {
+                self.open.push(open);
+                self.open.len() - 1
+            }
+        };
+        if let Some(slot) = self.open.get_mut(node) {
+            *slot = open;
+        }
+        if let Some(thread) = self.threads.get_mut(position.thread) {
+            thread.frames.push(node);
+        }
+        if visible {
+            self.leaf = Some(node);
+            if self.shown.json {
+                self.begin_json(&open);
+            }
+        }
+        node
+    }
+
+    fn begin_json(&mut self, open: &Open) {
+        self.leaf = None;
+        if !self.line(&open.position) {
+            return;
+        }
+        let name = self.name(open.begin.function);
+        let thread = self.threads.get(open.position.thread).map(|t| t.name.clone());
+        let exception = match open.begin.entry {
+            Entry::Exception(number) => Some(u64::from(number)),
+            _ => None,
+        };
+        Object::new(&mut self.out)
+            .text("type", "begin")
+            .maybe_text("thread", thread.as_deref())
+            .maybe_number("offset", offset(&open.position))
+            .number("instruction", open.position.instructions)
+            .maybe_text("time_after", open.time.map(|time| time.to_string()).as_deref())
+            .number("depth", open.shown.unwrap_or(0) as u64)
+            .text("function", &name)
+            .text("entry", open.begin.entry.name())
+            .maybe_number("exception", exception)
+            .maybe_hex("address", open.begin.address)
+            .end();
+        self.out.push('\n');
+    }
+
+    fn end_json(
+        &mut self,
+        open: &Open,
+        position: &Position,
+        sums: (u64, u64),
+        ending: Ending,
+        uncertain: bool,
+    ) {
+        if !self.line(position) {
+            return;
+        }
+        let name = self.name(open.begin.function);
+        let thread = self.threads.get(position.thread).map(|t| t.name.clone());
+        let time = self.last_time(position.source);
+        Object::new(&mut self.out)
+            .text("type", "end")
+            .maybe_text("thread", thread.as_deref())
+            .maybe_number("offset", offset(position))
+            .number("instruction", position.instructions)
+            .maybe_text("time_after", time.map(|time| time.to_string()).as_deref())
+            .number("depth", open.shown.unwrap_or(0) as u64)
+            .text("function", &name)
+            .text("ending", ending.name())
+            .number("instructions", sums.0)
+            .number("inclusive_instructions", sums.1)
+            .mark("uncertain", uncertain)
+            .end();
+        self.out.push('\n');
+    }
+}
+
+/// The offset in the trace; the end of the trace has none.
+fn offset(position: &Position) -> Option<u64> {
+    (position.at != u64::MAX).then_some(position.at)
+}
+
+/// How a frame begins, where it is not a call.
+fn remark(entry: Entry) -> String {
+    match entry {
+        Entry::Call => String::new(),
+        Entry::TailCall => " tail call".to_owned(),
+        Entry::Jump => " branch into the function".to_owned(),
+        Entry::Exception(number) => format!(" exception {number}"),
+        Entry::Before => " entered before the trace".to_owned(),
+        Entry::Lost => " entered while trace was lost".to_owned(),
+        Entry::Resumed => " continued".to_owned(),
+    }
+}
+
+/// How a frame ends, where it does not return.
+fn end_remark(ending: Ending, uncertain: bool) -> String {
+    let mut text = match ending {
+        Ending::Return => "",
+        Ending::UnseenCall => " return of a call that is not in the trace",
+        Ending::Replaced => " replaced",
+        Ending::Unwound => " unwound",
+        Ending::Lost => " while trace was lost",
+        Ending::Switched => " another thread continues",
+        Ending::TraceEnd => " the trace ends",
+    }
+    .to_owned();
+    if uncertain {
+        text.push_str(" uncertain");
+    }
+    text
+}
+
+impl Visitor for Calls {
+    type Node = usize;
+
+    fn thread(&mut self, source: usize, thread: usize, id: Option<u64>) -> usize {
+        if thread >= self.threads.len() {
+            self.threads.resize(thread + 1, Thread::default());
+        }
+        let source_name = self.sources.get(source).cloned().unwrap_or_default();
+        let name = match id {
+            Some(id) => format!("{source_name} thread {id}"),
+            None => source_name,
+        };
+        if let Some(own) = self.threads.get_mut(thread) {
+            (own.source, own.name) = (source, name);
+        }
+        0
+    }
+
+    fn begin(&mut self, position: &Position, _: usize, begin: &Begin) -> usize {
+        self.begun(position, begin)
+    }
+
+    fn end(&mut self, position: &Position, node: usize, ending: Ending, uncertain: bool) {
+        let Some(open) = self.open.get(node).copied() else { return };
+        self.free.push(node);
+        let Some(thread) = self.threads.get_mut(position.thread) else { return };
+        thread.frames.pop();
+        let inclusive = thread.instructions - open.before;
+        let Some(depth) = open.shown.filter(|d| self.shown.depth.is_none_or(|most| *d <= most))
+        else {
+            return;
+        };
+        if self.shown.json {
+            return self.end_json(&open, position, (open.own, inclusive), ending, uncertain);
+        }
+        let leaf = self.leaf == Some(node);
+        if leaf {
+            self.leaf = None;
+        } else {
+            self.settle();
+        }
+        let shown = if leaf { &open.position } else { position };
+        if !self.line(shown) {
+            return;
+        }
+        let name = self.name(open.begin.function);
+        let remarks = end_remark(ending, uncertain);
+        if leaf {
+            self.columns(&open.position, open.time, depth);
+            let _ = write!(self.out, "{name}{}", remark(open.begin.entry));
+        } else {
+            self.columns(position, self.last_time(position.source), depth);
+            let _ = write!(self.out, "}} {name}");
+        }
+        let _ = write!(self.out, ": {inclusive}");
+        if open.own != inclusive {
+            let _ = write!(self.out, " ({} itself)", open.own);
+        }
+        let _ = writeln!(self.out, "{remarks}");
+    }
+
+    fn beneath(&mut self, position: &Position, root: usize, begin: &Begin) -> (usize, usize) {
+        let node = self.begun(position, begin);
+        // Everything in the thread so far is in the frame.
+        if let Some(open) = self.open.get_mut(node) {
+            open.before = 0;
+        }
+        (node, root)
+    }
+
+    fn run(&mut self, position: &Position, node: usize, instructions: u64, _: u64) {
+        if let Some(open) = self.open.get_mut(node) {
+            open.own += instructions;
+        }
+        if let Some(thread) = self.threads.get_mut(position.thread) {
+            thread.instructions += instructions;
+        }
+    }
+
+    fn time(&mut self, position: &Position, time: Time) {
+        let Time::Timestamp(value) = time else { return };
+        if position.source >= self.times.len() {
+            self.times.resize(position.source + 1, None);
+        }
+        if let Some(own) = self.times.get_mut(position.source) {
+            *own = Some(value);
+        }
+        if self.shown.json && self.shown.function.is_none() && self.line(position) {
+            let source = self.sources.get(position.source).cloned().unwrap_or_default();
+            Object::new(&mut self.out)
+                .text("type", "timestamp")
+                .text("source", &source)
+                .maybe_number("offset", offset(position))
+                .number("instruction", position.instructions)
+                .digits("value", value)
+                .end();
+            self.out.push('\n');
+        }
+    }
+
+    fn lost(&mut self, position: &Position) {
+        self.settle();
+        if !self.line(position) {
+            return;
+        }
+        if self.shown.json {
+            let thread = self.threads.get(position.thread).map(|t| t.name.clone());
+            Object::new(&mut self.out)
+                .text("type", "lost")
+                .maybe_text("thread", thread.as_deref())
+                .maybe_number("offset", offset(position))
+                .number("instruction", position.instructions)
+                .end();
+            self.out.push('\n');
+        } else {
+            self.columns(position, self.last_time(position.source), 0);
+            self.out.push_str("-- trace was lost --\n");
+        }
+    }
+}
