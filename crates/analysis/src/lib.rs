@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `profiler.rs` | [`Profiler`]: counts each range of instructions and what follows it |
+//! | `paths.rs` | counts of ranges by the path to them, from which the others follow |
 //! | `branch_lists.rs` | [`BranchLister`]: counts sequences of branches from an address on |
 //! | `counts.rs` | [`Counts`]: a table of counts that saturate |
 //! | `replay.rs` | the executions that a branch list describes |
@@ -15,6 +16,7 @@
 
 mod branch_lists;
 mod counts;
+mod paths;
 mod profile;
 mod profiler;
 mod replay;

@@ -179,6 +179,7 @@ impl Profile {
         modules: &[ModuleFile],
         filter: &Filter,
     ) {
+        self.saturated |= raw.saturated;
         self.saturated |= raw.executed.is_saturated() || raw.following.is_saturated();
         add(&mut self.instructions, raw.instructions, &mut self.saturated);
         let mut resolver = Resolver { programs, modules, filter, images: HashMap::new() };
