@@ -3,9 +3,11 @@
 //! | file | contents |
 //! |---|---|
 //! | `profiler.rs` | [`Profiler`]: counts each range of instructions and what follows it |
+//! | `range_tree.rs` | counts of ranges by the path to each of them, from which the others follow |
 //! | `branch_lists.rs` | [`BranchLister`]: counts sequences of branches from an address on |
 //! | `counts.rs` | [`Counts`]: a table of counts that saturate |
 //! | `replay.rs` | the executions that a branch list describes |
+//! | `raw_profile.rs` | [`RawProfile`]: the counts of a profiler, at addresses in memory |
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
 //! | `code.rs` | [`Code`]: the functions that the sources execute |
 //! | `transfers.rs` | [`Transfers`]: calls, returns and other transfers of control between functions |
@@ -31,6 +33,8 @@ pub mod functions;
 mod paths;
 mod profile;
 mod profiler;
+mod range_tree;
+mod raw_profile;
 mod replay;
 pub mod stacks;
 mod timeline;
@@ -43,7 +47,8 @@ pub use paths::{Path, PathId, Paths, ThreadPaths};
 pub use profile::{
     Branch, BranchCount, Filter, Listed, ModuleProfile, Profile, RangeCount, Target, Trace,
 };
-pub use profiler::{Executed, Following, Profiler, RawProfile};
+pub use profiler::Profiler;
+pub use raw_profile::{Executed, Following, RawProfile};
 pub use replay::Replayed;
 pub use stacks::Stacks;
 pub use timeline::{Knot, Moment, Slice, Timeline, TimelineThread};

@@ -7,7 +7,7 @@ use tracewright_base::{Code, Isa, Kind, Pc, Space, Waypoints};
 use tracewright_decode::Program;
 use tracewright_image::{Cache, CacheOptions, Image, MemoryId, Module, ModuleFile};
 
-use crate::profiler::{Executed, Following};
+use crate::raw_profile::{Executed, Following};
 use crate::{BranchLists, Branches, RawProfile};
 
 /// The counts of a range of instructions.
@@ -179,6 +179,7 @@ impl Profile {
         modules: &[ModuleFile],
         filter: &Filter,
     ) {
+        self.saturated |= raw.saturated;
         self.saturated |= raw.executed.is_saturated() || raw.following.is_saturated();
         add(&mut self.instructions, raw.instructions, &mut self.saturated);
         let mut resolver = Resolver { programs, modules, filter, images: HashMap::new() };

@@ -2,83 +2,12 @@
 
 use std::sync::Arc;
 
-use tracewright_base::{self as base, Element, Gap, Kind, Last};
-use tracewright_decode::{Fork, Listener, Merge, Program};
+use tracewright_base::{self as base, Element, Gap};
+use tracewright_decode::{Fork, Listener, Program};
 use tracewright_image::{MemoryId, Selection};
 
-use crate::Counts;
-
-/// A range of instructions, and the address that follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Executed {
-    /// The memory that the range is in.
-    pub memory: MemoryId,
-    /// The source.
-    pub source: u16,
-    /// The address of the first instruction.
-    pub start: u64,
-    /// Length in bytes.
-    pub bytes: u32,
-    /// Number of instructions.
-    pub instructions: u32,
-    /// The last instruction.
-    pub last: Last,
-    /// The start of the range that follows; `None` where it is not known, and where an exception
-    /// follows.
-    pub next: Option<u64>,
-}
-
-impl Executed {
-    /// The address of the last instruction.
-    pub fn last_address(&self) -> u64 {
-        let end = self.start.wrapping_add(self.bytes.into()) & self.last.isa.address_mask();
-        end.wrapping_sub(self.last.size().into())
-    }
-
-    /// Whether the last instruction is a branch that was taken.
-    pub fn branches(&self) -> bool {
-        branches(self.last)
-    }
-}
-
-/// Whether `last` is a branch that was taken.
-fn branches(last: Last) -> bool {
-    matches!(last.kind, Kind::Branch | Kind::Indirect) && last.taken()
-}
-
-/// Instructions that were executed in sequence after a branch that was taken, up to the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Following {
-    /// The memory.
-    pub memory: MemoryId,
-    /// The source.
-    pub source: u16,
-    /// The address of the branch before; `None` where it is not known.
-    pub from: Option<u64>,
-    /// The address of the first instruction.
-    pub start: u64,
-    /// The address of the last instruction.
-    pub last: u64,
-}
-
-/// The counts of a [`Profiler`].
-#[derive(Clone, Debug, Default)]
-pub struct RawProfile {
-    /// Ranges with what follows them.
-    pub executed: Counts<Executed>,
-    /// Sequences between branches that were taken.
-    pub following: Counts<Following>,
-    /// Instructions.
-    pub instructions: u64,
-}
-
-impl Merge for RawProfile {
-    fn merge(&mut self, later: Self) {
-        self.executed.merge(later.executed);
-        self.following.merge(later.following);
-        self.instructions = self.instructions.saturating_add(later.instructions);
-    }
-}
+use crate::range_tree::{NONE, RangeTree};
+use crate::raw_profile::RawProfile;
 
 /// What the counts of later elements of a source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,11 +20,25 @@ pub struct State {
     sequence: Option<(Option<u64>, u64)>,
 }
 
+/// The state of a source.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    /// What selects the memory, where it is not that at the beginning.
+    memory: Option<Selection>,
+    /// The last range, and the path to it; [`NONE`] where it is not known what precedes the next.
+    node: u32,
+    /// The memory may be another one since the last range.
+    moved: bool,
+}
+
+const BEGIN: Current = Current { memory: None, node: NONE, moved: false };
+
 /// Counts ranges and sequences of all sources.
 #[derive(Clone, Debug)]
 pub struct Profiler {
     programs: Arc<[Program]>,
-    states: Vec<State>,
+    sources: Vec<Current>,
+    paths: RangeTree,
     counts: RawProfile,
     /// Executed ranges may select other memory.
     watches_addresses: bool,
@@ -105,9 +48,13 @@ impl Profiler {
     /// A profiler of sources with these programs.
     pub fn new(programs: impl IntoIterator<Item = Program>) -> Profiler {
         let programs: Arc<[Program]> = programs.into_iter().collect();
-        let states = vec![State::default(); programs.len()];
-        let watches_addresses = programs.iter().any(Program::watches_addresses);
-        Profiler { programs, states, counts: RawProfile::default(), watches_addresses }
+        Profiler {
+            sources: vec![BEGIN; programs.len()],
+            paths: RangeTree::default(),
+            counts: RawProfile::default(),
+            watches_addresses: programs.iter().any(Program::watches_addresses),
+            programs,
+        }
     }
 
     /// The memory at the beginning of a source's trace.
@@ -117,85 +64,69 @@ impl Profiler {
 
     /// Follows what `element` selects.
     fn follow(&mut self, source: usize, element: &Element) {
-        let first = match self.states.get(source) {
-            Some(State { memory: Some(memory), .. }) => *memory,
-            _ => self.first(source),
-        };
-        if let (Some(program), Some(state)) =
-            (self.programs.get(source), self.states.get_mut(source))
+        let first = self.first(source);
+        if let (Some(program), Some(current)) =
+            (self.programs.get(source), self.sources.get_mut(source))
         {
-            program.follow(state.memory.get_or_insert(first), element);
+            program.follow(current.memory.get_or_insert(first), element);
+            current.moved = true;
         }
     }
 
     #[inline]
-    fn range(&mut self, source: usize, range: base::Range, times: u64) {
-        let first = match self.states.get(source) {
-            Some(State { memory: Some(memory), .. }) => *memory,
-            _ => self.first(source),
-        };
-        let Some(state) = self.states.get_mut(source) else { return };
-        let memory = state.memory.get_or_insert(first).memory;
-        let whole = u64::from(range.instructions).saturating_mul(times);
-        self.counts.instructions = self.counts.instructions.saturating_add(whole);
-        match state.last {
-            Some((last, its)) if its == memory => {
-                count(&mut self.counts, source, &last, memory, Some(range.start), times);
-                if branches(last.last) {
-                    end_sequence(&mut self.counts, source, state, &last, memory, times);
-                    state.sequence = Some((Some(last.last_address()), range.start));
-                }
-            }
-            _ => {
-                self.end(source, times);
-                if let Some(state) = self.states.get_mut(source) {
-                    state.sequence = Some((None, range.start));
-                }
-            }
+    fn range(&mut self, source: usize, range: &base::Range, times: u64) {
+        let Some(current) = self.sources.get(source) else { return };
+        if current.moved || current.memory.is_none() {
+            self.settle(source, times);
         }
-        if let Some(state) = self.states.get_mut(source) {
-            state.last = Some((range, memory));
+        let Some(current) = self.sources.get_mut(source) else { return };
+        let memory = current.memory.map(|selection| selection.memory).unwrap_or_default();
+        current.node = self.paths.execute(current.node, range, memory, source as u16, times);
+        if self.paths.is_full() {
+            self.flush();
+        }
+    }
+
+    /// A range in other memory follows: it is not known what precedes it.
+    #[cold]
+    fn settle(&mut self, source: usize, times: u64) {
+        let first = self.first(source);
+        let Some(current) = self.sources.get_mut(source) else { return };
+        let memory = current.memory.get_or_insert(first).memory;
+        current.moved = false;
+        if self.paths.get(current.node).is_some_and(|node| node.memory != memory) {
+            self.end(source, times);
         }
     }
 
     /// It is not known what follows the last range of `source`.
     fn end(&mut self, source: usize, times: u64) {
-        let Some(state) = self.states.get_mut(source) else { return };
-        if let Some((last, memory)) = state.last.take() {
-            count(&mut self.counts, source, &last, memory, None, times);
-            end_sequence(&mut self.counts, source, state, &last, memory, times);
+        if let Some(current) = self.sources.get_mut(source) {
+            self.paths.end(current.node, times);
+            current.node = NONE;
         }
-        state.sequence = None;
     }
-}
 
-#[inline]
-fn count(
-    counts: &mut RawProfile,
-    source: usize,
-    range: &base::Range,
-    memory: MemoryId,
-    next: Option<u64>,
-    times: u64,
-) {
-    let base::Range { start, bytes, instructions, last, .. } = *range;
-    let source = source as u16;
-    let key = Executed { memory, source, start, bytes, instructions, last, next };
-    counts.executed.add(key, times);
-}
+    /// Moves the counts of paths to the others. The last range of each source is not counted yet.
+    #[cold]
+    fn flush(&mut self) {
+        let states = self.state();
+        let pending: Vec<u32> = self.sources.iter().map(|current| current.node).collect();
+        self.paths.take_into(&mut self.counts, &pending);
+        self.begin(&states);
+    }
 
-#[inline]
-fn end_sequence(
-    counts: &mut RawProfile,
-    source: usize,
-    state: &State,
-    last: &base::Range,
-    memory: MemoryId,
-    times: u64,
-) {
-    if let Some((from, start)) = state.sequence {
-        let (source, last) = (source as u16, last.last_address());
-        counts.following.add(Following { memory, source, from, start, last }, times);
+    /// Continues in `states`.
+    fn begin(&mut self, states: &[State]) {
+        for (n, (current, state)) in self.sources.iter_mut().zip(states).enumerate() {
+            let node = match (state.last, state.sequence) {
+                (Some((range, memory)), Some(sequence)) => {
+                    self.paths.resume(&range, memory, n as u16, sequence)
+                }
+                _ => NONE,
+            };
+            *current = Current { memory: state.memory, node, moved: true };
+        }
     }
 }
 
@@ -206,7 +137,7 @@ impl Listener for Profiler {
     fn element(&mut self, source: usize, _: u64, element: Element) {
         match element {
             Element::Range(range) => {
-                self.range(source, range, 1);
+                self.range(source, &range, 1);
                 if self.watches_addresses {
                     self.follow(source, &element);
                 }
@@ -215,8 +146,8 @@ impl Listener for Profiler {
                 self.follow(source, &element);
             }
             Element::Corrected { taken } => {
-                if let Some(State { last: Some((range, _)), .. }) = self.states.get_mut(source) {
-                    range.last = range.last.with_taken(taken);
+                if let Some(current) = self.sources.get_mut(source) {
+                    current.node = self.paths.correct(current.node, taken);
                 }
             }
             other if breaks(&other) => self.end(source, 1),
@@ -232,7 +163,7 @@ impl Listener for Profiler {
         // After the first turn, each turn has the same counts.
         for (turn, count) in [(0, 1), (1, times.saturating_sub(1))] {
             if times > turn {
-                ranges.iter().for_each(|range| self.range(source, *range, count));
+                ranges.iter().for_each(|range| self.range(source, range, count));
             }
         }
     }
@@ -261,22 +192,143 @@ impl Fork for Profiler {
     fn fork(&self) -> Self {
         Profiler {
             programs: Arc::clone(&self.programs),
-            states: vec![State::default(); self.programs.len()],
+            sources: vec![BEGIN; self.programs.len()],
+            paths: RangeTree::default(),
             counts: RawProfile::default(),
             watches_addresses: self.watches_addresses,
         }
     }
 
     fn state(&self) -> Vec<State> {
-        self.states.clone()
+        let state = |current: &Current| {
+            let node = self.paths.get(current.node);
+            State {
+                memory: current.memory,
+                last: node.map(|node| (node.range, node.memory)),
+                sequence: node.map(|node| (node.from, node.start)),
+            }
+        };
+        self.sources.iter().map(state).collect()
     }
 
     fn resume(&mut self, states: Vec<State>) {
-        self.states = states;
+        self.paths.take_into(&mut RawProfile::default(), &[]);
+        self.begin(&states);
         self.counts = RawProfile::default();
     }
 
     fn take(&mut self) -> RawProfile {
+        self.flush();
         std::mem::take(&mut self.counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use tracewright_base::{Counted, Instruction, Isa, Kind, Last, Range, Space};
+    use tracewright_decode::Merge;
+    use tracewright_testing::Random;
+
+    use super::*;
+    use crate::Executed;
+
+    type Ends = BTreeMap<(u64, u32, bool, Option<u64>), u64>;
+    type Sequences = BTreeMap<(Option<u64>, u64, u64), u64>;
+
+    /// One of a few ranges.
+    fn range(random: &mut Random) -> Range {
+        let kinds = [Kind::Branch, Kind::Indirect, Kind::Isb, Kind::Plain];
+        let kind = kinds[random.below(4) as usize];
+        let instructions = 1 + random.below(2) as u32;
+        let last = Instruction { size: 4, isa: Isa::A64, kind, ..Instruction::default() };
+        Range {
+            start: 0x1000 + 0x10 * random.below(4),
+            bytes: 4 * instructions,
+            instructions,
+            cycles: Counted::of(random.below(9) as u32),
+            last: Last::new(&last, random.below(2) == 0),
+        }
+    }
+
+    fn element(random: &mut Random) -> Element {
+        match random.below(20) {
+            0 => Element::Gap(Gap::Overflow),
+            1 => Element::NoCode { address: 0, space: Space::ANY },
+            2 => Element::Corrected { taken: random.below(2) == 0 },
+            _ => Element::Range(range(random)),
+        }
+    }
+
+    /// Counts by the definition: the ranges in the order of their execution.
+    fn expected(elements: &[Element]) -> (Ends, Sequences, u64) {
+        let mut runs: Vec<Vec<Range>> = vec![Vec::new()];
+        for element in elements {
+            match element {
+                Element::Range(range) => runs.last_mut().unwrap().push(*range),
+                Element::Corrected { taken } => {
+                    if let Some(last) = runs.last_mut().unwrap().last_mut() {
+                        last.last = last.last.with_taken(*taken);
+                    }
+                }
+                _ => runs.push(Vec::new()),
+            }
+        }
+        let (mut ends, mut sequences, mut instructions) = (Ends::new(), Sequences::new(), 0);
+        for run in runs {
+            let (mut from, mut start) = (None, None);
+            for (n, range) in run.iter().enumerate() {
+                instructions += u64::from(range.instructions);
+                let next = run.get(n + 1).map(|next| next.start);
+                let key = (range.start, range.last.word(), range.instructions == 1, next);
+                *ends.entry(key).or_default() += 1;
+                let first = *start.get_or_insert(range.start);
+                if branches(range.last) || next.is_none() {
+                    *sequences.entry((from, first, range.last_address())).or_default() += 1;
+                    (from, start) = (Some(range.last_address()), None);
+                }
+            }
+        }
+        (ends, sequences, instructions)
+    }
+
+    fn found(raw: RawProfile) -> (Ends, Sequences, u64) {
+        let ends = raw.executed.into_counts().map(|(key, count)| {
+            let Executed { start, last, instructions, next, .. } = key;
+            ((start, last.word(), instructions == 1, next), count)
+        });
+        let sequences = raw.following.into_counts();
+        let sequences = sequences.map(|(key, count)| ((key.from, key.start, key.last), count));
+        (ends.collect(), sequences.collect(), raw.instructions)
+    }
+
+    /// Random ranges, whole and in parts: taken out, and resumed by another profiler.
+    #[test]
+    fn counts_are_those_of_the_definition() {
+        let mut random = Random::new(21);
+        for round in 0..60 {
+            let count = 1 + random.below(200);
+            let mut elements: Vec<Element> = (0..count).map(|_| element(&mut random)).collect();
+            elements.push(Element::End);
+            let mut profiler = Profiler::new([Program::Image(Arc::default())]);
+            let mut all = RawProfile::default();
+            for element in &elements {
+                profiler.element(0, 0, *element);
+                match random.below(if round % 3 == 0 { 1000 } else { 12 }) {
+                    0 => all.merge(profiler.take()),
+                    1 => {
+                        let mut other = profiler.fork();
+                        other.resume(profiler.state());
+                        all.merge(profiler.take());
+                        assert_eq!(profiler.state(), other.state());
+                        profiler = other;
+                    }
+                    _ => {}
+                }
+            }
+            all.merge(profiler.take());
+            assert_eq!(found(all), expected(&elements), "round {round}: {elements:?}");
+        }
     }
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use tracewright::Capture;
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::levels::Names;
-use tracewright::capture::{Access, Buffer, Format, Found, Kind, Problem, perf, probe};
+use tracewright::capture::{Access, Buffer, Format, Found, Kind, OpenError, Problem, perf, probe};
 use tracewright::decode::raw::{self, RawTrace};
-use tracewright::decode::{Memory, Options, Plan, Session, Tally};
+use tracewright::decode::{Caches, Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
 use tracewright::views::Source;
@@ -97,6 +97,11 @@ impl Input {
                 ));
             }
             Found::Perf if args.protocols.is_empty() => perf::open(path, &args.search.search())?,
+            Found::Raw if args.protocols.is_empty() && path == Path::new("-") => {
+                let what = "standard input without --protocol must be perf.data, and";
+                let failed = |error: OpenError| Fail::input(path, &format!("{what} {error}"));
+                perf::open(path, &args.search.search()).map_err(failed)?
+            }
             _ if args.protocols.is_empty() => {
                 tracewright::read_capture_with(path, Access::with_pipes(args.pipes))?
             }
@@ -227,6 +232,12 @@ impl Job<'_> {
             Some(id) => format!("{source} thread {id}"),
             None => source.to_owned(),
         }
+    }
+
+    /// As [`session`](Job::session), with the caches of another session of the same input.
+    pub fn session_with(&self, caches: Caches) -> Result<Session, Fail> {
+        let Input { capture, memory, options, .. } = self.input;
+        Ok(Session::with_caches(capture, &self.plan, memory, options, caches)?)
     }
 
     /// The result of decoding, for its summary.

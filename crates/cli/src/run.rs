@@ -43,22 +43,35 @@ pub fn run<L: Listener + Fork + Send>(
     options: &RunOptions<'_>,
     mut write: impl FnMut(L::Output) -> bool,
 ) -> Result<(L, Tally), Fail> {
-    let mut both = (listener, Merging(Tally::default()));
-    let mut tally = Tally::default();
     if let Some(selected) = options.selected {
+        let both = (listener, Merging(Tally::default()));
+        let mut tally = Tally::default();
         let both = selected.run(session, buffer, both, options.parts, |(output, counts)| {
             tally.merge(counts);
             write(output)
         })?;
         return Ok((both.0, tally));
     }
+    run_in(&mut session, buffer, input, listener, options, write)
+}
+
+/// As [`run`], of the whole buffer, with a session that may be used again.
+pub fn run_in<L: Listener + Fork + Send>(
+    session: &mut Session,
+    buffer: &Buffer,
+    input: &mut dyn Input,
+    listener: L,
+    options: &RunOptions<'_>,
+    mut write: impl FnMut(L::Output) -> bool,
+) -> Result<(L, Tally), Fail> {
+    let mut both = (listener, Merging(Tally::default()));
+    let mut tally = Tally::default();
     let mut progress = Progress::new(buffer.size(), options.alone);
-    let read =
-        parallel::run(&mut session, input, &mut both, &options.jobs, |(output, counts), at| {
-            tally.merge(counts);
-            progress.update(at, &tally);
-            write(output)
-        });
+    let read = parallel::run(session, input, &mut both, &options.jobs, |(output, counts), at| {
+        tally.merge(counts);
+        progress.update(at, &tally);
+        write(output)
+    });
     progress.end();
     let work = read.map_err(|error| Fail::read(&buffer.name, &error))?;
     if let Some(threads) = work.refused {

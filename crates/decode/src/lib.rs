@@ -87,5 +87,5 @@ pub use merge::Merge;
 pub use parallel::Jobs;
 pub use plan::{ForeignPlan, Options, Plan, Planned, Skipped, Why};
 pub use route::Route;
-pub use session::Session;
+pub use session::{Caches, Session};
 pub use tally::{Counts, Tally};

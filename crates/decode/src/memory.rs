@@ -121,6 +121,21 @@ impl Program {
         }
     }
 
+    /// As [`cache`](Program::cache), from the cache of the same source in another buffer.
+    pub fn cache_from(
+        &self,
+        before: Option<Cache>,
+        waypoints: Waypoints,
+        options: CacheOptions,
+    ) -> Cache {
+        if let (Some(mut cache), Program::Spaces(viewpoint)) = (before, self)
+            && cache.move_to(viewpoint)
+        {
+            return cache;
+        }
+        self.cache(waypoints, options)
+    }
+
     /// The memory at the beginning of the buffer.
     pub fn start(&self) -> Arc<Image> {
         match self {

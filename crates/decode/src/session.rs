@@ -1,9 +1,11 @@
 //! Decodes one buffer for a listener.
 
+use std::collections::BTreeMap;
+
 use tracewright_base::{OffsetMap, Piece};
 use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
-use tracewright_image::CacheOptions;
+use tracewright_image::{Cache, CacheOptions};
 
 use crate::source::{Program, Source};
 use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
@@ -21,6 +23,10 @@ const CHUNK: usize = 1 << 20;
 /// OpenCSD reads this many bytes of an unframed buffer at a time, which is visible in its listings.
 const OPENCSD_READ: usize = 1024;
 
+/// The code that a session has decoded, for each source of a capture.
+#[derive(Clone, Debug, Default)]
+pub struct Caches(BTreeMap<usize, Cache>);
+
 /// Decodes one buffer: its bytes to the bytes of each source, to packets, to elements. The bytes
 /// may be fed in any pieces. A clone continues from the same state.
 #[derive(Clone, Debug)]
@@ -34,6 +40,9 @@ pub struct Session {
     state: Checkpoint,
     /// Indexed by source.
     programs: Vec<Program>,
+    /// The index in the capture of each source, and the caches of sources that are not among them.
+    planned: Vec<usize>,
+    others: Caches,
     /// Unframed bytes: the pieces of the call. The memory is reused.
     pieces: Vec<Piece>,
 }
@@ -49,6 +58,20 @@ impl Session {
         memory: &Memory,
         options: &Options,
     ) -> Result<Session, ForeignPlan> {
+        Session::with_caches(capture, plan, memory, options, Caches::default())
+    }
+
+    /// As [`new`](Session::new), with the caches of a session of the same capture and options.
+    ///
+    /// # Errors
+    /// [`ForeignPlan`] where `capture` does not have a source of the plan.
+    pub fn with_caches(
+        capture: &Capture,
+        plan: &Plan,
+        memory: &Memory,
+        options: &Options,
+        mut caches: Caches,
+    ) -> Result<Session, ForeignPlan> {
         let cache_options = CacheOptions {
             check_opcodes: options.check_opcodes,
             max_expansion: options.max_expansion,
@@ -59,7 +82,8 @@ impl Session {
             let waypoints = planned.config.waypoints();
             planned.of(capture)?;
             let memory = memory.seen_by(capture, plan.buffer, planned.source);
-            Ok(Program::new(memory.cache(waypoints, cache_options)))
+            let before = caches.0.remove(&planned.source);
+            Ok(Program::new(memory.cache_from(before, waypoints, cache_options)))
         });
         let mut programs = programs.collect::<Result<Vec<_>, _>>()?;
         let sources = plan.sources.iter().zip(&mut programs);
@@ -72,6 +96,8 @@ impl Session {
             slots[usize::from(source.id)] = n;
         }
         Ok(Session {
+            planned: plan.sources.iter().map(|planned| planned.source).collect(),
+            others: caches,
             raw: plan.framing == Framing::Raw && plan.messages.is_none(),
             numbering: options.numbering,
             slots,
@@ -85,6 +111,14 @@ impl Session {
             programs,
             pieces: Vec::new(),
         })
+    }
+
+    /// The caches, for the session of another buffer.
+    pub fn into_caches(self) -> Caches {
+        let mut caches = self.others;
+        let own = self.programs.into_iter().map(Program::into_cache);
+        caches.0.extend(self.planned.into_iter().zip(own));
+        caches
     }
 
     /// The state.

@@ -44,6 +44,10 @@ impl Program {
     pub(crate) fn new(cache: Cache) -> Self {
         Program { cache, nibbles: Vec::new() }
     }
+
+    pub(crate) fn into_cache(self) -> Cache {
+        self.cache
+    }
 }
 
 impl Source {

@@ -149,6 +149,19 @@ impl Cache {
         cache
     }
 
+    /// Uses the memory of `viewpoint` from its beginning on, which is that of another buffer.
+    /// Returns whether it is of the same address spaces; otherwise nothing changes.
+    pub fn move_to(&mut self, viewpoint: &Viewpoint) -> bool {
+        let same = |own: &Viewpoint| Arc::ptr_eq(&own.spaces, &viewpoint.spaces);
+        if !self.viewpoint.as_ref().is_some_and(same) || viewpoint.has_conditions() {
+            return false;
+        }
+        let begin = viewpoint.begin();
+        self.viewpoint = Some(viewpoint.clone());
+        self.select(begin);
+        true
+    }
+
     /// What selects the memory that is in use.
     #[inline]
     pub fn selection(&mut self) -> Selection {

@@ -7,7 +7,7 @@ use tracewright_capture::{Capture, Form};
 use tracewright_decode::Program;
 use tracewright_image::{Bytes, Cache, CacheOptions, Elf, Load, Segment};
 
-use crate::profiler::RawProfile;
+use crate::raw_profile::RawProfile;
 
 /// A program file, which is loaded at its addresses plus `bias`.
 #[derive(Clone, Debug)]

@@ -23,8 +23,8 @@ pub(super) const INIT_MAP: u32 = 134;
 
 /// The numbers of records that are not stored.
 const SAMPLE: u32 = 9;
-const COMPRESSED: u32 = 81;
-const COMPRESSED2: u32 = 83;
+pub(super) const COMPRESSED: u32 = 81;
+pub(super) const COMPRESSED2: u32 = 83;
 
 /// The form of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

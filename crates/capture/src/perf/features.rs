@@ -22,6 +22,8 @@ pub const COMMAND_LINE: u32 = 11;
 /// AUXTRACE: an index of the AUXTRACE records, which is not read. perf writes a count before it,
 /// simpleperf does not.
 pub const AUXTRACE: u32 = 18;
+/// BPF_PROG_INFO: BPF programs and their machine code.
+pub const BPF_PROGRAMS: u32 = 25;
 /// META_INFO of simpleperf: pairs of texts.
 pub const META_INFO: u32 = 129;
 /// ETM_BRANCH_LIST of simpleperf: a branch list in place of the trace.

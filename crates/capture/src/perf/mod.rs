@@ -6,6 +6,7 @@
 //! | `record.rs`, `attr.rs`, `units.rs`, `features.rs` | the records, read and written by the same lines |
 //! | `pieces.rs` | the bytes of each AUX record |
 //! | `processes.rs`, `find.rs` | the memory of processes over time, and the files with their code |
+//! | `bpf.rs` | the machine code of BPF programs |
 //! | `branch_list.rs` | branch lists of simpleperf |
 //! | `write.rs`, `recording.rs` | writing of what can be read, and the file of a capture |
 //! | `fields.rs`, `window.rs`, `compressed.rs`, `limits.rs` | integers, reads by offset, zstd, limits |
@@ -18,6 +19,7 @@
 //! order; events of any size; compressed records (`perf record -z`) and trace (simpleperf).
 
 mod attr;
+mod bpf;
 mod branch_list;
 mod compressed;
 mod data;
@@ -34,6 +36,7 @@ mod window;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,14 +57,15 @@ use crate::linux::{Part, Queue, QueueTotals};
 use crate::notes::Notes;
 use crate::plain::line;
 use crate::{
-    Buffer, BufferRef, Capture, Core, File, Format, Kind, Linux, OpenError, Origin, Problem,
+    Buffer, BufferRef, Bytes, Capture, Core, File, Format, Kind, Linux, OpenError, Origin, Problem,
 };
 use pieces::{Piece, Pieces};
 
 /// The most links from sources to buffers.
 const MAX_LINKS: usize = 1 << 22;
 
-/// Reads the file or folder at `path`. The files of the recorded code are found by `search`.
+/// Reads the file or folder at `path`; `-` is the standard input, which is read to its end into
+/// memory. The files of the recorded code are found by `search`.
 ///
 /// # Errors
 /// [`OpenError`] where nothing can be decoded.
@@ -69,6 +73,17 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
     let mut files = Files::default();
     let fail = |path: &Path, why: String| OpenError::new(path, Problem::Perf(why));
     let folder = path.is_dir();
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
+            OpenError::new(path, Problem::Unreadable(crate::files::reason(&error)))
+        })?;
+        let data = PerfData::read(&Bytes::from(bytes)).map_err(|why| fail(path, why))?;
+        let mut finder = find::Finder::new(search, Path::new(""), &mut files);
+        let mut capture = capture(&data, path, &mut finder, None).map_err(|why| fail(path, why))?;
+        capture.stamps = files.stamps;
+        return Ok(capture);
+    }
     let main = if folder { path.join("data") } else { path.to_owned() };
     let (bytes, _) =
         files.trace(&main).map_err(|why| OpenError::new(&main, Problem::Unreadable(why)))?;

@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tracewright_image::{AddressSpaces, Change, Dump, Module, ModuleFile, Region, Thread};
+use tracewright_image::{
+    AddressSpaces, Change, Dump, Module, ModuleFile, Region, Symbol, Symbols, Thread,
+};
 
+use super::bpf;
 use super::data::PerfData;
 use super::features::{self, RecordedFile};
 use super::find::{self, Code, Finder, Found, hex, kernel};
@@ -66,6 +69,7 @@ pub(super) fn address_spaces(
     if let Some(kcore) = kcore {
         builder.kcore(kcore);
     }
+    builder.bpf(data);
     for (moment, n) in order {
         if let Some(record) = data.records.get(n) {
             builder.record(moment, record, kcore.is_some());
@@ -144,6 +148,27 @@ impl Builder<'_, '_> {
             .collect();
         if !regions.is_empty() {
             self.change(None, moment, Change::Load(regions));
+        }
+    }
+
+    /// The machine code of BPF programs, which are in the memory of the kernel. The file has those
+    /// that were there at the end of the recording, and no moment at which they were loaded.
+    fn bpf(&mut self, data: &PerfData) {
+        let section = data.features.get(&features::BPF_PROGRAMS).map(Vec::as_slice);
+        for code in bpf::programs(section.unwrap_or_default(), data.big) {
+            let path = format!("[bpf_{}]", code.name);
+            let symbol =
+                Symbol { name: &code.name, start: code.address, size: code.bytes.len() as u64 };
+            let index = self.spaces.add_module(ModuleFile {
+                path: path.clone(),
+                found: Some("BPF_PROG_INFO".into()),
+                symbols: Arc::new(Symbols::new([symbol])),
+                kernel: true,
+                ..ModuleFile::default()
+            });
+            let region = Region::new(path, code.address, code.bytes);
+            let region = region.of_module(Module { index, bias: 0 });
+            self.change(None, 0, Change::Load(vec![region]));
         }
     }
 

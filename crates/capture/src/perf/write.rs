@@ -1,7 +1,9 @@
 //! Writing of `perf.data`: everything that is read can be written.
 
 use super::compressed::pack;
-use super::data::{FEATURE_BITS, FILE_HEADER, Header, MAGIC, PIPE_HEADER, PerfData};
+use super::data::{
+    COMPRESSED, COMPRESSED2, FEATURE_BITS, FILE_HEADER, Header, MAGIC, PIPE_HEADER, PerfData,
+};
 use super::fields::{Fields, Writer};
 use super::record::{Body, HEADER, Record};
 use super::{Form, features};
@@ -12,6 +14,9 @@ pub struct Layout {
     /// The records other than trace are in COMPRESSED records of at most this many bytes before
     /// compression.
     pub compressed: Option<usize>,
+    /// The compressed records are COMPRESSED2: they have the length of their bytes, and a multiple
+    /// of 8 bytes.
+    pub padded: bool,
 }
 
 /// The number of bytes of a COMPRESSED record: its size has 16 bits.
@@ -108,7 +113,7 @@ impl PerfData {
             let attr = self.attr_of_record(record).or(events);
             let written = record.write(attr, self.big);
             if let Body::AuxTrace(_) = record.body {
-                self.flush(out, &mut packed);
+                self.flush(out, &mut packed, layout);
                 traces.push(out.len() as u64);
                 out.extend(written);
                 out.extend_from_slice(bytes.next().map_or(&[][..], |bytes| bytes));
@@ -120,17 +125,17 @@ impl PerfData {
                     packed.extend(written);
                     while packed.len() >= size.clamp(1, MAX_COMPRESSED) {
                         let rest = packed.split_off(size.clamp(1, MAX_COMPRESSED));
-                        self.flush(out, &mut packed);
+                        self.flush(out, &mut packed, layout);
                         packed = rest;
                     }
                 }
                 None => {
-                    self.flush(out, &mut packed);
+                    self.flush(out, &mut packed, layout);
                     out.extend(written);
                 }
             }
         }
-        self.flush(out, &mut packed);
+        self.flush(out, &mut packed, layout);
         traces
     }
 
@@ -140,15 +145,24 @@ impl PerfData {
         self.attrs.iter().find(|attr| attr.ids.contains(&id))
     }
 
-    /// Appends a COMPRESSED record with `packed`, which may begin and end within a record.
-    fn flush(&self, out: &mut Vec<u8>, packed: &mut Vec<u8>) {
+    /// Appends a COMPRESSED or COMPRESSED2 record with `packed`, which may begin and end within a
+    /// record.
+    fn flush(&self, out: &mut Vec<u8>, packed: &mut Vec<u8>, layout: Layout) {
         if packed.is_empty() {
             return;
         }
-        let bytes = pack(packed);
+        let mut bytes = pack(packed);
         packed.clear();
         let mut writer = Writer::new(self.big);
-        let (mut number, mut misc, mut size) = (81, 0, (HEADER + bytes.len()) as u16);
+        let mut number = COMPRESSED;
+        if layout.padded {
+            number = COMPRESSED2;
+            let mut len = Writer::new(self.big);
+            let _ = len.u64(&mut (bytes.len() as u64));
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+            bytes.splice(..0, len.out);
+        }
+        let (mut misc, mut size) = (0, (HEADER + bytes.len()) as u16);
         let _ = writer.u32(&mut number).and(writer.u16(&mut misc)).and(writer.u16(&mut size));
         out.extend(writer.out);
         out.extend(bytes);

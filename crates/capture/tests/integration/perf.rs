@@ -140,13 +140,19 @@ fn every_form_is_read_as_it_was_written() {
             let order = [Queue::Cpu(2), Queue::Cpu(3), Queue::Cpu(3)];
             for big in [false, true] {
                 for form in [Form::File, Form::Pipe] {
-                    for compressed in [None, Some(7), Some(64), Some(1 << 16)] {
+                    for (compressed, padded) in [
+                        (None, false),
+                        (Some(7), false),
+                        (Some(64), true),
+                        (Some(1 << 16), false),
+                        (Some(1 << 16), true),
+                    ] {
                         let mut data = PerfData { big, form, ..want.clone() };
                         if form == Form::Pipe {
                             let attr = data.attrs[0].clone();
                             data.records.insert(0, Record::new(Body::Attr(Box::new(attr))));
                         }
-                        let bytes = Bytes::from(data.write(Layout { compressed }));
+                        let bytes = Bytes::from(data.write(Layout { compressed, padded }));
                         let read = PerfData::read(&bytes).expect("a file");
                         assert_eq!(read.problems, [""; 0], "{form:?} {big} {compressed:?}");
                         assert_eq!(read.records, data.records, "{form:?} {big} {compressed:?}");
@@ -373,13 +379,99 @@ fn memory_is_that_of_the_moment() {
     assert_eq!(byte(0, Some(3000)), None);
 }
 
+/// An ELF file with one segment, of the type `e_type`.
+fn elf(e_type: u16, address: u64, code: &[u8]) -> Vec<u8> {
+    let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    file.extend(e_type.to_le_bytes());
+    file.extend(183u16.to_le_bytes());
+    file.extend(1u32.to_le_bytes());
+    // Entry, program headers, section headers.
+    [0u64, 64, 0].iter().for_each(|word| file.extend(word.to_le_bytes()));
+    file.extend(0u32.to_le_bytes());
+    [64u16, 56, 1, 64, 0, 0].iter().for_each(|half| file.extend(half.to_le_bytes()));
+    file.extend(1u32.to_le_bytes());
+    file.extend(5u32.to_le_bytes());
+    let len = code.len() as u64;
+    [120, address, address, len, len, 8].iter().for_each(|word| file.extend(word.to_le_bytes()));
+    file.extend(code);
+    file
+}
+
+/// The first byte at `address` that a buffer sees.
+fn byte_at(capture: &Capture, buffer: usize, address: u64) -> Option<u8> {
+    let viewpoint = capture.linux.as_ref().expect("a system").viewpoint(buffer, 0)?;
+    let image = viewpoint.spaces.image(viewpoint.start());
+    image.run(image.view(Space::ANY), address).first().copied()
+}
+
+/// The kernel's code from the copy of its memory, from a file, and from BPF programs; and its code
+/// before and after the kernel changes it.
+#[test]
+fn the_kernel_is_that_of_the_moment() {
+    const KERNEL: u64 = 0xffff_8000_0800_0000;
+    let folder = std::env::temp_dir().join(format!("tracewright-kernel-{}", std::process::id()));
+    fs::create_dir_all(folder.join("kcore_dir")).expect("a folder");
+    let mut data = synthetic(1, perf::SAMPLE_TYPE, 128);
+    let kernel = Mmap {
+        process: u32::MAX,
+        thread: 0,
+        address: KERNEL,
+        len: 0x100,
+        offset: KERNEL,
+        file: None,
+        path: "[kernel.kallsyms]_text".into(),
+    };
+    let code: Vec<u8> = (0x40..0x60).collect();
+    data.records.push(Record::new(Body::Mmap(kernel)).with_id(id_of(2, 1)));
+    let poke = Body::TextPoke { address: KERNEL + 8, old: vec![0x48; 4], new: vec![0x77; 4] };
+    data.records.push(Record::new(poke).with_id(id_of(2, 15)));
+    // A BPF program: see `bpf.rs` for the offsets.
+    let mut info = vec![0; 128];
+    for (at, word) in [(16, 4u64), (24, 8), (104, 1 | 1 << 32), (112, 0), (120, 12)] {
+        info[at..at + 8].copy_from_slice(&word.to_le_bytes());
+    }
+    info[64..68].copy_from_slice(b"xdp\0");
+    let mut section = 1u32.to_le_bytes().to_vec();
+    section.extend([128u32.to_le_bytes(), 16u32.to_le_bytes(), [0; 4], [0; 4]].concat());
+    section.extend(&info);
+    section.extend((KERNEL + 0x10_0000).to_le_bytes());
+    section.extend([0x99, 0x98, 0x97, 0x96]);
+    section.extend(4u32.to_le_bytes());
+    data.features.insert(25, section);
+    let bytes = data.write(Layout::default());
+    fs::write(folder.join("data"), &bytes).expect("a file");
+    // The memory of the kernel at the end of the recording has the changed code.
+    let mut last = code.clone();
+    last[8..12].copy_from_slice(&[0x77; 4]);
+    fs::write(folder.join("kcore_dir/kcore"), elf(4, KERNEL, &last)).expect("a file");
+    fs::write(folder.join("vmlinux"), elf(2, KERNEL, &code)).expect("a file");
+    let search = Search { binaries: vec![folder.join("vmlinux")], ..Search::default() };
+    let copied = perf::open(&folder, &Search::default());
+    let main = folder.join("data");
+    let named = perf::open(&main, &search);
+    fs::remove_dir_all(&folder).expect("no folder");
+    for (capture, name) in [(copied, "kcore"), (named, "vmlinux")] {
+        let capture = capture.expect("a capture");
+        let found = capture.linux.as_ref().expect("a system").spaces.modules().to_vec();
+        let found: Vec<_> = found.iter().filter_map(|m| m.found.as_ref()?.file_name()).collect();
+        assert!(found.contains(&name.as_ref()), "{found:?}");
+        // The moments of the buffers are 10, 20 and 30; the code changes at 15.
+        for (buffer, want) in [(0, 0x48), (1, 0x77), (2, 0x77)] {
+            assert_eq!(byte_at(&capture, buffer, KERNEL + 8), Some(want), "{name} {buffer}");
+            assert_eq!(byte_at(&capture, buffer, KERNEL + 12), Some(0x4c), "{name} {buffer}");
+            assert_eq!(byte_at(&capture, buffer, KERNEL + 0x10_0000), Some(0x99), "{name}");
+        }
+        assert_eq!(byte_at(&capture, 0, KERNEL + 0x1000), None);
+    }
+}
+
 /// Bytes that the notes account for, and those of buffers and padding, are all bytes of trace.
 #[test]
 fn damaged_files_are_read_without_panic() {
     let mut random = Random::new(21);
     let files: Vec<Vec<u8>> = [
         synthetic(1, perf::SAMPLE_TYPE, 128).write(Layout::default()),
-        synthetic(2, perf::SAMPLE_TYPE, 136).write(Layout { compressed: Some(64) }),
+        synthetic(2, perf::SAMPLE_TYPE, 136).write(Layout { compressed: Some(64), padded: true }),
         PerfData { form: Form::Pipe, big: true, ..synthetic(0, perf::SAMPLE_TYPE, 112) }
             .write(Layout::default()),
     ]

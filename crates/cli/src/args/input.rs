@@ -19,8 +19,8 @@ use crate::message;
 #[derive(Clone, Debug, Args)]
 pub struct InputArgs {
     /// Snapshot folder or its snapshot.ini, folder with a capture.toml, perf.data of perf or
-    /// simpleperf, or a file of raw trace data with --protocol; `-` reads raw trace data from
-    /// standard input.
+    /// simpleperf, or a file of raw trace data with --protocol; `-` reads perf.data from standard
+    /// input (`perf record -o -`), or raw trace data with --protocol.
     #[arg(required_unless_present = "pins", default_value = "-", hide_default_value = true)]
     pub input: PathBuf,
     /// Raw trace data, instead of INPUT: recording of the levels of the trace port by a logic

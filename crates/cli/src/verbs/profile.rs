@@ -8,7 +8,7 @@ use tracewright::analysis::{
     BranchLister, BranchLists, Filter, ModuleProfile, Profile, Profiler, RawProfile,
 };
 use tracewright::capture::perf::{self, ListedProgram, hex};
-use tracewright::decode::{Merge, Program, input, memory};
+use tracewright::decode::{Caches, Merge, Program, input, memory};
 use tracewright::export::{Format, symbol_order};
 
 use crate::args::ProfileArgs;
@@ -136,6 +136,35 @@ fn replay(programs: &[ListedProgram], filter: &Filter, profile: &mut Profile) {
     }
 }
 
+/// What a thread has for the next buffer.
+#[derive(Default)]
+struct Worker {
+    counts: RawProfile,
+    caches: Caches,
+    /// The programs of a buffer with the most sources: those of all are in the same address spaces.
+    programs: Vec<Program>,
+}
+
+/// One for each thread.
+#[derive(Default)]
+struct Pool(Mutex<Vec<Worker>>);
+
+impl Pool {
+    fn take(&self) -> Worker {
+        self.0.lock().ok().and_then(|mut workers| workers.pop()).unwrap_or_default()
+    }
+
+    fn put(&self, worker: Worker) {
+        if let Ok(mut workers) = self.0.lock() {
+            workers.push(worker);
+        }
+    }
+
+    fn all(&self) -> Vec<Worker> {
+        self.0.lock().map(|mut workers| std::mem::take(&mut *workers)).unwrap_or_default()
+    }
+}
+
 /// Adds the counts of a capture.
 fn one(
     args: &ProfileArgs,
@@ -150,6 +179,7 @@ fn one(
     let modules = memory::modules(&input.capture);
     let refused = &AtomicUsize::new(0);
     let total = Mutex::new(Profile::default());
+    let pool = &Pool::default();
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs, _: &mut listing::Write<'_>| {
         let options = RunOptions {
@@ -175,18 +205,28 @@ fn one(
             found.add_lists(all, &programs, &modules, filter);
             tally
         } else {
-            let mut all = RawProfile::default();
+            let Worker { mut counts, caches, programs: others } = pool.take();
             let profiler = Profiler::new(programs.clone());
-            let write = |counts| {
-                all.merge(counts);
+            let write = |more| {
+                counts.merge(more);
                 true
             };
-            let tally = if args.how.committed {
-                listing::decode(job, bytes, &options, profiler, &mut None, write)?.1
+            let (tally, caches) = if args.how.committed {
+                (listing::decode(job, bytes, &options, profiler, &mut None, write)?.1, caches)
             } else {
-                run::run(job.session()?, job.buffer, bytes, profiler, &options, write)?.1
+                let mut session = job.session_with(caches)?;
+                let tally =
+                    run::run_in(&mut session, job.buffer, bytes, profiler, &options, write)?.1;
+                (tally, session.into_caches())
             };
-            found.add(all, &programs, &modules, filter);
+            if input.capture.linux.is_some() {
+                // The memory of all buffers is in the same address spaces: the counts of all are
+                // looked up at once.
+                let programs = if others.len() > programs.len() { others } else { programs };
+                pool.put(Worker { counts, caches, programs });
+                return Ok((tally, None));
+            }
+            found.add(counts, &programs, &modules, filter);
             tally
         };
         // Sums do not depend on the order of the buffers.
@@ -199,6 +239,9 @@ fn one(
     let problems = listing::buffers(input, &jobs, output, false, refused, false, work)?;
     input.decodable()?;
     profile.merge(total.into_inner().unwrap_or_default());
+    for Worker { counts, programs, .. } in pool.all() {
+        profile.add(counts, &programs, &modules, filter);
+    }
     Ok(input.is_unchanged() && !(args.strict && problems))
 }
 
