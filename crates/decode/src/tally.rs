@@ -325,3 +325,30 @@ impl Listener for Tally {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{Channel, DwtEvent, Software};
+
+    use super::*;
+
+    /// Software writes and events of the DWT have their own counts, and each element that comes
+    /// after an overflow counts as a gap.
+    #[test]
+    fn elements_of_an_itm() {
+        let write = Software::new(Channel::Port { page: Some(0), port: 1 }, 8, 0x41);
+        let event = DwtEvent { discriminator: 2, size: 4, value: 0x8000, after_overflow: false };
+        let lost = DwtEvent { after_overflow: true, ..event };
+        let mut counts = Counts::default();
+        for element in [
+            Element::SoftwareWrite(write),
+            Element::SoftwareWrite(write.with(Software::AFTER_OVERFLOW)),
+            Element::DwtEvent(event),
+            Element::DwtEvent(event),
+            Element::DwtEvent(lost),
+        ] {
+            counts.other(0, element);
+        }
+        assert_eq!((counts.software_writes, counts.dwt_events, counts.gaps), (2, 3, 2));
+    }
+}

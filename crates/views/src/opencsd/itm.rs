@@ -27,7 +27,8 @@ impl PacketText for ItmText {
     type Config = Config;
     type Packet = Packet;
 
-    const BEHAVIOUR: Behaviour = Behaviour::new(Group::EightOrZeros);
+    const BEHAVIOUR: Behaviour =
+        Behaviour { elements_need_packets: true, ..Behaviour::new(Group::EightOrZeros) };
 
     fn packet(&mut self, _: &Config, packet: &Packet, out: &mut String) {
         match *packet {

@@ -214,6 +214,20 @@ impl<W: io::Write> Listing<W> {
         }
     }
 
+    /// Takes a packet that is not listed, for the lines of the elements after it.
+    fn unlisted_packet(
+        &mut self,
+        n: usize,
+        offsets: &OffsetMap<'_>,
+        start: usize,
+        packet: AnyPacket<'_>,
+    ) {
+        let (source, len) = (&mut self.sources[n], self.line.len());
+        source.seen = (offsets.at(start), source.text.offset(packet, offsets, start));
+        source.text.packet(&source.config, packet, &mut self.line);
+        self.line.truncate(len);
+    }
+
     /// Inserts the line of an element of a source with late elements.
     fn late_element(&mut self, n: usize, at: u64, what: &Element) {
         let Put::At(offset, cycles) = self.order.put(n, at, what, self.line.len()) else { return };
@@ -505,8 +519,10 @@ impl<W: io::Write> Listener for Listing<W> {
     }
 
     fn wants_each_packet(&self) -> bool {
-        let late = |source: &Source| source.behaviour.late_elements;
-        self.shown.packets || self.sources.iter().any(late)
+        let needed = |source: &Source| {
+            source.behaviour.late_elements || source.behaviour.elements_need_packets
+        };
+        self.shown.packets || self.sources.iter().any(needed)
     }
 
     fn packet(
@@ -519,6 +535,9 @@ impl<W: io::Write> Listener for Listing<W> {
     ) {
         self.release(n);
         if !self.shown.packets {
+            if self.sources[n].behaviour.elements_need_packets {
+                self.unlisted_packet(n, offsets, span.start, packet);
+            }
             return self.order_packet(n, offsets.at(span.start), packet);
         }
         if !self.sources[n].unsynced.is_idle() {

@@ -46,6 +46,8 @@ pub struct Behaviour {
     pub(super) drops_at_end: bool,
     /// The end of the trace has the offset of the last line of bytes before a synchronisation.
     pub(super) end_at_last_line: bool,
+    /// The lines of elements depend on the packets before them, whether those are listed or not.
+    pub(super) elements_need_packets: bool,
 }
 
 impl Behaviour {
@@ -60,6 +62,7 @@ impl Behaviour {
             incomplete_end: false,
             drops_at_end: false,
             end_at_last_line: false,
+            elements_need_packets: false,
         }
     }
 }

@@ -31,8 +31,11 @@ impl PacketText for StmText {
     type Config = Config;
     type Packet = Packet;
 
-    const BEHAVIOUR: Behaviour =
-        Behaviour { end_at_last_line: true, ..Behaviour::new(Group::FragmentButOnes) };
+    const BEHAVIOUR: Behaviour = Behaviour {
+        end_at_last_line: true,
+        elements_need_packets: true,
+        ..Behaviour::new(Group::FragmentButOnes)
+    };
 
     fn packet(&mut self, _: &Config, packet: &Packet, out: &mut String) {
         self.history.packet(packet);

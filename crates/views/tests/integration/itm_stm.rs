@@ -7,13 +7,13 @@ use tracewright_frames::Numbering;
 use tracewright_testing::{shared, text};
 use tracewright_views::opencsd::{Listing, Shown};
 
-/// The lines of the first buffer of a snapshot.
-fn list(folder: &Path) -> String {
+/// The lines of the first buffer of a snapshot, with or without its packets.
+fn list(folder: &Path, packets: bool) -> String {
     let capture = tracewright_capture::open(folder).unwrap();
     let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let mut out = Vec::new();
-    let shown = Shown { packets: true, bytes: true, elements: true, ..Shown::default() };
+    let shown = Shown { packets, bytes: true, elements: true, ..Shown::default() };
     let mut listing = Listing::new(&mut out, &plan, shown, false);
     let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options).unwrap();
     session.run(capture.buffers[0].parts(), &mut listing);
@@ -42,7 +42,7 @@ fn listings_equal_those_of_opencsd() {
     for (name, differences) in [("itm_only_raw", 0), ("stm-issue-27", 0), ("stm_only", 54)] {
         let want = folder.join(format!("expected/{name}.decode.ppl.xz"));
         let want = text(&want);
-        let got = list(&folder.join("snapshots").join(name));
+        let got = list(&folder.join("snapshots").join(name), true);
         let (want, got) = (lines(&want), lines(&got));
         assert!(!want.is_empty(), "{name}");
         assert_eq!(want.len(), got.len(), "{name}: lines");
@@ -60,5 +60,22 @@ fn listings_equal_those_of_opencsd() {
             assert!(own.is_some_and(|own| want.len() > own.len()), "line {k}");
         }
         assert_eq!(different, differences, "{name}");
+    }
+}
+
+/// Where packets are not listed, the lines of software writes are the same: their master, their
+/// page and their offset are those of the packets before them.
+#[test]
+fn software_writes_without_packets() {
+    let Some(folder) = shared("conformance/arm") else { return };
+    for (name, what) in [("itm_only_raw", "ITM_SWIT ("), ("stm_only", "_SWTRACE(")] {
+        let want = text(&folder.join(format!("expected/{name}.decode.ppl.xz")));
+        let got = list(&folder.join("snapshots").join(name), false);
+        let writes = |text: &'_ str| {
+            let lines = lines(text).into_iter().filter(|line| line.contains(what));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert!(writes(&want).len() > 5, "{name}");
+        assert_eq!(writes(&got), writes(&want), "{name}");
     }
 }
