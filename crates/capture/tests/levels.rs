@@ -284,8 +284,8 @@ fn members_that_overlap() {
     assert!(error.contains("members of the archive overlap"), "{error}");
 }
 
-/// Names of wide variables that are no signals of the port cost little: 400 KB are read in well under
-/// a second.
+/// Names of wide variables that are no signals of the port cost little: 400 KB are read in well
+/// under a second.
 #[test]
 fn wide_variables_of_other_names() {
     let mut file = "$scope module top $end\n".to_owned();
