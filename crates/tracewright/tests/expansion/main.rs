@@ -67,6 +67,22 @@ impl Search<'_> {
         let limit = f64::from(MAX_EXPANSION).max(MAX_ATOMS * f64::from(MAX_BLOCK_INSTRUCTIONS));
         let worst = &self.best[Goal::Instructions as usize];
         assert!(worst.ratio <= limit, "{:?}: {:02x?}", self.protocol, worst);
+        // Other elements than ranges are a few for each byte.
+        let worst = &self.best[Goal::Elements as usize];
+        assert!(worst.ratio <= self.ranges() + 8.0, "{:?}: {:02x?}", self.protocol, worst);
+    }
+}
+
+impl Search<'_> {
+    /// The most ranges of a byte, as in the table of `docs/limits.md`.
+    fn ranges(&self) -> f64 {
+        let limit = f64::from(MAX_EXPANSION);
+        match self.protocol {
+            AnyProtocol::Etmv4 | AnyProtocol::Ete => limit / 17.0,
+            AnyProtocol::Mtb => limit / 8.0,
+            AnyProtocol::Etrace => 2.0 * limit / 65.0,
+            _ => 16.0,
+        }
     }
 }
 

@@ -80,9 +80,11 @@ impl Decoder {
             && item.what.p0() == 0
         {
             self.window.pop_front();
+            let left = self.window.len();
             if !self.resolve(item, &mut 0, rules, code, sink) {
                 return false;
             }
+            debug_assert!(self.window.len() <= left, "{item:?} stays in the window");
         }
         true
     }
@@ -103,8 +105,12 @@ impl Decoder {
                 sink.element(at, Element::Inconsistency(Inconsistency::CommitOfNothing));
                 return true;
             };
-            let before = n;
+            let (before, left) = (n, self.window.len());
             let good = self.resolve(item, &mut n, rules, code, sink);
+            debug_assert!(
+                n < before || self.window.len() <= left,
+                "{item:?} stays in the window, and none of its P0 elements is resolved"
+            );
             self.depth = self.depth.saturating_sub(before - n);
             if !good {
                 return false;
