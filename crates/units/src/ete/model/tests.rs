@@ -392,6 +392,15 @@ fn unpredictable() {
         ("ETE", [vec![("TRCVIIECTLR", 1)], range(0x2000, 0x1000, 0).to_vec()].concat(), true),
         ("ETE", [vec![("TRCVIIECTLR", 1)], range(0x1000, 0x2000, 4).to_vec()].concat(), true),
         ("ETE", range(0x2000, 0x1000, 0).to_vec(), false),
+        (
+            "ETE",
+            [
+                vec![("TRCVICTLR", 0x6f_0202), ("TRCRSCTLR2", 5 << 16 | 1)],
+                range(0x2000, 0x1000, 0).to_vec(),
+            ]
+            .concat(),
+            true,
+        ),
         ("ETE", vec![("TRCVISSCTLR", 0x8_0004), ("TRCACVR2", 1), ("TRCACVR3", 2)], false),
         ("ETE", vec![("TRCVISSCTLR", 0x8_0004), ("TRCACVR2", 2), ("TRCACVR3", 1)], true),
         ("ETE", vec![("TRCVISSCTLR", 0x4_0004), ("TRCACVR2", 2)], true),
