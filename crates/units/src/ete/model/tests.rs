@@ -103,7 +103,7 @@ fn exclude_and_include() {
     assert_eq!(of(0x0001_0001), [MustNot; 5]);
 }
 
-/// TRCVICTLR.SSSTATUS, TRCVISSCTLR: from the start point to the stop point.
+/// TRCVICTLR.SSSTATUS, TRCVISSCTLR: from the start point up to and including the stop point.
 #[test]
 fn start_and_stop() {
     let points = [("TRCACVR2", 0x2000), ("TRCACVR3", 0x3000), ("TRCVISSCTLR", 0x0008_0004)];
