@@ -10,6 +10,7 @@
 //! | [`values`], [`finding`], [`request`], [`sink`], [`program`], [`verdict`] | what goes in and out of a unit |
 //! | [`comparison`] | what a capture traced, against what must be traced |
 //! | [`etm`] | ETMv1.0 to ETMv3.5 |
+//! | [`ptm`] | the PTM: PFTv1.0 and PFTv1.1 |
 //!
 //! The crate knows registers, resources, filters and the order of register accesses. It knows no
 //! packets: those are in `tracewright-protocols`. Without the feature `std` it has the register
@@ -19,6 +20,7 @@
 
 pub mod ete;
 pub mod etm;
+pub mod ptm;
 pub mod register;
 
 #[cfg(feature = "std")]

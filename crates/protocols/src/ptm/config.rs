@@ -1,6 +1,7 @@
 //! Configuration registers of a PTM.
 
 use tracewright_base::{Field, MissingRegister, Register, Waypoints};
+use tracewright_units::ptm::registers;
 
 /// The configuration of a PTM: its registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,109 +101,19 @@ impl Config {
     }
 }
 
-const NO_YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
-
-const fn bit(name: &'static str, at: u8, about: &'static str) -> Field {
-    Field { name, high: at, low: at, about, values: NO_YES }
-}
-
-const fn bits(name: &'static str, high: u8, low: u8, about: &'static str) -> Field {
-    Field { name, high, low, about, values: &[] }
-}
-
 /// The registers, in the order of [`Config`]'s fields. (IHI 0035, "Register descriptions")
 pub const REGISTERS: &[Register] = &[
-    Register {
-        name: "ETMCR",
-        aliases: &[],
-        about: "Main Control Register",
-        required: true,
-        fields: &[
-            bit("VMID trace enable", 30, "the virtual machine identifier is traced (PFTv1.1)"),
-            bit("Return stack enable", 29, "returns that the return stack predicts are atoms"),
-            bit("Timestamp enable", 28, "timestamps are traced"),
-            bits("Processor select", 27, 25, "the processor that a shared unit traces"),
-            bit("Instrumentation resources", 24, "only privileged code may change the resources"),
-            Field {
-                name: "ContextIDSize",
-                high: 15,
-                low: 14,
-                about: "bytes of CONTEXTIDR that are traced",
-                values: &[(0, "nothing"), (1, "1 byte"), (2, "2 bytes"), (3, "4 bytes")],
-            },
-            bit("CycleAccurate", 12, "packets have cycle counts"),
-            bit("Programming bit", 10, "the unit is being programmed and traces nothing"),
-            bit("Debug request control", 9, "the trigger stops the processor"),
-            bit("Branch broadcast", 8, "direct branches have branch address packets as well"),
-            bit("Stall processor", 7, "the processor stalls to avoid an overflow"),
-            bit("Power down", 0, "the unit is powered down"),
-        ],
-    },
-    Register {
-        name: "ETMCCER",
-        aliases: &[],
-        about: "Configuration Code Extension Register",
-        required: true,
-        fields: &[
-            Field {
-                name: "Timestamp size",
-                high: 29,
-                low: 29,
-                about: "width of a timestamp (PFTv1.1)",
-                values: &[(0, "48 bits"), (1, "64 bits")],
-            },
-            Field {
-                name: "Timestamp encoding",
-                high: 28,
-                low: 28,
-                about: "encoding of a timestamp (PFTv1.1)",
-                values: &[(0, "Gray code"), (1, "binary")],
-            },
-            bit("Reduced function counter", 27, "counter 1 only counts down and reloads"),
-            bit("Virtualization Extensions", 26, "the unit supports Hyp mode and VMID"),
-            bit("Barrier timestamps", 25, "DMB and DSB have timestamps"),
-            bit("Barrier waypoints", 24, "DMB and DSB are waypoints"),
-            bit("Return stack implemented", 23, "the unit has a return stack"),
-            bit("Timestamping implemented", 22, "the unit supports timestamps"),
-            bits("Instrumentation resources", 15, 13, "number of resources"),
-            bit("Registers readable", 11, "all registers can be read"),
-            bits("Extended external inputs", 10, 3, "width of the bus"),
-            bits("External input selectors", 2, 0, "number of selectors"),
-        ],
-    },
-    Register {
-        name: "ETMIDR",
-        aliases: &[],
-        about: "ID Register",
-        required: false,
-        fields: &[
-            Field {
-                name: "Implementer",
-                high: 31,
-                low: 24,
-                about: "designer of the unit",
-                values: &[(0x41, "Arm"), (0x4d, "Freescale"), (0x51, "Qualcomm"), (0x69, "Intel")],
-            },
-            bit("Branch encoding", 20, "the alternative encoding of addresses"),
-            bit("Security Extensions", 19, "the processor has the Security Extensions"),
-            bit("32-bit Thumb", 18, "a 32-bit T32 instruction is one instruction"),
-            bits("Processor class", 15, 12, "15: the processor's registers identify it"),
-            Field {
-                name: "Major version",
-                high: 11,
-                low: 8,
-                about: "of the architecture",
-                values: &[(3, "PFTv1")],
-            },
-            bits("Minor version", 7, 4, "of the architecture"),
-            bits("Revision", 3, 0, "of the implementation"),
-        ],
-    },
-    Register {
-        name: "ETMTRACEIDR",
-        aliases: &[],
-        about: "CoreSight Trace ID Register",
-        required: true,
-        fields: &[bits("Trace ID", 6, 0, "0x01 to 0x6f for a trace source")],
-    },
+    register("ETMCR", "Main Control Register", true, registers::CONTROL),
+    register("ETMCCER", "Configuration Code Extension Register", true, registers::EXTENSION),
+    register("ETMIDR", "ID Register", false, registers::IDENTIFICATION),
+    register("ETMTRACEIDR", "CoreSight Trace ID Register", true, registers::TRACE_ID),
 ];
+
+const fn register(
+    name: &'static str,
+    about: &'static str,
+    required: bool,
+    fields: &'static [Field],
+) -> Register {
+    Register { name, aliases: &[], about, required, fields }
+}

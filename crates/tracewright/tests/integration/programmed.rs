@@ -1,6 +1,8 @@
 //! Trace units of ETMv1, ETMv2 and ETMv3 that are programmed: what is decoded is what the filters
 //! of the unit require.
 
+use std::collections::BTreeSet;
+
 use tracewright::base::{Element, Isa, Step, StepSink};
 use tracewright::frames::Framing;
 use tracewright::logs::{Recorder, Recording};
@@ -61,6 +63,41 @@ fn required(protocol: AnyProtocol, registers: &Registers, steps: &[Step]) -> Tra
         }
     }
     traced
+}
+
+/// What the filters require of each instruction.
+fn verdicts(registers: &Registers, steps: &[Step]) -> Vec<(Requirement, (u64, Isa))> {
+    let values: Values = registers.iter().cloned().collect();
+    let mut filter = Etm::identified(&values).unwrap().filter(&values).unwrap();
+    let (mut all, mut waiting) = (Vec::new(), None);
+    for step in steps.iter().chain([&Step::Halted]) {
+        if !matches!(step, Step::Access(_))
+            && let Some(instruction) = waiting.take()
+        {
+            all.push((filter.revised().unwrap().requirement, instruction));
+        }
+        filter.step(step);
+        if let Step::Retired(retired) = step {
+            waiting = Some((retired.address, retired.instruction.isa));
+        }
+    }
+    all
+}
+
+/// Whether `got` has all that must be traced, nothing that must not, and any of the others.
+fn fits(want: &[(Requirement, (u64, Isa))], got: &[(u64, Isa)]) -> bool {
+    // The numbers of instructions of `got` that can have been matched.
+    let mut matched = BTreeSet::from([0]);
+    for (requirement, instruction) in want {
+        let next = |n: &usize| (got.get(*n) == Some(instruction)).then_some(n + 1);
+        let traced: BTreeSet<usize> = matched.iter().filter_map(next).collect();
+        match requirement {
+            Requirement::Must => matched = traced,
+            Requirement::MustNot => {}
+            Requirement::May => matched.extend(traced),
+        }
+    }
+    matched.contains(&got.len())
 }
 
 /// What the trace of `steps` contains.
@@ -131,7 +168,11 @@ fn filters(random: &mut Random, protocol: AnyProtocol, steps: &[Step]) -> Regist
         Etmv2 => 0x87c9_9088,
         _ => 0x8fc9_9088,
     };
-    set("ETMCCR", code);
+    // Four to eight pairs of address comparators, one to four counters, and no or some data value
+    // comparators.
+    let (pairs, counters) = (4 + random.below(5), 1 + random.below(4));
+    let values = random.below(pairs + 1);
+    set("ETMCCR", code & !0xe0ff | counters << 13 | values << 4 | pairs);
     for n in 0..4 {
         // Pairs 1 and 2 are instructions, 3 and 4 data.
         let of = |random: &mut Random, list: &[u64]| match list {
@@ -208,4 +249,36 @@ fn traces_what_the_filters_require() {
         triggers += want.triggers;
     }
     assert!(instructions > 1000 && data > 100 && left_out > 1000 && triggers > 10);
+}
+
+/// A unit that chooses at random what it may trace: it traces all that must be, and nothing that
+/// must not.
+#[test]
+fn chooses_among_what_may_be_traced() {
+    let mut random = Random::new(8);
+    let (mut may, mut left_out) = (0, 0);
+    for round in 0..tracewright_testing::times(60) {
+        let protocol = random.pick(&[Etmv1, Etmv2, Etmv3]);
+        let recipe = Recipe {
+            seed: round + 1,
+            isa: Sets::A32,
+            waits: false,
+            exceptions: false,
+            ..Recipe::default()
+        };
+        let program = generate::program(&recipe);
+        let stimulus = Stimulus { seed: round, accesses: true, ..Stimulus::default() };
+        let steps = Machine::new(&program, stimulus).collect(300);
+        let mut registers = filters(&mut random, protocol, &steps);
+        registers.push(("filter-seed".to_owned(), random.below(1 << 32)));
+        let want = verdicts(&registers, &steps);
+        let got = decoded(protocol, &registers, &program, &steps);
+        let case = format!("round {round}, {protocol:?}, {registers:x?}");
+        assert!(fits(&want, &got.instructions), "{case}: {want:x?} {:x?}", got.instructions);
+        let count = |requirement| want.iter().filter(|(r, _)| *r == requirement).count();
+        let permitted = count(Requirement::May);
+        may += permitted;
+        left_out += count(Requirement::Must) + permitted - got.instructions.len();
+    }
+    assert!(may > 100 && left_out > 30 && left_out < may, "{left_out} of {may}");
 }

@@ -156,7 +156,8 @@ impl Resources {
             readable: v.since(Version::V3_1),
             os_lock: v.since(Version::V3_3),
             memory_mapped: v.since(Version::V3_2),
-            jtag: true,
+            // Where power can be removed, JTAG is not permitted. (3.2.5)
+            jtag: !v.since(Version::V3_3),
             cores: 1,
             timestamps: v.since(Version::V3_5),
             virtualization: v.since(Version::V3_5),

@@ -103,7 +103,7 @@ fn exclude_and_include() {
     assert_eq!(of(0x0001_0001), [MustNot; 5]);
 }
 
-/// TRCVICTLR.SSSTATUS, TRCVISSCTLR: from the start point to the stop point.
+/// TRCVICTLR.SSSTATUS, TRCVISSCTLR: from the start point up to and including the stop point.
 #[test]
 fn start_and_stop() {
     let points = [("TRCACVR2", 0x2000), ("TRCACVR3", 0x3000), ("TRCVISSCTLR", 0x0008_0004)];
@@ -392,6 +392,15 @@ fn unpredictable() {
         ("ETE", [vec![("TRCVIIECTLR", 1)], range(0x2000, 0x1000, 0).to_vec()].concat(), true),
         ("ETE", [vec![("TRCVIIECTLR", 1)], range(0x1000, 0x2000, 4).to_vec()].concat(), true),
         ("ETE", range(0x2000, 0x1000, 0).to_vec(), false),
+        (
+            "ETE",
+            [
+                vec![("TRCVICTLR", 0x6f_0202), ("TRCRSCTLR2", 5 << 16 | 1)],
+                range(0x2000, 0x1000, 0).to_vec(),
+            ]
+            .concat(),
+            true,
+        ),
         ("ETE", vec![("TRCVISSCTLR", 0x8_0004), ("TRCACVR2", 1), ("TRCACVR3", 2)], false),
         ("ETE", vec![("TRCVISSCTLR", 0x8_0004), ("TRCACVR2", 2), ("TRCACVR3", 1)], true),
         ("ETE", vec![("TRCVISSCTLR", 0x4_0004), ("TRCACVR2", 2)], true),

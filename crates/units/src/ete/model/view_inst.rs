@@ -132,8 +132,9 @@ impl Model {
         verdict
     }
 
-    /// Start and stop points. The instruction of a start point and that of a stop point are traced;
-    /// where both are at one instruction, the state is not known.
+    /// Start and stop points. The instruction of a start point and that of a stop point are traced
+    /// (Nordic Semiconductor, ETM registers, TRCVISSCTLR). Where both are at one instruction, the
+    /// state is not known.
     fn start(&mut self, comparators: &Comparators) -> Option<bool> {
         let of = |points: u64, inputs: u64| {
             let points = (0..16).filter(|n| points >> n & 1 != 0);

@@ -30,7 +30,8 @@ fn random(r: &mut Random) -> Request {
         ..Request::default()
     };
     if r.one_in(3) {
-        request.between = vec![(r.below(1 << 20) << 2, (r.below(1 << 20) << 2) + (1 << 24))];
+        let (low, high) = (r.below(1 << 20) << 2, (r.below(1 << 20) << 2) + (1 << 24));
+        request.between = vec![if r.one_in(2) { (low, high) } else { (high, low) }];
     }
     if r.one_in(2) {
         let on = match r.below(2) {
