@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `profiler.rs` | [`Profiler`]: counts each range of instructions and what follows it |
 //! | `paths.rs` | counts of ranges by the path to them, from which the others follow |
+//! | `raw_profile.rs` | [`RawProfile`]: its counts |
 //! | `branch_lists.rs` | [`BranchLister`]: counts sequences of branches from an address on |
 //! | `counts.rs` | [`Counts`]: a table of counts that saturate |
 //! | `replay.rs` | the executions that a branch list describes |
@@ -19,6 +20,7 @@ mod counts;
 mod paths;
 mod profile;
 mod profiler;
+mod raw_profile;
 mod replay;
 
 pub use branch_lists::{BranchLister, BranchLists, Branches};
@@ -26,5 +28,6 @@ pub use counts::Counts;
 pub use profile::{
     Branch, BranchCount, Filter, Listed, ModuleProfile, Profile, RangeCount, Target, Trace,
 };
-pub use profiler::{Executed, Following, Profiler, RawProfile};
+pub use profiler::Profiler;
+pub use raw_profile::{Executed, Following, RawProfile};
 pub use replay::Replayed;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use tracewright_base::{Counted, Range};
 use tracewright_image::MemoryId;
 
-use crate::profiler::{Executed, Following, RawProfile, branches};
+use crate::raw_profile::{Executed, Following, RawProfile, branches};
 
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;

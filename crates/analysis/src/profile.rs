@@ -7,7 +7,7 @@ use tracewright_base::{Code, Isa, Kind, Pc, Space, Waypoints};
 use tracewright_decode::Program;
 use tracewright_image::{Cache, CacheOptions, Image, MemoryId, Module, ModuleFile};
 
-use crate::profiler::{Executed, Following};
+use crate::raw_profile::{Executed, Following};
 use crate::{BranchLists, Branches, RawProfile};
 
 /// The counts of a range of instructions.

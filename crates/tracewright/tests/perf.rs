@@ -37,7 +37,7 @@ fn golden(name: &str) -> String {
 }
 
 fn text(profile: &Profile, format: Format, dialect: Dialect) -> String {
-    String::from_utf8(format.write(profile, dialect)).expect("text")
+    String::from_utf8(format.write(profile, dialect).expect("a profile")).expect("text")
 }
 
 /// Byte for byte: formatter frames of an ETMv4, and raw trace of an ETE.
@@ -193,7 +193,7 @@ fn a_branch_list_is_followed_to_the_same_branches() {
     let modules = memory::modules(trace.capture());
     let mut lists = Profile::default();
     lists.add_lists(lister.take(), &programs, &modules, &Filter::default());
-    let bytes = Format::BranchList.write(&lists, Dialect::Full);
+    let bytes = Format::BranchList.write(&lists, Dialect::Full).expect("a profile");
     assert_eq!(bytes[..24], *b"simpleperf:EtmBranchList");
     assert_eq!(bytes[24..29], [1, 0, 0, 0, 0]);
     let len = u32::from_le_bytes(bytes[29..33].try_into().expect("four bytes"));

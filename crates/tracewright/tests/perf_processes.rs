@@ -267,7 +267,7 @@ fn damaged_files_are_decoded_without_panic() {
         let bytes = fs::read(system(&folder, &unit, &parts)).expect("a file");
         let data = PerfData::read(&bytes.clone().into()).expect("a file");
         files.push(bytes);
-        files.push(data.write(Layout { compressed: Some(100) }));
+        files.push(data.write(Layout { compressed: Some(100), ..Layout::default() }));
         let mut pipe = PerfData { form: Form::Pipe, big: true, ..data };
         let attr = pipe.attrs[0].clone();
         pipe.records.insert(0, Record::new(Body::Attr(Box::new(attr))));

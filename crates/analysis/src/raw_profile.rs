@@ -1,0 +1,82 @@
+//! Counts of executed ranges and of what follows each, at addresses in memory.
+
+use tracewright_base::{Kind, Last};
+use tracewright_decode::Merge;
+use tracewright_image::MemoryId;
+
+use crate::Counts;
+
+/// A range of instructions, and the address that follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Executed {
+    /// The memory that the range is in.
+    pub memory: MemoryId,
+    /// The source.
+    pub source: u16,
+    /// The address of the first instruction.
+    pub start: u64,
+    /// Length in bytes.
+    pub bytes: u32,
+    /// Number of instructions.
+    pub instructions: u32,
+    /// The last instruction.
+    pub last: Last,
+    /// The start of the range that follows; `None` where it is not known, and where an exception
+    /// follows.
+    pub next: Option<u64>,
+}
+
+impl Executed {
+    /// The address of the last instruction.
+    pub fn last_address(&self) -> u64 {
+        let end = self.start.wrapping_add(self.bytes.into()) & self.last.isa.address_mask();
+        end.wrapping_sub(self.last.size().into())
+    }
+
+    /// Whether the last instruction is a branch that was taken.
+    pub fn branches(&self) -> bool {
+        branches(self.last)
+    }
+}
+
+/// Whether `last` is a branch that was taken.
+pub(crate) fn branches(last: Last) -> bool {
+    matches!(last.kind, Kind::Branch | Kind::Indirect) && last.taken()
+}
+
+/// Instructions that were executed in sequence after a branch that was taken, up to the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Following {
+    /// The memory.
+    pub memory: MemoryId,
+    /// The source.
+    pub source: u16,
+    /// The address of the branch before; `None` where it is not known.
+    pub from: Option<u64>,
+    /// The address of the first instruction.
+    pub start: u64,
+    /// The address of the last instruction.
+    pub last: u64,
+}
+
+/// The counts of a [`Profiler`].
+#[derive(Clone, Debug, Default)]
+pub struct RawProfile {
+    /// Ranges with what follows them.
+    pub executed: Counts<Executed>,
+    /// Sequences between branches that were taken.
+    pub following: Counts<Following>,
+    /// Instructions.
+    pub instructions: u64,
+    /// A count was larger than `u64::MAX` and is that number.
+    pub saturated: bool,
+}
+
+impl Merge for RawProfile {
+    fn merge(&mut self, later: Self) {
+        self.executed.merge(later.executed);
+        self.following.merge(later.following);
+        self.instructions = self.instructions.saturating_add(later.instructions);
+        self.saturated |= later.saturated;
+    }
+}
