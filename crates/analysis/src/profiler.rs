@@ -1,4 +1,4 @@
-//! Counts of executed ranges and of what follows each, at addresses in memory.
+//! Counts executed ranges and what follows each, at addresses in memory.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use tracewright_base::{self as base, Element, Gap};
 use tracewright_decode::{Fork, Listener, Program};
 use tracewright_image::{MemoryId, Selection};
 
+use crate::RawProfile;
 use crate::range_tree::{NONE, RangeTree};
-use crate::raw_profile::RawProfile;
 
 /// What the counts of later elements of a source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -233,6 +233,7 @@ mod tests {
 
     use super::*;
     use crate::Executed;
+    use crate::raw_profile::branches;
 
     type Ends = BTreeMap<(u64, u32, bool, Option<u64>), u64>;
     type Sequences = BTreeMap<(Option<u64>, u64, u64), u64>;

@@ -4,24 +4,35 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use object::read::elf::{FileHeader, SectionHeader, Sym};
-use object::{Endianness, elf};
+use object::{Endianness, SymbolIndex, elf};
 
 use crate::{Bytes, ElfError, Region, Symbol, Symbols};
 
 /// The code of a relocatable file of AArch64: its section `.text`.
 ///
-/// Its branches to other sections and to other files have no targets before the file is loaded.
-/// Their instructions are not a part of the code.
+/// Its branches to other sections and to other files have targets where the addresses of their
+/// symbols are known. Other instructions of this kind are not a part of the code.
 #[derive(Clone, Debug)]
 pub struct ObjectFile {
     /// The bytes of `.text` with relocations applied.
     text: Bytes,
-    /// Offsets in `.text` of instructions whose relocation is not known, in order.
-    unknown: Vec<u64>,
+    /// Branches to symbols that are not in `.text`, in order.
+    external: Vec<External>,
     /// Its build identifier.
     pub build_id: Option<Vec<u8>>,
     /// Symbols of `.text`, by the offset in it.
     pub symbols: Symbols,
+}
+
+/// A branch to a symbol that is not in `.text`.
+#[derive(Clone, Debug)]
+struct External {
+    /// The offset in `.text`.
+    at: u64,
+    /// The name of the symbol; empty for a section.
+    symbol: String,
+    addend: i64,
+    branch: Branch,
 }
 
 type Header = elf::FileHeader64<Endianness>;
@@ -60,7 +71,7 @@ impl ObjectFile {
             }
         }
         let symbols = Symbols::new(symbols);
-        let mut unknown = Vec::new();
+        let mut external = Vec::new();
         for relocations in sections.iter() {
             if relocations.sh_info(endian) as usize != index.0 {
                 continue;
@@ -78,12 +89,18 @@ impl ObjectFile {
                 let Some(place) = place else { continue };
                 match distance.and_then(|distance| branch.encode(distance, place)) {
                     Some(opcode) => place.copy_from_slice(&opcode.to_le_bytes()),
-                    None => unknown.push(at),
+                    None => {
+                        let number = SymbolIndex(entry.r_sym(endian, false) as usize);
+                        let symbol = table.symbol(number).ok();
+                        let name = symbol.and_then(|s| table.symbol_name(endian, s).ok());
+                        let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
+                        external.push(External { at, symbol: name, addend, branch });
+                    }
                 }
             }
         }
-        unknown.sort_unstable();
-        unknown.dedup();
+        external.sort_by_key(|external| external.at);
+        external.dedup_by_key(|external| external.at);
         let build_id = sections
             .section_by_name(endian, b".note.gnu.build-id")
             .and_then(|(_, section)| section.notes(endian, data).ok().flatten())
@@ -95,13 +112,12 @@ impl ObjectFile {
                 }
                 None
             });
-        Ok(ObjectFile { text: Bytes::from(text), unknown, build_id, symbols })
+        Ok(ObjectFile { text: Bytes::from(text), external, build_id, symbols })
     }
 
-    /// The number of instructions that are not a part of the code, because their targets are not
-    /// known.
-    pub fn unknown(&self) -> usize {
-        self.unknown.len()
+    /// The number of branches to symbols that are not in `.text`.
+    pub fn external(&self) -> usize {
+        self.external.len()
     }
 
     /// The size of `.text` in bytes.
@@ -114,23 +130,46 @@ impl ObjectFile {
         self.text.is_empty()
     }
 
-    /// The code, where `.text` is at `address`.
-    pub fn regions(&self, name: &Arc<str>, address: u64) -> Vec<Region> {
+    /// The code, where `.text` is at `address`, and the number of its branches without a target,
+    /// whose instructions are left out. `symbol` is the address of a symbol of another section or
+    /// file.
+    pub fn regions(
+        &self,
+        name: &Arc<str>,
+        address: u64,
+        symbol: &dyn Fn(&str) -> Option<u64>,
+    ) -> (Vec<Region>, usize) {
+        let (mut text, mut unknown) = (None, Vec::new());
+        for External { at, symbol: name, addend, branch } in &self.external {
+            let target = symbol(name).filter(|_| !name.is_empty());
+            let from = address.wrapping_add(*at);
+            let distance = target
+                .map(|target| target.wrapping_add_signed(*addend).wrapping_sub(from).cast_signed());
+            let text: &mut Vec<u8> = text.get_or_insert_with(|| self.text.to_vec());
+            let place = usize::try_from(*at).ok().and_then(|at| text.get_mut(at..at + 4));
+            let encoded = place.and_then(|place| Some((branch.encode(distance?, place)?, place)));
+            match encoded {
+                Some((opcode, place)) => place.copy_from_slice(&opcode.to_le_bytes()),
+                None => unknown.push(*at),
+            }
+        }
+        let text = text.map_or_else(|| self.text.clone(), Bytes::from);
         let mut regions = Vec::new();
         let mut from = 0;
-        for &to in self.unknown.iter().chain([&self.len()]) {
-            let part = self.text.part(from, to.saturating_sub(from));
+        for &to in unknown.iter().chain([&self.len()]) {
+            let part = text.part(from, to.saturating_sub(from));
             if !part.is_empty() {
                 regions.push(Region::new(Arc::clone(name), address.wrapping_add(from), part));
             }
             from = to + 4;
         }
-        regions
+        (regions, unknown.len())
     }
 }
 
 /// A branch whose target is relocated: the lowest bit of the field and its width. The field counts
 /// instructions of 4 bytes.
+#[derive(Clone, Copy, Debug)]
 struct Branch {
     lowest: u32,
     width: u32,

@@ -321,8 +321,9 @@ fn program(finder: &mut Finder<'_>, index: u32, binary: ListedBinary) -> ListedP
             /// EM_AARCH64.
             const AARCH64: u16 = 183;
             machine = Some(AARCH64);
-            let regions = object.regions(&Arc::from(binary.path.as_str()), 0).into_iter();
-            code = Some(Arc::new(Image::new(regions.map(|region| region.of_module(module)))));
+            let (regions, _) = object.regions(&Arc::from(binary.path.as_str()), 0, &|_| None);
+            let regions = regions.into_iter().map(|region| region.of_module(module));
+            code = Some(Arc::new(Image::new(regions)));
         }
         Some(Code::Raw) | None => {}
     }

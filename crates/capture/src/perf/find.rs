@@ -1,5 +1,6 @@
 //! The files of the recorded code: found by build identifier and path.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -157,6 +158,30 @@ impl<'a> Finder<'a> {
         let real = id.is_some() && !name.is_empty() && !path.starts_with('[');
         let mut places = places.iter().filter(|place| real && place.is_file());
         places.find_map(|place| Found::read(place, self.files).ok().filter(|found| must(found)))
+    }
+
+    /// The addresses of the kernel's symbols, from a list that was given (`/proc/kallsyms`), or is
+    /// in the folder of the recording.
+    pub(super) fn kallsyms(&mut self) -> Option<HashMap<String, u64>> {
+        let named = |found: &&Found| {
+            let name = found.path.file_name().map(|name| name.to_string_lossy().into_owned());
+            matches!(found.code, Code::Raw) && name.is_some_and(|name| name.contains("kallsyms"))
+        };
+        let given = self.given.iter().find(named).map(|found| found.bytes.clone());
+        let beside = self.beside.join("kcore_dir").join("kallsyms");
+        let bytes = match given {
+            Some(bytes) => bytes,
+            None if beside.is_file() => self.files.open_named(&beside).ok()?,
+            None => return None,
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        // `address type name`, and the module in brackets. Without rights all addresses are 0.
+        let symbols = text.lines().filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let address = u64::from_str_radix(words.next()?, 16).ok().filter(|at| *at != 0)?;
+            Some((words.nth(1)?.to_owned(), address))
+        });
+        Some(symbols.collect())
     }
 
     /// The files of perf's cache with the build identifier `id`.

@@ -47,7 +47,7 @@ pub use branch_list::{BinaryKind, BranchList, ListedBinary, ListedProgram, Seque
 pub use data::{Form, PerfData};
 pub use features::same_build_id;
 pub use find::{Search, hex};
-pub use record::{Aux, AuxTrace, Body, CS_ETM, MappedFile, Mmap, Record, Task};
+pub use record::{Aux, AuxTrace, Body, CS_ETM, IdEntry, MappedFile, Mmap, Record, Task};
 pub use recording::{PMU, Recording, SAMPLE_TYPE};
 pub use units::{Unit, Units};
 pub use write::Layout;

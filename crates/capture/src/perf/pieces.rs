@@ -80,6 +80,7 @@ impl Pieces {
     pub(super) fn of(data: &PerfData) -> Pieces {
         let mut pieces = Pieces::default();
         let mut queues: BTreeMap<Queue, Stored> = BTreeMap::new();
+        let instances = instances(data);
         let simpleperf = data.features.contains_key(&super::features::META_INFO);
         let traces = data.records.iter().enumerate().filter_map(|(n, record)| match &record.body {
             Body::AuxTrace(trace) => Some((n, *trace)),
@@ -114,8 +115,9 @@ impl Pieces {
                 pieces.empty_losses += u64::from(lost);
                 continue;
             }
-            let cpu = record.id.cpu.map(Queue::Cpu);
-            let thread = record.id.task.map(|(_, thread)| Queue::Thread(thread));
+            let id = identified(record.id, &instances);
+            let cpu = id.cpu.map(Queue::Cpu);
+            let thread = id.task.map(|(_, thread)| Queue::Thread(thread));
             let found = [cpu, thread].into_iter().flatten().find_map(|queue| {
                 let (aux, parts) = select(queues.get(&queue)?, *aux)?;
                 Some((queue, aux, parts))
@@ -130,7 +132,7 @@ impl Pieces {
             match found {
                 Some((queue, aux, parts)) => {
                     *claimed.entry(queue).or_default() += aux.size;
-                    pieces.pieces.push(Piece { queue, aux, id: record.id, record: n, parts });
+                    pieces.pieces.push(Piece { queue, aux, id, record: n, parts });
                 }
                 None => {
                     pieces.absent.0 += 1;
@@ -159,6 +161,25 @@ impl Pieces {
         }
         pieces
     }
+}
+
+/// CPU and thread of each identifier, from the ID_INDEX records.
+fn instances(data: &PerfData) -> BTreeMap<u64, (Option<u32>, Option<u32>)> {
+    let entries = data.records.iter().filter_map(|record| match &record.body {
+        Body::IdIndex(entries) => Some(entries),
+        _ => None,
+    });
+    let known = |number: u64| u32::try_from(number).ok().filter(|number| *number != u32::MAX);
+    entries.flatten().map(|e| (e.id, (known(e.cpu), known(e.thread)))).collect()
+}
+
+/// The identification of a record with the CPU and the thread of its event, where the record has
+/// none.
+fn identified(id: SampleId, instances: &BTreeMap<u64, (Option<u32>, Option<u32>)>) -> SampleId {
+    let its = id.identifier.or(id.id).and_then(|id| instances.get(&id));
+    let Some((cpu, thread)) = its.copied() else { return id };
+    let task = thread.map(|thread| (thread, thread));
+    SampleId { cpu: id.cpu.or(cpu), task: id.task.or(task), ..id }
 }
 
 /// The bytes of an AUXTRACE record. simpleperf may compress each on its own.

@@ -1,10 +1,10 @@
 //! The memory of the processes over time, from the records of mappings and threads.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tracewright_image::{
-    AddressSpaces, Change, Dump, Module, ModuleFile, Region, Symbol, Symbols, Thread,
+    AddressSpaces, Change, Dump, Elf, Module, ModuleFile, Region, Symbol, Symbols, Thread,
 };
 
 use super::bpf;
@@ -35,6 +35,8 @@ struct Builder<'a, 'b> {
     pokes: Vec<(u64, u64, Vec<u8>)>,
     changes: usize,
     notes: Vec<String>,
+    /// The addresses of the kernel's symbols, for its modules.
+    kernel: KernelSymbols,
 }
 
 /// The address spaces of the processes in `data`. `moment` is that of a record, by its index.
@@ -65,7 +67,10 @@ pub(super) fn address_spaces(
     let pokes = pokes.collect();
     let spaces = AddressSpaces::default();
     let (modules, notes) = (HashMap::new(), Vec::new());
-    let mut builder = Builder { finder, spaces, modules, ids, recorded, pokes, changes: 0, notes };
+    let kernel = KernelSymbols::default();
+    let mut builder =
+        Builder { finder, spaces, modules, ids, recorded, pokes, changes: 0, notes, kernel };
+    builder.kernel = builder.kernel_symbols(data);
     if let Some(kcore) = kcore {
         builder.kcore(kcore);
     }
@@ -151,6 +156,39 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// The addresses of the kernel's symbols: from a list of them, else from the kernel's file and
+    /// its first mapping.
+    fn kernel_symbols(&mut self, data: &PerfData) -> KernelSymbols {
+        let list = self.finder.kallsyms();
+        if list.is_some() {
+            return KernelSymbols { list, ..KernelSymbols::default() };
+        }
+        let mapped = data.records.iter().find_map(|record| match &record.body {
+            Body::Mmap(mmap) if kernel(&mmap.path) && mmap.len > 0 => Some((record, mmap)),
+            _ => None,
+        });
+        // Only modules need them.
+        let module = data
+            .records
+            .iter()
+            .any(|record| matches!(&record.body, Body::Mmap(mmap) if mmap.path.contains(".ko")));
+        let Some((record, mmap)) = mapped.filter(|_| module) else {
+            return KernelSymbols::default();
+        };
+        let id = record.build_id().map(<[u8]>::to_vec);
+        let id = id.or_else(|| self.ids.get(&mmap.path).cloned());
+        let id = id.or_else(|| self.ids.get("[kernel.kallsyms]").cloned());
+        match self.finder.find("[kernel.kallsyms]", id.as_deref()).map(|found| found.code) {
+            Some(Code::Elf(elf)) => {
+                let bias = kernel_bias(&elf, mmap);
+                let symbols = elf.symbols.iter();
+                let symbols = symbols.map(|s| (s.name.to_owned(), s.start.wrapping_add(bias)));
+                KernelSymbols { list: Some(symbols.collect()), ..KernelSymbols::default() }
+            }
+            _ => KernelSymbols::default(),
+        }
+    }
+
     /// The machine code of BPF programs, which are in the memory of the kernel. The file has those
     /// that were there at the end of the recording, and no moment at which they were loaded.
     fn bpf(&mut self, data: &PerfData) {
@@ -209,18 +247,23 @@ impl Builder<'_, '_> {
                 let offset = recorded.map_or(0, |file| file.module_offset);
                 let start = mmap.address.wrapping_add(offset);
                 let module = Module { index, bias: start };
-                let regions = object.regions(&name, start).into_iter();
+                let symbol = |name: &str| self.kernel.get(name);
+                let (regions, unknown) = object.regions(&name, start, &symbol);
+                if unknown > 0 && !self.kernel.noted.contains(path) {
+                    self.notes.push(format!(
+                        "{path}: {unknown} branches to other files or sections are not relocated, \
+                         and decoding stops at them until the next address in the trace; the \
+                         kernel's symbols (--binary vmlinux or --binary kallsyms) or a copy of its \
+                         memory (perf record --kcore) have their targets"
+                    ));
+                    self.kernel.noted.insert(path.to_owned());
+                }
+                let regions = regions.into_iter();
                 let regions = regions.filter_map(|region| region.between(mmap.address, last));
                 regions.map(|region| region.of_module(module)).collect()
             }
             Code::Elf(elf) if common && kernel(path) => {
-                // The mapping begins at `_text` or `_stext`; its offset is the address in the file.
-                let linked = match mmap.offset {
-                    0 => elf.symbols.iter().find(|s| s.name == "_stext" || s.name == "_text"),
-                    _ => None,
-                };
-                let linked = linked.map_or(mmap.offset, |symbol| symbol.start);
-                let bias = if linked == 0 { 0 } else { mmap.address.wrapping_sub(linked) };
+                let bias = kernel_bias(elf, mmap);
                 let module = Module { index, bias };
                 let moved = elf.segments.iter().filter(|segment| segment.executable);
                 let moved = moved.map(|segment| {
@@ -253,17 +296,33 @@ impl Builder<'_, '_> {
     }
 
     fn add_module(&mut self, (path, id): &ModuleKey, found: Option<&Found>, kernel: bool) -> u32 {
-        if let Some(Code::Object(object)) = found.map(|found| &found.code)
-            && object.unknown() > 0
-        {
-            self.notes.push(format!(
-                "{path}: {} branches to other files or sections are not relocated, and decoding \
-                 stops at them until the next address in the trace; a copy of the kernel's memory \
-                 (perf record --kcore) has them",
-                object.unknown()
-            ));
-        }
         self.spaces.add_module(find::module_file(path, id.as_deref(), found, kernel))
+    }
+}
+
+/// What is added to the addresses of the kernel's file. Its mapping begins at `_text` or `_stext`;
+/// the offset of the mapping is the address in the file.
+fn kernel_bias(elf: &Elf, mmap: &Mmap) -> u64 {
+    let linked = match mmap.offset {
+        0 => elf.symbols.iter().find(|s| s.name == "_stext" || s.name == "_text"),
+        _ => None,
+    };
+    let linked = linked.map_or(mmap.offset, |symbol| symbol.start);
+    if linked == 0 { 0 } else { mmap.address.wrapping_sub(linked) }
+}
+
+/// The addresses of the kernel's symbols.
+#[derive(Default)]
+struct KernelSymbols {
+    /// The address of each symbol.
+    list: Option<HashMap<String, u64>>,
+    /// The modules with a note about branches without a target.
+    noted: HashSet<String>,
+}
+
+impl KernelSymbols {
+    fn get(&self, name: &str) -> Option<u64> {
+        self.list.as_ref()?.get(name).copied()
     }
 }
 

@@ -119,6 +119,19 @@ pub struct AuxTrace {
     pub reserved: u32,
 }
 
+/// The instance of an event with an identifier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IdEntry {
+    /// The identifier.
+    pub id: u64,
+    /// The ordinal of the buffer.
+    pub index: u64,
+    /// The CPU; `u64::MAX` for all.
+    pub cpu: u64,
+    /// The thread; `u64::MAX` for all.
+    pub thread: u64,
+}
+
 /// The content of a record.
 #[allow(missing_docs, reason = "the fields are those of the records' descriptions")]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,6 +159,8 @@ pub enum Body {
     HardwareId(u64),
     /// HEADER_ATTR (64): an event. (pipes)
     Attr(Box<Attr>),
+    /// ID_INDEX (69): the CPU and the thread of each identifier of an event.
+    IdIndex(Vec<IdEntry>),
     /// AUXTRACE_INFO (70): type of the trace, and words.
     AuxTraceInfo { kind: u32, words: Vec<u64> },
     /// AUXTRACE (71).
@@ -177,6 +192,7 @@ impl Body {
             Body::TextPoke { .. } => 20,
             Body::HardwareId(_) => 21,
             Body::Attr(_) => 64,
+            Body::IdIndex(_) => 69,
             Body::AuxTraceInfo { .. } => 70,
             Body::AuxTrace(_) => 71,
             Body::TimeConversion(_) => 79,
@@ -200,6 +216,7 @@ impl Body {
             20 => Body::TextPoke { address: 0, old: Vec::new(), new: Vec::new() },
             21 => Body::HardwareId(0),
             64 => Body::Attr(Box::default()),
+            69 => Body::IdIndex(Vec::new()),
             70 => Body::AuxTraceInfo { kind: 0, words: Vec::new() },
             71 => Body::AuxTrace(AuxTrace::default()),
             79 => Body::TimeConversion(TimeConversion::default()),
@@ -274,6 +291,22 @@ impl Body {
                 let mut ids = Reader::new(bytes.get(attr.size as usize..)?, f.big());
                 let count = ids.left() / 8;
                 ids.words(&mut attr.ids, count)
+            }
+            Body::IdIndex(entries) => {
+                let mut count = entries.len() as u64;
+                f.u64(&mut count)?;
+                let count = usize::try_from(count).ok()?.max(entries.len());
+                if entries.is_empty() && count > f.left() / 32 {
+                    return None;
+                }
+                entries.resize(count, IdEntry::default());
+                for entry in entries {
+                    f.u64(&mut entry.id)?;
+                    f.u64(&mut entry.index)?;
+                    f.u64(&mut entry.cpu)?;
+                    f.u64(&mut entry.thread)?;
+                }
+                Some(())
             }
             Body::AuxTraceInfo { kind, words } => {
                 let mut reserved = 0;
@@ -450,6 +483,7 @@ mod tests {
             (Body::LostSamples(3), 8),
             (Body::TextPoke { address: 1, old: vec![1; 4], new: vec![2; 8] }, 24),
             (Body::HardwareId(0x10), 8),
+            (Body::IdIndex(vec![IdEntry { id: 1, index: 2, cpu: 3, thread: 4 }; 2]), 72),
             (Body::AuxTraceInfo { kind: 3, words: vec![1, 2, 3] }, 32),
             (Body::AuxTrace(AuxTrace { size: 8, cpu: 1, ..AuxTrace::default() }), 40),
             (Body::TimeConversion(TimeConversion { shift: 1, multiplier: 2, zero: 3 }), 24),

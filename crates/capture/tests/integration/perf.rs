@@ -6,8 +6,8 @@ use std::fs;
 
 use tracewright_base::{Context, Space};
 use tracewright_capture::perf::{
-    self, Attr, Aux, AuxTrace, Body, CS_ETM, Form, Layout, MappedFile, Mmap, PerfData, Record,
-    Recording, SampleId, Search, Task, Unit, Units,
+    self, Attr, Aux, AuxTrace, Body, CS_ETM, Form, IdEntry, Layout, MappedFile, Mmap, PerfData,
+    Record, Recording, SampleId, Search, Task, Unit, Units,
 };
 use tracewright_capture::{Bytes, Capture, Format, Kind, Queue, Severity};
 use tracewright_testing::{Random, shared};
@@ -296,6 +296,29 @@ fn trace_ids_of_the_hardware() {
     assert!(error.to_string().contains("version 1.0"), "{error}");
 }
 
+/// AUX records without a CPU have that of the event, by its identifier.
+#[test]
+fn identifiers_of_events_have_their_cpus() {
+    let sample_type = Attr::TIME | Attr::ID | Attr::IDENTIFIER;
+    let mut data = synthetic(1, sample_type, 128);
+    data.attrs[0].ids = vec![2, 3];
+    let mut cpus = [3u64, 2, 3].into_iter();
+    for record in &mut data.records {
+        if let Body::Aux(_) = record.body {
+            let id = cpus.next();
+            (record.id.id, record.id.identifier) = (id, id);
+        }
+    }
+    let want = |data: &PerfData| {
+        let capture = perf::from_bytes(&data.write(Layout::default()).into()).expect("a capture");
+        buffers(&capture).iter().map(|(queue, ..)| *queue).collect::<Vec<_>>()
+    };
+    assert_eq!(want(&data), []);
+    let entry = |id: u64| IdEntry { id, index: 0, cpu: id, thread: u64::MAX };
+    data.records.insert(0, Record::new(Body::IdIndex(vec![entry(2), entry(3)])));
+    assert_eq!(want(&data), [Queue::Cpu(2), Queue::Cpu(3), Queue::Cpu(3)]);
+}
+
 #[test]
 fn losses_are_reported() {
     let mut data = synthetic(1, perf::SAMPLE_TYPE, 128);
@@ -462,6 +485,106 @@ fn the_kernel_is_that_of_the_moment() {
             assert_eq!(byte_at(&capture, buffer, KERNEL + 0x10_0000), Some(0x99), "{name}");
         }
         assert_eq!(byte_at(&capture, 0, KERNEL + 0x1000), None);
+    }
+}
+
+/// A relocatable file with the code `text` at offset 64 and CALL26 relocations: offset and symbol.
+fn module(text: &[u8], calls: &[(u64, &str)]) -> Vec<u8> {
+    let names = "\0.text\0.rela.text\0.symtab\0.strtab\0";
+    let mut strings = String::from("\0");
+    let (mut symbols, mut relocations) = (vec![0; 24], Vec::new());
+    for (n, (at, name)) in (1u64..).zip(calls) {
+        symbols.extend((strings.len() as u32).to_le_bytes());
+        // Global, of no section.
+        symbols.extend([0x10, 0, 0, 0]);
+        symbols.extend([0; 16]);
+        strings += &format!("{name}\0");
+        for word in [*at, n << 32 | 283, 0] {
+            relocations.extend(word.to_le_bytes());
+        }
+    }
+    let mut file = elf(1, 0, &[]);
+    file.truncate(64);
+    let mut sections = vec![[0u64; 8]];
+    // Name, type, offset, size, link, info, entry size.
+    for (name, kind, link, info, entry, bytes) in [
+        (1, 1u64, 0u64, 0u64, 0u64, text),
+        (7, 4, 3, 1, 24, &relocations),
+        (18, 2, 4, 1, 24, &symbols),
+        (26, 3, 0, 0, 0, strings.as_bytes()),
+        (26, 3, 0, 0, 0, names.as_bytes()),
+    ] {
+        let at = file.len() as u64;
+        sections.push([
+            name | kind << 32,
+            0,
+            0,
+            at,
+            bytes.len() as u64,
+            link | info << 32,
+            8,
+            entry,
+        ]);
+        file.extend(bytes);
+    }
+    let at = file.len() as u64;
+    sections.iter().flatten().for_each(|word| file.extend(word.to_le_bytes()));
+    file[40..48].copy_from_slice(&at.to_le_bytes());
+    // No program headers; section headers of 64 bytes, their number, and that of the names.
+    let halves = [64u16, 56, 0, 64, sections.len() as u16, 5];
+    file[32..40].fill(0);
+    file.splice(52..64, halves.iter().flat_map(|half| half.to_le_bytes()));
+    file
+}
+
+/// Branches of a module to the kernel have their targets where the kernel's symbols are known: from
+/// its file or from a list. Another one is not a part of the code, and a note reports it.
+#[test]
+fn branches_of_modules_are_relocated() {
+    const KERNEL: u64 = 0xffff_8000_0800_0000;
+    const MODULE: u64 = 0xffff_8000_0700_0000;
+    let folder = std::env::temp_dir().join(format!("tracewright-module-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    // BL, BL, NOP.
+    let text: Vec<u8> =
+        [0x9400_0000u32, 0x9400_0000, 0xd503_201f].iter().flat_map(|w| w.to_le_bytes()).collect();
+    let ko = folder.join("driver.ko");
+    fs::write(&ko, module(&text, &[(0, "schedule"), (4, "nowhere")])).expect("a file");
+    let list = folder.join("kallsyms");
+    let lines = format!("{KERNEL:x} T _text\n{:x} T schedule\t[core]\n", KERNEL + 0x100);
+    fs::write(&list, lines).expect("a file");
+    let mut data = synthetic(1, perf::SAMPLE_TYPE, 128);
+    let mmap = Mmap {
+        process: u32::MAX,
+        thread: 0,
+        address: MODULE,
+        len: 0x1000,
+        offset: 0,
+        file: None,
+        path: "/lib/modules/driver.ko".into(),
+    };
+    data.records.push(Record::new(Body::Mmap(mmap)).with_id(id_of(2, 1)));
+    let path = folder.join("perf.data");
+    fs::write(&path, data.write(Layout::default())).expect("a file");
+    let open = |binaries| perf::open(&path, &Search { binaries, ..Search::default() });
+    let (alone, listed) = (open(vec![ko.clone()]), open(vec![ko, list]));
+    fs::remove_dir_all(&folder).expect("no folder");
+    let opcode = |capture: &Capture, at: u64| {
+        let viewpoint = capture.linux.as_ref().expect("a system").viewpoint(0, 0)?;
+        let image = viewpoint.spaces.image(viewpoint.start());
+        let bytes = image.run(image.view(Space::ANY), MODULE + at).first_chunk()?;
+        Some(u32::from_le_bytes(*bytes))
+    };
+    for (capture, first, count) in [
+        (alone.expect("a capture"), None, 2),
+        // BL counts instructions: 0x100_0100 / 4.
+        (listed.expect("a capture"), Some(0x9400_0000 | 0x40_0040), 1),
+    ] {
+        assert_eq!(opcode(&capture, 0), first);
+        assert_eq!(opcode(&capture, 4), None);
+        assert_eq!(opcode(&capture, 8), Some(0xd503_201f));
+        let want = format!("{count} branches to other files or sections are not relocated");
+        assert!(notes(&capture).iter().any(|note| note.contains(&want)), "{:?}", notes(&capture));
     }
 }
 

@@ -58,7 +58,6 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     let mut settings = Settings::new(protocol, name, log.isa, params, &args.registers)?;
     let to_perf = args.to != EncodeTo::Folder;
     if to_perf {
-        // perf takes the VMID for the thread where the unit traces it.
         settings.or_register("TRCCONFIGR", 0x1841);
     }
     if let Some(path) = &args.program {
@@ -107,8 +106,10 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         assembler.entry(&entry, &mut |cpu: u16, step: &_| match step {
             // Each processor executes a thread of its own.
             Step::Context(context) if to_perf => {
-                let context_id = Some(perf::Recording::default().thread(cpu.into()));
-                encoder.step(cpu, &Step::Context(Context { context_id, ..*context }));
+                let thread = Some(perf::Recording::default().thread(cpu.into()));
+                // Where the unit traces the VMID, perf takes it for CONTEXTIDR_EL2.
+                let context = Context { context_id: thread, vmid: thread, ..*context };
+                encoder.step(cpu, &Step::Context(context));
             }
             step => encoder.step(cpu, step),
         });

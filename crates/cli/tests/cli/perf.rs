@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::common::{Folder, args, tracewright};
 use tracewright::capture::Bytes;
-use tracewright::capture::perf::{Layout, PerfData};
+use tracewright::capture::perf::{Body, Form, Layout, PerfData, Record};
 use tracewright_testing::{shared, tool};
 
 /// Runs a tool, and returns its output and exit code.
@@ -107,6 +107,7 @@ fn a_program_is_profiled_as_it_was_executed() {
         "--protocol ETM4 --to perf",
         "--protocol ETE --framing raw --to perf-pipe",
         "--protocol ETM4 --framing raw --to perf-pipe --config TRCCONFIGR=0x49",
+        "--protocol ETE --to perf --config TRCCONFIGR=0x80c1",
     ] {
         encode(&folder, words, &data);
         let output = tracewright(&args("instructions --format pc", &[&data]));
@@ -123,6 +124,35 @@ fn a_program_is_profiled_as_it_was_executed() {
         assert!(output.out.contains("thread 1000 (traced)"), "{}", &output.out[..400]);
         assert!(output.out.contains("<collatz>"), "{}", &output.out[..400]);
     }
+}
+
+/// A file of the pipe form on standard input is read as from a file. Other bytes are refused.
+#[test]
+fn standard_input_is_read_as_a_file() {
+    let Some(path) = shared("captures/simpleperf-etm/perf_etm.data") else { return };
+    let mut data = PerfData::read(&Bytes::from(fs::read(&path).unwrap())).unwrap();
+    data.form = Form::Pipe;
+    let attr = Record::new(Body::Attr(Box::new(data.attrs[0].clone())));
+    data.records.insert(0, attr);
+    let folder = Folder::new("perf-pipe");
+    let pipe = folder.path("pipe.data");
+    fs::write(&pipe, data.write(Layout::default())).unwrap();
+    let binary = path.with_file_name("etm_test_loop");
+    for words in ["decode", "profile --format autofdo --dialect simpleperf"] {
+        let words = format!("{words} --binary {}", binary.display());
+        let want = tracewright(&args(&words, &[&pipe]));
+        let mut command = crate::common::command(&args(&words, &[Path::new("-")]));
+        command.stdin(fs::File::open(&pipe).unwrap());
+        let found: crate::common::Output = command.output().unwrap().into();
+        assert_eq!((found.code, &found.out), (Some(0), &want.out), "{}", found.err);
+        assert!(found.out.lines().count() > 15, "{}", found.out);
+    }
+    let mut command = crate::common::command(&args("decode -", &[]));
+    command.stdin(fs::File::open(&binary).unwrap());
+    let found: crate::common::Output = command.output().unwrap().into();
+    assert_eq!(found.code, Some(2));
+    let want = "standard input without --protocol must be perf.data";
+    assert!(found.err.contains(want), "{}", found.err);
 }
 
 /// The compilers' tools read the profiles, and find what the log has.
