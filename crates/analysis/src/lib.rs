@@ -12,6 +12,7 @@
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
 //! | `coverage/` | what was executed of each program file, by instruction, branch, line |
+//! | `texts.rs` | [`Texts`]: what a program writes to the trace |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
 //!
 //! A [`Profiler`] counts at addresses in memory while it decodes. [`Profile::add`] converts the
@@ -31,6 +32,7 @@ mod paths;
 mod profile;
 mod profiler;
 pub mod stacks;
+mod texts;
 mod timeline;
 mod transfers;
 
@@ -43,5 +45,6 @@ pub use profile::{
 };
 pub use profiler::{Executed, Following, Profiler, RawProfile};
 pub use stacks::Stacks;
+pub use texts::Texts;
 pub use timeline::{Knot, Moment, Slice, Timeline, TimelineThread};
 pub use transfers::{Kind as TransferKind, NO_FUNCTION, Transfer, Transfers};

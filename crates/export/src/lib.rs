@@ -12,6 +12,7 @@
 //! | `json.rs` | JSON Lines |
 //! | `coverage/` | coverage: lcov, Cobertura, gcov, llvm-cov, drcov |
 //! | `paths/` | call paths: folded stacks, flame graph, callgrind |
+//! | `report/` | a report, one HTML page |
 //! | `timeline/` | frames over time: Chrome JSON, Perfetto, speedscope, Value Change Dump |
 //! | `proto.rs`, `functions.rs`, `text.rs` | messages of protobuf; the functions of a profile; texts of JSON and XML |
 //!
@@ -31,6 +32,7 @@ mod llvm;
 pub mod paths;
 mod pprof;
 mod proto;
+pub mod report;
 mod text;
 pub mod timeline;
 
