@@ -15,6 +15,7 @@
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
 //! | `coverage/` | what was executed of each program file, by instruction, branch, line |
+//! | `texts.rs` | [`Texts`]: what a program writes to the trace |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
 //!
 //! A [`Profiler`] counts at addresses in memory while it decodes. [`Profile::add`] converts the
@@ -37,6 +38,7 @@ mod range_tree;
 mod raw_profile;
 mod replay;
 pub mod stacks;
+mod texts;
 mod timeline;
 mod transfers;
 
@@ -51,5 +53,6 @@ pub use profiler::Profiler;
 pub use raw_profile::{Executed, Following, RawProfile};
 pub use replay::Replayed;
 pub use stacks::Stacks;
+pub use texts::Texts;
 pub use timeline::{Knot, Moment, Slice, Timeline, TimelineThread};
 pub use transfers::{Kind as TransferKind, NO_FUNCTION, Transfer, Transfers};

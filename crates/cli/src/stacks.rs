@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use tracewright::Listener;
 use tracewright::analysis::stacks::{StackCounts, Stacks, Visitor};
-use tracewright::analysis::{Code, Transfers};
+use tracewright::analysis::{Code, Profiler, Transfers};
 use tracewright::base::Waypoints;
-use tracewright::decode::{Tally, input};
+use tracewright::decode::{Fork, Tally, input};
 use tracewright::image::CacheOptions;
 
 use crate::fail::Fail;
@@ -28,6 +29,20 @@ pub fn run<V: Visitor>(
     visitor: V,
     mut more: impl FnMut(&mut V) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
+    let more = |visitor: &mut V, _| more(visitor);
+    run_with(job, options, code, switches, visitor, None::<Profiler>, more)
+}
+
+/// As [`run`], with another listener. `more` receives its output, too.
+pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
+    job: &Job<'_>,
+    options: &RunOptions<'_>,
+    code: &Code,
+    switches: &[u32],
+    visitor: V,
+    listener: L,
+    mut more: impl FnMut(&mut V, Option<L::Output>) -> bool,
+) -> Result<(V, StackCounts, Tally), Fail> {
     let caches = job.sources.iter().map(|source| {
         let options = CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() };
         source.program.cache(Waypoints::default(), options)
@@ -36,17 +51,18 @@ pub fn run<V: Visitor>(
     let mut stacks =
         Stacks::new(job.sources.len(), visitor).with_switches(switches.iter().copied());
     let bytes = &mut *input::of(job.buffer);
-    let write = |found: Vec<_>| {
+    let both = (transfers, listener);
+    let write = |(found, output): (Vec<_>, L::Output)| {
         stacks.transfers(&found);
-        more(&mut stacks.visitor)
+        more(&mut stacks.visitor, Some(output))
     };
     let tally = if options.committed {
-        listing::decode(job, bytes, options, transfers, &mut None, write)?.1
+        listing::decode(job, bytes, options, both, &mut None, write)?.1
     } else {
-        crate::run::run(job.session()?, job.buffer, bytes, transfers, options, write)?.1
+        crate::run::run(job.session()?, job.buffer, bytes, both, options, write)?.1
     };
     stacks.finish();
-    more(&mut stacks.visitor);
+    more(&mut stacks.visitor, None);
     Ok((stacks.visitor, stacks.counts, tally))
 }
 

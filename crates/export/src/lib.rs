@@ -14,6 +14,7 @@
 //! | `json.rs` | JSON Lines |
 //! | `coverage/` | coverage: lcov, Cobertura, gcov, llvm-cov, drcov |
 //! | `paths/` | call paths: folded stacks, flame graph, callgrind |
+//! | `report/` | a report, one HTML page |
 //! | `timeline/` | frames over time: Chrome JSON, Perfetto, speedscope, Value Change Dump |
 //! | `functions.rs`, `text.rs` | the functions of a profile; texts of JSON and XML |
 //!
@@ -34,6 +35,7 @@ mod llvm;
 pub mod paths;
 mod pprof;
 mod propeller;
+pub mod report;
 mod sample_profile;
 mod text;
 pub mod timeline;

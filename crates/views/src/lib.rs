@@ -9,6 +9,8 @@
 //! | [`instructions`], [`disassembly`] | executed instructions |
 //! | [`functions`], [`calls`] | the table of functions, calls in order |
 //! | [`coverage`] | executed lines, outcomes of branches |
+//! | [`diff`] | functions or lines that differ between two traces |
+//! | [`history`] | the last instructions before an event |
 //! | [`info`] | the content of a capture |
 //! | [`frames`], [`link`] | formatter frames, and the data of each trace ID |
 //! | [`sinks`] | checksums, counts, edges, coverage |
@@ -20,12 +22,14 @@ pub mod calls;
 pub mod compare;
 pub mod coverage;
 mod cycles;
+pub mod diff;
 pub mod digits;
 pub mod disassembly;
 pub mod explain;
 mod fold;
 pub mod frames;
 pub mod functions;
+pub mod history;
 pub mod info;
 pub mod instructions;
 pub mod json;

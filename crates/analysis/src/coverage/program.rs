@@ -73,11 +73,16 @@ pub struct ProgramCoverage {
     pub executions: BTreeMap<u64, u64>,
     /// Of each conditional branch that was executed: how often it was taken, and how often not.
     pub branches: BTreeMap<u64, [u64; 2]>,
-    /// Executed ranges: address and size in bytes.
-    pub ranges: BTreeMap<u64, u32>,
+    /// Executed ranges: address, size in bytes, instruction set.
+    pub ranges: BTreeMap<u64, (u32, Isa)>,
 }
 
 impl ProgramCoverage {
+    /// The instruction set of the first code that was executed from `start` to `end`.
+    pub fn isa(&self, start: u64, end: u64) -> Option<Isa> {
+        self.ranges.range(start..end).next().map(|(_, (_, isa))| *isa)
+    }
+
     /// Adds the counts of a buffer whose sources have these programs to the coverage of `files`,
     /// one for each. Addresses in no file are left out; their executions are returned.
     pub fn add(
@@ -119,8 +124,8 @@ impl ProgramCoverage {
                 address = address.wrapping_add(size) & isa.address_mask();
             }
             let start = range.start.wrapping_sub(file.bias);
-            let bytes = own.ranges.entry(start).or_default();
-            *bytes = (*bytes).max(range.bytes);
+            let (bytes, its) = own.ranges.entry(start).or_default();
+            (*bytes, *its) = ((*bytes).max(range.bytes), isa);
             if range.last.conditional() && matches!(range.last.kind, Kind::Branch | Kind::Indirect)
             {
                 let outcomes =

@@ -10,7 +10,7 @@ use tracewright::export::timeline::TimelineFormat;
 use tracewright::views::functions::Sort;
 
 use super::decoding::InfoFormat;
-use super::input::{HowArgs, InputArgs, JobsArgs};
+use super::input::{HowArgs, InputArgs, JobsArgs, SourceArgs};
 use crate::fail::Fail;
 
 #[derive(Debug, Args)]
@@ -101,6 +101,82 @@ pub struct TimelineArgs {
     /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
     #[arg(long)]
     pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+    /// The most calls on the timeline and among the exceptions; the first ones are shown.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub limit: usize,
+    /// Write the page to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// The event: `end` of the trace, `exception`, `exception:NUMBER`, an address such as 0x8000,
+    /// or the name of a function, which is its first instruction.
+    #[arg(long, value_name = "EVENT", default_value = "end")]
+    pub before: String,
+    /// The number of instructions.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub count: usize,
+    /// The first occurrence of the event, not the last one.
+    #[arg(long)]
+    pub first: bool,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Capture, or a file of raw trace data with --protocol.
+    pub a: PathBuf,
+    /// The other capture.
+    pub b: PathBuf,
+    #[command(flatten)]
+    pub sources: SourceArgs,
+    /// Additional program memory: an ELF file, or raw bytes at an address (repeatable).
+    #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
+    pub images: Vec<String>,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+    /// Compare the executed lines and the outcomes of branches instead of the functions.
+    #[arg(long)]
+    pub coverage: bool,
+    /// The most rows.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
+    pub format: InfoFormat,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// Format of a timeline.

@@ -14,8 +14,11 @@ pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
 };
-pub use functions::{CallsArgs, FunctionFormat, FunctionsArgs, TimelineArgs};
-pub use input::{FramingArg, HowArgs, InputArgs, SourceArgs};
+pub use functions::{
+    CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs, SwitchArgs,
+    TimelineArgs,
+};
+pub use input::{FramingArg, HowArgs, InputArgs, JobsArgs, SourceArgs};
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
@@ -35,7 +38,7 @@ use clap::{Parser, Subcommand};
     name = "tracewright",
     version,
     max_term_width = 110,
-    after_help = "Exit codes: 0 success; 1 compare found a difference, --strict a problem, or a file \
+    after_help = "Exit codes: 0 success; 1 compare or diff found a difference, --strict a problem, or a file \
                   changed while it was read; 2 wrong usage or a fatal error.",
     before_help = "Start with `tracewright demo`; with a capture, `tracewright info CAPTURE`.",
     disable_help_subcommand = true
@@ -76,6 +79,12 @@ pub enum Verb {
     Timeline(TimelineArgs),
     /// List which source lines were executed, and the outcomes of branches.
     Coverage(CoverageArgs),
+    /// List the last instructions before an exception, an address or the end of the trace.
+    History(HistoryArgs),
+    /// List the functions, or the executed lines, that differ between two captures.
+    Diff(DiffArgs),
+    /// Write a page with functions, flame graph, timeline, exceptions and coverage.
+    Report(ReportArgs),
     /// Count what was executed, and write a profile for a compiler or profiler.
     Profile(ProfileArgs),
     /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.

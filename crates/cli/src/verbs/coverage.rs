@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
@@ -14,7 +15,7 @@ use tracewright::export::coverage::CoverageView;
 use tracewright::image::CacheOptions;
 use tracewright::views::{coverage, json};
 
-use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg};
+use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, JobsArgs};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing;
@@ -33,9 +34,15 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     let mut sources = BTreeMap::new();
     let (mut programs, mut losses, mut good) = (Vec::new(), 0, true);
     let mut input = first;
+    let how = How {
+        committed: args.how.committed,
+        threads: &args.threads,
+        path: &args.input.input,
+        strict: args.strict,
+    };
     let mut further = args.further.iter();
     loop {
-        let ((own, lost), well) = one(args, &input, &mut output)?;
+        let ((own, lost), well) = one(&how, &input, &mut output)?;
         good &= well;
         losses += lost;
         for (file, covered) in &own {
@@ -51,8 +58,8 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     merge_lines(&mut sources);
     if losses > 0 {
         message::line(&format!(
-            "note: trace was lost {losses} times: a line that is not executed in the trace may \
-             have been executed there"
+            "note: losses of trace: {losses}; a line that is not executed in the trace may have been \
+             executed there"
         ));
     }
     write(args, &sources, &programs, losses, &mut output)?;
@@ -66,14 +73,40 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     Ok(good)
 }
 
+/// How the coverage of a capture is found.
+pub struct How<'a> {
+    /// Elements of a transaction are withheld until it commits.
+    pub committed: bool,
+    /// The threads.
+    pub threads: &'a JobsArgs,
+    /// The path of the capture.
+    pub path: &'a Path,
+    /// Problems are failures.
+    pub strict: bool,
+}
+
+/// The source files of a capture.
+pub fn sources(
+    input: &Input,
+    how: &How<'_>,
+    output: &mut Output,
+) -> Result<BTreeMap<String, SourceFile>, Fail> {
+    let ((programs, _), _) = one(how, input, output)?;
+    let mut sources = BTreeMap::new();
+    for (file, covered) in &programs {
+        covered.lines(file, &mut sources);
+    }
+    Ok(sources)
+}
+
 /// The coverage of a capture, and whether the command succeeds.
-fn one(args: &CoverageArgs, input: &Input, output: &mut Output) -> Result<(Found, bool), Fail> {
+fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool), Fail> {
     report::notes(input);
-    input.readable(args.strict)?;
+    input.readable(how.strict)?;
     let files = program_files(&input.capture);
     if files.is_empty() {
         return Err(Fail::input(
-            &args.input.input,
+            how.path,
             "the capture has no ELF file; add the program with --image",
         ));
     }
@@ -82,7 +115,7 @@ fn one(args: &CoverageArgs, input: &Input, output: &mut Output) -> Result<(Found
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
         let options = RunOptions {
-            committed: args.how.committed,
+            committed: how.committed,
             jobs,
             alone,
             refused,
@@ -105,7 +138,7 @@ fn one(args: &CoverageArgs, input: &Input, output: &mut Output) -> Result<(Found
             all.merge(found);
             true
         };
-        let tally = if args.how.committed {
+        let tally = if how.committed {
             listing::decode(job, bytes, &options, listener, &mut None, write)?.1
         } else {
             run::run(job.session()?, job.buffer, bytes, listener, &options, write)?.1
@@ -117,10 +150,10 @@ fn one(args: &CoverageArgs, input: &Input, output: &mut Output) -> Result<(Found
         Ok((tally, None))
     };
     let problems =
-        listing::buffers(input, &args.threads.jobs(), output, false, refused, false, work)?;
+        listing::buffers(input, &how.threads.jobs(), output, false, refused, false, work)?;
     input.decodable()?;
     let (covered, losses) = total.into_inner().unwrap_or_default();
-    let good = input.is_unchanged() && !(args.strict && problems);
+    let good = input.is_unchanged() && !(how.strict && problems);
     Ok(((files.into_iter().zip(covered).collect(), losses), good))
 }
 

@@ -34,6 +34,8 @@ Next:
   tracewright demo --write FOLDER           write this capture as a snapshot
   tracewright info FOLDER                   describe it, each register field by field
   tracewright decode --packets FOLDER       interleave its packets with the decoded elements
+  tracewright functions FOLDER              what was executed: calls, instructions, time
+  tracewright report FOLDER -o report.html  one page with functions, flame graph, timeline, coverage
 With your own capture:
   tracewright decode SNAPSHOT               a snapshot: its folder, or its snapshot.ini
   tracewright decode trace.bin --protocol ETM4 --config TRCCONFIGR=0xc1 ... --image program.elf

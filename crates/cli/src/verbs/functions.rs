@@ -1,18 +1,19 @@
 //! `tracewright functions`
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-use tracewright::analysis::functions::by_thread;
+use tracewright::analysis::functions::{FunctionTotals, by_thread};
 use tracewright::analysis::stacks::StackCounts;
 use tracewright::analysis::{Code, Paths};
 use tracewright::decode::Jobs;
-use tracewright::export::paths::PathView;
+use tracewright::export::paths::{PathFormat, PathView};
 use tracewright::views::functions::{FunctionTable, Shown, counts_json, counts_text};
 use tracewright::views::json;
 
-use crate::args::{FunctionFormat, FunctionsArgs};
+use crate::args::{FunctionFormat, FunctionsArgs, JobsArgs, SwitchArgs};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing;
@@ -21,6 +22,18 @@ use crate::output::Output;
 use crate::report;
 use crate::run::RunOptions;
 use crate::stacks;
+
+/// How the functions of a capture are found.
+pub struct How<'a> {
+    /// Elements of a transaction are withheld until it commits.
+    pub committed: bool,
+    /// The threads.
+    pub threads: &'a JobsArgs,
+    /// Functions that switch tasks.
+    pub switches: &'a SwitchArgs,
+    /// The path of the capture.
+    pub path: &'a Path,
+}
 
 /// The functions of all buffers.
 #[derive(Default)]
@@ -31,21 +44,34 @@ struct All {
     overflowed: bool,
 }
 
-/// Runs the verb.
-pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
-    let input = Input::open(&args.input, Some(&args.how))?;
-    report::notes(&input);
-    input.readable(args.strict)?;
-    if args.format.paths().is_some() {
-        stacks::one_buffer(&input, &args.input.input)?;
+/// The functions of a capture by name. Functions with the same name are one.
+pub fn by_name(
+    input: &Input,
+    how: &How<'_>,
+    output: &mut Output,
+) -> Result<BTreeMap<String, FunctionTotals>, Fail> {
+    let (all, _) = gather(input, how, None, output)?;
+    let mut names: BTreeMap<String, FunctionTotals> = BTreeMap::new();
+    for (function, totals) in all.threads.values().flat_map(|table| &table.functions) {
+        names.entry(all.code.name(*function).into_owned()).or_default().add(totals);
     }
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    Ok(names)
+}
+
+/// The functions of all buffers, and whether there were problems. With a format of call paths,
+/// these are written to `output`.
+fn gather(
+    input: &Input,
+    how: &How<'_>,
+    format: Option<PathFormat>,
+    output: &mut Output,
+) -> Result<(All, bool), Fail> {
     let refused = &AtomicUsize::new(0);
     let all = Mutex::new(All::default());
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = RunOptions {
-            committed: args.how.committed,
+            committed: how.committed,
             jobs,
             alone,
             refused,
@@ -53,10 +79,10 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
             parts: None,
         };
         let code = stacks::code(job);
-        let switches = args.switches.numbers(&code, &args.input.input)?;
+        let switches = how.switches.numbers(&code, how.path)?;
         let (paths, counts, tally) =
             stacks::run(job, &options, &code, &switches, Paths::new(), |_| true)?;
-        if let Some(format) = args.format.paths() {
+        if let Some(format) = format {
             let threads = paths.threads().iter();
             let threads: Vec<String> =
                 threads.map(|thread| job.thread_name(thread.source, thread.id)).collect();
@@ -80,9 +106,28 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
         Ok((tally, None))
     };
     let problems =
-        listing::buffers(&input, &args.threads.jobs(), &mut output, false, refused, false, work)?;
+        listing::buffers(input, &how.threads.jobs(), output, false, refused, false, work)?;
     input.decodable()?;
-    let All { code, threads, counts, overflowed } = all.into_inner().unwrap_or_default();
+    Ok((all.into_inner().unwrap_or_default(), problems))
+}
+
+/// Runs the verb.
+pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
+    let input = Input::open(&args.input, Some(&args.how))?;
+    report::notes(&input);
+    input.readable(args.strict)?;
+    if args.format.paths().is_some() {
+        stacks::one_buffer(&input, &args.input.input)?;
+    }
+    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let how = How {
+        committed: args.how.committed,
+        threads: &args.threads,
+        switches: &args.switches,
+        path: &args.input.input,
+    };
+    let (all, problems) = gather(&input, &how, args.format.paths(), &mut output)?;
+    let All { code, threads, counts, overflowed } = all;
     if overflowed {
         message::line(
             "note: there are too many call paths; totals of some functions are too small",

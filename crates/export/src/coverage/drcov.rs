@@ -24,7 +24,7 @@ pub(super) fn write(view: &CoverageView<'_>) -> Vec<u8> {
             "{number:3}, {base:#018x}, {end:#018x}, 0x0000000000000000, 0x00000000, 0x00000000, {}\n",
             file.path.replace('\n', " ")
         ));
-        for (address, bytes) in &coverage.ranges {
+        for (address, (bytes, _)) in &coverage.ranges {
             let (mut from, mut left) = (address.wrapping_sub(first), *bytes);
             while left > 0 {
                 let size = left.min(MOST as u32);

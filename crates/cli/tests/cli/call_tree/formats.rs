@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use tracewright_testing::tool;
+use tracewright_testing::{times, tool};
 
 use super::{A64, PROGRAMS, encoded, execute, functions};
 use crate::common::{Folder, args, tracewright};
@@ -119,4 +119,121 @@ fn files_for_other_tools() {
         changes.lines().filter_map(|line| line.strip_prefix('#')?.parse().ok()).collect();
     assert!(times.len() > 100 && times.is_sorted_by(|a, b| a < b));
     assert!(changes.ends_with("s- !\nb0 \"\n"), "{changes}");
+}
+
+/// The page needs nothing else, and a browser makes its table, its flame graph and its timeline.
+#[test]
+fn report() {
+    let folder = Folder::new("call-report");
+    let path = folder.path("");
+    let (name, source) = PROGRAMS[1];
+    let Some((elf, log)) = execute(&A64, &path, name, source) else { return };
+    let snapshot = encoded(&path, "ETM4", &elf, &log);
+    let (found, stacks) = functions(&snapshot, "");
+    let page = path.join("report.html");
+    let mut all = args("report -o", &[&page]);
+    all.extend(args("", &[&snapshot]));
+    let output = tracewright(&all);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let html = fs::read_to_string(&page).expect("a page");
+    assert!(!html.contains("http") && !html.contains("src=") && !html.contains("@import"));
+    let (_, rest) = html.split_once("type=\"application/json\">").expect("data");
+    let (data, _) = rest.split_once("</script>").expect("the end of the data");
+    let data: Value = serde_json::from_str(data).expect("JSON");
+    assert_eq!(data["instructions"], stacks["instructions"]);
+    let rows = data["functions"].as_array().expect("functions");
+    assert_eq!(rows.len(), found.len());
+    for row in rows {
+        let sums = &found[row[0].as_str().expect("a name")];
+        let want = [sums.calls, sums.instructions, sums.inclusive].map(Some);
+        assert_eq!([row[1].as_u64(), row[2].as_u64(), row[3].as_u64()], want);
+    }
+    let slices = data["threads"][0]["slices"].as_array().expect("slices");
+    assert_eq!(slices.len() as u64, stacks["begun"].as_u64().expect("a number"));
+    // The source of the functions is on the page.
+    assert!(html.contains("sink ^= n;"));
+
+    // A browser takes seconds: only where tests may take long.
+    if times(0) == 0 || tool(&[("chromium", "chromium")]).is_none() {
+        return;
+    }
+    let words = "--headless --no-sandbox --disable-gpu --virtual-time-budget=4000 --dump-dom";
+    let mut command = Command::new("chromium");
+    command.args(words.split(' ')).arg(format!("file://{}", page.display()));
+    let output = command.output().expect("the browser runs");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let (_, table) = shown.split_once("<table id=\"functions\">").expect("the table");
+    let (table, _) = table.split_once("</table>").expect("the end of the table");
+    assert_eq!(table.matches("<tr>").count(), found.len() + 1);
+    let (_, flame) = shown.split_once("id=\"flame\"").expect("the flame graph");
+    let (flame, _) = flame.split_once("<h2").expect("the next section");
+    assert!(flame.matches("<button").count() > found.len(), "{flame}");
+    assert!(shown.contains("<canvas id=\"timeline\"") && shown.contains("style=\"height: "));
+}
+
+/// The last instructions of QEMU's log are those before the event.
+#[test]
+fn history() {
+    let folder = Folder::new("call-history");
+    let path = folder.path("");
+    let (name, source) = PROGRAMS[1];
+    let Some((elf, log)) = execute(&A64, &path, name, source) else { return };
+    let snapshot = encoded(&path, "ETM4", &elf, &log);
+    let text = fs::read_to_string(&log).expect("a log");
+    let pcs: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("Trace "))
+        .filter_map(|line| line.split('[').nth(1)?.split('/').nth(1))
+        .map(|pc| pc.trim_start_matches('0'))
+        .collect();
+    let listed = |options: &str| -> Vec<String> {
+        let output = tracewright(&args(&format!("history {options}"), &[&snapshot]));
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        let lines = output.out.lines().filter_map(|line| line.strip_prefix("0x"));
+        let lines = lines.filter_map(|line| line.split(' ').next());
+        lines.map(|pc| pc.trim_start_matches('0').to_owned()).collect()
+    };
+    assert_eq!(listed("--count 30"), pcs[pcs.len() - 30..]);
+    let output = tracewright(&args("functions --format json --function ping", &[&snapshot]));
+    assert!(output.out.contains("\"name\":\"ping\""), "{}", output.err);
+    // `finish` is executed once, `ping` several times.
+    let nm = Command::new("llvm-nm-19").arg(&elf).output().expect("it runs").stdout;
+    let nm = String::from_utf8_lossy(&nm).into_owned();
+    let ping = nm.lines().find(|line| line.ends_with(" ping")).expect("a symbol");
+    let ping = ping.split(' ').next().expect("an address").trim_start_matches('0');
+    let at = pcs.iter().position(|pc| *pc == ping).expect("a call");
+    assert_eq!(listed("--before ping --first --count 5"), pcs[at - 4..=at]);
+    let at = pcs.iter().rposition(|pc| *pc == ping).expect("a call");
+    assert_eq!(listed("--before ping --count 5"), pcs[at - 4..=at]);
+    assert_eq!(listed(&format!("--before 0x{ping} --count 5")), pcs[at - 4..=at]);
+    let none = tracewright(&args("history --before nothing", &[&snapshot]));
+    assert_eq!(none.code, Some(2), "{}", none.out);
+}
+
+/// A capture differs from another one by the functions that each has, and not from itself.
+#[test]
+fn differences() {
+    let folder = Folder::new("call-diff");
+    let path = folder.path("");
+    let Some((elf, log)) = execute(&A64, &path, PROGRAMS[0].0, PROGRAMS[0].1) else { return };
+    let snapshot = encoded(&path, "ETM4", &elf, &log);
+    let ete = encoded(&path, "ETE", &elf, &log);
+    for options in ["", "--coverage"] {
+        let same = tracewright(&args(&format!("diff {options}"), &[&snapshot, &ete]));
+        assert_eq!((same.code, same.out.as_str()), (Some(0), "no difference\n"), "{}", same.err);
+    }
+    // The same program with one call less.
+    let source = PROGRAMS[0].1.replace("ackermann(2, 3) + ", "");
+    let other = path.join("other");
+    fs::create_dir(&other).expect("a folder");
+    let Some((elf, log)) = execute(&A64, &other, "other", &source) else { return };
+    let other = encoded(&other, "ETM4", &elf, &log);
+    let output = tracewright(&args("diff --format json", &[&snapshot, &other]));
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    let (before, _) = functions(&snapshot, "");
+    let lines = output.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let row = lines.into_iter().find(|line| line["name"] == "ackermann").expect("a row");
+    assert_eq!(row["calls"], 0);
+    assert_eq!(row["calls_before"].as_u64(), Some(before["ackermann"].calls));
+    assert_eq!(row["instructions_before"].as_u64(), Some(before["ackermann"].instructions));
 }

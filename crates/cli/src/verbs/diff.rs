@@ -1,0 +1,60 @@
+//! `tracewright diff`
+
+use tracewright::views::{diff, json};
+
+use crate::args::{DiffArgs, InfoFormat};
+use crate::fail::Fail;
+use crate::input::Input;
+use crate::output::Output;
+use crate::verbs::{coverage, functions};
+
+/// Runs the verb.
+pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
+    let first = Input::read(&args.a, &args.sources, &args.images, Some(&args.how))?;
+    let second = Input::read(&args.b, &args.sources, &args.images, Some(&args.how))?;
+    second.inputs.refuse(args.output.as_deref())?;
+    let mut output = Output::open(args.output.as_deref(), &first.inputs)?;
+    let limit = args.limit.unwrap_or(usize::MAX);
+    let json_form = args.format == InfoFormat::Json;
+    if json_form {
+        output.json(&json::head("diff"))?;
+    }
+    let same;
+    if args.coverage {
+        let how = coverage::How {
+            committed: args.how.committed,
+            threads: &args.threads,
+            path: &args.a,
+            strict: false,
+        };
+        let a = coverage::sources(&first, &how, &mut output)?;
+        let b = coverage::sources(&second, &how, &mut output)?;
+        let changed = diff::lines(&a, &b);
+        same = changed.is_empty();
+        match json_form {
+            true => output.json(&diff::lines_json(&changed, limit))?,
+            false => output.print(&diff::lines_text(&changed, limit))?,
+        }
+    } else {
+        let how = functions::How {
+            committed: args.how.committed,
+            threads: &args.threads,
+            switches: &args.switches,
+            path: &args.a,
+        };
+        let a = functions::by_name(&first, &how, &mut output)?;
+        let b = functions::by_name(&second, &how, &mut output)?;
+        let changed = diff::functions(&a, &b);
+        same = changed.is_empty();
+        match json_form {
+            true => output.json(&diff::functions_json(&changed, limit))?,
+            false if same => {}
+            false => output.print(&diff::functions_text(&changed, limit))?,
+        }
+    }
+    if same && !json_form {
+        output.print("no difference\n")?;
+    }
+    output.close()?;
+    Ok(same && first.is_unchanged() && second.is_unchanged())
+}

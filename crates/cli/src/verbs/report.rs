@@ -1,0 +1,165 @@
+//! `tracewright report`
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::atomic::AtomicUsize;
+
+use tracewright::analysis::coverage::{Losses, ProgramCoverage, SourceFile, program_files};
+use tracewright::analysis::{Code, Paths, Profiler, RawProfile, Texts, Timeline};
+use tracewright::base::{Code as _, Pc, Space, Waypoints};
+use tracewright::decode::{Jobs, Merge, Merging};
+use tracewright::export::report::{Listing, Report};
+use tracewright::image::CacheOptions;
+use tracewright::symbols::Lines;
+use tracewright::views::disassembly::disassemble;
+
+use crate::args::ReportArgs;
+use crate::fail::Fail;
+use crate::input::{Input, Job};
+use crate::listing;
+use crate::output::Output;
+use crate::report;
+use crate::run::RunOptions;
+use crate::stacks;
+
+/// The functions whose code is shown, and the most lines of each.
+const LISTINGS: usize = 12;
+const LINES: usize = 400;
+
+/// Runs the verb.
+pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
+    let input = Input::open(&args.input, Some(&args.how))?;
+    report::notes(&input);
+    input.readable(args.strict)?;
+    stacks::one_buffer(&input, &args.input.input)?;
+    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let refused = &AtomicUsize::new(0);
+    let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
+        let options = RunOptions {
+            committed: args.how.committed,
+            jobs,
+            alone: true,
+            refused,
+            selected: None,
+            parts: None,
+        };
+        let code = stacks::code(job);
+        let switches = args.switches.numbers(&code, &args.input.input)?;
+        let programs: Vec<_> = job.sources.iter().map(|source| source.program.clone()).collect();
+        let profiler = Profiler::new(programs.iter().cloned());
+        let listener = (profiler, Merging((Texts::default(), Losses::default())));
+        let mut all = (RawProfile::default(), (Texts::default(), Losses::default()));
+        let visitor = (Paths::new(), Timeline::new(args.limit));
+        let more = |_: &mut _, found| {
+            if let Some(found) = found {
+                all.merge(found);
+            }
+            true
+        };
+        let ((paths, timeline), counts, tally) =
+            stacks::run_with(job, &options, &code, &switches, visitor, listener, more)?;
+        let threads = timeline.threads.iter();
+        let threads: Vec<String> =
+            threads.map(|thread| job.thread_name(thread.source, thread.id)).collect();
+        let exception = |source: usize, number: u16| {
+            let name = job.sources.get(source).and_then(|s| s.exception_name(number));
+            name.map_or_else(|| number.to_string(), |name| format!("{number} {name}"))
+        };
+        let title = args.input.input.display().to_string();
+        let mut page = Report::new(&title, &code, &paths, &timeline, &counts, &threads, exception);
+        page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
+        let decoded = job.decoded(&tally);
+        if decoded.needs_explanation() {
+            page.notes.extend(decoded.summary().lines().map(str::to_owned));
+        }
+        let (raw, (texts, losses)) = all;
+        add_code(job, &code, raw, losses.count, &mut page);
+        for (source, channel, text) in texts.texts() {
+            page.texts.push((format!("{} {channel}", job.thread_name(source, None)), text));
+        }
+        write(page.html().into_bytes());
+        Ok((tally, None))
+    };
+    let problems =
+        listing::buffers(&input, &args.threads.jobs(), &mut output, false, refused, false, work)?;
+    input.decodable()?;
+    output.close()?;
+    Ok(input.is_unchanged() && !(args.strict && problems))
+}
+
+/// Adds the coverage, and the code of the functions with the most instructions.
+fn add_code(job: &Job<'_>, code: &Code, raw: RawProfile, losses: u64, page: &mut Report) {
+    let files = program_files(job.capture());
+    let mut covered = vec![ProgramCoverage::default(); files.len()];
+    let programs: Vec<_> = job
+        .sources
+        .iter()
+        .map(|source| {
+            let riscv = source.config.riscv();
+            (source.program.clone(), CacheOptions { riscv, ..CacheOptions::default() })
+        })
+        .collect();
+    ProgramCoverage::add(&mut covered, &files, raw, &programs);
+    let mut sources: BTreeMap<String, SourceFile> = BTreeMap::new();
+    for (file, covered) in files.iter().zip(&covered) {
+        covered.lines(file, &mut sources);
+    }
+    page.add_coverage(&sources);
+    if losses > 0 && !sources.is_empty() {
+        page.notes.push(
+            "Lines that are not executed in the trace may have been executed where it was lost."
+                .to_owned(),
+        );
+    }
+    let names: Vec<String> =
+        page.functions.iter().take(LISTINGS).map(|(name, _)| name.clone()).collect();
+    for name in names {
+        let Some(number) = code.named(&name).next() else { continue };
+        let Some(known) = code.get(number) else { continue };
+        let (start, end) = (known.function.start, known.function.end);
+        let found = files
+            .iter()
+            .zip(&covered)
+            .find_map(|(file, covered)| Some((file, covered, file.address(start)?)));
+        let Some((file, covered, own)) = found else { continue };
+        let lines = source_lines(&sources, &name).unwrap_or_else(|| {
+            let mut lines = Vec::new();
+            let executed = covered.isa(own, own.wrapping_add(end.wrapping_sub(start)));
+            let Some(isa) = file.isa().or(executed) else { return lines };
+            let at = Lines::of_elf(&file.bytes);
+            let Some((program, options)) = programs.first() else { return lines };
+            let mut cache = program.cache(Waypoints::default(), *options);
+            let mut address = start;
+            while address < end && lines.len() < LINES {
+                let pc = Pc { address, isa, space: Space::ANY };
+                let Ok(instruction) = cache.instruction(pc) else { break };
+                let opcode = cache.opcode(pc).unwrap_or(0);
+                let count = covered.executions.get(&(address - start + own)).copied();
+                let line = at.as_ref().and_then(|at| at.at(address - start + own));
+                let line = line.map_or_else(String::new, |line| format!("  ; line {}", line.line));
+                let text = disassemble(isa, opcode, address);
+                lines.push((Some(count.unwrap_or(0)), format!("{address:#x}  {text}{line}")));
+                address += u64::from(instruction.size.max(1));
+            }
+            lines
+        });
+        page.listings.push(Listing { name, lines });
+    }
+}
+
+/// The source of a function with the executions of its lines, where the source can be read.
+fn source_lines(
+    sources: &BTreeMap<String, SourceFile>,
+    name: &str,
+) -> Option<Vec<(Option<u64>, String)>> {
+    let (path, source, function) = sources.iter().find_map(|(path, source)| {
+        let function = source.functions.iter().find(|function| function.name == name)?;
+        Some((path, source, function))
+    })?;
+    let text = fs::read_to_string(path).ok()?;
+    let (first, last) = function.lines;
+    let lines = (1..).zip(text.lines()).skip_while(|(n, _)| *n < first);
+    let lines = lines.take_while(|(n, _)| *n <= last).take(LINES);
+    let count = |n: u32| source.lines.get(&n).map(|line| line.count);
+    Some(lines.map(|(n, line)| (count(n), format!("{n:>5}  {line}"))).collect())
+}
