@@ -7,7 +7,8 @@
 //! | `counts.rs` | [`Counts`]: a table of counts that saturate |
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
 //! | `code.rs` | [`Code`]: the functions that the sources execute |
-//! | `transfers.rs` | [`Transfers`]: calls, returns and other transfers of control between functions |
+//! | `transfer.rs` | [`Transfer`]: a call, a return, another transfer of control |
+//! | `transfers.rs` | [`Transfers`]: finds them in elements |
 //! | `stacks/` | [`Stacks`]: the call stack of each thread, from transfers |
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
@@ -34,6 +35,7 @@ mod profiler;
 pub mod stacks;
 mod texts;
 mod timeline;
+mod transfer;
 mod transfers;
 
 pub use branch_lists::{BranchLister, BranchLists, Branches};
@@ -47,4 +49,5 @@ pub use profiler::{Executed, Following, Profiler, RawProfile};
 pub use stacks::Stacks;
 pub use texts::Texts;
 pub use timeline::{Knot, Moment, Slice, Timeline, TimelineThread};
-pub use transfers::{Kind as TransferKind, NO_FUNCTION, Transfer, Transfers};
+pub use transfer::{Kind as TransferKind, NO_FUNCTION, Transfer};
+pub use transfers::Transfers;
