@@ -1,8 +1,10 @@
 //! The capture and the buffers that the command line selects.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use tracewright::Capture;
+use tracewright::analysis::Code;
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::{Access, Buffer, Format, Found, Kind, Problem, perf, probe};
 use tracewright::decode::raw::{self, RawTrace};
@@ -27,6 +29,8 @@ pub struct Input {
     pub notes: Vec<String>,
     /// The files that were read.
     pub inputs: Inputs,
+    /// The functions of its programs, once they are needed.
+    code: OnceLock<Code>,
 }
 
 impl Input {
@@ -132,7 +136,8 @@ impl Input {
             .file(Some(path))
             .file(args.params.as_deref())
             .images(images);
-        Ok(Input { capture, buffers, memory, options, notes, inputs })
+        let code = OnceLock::new();
+        Ok(Input { capture, buffers, memory, options, notes, inputs, code })
     }
 
     /// All buffers of `capture`.
@@ -140,7 +145,8 @@ impl Input {
         let buffers = (0..capture.buffers.len()).collect();
         let memory = Memory::new(&capture);
         let (options, inputs) = (Options::default(), Inputs::default());
-        Input { capture, buffers, memory, options, notes: Vec::new(), inputs }
+        let (notes, code) = (Vec::new(), OnceLock::new());
+        Input { capture, buffers, memory, options, notes, inputs, code }
     }
 
     /// A buffer with its sources, for decoding.
@@ -210,6 +216,12 @@ impl Job<'_> {
     /// The capture of the buffer.
     pub fn capture(&self) -> &Capture {
         &self.input.capture
+    }
+
+    /// The functions that the sources execute.
+    pub fn code(&self) -> Code {
+        let all = self.input.code.get_or_init(|| Code::of_capture(&self.input.capture));
+        all.with_programs(self.sources.iter().map(|source| source.program.clone()))
     }
 
     /// The name of a thread of a source, which has the identifier `id` in the trace.

@@ -30,7 +30,7 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = RunOptions { committed: args.how.committed, jobs, alone, refused };
-        let code = stacks::code(job);
+        let code = job.code();
         let switches = args.switches.numbers(&code, &args.input.input)?;
         let (depth, function, limit) = (args.depth, args.function.clone(), args.limit);
         let shown = Shown { json, depth, function, limit };
