@@ -26,6 +26,10 @@ pub enum FunctionId {
 #[derive(Clone, Debug, Default)]
 pub struct Code {
     functions: Arc<Vec<Known>>,
+    /// The functions of the ELF files of the capture.
+    flat: Arc<Functions>,
+    /// The functions of each file that a process has mapped, and the number of its first one.
+    modules: Arc<Vec<(Functions, u32)>>,
     tables: Vec<Table>,
 }
 
@@ -43,70 +47,59 @@ pub struct Known {
 #[derive(Clone, Debug)]
 enum Table {
     /// The same at all times.
-    Flat(Arc<Functions>),
+    Flat,
     /// By the files that are mapped.
-    Spaces(Viewpoint, Arc<Vec<(Functions, u32)>>),
+    Spaces(Viewpoint),
 }
 
 impl Code {
-    /// The functions of sources with these programs: those of the ELF files of `capture`.
+    /// The functions of sources with these programs: those of the files of `capture`.
     pub fn new(capture: &Capture, programs: impl IntoIterator<Item = Program>) -> Code {
-        let mut functions = Vec::new();
-        let (mut flat, mut spaces) = (None, None);
-        let mut tables = Vec::new();
-        for program in programs {
-            tables.push(match program {
-                Program::Image(_) => {
-                    let table = flat.get_or_insert_with(|| Arc::new(of_dumps(capture)));
-                    Table::Flat(Arc::clone(table))
-                }
-                Program::Spaces(viewpoint) => {
-                    let files = spaces.get_or_insert_with(|| {
-                        let files = viewpoint.spaces.modules().iter();
-                        let files = files.map(|file| Functions::of_symbols(&file.symbols));
-                        files.collect::<Vec<_>>()
-                    });
-                    let mut first = 0;
-                    let numbered = files.iter().zip(viewpoint.spaces.modules());
-                    let numbered = numbered.map(|(file, _)| {
-                        let own = (file.clone(), first);
-                        first += file.len() as u32;
-                        own
-                    });
-                    Table::Spaces(viewpoint.clone(), Arc::new(numbered.collect()))
-                }
-            });
+        Code::of_capture(capture).with_programs(programs)
+    }
+
+    /// The functions of the files of `capture`, without sources.
+    pub fn of_capture(capture: &Capture) -> Code {
+        let flat = of_dumps(capture);
+        let known = |f: &Function| Known { function: f.clone(), module: None };
+        let mut functions: Vec<Known> = flat.iter().map(known).collect();
+        let mut modules = Vec::new();
+        for file in capture.linux.iter().flat_map(|linux| linux.spaces.modules()) {
+            let own = Functions::of_symbols(&file.symbols);
+            let (path, first): (Arc<str>, _) = (file.path.as_str().into(), functions.len() as u32);
+            functions.extend(
+                own.iter().map(|f| Known { function: f.clone(), module: Some(Arc::clone(&path)) }),
+            );
+            modules.push((own, first));
         }
-        for table in &tables {
-            if !functions.is_empty() {
-                break;
-            }
-            match table {
-                Table::Flat(table) => {
-                    let known = |f: &Function| Known { function: f.clone(), module: None };
-                    functions.extend(table.iter().map(known));
-                }
-                Table::Spaces(viewpoint, files) => {
-                    for ((file, _), about) in files.iter().zip(viewpoint.spaces.modules()) {
-                        let module: Arc<str> = about.path.as_str().into();
-                        functions.extend(file.iter().map(|f| Known {
-                            function: f.clone(),
-                            module: Some(Arc::clone(&module)),
-                        }));
-                    }
-                }
-            }
+        Code {
+            functions: Arc::new(functions),
+            flat: Arc::new(flat),
+            modules: Arc::new(modules),
+            tables: Vec::new(),
         }
-        Code { functions: Arc::new(functions), tables }
+    }
+
+    /// The same functions for sources with these programs.
+    #[must_use]
+    pub fn with_programs(&self, programs: impl IntoIterator<Item = Program>) -> Code {
+        let table = |program| match program {
+            Program::Image(_) => Table::Flat,
+            Program::Spaces(viewpoint) => Table::Spaces(viewpoint),
+        };
+        Code { tables: programs.into_iter().map(table).collect(), ..self.clone() }
     }
 
     /// The functions of `functions` for each of `sources` sources, for programs that are not in a
     /// capture.
     pub fn of(functions: Functions, sources: usize) -> Code {
         let known = |f: &Function| Known { function: f.clone(), module: None };
-        let all = functions.iter().map(known).collect();
-        let table = Table::Flat(Arc::new(functions));
-        Code { functions: Arc::new(all), tables: vec![table; sources] }
+        Code {
+            functions: Arc::new(functions.iter().map(known).collect()),
+            flat: Arc::new(functions),
+            modules: Arc::default(),
+            tables: vec![Table::Flat; sources],
+        }
     }
 
     /// The function with this number.
@@ -144,7 +137,7 @@ impl Code {
     /// The memory of a source at the beginning.
     pub(crate) fn start(&self, source: usize) -> MemoryId {
         match self.tables.get(source) {
-            Some(Table::Spaces(viewpoint, _)) => viewpoint.start(),
+            Some(Table::Spaces(viewpoint)) => viewpoint.start(),
             _ => MemoryId::default(),
         }
     }
@@ -156,8 +149,8 @@ impl Code {
         context: &tracewright_base::Context,
     ) -> Option<MemoryId> {
         match self.tables.get(source)? {
-            Table::Flat(_) => None,
-            Table::Spaces(viewpoint, _) => Some(viewpoint.memory(context)),
+            Table::Flat => None,
+            Table::Spaces(viewpoint) => Some(viewpoint.memory(context)),
         }
     }
 }
@@ -217,8 +210,8 @@ impl Finder {
 
     fn look_up(&mut self, source: usize, memory: MemoryId, address: u64) -> Found {
         let (viewpoint, files) = match self.code.tables.get(source) {
-            Some(Table::Flat(functions)) => return functions.at(address),
-            Some(Table::Spaces(viewpoint, files)) => (viewpoint, files),
+            Some(Table::Flat) => return self.code.flat.at(address),
+            Some(Table::Spaces(viewpoint)) => (viewpoint, &self.code.modules),
             None => return nothing(address),
         };
         let image = self.images.entry(memory).or_insert_with(|| viewpoint.spaces.image(memory));

@@ -10,7 +10,8 @@
 //! | `raw_profile.rs` | [`RawProfile`]: the counts of a profiler, at addresses in memory |
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
 //! | `code.rs` | [`Code`]: the functions that the sources execute |
-//! | `transfers.rs` | [`Transfers`]: calls, returns and other transfers of control between functions |
+//! | `transfer.rs` | [`Transfer`]: a call, a return, another transfer of control |
+//! | `transfers.rs` | [`Transfers`]: finds them in elements |
 //! | `stacks/` | [`Stacks`]: the call stack of each thread, from transfers |
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
@@ -40,6 +41,7 @@ mod replay;
 pub mod stacks;
 mod texts;
 mod timeline;
+mod transfer;
 mod transfers;
 
 pub use branch_lists::{BranchLister, BranchLists, Branches};
@@ -55,4 +57,5 @@ pub use replay::Replayed;
 pub use stacks::Stacks;
 pub use texts::Texts;
 pub use timeline::{Knot, Moment, Slice, Timeline, TimelineThread};
-pub use transfers::{Kind as TransferKind, NO_FUNCTION, Transfer, Transfers};
+pub use transfer::{Kind as TransferKind, NO_FUNCTION, Transfer};
+pub use transfers::Transfers;

@@ -13,73 +13,7 @@ use tracewright_image::{Cache, MemoryId};
 
 use crate::Code;
 use crate::code::Finder;
-
-/// The kind of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Nothing but instructions.
-    Run,
-    /// Execution continues at the target, and it is not known what precedes.
-    Enter,
-    /// A branch with link.
-    Call,
-    /// A return.
-    Return,
-    /// An indirect branch without link that is no return by its form.
-    Indirect,
-    /// A direct branch without link to another function.
-    Jump,
-    /// A branch that returns and writes another return address. (RISC-V)
-    Swap,
-    /// Execution runs from a function into the next one in memory.
-    Fall,
-    /// An exception; the target is its handler.
-    Exception,
-    /// An exception directly after another handler, in its place. (M profile)
-    TailChain,
-    /// The return from an exception.
-    ExceptionReturn,
-    /// Execution is unknown from here on.
-    Lost,
-    /// Another context: the identifier of the thread is the target.
-    Context,
-    /// A timestamp: the target.
-    Timestamp,
-    /// Processor cycles since the last count, or since the beginning of the count.
-    Cycles,
-    /// The number of cycles since the last count is not known.
-    CyclesLost,
-}
-
-/// No function.
-pub const NO_FUNCTION: u32 = u32::MAX;
-
-/// A transfer of control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
-    /// The offset in the trace.
-    pub at: u64,
-    /// The address at which execution continues, or as [`Kind`] describes.
-    pub target: u64,
-    /// The return address of a call or an exception.
-    pub ret: Option<u64>,
-    /// The number of the function at the target; [`NO_FUNCTION`] if there is none.
-    pub function: u32,
-    /// Instructions since the last transfer of the source.
-    pub instructions: u32,
-    /// Processor cycles of these instructions, where the trace counts them by range.
-    pub cycles: u32,
-    /// The number of the exception.
-    pub exception: u16,
-    /// The source.
-    pub source: u16,
-    /// What it is.
-    pub kind: Kind,
-    /// The target is the first instruction of the function.
-    pub entry: bool,
-    /// The function at the target is a stub.
-    pub stub: bool,
-}
+use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
 /// What precedes the next range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

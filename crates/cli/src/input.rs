@@ -1,8 +1,10 @@
 //! The capture and the buffers that the command line selects.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tracewright::Capture;
+use tracewright::analysis::Code;
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::levels::Names;
 use tracewright::capture::{Access, Buffer, Format, Found, Kind, OpenError, Problem, perf, probe};
@@ -30,6 +32,8 @@ pub struct Input {
     pub notes: Vec<String>,
     /// The files that were read.
     pub inputs: Inputs,
+    /// The functions of its programs, once they are needed.
+    code: OnceLock<Code>,
 }
 
 impl Input {
@@ -143,8 +147,8 @@ impl Input {
             .file(Some(path))
             .file(args.params.as_deref())
             .images(images);
-        let path = path.to_owned();
-        Ok(Input { path, capture, buffers, memory, options, notes, inputs })
+        let (path, code) = (path.to_owned(), OnceLock::new());
+        Ok(Input { path, capture, buffers, memory, options, notes, inputs, code })
     }
 
     /// All buffers of `capture`.
@@ -152,8 +156,8 @@ impl Input {
         let buffers = (0..capture.buffers.len()).collect();
         let memory = Memory::new(&capture);
         let (options, inputs) = (Options::default(), Inputs::default());
-        let path = capture.path.clone();
-        Input { path, capture, buffers, memory, options, notes: Vec::new(), inputs }
+        let (path, notes, code) = (capture.path.clone(), Vec::new(), OnceLock::new());
+        Input { path, capture, buffers, memory, options, notes, inputs, code }
     }
 
     /// A buffer with its sources, for decoding.
@@ -223,6 +227,12 @@ impl Job<'_> {
     /// The capture of the buffer.
     pub fn capture(&self) -> &Capture {
         &self.input.capture
+    }
+
+    /// The functions that the sources execute.
+    pub fn code(&self) -> Code {
+        let all = self.input.code.get_or_init(|| Code::of_capture(&self.input.capture));
+        all.with_programs(self.sources.iter().map(|source| source.program.clone()))
     }
 
     /// The name of a thread of a source, which has the identifier `id` in the trace.

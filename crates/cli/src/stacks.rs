@@ -14,11 +14,6 @@ use crate::input::{Input, Job};
 use crate::listing;
 use crate::run::RunOptions;
 
-/// The functions that the sources of `job` execute.
-pub fn code(job: &Job<'_>) -> Code {
-    Code::new(job.capture(), job.sources.iter().map(|source| source.program.clone()))
-}
-
 /// Decodes `job` to the call stacks of its threads, with `visitor`. `more` is called after each
 /// part, and returns whether more is needed.
 pub fn run<V: Visitor>(

@@ -2,7 +2,7 @@
 
 use super::engine::function;
 use super::{Begin, Ending, Entry, Frame, FunctionId, Stacks, Visitor};
-use crate::transfers::{Kind, NO_FUNCTION, Transfer};
+use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
 impl<V: Visitor> Stacks<V> {
     pub(super) fn call(&mut self, source: usize, transfer: &Transfer, entry: Entry) {

@@ -6,7 +6,7 @@ use super::suspended::Switches;
 use super::{
     Begin, Ending, Entry, Frame, FunctionId, Position, StackCounts, Thread, Time, Visitor,
 };
-use crate::transfers::{Kind, NO_FUNCTION, Transfer};
+use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
 /// One source.
 #[derive(Debug)]

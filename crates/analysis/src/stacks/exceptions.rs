@@ -2,7 +2,7 @@
 
 use super::engine::function;
 use super::{Begin, Ending, Entry, Frame, FunctionId, Stacks, Visitor};
-use crate::transfers::Transfer;
+use crate::transfer::Transfer;
 
 impl<V: Visitor> Stacks<V> {
     pub(super) fn exception(&mut self, source: usize, transfer: &Transfer) {

@@ -1,7 +1,8 @@
 //! Call stacks.
 //!
-//! [`Stacks`] takes the [`Transfer`]s of each source in order, and makes the stack of each thread.
-//! A [`Visitor`] receives the begin and the end of each frame, and the instructions between them.
+//! [`Stacks`] takes the [transfers](crate::Transfer) of each source in order, and makes the stack of
+//! each thread. A [`Visitor`] receives the begin and the end of each frame, and the instructions
+//! between them.
 //!
 //! A return is checked against the return addresses of the frames: it ends the frame on top, or all
 //! frames above the one that it returns to (longjmp, unwinding). A branch to the first instruction
@@ -13,7 +14,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `frame.rs` | [`Frame`], [`Entry`], [`Ending`], [`FunctionId`]; the frames of one thread |
+//! | `frame.rs` | [`Begin`], [`Entry`], [`Ending`]; the frames of one thread |
 //! | `visitor.rs` | [`Visitor`], [`Position`] |
 //! | `engine.rs` | [`Stacks`] |
 //! | `branches.rs` | calls, returns and branches out of a function |

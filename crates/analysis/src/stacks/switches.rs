@@ -8,7 +8,7 @@
 use super::engine::function;
 use super::suspended::{MAX_SUSPENDED, Suspended};
 use super::{Begin, Ending, Entry, Frame, FunctionId, Stacks, Visitor};
-use crate::transfers::Transfer;
+use crate::transfer::Transfer;
 
 impl<V: Visitor> Stacks<V> {
     /// The thread of the source that waits longest among those that continue at `address`.

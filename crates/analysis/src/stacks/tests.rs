@@ -1,7 +1,7 @@
 //! Transfers in order, and the frames that begin and end.
 
 use super::*;
-use crate::transfers::{Kind, NO_FUNCTION, Transfer};
+use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
 /// Writes the frames as text: `>name` begins, `<name:ending` ends, `name+n` executes.
 #[derive(Default)]

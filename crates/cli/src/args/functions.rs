@@ -190,17 +190,21 @@ pub enum TimelineFormatArg {
     Speedscope,
     /// Value Change Dump, with names of functions for GTKWave.
     Vcd,
+    /// Common Trace Format 1.8, for Trace Compass and babeltrace2; --output names a folder, which
+    /// must be empty or not exist.
+    Ctf,
 }
 
 impl TimelineFormatArg {
-    /// The format.
-    pub fn format(self) -> TimelineFormat {
-        match self {
+    /// The format; `None` where it is a folder.
+    pub fn format(self) -> Option<TimelineFormat> {
+        Some(match self {
             TimelineFormatArg::Chrome => TimelineFormat::Chrome,
             TimelineFormatArg::Perfetto => TimelineFormat::Perfetto,
             TimelineFormatArg::Speedscope => TimelineFormat::Speedscope,
             TimelineFormatArg::Vcd => TimelineFormat::Vcd,
-        }
+            TimelineFormatArg::Ctf => return None,
+        })
     }
 }
 

@@ -15,7 +15,6 @@ use crate::message;
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, RunOptions};
-use crate::stacks;
 
 /// Runs the verb.
 pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
@@ -27,7 +26,7 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
     let refused = &AtomicUsize::new(0);
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, _: Jobs, write: &mut listing::Write<'_>| {
-        let event = event(&args.before, &stacks::code(job), args)?;
+        let event = event(&args.before, &job.code(), args)?;
         // What is stored depends on all of the trace before: one thread decodes.
         let jobs = Jobs::new(1);
         let options = RunOptions {

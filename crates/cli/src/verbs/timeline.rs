@@ -1,5 +1,7 @@
 //! `tracewright timeline`
 
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
 use tracewright::analysis::Timeline;
@@ -22,18 +24,22 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.strict)?;
     stacks::one_buffer(&input, &args.input.input)?;
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let format = args.format.format();
+    // The format of a folder has no output file.
+    let file = args.output.as_deref().filter(|_| format.is_some());
+    let mut output = Output::open(file, &input.inputs)?;
+    let folder = match (format, &args.output) {
+        (Some(_), _) => None,
+        (None, Some(folder)) => Some(new_folder(folder)?),
+        (None, None) => {
+            let what = "the format is a folder; name it with --output";
+            return Err(Fail::input(&args.input.input, what));
+        }
+    };
     let refused = &AtomicUsize::new(0);
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: args.how.committed,
-            jobs,
-            alone: true,
-            refused,
-            selected: None,
-            parts: None,
-        };
-        let code = stacks::code(job);
+        let options = RunOptions { committed: args.how.committed, jobs, alone: true, refused, selected: None, parts: None };
+        let code = job.code();
         let switches = args.switches.numbers(&code, &args.input.input)?;
         let timeline = Timeline::new(args.limit);
         let (timeline, _, tally) =
@@ -55,7 +61,18 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             sources: &sources,
             frequency: args.frequency,
         };
-        write(args.format.format().write(&view));
+        match (format, folder) {
+            (Some(format), _) => _ = write(format.write(&view)),
+            (None, Some(folder)) => {
+                for (name, bytes) in view.ctf() {
+                    let mut file = Output::open(Some(&folder.join(name)), &input.inputs)?;
+                    file.put(&bytes);
+                    file.failed()?;
+                    file.close()?;
+                }
+            }
+            (None, None) => {}
+        }
         Ok((tally, None))
     };
     let problems =
@@ -63,4 +80,14 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))
+}
+
+/// Makes a folder, which must be empty if it exists.
+fn new_folder(folder: &Path) -> Result<&Path, Fail> {
+    let made = fs::create_dir_all(folder).and_then(|()| fs::read_dir(folder)?.next().transpose());
+    match made {
+        Ok(None) => Ok(folder),
+        Ok(Some(_)) => Err(Fail::input(folder, "the folder is not empty")),
+        Err(error) => Err(Fail::write(Some(folder), &error)),
+    }
 }

@@ -12,7 +12,7 @@ fn every_verb_accepts_every_snapshot() {
     let Some(folder) = shared("conformance/arm/snapshots") else { return };
     let snapshots = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     for snapshot in snapshots.filter(|path| !path.ends_with("bugfix-exact-match")) {
-        for verb in ["info", "packets", "decode", "instructions", "frames"] {
+        for verb in ["info", "packets", "decode", "instructions", "frames", "functions"] {
             let words = format!(
                 "{verb} --format json{}",
                 if verb == "info" { "" } else { " --all-buffers" }

@@ -3,11 +3,13 @@
 //! | file | format |
 //! |---|---|
 //! | `chrome.rs` | Chrome JSON (Trace Event Format) |
+//! | `ctf.rs` | Common Trace Format 1.8 |
 //! | `perfetto.rs` | Perfetto protobuf |
 //! | `speedscope.rs` | speedscope |
 //! | `vcd.rs` | Value Change Dump |
 
 mod chrome;
+mod ctf;
 mod perfetto;
 mod speedscope;
 mod vcd;

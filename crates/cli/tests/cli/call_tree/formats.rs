@@ -112,6 +112,22 @@ fn files_for_other_tools() {
         assert_eq!((of(1), of(2)), (frames, frames));
     }
 
+    // Common Trace Format: each frame has an event of its begin and one of its end.
+    let ctf = written(&path, &snapshot, "timeline", "ctf");
+    if tool(&[("babeltrace2", "babeltrace2")]).is_some() {
+        let output = Command::new("babeltrace2").arg(&ctf).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for event in ["func_entry", "func_exit"] {
+            assert_eq!(text.matches(&format!("cyg_profile:{event}:")).count(), frames, "{text}");
+        }
+        let pings = text.lines().filter(|l| l.contains("func_entry") && l.contains("\"ping\""));
+        assert_eq!(pings.count() as u64, found["ping"].calls);
+    }
+    let mut again = args("timeline --format ctf -o", &[&ctf]);
+    again.extend(args("", &[&snapshot]));
+    assert_eq!(tracewright(&again).code, Some(2), "the folder is not empty");
+
     let vcd = fs::read_to_string(written(&path, &snapshot, "timeline", "vcd")).expect("text");
     let (head, changes) = vcd.split_once("$enddefinitions $end\n").expect("definitions");
     assert!(head.contains("$timescale 1ps $end") && head.contains("$var string 1 ! function $end"));
