@@ -161,7 +161,7 @@ impl Decode<Config, Packet> for Decoder {
                 self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink);
             }
             Packet::StoreFailed if after_ignored => {}
-            Packet::StoreFailed => pending.store_failed(),
+            Packet::StoreFailed => pending.store_failed(self.data.stores_pair()),
             Packet::Suppressed => {
                 self.data.suppressed(at, pending);
                 if config.id.minor() <= 2 {
