@@ -340,6 +340,7 @@ impl Decoder {
         let Some(current) = &isync.current else {
             // It may be a data instruction that began before tracing.
             if config.control.data()
+                && self.halves.first.is_none()
                 && let Some(opcode) = code.opcode(self.pc(address))
                 && let Some(transfer) = transfer(isa, opcode)
             {
