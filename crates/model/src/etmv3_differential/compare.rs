@@ -167,7 +167,7 @@ pub(super) fn normal(outputs: &[Output]) -> Vec<Output> {
         alone(first, before, index, &mut normal);
     }
     normal.extend(cycles.take());
-    transfers.sort_by_key(|transfer| (transfer.by, transfer.late));
+    transfers.sort_by_key(|t| (t.by, t.late, t.late.then_some((t.address, t.value))));
     normal.extend(transfers.into_iter().map(Output::Transfer));
     normal
 }
