@@ -31,7 +31,7 @@ timeout=10
 length() {
     case $1 in
     packets) echo 64 ;;
-    round_trip) echo 8 ;;
+    round_trip | analyzer | etmv3_analyzer) echo 8 ;;
     cycles) echo 10 ;;
     logs | units) echo 2048 ;;
     memory | captures | perf | levels | index) echo 4096 ;;

@@ -198,6 +198,12 @@ impl Data {
         self.ignored = false;
     }
 
+    /// Whether the next accesses are those of a store-exclusive of a doubleword.
+    pub(crate) fn stores_pair(&self) -> bool {
+        let transfer = self.owner.transfer;
+        transfer.is_some_and(|t| (t.with, t.count) == (With::Exclusive, Some(2)))
+    }
+
     /// Whether the previous packet was a value that was ignored.
     pub(crate) const fn ignored(&self) -> bool {
         self.ignored

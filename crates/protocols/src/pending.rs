@@ -166,19 +166,16 @@ impl Pending {
         self.after.retain(|entry| entry.withdrawal != withdrawal);
     }
 
-    /// Marks the accesses of the store-exclusive that came last: it did not write. Where the
-    /// instruction is not known, that is the last access. A load has no store that fails.
-    pub(crate) fn store_failed(&mut self) {
+    /// Marks the last access: its store-exclusive did not write. `pair`: that of a doubleword has
+    /// two accesses. A load has no store that fails.
+    pub(crate) fn store_failed(&mut self, pair: bool) {
         let mut by = None;
-        for entry in self.after.iter_mut().rev() {
+        for entry in self.after.iter_mut().rev().take(if pair { 2 } else { 1 }) {
             let Element::DataAccess(access) = &mut entry.element else { return };
             if by.is_some_and(|by| by != access.by()) || access.direction == Direction::Read {
                 return;
             }
             access.flags |= Access::STORE_FAILED;
-            if access.by().is_none() {
-                return;
-            }
             by = Some(access.by());
         }
     }

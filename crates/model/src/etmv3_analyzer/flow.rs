@@ -322,7 +322,14 @@ impl<'a> Flow<'a> {
         let tie = Tie::Instruction(number);
         let executed = |output: &Output| matches!(output, Output::Instruction { .. });
         let found = self.outputs.iter().position(|(output, t)| *t == tie && executed(output));
-        let Some(found) = found else { return };
+        let Some(found) = found else {
+            // An earlier branch packet, which is ignored, paused it.
+            if resume == 0 {
+                self.outputs.retain(|(_, other)| *other != tie);
+                self.transfers.discard(tie);
+            }
+            return;
+        };
         let cancelled = self.outputs.remove(found).0;
         let Output::Instruction { address, isa, first_half, .. } = cancelled else { return };
         if first_half {
@@ -332,6 +339,7 @@ impl<'a> Flow<'a> {
             (self.next, self.second_half) = (Next::At(address, isa), true);
         }
         if resume > 0 {
+            self.last = Some((number, second_half));
             return;
         }
         self.outputs.retain(|(_, other)| *other != tie);

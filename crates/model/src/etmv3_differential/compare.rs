@@ -167,7 +167,7 @@ pub(super) fn normal(outputs: &[Output]) -> Vec<Output> {
         alone(first, before, index, &mut normal);
     }
     normal.extend(cycles.take());
-    transfers.sort_by_key(|transfer| (transfer.by, transfer.late));
+    transfers.sort_by_key(|t| (t.by, t.late, t.late.then_some((t.address, t.value))));
     normal.extend(transfers.into_iter().map(Output::Transfer));
     normal
 }
@@ -208,17 +208,21 @@ fn together(first: Output, next: Output) -> Option<Output> {
     }
 }
 
-/// Whether both are the same. A doubleword that was not stored may have both of its transfers
-/// marked, or the last one.
-fn same(wanted: Option<&Output>, got: Option<&Output>, after: Option<&Output>) -> bool {
-    let (Some(Output::Transfer(wanted)), Some(Output::Transfer(got))) = (wanted, got) else {
-        return wanted == got;
+/// Whether both have the same output `n`. A doubleword that was not stored may have both of its
+/// transfers marked, or the last one.
+fn same(want: &[Output], got: &[Output], n: usize) -> bool {
+    let (wanted, given) = match (want.get(n), got.get(n)) {
+        (Some(Output::Transfer(wanted)), Some(Output::Transfer(given))) => (wanted, given),
+        (wanted, given) => return wanted == given,
     };
-    let both = match after {
-        Some(Output::Transfer(after)) => after.failed && after.by == got.by,
+    let other = |both: (&Output, &Output)| match both {
+        (Output::Transfer(w), Output::Transfer(g)) => w.failed && g.failed && g.by == given.by,
         _ => false,
     };
-    wanted == got || got.failed && both && Transfer { failed: false, ..*got } == *wanted
+    wanted == given
+        || given.failed
+            && Transfer { failed: false, ..*given } == *wanted
+            && want.iter().zip(got).any(other)
 }
 
 /// The first difference.
@@ -231,8 +235,7 @@ pub fn compare(want: &[Output], stated: &Stated) -> Result<(), String> {
     }
     let (want, got) = (normal(want), normal(&stated.outputs()));
     let text = |output: Option<&Output>| output.map_or("nothing".to_string(), Output::to_string);
-    let differs = |n: &usize| !same(want.get(*n), got.get(*n), got.get(n + 1));
-    match (0..want.len().max(got.len())).find(differs) {
+    match (0..want.len().max(got.len())).find(|n| !same(&want, &got, *n)) {
         Some(n) => Err(format!(
             "output {n}: the analyzer has {}, and the decoder has {}",
             text(want.get(n)),

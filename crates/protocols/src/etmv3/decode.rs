@@ -161,7 +161,7 @@ impl Decode<Config, Packet> for Decoder {
                 self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink);
             }
             Packet::StoreFailed if after_ignored => {}
-            Packet::StoreFailed => pending.store_failed(),
+            Packet::StoreFailed => pending.store_failed(self.data.stores_pair()),
             Packet::Suppressed => {
                 self.data.suppressed(at, pending);
                 if config.id.minor() <= 2 {
@@ -340,6 +340,7 @@ impl Decoder {
         let Some(current) = &isync.current else {
             // It may be a data instruction that began before tracing.
             if config.control.data()
+                && self.halves.first.is_none()
                 && let Some(opcode) = code.opcode(self.pc(address))
                 && let Some(transfer) = transfer(isa, opcode)
             {
