@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use tracewright_base::{
-    Channel, DwtEvent, Element, Gap, Isa, Kind, OffsetMap, Software, Step, StepSink,
+    self as base, Channel, DwtEvent, Element, Gap, Isa, Kind, OffsetMap, Software, Step, StepSink,
 };
 use tracewright_decode::Listener;
 use tracewright_protocols::registry::AnyPacket;
@@ -46,6 +46,16 @@ pub enum What {
     SoftwareWrite(Software),
     /// An event of the Data Watchpoint and Trace unit.
     DwtEvent(DwtEvent),
+    /// Further turns of a counted loop, beyond [`Options::max_expansion`]. Their instructions are
+    /// not compared.
+    ///
+    /// [`Options::max_expansion`]: tracewright_decode::Options::max_expansion
+    Unlisted {
+        /// The address of the first instruction of a turn.
+        start: u64,
+        /// The number of turns.
+        turns: u64,
+    },
 }
 
 impl What {
@@ -162,6 +172,12 @@ impl Steps for Side {
 
     fn step(&mut self, source: usize, at: u64, step: &Executed) {
         self.push(source, Some(at), What::Instruction { address: step.address, isa: step.isa });
+    }
+
+    fn unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], turns: u64) -> bool {
+        let start = ranges.first().map_or(0, |range| range.start);
+        self.push(source, Some(at), What::Unlisted { start, turns });
+        true
     }
 
     fn other(&mut self, source: usize, at: u64, element: &Element) {
@@ -345,6 +361,10 @@ impl<'a> Find<'a> {
 
 impl Listener for Find<'_> {
     fn element(&mut self, _: usize, _: u64, _: Element) {}
+
+    fn repeat(&mut self, _: usize, _: u64, _: base::Range, _: u32) {}
+
+    fn repeat_path(&mut self, _: usize, _: u64, _: &[base::Range], _: u64) {}
 
     fn packet(
         &mut self,

@@ -28,14 +28,27 @@ impl Fold {
                 self.sum = self.sum.wrapping_mul(power).wrapping_add(value.wrapping_mul(series));
                 self.count += u64::from(times);
             }
-            None => (0..times).for_each(|_| self.push(value)),
+            None => self.join_times(Fold { sum: value, count: 1 }, times.into()),
+        }
+    }
+
+    /// [`join`](Self::join) of the same values, `times` times.
+    pub(crate) fn join_times(&mut self, values: Fold, mut times: u64) {
+        // The values 1, 2, 4, ... times.
+        let mut doubled = values;
+        while times > 0 {
+            if times & 1 != 0 {
+                self.join(doubled);
+            }
+            doubled.join(doubled);
+            times >>= 1;
         }
     }
 
     /// Appends the values of `later`.
     pub(crate) fn join(&mut self, later: Fold) {
         self.sum = self.sum.wrapping_mul(power(later.count)).wrapping_add(later.sum);
-        self.count += later.count;
+        self.count = self.count.wrapping_add(later.count);
     }
 }
 

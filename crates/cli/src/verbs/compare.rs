@@ -181,6 +181,17 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         same += compare.same();
         sources += compare.sources();
         if let Some(difference) = difference {
+            for (event, path) in [(difference.a, &args.a), (difference.b, &args.b)] {
+                if let Some(Event { at: Some(at), what: What::Unlisted { start, turns }, .. }) =
+                    event
+                {
+                    let why = format!(
+                        "offset {at:#x}: the packet counts {turns} further turns of the loop at \
+                         {start:#x}, which cannot be compared; raise --max-expansion"
+                    );
+                    return Err(Fail::input(path, &why));
+                }
+            }
             let text = explain(args, &difference, left.as_ref(), right.as_ref());
             output.print(&text)?;
             output.close()?;
@@ -327,6 +338,7 @@ fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
         What::Exception(None) => format!("an exception{gap}"),
         What::SoftwareWrite(write) => format!("{write}{gap}"),
         What::DwtEvent(report) => format!("{report}{gap}"),
+        What::Unlisted { start, turns } => format!("{turns} turns of the loop at {start:#x}{gap}"),
     }
 }
 

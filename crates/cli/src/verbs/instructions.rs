@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use tracewright::base::Range;
 use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, input};
 use tracewright::views::instructions::{Expand, Json, Pcs, Slice, Step, Steps, Text};
 use tracewright::views::json;
@@ -107,4 +108,8 @@ impl Steps for Nothing {
     const OPCODES: bool = false;
 
     fn step(&mut self, _: usize, _: u64, _: &Step) {}
+
+    fn unlisted(&mut self, _: usize, _: u64, _: &[Range], _: u64) -> bool {
+        true
+    }
 }

@@ -121,6 +121,53 @@ fn a_counted_loop_is_listed_up_to_the_limit() {
     }
 }
 
+/// E-Trace: four thousand million turns of a loop that a packet of 6 bytes counts take no time in
+/// what counts, and `compare` states that it does not compare them all.
+#[test]
+fn a_counted_loop_costs_nothing_where_it_is_counted() {
+    let folder = Folder::new("memory-counts");
+    let (trace, image) = (folder.path("trace.bin"), folder.path("image.bin"));
+    let start = [0x02, 0x7e, 0x40, 0x0a, 0xce, 0x01, 0, 0, 0, 0, 0, 0, 0x80, 0, 1, 6];
+    let count = [0x05, 0x02, 0xff, 0xff, 0xff, 0x0f];
+    let program = [0x0040_006fu32, 0x0010_8093, 0xfe20_9ce3, 0xff5f_f06f];
+    fs::write(&image, program.map(u32::to_le_bytes).concat()).unwrap();
+    fs::write(&trace, [&start[..], &count].concat()).unwrap();
+    let source = format!(
+        "--protocol etrace --config xlen=64 --config branch_prediction=1 \
+         --config longest_count=0xffffffff --image {}@0x80000000",
+        image.display()
+    );
+    let run = |words: &str| tracewright(&args(&format!("{words} {source}"), &[&trace]));
+    for words in ["decode --format none --stats", "bench", "bench --sink edges"] {
+        let output = run(words);
+        assert_eq!(output.code, Some(0), "{words}: {}", output.err);
+        assert!(output.out.contains("8589934686"), "{words}: {}", output.out);
+    }
+    for words in ["bench --sink bitmap", "bench --sink coverage", "profile --format folded"] {
+        assert_eq!(run(words).code, Some(0), "{words}");
+    }
+    // All instructions of the log are equal, and it has fewer of them than are compared, or more.
+    let log = folder.path("log.csv");
+    let mut text = "address,isa,opcode\n".to_owned();
+    for _ in 0..2000 {
+        text += "80000000,RV64,0040006f\n80000004,RV64,00108093\n80000008,RV64,fe209ce3\n";
+    }
+    fs::write(&log, text).unwrap();
+    for (limit, code, want) in [
+        (3000, 2, "cannot be compared; raise --max-expansion"),
+        (100_000, 1, "differs after 6000 that are the same"),
+    ] {
+        let words = format!("compare {source} --max-expansion {limit}");
+        let output = tracewright(&args(&words, &[&trace, &log]));
+        assert_eq!(output.code, Some(code), "{limit}: {}{}", output.out, output.err);
+        let text = output.out + &output.err;
+        assert!(text.contains(want), "{limit}: {text}");
+    }
+    let words = format!("compare {source} --max-expansion 3000");
+    let output = tracewright(&args(&words, &[&trace, &trace]));
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+}
+
 /// ETMv4: each byte has 24 atoms, each of a loop of 2^18 instructions.
 #[test]
 fn long_ranges_are_expanded_as_they_are_written() {

@@ -16,6 +16,12 @@ pub struct Decoder {
     next: Option<u32>,
 }
 
+/// What a range costs of the limit of a packet ([`Code::max_expansion`]) in addition to its
+/// instructions: it bounds the elements of the packet.
+///
+/// [`Code::max_expansion`]: tracewright_base::Code::max_expansion
+const RANGE: u32 = 64;
+
 /// The number of each exception: the trace does not have it.
 const NOT_TRACED: u16 = 0;
 
@@ -92,7 +98,7 @@ impl<K: BlockCache, S: Sink> Walk<'_, K, S> {
         loop {
             let Some(block) = self.block(pc) else { return };
             let (size, end) = (u32::from(block.last.size), pc.wrapping_add(block.bytes));
-            count = count.saturating_add(block.instructions);
+            count = count.saturating_add(block.instructions + RANGE);
             let inside = source.wrapping_sub(pc) < block.bytes;
             if inside && source == end.wrapping_sub(size) && block.end == End::Waypoint {
                 return self.report(pc, block.bytes, block.instructions, &block.last, true);
@@ -116,7 +122,7 @@ impl<K: BlockCache, S: Sink> Walk<'_, K, S> {
         while pc != target {
             let Some(block) = self.block(pc) else { return };
             let end = pc.wrapping_add(block.bytes);
-            count = count.saturating_add(block.instructions);
+            count = count.saturating_add(block.instructions + RANGE);
             if target.wrapping_sub(pc) < block.bytes {
                 return self.part(pc, target);
             }

@@ -79,7 +79,7 @@ impl Search<'_> {
         let limit = f64::from(MAX_EXPANSION);
         match self.protocol {
             AnyProtocol::Etmv4 | AnyProtocol::Ete => limit / 17.0,
-            AnyProtocol::Mtb => limit / 8.0,
+            AnyProtocol::Mtb => limit / 520.0,
             AnyProtocol::Etrace => 2.0 * limit / 65.0,
             _ => 16.0,
         }

@@ -50,9 +50,11 @@ pub trait Steps {
         let _ = (source, at, element);
     }
 
-    /// `turns` further turns of a loop, whose instructions are not listed.
-    fn unlisted(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) {
+    /// `turns` further turns of a loop, whose instructions are not listed. `false`: each of their
+    /// instructions follows.
+    fn unlisted(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) -> bool {
         let _ = (source, at, ranges, turns);
+        false
     }
 
     /// Nothing more is taken.
@@ -290,7 +292,9 @@ impl<V: Steps> Listener for Expand<V> {
     }
 
     fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) {
-        self.view.unlisted(source, at, ranges, turns);
+        if !self.view.unlisted(source, at, ranges, turns) {
+            self.repeat_path(source, at, ranges, turns);
+        }
     }
 
     fn full(&self) -> bool {

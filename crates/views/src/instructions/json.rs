@@ -131,10 +131,12 @@ impl<W: io::Write> Steps for Json<W> {
         self.lines.end();
     }
 
-    fn unlisted(&mut self, n: usize, at: u64, ranges: &[Range], turns: u64) {
-        let Some(source) = self.sources.get(n) else { return };
-        json::loop_turns(&source.name, at, LoopTurns { ranges, turns }, &mut self.lines.text);
-        self.lines.end();
+    fn unlisted(&mut self, n: usize, at: u64, ranges: &[Range], turns: u64) -> bool {
+        if let Some(source) = self.sources.get(n) {
+            json::loop_turns(&source.name, at, LoopTurns { ranges, turns }, &mut self.lines.text);
+            self.lines.end();
+        }
+        true
     }
 
     fn full(&self) -> bool {

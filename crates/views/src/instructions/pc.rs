@@ -76,10 +76,11 @@ impl<W: io::Write> Steps for Pcs<W> {
         self.ranges.store(&self.lines);
     }
 
-    fn unlisted(&mut self, _source: usize, _at: u64, ranges: &[Range], turns: u64) {
+    fn unlisted(&mut self, _source: usize, _at: u64, ranges: &[Range], turns: u64) -> bool {
         use std::fmt::Write;
         let _ = write!(self.lines.text, "# {KIND} {}", LoopTurns { ranges, turns });
         self.lines.end();
+        true
     }
 
     fn full(&self) -> bool {

@@ -183,7 +183,7 @@ impl<W: io::Write> Steps for Text<W> {
         self.lines.end();
     }
 
-    fn unlisted(&mut self, n: usize, _at: u64, ranges: &[Range], turns: u64) {
+    fn unlisted(&mut self, n: usize, _at: u64, ranges: &[Range], turns: u64) -> bool {
         self.begin(n);
         let start = self.lines.text.len();
         let _ = write!(self.lines.text, "; {KIND:<10} {}", LoopTurns { ranges, turns });
@@ -191,6 +191,7 @@ impl<W: io::Write> Steps for Text<W> {
             Tone::Lost.paint(start, &mut self.lines.text);
         }
         self.lines.end();
+        true
     }
 
     fn full(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Edges in the bitmap of a fuzzer.
 
-use tracewright_base::Element;
+use tracewright_base::{Element, Range};
 use tracewright_decode::{Listener, Merge};
 
 use super::chain::Chains;
@@ -41,10 +41,10 @@ impl Bitmap {
     }
 
     #[inline]
-    fn add(&mut self, from: u64, to: u64) {
+    fn add(&mut self, from: u64, to: u64, count: u64) {
         let index = (id(to) ^ id(from) >> 1) as usize & (self.bytes.len() - 1);
         if let Some(byte) = self.bytes.get_mut(index) {
-            *byte = byte.wrapping_add(1);
+            *byte = byte.wrapping_add(count as u8);
         }
     }
 }
@@ -68,7 +68,24 @@ impl Listener for Bitmap {
     fn element(&mut self, source: usize, _: u64, element: Element) {
         let edge = self.chains.of(source).and_then(|chain| chain.element(&element));
         if let Some((from, to)) = edge {
-            self.add(from, to);
+            self.add(from, to, 1);
+        }
+    }
+
+    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
+        self.repeat_path(source, at, &[range], times.into());
+    }
+
+    fn repeat_path(&mut self, source: usize, _: u64, ranges: &[Range], times: u64) {
+        // After the first turn, each turn has the same edges.
+        for times in [times.min(1), times.saturating_sub(1)] {
+            for range in ranges.iter().filter(|_| times > 0) {
+                let edge = self.chains.of(source);
+                let edge = edge.and_then(|chain| chain.element(&Element::Range(*range)));
+                if let Some((from, to)) = edge {
+                    self.add(from, to, times);
+                }
+            }
         }
     }
 }
@@ -78,7 +95,7 @@ impl Merge for Bitmap {
     fn merge(&mut self, later: Self) {
         let mut between = Vec::new();
         self.chains.join(later.chains, |from, to| between.push((from, to)));
-        between.into_iter().for_each(|(from, to)| self.add(from, to));
+        between.into_iter().for_each(|(from, to)| self.add(from, to, 1));
         for part in later.bytes.chunks(self.bytes.len()) {
             for (own, its) in self.bytes.iter_mut().zip(part) {
                 *own = own.wrapping_add(*its);

@@ -52,6 +52,12 @@ impl Listener for Checksum {
     fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
         self.0.push_times(of_range(&range, origin(source, at)), times);
     }
+
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[Range], times: u64) {
+        let mut turn = Fold::default();
+        ranges.iter().for_each(|range| turn.push(of_range(range, origin(source, at))));
+        self.0.join_times(turn, times);
+    }
 }
 
 impl Merge for Checksum {

@@ -1,6 +1,6 @@
 //! Control-flow edges and their counts.
 
-use tracewright_base::Element;
+use tracewright_base::{Element, Range};
 use tracewright_decode::{Listener, Merge};
 
 use super::chain::Chains;
@@ -111,6 +111,23 @@ impl Listener for Edges {
         let edge = self.chains.of(source).and_then(|chain| chain.element(&element));
         if let Some((from, to)) = edge {
             self.add(from, to, 1);
+        }
+    }
+
+    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
+        self.repeat_path(source, at, &[range], times.into());
+    }
+
+    fn repeat_path(&mut self, source: usize, _: u64, ranges: &[Range], times: u64) {
+        // After the first turn, each turn has the same edges.
+        for times in [times.min(1), times.saturating_sub(1)] {
+            for range in ranges.iter().filter(|_| times > 0) {
+                let edge = self.chains.of(source);
+                let edge = edge.and_then(|chain| chain.element(&Element::Range(*range)));
+                if let Some((from, to)) = edge {
+                    self.add(from, to, times);
+                }
+            }
         }
     }
 }

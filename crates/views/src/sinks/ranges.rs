@@ -54,11 +54,28 @@ impl Listener for RangeChecksum {
         if let Element::Range(range) = element
             && let Some(fold) = self.of(source)
         {
-            let end = range.end();
-            let rest = u64::from(range.instructions) << 32 | u64::from(last(&range));
-            fold.push(mix(range.start, end).wrapping_add(mix(rest, end)));
+            fold.push(value(&range));
         }
     }
+
+    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
+        self.repeat_path(source, at, &[range], times.into());
+    }
+
+    fn repeat_path(&mut self, source: usize, _: u64, ranges: &[Range], times: u64) {
+        if let Some(fold) = self.of(source) {
+            let mut turn = Fold::default();
+            ranges.iter().for_each(|range| turn.push(value(range)));
+            fold.join_times(turn, times);
+        }
+    }
+}
+
+#[inline]
+fn value(range: &Range) -> u64 {
+    let end = range.end();
+    let rest = u64::from(range.instructions) << 32 | u64::from(last(range));
+    mix(range.start, end).wrapping_add(mix(rest, end))
 }
 
 impl Merge for RangeChecksum {

@@ -90,6 +90,15 @@ fn repeats<L: Listener + Merge + PartialEq + std::fmt::Debug>(before: &[Output],
     (0..times).for_each(|_| each.element(1, 7, Element::Range(r)));
     at_once.repeat(1, 7, r, times);
     assert_eq!(at_once, each, "{times} times");
+
+    let Element::Range(other) = range(0x2f00, 5) else { unreachable!() };
+    let (mut each, mut at_once): (L, L) = (result_of(before), result_of(before));
+    for _ in 0..times {
+        each.element(1, 7, Element::Range(r));
+        each.element(1, 7, Element::Range(other));
+    }
+    at_once.repeat_path(1, 7, &[r, other], times.into());
+    assert_eq!(at_once, each, "{times} times two ranges");
 }
 
 /// `repeat` is the same as each range alone.

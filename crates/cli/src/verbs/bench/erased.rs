@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::mem;
 
+use tracewright::base::Range;
 use tracewright::decode::{Fork, Merge};
 use tracewright::{Element, Listener};
 
@@ -13,6 +14,8 @@ pub struct Erased(Box<dyn Sums>);
 pub trait Sums: Send {
     fn element(&mut self, source: usize, at: u64, element: Element);
 
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[Range], times: u64);
+
     /// An empty sink of the same type.
     fn fresh(&self) -> Box<dyn Sums>;
 
@@ -22,6 +25,10 @@ pub trait Sums: Send {
 impl<L: Listener + Merge + Send + 'static> Sums for L {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         Listener::element(self, source, at, element);
+    }
+
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[Range], times: u64) {
+        Listener::repeat_path(self, source, at, ranges, times);
     }
 
     fn fresh(&self) -> Box<dyn Sums> {
@@ -50,6 +57,14 @@ impl Listener for Erased {
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
+    }
+
+    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
+        self.0.repeat_path(source, at, &[range], times.into());
+    }
+
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[Range], times: u64) {
+        self.0.repeat_path(source, at, ranges, times);
     }
 }
 
