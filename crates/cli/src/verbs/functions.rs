@@ -70,7 +70,14 @@ fn gather(
     let all = Mutex::new(All::default());
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
-        let options = RunOptions { committed: how.committed, jobs, alone, refused, selected: None, parts: None };
+        let options = RunOptions {
+            committed: how.committed,
+            jobs,
+            alone,
+            refused,
+            selected: None,
+            parts: None,
+        };
         let code = job.code();
         let switches = how.switches.numbers(&code, how.path)?;
         let (paths, counts, tally) =

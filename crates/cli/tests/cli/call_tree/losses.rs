@@ -64,10 +64,11 @@ fn frames(capture: Capture) -> Vec<Frame> {
     stacks.visitor.all
 }
 
-/// One hundredth of the trace is missing. A decoder continues at the next synchronisation, at most
-/// 4 KiB further on. Frames that neither begin nor end in such a part nor contain one are compared:
-/// nearly all are the same, and there are no others. The program has no symbols, so that only
-/// return addresses show where it continues.
+/// One hundredth of the trace is missing. A decoder needs a synchronisation to continue: 4 KiB
+/// after each missing part are left out, by which it is known to have continued in this trace.
+/// Frames that neither begin nor end in such a part nor contain one are compared: nearly all are
+/// the same, and there are no others. The program has no symbols, so that only return addresses
+/// show where it continues.
 #[test]
 fn frames_outside_losses_are_the_same() {
     let Some(folder) = shared("conformance/arm/snapshots/bugfix-exact-match") else { return };
