@@ -132,7 +132,8 @@ impl Source {
         self.stream.lost(at, &mut SourceObserver { source, listener, selectors });
     }
 
-    /// A barrier of the link at offset `at` ends the trace, and another one follows.
+    /// A barrier of the link at offset `at` ends the trace, and another one follows. The processor
+    /// ran on: its time and the images that it selected stay, until the trace reports others.
     pub(crate) fn restart<L: Listener>(
         &mut self,
         at: u64,
@@ -141,12 +142,13 @@ impl Source {
         listener: &mut L,
     ) {
         self.events += 1;
-        // Without bytes the state is the initial one.
+        // Without bytes the stream is in its initial state.
         if self.begin == self.bytes_received {
             return;
         }
         self.begin = self.bytes_received;
         let SourceMemory { cache, nibbles } = program;
+        cache.select(self.memory);
         let selectors = cache.memory_selectors();
         let Rest { stream, bytes, offsets } = self.rest(nibbles);
         stream.restart(
@@ -156,6 +158,7 @@ impl Source {
             cache,
             &mut SourceObserver { source, listener, selectors },
         );
+        self.memory = cache.selection();
         self.block.consume(self.block.bytes().len());
         self.taken = 0;
     }
@@ -227,6 +230,7 @@ impl Source {
         let selectors = cache.memory_selectors();
         let Rest { stream, bytes, offsets } = self.rest(nibbles);
         stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener, selectors });
+        self.memory = cache.selection();
     }
 
     /// The trace ends. `rest` is what [`feed_raw`](Self::feed_raw) did not take.
@@ -246,6 +250,7 @@ impl Source {
             &mut program.cache,
             &mut SourceObserver { source, listener, selectors },
         );
+        self.memory = program.cache.selection();
     }
 }
 

@@ -463,7 +463,9 @@ impl Params {
     pub const fn vector(&self, privilege: u8, interrupt: bool, cause: u64) -> Option<u64> {
         let base = match privilege {
             1 => self.vectors.supervisor,
-            2 | 5 => self.vectors.guest,
+            6 => self.vectors.guest,
+            // No handler runs in a reserved level, in Debug mode (4) or in VU (5).
+            2 | 4 | 5 | 7.. => None,
             _ => self.vectors.machine,
         };
         match base {
