@@ -112,7 +112,8 @@ impl BlockId {
 const BEHIND_CALL: u32 = 1 << 31;
 
 /// What selects a block in addition to its address: the instruction set and the memory view. Spaces
-/// with the same memory have the same code space.
+/// with the same memory have the same code space. Bits \[7:0] instruction set, \[15:8] memory view,
+/// \[31:16] number of the image in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodeSpace(pub u32);
 

@@ -9,7 +9,8 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Element {
-    /// Execution is unknown from here to the next [`Element::TraceOn`] or range.
+    /// Execution is unknown from here to the next [`Element::TraceOn`] or range; after
+    /// [`Gap::Data`] only data accesses are unknown.
     Gap(Gap),
     /// Instruction tracing starts or restarts.
     TraceOn(Start),
@@ -66,7 +67,7 @@ pub enum Element {
     Transaction(Transaction),
     /// A value that the program wrote into the instruction trace (FEAT_ITE).
     Instrumentation {
-        /// Exception level of the write.
+        /// Exception level of the write; 0 from PULP `trdb`, which does not trace it.
         el: u8,
         /// The value.
         value: u64,

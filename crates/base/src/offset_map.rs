@@ -27,7 +27,7 @@ pub struct OffsetMap<'a> {
 }
 
 impl<'a> OffsetMap<'a> {
-    /// Makes the map. `pieces` must not be empty.
+    /// Makes the map. Without pieces an offset maps to itself.
     pub const fn new(pieces: &'a [Piece]) -> Self {
         OffsetMap { pieces, nibbles: false, odd: false }
     }

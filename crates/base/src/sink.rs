@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use crate::{Element, Range};
 
-/// Receives elements. `at` is the offset in the trace buffer of the packet that made the element.
+/// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
+/// for RISC-V, of the packet at which it is emitted. Offsets do not always rise.
 pub trait Sink {
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
@@ -27,15 +28,15 @@ pub trait Sink {
     }
 
     /// Takes `times` further turns of a loop after those of [`repeat`](Sink::repeat) or
-    /// [`repeat_path`](Sink::repeat_path): more than a listing has lines for, by
-    /// [`Code::max_expansion`](crate::Code::max_expansion). By default they are taken as the turns
-    /// before them.
+    /// [`repeat_path`](Sink::repeat_path), beyond the instructions that
+    /// [`Code::max_expansion`](crate::Code::max_expansion) allows for the packet: listings only
+    /// state their number, counts include them. By default they are taken as the turns before them.
     fn repeat_unlisted(&mut self, at: u64, ranges: &[Range], times: u64) {
         self.repeat_path(at, ranges, times);
     }
 
-    /// Whether the sink wants no further elements. The driver asks between blocks of bytes, not
-    /// between elements.
+    /// Whether the sink wants no further elements. Decoders and `Stream` do not ask; the caller
+    /// does, between blocks of bytes.
     #[inline]
     fn full(&self) -> bool {
         false

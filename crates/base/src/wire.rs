@@ -7,11 +7,11 @@ use crate::{BlockCache, Fault, Feed, Sink, Step};
 /// The result of parsing at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parse<P> {
-    /// A packet and its length in bytes, at least 1.
+    /// A packet and its length in elements of the slice, at least 1: bytes, for an STM nibbles.
     Packet(P, usize),
     /// The beginning of a packet that continues after the given bytes.
     Partial,
-    /// The number of undecodable bytes, at least 1, and the reason.
+    /// The number of undecodable bytes (for an STM nibbles), at least 1, and the reason.
     Bad(usize, Fault),
 }
 
@@ -30,7 +30,7 @@ pub enum SyncSearch {
 pub struct Spanned<P> {
     /// Offset of the first byte in the trace buffer.
     pub at: u64,
-    /// Length in bytes of the source.
+    /// Length in bytes of the source; for an STM in nibbles.
     pub len: u32,
     /// The packet.
     pub packet: P,
@@ -75,13 +75,14 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
         let _ = (feed, config, code, sink);
     }
 
-    /// Takes the position of undecodable bytes. The driver emits [`Element::Undecodable`]; the
-    /// decoder drops the state that is uncertain.
+    /// Takes the position of undecodable bytes. `Stream` (`tracewright-protocols`) emits
+    /// [`Element::Undecodable`]; the decoder drops the state that is uncertain.
     ///
     /// [`Element::Undecodable`]: crate::Element::Undecodable
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S);
 
-    /// Ends the trace: emits pending elements. The driver emits [`Element::End`].
+    /// Ends the trace: emits pending elements. `Stream` (`tracewright-protocols`) emits
+    /// [`Element::End`].
     ///
     /// [`Element::End`]: crate::Element::End
     fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, config: &C, code: &mut K, sink: &mut S);

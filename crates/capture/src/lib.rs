@@ -12,7 +12,8 @@
 //! | `buffer.rs`, `device.rs`, `dump.rs` | the parts of a capture |
 //! | `pipe.rs` | trace data from a pipe |
 //! | `spool.rs` | trace data that are written to disk while they are encoded |
-//! | `cycles.rs` | files with the cycles of an ETMv1 or ETMv2 trace port |
+//! | `cycles/` | files with the cycles of an ETMv1 or ETMv2 trace port |
+//! | `levels/` | recordings of trace port signals |
 //! | `core_type.rs` | the table from core names to [`tracewright_base::CoreType`] |
 //! | `probe.rs` | detection of formats by content |
 //! | `ini.rs` | the ini files of snapshots, with line numbers |

@@ -11,7 +11,7 @@ use crate::source::Source;
 pub struct Checkpoint {
     pub(crate) route: Route,
     pub(crate) sources: Vec<Source>,
-    /// The source of the last piece, if bytes of it are not decoded yet.
+    /// The source whose block the current call of `Session::feed` fills; `None` between calls.
     pub(crate) current: Option<usize>,
     /// Bytes fed so far.
     pub(crate) fed: u64,

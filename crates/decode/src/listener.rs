@@ -9,9 +9,13 @@ use tracewright_protocols::registry::AnyPacket;
 /// Receives the elements, packets and link events of a [`Session`](crate::Session), in the order in
 /// which they are emitted. `source` is an index into the sources of the session's plan; where
 /// several plans are decoded one after another, the caller may number their sources on.
+///
+/// `at` is the offset in the trace buffer, in bytes: of an element's packet, or of the first byte
+/// of an event of the link. [`Numbering`](tracewright_frames::Numbering) states how it is counted.
 pub trait Listener {
     /// The listener wants packets and link events. Otherwise only [`element`](Listener::element),
-    /// [`repeat`](Listener::repeat), [`unknown_id`](Listener::unknown_id) and
+    /// [`repeat`](Listener::repeat), [`repeat_path`](Listener::repeat_path),
+    /// [`repeat_unlisted`](Listener::repeat_unlisted), [`unknown_id`](Listener::unknown_id) and
     /// [`full`](Listener::full) are called, and the methods for frames if
     /// [`FRAMES`](Listener::FRAMES) is set.
     const PACKETS: bool = true;
@@ -41,9 +45,10 @@ pub trait Listener {
     }
 
     /// `times` further turns of a loop after those of [`repeat`](Listener::repeat) or
-    /// [`repeat_path`](Listener::repeat_path): more than a listing has lines for, by
-    /// [`Options::max_expansion`](crate::Options::max_expansion). By default they are received as
-    /// the turns before them.
+    /// [`repeat_path`](Listener::repeat_path), beyond the instructions that
+    /// [`Options::max_expansion`](crate::Options::max_expansion) allows for the packet: listings
+    /// only state their number, counts include them. By default they are received as the turns
+    /// before them.
     fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
         self.repeat_path(source, at, ranges, times);
     }
@@ -96,7 +101,8 @@ pub trait Listener {
         let _ = (source, bytes);
     }
 
-    /// `len` bytes of a trace ID that no source of the session has.
+    /// `len` bytes of a trace ID or source number that no source of the session has; 0 for bytes
+    /// without framing.
     fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
         let _ = (id, at, len);
     }

@@ -106,7 +106,7 @@ pub fn modules(capture: &Capture) -> Vec<ModuleFile> {
 pub enum Program {
     /// The same for each context, at all times.
     Image(Arc<Image>),
-    /// It depends on the context and on time.
+    /// It depends on the context, on time, or on what the program selects.
     Spaces(Viewpoint),
 }
 

@@ -32,7 +32,9 @@ pub struct Options {
     pub assume_synced: bool,
     /// The maximum number of instructions that a decoder follows for each byte of a packet, at
     /// least 1. A packet that needs more is reported as
-    /// [`Inconsistency::ExpansionLimit`](tracewright_base::Inconsistency::ExpansionLimit).
+    /// [`Inconsistency::ExpansionLimit`](tracewright_base::Inconsistency::ExpansionLimit). Turns of
+    /// a counted loop beyond it are [`Listener::repeat_unlisted`](crate::Listener::repeat_unlisted)
+    /// instead.
     pub max_expansion: u32,
 }
 
@@ -222,7 +224,8 @@ impl Plan {
             }
         }
         plan.messages = Demux::new(harts);
-        // OpenCSD waits for a synchronisation packet, and so does a listing in its format.
+        // An ITM without a synchronisation packet starts at its first byte. Not in OpenCSD's
+        // listing (`Numbering::Opencsd`): OpenCSD waits for a packet.
         if options.numbering == Numbering::Capture {
             plan.assume_starts(capture);
         }
@@ -306,7 +309,7 @@ impl Plan {
             config.assume_synced(true);
         }
         for text in &source.texts {
-            // Errors in a text were reported when the capture was opened.
+            // `parameters::resolve` has reported errors in a text.
             let _ = config.set_text(&text.name, &text.text);
         }
         let id = u16::from(config.trace_id());

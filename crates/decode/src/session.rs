@@ -7,7 +7,7 @@ use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions};
 
-use crate::source::{Program, Source};
+use crate::source::{Source, SourceMemory};
 use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
 
 /// A source's bytes are decoded when this many wait, or when bytes of another source follow.
@@ -39,7 +39,7 @@ pub struct Session {
     slots: Vec<u16>,
     state: Checkpoint,
     /// Indexed by source.
-    programs: Vec<Program>,
+    programs: Vec<SourceMemory>,
     /// The index in the capture of each source, and the caches of sources that are not among them.
     planned: Vec<usize>,
     others: Caches,
@@ -83,7 +83,7 @@ impl Session {
             planned.of(capture)?;
             let memory = memory.seen_by(capture, plan.buffer, planned.source);
             let before = caches.0.remove(&planned.source);
-            Ok(Program::new(memory.cache_from(before, waypoints, cache_options)))
+            Ok(SourceMemory::new(memory.cache_from(before, waypoints, cache_options)))
         });
         let mut programs = programs.collect::<Result<Vec<_>, _>>()?;
         let sources = plan.sources.iter().zip(&mut programs);
@@ -116,7 +116,7 @@ impl Session {
     /// The caches, for the session of another buffer.
     pub fn into_caches(self) -> Caches {
         let mut caches = self.others;
-        let own = self.programs.into_iter().map(Program::into_cache);
+        let own = self.programs.into_iter().map(SourceMemory::into_cache);
         caches.0.extend(self.planned.into_iter().zip(own));
         caches
     }
@@ -282,7 +282,7 @@ fn by_id(sources: &[Source]) -> Vec<usize> {
 /// Appends each piece to its source, and decodes a source when a piece of another one follows.
 struct Router<'a, L> {
     sources: &'a mut [Source],
-    programs: &'a mut [Program],
+    programs: &'a mut [SourceMemory],
     slots: &'a [u16],
     current: &'a mut Option<usize>,
     /// Undecodable bytes of the link may belong to any source: all sources are notified of a loss.

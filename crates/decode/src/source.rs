@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, OffsetMap, Sink};
 use tracewright_frames as frames;
-use tracewright_image::{Cache, Selection, Signals};
+use tracewright_image::{Cache, MemorySelectors, Selection};
 use tracewright_protocols::registry::AnyPacket;
 use tracewright_protocols::{AnyStream, Observer};
 
@@ -18,7 +18,7 @@ pub(crate) struct Source {
     /// Bytes that are not decoded yet, among them those that make no whole packet.
     block: frames::Source,
     /// Nibbles of the first byte of `block` that are decoded, where packets are a whole number
-    /// of nibbles.
+    /// of nibbles (STM).
     taken: usize,
     /// Bytes so far.
     pub(crate) bytes_received: u64,
@@ -31,18 +31,17 @@ pub(crate) struct Source {
     first: Selection,
 }
 
-/// The program memory of a source and a buffer for nibbles: what decoding needs besides the
-/// state.
+/// The block cache of a source, and a buffer for nibbles: what decoding needs besides the state.
 #[derive(Clone, Debug)]
-pub(crate) struct Program {
+pub(crate) struct SourceMemory {
     cache: Cache,
     /// The block, one nibble in each byte.
     nibbles: Vec<u8>,
 }
 
-impl Program {
+impl SourceMemory {
     pub(crate) fn new(cache: Cache) -> Self {
-        Program { cache, nibbles: Vec::new() }
+        SourceMemory { cache, nibbles: Vec::new() }
     }
 
     pub(crate) fn into_cache(self) -> Cache {
@@ -51,7 +50,7 @@ impl Program {
 }
 
 impl Source {
-    pub(crate) fn new(id: u16, stream: AnyStream, program: &mut Program) -> Self {
+    pub(crate) fn new(id: u16, stream: AnyStream, program: &mut SourceMemory) -> Self {
         let (block, memory) = (frames::Source::new(id), program.cache.selection());
         Source {
             id,
@@ -110,7 +109,7 @@ impl Source {
     /// Decodes the waiting bytes up to the last whole packet.
     pub(crate) fn feed<L: Listener>(
         &mut self,
-        program: &mut Program,
+        program: &mut SourceMemory,
         source: usize,
         listener: &mut L,
     ) {
@@ -119,8 +118,8 @@ impl Source {
         }
         program.cache.select(self.memory);
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
-        let signals = program.cache.signals();
-        let observer = &mut SourceObserver { source, listener, signals };
+        let selectors = program.cache.memory_selectors();
+        let observer = &mut SourceObserver { source, listener, selectors };
         let taken = self.stream.feed(bytes, &offsets, &mut program.cache, observer);
         self.memory = program.cache.selection();
         self.block.consume(taken);
@@ -129,34 +128,37 @@ impl Source {
     /// Bytes that may belong to this source are missing at offset `at`.
     pub(crate) fn lost<L: Listener>(&mut self, at: u64, source: usize, listener: &mut L) {
         self.events += 1;
-        let signals = None;
-        self.stream.lost(at, &mut SourceObserver { source, listener, signals });
+        let selectors = None;
+        self.stream.lost(at, &mut SourceObserver { source, listener, selectors });
     }
 
-    /// A barrier of the link at offset `at` ends the trace, and another one follows.
+    /// A barrier of the link at offset `at` ends the trace, and another one follows. The processor
+    /// ran on: its time and the images that it selected stay, until the trace reports others.
     pub(crate) fn restart<L: Listener>(
         &mut self,
         at: u64,
-        program: &mut Program,
+        program: &mut SourceMemory,
         source: usize,
         listener: &mut L,
     ) {
         self.events += 1;
-        // Without bytes the state is the initial one.
+        // Without bytes the stream is in its initial state.
         if self.begin == self.bytes_received {
             return;
         }
         self.begin = self.bytes_received;
-        let Program { cache, nibbles } = program;
-        let signals = cache.signals();
+        let SourceMemory { cache, nibbles } = program;
+        cache.select(self.memory);
+        let selectors = cache.memory_selectors();
         let Rest { stream, bytes, offsets } = self.rest(nibbles);
         stream.restart(
             at,
             bytes,
             &offsets,
             cache,
-            &mut SourceObserver { source, listener, signals },
+            &mut SourceObserver { source, listener, selectors },
         );
+        self.memory = cache.selection();
         self.block.consume(self.block.bytes().len());
         self.taken = 0;
     }
@@ -171,13 +173,13 @@ impl Source {
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
-        program: &mut Program,
+        program: &mut SourceMemory,
         source: usize,
         listener: &mut L,
     ) -> usize {
         program.cache.select(self.memory);
-        let signals = program.cache.signals();
-        let observer = &mut SourceObserver { source, listener, signals };
+        let selectors = program.cache.memory_selectors();
+        let observer = &mut SourceObserver { source, listener, selectors };
         let taken = self.stream.feed(bytes, offsets, &mut program.cache, observer);
         self.memory = program.cache.selection();
         taken
@@ -185,18 +187,18 @@ impl Source {
 
     fn feed_nibbles<L: Listener>(
         &mut self,
-        program: &mut Program,
+        program: &mut SourceMemory,
         source: usize,
         listener: &mut L,
     ) {
-        let Program { cache, nibbles } = program;
+        let SourceMemory { cache, nibbles } = program;
         cache.select(self.memory);
         unpack(self.block.bytes(), nibbles);
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let offsets = self.block.offsets().of_nibbles();
         let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
-        let signals = cache.signals();
-        let observer = &mut SourceObserver { source, listener, signals };
+        let selectors = cache.memory_selectors();
+        let observer = &mut SourceObserver { source, listener, selectors };
         self.taken += self.stream.feed(fresh, &offsets, cache, observer);
         self.memory = cache.selection();
         self.block.consume(self.taken / 2);
@@ -219,15 +221,16 @@ impl Source {
     /// The trace ends.
     pub(crate) fn finish<L: Listener>(
         &mut self,
-        program: &mut Program,
+        program: &mut SourceMemory,
         source: usize,
         listener: &mut L,
     ) {
-        let Program { cache, nibbles } = program;
+        let SourceMemory { cache, nibbles } = program;
         cache.select(self.memory);
-        let signals = cache.signals();
+        let selectors = cache.memory_selectors();
         let Rest { stream, bytes, offsets } = self.rest(nibbles);
-        stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener, signals });
+        stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener, selectors });
+        self.memory = cache.selection();
     }
 
     /// The trace ends. `rest` is what [`feed_raw`](Self::feed_raw) did not take.
@@ -235,18 +238,19 @@ impl Source {
         &mut self,
         rest: &[u8],
         offsets: &OffsetMap<'_>,
-        program: &mut Program,
+        program: &mut SourceMemory,
         source: usize,
         listener: &mut L,
     ) {
         program.cache.select(self.memory);
-        let signals = program.cache.signals();
+        let selectors = program.cache.memory_selectors();
         self.stream.finish(
             rest,
             offsets,
             &mut program.cache,
-            &mut SourceObserver { source, listener, signals },
+            &mut SourceObserver { source, listener, selectors },
         );
+        self.memory = program.cache.selection();
     }
 }
 
@@ -268,7 +272,7 @@ struct SourceObserver<'a, L> {
     source: usize,
     listener: &'a mut L,
     /// Receives the elements that may select other program memory, where there are such.
-    signals: Option<Signals>,
+    selectors: Option<MemorySelectors>,
 }
 
 impl<L: Listener> Sink for SourceObserver<'_, L> {
@@ -280,8 +284,8 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
             element,
             Element::Range(_) | Element::Timestamp { .. } | Element::DataAccess(_)
         );
-        if selects && let Some(signals) = &self.signals {
-            signals.element(&element);
+        if selects && let Some(selectors) = &self.selectors {
+            selectors.element(&element);
         }
         self.listener.element(self.source, at, element);
     }

@@ -53,7 +53,8 @@ pub struct Link {
     /// How offsets are counted.
     pub numbering: Numbering,
     /// Whether four full synchronisation packets in place of a memory-aligned frame are a barrier
-    /// that a driver writes between two separate traces. Otherwise they are bytes of a reserved ID.
+    /// that the operating system's trace driver (Linux `coresight`) writes between two separate
+    /// traces. Otherwise they are bytes of a reserved ID.
     pub barriers: bool,
 }
 

@@ -79,8 +79,9 @@ pub enum Event {
     FullSync,
     /// A half synchronisation packet, 2 bytes. (A DSTREAM footer may be between them.)
     HalfSync,
-    /// 16 bytes that a driver writes between two separate traces. The trace ID after them is not
-    /// known, and the bytes of a source after them do not continue those before them.
+    /// 16 bytes that the operating system's trace driver (Linux `coresight`) writes between two
+    /// separate traces. The trace ID after them is not known, and the bytes of a source after them
+    /// do not continue those before them.
     Barrier,
     /// The end of a DSTREAM block.
     Footer([u8; 8]),

@@ -33,7 +33,8 @@ pub struct Splitter {
     synced: bool,
     /// The beginning of a frame.
     frame: Pending<FRAME>,
-    /// Trace port: bytes after those in `frame` that may begin a synchronisation packet.
+    /// Trace port: bytes after those in `frame` that may begin a synchronisation packet: one byte
+    /// of a pair and the four of a synchronisation packet.
     pending: Pending<5>,
     /// The beginning of a DSTREAM footer.
     footer: Pending<8>,

@@ -79,7 +79,8 @@ pub enum ContextKey {
 }
 
 /// Which memory: an address space, the number of changes of it, and the number of changes of the
-/// memory that is common to all address spaces.
+/// memory that is common to all address spaces. With `space` = `IMAGES`, `changes` has bits \[31:0]
+/// and `common` bits \[63:32] of the visible images with conditions, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MemoryId {
     space: u32,

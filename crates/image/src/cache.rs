@@ -12,13 +12,14 @@ use crate::absent::Absent;
 use crate::instruction_cache::InstructionCache;
 use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
-use crate::{Image, MemoryId, OpcodeCheck, Selection, Signals, View, Viewpoint};
+use crate::{Image, MemoryId, MemorySelectors, OpcodeCheck, Selection, View, Viewpoint};
 
 /// Blocks of an [`Image`], each decoded once. Each trace source has its own cache in each worker
 /// thread.
 ///
 /// A block that ends with a waypoint is cached with its successors: see [`BlockCache`]. Results
-/// depend on the image and the address only, never on earlier calls.
+/// depend on the image and the address only, never on earlier calls, except for the [`Selection`]
+/// that earlier contexts and elements made.
 #[derive(Clone, Debug)]
 pub struct Cache {
     image: Arc<Image>,
@@ -27,9 +28,10 @@ pub struct Cache {
     /// What selects the memory of [`image`](Self::image), and its number in [`CodeSpace`]s.
     selection: Selection,
     number: u16,
-    /// Where the memory depends on more than the context: elements that may select other memory.
-    signals: Option<Box<Signals>>,
-    /// Then the last instruction, where the decoder asks for each: its address and its length.
+    /// Where images are loaded under conditions: elements that may select other memory.
+    selectors: Option<Box<MemorySelectors>>,
+    /// With `selectors`, for a decoder whose blocks are single instructions: address and length in
+    /// bytes of the last one.
     executed: Option<(u64, u32)>,
     /// The images so far. The number of an image is its index.
     known: Vec<(MemoryId, Arc<Image>)>,
@@ -118,7 +120,7 @@ impl Cache {
             viewpoint: None,
             selection: Selection::default(),
             number: 0,
-            signals: None,
+            selectors: None,
             executed: None,
             known: Vec::new(),
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
@@ -141,9 +143,10 @@ impl Cache {
         let start = viewpoint.begin();
         let image = viewpoint.spaces.image(start.memory);
         let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
-        let signals = viewpoint.has_conditions();
-        let signals = signals.then(|| Box::new(Signals::new(viewpoint.clone(), waypoints.each)));
-        (cache.viewpoint, cache.signals) = (Some(viewpoint), signals);
+        let selectors = viewpoint.has_conditions();
+        let selectors =
+            selectors.then(|| Box::new(MemorySelectors::new(viewpoint.clone(), waypoints.each)));
+        (cache.viewpoint, cache.selectors) = (Some(viewpoint), selectors);
         cache.selection = start;
         cache.known.push((start.memory, image));
         cache
@@ -165,7 +168,7 @@ impl Cache {
     /// What selects the memory that is in use.
     #[inline]
     pub fn selection(&mut self) -> Selection {
-        if self.signals.is_some() {
+        if self.selectors.is_some() {
             self.settle();
         }
         self.selection
@@ -195,10 +198,10 @@ impl Cache {
         other
     }
 
-    /// Where the memory depends on more than the context: takes the elements that may select other
-    /// memory. What [`Code::enter_context`] receives is not among them.
-    pub fn signals(&self) -> Option<Signals> {
-        self.signals.as_ref().map(|signals| signals.sender())
+    /// Where images are loaded under conditions: takes the elements that may select other memory.
+    /// What [`Code::enter_context`] receives is not among them.
+    pub fn memory_selectors(&self) -> Option<MemorySelectors> {
+        self.selectors.as_ref().map(|selectors| selectors.sender())
     }
 
     /// Follows what the last instruction and the elements since then select.
@@ -209,7 +212,8 @@ impl Cache {
             viewpoint.executed(&mut selection, start, bytes);
         }
         self.select(selection);
-        let elements = self.signals.as_ref().map(|signals| signals.take()).unwrap_or_default();
+        let elements =
+            self.selectors.as_ref().map(|selectors| selectors.take()).unwrap_or_default();
         for element in elements.iter().filter(|element| !matches!(element, Element::Context(_))) {
             self.follow(element);
         }
@@ -478,7 +482,7 @@ fn aligned(address: u64, isa: Isa) -> Result<(), Miss> {
 impl Code for Cache {
     #[inline]
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
-        if self.signals.is_some() {
+        if self.selectors.is_some() {
             self.settle();
         }
         let (_, code_space, address) = self.locate(pc);
@@ -500,7 +504,7 @@ impl Code for Cache {
 
     #[inline]
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
-        if self.signals.is_some() {
+        if self.selectors.is_some() {
             return self.watched_instruction(pc);
         }
         let (view, code_space, address) = self.locate(pc);
@@ -527,7 +531,7 @@ impl Code for Cache {
     }
 
     fn enter_context(&mut self, context: &Context) {
-        if self.signals.is_some() {
+        if self.selectors.is_some() {
             self.settle();
         }
         self.follow(&Element::Context(*context));
@@ -543,7 +547,7 @@ impl BlockCache for Cache {
     #[inline]
     fn blocks(&self) -> CachedBlocks<'_> {
         // The memory may change after each block: a decoder has to ask for each.
-        if self.signals.is_some() {
+        if self.selectors.is_some() {
             return CachedBlocks::none();
         }
         self.table.blocks()
@@ -551,7 +555,7 @@ impl BlockCache for Cache {
 
     #[inline]
     fn code_space(&self, isa: Isa, space: Space) -> CodeSpace {
-        if self.signals.is_some() {
+        if self.selectors.is_some() {
             return CodeSpace::NONE;
         }
         self.code_space_in(isa, self.image.view(space))
@@ -578,7 +582,7 @@ impl BlockCache for Cache {
     }
 
     fn enter(&mut self, pc: Pc, from: Option<(BlockId, bool)>) -> BlockId {
-        if self.signals.is_some() {
+        if self.selectors.is_some() {
             return BlockId::NONE;
         }
         let (_, code_space, address) = self.locate(pc);

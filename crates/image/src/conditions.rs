@@ -16,9 +16,9 @@ pub struct When {
     pub contexts: Vec<u32>,
     /// In one of these virtual machines. Empty: in any.
     pub vmids: Vec<u32>,
-    /// From this timestamp on.
+    /// From this timestamp on: the value of [`Element::Timestamp`], in ticks.
     pub from: Option<u64>,
-    /// Before this timestamp.
+    /// Before this timestamp: the value of [`Element::Timestamp`], in ticks.
     pub until: Option<u64>,
     /// While it is selected.
     pub overlay: Option<Overlay>,
@@ -61,6 +61,7 @@ pub struct Selection {
     pub memory: MemoryId,
     pub(crate) context_id: Option<u32>,
     pub(crate) vmid: Option<u32>,
+    /// The value of the last [`Element::Timestamp`], in ticks.
     pub(crate) time: u64,
     /// The selected overlays: bit n is set for image n.
     pub(crate) chosen: u64,

@@ -24,7 +24,7 @@ macro_rules! any_stream {
         }
 
         impl AnyStream {
-            /// Whether each byte of the stream's input holds half a byte of the source.
+            /// Whether each byte of the stream's input holds half a byte of the source (STM).
             pub const fn nibbles(&self) -> bool {
                 match self {
                     $(AnyStream::$name(_) => {

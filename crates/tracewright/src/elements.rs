@@ -16,7 +16,8 @@ use crate::trace::Trace;
 pub struct Item {
     /// The source that it comes from: an index into [`Trace::sources`].
     pub source: usize,
-    /// Offset in the trace buffer, in bytes, of the packet that made it.
+    /// Offset in the buffer of its source, in bytes: of the packet that traced it; for RISC-V, of
+    /// the packet at which it is emitted. Offsets do not always rise.
     pub offset: u64,
     /// What the trace reports.
     pub element: Element,
@@ -147,7 +148,7 @@ impl<'a> Elements<'a> {
         Elements { trace, next: (0, 0), running: None, items, summary, failed: false }
     }
 
-    /// What was decoded so far, and what was left out.
+    /// The counts of the buffers that are decoded to their end, and what was left out.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }

@@ -1,7 +1,7 @@
 //! Processor trace: from captures to what the processor executed, and back.
 //!
-//! A capture is an Arm snapshot, a folder with a `capture.toml`, a file with the cycles of a trace
-//! port, or one made in memory. Decoded, it is a sequence of
+//! A capture is an Arm snapshot, a folder with a `capture.toml`, a `perf.data` file or folder, a
+//! file with the cycles of a trace port, or one made in memory. Decoded, it is a sequence of
 //! [`Element`]s: ranges of executed instructions, exceptions, contexts, timestamps, data accesses,
 //! software writes.
 //!
@@ -91,8 +91,8 @@ pub use trace::{Trace, open};
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// Reads the capture at `path` without preparing it for decoding: its buffers, devices, registers
-/// and memory.
+/// Reads the capture at `path` and converts its named parameters to registers. [`Trace::new`]
+/// prepares it for decoding.
 ///
 /// # Errors
 /// [`OpenError`] with path, section and key, where the capture cannot be read.

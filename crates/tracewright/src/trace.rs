@@ -28,7 +28,9 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Prepares `capture`: one from [`read_capture`](crate::read_capture), or made in memory.
+    /// Prepares `capture`: one from [`read_capture`](crate::read_capture), or made in memory. For a
+    /// capture made in memory with `words` or `texts`, call
+    /// [`decode::parameters::resolve`](crate::decode::parameters::resolve) first.
     pub fn new(capture: Capture) -> Trace {
         let (memory, options) = (Memory::new(&capture), Options::default());
         let (plans, sources) = (Vec::new(), Vec::new());
@@ -145,7 +147,8 @@ impl Trace {
 }
 
 /// Reads the capture at `path`: an Arm snapshot (its folder or its `snapshot.ini`), a folder
-/// with a `capture.toml`, or a file with the cycles of an ETMv1 or ETMv2 trace port.
+/// with a `capture.toml`, a `perf.data` file or folder, or a file with the cycles of an ETMv1 or
+/// ETMv2 trace port. Raw trace data are refused: see [`decode::raw`](crate::decode::raw).
 ///
 /// # Errors
 /// [`OpenError`] with path, section and key, where the capture cannot be read.

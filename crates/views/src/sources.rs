@@ -12,7 +12,8 @@ use tracewright_protocols::registry::AnyConfig;
 
 use crate::digits::{hex, hex_padded};
 
-/// A source of a view.
+/// A source of a [`Plan`] with its name, configuration and program memory: what listings need, and
+/// what `tracewright::Trace::sources` returns.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Its name in the capture.

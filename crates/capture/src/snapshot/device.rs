@@ -1,5 +1,5 @@
 //! Device files: the description of a device, its registers, and the memory that it sees.
-//! (RCTDL design, 4.2.2)
+//! (Arm *Reference CoreSight Trace Decoder: API Specifications and Component Design*, 4.2.2)
 
 use std::collections::hash_map::Entry;
 use std::path::PathBuf;

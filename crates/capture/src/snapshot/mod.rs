@@ -1,4 +1,5 @@
-//! Arm snapshots: a folder of ini files, trace and memory. (RCTDL design, section 4)
+//! Arm snapshots: a folder of ini files, trace and memory. (Arm *Reference CoreSight Trace Decoder:
+//! API Specifications and Component Design*, section 4; the decoder became OpenCSD)
 
 mod device;
 mod reader;

@@ -1,5 +1,6 @@
 //! The `[regs]` section: `NAME=VALUE`, with an optional number and size in parentheses after the
-//! name. (RCTDL design, 4.2.2.2)
+//! name. (Arm *Reference CoreSight Trace Decoder: API Specifications and Component Design*,
+//! 4.2.2.2)
 
 use crate::number::number;
 use crate::{Problem, Register};

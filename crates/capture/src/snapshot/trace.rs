@@ -1,4 +1,5 @@
-//! Trace metadata: buffers, and their links to sources and cores. (RCTDL design, 4.2.3)
+//! Trace metadata: buffers, and their links to sources and cores. (Arm *Reference CoreSight Trace
+//! Decoder: API Specifications and Component Design*, 4.2.3)
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

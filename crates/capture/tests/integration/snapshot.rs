@@ -66,7 +66,8 @@ fn line_ends_comments_blanks_and_quotes() {
     assert!(capture.memory[0].bytes.is_some());
 }
 
-/// The forms of RCTDL 4.2.2.2, and those that occur in snapshots.
+/// The forms of Arm *Reference CoreSight Trace Decoder: API Specifications and Component Design*,
+/// 4.2.2.2, and those that occur in snapshots.
 #[test]
 fn register_forms() {
     for (text, id, size, value) in [

@@ -1,7 +1,7 @@
 //! A session may be fed in any pieces, cloned, resumed and reset.
 
 use tracewright_base::{Element, Fault, Gap};
-use tracewright_capture::{Buffer, BufferRef, Capture, Format, Registers, Source};
+use tracewright_capture::{Buffer, BufferRef, Capture, Dump, Format, Registers, Source, When};
 use tracewright_decode::input::Parts;
 use tracewright_decode::{
     Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, parallel,
@@ -225,4 +225,87 @@ fn a_barrier_separates_two_traces() {
         }
     }
     assert!(cuts > 5, "{cuts}");
+}
+
+/// A-Sync and Trace Info.
+const SYNC: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x01, 0];
+/// Timestamps 50 and 200.
+const EARLY: &[u8] = &[0x02, 0x32];
+const LATE: &[u8] = &[0x02, 0xc8, 0x01];
+/// Trace On, the address 0x1000 with a context, and an atom.
+const CODE: &[u8] = &[0x04, 0x82, 0, 8, 0, 0, 0x11, 0xf7];
+
+/// A capture of the frames of one ETMv4. The code at 0x1000 has 2 instructions before the timestamp
+/// 100, and 3 from there on.
+fn timed(frames: Vec<u8>) -> Capture {
+    const NOP: [u8; 4] = [0x1f, 0x20, 0x03, 0xd5];
+    const RET: [u8; 4] = [0xc0, 0x03, 0x5f, 0xd6];
+    let before = When { until: Some(100), ..When::default() };
+    let after = When { from: Some(100), ..When::default() };
+    let dump = |name: &str, code: Vec<u8>, when| Dump { when, ..Dump::new(name, 0x1000, code) };
+    let memory = vec![
+        dump("before", [NOP, RET].concat(), before),
+        dump("after", [NOP, NOP, RET].concat(), after),
+    ];
+    Capture { memory, ..of(frames) }
+}
+
+/// The numbers of instructions of the ranges.
+fn instructions(recorder: &Recorder) -> Vec<u32> {
+    let ranges = recorder.0.iter().filter_map(|(.., element)| match element {
+        Element::Range(range) => Some(range.instructions),
+        _ => None,
+    });
+    ranges.collect()
+}
+
+/// What the trace before a barrier has selected stays in memory after it, and is in the checkpoint
+/// there.
+#[test]
+fn a_barrier_does_not_change_the_program_memory() {
+    for (before, want) in [
+        // The timestamp is emitted at the barrier.
+        ([SYNC, LATE].concat(), vec![3]),
+        ([SYNC, LATE, CODE].concat(), vec![3, 3]),
+        ([SYNC, CODE, LATE].concat(), vec![2, 3]),
+        ([SYNC, EARLY, CODE].concat(), vec![2, 2]),
+    ] {
+        let before = frames(&[(0x10, &before)]);
+        let after = frames(&[(0x10, &[SYNC, CODE].concat())]);
+        let capture = timed([&before[..], &sync::BARRIER, &after].concat());
+        let (mut first, mut recorder) = (session(&capture), Recorder::default());
+        first.feed(&before, &mut recorder);
+        // A session that has followed another trace.
+        let mut resumed = session(&capture);
+        let other = frames(&[(0x10, &[SYNC, EARLY, CODE].concat())]);
+        resumed.feed(&other, &mut Recorder::default());
+        resumed.resume(first.state().clone());
+        let (mut at_barrier, mut again) = (first.clone(), recorder.clone());
+        for session in [&mut first, &mut resumed] {
+            let mut recorder = recorder.clone();
+            session.feed(&sync::BARRIER, &mut recorder);
+            session.feed(&after, &mut recorder);
+            session.finish(&mut recorder);
+            assert_eq!(instructions(&recorder), want);
+        }
+        at_barrier.feed(&sync::BARRIER, &mut again);
+        let mut clone = at_barrier.clone();
+        clone.feed(&after, &mut again);
+        clone.finish(&mut again);
+        assert_eq!(instructions(&again), want);
+    }
+}
+
+/// What the end of a buffer has selected is not in memory after a reset.
+#[test]
+fn a_reset_session_has_the_first_program_memory() {
+    let (late, code) = (frames(&[(0x10, &[SYNC, LATE].concat())]), [SYNC, CODE].concat());
+    let code = frames(&[(0x10, &code)]);
+    let capture = timed(code.clone());
+    let mut session = session(&capture);
+    session.run([&late[..]], &mut Recorder::default());
+    session.reset(0);
+    let mut recorder = Recorder::default();
+    session.run([&code[..]], &mut recorder);
+    assert_eq!(instructions(&recorder), [2]);
 }

@@ -71,6 +71,7 @@ impl Splitter {
             let mask = u128::MAX << (8 * len);
             frame = frame & !mask | u128::from_le_bytes(*next) & mask;
             cuts |= 1 << len;
+            // Adds `found` to the count of the pair at `len` and of each later pair.
             halves += (u64::MAX / 0xff * found as u64) << (4 * len);
             len = first_even_ones(frame);
         }

@@ -462,7 +462,7 @@ impl Decoder {
             Newest::Branch | Newest::Unseen => {}
             Newest::Waits => self.push(p.at, What::Mispredict),
             Newest::Nothing if self.flow.mispredict(p.at, rules, code, sink) => {}
-            Newest::Nothing | Newest::Other => self.push(p.at, What::Unknown),
+            Newest::Nothing | Newest::Other => self.push(p.at, What::StrayMispredict),
         }
     }
 }

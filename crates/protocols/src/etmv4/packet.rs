@@ -33,7 +33,7 @@ pub enum Packet {
     Overflow,
     /// `0000_0001`: the state that a decoder needs to start.
     TraceInfo(TraceInfo),
-    /// `0000_001n`: a timestamp, and with `n` cycles.
+    /// `0000_001n`: a timestamp; if `n` is 1, also cycles.
     Timestamp {
         /// The low `count` bits; the others are those of the last timestamp.
         bits: u64,

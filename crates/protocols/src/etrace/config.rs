@@ -56,7 +56,7 @@ pub struct Params {
     pub data: Data,
     /// The ingress port and the filters, as discovery reports them.
     pub port: Port,
-    /// Messages of our own, which no version of the specification has.
+    /// Messages that this project defines (no specification has them).
     pub own: OwnMessages,
     /// The values before the last support packet, until a packet of format 3 confirms the change. A
     /// damaged support packet must not change the decoding of all later packets.
@@ -279,8 +279,8 @@ pub struct Data {
     pub mmacas: bool,
 }
 
-/// The messages of our own that a unit sends. 0.026 plans them in 3.1.4, 7.2 and 7.3 without a
-/// format.
+/// The messages that this project defines (no specification has them) and that a unit sends. 0.026
+/// plans them in 3.1.4, 7.2 and 7.3 without a format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnMessages {
     /// A discovery packet before all others.
@@ -396,7 +396,7 @@ impl Params {
         matches!(self.version, Version::Draft)
     }
 
-    /// Whether payloads come right after the header byte and begin with their format.
+    /// Whether nothing but the header byte is before the payload of a packet without a timestamp.
     #[inline(always)]
     pub(super) const fn has_short_packets(&self) -> bool {
         self.link.source_width == 0 && !self.is_draft()
@@ -463,7 +463,9 @@ impl Params {
     pub const fn vector(&self, privilege: u8, interrupt: bool, cause: u64) -> Option<u64> {
         let base = match privilege {
             1 => self.vectors.supervisor,
-            2 | 5 => self.vectors.guest,
+            6 => self.vectors.guest,
+            // No handler runs in a reserved level, in Debug mode (4) or in VU (5).
+            2 | 4 | 5 | 7.. => None,
             _ => self.vectors.machine,
         };
         match base {

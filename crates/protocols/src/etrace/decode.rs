@@ -84,8 +84,8 @@ pub struct Decoder {
     ///
     /// [`Code::max_expansion`]: tracewright_base::Code::max_expansion
     allowance: u64,
-    /// What the turns of counted loops that a listing has may still cost for the packet in
-    /// progress; 0 between packets.
+    /// What is left, for the packet in progress, of the allowance for turns of counted loops that
+    /// are emitted as `repeat` or `repeat_path`, in units of `goal::cost`; 0 between packets.
     listed: u64,
 }
 
@@ -639,7 +639,8 @@ fn context(privilege_context: PrivilegeContext, params: &Params) -> Context {
 
 /// The memory space of a privilege level: that of the level whose page tables it uses.
 const fn space(privilege: u8) -> Space {
-    // 5 is VU and 6 is VS.
+    // VU (5) and VS (6) count as U (0) and S (1), all others as M (3). U and S have the same memory
+    // (`SpaceMask::of`).
     Space::new(
         Some(match privilege {
             0 | 5 => 0,

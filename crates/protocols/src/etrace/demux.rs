@@ -100,7 +100,7 @@ impl Demux {
         Demux::of(self.fresh.clone())
     }
 
-    /// Splits all of `bytes`, which are at offset `at` of the capture.
+    /// Splits all of `bytes`, which are at offset `at` of the buffer.
     pub fn split<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
         self.take(at, bytes, false, out);
     }

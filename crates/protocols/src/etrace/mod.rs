@@ -15,7 +15,7 @@
 //! | "Format 2 packets", "Format 1 packets" | [`packet::Report`], [`packet::Branches`] | `packets` |
 //! | "Format 0 packets" | [`packet::BranchCount`], [`packet::JumpTarget`] | `packets` |
 //! | "Data Trace Encoder Output Packets" | [`packet::DataAccess`] | `packets` |
-//! | 0.026, 3.1.4, 7.2, 7.3, with formats of our own | [`packet::Own`] | `own` |
+//! | 0.026, 3.1.4, 7.2, 7.3, with formats that this project defines | [`packet::Own`] | `own` |
 //! | "Decoder" | [`Decoder`] | `crates/tracewright/tests/riscv` |
 //! | encapsulation, "Synchronization" | [`sync::find`] | `crates/tracewright/tests/riscv/ring.rs` |
 //! | encapsulation, "Source ID" | [`Demux`] | `crates/tracewright/tests/riscv/harts.rs` |

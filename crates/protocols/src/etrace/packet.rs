@@ -65,7 +65,7 @@ pub enum Payload {
     Support(Support),
     /// Data trace.
     Data(DataAccess),
-    /// A message of our own: see [`own`].
+    /// A message that this project defines (no specification has it): see [`own`].
     Own(Own),
     /// The value of a counter of 40 bits. (PULP `trdb`)
     Timer {

@@ -28,10 +28,10 @@ pub(super) struct BlockWalk {
 
 /// The bytes of a walk, and its packets other than Atom packets.
 pub(super) trait PacketSource<'a> {
-    /// Returns the bytes up to the end of the chunk at `taken`, in which offsets are consecutive,
-    /// and the difference between the offset of a byte of the chunk and its index. At the end of
+    /// Returns the bytes up to the end of the piece at `taken`, in which offsets are consecutive,
+    /// and the difference between the offset of a byte of the piece and its index. At the end of
     /// the bytes the slice has at most `taken` bytes.
-    fn chunk(&mut self, taken: usize) -> (u64, &'a [u8]);
+    fn piece(&mut self, taken: usize) -> (u64, &'a [u8]);
 
     /// Takes an Address packet at `taken`, where no Atom packet is. Returns the block at the
     /// address and the length of the packet; the length is 0 if there is no Address packet or no
@@ -139,7 +139,7 @@ impl BlockWalk {
         // An index costs less than a branch on whether the waypoint takes effect.
         let check = [0, special | CachedBlock::LOOP];
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
-        let (mut base, mut chunk) = packets.chunk(taken);
+        let (mut base, mut piece) = packets.piece(taken);
         let stop = 'walk: loop {
             while steps > 1 {
                 let Some((cached, successors, class)) = blocks.step(next) else {
@@ -184,9 +184,9 @@ impl BlockWalk {
                 next = after;
                 steps >>= 1;
             }
-            let Some(&header) = chunk.get(taken) else {
-                (base, chunk) = packets.chunk(taken);
-                if taken < chunk.len() {
+            let Some(&header) = piece.get(taken) else {
+                (base, piece) = packets.piece(taken);
+                if taken < piece.len() {
                     continue;
                 }
                 break Stop::Packet;
@@ -233,17 +233,17 @@ mod tests {
     /// Entries of the return stack.
     const DEPTH: usize = 15;
 
-    /// Atom packets of one atom each, in chunks.
+    /// Atom packets of one atom each, in pieces.
     struct Atom<'a>(&'a [u8]);
 
-    /// The length of a chunk.
-    const CHUNK: usize = 7;
+    /// The length of a piece.
+    const PIECE: usize = 7;
 
     impl<'a> PacketSource<'a> for Atom<'a> {
-        fn chunk(&mut self, taken: usize) -> (u64, &'a [u8]) {
-            let chunk = taken / CHUNK;
-            let end = (CHUNK * (chunk + 1)).min(self.0.len());
-            (100 * chunk as u64, &self.0[..end])
+        fn piece(&mut self, taken: usize) -> (u64, &'a [u8]) {
+            let piece = taken / PIECE;
+            let end = (PIECE * (piece + 1)).min(self.0.len());
+            (100 * piece as u64, &self.0[..end])
         }
 
         fn jump(&mut self, _: usize, _: u8, _: BlockId, _: u32) -> (BlockId, u32) {
@@ -368,7 +368,7 @@ mod tests {
             }
             walk.calls.hand_over(&mut returns, &blocks);
             let offsets = elements.iter().map(|(at, _)| *at);
-            let want = (0..).map(|n| (100 * (n / CHUNK) + n) as u64);
+            let want = (0..).map(|n| (100 * (n / PIECE) + n) as u64);
             assert!(offsets.eq(want.take(elements.len())), "{elements:?}");
             let ranges = elements.iter().map(|(_, element)| match element {
                 Element::Range(Range { start, .. }) => BlockId::new((start / SIZE) as usize),

@@ -39,9 +39,9 @@ const NEAR: usize = 1 << 15;
 const SOON: usize = 6;
 
 impl Decoder {
-    /// Takes Atom and Address packets while nothing is speculative and the window is empty. It
-    /// takes an Address packet only if an Atom packet follows, so that no other packet can come
-    /// between the address and the atoms.
+    /// Takes Atom and Address packets where MAXSPEC is 0 and the window is empty; a window without
+    /// P0 elements is emptied first. It takes an Address packet only if an Atom packet follows, so
+    /// that no other packet can come between the address and the atoms.
     #[inline]
     pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
@@ -172,7 +172,7 @@ impl Decoder {
             let many = blocks.all().len() > NEAR;
             let halt = loop {
                 let decoder = &mut *self;
-                let mut driver = Driver {
+                let mut packets = FastPathPackets {
                     decoder,
                     feed,
                     code: &*code,
@@ -180,8 +180,8 @@ impl Decoder {
                     prefetcher: many.then_some(&mut prefetcher),
                 };
                 let stop = match many {
-                    true => walk.run::<true, _, S>(&mut driver, &blocks, special, sink),
-                    false => walk.run::<false, _, S>(&mut driver, &blocks, special, sink),
+                    true => walk.run::<true, _, S>(&mut packets, &blocks, special, sink),
+                    false => walk.run::<false, _, S>(&mut packets, &blocks, special, sink),
                 };
                 match stop {
                     Stop::Packet => break Halt::Other,
@@ -314,8 +314,8 @@ impl Decoder {
     }
 }
 
-/// The packet source of the fast path.
-struct Driver<'a, 'b, K> {
+/// Gives the bytes and the Address packets of a feed to a [`BlockWalk`].
+struct FastPathPackets<'a, 'b, K> {
     decoder: &'a mut Decoder,
     feed: &'a mut Feed<'b>,
     code: &'a K,
@@ -324,9 +324,9 @@ struct Driver<'a, 'b, K> {
     prefetcher: Option<&'a mut Prefetcher>,
 }
 
-impl<'b, K: BlockCache> PacketSource<'b> for Driver<'_, 'b, K> {
+impl<'b, K: BlockCache> PacketSource<'b> for FastPathPackets<'_, 'b, K> {
     #[inline(never)]
-    fn chunk(&mut self, taken: usize) -> (u64, &'b [u8]) {
+    fn piece(&mut self, taken: usize) -> (u64, &'b [u8]) {
         let (offset, until) = self.feed.offsets.run(taken);
         let end = until.min(self.feed.bytes.len());
         (offset.wrapping_sub(taken as u64), self.feed.bytes.get(..end).unwrap_or_default())
@@ -338,7 +338,7 @@ impl<'b, K: BlockCache> PacketSource<'b> for Driver<'_, 'b, K> {
         if !next.can_be_next() && before & 1 == 0 {
             return NO;
         }
-        let Driver { decoder, feed, code, sets, prefetcher } = self;
+        let FastPathPackets { decoder, feed, code, sets, prefetcher } = self;
         let Some(bytes) = feed.bytes.get(taken..) else { return NO };
         let (entry, len) = decoder.history.peek(header, bytes);
         if len == 0 || bytes.get(len).is_none_or(|&header| Atoms::steps(header) == 0) {

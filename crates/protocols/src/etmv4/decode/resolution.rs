@@ -48,9 +48,9 @@ impl Decoder {
                     if core::mem::take(&mut removed_start) => {}
                 What::Transaction { step, .. } => self.step(at, step, sink),
                 What::Mispredict if certain && !self.flow.correct(at, sink) => {
-                    emit(at, What::Unknown, sink);
+                    emit(at, What::StrayMispredict, sink);
                 }
-                what if what.survives() || what == What::Unknown => emit(at, what, sink),
+                what if what.survives() || what == What::StrayMispredict => emit(at, what, sink),
                 _ => {}
             }
         }
@@ -203,11 +203,11 @@ impl Decoder {
             What::Mispredict if self.flow.mispredict(at, rules, code, sink) => {}
             What::Mispredict => {
                 self.flow.lose();
-                emit(at, What::Unknown, sink);
+                emit(at, What::StrayMispredict, sink);
             }
-            What::Unknown => {
+            What::StrayMispredict => {
                 self.flow.lose();
-                emit(at, What::Unknown, sink);
+                emit(at, What::StrayMispredict, sink);
             }
             what => emit(at, what, sink),
         }
@@ -260,7 +260,7 @@ pub(super) fn emit<S: Sink>(at: u64, what: What, sink: &mut S) {
         What::Cycles(count) => Element::Cycles(count),
         What::Marker => Element::Marker,
         What::Instrumentation { el, value } => Element::Instrumentation { el, value },
-        What::Unknown => Element::Inconsistency(Inconsistency::MispredictOfNothing),
+        What::StrayMispredict => Element::Inconsistency(Inconsistency::MispredictOfNothing),
         _ => return,
     };
     sink.element(at, element);

@@ -36,6 +36,7 @@ pub(super) enum What {
         also_target: bool,
     },
     ExceptionReturn {
+        /// It counts as a P0 element.
         p0: bool,
     },
     FunctionReturn,
@@ -47,6 +48,7 @@ pub(super) enum What {
     },
     Transaction {
         step: Transaction,
+        /// It counts as a P0 element.
         p0: bool,
     },
     Address {
@@ -63,7 +65,7 @@ pub(super) enum What {
     Mispredict,
     /// A Mispredict that concerns no branch, an inconsistency: address and context are unknown from
     /// here on.
-    Unknown,
+    StrayMispredict,
     Events(u8),
     Timestamp {
         value: u64,
@@ -153,7 +155,7 @@ pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
 pub(super) enum Newest {
     /// A branch, which has the other outcome now.
     Branch,
-    /// An element that this decoder has not seen, or [`What::Unknown`]: there is no effect.
+    /// An element that this decoder has not seen, or [`What::StrayMispredict`]: there is no effect.
     Unseen,
     /// An element before which the Mispredict must not take effect: see [`What::Mispredict`].
     Waits,
@@ -194,7 +196,7 @@ fn newest(window: &Window, open: bool) -> (usize, Newest) {
     let found = window.iter().enumerate().rev().find_map(|(k, item)| {
         let newest = match &item.what {
             What::Atoms { .. } | What::Source { .. } => Newest::Branch,
-            What::Unseen(_) | What::Unknown => Newest::Unseen,
+            What::Unseen(_) | What::StrayMispredict => Newest::Unseen,
             What::Transaction { step: Transaction::Failure, .. } if !fails(k) => return None,
             What::Transaction { .. } | What::TraceInfo | What::Mispredict => Newest::Waits,
             What::TraceOn | What::Q { .. } => Newest::Other,

@@ -80,10 +80,13 @@ impl Decoder {
         // The last block jumped to the reported address `pc`.
         let mut jumped = false;
         let (mut at, mut taken) = (feed.last, feed.taken);
-        // The state of the current packet.
+        // The current packet: it is not finished; its address; its length in bytes.
         let (mut busy, mut goal, mut len) = (false, None, 0);
+        // The path since the last branch; what is spent of the packet's allowance; the last block
+        // ended with a direct jump, which is a step of the path.
         let (mut path, mut spent, mut on) = (Path::default(), 0, false);
-        // The walk knows the limit of a packet of more than one byte.
+        // The limit of a packet of one byte. Where a packet needs more, the walk continues with the
+        // limit for its length.
         let limit = u64::from(code.max_expansion());
         loop {
             let blocks = code.blocks();

@@ -59,7 +59,7 @@ const JUMP: u64 = 1 << 9;
 /// can have any number of blocks: it bounds the elements of the packet.
 pub(super) const BLOCK: u64 = 1 << 6;
 
-/// What a block costs of the allowance of its packet.
+/// What a block costs of the allowance of its packet, without [`BLOCK`].
 #[inline(always)]
 pub(super) fn cost(instructions: u32, jump: bool) -> u64 {
     u64::from(instructions) + if jump { JUMP } else { 0 }

@@ -1,4 +1,4 @@
-//! Messages of our own: cycle counts and fast profiling.
+//! Messages that this project defines: cycle counts and fast profiling.
 
 use tracewright_base::{Counted, Element, Exception, Sink};
 
@@ -7,7 +7,7 @@ use crate::etrace::config::Params;
 use crate::etrace::packet::{Own, Profile, ProfileEvent};
 
 impl Decoder {
-    /// A message of our own. Discovery has no element.
+    /// A message that this project defines. Discovery has no element.
     pub(super) fn own<S: Sink>(&mut self, at: u64, own: &Own, params: &Params, sink: &mut S) {
         match own {
             Own::Discovery(_) => {}

@@ -258,11 +258,12 @@ impl Decoder {
         sink: &mut S,
     ) -> Option<bool> {
         let next = block.next();
-        let few = !params.options.implicit_return && !params.options.branch_prediction;
+        // A packet has at most 31 branches.
+        let bounded = !params.options.implicit_return && !params.options.branch_prediction;
         let direct = block.end == End::Waypoint && block.last.kind == Kind::Branch;
-        let jump = few && direct && !block.last.conditional;
-        let most = if few { 0 } else { BLOCK };
-        match self.allowance.checked_sub(cost(block.instructions, jump) + most) {
+        let jump = bounded && direct && !block.last.conditional;
+        let per_block = if bounded { 0 } else { BLOCK };
+        match self.allowance.checked_sub(cost(block.instructions, jump) + per_block) {
             Some(left) => self.allowance = left,
             None => {
                 self.lose(at, Inconsistency::ExpansionLimit, params, sink);

@@ -1,5 +1,5 @@
 //! The fast profiling mode: a message for each exception, call and return, in place of instruction
-//! trace. (0.026, 7.2; the messages are our own)
+//! trace. (0.026, 7.2; this project defines the messages)
 
 use tracewright_base::{Cause, Retired, Step, Taken};
 

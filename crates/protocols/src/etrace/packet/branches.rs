@@ -9,7 +9,7 @@ use crate::etrace::config::{Compression, Params};
 pub struct Map {
     /// The outcomes.
     pub bits: u32,
-    /// The number of outcomes, 1 to 31.
+    /// The number of outcomes, at most 31; 0 for none.
     pub len: u8,
 }
 

@@ -1,9 +1,9 @@
 //! Discovery: the parameters of a unit as a packet and as registers. (0.026, "Discovery of
 //! parameter values")
 //!
-//! The specification names the values, and which of them are stored minus 1, but neither widths nor
-//! positions. Those here are our own: the fields of [`Discovery`] in their order, in 85 bits. The
-//! register view is the same bits in three words of 32 bits.
+//! The specification names the values, and which of them are stored minus 1, but neither widths
+//! nor positions. Those here are defined by this project: the fields of [`Discovery`] in their
+//! order, in 85 bits. The register view is the same bits in three words of 32 bits.
 
 use super::fields::{Fields, Reader, Writer};
 use crate::etrace::config::{Params, Version};

@@ -27,7 +27,7 @@ pub(super) enum Class {
     Support,
     /// Data trace.
     Data,
-    /// A message of our own.
+    /// A message that this project defines (no specification has it).
     Own,
     /// The value of a counter (PULP `trdb`).
     Timer,
@@ -66,7 +66,7 @@ pub(in crate::etrace) enum Extent {
 /// Message types of Siemens framing and of the encapsulation: te_inst and te_data.
 const INSTRUCTION: u8 = 0b10;
 const DATA: u8 = 0b11;
-/// The message type of our own messages.
+/// The message type of the messages that this project defines.
 const OWN: u8 = 0b01;
 
 /// The message type of te_support. (0.026, Table 6.4)

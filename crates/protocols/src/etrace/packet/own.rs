@@ -1,13 +1,13 @@
-//! Messages of our own: discovery, cycle counts and fast profiling, which the draft 0.026 plans
-//! without a format (3.1.4, 7.2, 7.3). They are off unless parameters select them. Their header has
-//! type 1, which te_inst (2) and te_data (3) leave free, and their payload begins with a kind of
-//! three bits.
+//! Messages that this project defines (no specification has them): discovery, cycle counts and
+//! fast profiling, which the draft 0.026 plans without a format (3.1.4, 7.2, 7.3). They are off
+//! unless parameters select them. Their header has type 1, which te_inst (2) and te_data (3)
+//! leave free, and their payload begins with a kind of three bits.
 
 use super::discovery::Discovery;
 use super::fields::Fields;
 use crate::etrace::config::Params;
 
-/// A message of our own.
+/// A message that this project defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own {
     /// Kind 0: the parameters of the unit.

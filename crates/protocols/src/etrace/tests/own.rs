@@ -1,4 +1,4 @@
-//! Messages of our own: discovery, cycle counts, fast profiling.
+//! Messages that this project defines: discovery, cycle counts, fast profiling.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -172,4 +172,11 @@ fn vectors() {
     assert_eq!(params.vector(3, false, 2), Some(0x8000_0100));
     assert_eq!(params.vector(3, true, 7), Some(0x8000_011c));
     assert_eq!(params.vector(1, true, 9), Some(0x200));
+    params.set("vstvec", "0x300").unwrap();
+    // VS, in the encoding of the table "priv". No handler runs in Debug mode, in VU or in a
+    // reserved level.
+    assert_eq!(params.vector(6, false, 2), Some(0x300));
+    for privilege in [2, 4, 5, 7] {
+        assert_eq!(params.vector(privilege, false, 2), None, "{privilege}");
+    }
 }

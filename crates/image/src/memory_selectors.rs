@@ -10,7 +10,7 @@ use crate::Viewpoint;
 
 /// Elements that the decoder emitted since it last asked for code. A clone has none.
 #[derive(Debug)]
-pub struct Signals {
+pub struct MemorySelectors {
     viewpoint: Viewpoint,
     /// Ranges that are emitted may select other memory. A decoder that asks for each instruction
     /// emits its range later, and what it asks for is what selects.
@@ -24,17 +24,17 @@ struct Shared {
     elements: Mutex<Vec<Element>>,
 }
 
-impl Signals {
-    pub(crate) fn new(viewpoint: Viewpoint, each: bool) -> Signals {
+impl MemorySelectors {
+    pub(crate) fn new(viewpoint: Viewpoint, each: bool) -> MemorySelectors {
         let ranges = !each && viewpoint.watches_addresses();
-        Signals { viewpoint, ranges, shared: Arc::default() }
+        MemorySelectors { viewpoint, ranges, shared: Arc::default() }
     }
 
     /// The same elements, for the receiver of the decoder's output.
     #[must_use]
-    pub fn sender(&self) -> Signals {
+    pub fn sender(&self) -> MemorySelectors {
         let (viewpoint, shared) = (self.viewpoint.clone(), Arc::clone(&self.shared));
-        Signals { viewpoint, ranges: self.ranges, shared }
+        MemorySelectors { viewpoint, ranges: self.ranges, shared }
     }
 
     /// The decoder emitted `element`.
@@ -66,8 +66,12 @@ impl Signals {
     }
 }
 
-impl Clone for Signals {
+impl Clone for MemorySelectors {
     fn clone(&self) -> Self {
-        Signals { viewpoint: self.viewpoint.clone(), ranges: self.ranges, shared: Arc::default() }
+        MemorySelectors {
+            viewpoint: self.viewpoint.clone(),
+            ranges: self.ranges,
+            shared: Arc::default(),
+        }
     }
 }
