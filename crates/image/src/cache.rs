@@ -141,7 +141,7 @@ impl Cache {
         let start = viewpoint.begin();
         let image = viewpoint.spaces.image(start.memory);
         let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
-        let signals = viewpoint.has_conditions();
+        let signals = viewpoint.is_watched();
         let signals = signals.then(|| Box::new(Signals::new(viewpoint.clone(), waypoints.each)));
         (cache.viewpoint, cache.signals) = (Some(viewpoint), signals);
         cache.selection = start;
@@ -153,7 +153,8 @@ impl Cache {
     /// Returns whether it is of the same address spaces; otherwise nothing changes.
     pub fn move_to(&mut self, viewpoint: &Viewpoint) -> bool {
         let same = |own: &Viewpoint| Arc::ptr_eq(&own.spaces, &viewpoint.spaces);
-        if !self.viewpoint.as_ref().is_some_and(same) || viewpoint.has_conditions() {
+        let watched = self.signals.is_some() || viewpoint.is_watched();
+        if !self.viewpoint.as_ref().is_some_and(same) || watched {
             return false;
         }
         let begin = viewpoint.begin();
