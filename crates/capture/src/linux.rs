@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tracewright_image::{AddressSpaces, ContextKey, Viewpoint};
+pub use tracewright_image::TimeConversion;
+use tracewright_image::{AddressSpaces, Clock, ContextKey, Viewpoint};
 
 /// The system that was traced, and what was recorded about it.
 #[derive(Clone, Debug)]
@@ -24,6 +25,9 @@ pub struct Linux {
     pub timed: bool,
     /// How timestamps of the trace are converted to times.
     pub conversion: Option<TimeConversion>,
+    /// The timestamps of all trace units are those of the virtual counter, which is that of the
+    /// conversion.
+    pub virtual_counter: bool,
     /// The trace of each CPU or thread.
     pub queues: BTreeMap<Queue, QueueTotals>,
 }
@@ -37,28 +41,6 @@ pub enum Queue {
     Thread(u32),
 }
 
-/// How ticks of the timestamp counter are converted to nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimeConversion {
-    /// `time_shift`.
-    pub shift: u64,
-    /// `time_mult`.
-    pub multiplier: u64,
-    /// `time_zero`.
-    pub zero: u64,
-}
-
-impl TimeConversion {
-    /// The time in nanoseconds of `ticks` of the counter.
-    pub fn nanoseconds(&self, ticks: u64) -> u64 {
-        let shift = self.shift.min(63) as u32;
-        let (high, low) = (ticks >> shift, ticks & ((1 << shift) - 1));
-        self.zero
-            .wrapping_add(high.wrapping_mul(self.multiplier))
-            .wrapping_add(low.wrapping_mul(self.multiplier) >> shift)
-    }
-}
-
 /// One buffer: the trace of one AUX record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -70,6 +52,8 @@ pub struct Part {
     pub thread: Option<u32>,
     /// The moment of the record.
     pub moment: u64,
+    /// The moment of the record before of the same CPU or thread: the trace is later.
+    pub since: u64,
     /// The position in all bytes of the queue.
     pub offset: u64,
     /// The flags of the record.
@@ -91,25 +75,19 @@ impl Linux {
     /// What the source with index `source` sees in the buffer with index `buffer`.
     pub fn viewpoint(&self, buffer: usize, source: usize) -> Option<Viewpoint> {
         let part = self.parts.get(buffer)?;
+        // Where memory does not change, its time does not matter.
+        let conversion = self.conversion.filter(|_| {
+            self.timed
+                && self.virtual_counter
+                && self.spaces.changes_between(part.since, part.moment)
+        });
+        let clock = conversion.map(|conversion| Clock { conversion, since: part.since });
         Some(Viewpoint {
+            clock,
             spaces: Arc::clone(&self.spaces),
             key: self.keys.get(source).copied().unwrap_or_default(),
             thread: part.thread,
             moment: part.moment,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ticks_are_converted_to_nanoseconds() {
-        // 25 MHz: 40 ns a tick, as 40 * 2^10 >> 10.
-        let time = TimeConversion { shift: 10, multiplier: 40 << 10, zero: 1000 };
-        for (ticks, want) in [(0, 1000), (1, 1040), (1025, 1000 + 1025 * 40)] {
-            assert_eq!(time.nanoseconds(ticks), want);
-        }
     }
 }

@@ -54,7 +54,8 @@ impl Memory {
             (None, Some(source)) => match self.spaces(capture, source) {
                 Some(spaces) => {
                     let key = ContextKey::ContextId;
-                    Program::Spaces(Viewpoint { spaces, key, thread: None, moment: 0 })
+                    let clock = None;
+                    Program::Spaces(Viewpoint { spaces, key, thread: None, moment: 0, clock })
                 }
                 None => Program::Image(self.of(capture, source)),
             },

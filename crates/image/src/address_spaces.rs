@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tracewright_base::{Context, Element};
 
-use crate::{Bytes, Conditions, Image, Region, Selection, Symbols};
+use crate::{Bytes, Conditions, Image, Region, Selection, Symbols, TimeConversion};
 
 /// A file that is mapped into an address space.
 #[derive(Clone, Debug, Default)]
@@ -216,6 +216,15 @@ impl AddressSpaces {
         MemoryId { space: space.unwrap_or(NO_SPACE), changes, common: count(&self.common) }
     }
 
+    /// Whether memory changes after `from`, up to and including `to`.
+    pub fn changes_between(&self, from: u64, to: u64) -> bool {
+        let changes = |space: &Space| {
+            let first = space.changes.partition_point(|(at, _)| *at <= from);
+            space.changes.get(first).is_some_and(|(at, _)| *at <= to)
+        };
+        changes(&self.common) || self.spaces.iter().any(changes)
+    }
+
     /// The process whose memory is `memory`; `None` for the common memory only.
     pub fn process(&self, memory: MemoryId) -> Option<u32> {
         let mut processes = self.processes.iter();
@@ -274,6 +283,17 @@ pub struct Viewpoint {
     pub thread: Option<u32>,
     /// The moment of the buffer.
     pub moment: u64,
+    /// The memory is that of the times in the trace, where they are known.
+    pub clock: Option<Clock>,
+}
+
+/// The times of a trace whose memory changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// How timestamps are converted to moments.
+    pub conversion: TimeConversion,
+    /// The moment before the trace: it is the time up to the first timestamp.
+    pub since: u64,
 }
 
 impl Viewpoint {
@@ -285,8 +305,9 @@ impl Viewpoint {
     /// The selection of the memory at the beginning of the buffer.
     pub fn begin(&self) -> Selection {
         if self.spaces.conditions.is_empty() {
-            let memory = self.spaces.memory(self.thread, self.moment);
-            return Selection { memory, ..Selection::default() };
+            let time = self.clock.map_or(self.moment, |clock| clock.since);
+            let memory = self.spaces.memory(self.thread, time);
+            return Selection { memory, time, ..Selection::default() };
         }
         self.spaces.conditions.begin()
     }
@@ -294,7 +315,11 @@ impl Viewpoint {
     /// Whether `element`, which is not a range, may select other memory.
     pub fn watches(&self, element: &Element) -> bool {
         match self.spaces.conditions.is_empty() {
-            true => matches!(element, Element::Context(_)),
+            true => match element {
+                Element::Context(_) => true,
+                Element::Timestamp { .. } => self.clock.is_some(),
+                _ => false,
+            },
             false => self.spaces.conditions.watches(element),
         }
     }
@@ -304,9 +329,13 @@ impl Viewpoint {
         self.spaces.conditions.watches_addresses()
     }
 
-    /// Whether the memory depends on more than the context.
-    pub(crate) fn has_conditions(&self) -> bool {
+    fn has_conditions(&self) -> bool {
         !self.spaces.conditions.is_empty()
+    }
+
+    /// Whether the memory depends on more than the context.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.has_conditions() || self.clock.is_some()
     }
 
     /// Follows what `element` selects. Returns whether it is other memory.
@@ -314,8 +343,24 @@ impl Viewpoint {
         let before = selection.memory;
         if self.has_conditions() {
             self.spaces.conditions.follow(selection, element);
-        } else if let Element::Context(context) = element {
-            selection.memory = self.memory(context);
+        } else {
+            match (element, &self.clock) {
+                (Element::Context(context), None) => selection.memory = self.memory(context),
+                (Element::Context(context), Some(_)) => {
+                    (selection.context_id, selection.vmid) = (context.context_id, context.vmid);
+                    let thread = self.thread_id(context);
+                    selection.memory = self.spaces.memory(thread, selection.time);
+                }
+                (Element::Timestamp { value, .. }, Some(clock)) => {
+                    let (context_id, vmid) = (selection.context_id, selection.vmid);
+                    let context = Context { context_id, vmid, ..Context::default() };
+                    // The record is later than its trace.
+                    selection.time = clock.conversion.nanoseconds(*value).min(self.moment);
+                    let thread = self.thread_id(&context);
+                    selection.memory = self.spaces.memory(thread, selection.time);
+                }
+                _ => {}
+            }
         }
         selection.memory != before
     }
@@ -430,10 +475,56 @@ mod tests {
             (ContextKey::Vmid, context(Some(2), None), Some(1)),
             (ContextKey::ContextId, context(Some(0), None), Some(1)),
         ] {
-            let viewpoint =
-                Viewpoint { spaces: Arc::clone(&spaces), key, thread: Some(1), moment: 9 };
+            let viewpoint = Viewpoint {
+                spaces: Arc::clone(&spaces),
+                key,
+                thread: Some(1),
+                moment: 9,
+                clock: None,
+            };
             let image = spaces.image(viewpoint.memory(&context));
             assert_eq!(image.run(image.view(Any::ANY), 0).first().copied(), want, "{context:?}");
+        }
+    }
+
+    #[test]
+    fn timestamps_select_the_memory_of_their_time() {
+        let mut spaces = AddressSpaces::default();
+        spaces.change(Some(1), 10, load(1, 0));
+        spaces.change(Some(1), 20, load(2, 0));
+        spaces.change(Some(2), 30, load(3, 0));
+        assert!(spaces.changes_between(10, 20) && spaces.changes_between(25, 30));
+        assert!(!spaces.changes_between(20, 29) && !spaces.changes_between(30, 99));
+        let spaces = Arc::new(spaces);
+        // Two ticks are one nanosecond.
+        let conversion = TimeConversion { shift: 1, multiplier: 1, zero: 0 };
+        let clock = Some(Clock { conversion, since: 12 });
+        let viewpoint = Viewpoint {
+            spaces: Arc::clone(&spaces),
+            key: ContextKey::ContextId,
+            thread: Some(1),
+            moment: 40,
+            clock,
+        };
+        let mut selection = viewpoint.begin();
+        let byte = |selection: &Selection| {
+            let image = spaces.image(selection.memory);
+            image.run(image.view(Any::ANY), 0).first().copied()
+        };
+        assert_eq!(byte(&selection), Some(1));
+        let time = |value| Element::Timestamp { value, cycles: None };
+        let context = |id| Element::Context(Context { context_id: Some(id), ..Context::default() });
+        for (element, want) in [
+            (time(38), 1),
+            (time(40), 2),
+            (context(2), 3),
+            (time(62), 3),
+            (context(1), 2),
+            // Not later than the record.
+            (time(1000), 2),
+        ] {
+            viewpoint.follow(&mut selection, &element);
+            assert_eq!(byte(&selection), Some(want), "{element:?}");
         }
     }
 }

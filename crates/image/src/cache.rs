@@ -143,7 +143,7 @@ impl Cache {
         let start = viewpoint.begin();
         let image = viewpoint.spaces.image(start.memory);
         let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
-        let selectors = viewpoint.has_conditions();
+        let selectors = viewpoint.is_watched();
         let selectors =
             selectors.then(|| Box::new(MemorySelectors::new(viewpoint.clone(), waypoints.each)));
         (cache.viewpoint, cache.selectors) = (Some(viewpoint), selectors);
@@ -156,7 +156,8 @@ impl Cache {
     /// Returns whether it is of the same address spaces; otherwise nothing changes.
     pub fn move_to(&mut self, viewpoint: &Viewpoint) -> bool {
         let same = |own: &Viewpoint| Arc::ptr_eq(&own.spaces, &viewpoint.spaces);
-        if !self.viewpoint.as_ref().is_some_and(same) || viewpoint.has_conditions() {
+        let watched = self.signals.is_some() || viewpoint.is_watched();
+        if !self.viewpoint.as_ref().is_some_and(same) || watched {
             return false;
         }
         let begin = viewpoint.begin();

@@ -41,10 +41,11 @@ mod space;
 mod symbols;
 mod table;
 mod target_cache;
+mod time_conversion;
 mod walk;
 
 pub use address_spaces::{
-    AddressSpaces, Change, ContextKey, MemoryId, ModuleFile, Thread, Viewpoint,
+    AddressSpaces, Change, Clock, ContextKey, MemoryId, ModuleFile, Thread, Viewpoint,
 };
 pub use bytes::{Bytes, BytesReader, OnDemand, Owner};
 pub use cache::{Cache, CacheOptions};
@@ -58,5 +59,6 @@ pub use opcode_check::OpcodeCheck;
 pub use region::{Dump, Module, Region};
 pub use space::{SpaceMask, UnknownSpace};
 pub use symbols::{Symbol, Symbols};
+pub use time_conversion::TimeConversion;
 pub use tracewright_isa::rv::Extensions;
 pub use walk::MAX_BLOCK_INSTRUCTIONS;

@@ -273,8 +273,10 @@ fn capture(
             Body::TimeConversion(conversion) => Some(*conversion),
             _ => None,
         }),
+        virtual_counter: units.cpus.values().all(|unit| unit.get("TS_SOURCE") == Some(1)),
         queues: BTreeMap::new(),
     };
+    let mut since: BTreeMap<Queue, u64> = BTreeMap::new();
     for (&cpu, unit) in &units.cpus {
         let id = ids.get(&cpu).map(|(id, _)| *id);
         let mut source = unit.source(cpu, id);
@@ -339,6 +341,7 @@ fn capture(
                 Queue::Cpu(_) => piece.id.task.map(|(_, thread)| thread),
             },
             moment: record_moment(piece),
+            since: since.insert(piece.queue, record_moment(piece)).unwrap_or(0),
             offset: piece.aux.offset,
             flags: piece.aux.flags,
         });

@@ -8,8 +8,10 @@ use std::path::Path;
 
 use crate::common::{Folder, args, tracewright};
 use crate::perf::{ok, run};
-use tracewright::capture::Bytes;
-use tracewright::capture::perf::{Body, Layout, PerfData, Record, Recording};
+use tracewright::base::Space;
+use tracewright::capture::perf::{Body, Layout, Mmap, PerfData, Record, Recording, Units};
+use tracewright::capture::{Bytes, TimeConversion};
+use tracewright::image::{Elf, Image, Load};
 use tracewright_testing::tool;
 
 const LIBRARIES: [&str; 2] = ["libfirst.so", "libsecond.so"];
@@ -141,6 +143,114 @@ fn recorded(folder: &Folder, intervals: &[Interval]) -> PerfData {
         }
     }
     data
+}
+
+/// The recording of all intervals with one AUX record for each CPU: which library is in memory
+/// follows from the timestamps in the trace.
+#[track_caller]
+fn recorded_at_once(folder: &Folder, intervals: &[Interval]) -> PerfData {
+    let image = |name: &str, bias| {
+        let file = Bytes::from(fs::read(folder.path(name)).unwrap());
+        Image::from_elf(&file, name, bias).unwrap()
+    };
+    let (program, libraries) = (image("program", 0), LIBRARIES.map(|name| image(name, BASE)));
+    let mut log = String::from("cpu,step,address,isa,opcode,value\n");
+    for (n, interval) in intervals.iter().enumerate() {
+        for thread in 0..2 {
+            if n == 0 {
+                writeln!(log, "{thread},contextid,,,,{:x}", 1000 + thread).unwrap();
+            }
+            writeln!(log, "{thread},timestamp,,,,{:x}", 1000 * n + 1).unwrap();
+        }
+        for (thread, pc) in &interval.steps {
+            let image =
+                interval.library.filter(|_| *pc >= BASE).map_or(&program, |n| &libraries[n]);
+            let opcode = image.run(image.view(Space::ANY), *pc).first_chunk().unwrap();
+            let opcode = u32::from_le_bytes(*opcode);
+            writeln!(log, "{thread},instruction,{pc:x},A64,{opcode:08x},").unwrap();
+        }
+    }
+    let [csv, data] = ["all.csv", "all"].map(|name| folder.path(name));
+    fs::write(&csv, log).unwrap();
+    let words = "encode --protocol ETM4 --framing raw --config TRCCONFIGR=0x841 --to perf --log";
+    let paths = [&csv, Path::new("--image"), &folder.path("program"), Path::new("-o"), &data];
+    let output = tracewright(&args(words, &paths));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let mut data = PerfData::read(&Bytes::from(fs::read(&data).unwrap())).unwrap();
+    let (mut mapped, mut trace) = (Vec::new(), 0);
+    for record in &mut data.records {
+        match &mut record.body {
+            // The timestamps are those of the virtual counter.
+            Body::AuxTraceInfo { words, .. } => {
+                let mut units = Units::read(words).unwrap();
+                units.version = 2;
+                units.cpus.values_mut().for_each(|unit| unit.params.push(1));
+                *words = units.words();
+            }
+            Body::Aux(_) => {
+                trace += 1;
+                record.id.time = Some(5000);
+            }
+            Body::Mmap(mmap) if mmap.path.ends_with("program") => mapped.push(mmap.clone()),
+            _ => {}
+        }
+    }
+    assert_eq!(trace, 2);
+    // The libraries are mapped at 1000 and at 2000 nanoseconds, each segment from its offset.
+    for (interval, time) in intervals.iter().zip((0..).step_by(1000)) {
+        let Some(n) = interval.library else { continue };
+        let path = folder.path(LIBRARIES[n]);
+        let file = Bytes::from(fs::read(&path).unwrap());
+        let elf = Elf::read(&file, LIBRARIES[n], Load::default()).unwrap();
+        for segment in elf.segments.iter().filter(|segment| segment.executable) {
+            let mmap = Mmap {
+                address: BASE + segment.address,
+                len: segment.file_size,
+                offset: segment.offset,
+                path: path.to_string_lossy().into_owned(),
+                ..mapped[0].clone()
+            };
+            let record = Record::new(Body::Mmap(mmap));
+            let record = record.with_build_id(elf.build_id.as_deref().unwrap());
+            data.records.push(record.with_id(Recording::default().id(0, time)));
+        }
+    }
+    let conversion = TimeConversion { shift: 0, multiplier: 1, zero: 0 };
+    data.records.push(Record::new(Body::TimeConversion(conversion)));
+    data
+}
+
+/// With one AUX record for each CPU, the timestamps in the trace select the library.
+#[test]
+fn libraries_are_selected_by_the_timestamps_of_the_trace() {
+    let folder = Folder::new("loader-times");
+    let Some((intervals, _)) = executed(&folder) else { return };
+    let data = folder.path("perf.data");
+    fs::write(&data, recorded_at_once(&folder, &intervals).write(Layout::default())).unwrap();
+    for jobs in ["1", "4"] {
+        let words = format!("instructions --format pc --jobs {jobs}");
+        let output = tracewright(&args(&words, &[&data]));
+        assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
+        let found = output.out.lines().map(|pc| u64::from_str_radix(pc, 16).unwrap());
+        let want = (0..2).flat_map(|thread| intervals.iter().flat_map(move |i| i.of(thread)));
+        let (found, want) = (found.collect::<Vec<_>>(), want.collect::<Vec<_>>());
+        let same = found.iter().zip(&want).take_while(|(found, want)| found == want).count();
+        assert!(found == want, "{same} of {} and {}", found.len(), want.len());
+    }
+    let output = tracewright(&args("profile --format folded", &[&data]));
+    // Without the conversion of timestamps, memory is that of the moment of the record.
+    let mut other = recorded_at_once(&folder, &intervals);
+    other.records.retain(|record| !matches!(record.body, Body::TimeConversion(_)));
+    fs::write(&data, other.write(Layout::default())).unwrap();
+    let last = tracewright(&args("profile --format folded", &[&data]));
+    assert!(!last.out.contains(LIBRARIES[0]), "{}", last.out);
+    for (n, name) in LIBRARIES.iter().enumerate() {
+        let inside = intervals.iter().filter(|interval| interval.library == Some(n));
+        let want = inside.flat_map(|interval| &interval.steps).filter(|(_, pc)| *pc >= BASE);
+        let lines = output.out.lines().filter(|line| line.starts_with(name));
+        let sum: usize = lines.filter_map(|l| l.rsplit(' ').next()?.parse::<usize>().ok()).sum();
+        assert_eq!(sum, want.count(), "{name}: {}", output.out);
+    }
 }
 
 #[test]
