@@ -170,6 +170,9 @@ impl Data {
     pub(crate) fn restart(&mut self, at: u64, lost: bool, pending: &mut Pending) {
         self.begin(Owner::default(), pending);
         self.last_tag = None;
+        for late in self.late.iter_mut().flatten().flatten() {
+            late.withdrawal = Withdrawal::Never;
+        }
         if lost {
             for tag in 0..self.late.len() {
                 self.lose(at, tag, pending);
