@@ -223,7 +223,7 @@ impl Decoder {
             self.allowance = self.allowance.saturating_sub(spent);
             let goal = Goal { address: goal, notified, ..Goal::BRANCHES };
             self.walk_from(at, &goal, path, params, code, sink);
-            self.allowance = 0;
+            (self.allowance, self.listed) = (0, 0);
             return true;
         }
     }
