@@ -1,11 +1,11 @@
 //! Times random access: `seeks CAPTURE INDEX [COUNT]`.
 //!
-//! Where there is no file INDEX, it is made of the first buffer of the capture, on one thread and on
-//! two, and both are compared with the checksum sink.
+//! Where there is no file INDEX, it is made of the first buffer of the capture, on one thread and
+//! on two, and both are compared with the checksum sink.
 //!
-//! Then the buffer is decoded once, for the answers to COUNT (1000) queries for random offsets, times
-//! and instructions, and each query is answered with the index and compared. The time of a query
-//! includes opening the capture and the index.
+//! Then the buffer is decoded once, for the answers to COUNT (1000) queries for random offsets,
+//! times and instructions, and each query is answered with the index and compared. The time of a
+//! query includes opening the capture and the index.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
