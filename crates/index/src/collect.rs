@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright_analysis::Counts;
 use tracewright_base::{self as base, Element, Fault, OffsetMap};
 use tracewright_decode::Listener;
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
 
 use crate::key::{self, Key, Kind};
+use crate::ranges::{Counted, RangeCounts};
 use crate::segment::{LinkEvents, Record, Segment, Stream, Times};
 
 /// The addresses of the functions of each source, in order.
@@ -31,8 +31,7 @@ pub(crate) struct Collector {
 #[derive(Clone, Debug, Default)]
 struct Collected {
     stream: Stream,
-    /// Executed ranges: start, and length in bytes.
-    ranges: Counts<(u64, u32)>,
+    ranges: RangeCounts,
     keys: BTreeMap<Key, u64>,
 }
 
@@ -61,7 +60,6 @@ impl Collector {
         self.first = u64::MAX;
         for (n, collected) in self.streams.iter_mut().enumerate() {
             let activity = activity.get(n).copied().unwrap_or(0);
-            let collected = std::mem::take(collected);
             if activity == 0 && collected.stream == Stream::default() {
                 continue;
             }
@@ -104,19 +102,20 @@ impl Collector {
         let Some(Collected { stream, ranges, .. }) = self.streams.get_mut(source) else { return };
         stream.elements += times;
         stream.instructions += times * u64::from(range.instructions);
-        ranges.add((range.start, range.bytes), times);
+        ranges.add(range.start, range.bytes, times);
     }
 }
 
 impl Collected {
     /// The stream, with the keys and lines of the ranges. `functions`: addresses, in order.
-    fn settle(self, functions: &[u64]) -> Stream {
-        let Collected { mut stream, ranges, mut keys } = self;
+    fn settle(&mut self, functions: &[u64]) -> Stream {
+        let (mut stream, mut keys) =
+            (std::mem::take(&mut self.stream), std::mem::take(&mut self.keys));
         let mut runs = Vec::new();
-        for ((start, bytes), count) in ranges.into_counts() {
+        self.ranges.drain(|Counted { start, bytes, count }| {
             stream.checksum =
                 stream.checksum.wrapping_add(mix(start, bytes.into()).wrapping_mul(count));
-            let Some(last) = u64::from(bytes).checked_sub(1) else { continue };
+            let Some(last) = u64::from(bytes).checked_sub(1) else { return };
             // A range does not wrap around the end of memory.
             let last = start.saturating_add(last);
             runs.push((start / 64, last / 64));
@@ -125,7 +124,7 @@ impl Collected {
             for address in rest.iter().take_while(|address| **address <= last) {
                 *keys.entry(Key::new(Kind::Function, *address)).or_default() += count;
             }
-        }
+        });
         runs.sort_unstable();
         for (first, last) in runs {
             match stream.lines.last_mut() {

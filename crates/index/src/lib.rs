@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `writer.rs` | [`Subject`]: a capture and how it is decoded; makes, continues and checks an index |
 //! | `build.rs`, `chain.rs` | [`Build`]: decodes a buffer to [`Segment`]s, on one thread or several |
-//! | `collect.rs` | what is collected of a segment |
+//! | `collect.rs`, `ranges.rs` | what is collected of a segment |
 //! | `probe.rs` | verifies where a decoder may restart |
 //! | `segment.rs`, `key.rs` | [`Segment`], [`Stream`], [`Key`]: the contents of an index |
 //! | `index.rs` | [`Index`]: an index that is read |
@@ -72,6 +72,7 @@ mod key;
 mod matcher;
 mod probe;
 pub mod query;
+mod ranges;
 mod scan;
 mod seek;
 mod segment;
