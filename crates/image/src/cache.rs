@@ -156,7 +156,7 @@ impl Cache {
     /// Returns whether it is of the same address spaces; otherwise nothing changes.
     pub fn move_to(&mut self, viewpoint: &Viewpoint) -> bool {
         let same = |own: &Viewpoint| Arc::ptr_eq(&own.spaces, &viewpoint.spaces);
-        let watched = self.signals.is_some() || viewpoint.is_watched();
+        let watched = self.selectors.is_some() || viewpoint.is_watched();
         if !self.viewpoint.as_ref().is_some_and(same) || watched {
             return false;
         }
