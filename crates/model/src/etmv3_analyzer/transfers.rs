@@ -172,7 +172,9 @@ impl Transfers {
         if addressed || class.and_then(|class| class.count).map(u32::from) != Some(items) {
             return;
         }
-        let all = self.items.iter_mut().rev().take(items as usize);
+        // Values of other instructions may come between.
+        let first = |item: &Item| (item.item, item.tie, item.transfer.by) == (Some(0), tie, by);
+        let all = self.items.iter_mut().rev().take_while(|item| !first(item));
         for item in all.chain(self.pending.iter_mut().flatten()) {
             let same = item.tie == tie && item.transfer.by == by && item.item > Some(0);
             if let (true, Some(address)) = (same, &mut item.transfer.address) {
