@@ -280,6 +280,21 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
         }
     }
 
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        if self.window.instruction.is_some() || self.window.element.is_some() {
+            return self.repeat_path(source, at, ranges, times);
+        }
+        if self.over || self.stopped {
+            return;
+        }
+        if self.has(Some(source), at, 1) {
+            self.listener.repeat_unlisted(source, at, ranges, times);
+        }
+        let instructions = ranges.iter().map(|range| u64::from(range.instructions)).sum();
+        self.skip(ranges.len() as u64, instructions, times);
+        self.over = self.window.is_over(&self.position);
+    }
+
     /// How packets are counted together does not depend on the trace alone.
     fn wants_each_packet(&self) -> bool {
         L::PACKETS

@@ -96,6 +96,11 @@ fn a_counted_loop_is_listed_up_to_the_limit() {
         );
         let totals = tracewright(&args(&format!("decode {source} --format none"), &[&trace]));
         assert!(totals.out.contains(instructions), "{}", totals.out);
+        let [whole, window] = ["", " --offset 0..1000"].map(|window| {
+            let words = format!("decode {source} --max-expansion 3000 --format json{window}");
+            tracewright(&args(&words, &[&trace])).out.lines().count()
+        });
+        assert!(window > 3 && whole.abs_diff(window) < 5, "{whole} lines, in a window {window}");
         for (verb, formats) in
             [("decode", ["text", "json", "opencsd"]), ("instructions", ["text", "json", "pc"])]
         {

@@ -172,9 +172,10 @@ impl Transfers {
         if addressed || class.and_then(|class| class.count).map(u32::from) != Some(items) {
             return;
         }
-        // Values of other instructions may come between.
+        // Values of other instructions may come between. Where items are tied, the first one may be
+        // a late value, and others may be before it.
         let first = |item: &Item| (item.item, item.tie, item.transfer.by) == (Some(0), tie, by);
-        let all = self.items.iter_mut().rev().take_while(|item| !first(item));
+        let all = self.items.iter_mut().rev().take_while(|item| tie != Tie::None || !first(item));
         for item in all.chain(self.pending.iter_mut().flatten()) {
             let same = item.tie == tie && item.transfer.by == by && item.item > Some(0);
             if let (true, Some(address)) = (same, &mut item.transfer.address) {
