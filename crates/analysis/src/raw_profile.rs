@@ -59,7 +59,7 @@ pub struct Following {
     pub last: u64,
 }
 
-/// The counts of a [`Profiler`].
+/// The counts of a [`Profiler`](crate::Profiler).
 #[derive(Clone, Debug, Default)]
 pub struct RawProfile {
     /// Ranges with what follows them.

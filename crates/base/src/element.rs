@@ -45,7 +45,8 @@ pub enum Element {
     Exception(Exception),
     /// The trap value of the preceding exception (RISC-V `xtval`).
     TrapValue(u64),
-    /// The processor returned from an exception.
+    /// The processor returned from an exception. An ETE has no packet for it: the element follows
+    /// the range of an atom, but not that of a source address, where only [`Range::last`] shows it.
     ExceptionReturn,
     /// A timestamp. All earlier elements of the source precede it in time.
     Timestamp {

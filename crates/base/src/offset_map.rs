@@ -10,7 +10,8 @@ pub struct Piece {
     /// Offset of the first byte in the trace buffer.
     pub at: u64,
     /// Whether the piece begins a fragment: all bytes of one trace ID in a frame, up to the next
-    /// change of the ID.
+    /// change of the ID. Without framing a session begins one at each call, and where offsets are
+    /// counted as OpenCSD counts also at each 1024 bytes of the buffer.
     pub fragment: bool,
 }
 

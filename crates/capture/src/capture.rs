@@ -113,7 +113,8 @@ impl Capture {
 
     /// The sources that may have data in `buffer`, in the order of the capture.
     ///
-    /// An unformatted buffer contains one source: the first that is linked to it.
+    /// An unformatted buffer contains one source: here the first that is linked to it. A plan of
+    /// `tracewright-decode` takes the first of them that can be decoded and is selected.
     pub fn sources_of(&self, buffer: usize) -> Vec<&Source> {
         let mut sources: Vec<_> =
             self.sources.iter().filter(|source| self.is_linked(source, buffer)).collect();

@@ -17,7 +17,8 @@ pub trait Listener {
     /// [`repeat`](Listener::repeat), [`repeat_path`](Listener::repeat_path),
     /// [`repeat_unlisted`](Listener::repeat_unlisted), [`unknown_id`](Listener::unknown_id) and
     /// [`full`](Listener::full) are called, and the methods for frames if
-    /// [`FRAMES`](Listener::FRAMES) is set.
+    /// [`FRAMES`](Listener::FRAMES) is set. A pair of listeners passes on to both what either
+    /// wants: beside a counter of packets, as in `Trace::decode`, a listener gets packets, too.
     const PACKETS: bool = true;
     /// The listener wants whole frames and fragments, too.
     const FRAMES: bool = false;

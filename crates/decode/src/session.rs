@@ -238,6 +238,7 @@ impl Session {
         };
         source.bytes_received += bytes.len() as u64;
         if !source.in_place() {
+            // The source's own block holds what makes no whole packet.
             let bytes = if waiting > 0 { &rest[..] } else { bytes };
             for (n, piece) in pieces.iter().enumerate() {
                 let end = pieces.get(n + 1).map_or(len, |next| next.start as usize);

@@ -290,6 +290,8 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
         self.listener.element(self.source, at, element);
     }
 
+    // The turns of a loop are not given to `selectors`: where there are any, the fast paths have no
+    // cached blocks, and a RISC-V loop has a turn that `element` takes, which selects the same.
     #[inline(always)]
     fn repeat(&mut self, at: u64, range: base::Range, times: u32) {
         self.listener.repeat(self.source, at, range, times);

@@ -38,7 +38,7 @@ pub trait Split {
     }
 
     /// Bytes of frames and of synchronisation packets as they are in the buffer, in order, in runs
-    /// of any length.
+    /// of any length. Those of an [`Event::Barrier`] are not among them.
     #[inline]
     fn packed(&mut self, at: u64, bytes: &[u8]) {
         let _ = (at, bytes);

@@ -113,7 +113,7 @@ fn runs<const CUT: bool, S: Split>(
         if ends == 0 {
             break;
         }
-        // A cut: the next run begins here, or after this byte if it was passed on with its ID byte.
+        // A cut, always at an even byte: the next run begins here.
         if CUT && ids >> end & 1 == 0 {
             start = start.max(end);
             continue;

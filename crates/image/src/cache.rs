@@ -28,7 +28,7 @@ pub struct Cache {
     /// What selects the memory of [`image`](Self::image), and its number in [`CodeSpace`]s.
     selection: Selection,
     number: u16,
-    /// Where images are loaded under conditions: elements that may select other memory.
+    /// Where memory depends on more than the context: elements that may select other memory.
     selectors: Option<Box<MemorySelectors>>,
     /// With `selectors`, for a decoder whose blocks are single instructions: address and length in
     /// bytes of the last one.
@@ -199,8 +199,8 @@ impl Cache {
         other
     }
 
-    /// Where images are loaded under conditions: takes the elements that may select other memory.
-    /// What [`Code::enter_context`] receives is not among them.
+    /// Where memory depends on more than the context: takes the elements that may select other
+    /// memory. What [`Code::enter_context`] receives is not among them.
     pub fn memory_selectors(&self) -> Option<MemorySelectors> {
         self.selectors.as_ref().map(|selectors| selectors.sender())
     }

@@ -40,7 +40,11 @@ impl fmt::Display for DecodeError {
             DecodeError::NothingToDecode { buffers, left_out: none } if none.is_empty() => {
                 match buffers.len() {
                     0 => f.write_str("the capture has no trace buffer"),
-                    _ => write!(f, "no source writes to the trace buffers {}", buffers.join(", ")),
+                    _ => write!(
+                        f,
+                        "no source that the options select writes to the trace buffers {}",
+                        buffers.join(", ")
+                    ),
                 }
             }
             DecodeError::NothingToDecode { left_out, .. } => reasons(left_out, f),

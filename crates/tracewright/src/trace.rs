@@ -30,7 +30,8 @@ pub struct Trace {
 impl Trace {
     /// Prepares `capture`: one from [`read_capture`](crate::read_capture), or made in memory. For a
     /// capture made in memory with `words` or `texts`, call
-    /// [`decode::parameters::resolve`](crate::decode::parameters::resolve) first.
+    /// [`decode::parameters::resolve`](crate::decode::parameters::resolve) first. Memory that cannot
+    /// be used is left out; `decode::Memory::new(trace.capture()).problems` has the reasons.
     pub fn new(capture: Capture) -> Trace {
         let (memory, options) = (Memory::new(&capture), Options::default());
         let (plans, sources) = (Vec::new(), Vec::new());

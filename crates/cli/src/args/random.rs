@@ -92,6 +92,7 @@ pub struct FindArgs {
     /// [=VALUE], write [PORT] [~TEXT], gap, event [N], trigger, time T[..U], offset A[..B],
     /// instruction N[..M], element N[..M], any.
     #[arg(value_name = "QUERY")]
+    #[allow(rustdoc::broken_intra_doc_links, reason = "brackets stand for optional words")]
     pub query: Vec<String>,
     #[command(flatten)]
     pub how: HowArgs,

@@ -160,8 +160,8 @@ impl Decoder {
     }
 
     /// Clears the window and the position in the program: an Alignment Sync is needed. The
-    /// return stack, an overflow that the next Trace On reports, the history, `has_vmid` and
-    /// `has_context_id` stay.
+    /// return stack and `returns_before`, an overflow that the next Trace On reports, the history,
+    /// `has_vmid` and `has_context_id` stay.
     #[cold]
     fn lose(&mut self) {
         self.stage = Stage::Lost;
