@@ -72,8 +72,9 @@ impl Plan {
             }
         }
         for source in &mut self.sources {
-            if let Some((_, _, found)) = searches.iter().find(|(id, ..)| *id == source.id) {
-                source.config.assume_synced(!found);
+            // What the options state stays.
+            if let Some((_, _, false)) = searches.iter().find(|(id, ..)| *id == source.id) {
+                source.config.assume_synced(true);
             }
         }
     }

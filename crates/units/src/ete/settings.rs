@@ -148,7 +148,7 @@ impl Event {
 }
 
 /// Whether the selectors of a pair, of which `a` is TRCRSCTLR<2n> and `b` TRCRSCTLR<2n+1>, have a
-/// reserved function. (DDI 0601, TRCRSCTLR<n>.PAIRINV and INV) With PAIRINV and both INV, 0b001 and
+/// reserved function. (DDI 0601, TRCRSCTLRn.PAIRINV and INV) With PAIRINV and both INV, 0b001 and
 /// 0b110 are reserved; the others are A and B, each inverted by its INV, and their combination
 /// inverted by PAIRINV.
 pub const fn is_reserved_pair(a: u64, b: u64) -> bool {
