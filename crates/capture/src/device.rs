@@ -51,8 +51,8 @@ pub struct BufferRef {
     /// Index of the buffer in the capture.
     pub buffer: usize,
     /// The stream of the source, as an offset to its trace ID: for an ETMv4, 0 is the instruction
-    /// stream and 1 the data stream. `None` stands for all streams without a link of their own. It is
-    /// read and written only: decoding uses the trace ID of the registers, and a data stream is
+    /// stream and 1 the data stream. `None` stands for all streams without a link of their own. It
+    /// is read and written only: decoding uses the trace ID of the registers, and a data stream is
     /// decoded as a source of its own (type `ETM4D`).
     pub stream: Option<u8>,
 }

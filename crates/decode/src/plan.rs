@@ -218,8 +218,8 @@ impl Plan {
                     plan.skipped.push(Skipped { source: n, name, why, message });
                 }
             }
-            // Without framing all bytes belong to one source: the first that can be decoded and that
-            // the options select. Those after it are neither decoded nor skipped.
+            // Without framing all bytes belong to one source: the first that can be decoded and
+            // that the options select. Those after it are neither decoded nor skipped.
             if framing == Framing::Raw && !messages && !plan.sources.is_empty() {
                 break;
             }

@@ -625,8 +625,8 @@ impl Flow {
         let from = source.address;
         self.go(from, is1, rules);
         self.arrived();
-        // Of a return from an exception, an atom gets the element that an ETMv4's packet would give. A
-        // source address only has the range, whose last instruction shows it.
+        // Of a return from an exception, an atom gets the element that an ETMv4's packet would
+        // give. A source address only has the range, whose last instruction shows it.
         let rules = Rules { implicit_exception_returns: false, ..rules };
         self.branch(at, from, &last, end, taken, true, rules, sink);
         true
