@@ -173,7 +173,7 @@ fn of_perf() -> io::Result<()> {
             let recording = perf::Recording { big, form, ..perf::Recording::default() };
             // The file has some protocols only.
             let Ok(data) = recording.of(&capture) else { continue };
-            let bytes = data.write(perf::Layout { compressed });
+            let bytes = data.write(perf::Layout { compressed, ..perf::Layout::default() });
             let order = if big { "big" } else { "little" };
             let packed = if compressed.is_some() { "-packed" } else { "" };
             put("perf", &format!("{name}-{form:?}-{order}{packed}"), &[&bytes])?;
