@@ -275,6 +275,19 @@ struct SourceObserver<'a, L> {
     selectors: Option<MemorySelectors>,
 }
 
+impl<L: Listener> SourceObserver<'_, L> {
+    /// Passes on an element that may select other memory. Apart from the common case, because a
+    /// reference to the element would store it in memory for each range.
+    #[cold]
+    #[inline(never)]
+    fn select(&mut self, at: u64, element: Element) {
+        if let Some(selectors) = &self.selectors {
+            selectors.element(&element);
+        }
+        self.listener.element(self.source, at, element);
+    }
+}
+
 impl<L: Listener> Sink for SourceObserver<'_, L> {
     // Called for each range: a call that is not inlined costs as much as most listeners do.
     #[inline(always)]
@@ -284,8 +297,8 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
             element,
             Element::Range(_) | Element::Timestamp { .. } | Element::DataAccess(_)
         );
-        if selects && let Some(selectors) = &self.selectors {
-            selectors.element(&element);
+        if selects && self.selectors.is_some() {
+            return self.select(at, element);
         }
         self.listener.element(self.source, at, element);
     }
