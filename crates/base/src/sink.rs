@@ -10,6 +10,12 @@ pub trait Sink {
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
 
+    /// Takes a range that a decoder found in the block cache's table, without asking for its code.
+    #[inline]
+    fn cached_range(&mut self, at: u64, range: Range) {
+        self.element(at, Element::Range(range));
+    }
+
     /// Takes `range` `times` times in a row: the iterations of a loop of one block.
     #[inline]
     fn repeat(&mut self, at: u64, range: Range, times: u32) {
@@ -47,6 +53,11 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     #[inline]
     fn element(&mut self, at: u64, element: Element) {
         (**self).element(at, element);
+    }
+
+    #[inline]
+    fn cached_range(&mut self, at: u64, range: Range) {
+        (**self).cached_range(at, range);
     }
 
     #[inline]

@@ -303,6 +303,12 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
         self.listener.element(self.source, at, element);
     }
 
+    // Where there are selectors, the table has no blocks.
+    #[inline(always)]
+    fn cached_range(&mut self, at: u64, range: base::Range) {
+        self.listener.element(self.source, at, Element::Range(range));
+    }
+
     // The turns of a loop are not given to `selectors`: where there are any, the fast paths have no
     // cached blocks, and a RISC-V loop has a turn that `element` takes, which selects the same.
     #[inline(always)]

@@ -111,7 +111,7 @@ impl Decoder {
                     if left == 0 && taken == end {
                         self.pending.instruction(at, range, sink);
                     } else {
-                        sink.element(at, Element::Range(range));
+                        sink.cached_range(at, range);
                     }
                 }
                 let Some(&header) = bytes.get(taken) else { break false };

@@ -1,6 +1,6 @@
 //! The loop that takes each atom through cached blocks.
 
-use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Sink};
+use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Feed, Sink};
 
 use super::lookup::prefetch_block;
 use super::returns::{Calls, Returns};
@@ -161,7 +161,7 @@ impl BlockWalk {
                         steps >>= times;
                         continue;
                     }
-                    sink.element(at, Element::Range(cached.range(class, true)));
+                    sink.cached_range(at, cached.range(class, true));
                     next = after;
                     steps >>= 1;
                     if cached.is_any_of(CachedBlock::EXCEPTION_RETURN) {
@@ -174,7 +174,7 @@ impl BlockWalk {
                     }
                     continue;
                 }
-                sink.element(at, Element::Range(cached.range(class, executed)));
+                sink.cached_range(at, cached.range(class, executed));
                 if PREFETCH
                     && after.index().wrapping_sub(next.index()).wrapping_add(ADJACENT)
                         > 2 * ADJACENT
@@ -222,7 +222,7 @@ mod tests {
     use std::vec::Vec;
 
     use tracewright_base::{
-        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Instruction, Isa, Kind, Range, Role,
+        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Element, Instruction, Isa, Kind, Range, Role,
         Successors,
     };
 

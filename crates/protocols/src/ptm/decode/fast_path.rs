@@ -6,8 +6,7 @@
 //! updated from the last block alone, where it is needed.
 
 use tracewright_base::{
-    BlockCache, BlockId, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role,
-    Sink,
+    BlockCache, BlockId, CodeSpace, Counted, Feed, Inconsistency, Isa, Kind, Range, Role, Sink,
 };
 
 use super::{Decoder, Phase, Place, is_branch, walkable};
@@ -79,7 +78,7 @@ impl Decoder {
                     };
                     let executed = steps & 1 != 0;
                     let range = Range { cycles: count, ..cached.range(class, executed) };
-                    sink.element(at, Element::Range(range));
+                    sink.cached_range(at, range);
                     if RETURNS
                         && executed
                         && class.last[1].role == Role::Call
@@ -116,7 +115,7 @@ impl Decoder {
                         taken += len;
                         beside += len - 1;
                         let range = Range { cycles: count, ..cached.range(class, true) };
-                        sink.element(at, Element::Range(range));
+                        sink.cached_range(at, range);
                         if RETURNS
                             && class.last[1].role == Role::Call
                             && is_branch(class.last[1].kind)
