@@ -116,12 +116,18 @@ impl Source {
         if self.stream.nibbles() {
             return self.feed_nibbles(program, source, listener);
         }
-        program.cache.select(self.memory);
+        // A source has few bytes in each block of a formatter with many sources.
+        let one_memory = program.cache.has_one_memory();
+        if !one_memory {
+            program.cache.select(self.memory);
+        }
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
         let selectors = program.cache.memory_selectors();
         let observer = &mut SourceObserver { source, listener, selectors };
         let taken = self.stream.feed(bytes, &offsets, &mut program.cache, observer);
-        self.memory = program.cache.selection();
+        if !one_memory {
+            self.memory = program.cache.selection();
+        }
         self.block.consume(taken);
     }
 

@@ -166,6 +166,12 @@ impl Cache {
         true
     }
 
+    /// Whether there is one memory, which nothing selects.
+    #[inline]
+    pub fn has_one_memory(&self) -> bool {
+        self.viewpoint.is_none()
+    }
+
     /// What selects the memory that is in use.
     #[inline]
     pub fn selection(&mut self) -> Selection {

@@ -57,6 +57,7 @@ macro_rules! any_stream {
             }
 
             /// See [`Stream::feed`].
+            #[inline]
             pub fn feed<K: BlockCache, O: Observer>(
                 &mut self,
                 bytes: &[u8],

@@ -124,19 +124,32 @@ impl Pending {
     /// Reports everything: it can no longer be withdrawn.
     #[inline]
     pub(crate) fn commit<S: Sink>(&mut self, sink: &mut S) {
-        let before = core::mem::take(&mut self.before);
-        for entry in self.after.iter().take(before) {
-            sink.element(entry.at, entry.element);
+        if !self.after.is_empty() {
+            return self.commit_queue(sink);
         }
         if let Some((at, range)) = self.last.take() {
             sink.element(at, Element::Range(range));
         }
-        if !self.after.is_empty() {
-            for entry in self.after.iter().skip(before) {
-                sink.element(entry.at, entry.element);
+        self.branched = false;
+    }
+
+    /// Reports the last instruction and the queue.
+    #[inline(never)]
+    fn commit_queue<S: Sink>(&mut self, sink: &mut S) {
+        let before = core::mem::take(&mut self.before);
+        let mut last = self.last.take();
+        for (n, entry) in self.after.iter().enumerate() {
+            if n >= before
+                && let Some((at, range)) = last.take()
+            {
+                sink.element(at, Element::Range(range));
             }
-            self.after.clear();
+            sink.element(entry.at, entry.element);
         }
+        if let Some((at, range)) = last {
+            sink.element(at, Element::Range(range));
+        }
+        self.after.clear();
         self.branched = false;
     }
 

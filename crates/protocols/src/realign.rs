@@ -64,7 +64,17 @@ impl Realigned {
 
 /// The number of zero bits at the end of `bytes`, which follow `before` zero bits. 255 stands for
 /// 255 and more.
+#[inline]
 pub(crate) fn zeros_at_end(bytes: &[u8], before: u8) -> u8 {
+    match bytes.last() {
+        None => before,
+        Some(0) => count_zeros(bytes, before),
+        Some(byte) => byte.leading_zeros() as u8,
+    }
+}
+
+#[cold]
+fn count_zeros(bytes: &[u8], before: u8) -> u8 {
     let tail = bytes.iter().rev().take_while(|&&byte| byte == 0).take(32).count();
     let more = match bytes.iter().rev().nth(tail) {
         Some(byte) => byte.leading_zeros() as usize,

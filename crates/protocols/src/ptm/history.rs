@@ -19,6 +19,7 @@ pub struct History {
 
 impl History {
     /// Takes a packet. Afterwards the methods return the completed fields of the packet.
+    #[inline]
     pub fn take(&mut self, packet: &Packet, config: &Config) {
         match packet {
             Packet::Sync(sync) => {

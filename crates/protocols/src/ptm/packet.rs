@@ -198,7 +198,7 @@ impl Wire<Config> for Packet {
             0x00 => align(bytes),
             h if h & 1 == 1 => bits::or_partial(branch(bytes, config)),
             h if h & 0x80 != 0 => atom(bytes, config),
-            0x08 => bits::or_partial(sync(rest, config)),
+            0x08 => sync(rest, config),
             0x0c => Parse::Packet(Packet::Trigger, 1),
             0x3c => match rest.first() {
                 Some(&vmid) => Parse::Packet(Packet::Vmid(vmid), 2),
@@ -344,22 +344,28 @@ fn waypoint(rest: &[u8]) -> Option<Parse<Packet>> {
     Some(Parse::Packet(Packet::Waypoint(Waypoint { address, alternative }), 1 + len))
 }
 
-fn sync(rest: &[u8], config: &Config) -> Option<Parse<Packet>> {
-    let word = little_endian(rest, 4)?;
-    let info = *rest.get(4)?;
-    let mut at = 5;
-    let reason = Reason::from_bits(info >> 5);
-    let counted = config.counts_cycles() && reason != Reason::Periodic;
-    let cycles = cycles_at(rest, &mut at, counted)?;
-    let context_id = match config.context_id_bytes() {
-        0 => None,
-        n => {
-            let id = little_endian(rest.get(at..)?, n)?;
-            at += n;
-            Some(id)
-        }
+#[inline]
+fn sync(rest: &[u8], config: &Config) -> Parse<Packet> {
+    let Some((&[a, b, c, d, info], mut after)) = rest.split_first_chunk() else {
+        return Parse::Partial;
     };
-    let packet = Packet::Sync(Sync {
+    let word = u32::from_le_bytes([a, b, c, d]);
+    let (mut cycles, mut context_id) = (None, None);
+    let mut len = 6;
+    let reason = Reason::from_bits(info >> 5);
+    if config.counts_cycles() && reason != Reason::Periodic {
+        let Some((count, more)) = cycles::parse(after) else { return Parse::Partial };
+        cycles = Some(count);
+        len += more;
+        after = after.get(more..).unwrap_or_default();
+    }
+    let id_bytes = config.context_id_bytes();
+    if id_bytes > 0 {
+        let Some(id) = little_endian(after, id_bytes) else { return Parse::Partial };
+        context_id = Some(id);
+        len += id_bytes;
+    }
+    let sync = Sync {
         address: word & !1,
         thumb: word & 1 != 0,
         reason,
@@ -368,8 +374,8 @@ fn sync(rest: &[u8], config: &Config) -> Option<Parse<Packet>> {
         hyp: info & 0x02 != 0,
         cycles,
         context_id,
-    });
-    Some(Parse::Packet(packet, 1 + at))
+    };
+    Parse::Packet(Packet::Sync(sync), len)
 }
 
 fn emit_sync(sync: &Sync, config: &Config, out: &mut impl Extend<u8>) {

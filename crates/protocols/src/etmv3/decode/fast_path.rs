@@ -136,20 +136,33 @@ impl Decoder {
             }
             cursor = self.enter(cursor, code);
             if cursor.next == BlockId::NONE {
-                // One by one, or it is not known which they are.
-                self.atoms(at, steps.last(left), config, code, sink);
-                if taken < end {
-                    if self.halves.first.is_some() {
-                        self.pending.withdraw_last();
-                    }
-                    self.pending.commit(sink);
-                }
+                self.single_atoms(at, steps.last(left), taken < end, config, code, sink);
                 left = 0;
                 cursor = self.find(code);
             }
         }
         feed.packets += taken - feed.taken;
         (feed.last, feed.taken) = (at, taken);
+    }
+
+    /// Takes atoms whose instructions are not cached, or not known. `more`: other atoms follow.
+    #[cold]
+    fn single_atoms<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        steps: Steps,
+        more: bool,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        self.atoms(at, steps, config, code, sink);
+        if more {
+            if self.halves.first.is_some() {
+                self.pending.withdraw_last();
+            }
+            self.pending.commit(sink);
+        }
     }
 
     /// The cached block at the position of the decoder.

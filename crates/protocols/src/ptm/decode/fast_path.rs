@@ -139,16 +139,31 @@ impl Decoder {
             }
             cursor = self.enter(cursor, code);
             if cursor.next == BlockId::NONE {
-                // Without an address, only the cycles of an atom are reported.
-                while steps > 1 && (CYCLES || self.pc.is_some()) {
-                    self.atom(at, steps & 1 != 0, count, config, code, sink);
-                    steps >>= 1;
-                }
+                self.single_atoms(at, steps, count, config, code, sink);
                 break;
             }
         }
         feed.packets += taken - feed.taken - beside;
         (feed.last, feed.taken) = (at, taken);
+    }
+
+    /// Takes atoms whose blocks are not cached: `steps` has them from bit 0 on, with a 1 above the
+    /// last.
+    #[cold]
+    fn single_atoms<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        mut steps: u32,
+        count: Counted,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        // Without an address, only the cycles of an atom are reported.
+        while steps > 1 && (config.counts_cycles() || self.pc.is_some()) {
+            self.atom(at, steps & 1 != 0, count, config, code, sink);
+            steps >>= 1;
+        }
     }
 
     /// The cached block at `pc`.
