@@ -8,7 +8,7 @@ use tracewright_base::Space;
 use tracewright_capture::{Capture, Form};
 use tracewright_decode::Program;
 use tracewright_image::{Bytes, Image, MemoryId, Viewpoint};
-use tracewright_symbols::{Found, Function, Functions};
+use tracewright_symbols::{Found, Function, Functions, UnwindTargets};
 
 /// A function of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,6 +31,7 @@ pub struct Code {
     /// The functions of each file that a process has mapped, and the number of its first one.
     modules: Arc<Vec<(Functions, u32)>>,
     tables: Vec<Table>,
+    unwind_targets: Arc<UnwindTargets>,
 }
 
 /// A function, and the file that has it.
@@ -77,6 +78,7 @@ impl Code {
             flat: Arc::new(flat),
             modules: Arc::new(modules),
             tables: Vec::new(),
+            unwind_targets: Arc::new(UnwindTargets::of_files(elf_files(capture))),
         }
     }
 
@@ -99,6 +101,7 @@ impl Code {
             flat: Arc::new(functions),
             modules: Arc::default(),
             tables: vec![Table::Flat; sources],
+            unwind_targets: Arc::default(),
         }
     }
 
@@ -129,6 +132,11 @@ impl Code {
         known.filter(move |(_, known)| is(known)).map(|(number, _)| number)
     }
 
+    /// Where exceptions of C++ and panics of Rust continue, in the ELF files of the capture.
+    pub fn unwind_targets(&self) -> Arc<UnwindTargets> {
+        Arc::clone(&self.unwind_targets)
+    }
+
     /// The number of sources.
     pub fn sources(&self) -> usize {
         self.tables.len()
@@ -157,9 +165,13 @@ impl Code {
 
 /// The functions of the ELF files of a capture.
 fn of_dumps(capture: &Capture) -> Functions {
+    Functions::of_files(elf_files(capture))
+}
+
+/// The ELF files of a capture, and the load bias of each.
+fn elf_files(capture: &Capture) -> Vec<(&Bytes, u64)> {
     let files = capture.memory.iter().filter(|dump| dump.form == Form::Elf);
-    let files = files.filter_map(|dump| Some((dump.bytes.as_ref()?, dump.address)));
-    Functions::of_files(files.collect::<Vec<(&Bytes, u64)>>())
+    files.filter_map(|dump| Some((dump.bytes.as_ref()?, dump.address))).collect()
 }
 
 /// Results that are looked up again soon, a power of two.

@@ -25,6 +25,8 @@ pub enum Kind {
     TailChain,
     /// The return from an exception.
     ExceptionReturn,
+    /// An exception whose handler is not traced.
+    Untraced,
     /// Execution is unknown from here on.
     Lost,
     /// Another context: the identifier of the thread is the target.

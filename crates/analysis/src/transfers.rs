@@ -322,11 +322,15 @@ impl Transfers {
 
     fn lost(&mut self, source: usize, at: u64, kind: Option<Kind>) {
         let Some(state) = self.states.get_mut(source) else { return };
-        let known = state.before != Before::Unknown;
-        state.before = Before::Unknown;
+        let before = std::mem::take(&mut state.before);
         (state.within, state.function) = ((1, 0), NO_FUNCTION);
-        if let Some(kind) = kind.filter(|_| known) {
-            self.push(source, Transfer { kind, ..empty(source, at) });
+        match (before, kind) {
+            (Before::Exception(exception, ret), None) => {
+                let kind = Kind::Untraced;
+                self.push(source, Transfer { kind, ret, exception, ..empty(source, at) });
+            }
+            (Before::Unknown, _) | (_, None) => {}
+            (_, Some(kind)) => self.push(source, Transfer { kind, ..empty(source, at) }),
         }
     }
 }
@@ -383,9 +387,14 @@ impl Listener for Transfers {
             }
             // What is between is not traced, but nothing is lost.
             Element::TraceOn(Start::Normal | Start::Debug) => self.lost(source, at, None),
+            Element::NoCode { .. } => {
+                // The handler of an exception may have no memory, as if it were not traced.
+                let before = self.states.get(source).map(|state| state.before);
+                let handler = matches!(before, Some(Before::Exception(..)));
+                self.lost(source, at, (!handler).then_some(Kind::Lost));
+            }
             Element::TraceOn(Start::Overflow)
             | Element::Unknown { .. }
-            | Element::NoCode { .. }
             | Element::Undecodable { .. } => self.lost(source, at, Some(Kind::Lost)),
             Element::Gap(gap) if !matches!(gap, Gap::Data) => {
                 self.lost(source, at, Some(Kind::Lost));

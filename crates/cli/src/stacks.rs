@@ -43,8 +43,9 @@ pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
         source.program.cache(Waypoints::default(), options)
     });
     let transfers = Transfers::new(code.clone(), caches.collect());
-    let mut stacks =
-        Stacks::new(job.sources.len(), visitor).with_switches(switches.iter().copied());
+    let mut stacks = Stacks::new(job.sources.len(), visitor)
+        .with_switches(switches.iter().copied())
+        .with_unwind_targets(code.unwind_targets());
     let bytes = &mut *input::of(job.buffer);
     let both = (transfers, listener);
     let write = |(found, output): (Vec<_>, L::Output)| {

@@ -30,8 +30,10 @@ pub(super) struct Processor {
     last: Option<Pending>,
     /// Steps after the last instruction.
     after: Vec<Step>,
+    /// Steps after the pending exception.
+    after_exception: Vec<Step>,
     /// A pending exception, and the mode in which it was taken.
-    raised: Option<(Raised, Mode)>,
+    raised: Option<(Raised, Before)>,
     mode: Mode,
     pub(super) context: Context,
     /// The context of the last context step.
@@ -56,6 +58,15 @@ struct Pending {
     passed: Option<bool>,
     condition: Option<u8>,
     opcode: Option<Opcode>,
+}
+
+/// What is valid before an exception. The log may state what is valid in the handler before the
+/// first instruction of it.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    mode: Mode,
+    context_id: Option<u32>,
+    vmid: Option<u32>,
 }
 
 impl Pending {
@@ -161,7 +172,9 @@ impl Processor {
 
     /// Takes a step, which follows the last instruction.
     pub(super) fn step(&mut self, step: Step, emit: &mut impl FnMut(&Step)) {
-        if self.last.is_some() {
+        if self.raised.is_some() {
+            self.after_exception.push(step);
+        } else if self.last.is_some() {
             self.after.push(step);
         } else {
             emit(&step);
@@ -329,7 +342,8 @@ impl Processor {
             raised.return_address = Some(address);
             self.isa = Some(isa);
         }
-        self.raised = Some((raised, self.mode));
+        let Context { context_id, vmid, .. } = self.context;
+        self.raised = Some((raised, Before { mode: self.mode, context_id, vmid }));
     }
 
     /// Emits the pending steps. `next` is the successor of the last instruction.
@@ -378,7 +392,7 @@ impl Processor {
             if let Some((raised, _)) = &raised
                 && raised.return_address.is_none()
             {
-                return self.take(raised, to, isa, next, emit);
+                return self.take(raised, to, isa, next, summary, emit);
             }
         }
         if jumped {
@@ -386,14 +400,17 @@ impl Processor {
             emit(&Step::Off);
             emit(&Step::On);
         }
-        if let Some((raised, mode)) = raised {
+        if let Some((raised, before)) = raised {
             let isa = self.isa.or(next.map(|(_, isa)| isa)).unwrap_or_default();
             // The exception may precede the first instruction of its context.
-            let now = std::mem::replace(&mut self.mode, mode);
+            let (mode, context) = (self.mode, self.context);
+            self.mode = before.mode;
+            (self.context.context_id, self.context.vmid) = (before.context_id, before.vmid);
             self.emit_context(isa, emit);
-            self.mode = now;
+            self.mode = mode;
+            (self.context.context_id, self.context.vmid) = (context.context_id, context.vmid);
             let from = raised.return_address.unwrap_or(0);
-            self.take(&raised, from, isa, next, emit);
+            self.take(&raised, from, isa, next, summary, emit);
         }
     }
 
@@ -405,8 +422,10 @@ impl Processor {
         return_address: u64,
         return_isa: Isa,
         next: Option<(u64, Isa)>,
+        summary: &mut Summary,
         emit: &mut impl FnMut(&Step),
     ) {
+        let later = std::mem::take(&mut self.after_exception);
         let (target, target_isa) = match (raised.target, next) {
             (Some(target), Some((_, isa))) => (target, isa),
             (None, Some(next)) => next,
@@ -423,5 +442,12 @@ impl Processor {
             value: raised.value,
             cancels: false,
         }));
+        // The log continues behind the handler.
+        if later.is_empty() && next.is_some_and(|(next, _)| (next ^ target) & !1 != 0) {
+            summary.jumps += 1;
+            emit(&Step::Off);
+            emit(&Step::On);
+        }
+        later.iter().for_each(emit);
     }
 }

@@ -523,3 +523,26 @@ fn errors_have_the_line_and_the_expected_text() {
         assert!(error.to_string().contains(&error.found), "{error}");
     }
 }
+
+/// An exception to a handler that is not in the log: tracing is off after the exception.
+#[test]
+fn handlers_that_are_not_in_the_log() {
+    for (between, log) in [
+        (
+            "off, on",
+            "step,address,isa,opcode,cause,target\n,8000,A64,d503201f,,\nexception,8004,,,irq,400\n,8004,A64,d503201f,,\n",
+        ),
+        (
+            "off",
+            "step,address,isa,opcode,cause,target\n,8000,A64,d503201f,,\nexception,8004,,,irq,400\noff\n",
+        ),
+    ] {
+        let all = steps(&entries(Format::Csv, Isa::A64, log));
+        let exception = all.iter().position(|step| matches!(step, Step::Exception(_)));
+        let after: Vec<&Step> = all[exception.unwrap() + 1..].iter().take(2).collect();
+        match between {
+            "off" => assert_eq!(after, [&Step::Off]),
+            _ => assert_eq!(after, [&Step::Off, &Step::On]),
+        }
+    }
+}

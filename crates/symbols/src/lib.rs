@@ -6,6 +6,7 @@
 //! | `elf.rs` | functions of the symbol table of an ELF file |
 //! | `stubs.rs` | stubs of the procedure linkage table, with the names of their targets |
 //! | `name.rs` | what a name shows: demangled names, parts of functions, veneers |
+//! | `unwind.rs` | [`UnwindTargets`]: where exceptions of C++ and panics of Rust continue |
 //! | `lines.rs` | [`Lines`]: source lines and inlined functions, from DWARF |
 //!
 //! ```no_run
@@ -26,7 +27,9 @@ mod function;
 mod lines;
 mod name;
 mod stubs;
+mod unwind;
 
 pub use function::{Candidate, Found, Function, Functions};
 pub use lines::{Frame, Lines, Location, Row};
 pub use name::demangled;
+pub use unwind::UnwindTargets;

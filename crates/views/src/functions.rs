@@ -58,12 +58,16 @@ impl FunctionTable {
     /// The rows that are shown, in order.
     fn rows<'a>(&'a self, code: &'a Code, shown: &Shown<'_>) -> Vec<Row<'a>> {
         let rows = self.functions.iter().map(|(function, totals)| {
-            let module = match function {
+            let known = match function {
                 FunctionId::Known(number) => code.get(*number),
                 _ => None,
             };
-            let module = module.and_then(|known| known.module.as_deref());
-            Row { name: code.name(*function), module, totals }
+            let module = known.and_then(|known| known.module.as_deref());
+            let address = match (function, known) {
+                (FunctionId::At(address), _) => Some(*address),
+                (_, known) => known.map(|known| known.function.start),
+            };
+            Row { name: code.name(*function), address, module, totals }
         });
         let mut rows: Vec<Row<'_>> =
             rows.filter(|row| shown.name.is_none_or(|name| matches(name, &row.name))).collect();
@@ -107,7 +111,7 @@ impl FunctionTable {
             let _ = write!(out, " {:>13} {:>13}", "ticks", "total ticks");
         }
         out.push_str("  function\n");
-        for Row { name, module, totals: t } in self.rows(code, shown) {
+        for Row { name, module, totals: t, .. } in self.rows(code, shown) {
             let share = |part: u64| percent(part, sum.instructions);
             let _ = write!(
                 out,
@@ -137,10 +141,11 @@ impl FunctionTable {
     /// JSON Lines.
     pub fn json(&self, code: &Code, shown: &Shown<'_>) -> String {
         let mut out = String::new();
-        for Row { name, module, totals: t } in self.rows(code, shown) {
+        for Row { name, address, module, totals: t } in self.rows(code, shown) {
             Object::new(&mut out)
                 .text("type", "function")
                 .text("name", &name)
+                .maybe_hex("address", address)
                 .maybe_text("module", module)
                 .maybe_text("thread", self.thread.as_deref())
                 .number("calls", t.calls)
@@ -167,6 +172,7 @@ impl FunctionTable {
 /// A row of the table.
 struct Row<'a> {
     name: std::borrow::Cow<'a, str>,
+    address: Option<u64>,
     module: Option<&'a str>,
     totals: &'a FunctionTotals,
 }

@@ -111,7 +111,12 @@ impl<V: Visitor> Stacks<V> {
         let depth = thread.frames.len();
         let Some(top) = thread.frames.last() else { return };
         let here = function(transfer, false);
-        if top.ret == Some(target) {
+        if self.unwind_targets.is_target(target)
+            && let Some(index) = self.unwound_frame(source, here, target)
+        {
+            self.counts.unwinding += 1;
+            self.cut(source, at, index + 1, Ending::Unwound);
+        } else if top.ret == Some(target) {
             self.counts.returns += 1;
             self.end(source, at, Ending::Return);
         } else if self.switch_at_return(source, transfer) {
@@ -155,6 +160,17 @@ impl<V: Visitor> Stacks<V> {
             self.counts.calls += 1;
             self.begin(source, at, begin, transfer.ret);
         }
+    }
+
+    /// The frame of `function` in which an exception continues at a unwind target: the topmost one
+    /// below another frame that it called at one of the calls of the unwind target.
+    fn unwound_frame(&self, source: usize, function: FunctionId, target: u64) -> Option<usize> {
+        let frames = self.thread(source)?.frames.as_slice();
+        frames.windows(2).rposition(|pair| {
+            let [frame, above] = pair else { return false };
+            frame.function == function
+                && above.ret.is_some_and(|ret| self.unwind_targets.is_target_of(target, ret))
+        })
     }
 
     /// The only frame ends, and its caller, which began earlier, is found.

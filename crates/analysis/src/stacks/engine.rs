@@ -1,6 +1,9 @@
 //! From transfers to frames.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use tracewright_symbols::UnwindTargets;
 
 use super::suspended::Switches;
 use super::{
@@ -35,6 +38,7 @@ pub struct Stacks<V: Visitor> {
     pub(super) sources: Vec<Source>,
     pub(super) threads: Vec<Thread<V::Node>>,
     pub(super) switches: Switches,
+    pub(super) unwind_targets: Arc<UnwindTargets>,
     /// What was found.
     pub counts: StackCounts,
 }
@@ -56,6 +60,7 @@ impl<V: Visitor> Stacks<V> {
             sources: Vec::new(),
             threads: Vec::new(),
             switches: Switches::default(),
+            unwind_targets: Arc::default(),
             counts: StackCounts::default(),
         };
         for source in 0..sources {
@@ -80,6 +85,13 @@ impl<V: Visitor> Stacks<V> {
     #[must_use]
     pub fn with_switches(mut self, functions: impl IntoIterator<Item = u32>) -> Self {
         self.switches = Switches::new(functions);
+        self
+    }
+
+    /// Where exceptions of C++ and panics of Rust continue.
+    #[must_use]
+    pub fn with_unwind_targets(mut self, targets: Arc<UnwindTargets>) -> Self {
+        self.unwind_targets = targets;
         self
     }
 
@@ -115,6 +127,7 @@ impl<V: Visitor> Stacks<V> {
             Kind::TailChain => self.tail_chain(source, transfer),
             Kind::ExceptionReturn => self.exception_return(source, transfer),
             Kind::Enter => self.enter(source, transfer),
+            Kind::Untraced => return self.untraced(source, transfer),
             Kind::Lost => return self.lost(source, at),
         }
         if let Some(own) = self.sources.get_mut(source) {

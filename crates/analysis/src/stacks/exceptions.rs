@@ -74,6 +74,41 @@ impl<V: Visitor> Stacks<V> {
         }
     }
 
+    /// An exception whose handler is not traced.
+    pub(super) fn untraced(&mut self, source: usize, transfer: &Transfer) {
+        self.settle(source, transfer.at);
+        self.counts.exceptions += 1;
+        if let Some(thread) = self.thread_mut(source) {
+            thread.untraced = Some(transfer.ret);
+        }
+    }
+
+    /// Execution continues after an exception whose handler is not traced, which returns to `ret`.
+    /// The handler may have called a function, such as the handler of a signal, which is entered at
+    /// its first instruction, and continues later where the exception was taken. Returns whether
+    /// this is so.
+    fn resumed(&mut self, source: usize, transfer: &Transfer, ret: Option<u64>) -> bool {
+        let (at, target) = (transfer.at, transfer.target);
+        let frames = self.thread(source).map_or(&[][..], |thread| thread.frames.as_slice());
+        let back = frames.iter().rposition(|frame| frame.exception && frame.ret == Some(target));
+        if ret == Some(target) && !frames.is_empty() {
+            self.counts.exception_returns += 1;
+        } else if let Some(index) = back {
+            self.counts.exception_returns += 1;
+            self.cut(source, at, index + 1, Ending::Unwound);
+            self.end(source, at, Ending::Return);
+        } else if transfer.entry && !frames.is_empty() {
+            let (function, entry) = (function(transfer, true), Entry::Call);
+            self.begin(source, at, Begin { function, entry, address: Some(target) }, ret);
+            if let Some(frame) = self.thread_mut(source).and_then(|t| t.frames.last_mut()) {
+                frame.exception = true;
+            }
+        } else {
+            return false;
+        }
+        true
+    }
+
     /// Execution continues at the target, and it is not known what precedes.
     pub(super) fn enter(&mut self, source: usize, transfer: &Transfer) {
         let (at, target) = (transfer.at, transfer.target);
@@ -81,6 +116,13 @@ impl<V: Visitor> Stacks<V> {
         let here = function(transfer, false);
         let Some(thread) = self.thread_mut(source) else { return };
         let lost = std::mem::take(&mut thread.lost);
+        if let Some(ret) = thread.untraced.take()
+            && !lost
+            && self.resumed(source, transfer, ret)
+        {
+            return;
+        }
+        let Some(thread) = self.thread_mut(source) else { return };
         let depth = thread.frames.len();
         if depth == 0 {
             let (entry, address) = (Entry::Before, transfer.entry.then_some(target));

@@ -116,6 +116,8 @@ pub(super) struct Thread<N> {
     pub(super) root: N,
     /// Trace was lost, and it is not known yet where execution continues.
     pub(super) lost: bool,
+    /// The handler of an exception with this return address executes, and is not traced.
+    pub(super) untraced: Option<Option<u64>>,
     /// Where the thread continues, if it does not execute.
     pub(super) parked: Option<u64>,
     /// The number of switches of its source when it was parked.
@@ -129,7 +131,16 @@ fn slot(address: u64) -> usize {
 impl<N: Copy> Thread<N> {
     pub(super) fn new(id: Option<u64>, root: N) -> Self {
         let filter = Box::new([0; FILTER]);
-        Thread { id, frames: Vec::new(), filter, root, lost: false, parked: None, since: 0 }
+        Thread {
+            id,
+            frames: Vec::new(),
+            filter,
+            root,
+            lost: false,
+            untraced: None,
+            parked: None,
+            since: 0,
+        }
     }
 
     pub(super) fn push(&mut self, frame: Frame<N>) {

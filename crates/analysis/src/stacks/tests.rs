@@ -1,5 +1,9 @@
 //! Transfers in order, and the frames that begin and end.
 
+use std::sync::Arc;
+
+use tracewright_symbols::UnwindTargets;
+
 use super::*;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
@@ -247,6 +251,55 @@ fn untraced_functions_are_no_losses() {
         ],
         ">a(before) a+1 >b b+1 b+1 <b <a:trace-end",
     );
+}
+
+fn untraced(ret: u64) -> Transfer {
+    Transfer { kind: Kind::Untraced, ret: Some(ret), instructions: 1, ..EMPTY }
+}
+
+#[test]
+fn handlers_that_are_not_traced() {
+    // A system call, a signal that another one interrupts, and the ends of both.
+    let counts = check(
+        &[
+            START,
+            untraced(0x110),
+            to(Kind::Enter, 0x110, 0),
+            untraced(0x114),
+            to(Kind::Enter, 0x200, 0),
+            to(Kind::Call, 0x300, 0x204),
+            untraced(0x308),
+            to(Kind::Enter, 0x400, 0),
+            untraced(0x520),
+            to(Kind::Enter, 0x308, 0),
+            to(Kind::Return, 0x204, 0),
+            to(Kind::Return, 0x500, 0),
+            untraced(0x504),
+            to(Kind::Enter, 0x114, 0),
+        ],
+        ">a(before) a+1 a+1 a+1 a+1 >b b+1 >c c+1 c+1 >d d+1 d+1 <d c+1 <c b+1 <b:replaced >e(tail) \
+         e+1 e+1 <e <a:trace-end",
+    );
+    assert_eq!((counts.exceptions, counts.exception_returns, counts.calls), (5, 3, 1));
+}
+
+#[test]
+fn unwind_targets() {
+    // Function b calls itself. Its exceptions continue at 0x240, and only the first call is in the
+    // `try` block: the frame that has not called from there does not continue.
+    let targets = UnwindTargets::of_calls([(0x240, 0x200, 0x207)]);
+    let mut stacks = Stacks::new(1, Log::default()).with_unwind_targets(Arc::new(targets));
+    stacks.transfers(&[
+        START,
+        to(Kind::Call, 0x200, 0x114),
+        to(Kind::Call, 0x200, 0x204),
+        to(Kind::Call, 0x300, 0x224),
+        to(Kind::Indirect, 0x240, 0),
+        to(Kind::Return, 0x114, 0),
+    ]);
+    stacks.finish();
+    let want = ">a(before) a+1 >b b+1 >b b+1 >c c+1 <c:unwound <b:unwound b+1 <b <a:trace-end";
+    assert_eq!(stacks.visitor.text.trim_end(), want);
 }
 
 #[test]

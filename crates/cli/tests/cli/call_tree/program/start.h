@@ -11,3 +11,9 @@ typedef long registers[16];
 int save(registers);
 __attribute__((noreturn)) void restore(registers);
 void change(registers from, registers to);
+
+// A system call of Linux.
+long system_call(long number, long a, long b, long c, long d);
+
+// Ends the handler of a signal.
+void leave_signal(void);
