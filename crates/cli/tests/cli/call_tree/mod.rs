@@ -9,11 +9,13 @@
 //! | `coverage.rs` | coverage of a program, compared with gcov |
 //! | `formats.rs` | files for other tools, read by those tools |
 //! | `losses.rs` | frames where a part of the trace is missing |
+//! | `search.rs` | entries of functions and lines that `find` finds, with their call stacks |
 
 mod coverage;
 mod formats;
 mod losses;
 mod oracle;
+mod search;
 
 use std::collections::BTreeMap;
 use std::fs;
