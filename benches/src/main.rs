@@ -12,7 +12,8 @@ const USAGE: &str = "\
 usage: inputs FOLDER NAME SIZE [CAPTURE]
 
 Writes the capture FOLDER/NAME, and FOLDER/NAME/reference/reference.job for the driver of OpenCSD.
-Without CAPTURE, NAME is a workload: loop, calls, large, branchy. SIZE is in bytes, or in MB as `64M`.
+Without CAPTURE, NAME is a workload: loop, calls, large, branchy; or cores, which is
+large on two processors with timestamps. SIZE is in bytes, or in MB as `64M`.
 With CAPTURE, the first buffer of that capture is repeated up to SIZE.";
 
 fn main() -> ExitCode {
@@ -37,6 +38,9 @@ fn write(folder: &str, name: &str, bytes: &str, source: Option<&Path>) -> io::Re
     })?;
     let made = match source {
         Some(path) => capture::repeated(path, bytes).map_err(io::Error::other)?,
+        None if name == "cores" => {
+            capture::cores(bytes).ok_or_else(|| io::Error::other("the workload is not traced"))?
+        }
         None => Workload::named(name)
             .and_then(|workload| capture::made(workload, bytes))
             .ok_or_else(|| io::Error::other(format!("unknown workload {name}\n\n{USAGE}")))?,

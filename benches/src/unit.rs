@@ -20,6 +20,17 @@ pub const REGISTERS: [(&str, u64); 6] = [
 
 /// Synchronization period in bytes. (TRCSYNCPR.PERIOD 12)
 const PERIOD: usize = 4096;
+/// The same unit with timestamps. (TRCCONFIGR.TS, bit \[11])
+pub const TIMED_REGISTERS: [(&str, u64); 6] = {
+    let mut registers = REGISTERS;
+    registers[0].1 |= 1 << 11;
+    registers
+};
+
+/// Bytes between two timestamps.
+const STAMPS: usize = 512;
+/// The timestamp of the first byte.
+const FIRST_TIME: u64 = 1 << 40;
 /// Depth of the return stack.
 const DEPTH: usize = 8;
 /// Maximum number of atoms in a packet.
@@ -38,6 +49,8 @@ pub struct Unit {
     returns: Vec<u64>,
     /// Offset at which the next synchronization is due.
     due: usize,
+    /// With timestamps: the last one, and the offset at which the next one is due.
+    times: Option<(u64, usize)>,
 }
 
 impl Unit {
@@ -51,9 +64,33 @@ impl Unit {
             atoms: (0, 0),
             returns: Vec::new(),
             due: 0,
+            times: None,
         };
         unit.sync(Some(Packet::TraceOn), address);
         Some(unit)
+    }
+
+    /// The same unit with timestamps, before it traces anything else. Its registers are
+    /// [`TIMED_REGISTERS`].
+    #[must_use]
+    pub fn timed(mut self) -> Self {
+        self.times = Some((0, 0));
+        self
+    }
+
+    /// Emits a timestamp, if one is due. A tick is the time of one byte.
+    fn stamp(&mut self) {
+        let at = self.bytes.len();
+        let Some((last, _)) = self.times.filter(|(_, due)| at >= *due) else { return };
+        self.flush();
+        let now = FIRST_TIME + at as u64;
+        let differing = u64::BITS - (last ^ now).leading_zeros();
+        let count = match differing.div_ceil(7).max(1) * 7 {
+            count @ ..=56 => count as u8,
+            _ => 64,
+        };
+        self.emit(Packet::Timestamp { bits: now, count, cycles: None });
+        self.times = Some((now, at + STAMPS));
     }
 
     fn emit(&mut self, packet: Packet) {
@@ -74,6 +111,9 @@ impl Unit {
         let context = ContextInfo::new(1, Security::NonSecure, true);
         let address = Address::Long64 { is: SubIsa::Is0, bits: address };
         self.emit(Packet::AddressContext(address, context));
+        // Trace Info resets the timestamp.
+        self.times = self.times.map(|_| (0, 0));
+        self.stamp();
     }
 
     fn atom(&mut self, taken: bool) {
@@ -90,6 +130,7 @@ impl Unit {
         if self.bytes.len() >= self.due {
             self.sync(None, next);
         }
+        self.stamp();
     }
 
     /// Traces a direct call.

@@ -19,8 +19,16 @@ pub struct Traced {
 
 /// The trace of `program`, of about `bytes` bytes. `None` if it cannot be traced.
 pub fn trace(program: &Program, seed: u64, bytes: usize) -> Option<Traced> {
+    run(program, seed, bytes, Unit::new(program.at(0), bytes)?)
+}
+
+/// The same with timestamps.
+pub fn timed(program: &Program, seed: u64, bytes: usize) -> Option<Traced> {
+    run(program, seed, bytes, Unit::new(program.at(0), bytes)?.timed())
+}
+
+fn run(program: &Program, seed: u64, bytes: usize, mut unit: Unit) -> Option<Traced> {
     let mut random = Random::from_state(seed);
-    let mut unit = Unit::new(program.at(0), bytes)?;
     // For each branch with `Taken::Times`, how often it was taken.
     let mut counts = vec![0u32; program.ops.len()];
     let mut calls: Vec<usize> = Vec::new();

@@ -35,6 +35,11 @@ pub fn subject(input: &Input) -> Subject<'_> {
     Subject { capture: &input.capture, memory: &input.memory, options: &input.options }
 }
 
+/// Whether a selected buffer is a pipe.
+pub fn is_piped(input: &Input) -> bool {
+    input.buffers.iter().any(|&buffer| input.capture.buffers[buffer].is_piped())
+}
+
 /// The plans of the selected buffers.
 pub fn plans(input: &Input) -> Vec<Plan> {
     input.buffers.iter().map(|&buffer| input.job(buffer).plan).collect()
@@ -110,7 +115,7 @@ impl Selected {
                 "--committed needs the whole trace; remove --offset, --time, --instruction and --at",
             ));
         }
-        if input.buffers.iter().any(|&buffer| input.capture.buffers[buffer].is_piped()) {
+        if is_piped(input) {
             return Err(Fail::input(
                 &input.path,
                 "a part of a pipe cannot be selected; write the trace to a file",

@@ -1,6 +1,6 @@
-//! Why an index is not used.
+//! Why an index is not used, and why a query has no answer.
 
-use std::fmt;
+use std::{fmt, io};
 
 /// Why an index is not used, or not all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,3 +54,59 @@ impl fmt::Display for IndexError {
 }
 
 impl std::error::Error for IndexError {}
+
+/// Why a query has no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FindError {
+    /// The buffer cannot be read.
+    Read(io::Error),
+    /// No source has the function.
+    UnknownFunction(String),
+    /// The memory of the program depends on the context, so that code has no fixed addresses.
+    NoFixedAddresses,
+    /// No program file has line numbers.
+    NoLines,
+    /// No program file was made of the source file.
+    UnknownFile(String),
+    /// No code was made of the line.
+    NoCode {
+        /// The source file.
+        file: String,
+        /// The line.
+        line: u32,
+    },
+}
+
+impl std::fmt::Display for FindError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FindError::Read(error) => write!(f, "the trace cannot be read: {error}"),
+            FindError::UnknownFunction(name) => {
+                write!(f, "no program image has a function `{name}`")
+            }
+            FindError::NoFixedAddresses => f.write_str(
+                "functions and lines of programs of several processes are not searched; use \
+                 `address A..B`",
+            ),
+            FindError::NoLines => f.write_str(
+                "no program file has line numbers (DWARF); add one with --image, or use `address \
+                 A..B`",
+            ),
+            FindError::UnknownFile(file) => {
+                write!(f, "no program file was made of a source file `{file}`")
+            }
+            FindError::NoCode { file, line } => {
+                write!(f, "no code was made of line {line} of `{file}`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for FindError {}
+
+impl From<io::Error> for FindError {
+    fn from(error: io::Error) -> Self {
+        FindError::Read(error)
+    }
+}

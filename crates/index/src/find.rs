@@ -1,17 +1,18 @@
 //! Searches a trace, with or without an index.
 
-use std::io;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use tracewright_base::{self as base, Context, Element};
 use tracewright_capture::Buffer;
-use tracewright_decode::{Listener, Plan, Program};
+use tracewright_decode::{Listener, Plan};
 
-use crate::error::IndexError;
+use crate::error::{FindError, IndexError};
 use crate::index::{Index, IndexedBuffer, Position};
 use crate::key;
-use crate::matcher::{Addresses, Matcher, Matches};
+use crate::matcher::{Matcher, Matches};
 use crate::query::{Bound, Condition, Query, Which};
+use crate::resolve::Addresses;
 use crate::scan::Scan;
 use crate::writer::Subject;
 
@@ -43,45 +44,11 @@ pub enum Answer {
     Elements(Vec<Found>),
 }
 
-/// Why a query has no answer.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum FindError {
-    /// The buffer cannot be read.
-    Read(io::Error),
-    /// No source has the function.
-    UnknownFunction(String),
-    /// The memory of the program depends on the context, so that a function has no fixed address.
-    NoFixedFunctions,
-}
-
-impl std::fmt::Display for FindError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            FindError::Read(error) => write!(f, "the trace cannot be read: {error}"),
-            FindError::UnknownFunction(name) => {
-                write!(f, "no program image has a function `{name}`")
-            }
-            FindError::NoFixedFunctions => f.write_str(
-                "functions of programs of several processes are not searched; use `address A..B`",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for FindError {}
-
-impl From<io::Error> for FindError {
-    fn from(error: io::Error) -> Self {
-        FindError::Read(error)
-    }
-}
-
 /// Searches one buffer.
 pub struct Finder<'a> {
-    subject: Subject<'a>,
-    plan: &'a Plan,
-    index: Option<(&'a Index, &'a IndexedBuffer)>,
+    pub(crate) subject: Subject<'a>,
+    pub(crate) plan: &'a Plan,
+    pub(crate) index: Option<(&'a Index, &'a IndexedBuffer)>,
     scan: Scan<'a>,
     /// The most elements of [`Which::All`].
     pub limit: usize,
@@ -119,7 +86,7 @@ impl<'a> Finder<'a> {
                 (Some(found), Bound::After) => domain.start = found.number.saturating_add(1),
             }
         }
-        self.within(query.which, &query.conditions, domain)
+        self.within(query.which, &query.conditions, domain, self.most(query.which))
     }
 
     /// The first element after element `number` that matches `conditions`.
@@ -132,7 +99,7 @@ impl<'a> Finder<'a> {
         conditions: &[Condition],
     ) -> Result<Option<Found>, FindError> {
         let domain = number.saturating_add(1)..u64::MAX;
-        self.within(Which::First, conditions, domain).map(Answer::first)
+        self.within(Which::First, conditions, domain, 1).map(Answer::first)
     }
 
     /// The last element before element `number` that matches `conditions`.
@@ -144,7 +111,7 @@ impl<'a> Finder<'a> {
         number: u64,
         conditions: &[Condition],
     ) -> Result<Option<Found>, FindError> {
-        self.within(Which::Last, conditions, 0..number).map(Answer::first)
+        self.within(Which::Last, conditions, 0..number, 1).map(Answer::first)
     }
 
     /// The first element that matches `conditions`: with [`Condition::Offset`],
@@ -153,7 +120,27 @@ impl<'a> Finder<'a> {
     /// # Errors
     /// [`FindError`].
     pub fn seek(&mut self, conditions: &[Condition]) -> Result<Option<Found>, FindError> {
-        self.within(Which::First, conditions, 0..u64::MAX).map(Answer::first)
+        self.within(Which::First, conditions, 0..u64::MAX, 1).map(Answer::first)
+    }
+
+    /// The matches of `conditions` with numbers in `domain`: the first `most`, or with
+    /// [`Which::Last`] at least one of the last `most`, without gaps.
+    pub(crate) fn page(
+        &mut self,
+        which: Which,
+        conditions: &[Condition],
+        domain: Range<u64>,
+        most: usize,
+    ) -> Result<Vec<Found>, FindError> {
+        Ok(match self.within(which, conditions, domain, most)? {
+            Answer::Elements(found) => found,
+            Answer::Count(_) => Vec::new(),
+        })
+    }
+
+    /// The most elements of an answer.
+    fn most(&self, which: Which) -> usize {
+        if which == Which::All { self.limit } else { 1 }
     }
 
     /// Answers a query about the elements with numbers in `domain`.
@@ -162,9 +149,10 @@ impl<'a> Finder<'a> {
         which: Which,
         conditions: &[Condition],
         domain: Range<u64>,
+        most: usize,
     ) -> Result<Answer, FindError> {
-        let functions = conditions.iter().map(|condition| self.addresses(condition));
-        let matcher = Matcher::new(conditions, functions.collect::<Result<_, _>>()?);
+        let named = conditions.iter().map(|one| Addresses::of(one, &self.subject, self.plan));
+        let matcher = Matcher::new(conditions, named.collect::<Result<_, _>>()?);
         let mut matches = match self.index {
             None => Vec::new(),
             Some((index, buffer)) => matcher.count(index, buffer).unwrap_or_else(|error| {
@@ -181,9 +169,9 @@ impl<'a> Finder<'a> {
             domain: domain.clone(),
             which,
             wanted: 0,
-            found: Vec::new(),
+            found: VecDeque::new(),
             count: 0,
-            limit: self.limit,
+            most,
         };
         if let Which::Nth(n) = which {
             hits.wanted = n;
@@ -216,7 +204,7 @@ impl<'a> Finder<'a> {
         self.scan.leave();
         Ok(match which {
             Which::Count => Answer::Count(hits.count),
-            _ => Answer::Elements(hits.found),
+            _ => Answer::Elements(hits.found.into()),
         })
     }
 
@@ -237,26 +225,6 @@ impl<'a> Finder<'a> {
             numbers.pop();
         }
         numbers
-    }
-
-    /// The addresses of a function by source. Empty for other conditions.
-    fn addresses(&self, condition: &Condition) -> Result<Addresses, FindError> {
-        let Condition::Function(name) = condition else { return Ok(Vec::new()) };
-        let Subject { capture, memory, .. } = self.subject;
-        let mut all = Vec::new();
-        for planned in &self.plan.sources {
-            let program = memory.seen_by(capture, self.plan.buffer, planned.source);
-            let Program::Image(image) = program else { return Err(FindError::NoFixedFunctions) };
-            let named = image.symbols().iter().filter(|symbol| symbol.name == name);
-            let mut starts: Vec<u64> = named.map(|symbol| symbol.start).collect();
-            starts.sort_unstable();
-            starts.dedup();
-            all.push(starts);
-        }
-        if all.iter().all(Vec::is_empty) {
-            return Err(FindError::UnknownFunction(name.clone()));
-        }
-        Ok(all)
     }
 }
 
@@ -285,9 +253,10 @@ struct Hits<'a> {
     which: Which,
     /// [`Which::Nth`]: how many more matches are needed.
     wanted: u64,
-    found: Vec<Found>,
+    found: VecDeque<Found>,
     count: u64,
-    limit: usize,
+    /// The most elements of [`Which::Last`] and [`Which::All`].
+    most: usize,
 }
 
 impl Hits<'_> {
@@ -350,18 +319,24 @@ impl Hits<'_> {
         };
         match self.which {
             Which::Count => self.count = self.count.saturating_add(end - first),
-            Which::First => self.found = vec![found(first)],
-            Which::Last => self.found = vec![found(end - 1)],
+            Which::First => self.found = [found(first)].into(),
+            Which::Last => {
+                let most = u64::try_from(self.most).unwrap_or(u64::MAX);
+                self.found.extend((first.max(end.saturating_sub(most))..end).map(found));
+                while self.found.len() > self.most {
+                    self.found.pop_front();
+                }
+            }
             Which::Nth(_) => {
                 if self.wanted > end - first {
                     self.wanted -= end - first;
                 } else {
-                    self.found = vec![found(first + self.wanted - 1)];
+                    self.found = [found(first + self.wanted - 1)].into();
                     self.wanted = 0;
                 }
             }
             Which::All => {
-                let room = self.limit - self.found.len().min(self.limit);
+                let room = self.most - self.found.len().min(self.most);
                 self.found.extend((first..end).take(room).map(found));
             }
         }
@@ -402,7 +377,7 @@ impl Listener for Hits<'_> {
     fn full(&self) -> bool {
         match self.which {
             Which::First | Which::Nth(_) => !self.found.is_empty(),
-            Which::All => self.found.len() >= self.limit,
+            Which::All => self.found.len() >= self.most,
             Which::Last | Which::Count => false,
         }
     }

@@ -11,7 +11,9 @@
 //! | `identity.rs` | what an index was made of |
 //! | `seek.rs`, `scan.rs` | from an index to the state of a session, and to the elements of segments |
 //! | `window.rs` | [`Window`]: the elements between two offsets, times, instructions or elements |
-//! | `query.rs`, `matcher.rs`, `find.rs` | [`Query`], and [`Finder`], which answers it |
+//! | `query.rs`, `matcher.rs`, `resolve.rs`, `find.rs` | [`Query`], and [`Finder`], which answers it |
+//! | `cursor.rs` | [`Cursor`]: the next and the previous match |
+//! | `stack.rs` | [`Finder::stack`]: the call stack at an element |
 //! | `format.rs`, `bytes.rs`, `checksum.rs` | the file: `docs/index-format.md` |
 //!
 //! An index holds no state of a decoder. It holds **verified restarts**: while the index is made, a
@@ -63,6 +65,7 @@ mod bytes;
 mod chain;
 mod checksum;
 mod collect;
+pub mod cursor;
 mod error;
 pub mod find;
 mod format;
@@ -73,9 +76,11 @@ mod matcher;
 mod probe;
 pub mod query;
 mod ranges;
+mod resolve;
 mod scan;
 mod seek;
 mod segment;
+mod stack;
 #[cfg(test)]
 mod tests;
 pub mod window;
@@ -85,8 +90,9 @@ pub use build::Build;
 pub use chain::Shape;
 pub use checksum::Checksum;
 pub use collect::Functions;
-pub use error::IndexError;
-pub use find::{Answer, FindError, Finder, Found};
+pub use cursor::Cursor;
+pub use error::{FindError, IndexError};
+pub use find::{Answer, Finder, Found};
 #[doc(hidden)]
 pub use format::write_checksums;
 pub use index::{Index, IndexedBuffer, Position};

@@ -9,6 +9,7 @@ use crate::error::IndexError;
 use crate::index::{Index, IndexedBuffer, Position};
 use crate::key::{self, Key, Kind};
 use crate::query::{Condition, Port};
+use crate::resolve::Addresses;
 use crate::segment::Segment;
 
 /// The number of matches in a segment.
@@ -20,24 +21,20 @@ pub(crate) enum Matches {
     Unknown,
 }
 
-/// The addresses of a function by source, in order.
-pub(crate) type Addresses = Vec<Vec<u64>>;
-
 /// Conditions, and what they have to remember between elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Matcher<'a> {
     conditions: &'a [Condition],
-    /// For each condition that is a function: its addresses.
-    functions: Vec<Addresses>,
+    /// The addresses that each condition names.
+    addresses: Vec<Addresses>,
     /// By source and channel: the last bytes that were written.
     written: BTreeMap<(usize, u64), VecDeque<u8>>,
 }
 
 impl<'a> Matcher<'a> {
-    /// A matcher of `conditions`. `functions` has the addresses of each, empty where it is not a
-    /// function.
-    pub(crate) fn new(conditions: &'a [Condition], functions: Vec<Addresses>) -> Self {
-        Matcher { conditions, functions, written: BTreeMap::new() }
+    /// A matcher of `conditions`. `addresses` has those that each of them names.
+    pub(crate) fn new(conditions: &'a [Condition], addresses: Vec<Addresses>) -> Self {
+        Matcher { conditions, addresses, written: BTreeMap::new() }
     }
 
     /// Whether matches depend on segments before.
@@ -62,14 +59,17 @@ impl<'a> Matcher<'a> {
         position: &Position,
     ) -> bool {
         let mut all = true;
-        let Matcher { conditions, functions, written } = self;
+        let Matcher { conditions, addresses, written } = self;
         for (n, condition) in conditions.iter().enumerate() {
             // Every condition sees each element, as some remember it.
             all &= match condition {
                 Condition::Function(_) => {
-                    let addresses = functions.get(n).and_then(|by_source| by_source.get(source));
-                    executes_any(element, addresses.map_or(&[], |addresses| addresses))
+                    let starts = addresses.get(n).map_or(&[][..], |named| named.starts(source));
+                    executes_any(element, starts)
                 }
+                Condition::Line { .. } => executed(element).is_some_and(|(first, last)| {
+                    addresses.get(n).is_some_and(|code| code.touches(first, last))
+                }),
                 Condition::Context(id) if n > 0 => {
                     let context = position.contexts.get(source).copied().flatten();
                     context.is_some_and(|(_, context)| {
@@ -156,15 +156,21 @@ impl<'a> Matcher<'a> {
                 before.contexts.iter().flatten().any(is)
                     || segment.streams.iter().any(|stream| stream.context.is_some())
             }),
-            Condition::Address(range) => self.count_lines(range, index, buffer)?,
+            Condition::Address(range) => {
+                count_lines(index, buffer, |first, last| first < range.end && last >= range.start)?
+            }
+            Condition::Line { .. } => {
+                let code = self.addresses.get(n).unwrap_or(&Addresses::None);
+                count_lines(index, buffer, |first, last| code.touches(first, last))?
+            }
             Condition::Function(_) => {
-                let addresses = self.functions.get(n);
+                let named = self.addresses.get(n).unwrap_or(&Addresses::None);
                 // A range may have two of several addresses.
-                let single = addresses.is_none_or(|all| all.iter().all(|a| a.len() < 2));
+                let mut sources = 0..buffer.sources().len();
+                let single = sources.all(|source| named.starts(source).len() < 2);
                 count_keys(index, buffer, single, |source, key| {
-                    let own = addresses.and_then(|all| all.get(source));
                     key.kind == Kind::Function
-                        && own.is_some_and(|own| own.binary_search(&key.value).is_ok())
+                        && named.starts(source).binary_search(&key.value).is_ok()
                 })?
             }
             Condition::Access { address, value } => {
@@ -190,25 +196,26 @@ impl<'a> Matcher<'a> {
             simple => count_keys(index, buffer, true, |_, key| is_key(simple, key))?,
         })
     }
+}
 
-    fn count_lines(
-        &self,
-        range: &Range<u64>,
-        index: &Index,
-        buffer: &IndexedBuffer,
-    ) -> Result<Vec<Matches>, IndexError> {
-        let mut counts = vec![Matches::Exactly(0); buffer.len()];
-        let (first, last) = (range.start / 64, (range.end - 1) / 64);
-        index.lines(buffer, |n, line, count| {
-            if line <= last
-                && line + (count - 1) >= first
-                && let Some(matches) = counts.get_mut(n)
-            {
-                *matches = Matches::Unknown;
-            }
-        })?;
-        Ok(counts)
-    }
+/// The segments with an executed line for whose first and last address `touches` holds.
+fn count_lines(
+    index: &Index,
+    buffer: &IndexedBuffer,
+    touches: impl Fn(u64, u64) -> bool,
+) -> Result<Vec<Matches>, IndexError> {
+    let mut counts = vec![Matches::Exactly(0); buffer.len()];
+    index.lines(buffer, |n, line, count| {
+        // Lines of a damaged index may exceed the addresses.
+        let first = line.saturating_mul(64);
+        let last = line.saturating_add(count - 1).saturating_mul(64) | 63;
+        if touches(first, last)
+            && let Some(matches) = counts.get_mut(n)
+        {
+            *matches = Matches::Unknown;
+        }
+    })?;
+    Ok(counts)
 }
 
 /// Sums the counts of keys. `exact`: a key is a match.

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// ```text
 /// QUERY     = [WHICH] CONDITION {and CONDITION} [before QUERY | after QUERY]
 /// WHICH     = first | last | nth N | count | all
-/// CONDITION = function NAME | address A[..B] | exception [N] | context [ID]
+/// CONDITION = function NAME | line FILE:N | address A[..B] | exception [N] | context [ID]
 ///           | access [A[..B]] [=VALUE] | write [PORT | MASTER:CHANNEL] [~TEXT]
 ///           | gap | event [N] | trigger | time T[..U] | any
 ///           | offset A[..B] | instruction N[..M] | element N[..M]
@@ -54,6 +54,13 @@ pub enum Bound {
 pub enum Condition {
     /// The first instruction of the function was executed.
     Function(String),
+    /// An instruction of a source line was executed.
+    Line {
+        /// The path of the source file, or the end of it from a name on.
+        file: String,
+        /// The line, from 1.
+        line: u32,
+    },
     /// An instruction in this range of addresses was executed.
     Address(Range<u64>),
     /// An exception, of any number or this one.
@@ -280,11 +287,14 @@ impl<'a> Words<'a> {
             "element" => Condition::Element(self.range("element", false)?),
             "trigger" => Condition::Trigger,
             "line" => {
-                return Err(QueryError(
-                    "`line` needs line tables, which are not read; use `address A..B` with the \
-                     addresses of the line"
-                        .into(),
-                ));
+                let what = || QueryError("`line` needs FILE:N, such as main.c:12".into());
+                let (file, line) =
+                    self.next().and_then(|text| text.rsplit_once(':')).ok_or_else(what)?;
+                let line = line.parse().ok().filter(|line| *line > 0).ok_or_else(what)?;
+                if file.is_empty() {
+                    return Err(what());
+                }
+                Condition::Line { file: file.to_owned(), line }
             }
             other => {
                 return Err(QueryError(format!("`{other}` is not a condition; {}", expected())));
@@ -391,6 +401,11 @@ mod tests {
             ),
             ("access =7", Which::First, vec![Condition::Access { address: None, value: Some(7) }]),
             ("gap", Which::First, vec![Condition::Gap]),
+            (
+                "last line src/main.c:12",
+                Which::Last,
+                vec![Condition::Line { file: "src/main.c".into(), line: 12 }],
+            ),
             ("time 5", Which::First, vec![Condition::Time(5..u64::MAX)]),
             ("address 5", Which::First, vec![Condition::Address(5..6)]),
             ("event", Which::First, vec![Condition::Event(None)]),
@@ -416,7 +431,10 @@ mod tests {
             ("gap gap", "`gap` is not expected"),
             ("exception x", "is not a number"),
             ("gap before all gap", "need one element"),
-            ("line main.c:3", "line tables"),
+            ("line", "needs FILE:N"),
+            ("line main.c", "needs FILE:N"),
+            ("line main.c:0", "needs FILE:N"),
+            ("line :3", "needs FILE:N"),
             ("write ~", "needs a text"),
         ] {
             let error = Query::parse(&[text]).expect_err(text).to_string();

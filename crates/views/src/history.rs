@@ -46,7 +46,7 @@ pub struct History {
 }
 
 /// Other elements that are stored for each instruction.
-const OTHERS: usize = 8;
+pub const OTHERS: usize = 8;
 
 impl History {
     /// The last `count` instructions before the last `event`, or before the `first`.

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use tracewright::export::coverage::CoverageFormat;
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
+use super::random::WindowArgs;
 
 #[derive(Debug, Args)]
 pub struct CoverageArgs {
@@ -18,6 +19,8 @@ pub struct CoverageArgs {
     pub how: HowArgs,
     #[command(flatten)]
     pub threads: JobsArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// Print this source file with the executions of each line and the outcomes of its branches.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "format"])]
     pub annotate: Option<String>,

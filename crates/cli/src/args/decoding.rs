@@ -62,6 +62,8 @@ pub struct PacketsArgs {
     /// Include raw frame lines: packed, unpacked or both. Needs --format opencsd.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub raw_frames: Vec<RawFrames>,
+    #[command(flatten)]
+    pub window: WindowArgs,
 }
 
 #[derive(Debug, Args)]
@@ -124,6 +126,8 @@ pub struct FramesArgs {
     /// Raw frame lines of --format opencsd: packed, unpacked or both. Default: both.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub raw_frames: Vec<RawFrames>,
+    #[command(flatten)]
+    pub window: WindowArgs,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ use tracewright::views::functions::Sort;
 
 use super::decoding::InfoFormat;
 use super::input::{HowArgs, InputArgs, JobsArgs, SourceArgs};
+use super::random::WindowArgs;
 use crate::fail::Fail;
 
 #[derive(Debug, Args)]
@@ -23,6 +24,8 @@ pub struct FunctionsArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub switches: SwitchArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// Order of the table.
     #[arg(long, value_enum, default_value_t = SortArg::SelfInstructions)]
     pub sort: SortArg,
@@ -56,6 +59,8 @@ pub struct CallsArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub switches: SwitchArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// At most N frames above the first one that is shown.
     #[arg(long, value_name = "N")]
     pub depth: Option<usize>,
@@ -86,6 +91,8 @@ pub struct TimelineArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub switches: SwitchArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// Output format.
     #[arg(long, value_enum)]
     pub format: TimelineFormatArg,
@@ -113,6 +120,8 @@ pub struct ReportArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub switches: SwitchArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// The most calls on the timeline and among the exceptions; the first ones are shown.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub limit: usize,
@@ -130,6 +139,8 @@ pub struct HistoryArgs {
     pub input: InputArgs,
     #[command(flatten)]
     pub how: HowArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// The event: `end` of the trace, `exception`, `exception:NUMBER`, an address such as 0x8000,
     /// or the name of a function, which is its first instruction.
     #[arg(long, value_name = "EVENT", default_value = "end")]

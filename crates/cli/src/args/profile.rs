@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use tracewright::export::{Dialect, Format};
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
+use super::random::WindowArgs;
 
 #[derive(Debug, Args)]
 pub struct ProfileArgs {
@@ -18,6 +19,8 @@ pub struct ProfileArgs {
     pub how: HowArgs,
     #[command(flatten)]
     pub threads: JobsArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// Output format.
     #[arg(long, value_enum)]
     pub format: ProfileFormat,

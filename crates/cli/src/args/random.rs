@@ -88,9 +88,9 @@ pub struct FindArgs {
     #[command(flatten)]
     pub input: InputArgs,
     /// What to find: [first|last|nth N|count|all] CONDITION {and CONDITION} [before|after QUERY];
-    /// conditions are function NAME, address A[..B], exception [N], context [ID], access [A[..B]]
-    /// [=VALUE], write [PORT] [~TEXT], gap, event [N], trigger, time T[..U], offset A[..B],
-    /// instruction N[..M], element N[..M], any.
+    /// conditions are function NAME, line FILE:N, address A[..B], exception [N], context [ID],
+    /// access [A[..B]] [=VALUE], write [PORT] [~TEXT], gap, event [N], trigger, time T[..U],
+    /// offset A[..B], instruction N[..M], element N[..M], any.
     #[arg(value_name = "QUERY")]
     #[allow(rustdoc::broken_intra_doc_links, reason = "brackets stand for optional words")]
     pub query: Vec<String>,
@@ -102,6 +102,10 @@ pub struct FindArgs {
     /// At most N elements.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
+    /// Find the call stack of a result in the trace of this many bytes before it; 0 for no stack.
+    /// Default: 65536 where one result is searched for, 0 where all are.
+    #[arg(long, value_name = "BYTES")]
+    pub stack: Option<u64>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = FindFormat::Text)]
     pub format: FindFormat,

@@ -9,6 +9,7 @@ use tracewright::views::json;
 
 use crate::args::{CallsArgs, InfoFormat};
 use crate::fail::Fail;
+use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::output::Output;
@@ -21,6 +22,7 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
     input.readable(args.strict)?;
+    let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     let json = args.format == InfoFormat::Json;
     if json {
@@ -34,7 +36,7 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
             jobs,
             alone,
             refused,
-            selected: None,
+            selected: selected.as_ref(),
             parts: None,
         };
         let code = job.code();
@@ -51,8 +53,15 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
         let (.., tally) = stacks::run(job, &options, &code, &switches, calls, more)?;
         Ok((tally, None))
     };
-    let problems =
-        listing::buffers(&input, &args.threads.jobs(), &mut output, false, refused, false, work)?;
+    let problems = listing::buffers(
+        &input,
+        &args.threads.jobs(),
+        &mut output,
+        false,
+        refused,
+        selected.is_some(),
+        work,
+    )?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))

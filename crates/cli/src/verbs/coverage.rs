@@ -15,8 +15,9 @@ use tracewright::export::coverage::CoverageView;
 use tracewright::image::CacheOptions;
 use tracewright::views::{coverage, json};
 
-use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, JobsArgs};
+use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, JobsArgs, WindowArgs};
 use crate::fail::Fail;
+use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
@@ -37,6 +38,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     let how = How {
         committed: args.how.committed,
         threads: &args.threads,
+        window: Some(&args.window),
         path: &args.input.input,
         strict: args.strict,
     };
@@ -79,6 +81,8 @@ pub struct How<'a> {
     pub committed: bool,
     /// The threads.
     pub threads: &'a JobsArgs,
+    /// The part of the trace.
+    pub window: Option<&'a WindowArgs>,
     /// The path of the capture.
     pub path: &'a Path,
     /// Problems are failures.
@@ -110,6 +114,7 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
             "the capture has no ELF file; add the program with --image",
         ));
     }
+    let selected = Selected::open(input, how.window, how.committed)?;
     let refused = &AtomicUsize::new(0);
     let total = Mutex::new((vec![ProgramCoverage::default(); files.len()], 0u64));
     let alone = input.buffers.len() == 1;
@@ -119,7 +124,7 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
             jobs,
             alone,
             refused,
-            selected: None,
+            selected: selected.as_ref(),
             parts: None,
         };
         let programs: Vec<_> = job
@@ -149,8 +154,15 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
         }
         Ok((tally, None))
     };
-    let problems =
-        listing::buffers(input, &how.threads.jobs(), output, false, refused, false, work)?;
+    let problems = listing::buffers(
+        input,
+        &how.threads.jobs(),
+        output,
+        false,
+        refused,
+        selected.is_some(),
+        work,
+    )?;
     input.decodable()?;
     let (covered, losses) = total.into_inner().unwrap_or_default();
     let good = input.is_unchanged() && !(how.strict && problems);

@@ -24,6 +24,7 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
         let how = coverage::How {
             committed: args.how.committed,
             threads: &args.threads,
+            window: None,
             path: &args.a,
             strict: false,
         };
@@ -40,6 +41,7 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
             committed: args.how.committed,
             threads: &args.threads,
             switches: &args.switches,
+            window: None,
             path: &args.a,
         };
         let a = functions::by_name(&first, &how, &mut output)?;

@@ -1,5 +1,7 @@
 //! `tracewright find`
 
+use tracewright::analysis::stacks::FunctionId;
+use tracewright::capture::plain::plain;
 use tracewright::decode::{Fork, Listener};
 use tracewright::index::query::Which;
 use tracewright::index::{Answer, Finder, Found, Query};
@@ -13,6 +15,9 @@ use crate::input::{Input, Job};
 use crate::message;
 use crate::output::Output;
 use crate::report;
+
+/// The bytes of trace in which the call stack of a result is found.
+const SPAN: u64 = 1 << 16;
 
 /// Runs the verb.
 pub fn run(args: &FindArgs) -> Result<bool, Fail> {
@@ -59,6 +64,10 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
         if let Some(damage) = finder.damage() {
             message::line(&format!("note: a part of the index is not used: {damage}"));
         }
+        let span = args.stack.unwrap_or(match query.which {
+            Which::All | Which::Count => 0,
+            Which::First | Which::Last | Which::Nth(_) => SPAN,
+        });
         any |= match answer {
             Answer::Count(count) => {
                 match args.format {
@@ -74,9 +83,10 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
             }
             Answer::Elements(found) => {
                 for found in &found {
+                    let stack = stack(&job, &finder, found, span)?;
                     match args.format {
-                        FindFormat::Text => output.print(&line(&job, found))?,
-                        FindFormat::Json => output.json(&object(&job, found))?,
+                        FindFormat::Text => output.print(&line(&job, found, &stack))?,
+                        FindFormat::Json => output.json(&object(&job, found, &stack))?,
                     }
                 }
                 !found.is_empty()
@@ -87,8 +97,28 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
     Ok(input.is_unchanged() && any)
 }
 
-/// The line of a result: element, instruction and time, and the line of `decode`.
-fn line(job: &Job<'_>, found: &Found) -> String {
+/// The functions of the call stack at a result, the outermost first. Empty where none of them has a
+/// name.
+fn stack(
+    job: &Job<'_>,
+    finder: &Finder<'_>,
+    found: &Found,
+    span: u64,
+) -> Result<Vec<String>, Fail> {
+    let code = job.code();
+    if span == 0 || code.functions().is_empty() {
+        return Ok(Vec::new());
+    }
+    let stack = finder.stack(found, &code, span);
+    let stack = stack.map_err(|error| Fail::input(&job.capture().path, &error.to_string()))?;
+    if !stack.iter().any(|frame| matches!(frame.function, FunctionId::Known(_))) {
+        return Ok(Vec::new());
+    }
+    Ok(stack.iter().map(|frame| code.name(frame.function).into_owned()).collect())
+}
+
+/// The line of a result: element, instruction and time, the line of `decode`, and the stack.
+fn line(job: &Job<'_>, found: &Found, stack: &[String]) -> String {
     let shown = text::Shown { elements: true, ..text::Shown::default() };
     let mut sources = job.sources.clone();
     enter(&mut sources, found);
@@ -104,11 +134,15 @@ fn line(job: &Job<'_>, found: &Found) -> String {
         || format!("offset {}  {}", found.at, found.element),
         |listed| format!("offset {}", listed.trim_start()),
     );
-    format!("{line}  {listed}\n")
+    let stack = match stack {
+        [] => String::new(),
+        frames => format!("  stack {}", plain(&frames.join(";"))),
+    };
+    format!("{line}  {listed}{stack}\n")
 }
 
 /// The object of a result.
-fn object(job: &Job<'_>, found: &Found) -> String {
+fn object(job: &Job<'_>, found: &Found, stack: &[String]) -> String {
     let shown = json::Shown { elements: true, ..json::Shown::default() };
     let mut sources = job.sources.clone();
     enter(&mut sources, found);
@@ -129,7 +163,11 @@ fn object(job: &Job<'_>, found: &Found) -> String {
         object = object.digits("time", time);
     }
     let context = found.context.and_then(|context| context.context_id);
-    object.maybe_number("in_context", context.map(u64::from)).end();
+    object = object.maybe_number("in_context", context.map(u64::from));
+    if !stack.is_empty() {
+        object = object.list("stack", stack, |name, out| json::object::string(name, out));
+    }
+    object.end();
     // The fields of the element follow.
     let rest =
         listed.trim_end().trim_start_matches('{').trim_start_matches("\"type\":\"element\",");

@@ -13,8 +13,9 @@ use tracewright::export::paths::{PathFormat, PathView};
 use tracewright::views::functions::{FunctionTable, Shown, counts_json, counts_text};
 use tracewright::views::json;
 
-use crate::args::{FunctionFormat, FunctionsArgs, JobsArgs, SwitchArgs};
+use crate::args::{FunctionFormat, FunctionsArgs, JobsArgs, SwitchArgs, WindowArgs};
 use crate::fail::Fail;
+use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
@@ -31,6 +32,8 @@ pub struct How<'a> {
     pub threads: &'a JobsArgs,
     /// Functions that switch tasks.
     pub switches: &'a SwitchArgs,
+    /// The part of the trace.
+    pub window: Option<&'a WindowArgs>,
     /// The path of the capture.
     pub path: &'a Path,
 }
@@ -66,6 +69,7 @@ fn gather(
     format: Option<PathFormat>,
     output: &mut Output,
 ) -> Result<(All, bool), Fail> {
+    let selected = Selected::open(input, how.window, how.committed)?;
     let refused = &AtomicUsize::new(0);
     let all = Mutex::new(All::default());
     let alone = input.buffers.len() == 1;
@@ -75,7 +79,7 @@ fn gather(
             jobs,
             alone,
             refused,
-            selected: None,
+            selected: selected.as_ref(),
             parts: None,
         };
         let code = job.code();
@@ -105,8 +109,15 @@ fn gather(
         }
         Ok((tally, None))
     };
-    let problems =
-        listing::buffers(input, &how.threads.jobs(), output, false, refused, false, work)?;
+    let problems = listing::buffers(
+        input,
+        &how.threads.jobs(),
+        output,
+        false,
+        refused,
+        selected.is_some(),
+        work,
+    )?;
     input.decodable()?;
     Ok((all.into_inner().unwrap_or_default(), problems))
 }
@@ -124,6 +135,7 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
         committed: args.how.committed,
         threads: &args.threads,
         switches: &args.switches,
+        window: Some(&args.window),
         path: &args.input.input,
     };
     let (all, problems) = gather(&input, &how, args.format.paths(), &mut output)?;

@@ -3,12 +3,16 @@
 use std::sync::atomic::AtomicUsize;
 
 use tracewright::analysis::Code;
-use tracewright::decode::{CommittedListener, Fork, Jobs, input};
-use tracewright::views::history::{Event, History};
+use tracewright::base::{Element, Gap, Isa};
+use tracewright::decode::{CommittedListener, Fork, Jobs, Listener, Program, Tally, input};
+use tracewright::index::query::{Condition, Which};
+use tracewright::index::{Answer, Cursor, Finder, Found, Index, Query};
+use tracewright::views::history::{Event, History, OTHERS};
 use tracewright::views::instructions::{Expand, Text};
 
 use crate::args::HistoryArgs;
 use crate::fail::Fail;
+use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
@@ -21,6 +25,15 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
     input.readable(args.strict)?;
+    let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
+    // With --strict, the whole trace is checked.
+    let index = match &selected {
+        None if !args.how.committed && !args.strict && !index::is_piped(&input) => {
+            index::open(&input, &args.window.index)?
+        }
+        _ => None,
+    };
+    let part = selected.is_some() || index.is_some();
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     let colour = output.colour();
     let refused = &AtomicUsize::new(0);
@@ -34,31 +47,149 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
             jobs,
             alone,
             refused,
-            selected: None,
+            selected: selected.as_ref(),
             parts: None,
         };
+        if let Some(index) = &index
+            && let Some(mut history) = with_index(&input, job, index, &event, args)?
+        {
+            show(&mut history, job, args, colour, write);
+            return Ok((Tally::default(), None));
+        }
         let history = History::new(event, args.count, args.first);
         let expand = Expand::new(history, &job.sources);
         let expand = CommittedListener::when(options.committed, expand);
         let bytes = &mut *input::of(job.buffer);
         let (mut found, tally) =
             run::run(job.session()?, job.buffer, bytes, expand, &options, |()| true)?;
-        let mut text = Text::new(Vec::new(), job.sources.clone(), colour);
-        let history = &mut found.listener.view;
-        history.show(&mut text);
-        if history.events == 0 {
-            message::line(&format!("note: `{}` does not occur in the trace", args.before));
-        } else if history.events > 1 && !args.first {
-            message::line(&format!("note: the last of {} occurrences", history.events));
-        }
-        write(text.take());
+        show(&mut found.listener.view, job, args, colour, write);
         Ok((tally, None))
     };
     let jobs = Jobs::all();
-    let problems = listing::buffers(&input, &jobs, &mut output, false, refused, false, work)?;
+    let problems = listing::buffers(&input, &jobs, &mut output, false, refused, part, work)?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))
+}
+
+/// Writes what was found.
+fn show(
+    history: &mut History,
+    job: &Job<'_>,
+    args: &HistoryArgs,
+    colour: bool,
+    write: &mut listing::Write<'_>,
+) {
+    let mut text = Text::new(Vec::new(), job.sources.clone(), colour);
+    history.show(&mut text);
+    if history.events == 0 {
+        message::line(&format!("note: `{}` does not occur in the trace", args.before));
+    } else if history.events > 1 && !args.first {
+        message::line(&format!("note: the last of {} occurrences", history.events));
+    }
+    write(text.take());
+}
+
+/// The event and what was before it, found with an index. `None` where the whole trace is decoded:
+/// program memory depends on what was executed before, or the event has several addresses.
+fn with_index(
+    input: &Input,
+    job: &Job<'_>,
+    index: &Index,
+    event: &Event,
+    args: &HistoryArgs,
+) -> Result<Option<History>, Fail> {
+    if job.sources.iter().any(|source| !matches!(source.program, Program::Image(_))) {
+        return Ok(None);
+    }
+    let condition = match event {
+        Event::End => Condition::Any,
+        Event::Exception(number) => Condition::Exception(number.map(u64::from)),
+        Event::Address(ranges) => match ranges[..] {
+            [(first, last)] if last < u64::MAX => Condition::Address(first..last + 1),
+            _ => return Ok(None),
+        },
+    };
+    let Some(mut finder) = Finder::new(index::subject(input), &job.plan, Some(index)) else {
+        return Ok(None);
+    };
+    let failed = |error| Fail::input(&input.path, &format!("{error}"));
+    let which = if args.first && *event != Event::End { Which::First } else { Which::Last };
+    let query = |which| Query { which, conditions: vec![condition.clone()], bound: None };
+    let Answer::Elements(found) = finder.find(&query(which)).map_err(failed)? else {
+        return Ok(None);
+    };
+    let Some(found) = found.first().copied() else {
+        return Ok(Some(History::new(event.clone(), args.count, args.first)));
+    };
+    // Only instructions of A64 all begin at the addresses that ranges of their length have.
+    let exact = match found.element {
+        Element::Range(range) => range.last.isa == Isa::A64 && found_at(event).is_multiple_of(4),
+        _ => true,
+    };
+    let events = match event {
+        Event::End => 0,
+        _ if args.first => 1,
+        Event::Address(_) if !exact => return Ok(None),
+        _ => match finder.find(&query(Which::Count)).map_err(failed)? {
+            Answer::Count(count) => count,
+            Answer::Elements(_) => return Ok(None),
+        },
+    };
+    let before = before(finder, &found, args.count).map_err(failed)?;
+    let mut expand = Expand::new(History::new(event.clone(), args.count, args.first), &job.sources);
+    let mut known = vec![false; job.sources.len()];
+    for found in before.iter().rev() {
+        if let (Some(known), Some(context)) = (known.get_mut(found.source), found.context)
+            && !std::mem::replace(known, true)
+        {
+            expand.element(found.source, found.at, Element::Context(context));
+        }
+    }
+    // The contexts were only for the program memory.
+    expand.view = History::new(event.clone(), args.count, args.first);
+    for found in before.iter().rev() {
+        expand.element(found.source, found.at, found.element);
+    }
+    let mut history = expand.view;
+    if matches!(event, Event::Address(_)) && history.events == 0 {
+        // An instruction contains the address, and does not begin there.
+        return Ok(None);
+    }
+    history.events = events;
+    Ok(Some(history))
+}
+
+/// The address of an event, or 0.
+fn found_at(event: &Event) -> u64 {
+    match event {
+        Event::Address(ranges) => ranges.first().map_or(0, |(first, _)| *first),
+        Event::End | Event::Exception(_) => 0,
+    }
+}
+
+/// The elements up to `found` that have the last `count` instructions before it, the latest first.
+fn before(
+    finder: Finder<'_>,
+    found: &Found,
+    count: usize,
+) -> Result<Vec<Found>, tracewright::index::FindError> {
+    let mut cursor = Cursor::new(finder, vec![Condition::Any], found.number.saturating_add(1));
+    let (mut elements, mut items, mut instructions) = (Vec::new(), 0, 0);
+    // Instructions after the event in its own range are not shown.
+    let enough =
+        |items: usize, instructions: usize| items > OTHERS * count.max(1) || instructions > count;
+    while !enough(items, instructions) {
+        let Some(found) = cursor.previous()? else { break };
+        match found.element {
+            Element::Range(_) if elements.is_empty() => {}
+            Element::Range(range) => instructions += range.instructions as usize,
+            Element::Gap(Gap::Start) | Element::End => {}
+            _ => items += 1,
+        }
+        elements.push(found);
+    }
+    Ok(elements)
 }
 
 /// The event of the command line.

@@ -26,5 +26,5 @@ pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
         text: text::Shown { packets: true, bytes, fields: args.explain, ..Default::default() },
     };
     let input = Input::open(&args.input, None)?;
-    list(what, input, false, &args.threads.jobs(), &args.output, None)
+    list(what, input, false, &args.threads.jobs(), &args.output, Some(&args.window))
 }

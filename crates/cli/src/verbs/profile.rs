@@ -13,6 +13,7 @@ use tracewright::export::{Format, symbol_order};
 
 use crate::args::ProfileArgs;
 use crate::fail::Fail;
+use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::inputs::Inputs;
 use crate::listing;
@@ -176,6 +177,7 @@ fn one(
 ) -> Result<bool, Fail> {
     report::notes(input);
     input.readable(args.strict)?;
+    let selected = Selected::open(input, Some(&args.window), args.how.committed)?;
     let modules = memory::modules(&input.capture);
     let refused = &AtomicUsize::new(0);
     let total = Mutex::new(Profile::default());
@@ -187,7 +189,7 @@ fn one(
             jobs,
             alone,
             refused,
-            selected: None,
+            selected: selected.as_ref(),
             parts: None,
         };
         let programs: Vec<Program> =
@@ -211,7 +213,7 @@ fn one(
                 counts.merge(more);
                 true
             };
-            let (tally, caches) = if args.how.committed {
+            let (tally, caches) = if args.how.committed || selected.is_some() {
                 (listing::decode(job, bytes, &options, profiler, &mut None, write)?.1, caches)
             } else {
                 let mut session = job.session_with(caches)?;
@@ -236,7 +238,8 @@ fn one(
         Ok((tally, None))
     };
     let jobs = args.threads.jobs();
-    let problems = listing::buffers(input, &jobs, output, false, refused, false, work)?;
+    let problems =
+        listing::buffers(input, &jobs, output, false, refused, selected.is_some(), work)?;
     input.decodable()?;
     profile.merge(total.into_inner().unwrap_or_default());
     for Worker { counts, programs, .. } in pool.all() {

@@ -15,6 +15,7 @@ use tracewright::views::disassembly::disassemble;
 
 use crate::args::ReportArgs;
 use crate::fail::Fail;
+use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::output::Output;
@@ -31,6 +32,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
     input.readable(args.strict)?;
+    let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     stacks::one_buffer(&input, &args.input.input)?;
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     let refused = &AtomicUsize::new(0);
@@ -40,7 +42,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
             jobs,
             alone: true,
             refused,
-            selected: None,
+            selected: selected.as_ref(),
             parts: None,
         };
         let code = job.code();
@@ -80,8 +82,15 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
         write(page.html().into_bytes());
         Ok((tally, None))
     };
-    let problems =
-        listing::buffers(&input, &args.threads.jobs(), &mut output, false, refused, false, work)?;
+    let problems = listing::buffers(
+        &input,
+        &args.threads.jobs(),
+        &mut output,
+        false,
+        refused,
+        selected.is_some(),
+        work,
+    )?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))

@@ -10,6 +10,7 @@ use tracewright::export::timeline::TimelineView;
 
 use crate::args::TimelineArgs;
 use crate::fail::Fail;
+use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
@@ -23,6 +24,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
     input.readable(args.strict)?;
+    let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     stacks::one_buffer(&input, &args.input.input)?;
     let format = args.format.format();
     // The format of a folder has no output file.
@@ -43,7 +45,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             jobs,
             alone: true,
             refused,
-            selected: None,
+            selected: selected.as_ref(),
             parts: None,
         };
         let code = job.code();
@@ -82,8 +84,15 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
         }
         Ok((tally, None))
     };
-    let problems =
-        listing::buffers(&input, &args.threads.jobs(), &mut output, false, refused, false, work)?;
+    let problems = listing::buffers(
+        &input,
+        &args.threads.jobs(),
+        &mut output,
+        false,
+        refused,
+        selected.is_some(),
+        work,
+    )?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))

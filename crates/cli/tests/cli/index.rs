@@ -67,6 +67,14 @@ fn parts_are_the_same_with_and_without_an_index() {
             ("decode", "--at 40 --context 3".to_owned()),
             ("instructions", format!("--instruction {}", some(900))),
             ("instructions --format pc", format!("--offset {}", some(600))),
+            ("packets --bytes", format!("--offset {}", some(600))),
+            ("functions --format json", format!("--offset {}", some(600))),
+            ("calls", format!("--instruction {}", some(900))),
+            ("history --count 5", format!("--offset {}", some(600))),
+            ("timeline --format chrome", format!("--time {}", some(3000))),
+            ("report", format!("--offset {}", some(600))),
+            ("profile --format json", format!("--instruction {}", some(900))),
+            ("coverage", format!("--offset {}", some(600))),
         ];
         // Each capture in two of these, in the default run.
         let count = times(2) as usize;
@@ -101,8 +109,21 @@ fn parts_of_conformance_captures_are_the_same() {
         let words = format!("index --segment {segment} -o {}", index.display());
         let made = run(&words, &[&snapshot]);
         assert_eq!(made.code, Some(0), "{}", made.err);
-        let words = ["decode --packets", "decode --format json", "instructions"];
-        let of = if times(0) > 0 { &words[..] } else { &words[checked % 3..][..1] };
+        let words = [
+            "decode --packets",
+            "decode --format json",
+            "instructions",
+            "packets",
+            "functions",
+            "calls --limit 5000",
+            "profile --format json",
+            "timeline --format chrome --limit 5000",
+            "coverage",
+            "report --limit 5000",
+            "history",
+            "decode --format opencsd",
+        ];
+        let of = if times(0) > 0 { &words[..] } else { &words[checked % words.len()..][..1] };
         for verb in of {
             let start = random.below(size);
             let window = format!("--offset {start}..{}", start + 1 + random.below(size / 4 + 1));
@@ -204,6 +225,71 @@ fn a_stale_index_is_not_used() {
     assert_eq!(refused.out, before.out);
     fs::write(&index, &whole[..whole.len() - 9]).unwrap();
     assert_eq!(run(window, &[capture]).out, before.out);
+}
+
+/// What was before an event is the same whether it is found with an index or by decoding the whole
+/// trace.
+#[test]
+fn history_is_the_same_with_and_without_an_index() {
+    let folder = Folder::new("index-history");
+    for (n, capture) in repeated(&folder, 5).into_iter().enumerate() {
+        let made = run("index --segment 128", &[&capture]);
+        assert_eq!(made.code, Some(0), "{}", made.err);
+        let address = run("instructions --format pc", &[&capture]).out;
+        let address = address.lines().last().unwrap_or("0").trim().to_owned();
+        let address = format!("0x{}", address.trim_start_matches("0x"));
+        let events = [
+            "--count 4".to_owned(),
+            "--before exception".to_owned(),
+            format!("--before {address}"),
+            "--before exception --first --count 1".to_owned(),
+            format!("--before {address} --first --count 300"),
+            "--count 0".to_owned(),
+        ];
+        let count = times(2) as usize;
+        for k in 0..count.min(events.len()) {
+            let words = format!("history {}", events[(2 * n + k) % events.len()]);
+            let with = run(&words, &[&capture]);
+            let without = run(&format!("{words} --no-index"), &[&capture]);
+            assert_eq!(with.out, without.out, "{words} {}", capture.display());
+            assert_eq!(with.code, without.code, "{words} {}", capture.display());
+            // Notes about the event; the summary is only that of the whole trace.
+            let notes = |err: &str| -> Vec<String> {
+                let own = err.lines().filter(|line| line.contains("occur"));
+                own.map(str::to_owned).collect()
+            };
+            assert_eq!(notes(&with.err), notes(&without.err), "{words} {}", capture.display());
+        }
+    }
+}
+
+/// The file has its name when it is complete: a process that is killed leaves the index before it,
+/// or none.
+#[test]
+fn a_killed_process_leaves_no_part_of_an_index() {
+    let folder = Folder::new("index-killed");
+    repeated(&folder, 1500);
+    let capture = folder.path("etmv4");
+    let index = capture.with_extension("twx");
+    let mut left = 0;
+    for delay in [1, 5, 20, 60, 150] {
+        let mut making = command(&args("index --segment 256 --jobs 1", &[&capture]));
+        let mut making = making.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(delay));
+        making.kill().unwrap();
+        let killed = !making.wait().unwrap().success();
+        left += usize::from(killed);
+        if killed && !index.exists() {
+            continue;
+        }
+        let used = run("decode --format none --offset 0..100", &[&capture]);
+        assert_eq!(used.err, "", "after {delay} ms");
+    }
+    assert!(left > 0, "no process was killed");
+    assert_eq!(run("index", &[&capture]).code, Some(0));
+    let names = fs::read_dir(folder.path("")).unwrap().map(|e| e.unwrap().file_name());
+    let names: Vec<_> = names.filter(|name| name.to_string_lossy().contains("twx")).collect();
+    assert!(names.contains(&"etmv4.twx".into()), "{names:?}");
 }
 
 /// An index of a growing trace, and one whose process is killed.

@@ -1,5 +1,6 @@
 //! Tests on captures of each protocol.
 
+mod cursors;
 mod damage;
 mod searches;
 mod starts;

@@ -1,12 +1,12 @@
 //! Queries with and without an index, and by reading all elements.
 
-use tracewright_base::{Element, Gap, Software};
-use tracewright_decode::Listener;
+use tracewright_base::{Channel, Element, Gap, Software};
+use tracewright_decode::{Listener, Plan};
 use tracewright_testing::Random;
 
 use super::{Case, captures, making, shared};
-use crate::query::{Condition, Query, Which};
-use crate::{Answer, Finder, Index};
+use crate::query::{Condition, Port, Query, Which};
+use crate::{Answer, Finder, Found, Index};
 
 /// All elements, with what a query can ask for.
 #[derive(Default)]
@@ -17,7 +17,7 @@ struct Items {
     instructions: u64,
 }
 
-struct Item {
+pub(super) struct Item {
     source: usize,
     at: u64,
     element: Element,
@@ -115,9 +115,28 @@ fn is(
             };
             (item.instruction..item.instruction + own.max(1)).any(|n| range.contains(&n))
         }
-        Condition::Write { .. } => matches!(element, Element::SoftwareWrite(_)),
+        Condition::Write { port, text: None } => match element {
+            Element::SoftwareWrite(write) => port.is_none_or(|port| is_to(write.channel, port)),
+            _ => false,
+        },
         #[allow(unreachable_patterns, reason = "the enum may grow")]
         _ => panic!("{}: {condition:?}", case.name),
+    }
+}
+
+/// Whether `channel` is `port`.
+fn is_to(channel: Channel, port: Port) -> bool {
+    match (channel, port) {
+        (Channel::Port { page, port }, Port::Number(number)) => {
+            u64::from(page.unwrap_or(0)) * 32 + u64::from(port) == number
+        }
+        (Channel::Master { channel, .. }, Port::Number(number)) => {
+            channel.map(u64::from) == Some(number)
+        }
+        (Channel::Master { master, channel }, Port::Channel { master: own, channel: number }) => {
+            (master.map(u64::from), channel.map(u64::from)) == (Some(own), Some(number))
+        }
+        (Channel::Port { .. }, Port::Channel { .. }) => false,
     }
 }
 
@@ -167,7 +186,7 @@ fn condition(item: &Item, number: u64, symbols: &[String], random: &mut Random) 
 }
 
 /// The numbers of the matches of `query` in `domain`, by reading all elements.
-fn brute_force(
+pub(super) fn brute_force(
     case: &Case,
     items: &[Item],
     query: &Query,
@@ -203,21 +222,81 @@ fn brute_force(
     }
 }
 
+/// The functions of a source of a plan.
+pub(super) struct Names<'a> {
+    pub(super) case: &'a Case,
+    pub(super) plan: &'a Plan,
+}
+
+impl Names<'_> {
+    fn image(&self, source: usize) -> std::sync::Arc<tracewright_image::Image> {
+        let Names { case, plan } = self;
+        case.memory.of(&case.capture, plan.sources[source].of(&case.capture).expect("its own"))
+    }
+
+    /// Names that are one word.
+    fn all(&self) -> Vec<String> {
+        let image = self.image(0);
+        let names = image.symbols().iter().map(|s| s.name.to_owned());
+        names.filter(|name| !name.contains(' ')).collect()
+    }
+
+    pub(super) fn starts(&self, source: usize, name: &str) -> Vec<u64> {
+        let image = self.image(source);
+        image.symbols().iter().filter(|s| s.name == name).map(|s| s.start).collect()
+    }
+}
+
+/// Compares the answers with an index and without with that of reading all elements.
+fn compare(names: &Names<'_>, index: &Index, items: &[Item], text: &str) {
+    let Names { case, plan } = names;
+    let query = Query::parse(&[text]).expect("a query");
+    let want = brute_force(case, items, &query, &|source, name| names.starts(source, name));
+    let mut answers = Vec::new();
+    for index in [Some(index), None] {
+        let mut finder = Finder::new(case.subject(), plan, index).expect("a finder");
+        let answer = finder.find(&query).expect("an answer");
+        assert_eq!(finder.damage(), None);
+        match &answer {
+            Answer::Count(count) => {
+                assert_eq!(*count, want.len() as u64, "{}: {text}", case.name);
+            }
+            Answer::Elements(found) => {
+                let numbers: Vec<u64> = found.iter().map(|found| found.number).collect();
+                assert_eq!(numbers, want, "{}: {text}", case.name);
+                found.iter().for_each(|found| is_item(found, items));
+            }
+        }
+        answers.push(answer);
+    }
+    assert_eq!(answers[0], answers[1], "{}: {text}", case.name);
+}
+
+/// What was found is the element with its number.
+pub(super) fn is_item(found: &Found, items: &[Item]) {
+    let item = &items[found.number as usize];
+    assert_eq!(
+        (found.source, found.at, found.element, found.time),
+        (item.source, item.at, item.element, item.time)
+    );
+    assert_eq!(found.instruction, item.instruction);
+    let context = found.context.map(|context| context.context_id);
+    assert_eq!(context, item.context);
+}
+
+/// All elements of a buffer.
+pub(super) fn items(case: &Case, plan: &Plan) -> Vec<Item> {
+    let mut all = Items::default();
+    case.decode(plan, &mut all);
+    all.items
+}
+
 fn check(case: &Case, times: u64, index: &Index) {
     let mut random = Random::new(11);
     for plan in &case.plans {
-        let mut all = Items::default();
-        case.decode(plan, &mut all);
-        let items = all.items;
-        let image = |source: usize| {
-            case.memory.of(&case.capture, plan.sources[source].of(&case.capture).expect("its own"))
-        };
-        let symbols: Vec<String> = image(0).symbols().iter().map(|s| s.name.to_owned()).collect();
-        let symbols: Vec<String> = symbols.into_iter().filter(|name| !name.contains(' ')).collect();
-        let starts = |source: usize, name: &str| -> Vec<u64> {
-            let image = image(source);
-            image.symbols().iter().filter(|s| s.name == name).map(|s| s.start).collect()
-        };
+        let items = items(case, plan);
+        let names = Names { case, plan };
+        let symbols = names.all();
         let mut kinds: std::collections::BTreeMap<&str, Vec<usize>> = Default::default();
         for (n, item) in items.iter().enumerate() {
             kinds.entry(item.element.kind()).or_default().push(n);
@@ -237,37 +316,109 @@ fn check(case: &Case, times: u64, index: &Index) {
                 1 => text += &format!(" after {}", one(&mut random)),
                 _ => {}
             }
-            let query = Query::parse(&[&text]).expect("a query");
-            let want = brute_force(case, &items, &query, &starts);
-            let mut answers = Vec::new();
-            for index in [Some(index), None] {
-                let mut finder = Finder::new(case.subject(), plan, index).expect("a finder");
-                let answer = finder.find(&query).expect("an answer");
-                assert_eq!(finder.damage(), None);
-                match &answer {
-                    Answer::Count(count) => {
-                        assert_eq!(*count, want.len() as u64, "{}: {text}", case.name);
-                    }
-                    Answer::Elements(found) => {
-                        let numbers: Vec<u64> = found.iter().map(|found| found.number).collect();
-                        assert_eq!(numbers, want, "{}: {text}", case.name);
-                        for found in found {
-                            let item = &items[found.number as usize];
-                            assert_eq!(
-                                (found.source, found.at, found.element, found.time),
-                                (item.source, item.at, item.element, item.time)
-                            );
-                            assert_eq!(found.instruction, item.instruction);
-                            let context = found.context.map(|context| context.context_id);
-                            assert_eq!(context, item.context);
+            compare(&names, index, &items, &text);
+        }
+    }
+}
+
+/// Each kind of condition, each word for which elements, and each combination, on each capture. In
+/// the default run each kind once on each capture, in turn with one of the others.
+#[test]
+fn each_kind_of_query_has_the_answer_of_the_whole_trace() {
+    let mut answered = 0;
+    for (turn, case) in captures().into_iter().enumerate() {
+        let index = case.index(&making(&case, false));
+        for plan in &case.plans {
+            let items = items(&case, plan);
+            let names = Names { case: &case, plan };
+            let middle = &items[items.len() / 2];
+            let (at, instruction) = (middle.at, middle.instruction);
+            let time = middle.time.unwrap_or(1000);
+            let range = items.iter().rev().find_map(|item| match item.element {
+                Element::Range(range) => Some(range.start),
+                _ => None,
+            });
+            let pc = range.unwrap_or(0x8000);
+            let access = items.iter().find_map(|item| match item.element {
+                Element::DataAccess(access) => Some((access.address()?, access.value()?)),
+                _ => None,
+            });
+            let (address, value) = access.unwrap_or((0x1000, 1));
+            let number = items.iter().find_map(|item| match item.element {
+                Element::Exception(exception) => Some(exception.number),
+                _ => None,
+            });
+            let id = items.iter().find_map(|item| item.context.flatten()).unwrap_or(7);
+            let port = items.iter().find_map(|item| match item.element {
+                Element::SoftwareWrite(write) => Some(write.channel),
+                _ => None,
+            });
+            let port = match port {
+                Some(Channel::Port { page, port }) => {
+                    (u64::from(page.unwrap_or(0)) * 32 + u64::from(port)).to_string()
+                }
+                Some(Channel::Master { master: Some(master), channel: Some(channel) }) => {
+                    format!("{master}:{channel}")
+                }
+                _ => "2".into(),
+            };
+            let mut conditions = vec![
+                "any".into(),
+                "exception".into(),
+                format!("exception {}", number.unwrap_or(3)),
+                "context".into(),
+                format!("context {id}"),
+                "gap".into(),
+                "event".into(),
+                "event 0".into(),
+                "trigger".into(),
+                "write".into(),
+                format!("write {port}"),
+                "access".into(),
+                format!("access {address:#x}"),
+                format!("access {:#x}..{:#x} ={value}", address / 2, address + 9),
+                format!("access ={value}"),
+                format!("address {pc:#x}"),
+                format!("address {:#x}..{:#x}", pc - pc % 64, pc + 200),
+                format!("time {time}"),
+                format!("time {}..{}", time / 2, time + 1),
+                format!("offset {at}"),
+                format!("offset {}..{}", at / 2, at + 1),
+                format!("instruction {instruction}"),
+                format!("instruction {}..{}", instruction / 2, instruction + 5),
+                format!("element {}", items.len() / 3),
+                format!("element {}..{}", items.len() / 4, items.len() / 2),
+            ];
+            conditions.extend(names.all().first().map(|name| format!("function {name}")));
+            let words = ["first", "last", "nth 2", "count", "all"];
+            let context = format!(" and context {id}");
+            let timed = format!(" and time {}", time / 2);
+            let rests = [
+                String::new(),
+                " before last any".into(),
+                format!(" after first offset {}", at / 2),
+                context.clone(),
+                timed.clone(),
+                format!(" before nth 3 offset {at} after first any"),
+                format!("{context} before last any"),
+                format!("{timed} after first any"),
+            ];
+            let all = tracewright_testing::is_long();
+            for (n, condition) in conditions.iter().enumerate() {
+                for (w, which) in words.iter().enumerate() {
+                    for (r, rest) in rests.iter().enumerate() {
+                        let own =
+                            (w, r) == ((n + turn) % words.len(), (n + 3 * turn) % rests.len());
+                        if all || own {
+                            compare(&names, &index, &items, &format!("{which} {condition}{rest}"));
+                            answered += 1;
                         }
                     }
                 }
-                answers.push(answer);
             }
-            assert_eq!(answers[0], answers[1], "{}: {text}", case.name);
         }
     }
+    assert!(answered >= 250, "{answered}");
 }
 
 #[test]
@@ -336,28 +487,4 @@ fn text_is_found_where_it_is_complete() {
         }
     }
     assert!(checked > 0);
-}
-
-/// Next and previous elements, one after another, are all elements.
-#[test]
-fn elements_are_visited_both_ways() {
-    for case in captures() {
-        let index = case.index(&making(&case, false));
-        for plan in &case.plans {
-            let mut all = Items::default();
-            case.decode(plan, &mut all);
-            let mut finder = Finder::new(case.subject(), plan, Some(&index)).expect("a finder");
-            let conditions = [Condition::Any];
-            let step = all.items.len() / 7 + 1;
-            for n in (0..all.items.len()).step_by(step) {
-                let next = finder.next(n as u64, &conditions).expect("an answer");
-                assert_eq!(
-                    next.map(|f| f.number),
-                    (n + 1 < all.items.len()).then_some(n as u64 + 1)
-                );
-                let previous = finder.previous(n as u64, &conditions).expect("an answer");
-                assert_eq!(previous.map(|found| found.number), (n as u64).checked_sub(1));
-            }
-        }
-    }
 }
