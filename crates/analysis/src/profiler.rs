@@ -27,11 +27,11 @@ struct Current {
     memory: Option<Selection>,
     /// The last range, and the path to it; [`NONE`] where it is not known what precedes the next.
     node: u32,
-    /// The memory may be another one since the last range.
-    moved: bool,
+    /// The memory is known, and is that of the last range.
+    settled: bool,
 }
 
-const BEGIN: Current = Current { memory: None, node: NONE, moved: false };
+const BEGIN: Current = Current { memory: None, node: NONE, settled: false };
 
 /// Counts ranges and sequences of all sources.
 #[derive(Clone, Debug)]
@@ -57,6 +57,14 @@ impl Profiler {
         }
     }
 
+    /// The same for another trace whose sources have these programs, in the same address spaces:
+    /// what is known of the paths is used again. Output that was not taken is dropped.
+    #[must_use]
+    pub fn for_trace(mut self, programs: impl IntoIterator<Item = Program>) -> Profiler {
+        self.paths.reset();
+        Profiler { paths: self.paths, ..Profiler::new(programs) }
+    }
+
     /// The memory at the beginning of a source's trace.
     fn first(&self, source: usize) -> Selection {
         self.programs.get(source).map(Program::begin).unwrap_or_default()
@@ -69,21 +77,22 @@ impl Profiler {
             (self.programs.get(source), self.sources.get_mut(source))
         {
             program.follow(current.memory.get_or_insert(first), element);
-            current.moved = true;
+            current.settled = false;
         }
     }
 
     #[inline]
     fn range(&mut self, source: usize, range: &base::Range, times: u64) {
         let Some(current) = self.sources.get(source) else { return };
-        if current.moved || current.memory.is_none() {
+        if !current.settled {
             self.settle(source, times);
         }
-        let Some(current) = self.sources.get_mut(source) else { return };
-        let memory = current.memory.map(|selection| selection.memory).unwrap_or_default();
-        current.node = self.paths.execute(current.node, range, memory, source as u16, times);
+        let Some(Current { memory, node, .. }) = self.sources.get_mut(source) else { return };
+        *node = self.paths.execute(*node, range, times, || {
+            (memory.map(|selection| selection.memory).unwrap_or_default(), source as u16)
+        });
         if self.paths.is_full() {
-            self.flush();
+            self.renew();
         }
     }
 
@@ -93,7 +102,7 @@ impl Profiler {
         let first = self.first(source);
         let Some(current) = self.sources.get_mut(source) else { return };
         let memory = current.memory.get_or_insert(first).memory;
-        current.moved = false;
+        current.settled = true;
         if self.paths.get(current.node).is_some_and(|node| node.memory != memory) {
             self.end(source, times);
         }
@@ -108,11 +117,17 @@ impl Profiler {
     }
 
     /// Moves the counts of paths to the others. The last range of each source is not counted yet.
-    #[cold]
     fn flush(&mut self) {
-        let states = self.state();
         let pending: Vec<u32> = self.sources.iter().map(|current| current.node).collect();
         self.paths.take_into(&mut self.counts, &pending);
+    }
+
+    /// Makes the paths anew.
+    #[cold]
+    fn renew(&mut self) {
+        let states = self.state();
+        self.flush();
+        self.paths.clear();
         self.begin(&states);
     }
 
@@ -125,7 +140,7 @@ impl Profiler {
                 }
                 _ => NONE,
             };
-            *current = Current { memory: state.memory, node, moved: true };
+            *current = Current { memory: state.memory, node, settled: false };
         }
     }
 }
@@ -212,9 +227,12 @@ impl Fork for Profiler {
     }
 
     fn resume(&mut self, states: Vec<State>) {
-        self.paths.take_into(&mut RawProfile::default(), &[]);
-        self.begin(&states);
+        self.paths.reset();
         self.counts = RawProfile::default();
+        if self.paths.is_full() {
+            self.paths.clear();
+        }
+        self.begin(&states);
     }
 
     fn take(&mut self) -> RawProfile {
@@ -324,6 +342,20 @@ mod tests {
                         all.merge(profiler.take());
                         assert_eq!(profiler.state(), other.state());
                         profiler = other;
+                    }
+                    2 => {
+                        let state = profiler.state();
+                        all.merge(profiler.take());
+                        let mut ahead = profiler.clone();
+                        // What is not taken is dropped.
+                        (0..9)
+                            .for_each(|_| ahead.element(0, 0, super::tests::element(&mut random)));
+                        ahead.resume(state);
+                        profiler = ahead;
+                    }
+                    3 if matches!(element, Element::Gap(_)) => {
+                        all.merge(profiler.take());
+                        profiler = profiler.for_trace([Program::Image(Arc::default())]);
                     }
                     _ => {}
                 }

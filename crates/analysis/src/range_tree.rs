@@ -3,25 +3,47 @@
 //! A node is a range that was executed after the node before it: after a branch that was taken, the
 //! range before it matters only; otherwise all ranges since that branch do. From the counts of the
 //! nodes follow the counts of ranges, of branches, and of sequences.
+//!
+//! Each node has the nodes that were last found after it, so that a range takes one comparison and
+//! one addition. What is needed for that is in 32 bytes.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use tracewright_base::{Counted, Range};
 use tracewright_image::MemoryId;
 
+use crate::counts::Mix;
 use crate::raw_profile::{Executed, Following, RawProfile, branches};
 
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Slots for recent look-ups, a power of two.
-const RECENT: usize = 1 << 13;
+const RECENT: usize = 1 << 15;
 /// The most nodes. Beyond them the counts are taken out, and the nodes made anew.
 const MAX_NODES: usize = 1 << 20;
 
-/// A range with its path.
+/// The range of a node without what follows from these fields, and its count.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
+#[repr(align(32))]
+struct Node {
+    start: u64,
+    /// Executions since the counts were taken.
+    count: u64,
+    /// The last instruction.
+    word: u32,
+    bytes: u32,
+    /// The nodes that were last found after this one: of a range whose waypoint took no effect, and
+    /// of one whose waypoint did.
+    next: [u32; 2],
+}
+
+const _: () = assert!(size_of::<Node>() == 32);
+
+/// What else belongs to a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
     pub(crate) range: Range,
     pub(crate) memory: MemoryId,
     source: u16,
@@ -29,10 +51,8 @@ pub(crate) struct Node {
     before: u32,
     /// The node that later ones follow: after a branch that was taken, the first with this range.
     link: u32,
-    /// Executions.
-    count: u64,
     /// Executions that were counted before, except for what follows them: 1 for the last range of a
-    /// source when the nodes were made anew, less those of which it is known.
+    /// source when the counts were taken, less those of which it is known.
     earlier: u64,
     /// Executions after which it is not known what follows.
     ended: u64,
@@ -60,53 +80,90 @@ type Key = (MemoryId, u16, u32, u64, u32, u32);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RangeTree {
     nodes: Vec<Node>,
+    /// That of each node.
+    paths: Vec<Path>,
     recent: Vec<Recent>,
-    known: HashMap<Key, u32>,
+    known: HashMap<Key, u32, BuildHasherDefault<Mix>>,
+    /// The nodes with counts that were not taken.
+    counted: Vec<u32>,
     saturated: bool,
 }
 
 impl RangeTree {
-    /// The node of `range` after `before`, in memory `memory` of `source`. It is counted.
+    /// The node of `range` after `before`. It is counted. `origin` has the memory and the source,
+    /// which are those of `before` where there is one.
     #[inline]
     pub(crate) fn execute(
         &mut self,
         before: u32,
         range: &Range,
+        times: u64,
+        origin: impl FnOnce() -> (MemoryId, u16),
+    ) -> u32 {
+        let taken = usize::from(range.taken());
+        let node = self.nodes.get(before as usize).map_or(NONE, |node| node.next[taken]);
+        if let Some(found) = self.nodes.get_mut(node as usize)
+            && found.start == range.start
+            && (found.word, found.bytes) == (range.last.word(), range.bytes)
+            && found.count != 0
+            && let Some(count) = found.count.checked_add(times)
+        {
+            found.count = count;
+            return node;
+        }
+        let (memory, source) = origin();
+        self.execute_other(before, range, times, memory, source)
+    }
+
+    /// As [`execute`](Self::execute), where another node was found last, or the node has no count.
+    #[cold]
+    #[inline(never)]
+    fn execute_other(
+        &mut self,
+        before: u32,
+        range: &Range,
+        times: u64,
         memory: MemoryId,
         source: u16,
-        times: u64,
     ) -> u32 {
-        let link = self.nodes.get(before as usize).map_or(NONE, |node| node.link);
-        let word = range.last.word();
-        let node = match self.recent.get(slot(link, range.start, word)) {
-            // The node before has the memory and the source.
-            Some(recent)
-                if recent.start == range.start
-                    && (recent.before, recent.word, recent.bytes) == (link, word, range.bytes)
-                    && link != NONE =>
-            {
-                recent.node
-            }
-            _ => self.find(link, range, memory, source),
-        };
-        if let Some(found) = self.nodes.get_mut(node as usize) {
-            match found.count.checked_add(times) {
-                Some(count) => found.count = count,
-                None => (found.count, self.saturated) = (u64::MAX, true),
-            }
+        let node = self.find(before, range, memory, source);
+        let taken = usize::from(range.taken());
+        if let Some(before) = self.nodes.get_mut(before as usize) {
+            before.next[taken] = node;
         }
+        self.count(node, times);
         node
     }
 
+    /// Adds to the count of a node.
+    fn count(&mut self, node: u32, times: u64) {
+        let Some(found) = self.nodes.get_mut(node as usize) else { return };
+        if found.count == 0 {
+            self.counted.push(node);
+        }
+        match found.count.checked_add(times) {
+            Some(count) => found.count = count,
+            None => (found.count, self.saturated) = (u64::MAX, true),
+        }
+    }
+
     /// Finds or makes a node.
-    #[cold]
-    fn find(&mut self, link: u32, range: &Range, memory: MemoryId, source: u16) -> u32 {
+    fn find(&mut self, before: u32, range: &Range, memory: MemoryId, source: u16) -> u32 {
+        let link = self.paths.get(before as usize).map_or(NONE, |path| path.link);
         let word = range.last.word();
+        if let Some(recent) = self.recent.get(slot(link, range.start, word))
+            && recent.start == range.start
+            && (recent.before, recent.word, recent.bytes) == (link, word, range.bytes)
+            && link != NONE
+        {
+            // The node before has the memory and the source.
+            return recent.node;
+        }
         let key = (memory, source, link, range.start, word, range.bytes);
         let new = self.nodes.len() as u32;
         let node = *self.known.entry(key).or_insert(new);
         if node == new {
-            let (from, start) = match self.nodes.get(link as usize) {
+            let (from, start) = match self.paths.get(link as usize) {
                 None => (None, range.start),
                 Some(last) if branches(last.range.last) => {
                     (Some(last.range.last_address()), range.start)
@@ -122,18 +179,9 @@ impl RangeTree {
                 false => new,
             };
             let range = Range { cycles: Counted::UNKNOWN, ..*range };
-            self.nodes.push(Node {
-                range,
-                memory,
-                source,
-                before: link,
-                link: link_of,
-                count: 0,
-                earlier: 0,
-                ended: 0,
-                from,
-                start,
-            });
+            let (before, link) = (link, link_of);
+            let (earlier, ended) = (0, 0);
+            self.push(Path { range, memory, source, before, link, earlier, ended, from, start });
         }
         if self.recent.is_empty() {
             self.recent = vec![FREE; RECENT];
@@ -144,33 +192,42 @@ impl RangeTree {
         node
     }
 
-    /// The node with this number.
-    pub(crate) fn get(&self, node: u32) -> Option<&Node> {
-        self.nodes.get(node as usize)
+    fn push(&mut self, path: Path) {
+        let Range { start, bytes, last, .. } = path.range;
+        self.nodes.push(Node { start, count: 0, word: last.word(), bytes, next: [NONE; 2] });
+        self.paths.push(path);
+    }
+
+    /// The path to a node.
+    pub(crate) fn get(&self, node: u32) -> Option<&Path> {
+        self.paths.get(node as usize)
     }
 
     /// It is not known what follows `node`.
     pub(crate) fn end(&mut self, node: u32, times: u64) {
-        if let Some(node) = self.nodes.get_mut(node as usize) {
-            node.ended = node.ended.saturating_add(times);
+        if let Some(path) = self.paths.get_mut(node as usize) {
+            path.ended = path.ended.saturating_add(times);
+            self.counted.push(node);
         }
     }
 
     /// The last range of `node` had another outcome. Returns the node with that outcome.
     pub(crate) fn correct(&mut self, node: u32, taken: bool) -> u32 {
-        let Some(own) = self.nodes.get_mut(node as usize) else { return node };
+        let n = node as usize;
+        let (Some(found), Some(own)) = (self.nodes.get_mut(n), self.paths.get_mut(n)) else {
+            return node;
+        };
         let (before, memory, source) = (own.before, own.memory, own.source);
         let range = Range { last: own.range.last.with_taken(taken), ..own.range };
-        if own.earlier > 0 {
-            own.earlier -= 1;
+        if found.count == 0 {
+            // Its last execution is an earlier one.
+            own.earlier = own.earlier.saturating_sub(1);
             let sequence = (own.from, own.start);
             return self.resume(&range, memory, source, sequence);
         }
-        own.count = own.count.saturating_sub(1);
+        found.count = found.count.saturating_sub(1);
         let corrected = self.find(before, &range, memory, source);
-        if let Some(node) = self.nodes.get_mut(corrected as usize) {
-            node.count = node.count.saturating_add(1);
-        }
+        self.count(corrected, 1);
         corrected
     }
 
@@ -184,68 +241,90 @@ impl RangeTree {
         sequence: (Option<u64>, u64),
     ) -> u32 {
         let node = self.nodes.len() as u32;
-        let (from, start) = sequence;
-        self.nodes.push(Node {
-            range: *range,
-            memory,
-            source,
-            before: NONE,
-            link: node,
-            count: 0,
-            earlier: 1,
-            ended: 0,
-            from,
-            start,
-        });
+        let ((from, start), range) = (sequence, *range);
+        let (before, link, earlier, ended) = (NONE, node, 1, 0);
+        self.push(Path { range, memory, source, before, link, earlier, ended, from, start });
+        self.counted.push(node);
         node
     }
 
     /// Whether the nodes should be made anew.
+    #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.nodes.len() >= MAX_NODES
     }
 
-    /// Adds all counts to `raw`, without what follows the last execution of each of `pending`, and
-    /// removes the nodes.
+    /// Adds all counts to `raw`, without what follows the last execution of each of `pending`, of
+    /// which it is not known yet.
     pub(crate) fn take_into(&mut self, raw: &mut RawProfile, pending: &[u32]) {
-        for (n, node) in (0..).zip(&self.nodes) {
+        let mut counted = std::mem::take(&mut self.counted);
+        for n in counted.drain(..) {
             let open = pending.iter().filter(|pending| **pending == n).count() as u64;
-            self.add(node, open, raw);
+            self.add(n, open, raw);
         }
+        counted.extend(pending.iter().filter(|pending| (**pending as usize) < self.nodes.len()));
+        self.counted = counted;
         raw.saturated |= self.saturated;
-        self.nodes.clear();
-        self.known.clear();
-        self.recent.fill(FREE);
         self.saturated = false;
     }
 
-    /// Adds what follows from the counts of a node, of which it is not known yet what follows the
-    /// last `open` executions.
-    fn add(&self, node: &Node, open: u64, raw: &mut RawProfile) {
-        let executed = |node: &Node, next| {
-            let Range { start, bytes, instructions, last, .. } = node.range;
-            let (memory, source) = (node.memory, node.source);
+    /// Drops all counts.
+    pub(crate) fn reset(&mut self) {
+        for n in std::mem::take(&mut self.counted) {
+            if let Some(node) = self.nodes.get_mut(n as usize) {
+                node.count = 0;
+            }
+            if let Some(path) = self.paths.get_mut(n as usize) {
+                (path.earlier, path.ended) = (0, 0);
+            }
+        }
+        self.saturated = false;
+    }
+
+    /// Removes all nodes.
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+        self.paths.clear();
+        self.known.clear();
+        self.recent.fill(FREE);
+        self.counted.clear();
+        self.saturated = false;
+    }
+
+    /// Adds what follows from the counts of node `n`, and sets them to zero. It is not known yet
+    /// what follows the last `open` executions.
+    fn add(&mut self, n: u32, open: u64, raw: &mut RawProfile) {
+        let executed = |path: &Path, next| {
+            let Range { start, bytes, instructions, last, .. } = path.range;
+            let (memory, source) = (path.memory, path.source);
             Executed { memory, source, start, bytes, instructions, last, next }
         };
-        if node.ended > 0 {
-            raw.executed.add(executed(node, None), node.ended);
+        let n = n as usize;
+        let (Some(node), Some(path)) = (self.nodes.get_mut(n), self.paths.get_mut(n)) else {
+            return;
+        };
+        let count = std::mem::take(&mut node.count);
+        let ended = std::mem::take(&mut path.ended);
+        let earlier = std::mem::replace(&mut path.earlier, open);
+        let path = *path;
+        if ended > 0 {
+            raw.executed.add(executed(&path, None), ended);
         }
-        if node.count > 0
-            && let Some(before) = self.nodes.get(node.before as usize)
+        if count > 0
+            && let Some(before) = self.paths.get(path.before as usize)
         {
-            raw.executed.add(executed(before, Some(node.range.start)), node.count);
+            raw.executed.add(executed(before, Some(path.range.start)), count);
         }
-        let ends = match branches(node.range.last) {
-            true => node.count.saturating_add(node.earlier).saturating_sub(open),
-            false => node.ended,
+        let ends = match branches(path.range.last) {
+            true => count.saturating_add(earlier).saturating_sub(open),
+            false => ended,
         };
         if ends > 0 {
-            let (from, start) = (node.from, node.start);
-            let (memory, source) = (node.memory, node.source);
-            let last = node.range.last_address();
+            let Path { from, start, memory, source, .. } = path;
+            let last = path.range.last_address();
             raw.following.add(Following { memory, source, from, start, last }, ends);
         }
-        let all = u64::from(node.range.instructions).saturating_mul(node.count);
+        let all = u64::from(path.range.instructions).saturating_mul(count);
         raw.instructions = raw.instructions.saturating_add(all);
     }
 }

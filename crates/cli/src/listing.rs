@@ -1,11 +1,14 @@
 //! Listings of packets and elements in every format.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tracewright::Listener;
+use tracewright::capture::Source;
 use tracewright::decode::input::{self, Input as Bytes};
+use tracewright::decode::interleaved;
 use tracewright::decode::ordered::{self, Part};
-use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally};
+use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally, Timed, TimedText};
 use tracewright::frames::Numbering;
 use tracewright::image::OpcodeCheck;
 use tracewright::views::{Stats, json, opencsd, text};
@@ -55,7 +58,9 @@ pub fn list(
     let alone = input.buffers.len() == 1;
     let colour = output.colour();
     let refused = &AtomicUsize::new(0);
-    let work = |n: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
+    let by_time = by_time(&input, args.format);
+    let timed = by_time.is_some();
+    let work = |n: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
         let options = RunOptions {
             committed,
             jobs,
@@ -76,18 +81,19 @@ pub fn list(
                     packets: what.opencsd.packets,
                 };
                 let mut bytes = input::Counting::new(bytes);
-                write(listed.head().into_bytes());
+                write(listed.head().into_bytes().into());
                 let view = opencsd::Listing::new(Vec::new(), &job.plan, what.opencsd, n > 0);
                 let (view, tally) =
-                    decode(job, &mut bytes, &options, view, &mut stats, &mut *write)?;
-                write(view.rest());
-                write(listed.end(bytes.taken()).into_bytes());
+                    decode(job, &mut bytes, &options, view, &mut stats, |text| write(text.into()))?;
+                write(view.rest().into());
+                write(listed.end(bytes.taken()).into_bytes().into());
                 tally
             }
             Format::Text => {
                 let shown = text::Shown { colour, ..what.text };
                 let len = job.buffer.size();
                 let view = text::Listing::new(Vec::new(), job.sources.clone(), len, shown);
+                let view = Timed::when(timed, view);
                 decode(job, bytes, &options, view, &mut stats, write)?.1
             }
             Format::Json => {
@@ -96,8 +102,10 @@ pub fn list(
                 let (name, len) = (&job.buffer.name, job.buffer.size());
                 let sources = job.sources.clone();
                 let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
+                let view = Timed::when(timed, view);
                 let (_, tally) = decode(job, bytes, &options, view, &mut stats, &mut *write)?;
-                write(json::summary(&job.sources, name, &tally, stats.as_ref()).into_bytes());
+                let end = json::summary(&job.sources, name, &tally, stats.as_ref());
+                write(end.into_bytes().into());
                 tally
             }
             // Without other listeners, counting has a fast path.
@@ -108,15 +116,61 @@ pub fn list(
         };
         Ok((tally, stats.filter(|_| args.format != Format::Json)))
     };
-    let summary = args.format == Format::None;
-    let problems = buffers(&input, jobs, &mut output, summary, refused, selected.is_some(), work)?;
+    let listed =
+        Listed { summary: args.format == Format::None, selected: selected.is_some(), by_time };
+    let problems = listed_buffers(&input, jobs, &mut output, listed, refused, work)?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))
 }
 
-/// Receives the output of a listing, and returns whether more is needed.
+/// Receives the output of a buffer, and returns whether more is needed.
 pub type Write<'a> = dyn FnMut(Vec<u8>) -> bool + 'a;
+
+/// Receives the output of a listing, and returns whether more is needed.
+pub type TimedWrite<'a> = dyn FnMut(TimedText) -> bool + 'a;
+
+/// What is printed of each buffer, and in which order.
+#[derive(Clone, Debug, Default)]
+pub struct Listed {
+    /// The summary of each buffer is output; otherwise it is printed to standard error.
+    pub summary: bool,
+    /// A part of the trace is selected.
+    pub selected: bool,
+    /// The buffers of each CPU or thread, as indices of the selected buffers: their output is in
+    /// the order of timestamps. `None`: the output is in the order of the buffers.
+    pub by_time: Option<Vec<Vec<usize>>>,
+}
+
+/// The buffers of each CPU or thread, where there are several, and all of their trace units trace
+/// timestamps.
+pub fn timed_series(input: &Input) -> Option<Vec<Vec<usize>>> {
+    let linux = input.capture.linux.as_ref()?;
+    let mut series = BTreeMap::new();
+    for (n, &buffer) in input.buffers.iter().enumerate() {
+        let part = linux.parts.get(buffer)?;
+        series.entry(part.queue).or_insert_with(Vec::new).push(n);
+    }
+    if series.len() < 2 || series.len() > interleaved::MAX_SERIES {
+        return None;
+    }
+    let mut sources = input.capture.sources.iter().filter(|source| !source.buffers.is_empty());
+    sources.all(traces_time).then(|| series.into_values().collect())
+}
+
+/// Whether the registers of `source` enable timestamps: TRCCONFIGR.TS, ETMCR\[28].
+fn traces_time(source: &Source) -> bool {
+    let bit = |name, bit: u32| source.register(name).is_some_and(|value| value >> bit & 1 != 0);
+    bit("TRCCONFIGR", 11) || bit("ETMCR", 28)
+}
+
+/// [`timed_series`] for a listing in `format`. That of OpenCSD has a heading for each buffer.
+fn by_time(input: &Input, format: Format) -> Option<Vec<Vec<usize>>> {
+    match format {
+        Format::Text | Format::Json => timed_series(input),
+        Format::Opencsd | Format::None => None,
+    }
+}
 
 /// Lists the buffers of `input` to `output`, several of them at once, each by `work`, and prints
 /// the summary of each: to `output` if `summary`, else to standard error. `refused` is that of the
@@ -133,17 +187,31 @@ pub fn buffers<W>(
 where
     W: Fn(usize, &Job<'_>, Jobs, &mut Write<'_>) -> Result<(Tally, Option<Stats>), Fail> + Sync,
 {
+    let listed = Listed { summary, selected, by_time: None };
+    let work = |n: usize, job: &Job<'_>, jobs, write: &mut TimedWrite<'_>| {
+        work(n, job, jobs, &mut |text| write(text.into()))
+    };
+    listed_buffers(input, jobs, output, listed, refused, work)
+}
+
+/// As [`buffers`], in the order of `listed`.
+pub fn listed_buffers<W>(
+    input: &Input,
+    jobs: &Jobs,
+    output: &mut Output,
+    listed: Listed,
+    refused: &AtomicUsize,
+    work: W,
+) -> Result<bool, Fail>
+where
+    W: Fn(usize, &Job<'_>, Jobs, &mut TimedWrite<'_>) -> Result<(Tally, Option<Stats>), Fail>
+        + Sync,
+{
+    let Listed { summary, selected, by_time } = listed;
     let size = |&buffer: &usize| input.capture.buffers[buffer].size();
     let all: u64 = input.buffers.iter().filter_map(size).sum();
-    let work = |n: usize, buffer: &usize, write: &mut Write<'_>| {
-        // A buffer larger than the share of a thread, or of unknown size, is decoded by all
-        // threads.
-        let large = size(buffer).is_none_or(|size| size > all / jobs.count as u64);
-        let count = if large { jobs.count } else { 1 };
-        work(n, &input.job(*buffer), Jobs { count, ..jobs.clone() }, write)
-    };
     let (mut problems, mut done) = (false, Ok(()));
-    let threads = ordered::each(jobs.count, &input.buffers, work, |n, part| {
+    let mut receive = |n: usize, part: Part<Result<(Tally, Option<Stats>), Fail>>| {
         let found = match part {
             Part::Output(bytes) => return output.put(&bytes),
             Part::Done(found) => found,
@@ -162,7 +230,25 @@ where
             )
         });
         done.is_ok() && !output.closed()
-    });
+    };
+    let mut threads = None;
+    if let Some(series) = by_time {
+        let count = (jobs.count / series.len()).max(1);
+        let work = |&n: &usize, write: &mut TimedWrite<'_>| {
+            work(n, &input.job(input.buffers[n]), Jobs { count, ..jobs.clone() }, write)
+        };
+        let run = interleaved::each(jobs.count, &series, work, |&n, part| receive(n, part));
+        run.map_err(|_| Fail::threads(series.len()))?;
+    } else {
+        let work = |n: usize, buffer: &usize, write: &mut Write<'_>| {
+            // A buffer larger than the share of a thread, or of unknown size, is decoded by all
+            // threads.
+            let large = size(buffer).is_none_or(|size| size > all / jobs.count as u64);
+            let jobs = Jobs { count: if large { jobs.count } else { 1 }, ..jobs.clone() };
+            work(n, &input.job(*buffer), jobs, &mut |text| write(text.text))
+        };
+        threads = ordered::each(jobs.count, &input.buffers, work, receive);
+    }
     let threads = threads.or(match refused.load(Ordering::Relaxed) {
         0 => None,
         threads => Some(threads),

@@ -14,6 +14,7 @@
 //! | `merge.rs` | [`Merge`]: results of chunks that were decoded separately |
 //! | `parallel/` | [`parallel::run`]: one buffer on several threads, with the output of one |
 //! | `ordered.rs` | [`ordered::each`]: several tasks at once, with their output in order |
+//! | `interleaved.rs`, `timed.rs` | [`interleaved::each`]: the same in the order of timestamps |
 //! | `input.rs` | [`Input`]: bytes from memory, a file or a pipe |
 //! | `fork.rs` | [`Fork`]: listeners that can be forked for each worker |
 //! | `raw.rs` | captures made of raw trace data |
@@ -60,6 +61,7 @@ pub mod committed;
 pub mod committed_listener;
 pub mod fork;
 pub mod input;
+pub mod interleaved;
 pub mod jump_table;
 mod listener;
 pub mod memory;
@@ -74,6 +76,7 @@ pub mod session;
 mod source;
 mod start;
 pub mod tally;
+pub mod timed;
 
 pub use checkpoint::Checkpoint;
 pub use committed::Committed;
@@ -89,3 +92,4 @@ pub use plan::{ForeignPlan, Options, Plan, Planned, Skipped, Why};
 pub use route::Route;
 pub use session::{Caches, Session};
 pub use tally::{Counts, Tally};
+pub use timed::{Timed, TimedText};

@@ -1,5 +1,5 @@
 //! The machine code of BPF programs: the section BPF_PROG_INFO.
-//! (tools/lib/perf and tools/perf/util/bpf-utils.h of Linux; include/uapi/linux/bpf.h, `struct
+//! (tools/perf/util/bpf-utils.h of Linux, `struct perf_bpil`; include/uapi/linux/bpf.h, `struct
 //! bpf_prog_info`)
 //!
 //! The section has the number of programs, and for each: the length of the structure and of the
@@ -90,6 +90,49 @@ fn program(info: &[u8], data: &[u8], big: bool, found: &mut Vec<BpfCode>) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The offsets follow from the sizes of the fields. (include/uapi/linux/bpf.h)
+    #[test]
+    fn offsets_are_those_of_the_structure() {
+        let fields = [
+            ("type", 4),
+            ("id", 4),
+            ("tag", 8),
+            ("jited_prog_len", 4),
+            ("xlated_prog_len", 4),
+            ("jited_prog_insns", 8),
+            ("xlated_prog_insns", 8),
+            ("load_time", 8),
+            ("created_by_uid", 4),
+            ("nr_map_ids", 4),
+            ("map_ids", 8),
+            ("name", 16),
+            ("ifindex", 4),
+            ("gpl_compatible", 4),
+            ("netns_dev", 8),
+            ("netns_ino", 8),
+            ("nr_jited_ksyms", 4),
+            ("nr_jited_func_lens", 4),
+            ("jited_ksyms", 8),
+            ("jited_func_lens", 8),
+        ];
+        let offset = |name: &str| -> usize {
+            fields.iter().take_while(|(its, _)| *its != name).map(|(_, size)| size).sum()
+        };
+        assert_eq!(
+            [CODE_LEN, CODE, NAME, FUNCTIONS, LENGTHS, ADDRESSES, LENGTH_LIST],
+            [
+                offset("jited_prog_len"),
+                offset("jited_prog_insns"),
+                offset("name"),
+                offset("nr_jited_ksyms"),
+                offset("nr_jited_func_lens"),
+                offset("jited_ksyms"),
+                offset("jited_func_lens"),
+            ]
+        );
+        assert_eq!(offset("ifindex") - NAME, NAME_LEN);
+    }
 
     /// A section with a program of two functions.
     fn section() -> Vec<u8> {

@@ -7,6 +7,7 @@ mod folder;
 mod hostile;
 mod levels;
 mod perf;
+mod perf_files;
 mod problems;
 mod raw;
 mod shared;

@@ -19,7 +19,7 @@ fn simpleperf(name: &str) -> Option<Capture> {
     Some(tracewright_capture::open(&path).expect("a capture"))
 }
 
-fn notes(capture: &Capture) -> Vec<String> {
+pub fn notes(capture: &Capture) -> Vec<String> {
     let warnings = capture.notes.iter().filter(|note| note.severity() >= Severity::Warning);
     warnings.map(|note| note.problem.to_string()).collect()
 }
@@ -64,7 +64,7 @@ fn files_of_simpleperf() {
 }
 
 /// The identification of a record of thread 1000.
-fn id_of(cpu: u32, time: u64) -> SampleId {
+pub fn id_of(cpu: u32, time: u64) -> SampleId {
     SampleId { task: Some((1000, 1000)), ..Recording::default().id(cpu, time) }
 }
 
@@ -75,7 +75,7 @@ fn unit(version: u64, id: u64) -> Unit {
 }
 
 /// A file with two CPUs, whose events have `sample_type` and attributes of `size` bytes.
-fn synthetic(version: u64, sample_type: u64, size: u32) -> PerfData {
+pub fn synthetic(version: u64, sample_type: u64, size: u32) -> PerfData {
     let recording = Recording::default();
     let attr = Attr { sample_type, size, ..recording.attr() };
     let mut data = PerfData { attrs: vec![attr.clone()], ..PerfData::default() };
@@ -117,7 +117,7 @@ fn synthetic(version: u64, sample_type: u64, size: u32) -> PerfData {
 }
 
 /// Name, bytes and moment of each buffer.
-fn buffers(capture: &Capture) -> Vec<(Queue, Vec<u8>, bool)> {
+pub fn buffers(capture: &Capture) -> Vec<(Queue, Vec<u8>, bool)> {
     let linux = capture.linux.as_ref().expect("a system");
     let parts = linux.parts.iter().zip(&capture.buffers);
     let raw = |buffer: &tracewright_capture::Buffer| buffer.format == Format::SourceData;
@@ -403,7 +403,7 @@ fn memory_is_that_of_the_moment() {
 }
 
 /// An ELF file with one segment, of the type `e_type`.
-fn elf(e_type: u16, address: u64, code: &[u8]) -> Vec<u8> {
+pub fn elf(e_type: u16, address: u64, code: &[u8]) -> Vec<u8> {
     let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
     file.extend(e_type.to_le_bytes());
     file.extend(183u16.to_le_bytes());
@@ -421,7 +421,7 @@ fn elf(e_type: u16, address: u64, code: &[u8]) -> Vec<u8> {
 }
 
 /// The first byte at `address` that a buffer sees.
-fn byte_at(capture: &Capture, buffer: usize, address: u64) -> Option<u8> {
+pub fn byte_at(capture: &Capture, buffer: usize, address: u64) -> Option<u8> {
     let viewpoint = capture.linux.as_ref().expect("a system").viewpoint(buffer, 0)?;
     let image = viewpoint.spaces.image(viewpoint.start());
     image.run(image.view(Space::ANY), address).first().copied()
@@ -489,7 +489,7 @@ fn the_kernel_is_that_of_the_moment() {
 }
 
 /// A relocatable file with the code `text` at offset 64 and CALL26 relocations: offset and symbol.
-fn module(text: &[u8], calls: &[(u64, &str)]) -> Vec<u8> {
+pub fn module(text: &[u8], calls: &[(u64, &str)]) -> Vec<u8> {
     let names = "\0.text\0.rela.text\0.symtab\0.strtab\0";
     let mut strings = String::from("\0");
     let (mut symbols, mut relocations) = (vec![0; 24], Vec::new());

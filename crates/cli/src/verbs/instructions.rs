@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tracewright::base::Range;
-use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, input};
+use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, Timed, TimedText, input};
 use tracewright::views::instructions::{Expand, Json, Pcs, Slice, Step, Steps, Text};
 use tracewright::views::json;
 
@@ -11,7 +11,7 @@ use crate::args::{InstructionFormat, InstructionsArgs};
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
-use crate::listing::{self, Write};
+use crate::listing::{self, Listed, TimedWrite};
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, RunOptions};
@@ -31,7 +31,12 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let refused = &AtomicUsize::new(0);
     // Counts of instructions, and of software writes and data accesses.
     let (instructions, data) = (AtomicU64::new(0), AtomicU64::new(0));
-    let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
+    let by_time = match format {
+        InstructionFormat::None => None,
+        _ => listing::timed_series(&input),
+    };
+    let timed = by_time.is_some();
+    let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
         let selected = selected.as_ref();
         let parts = &selected.and_then(Selected::parts);
         let (committed, parts) = (args.how.committed, parts.as_ref());
@@ -39,17 +44,18 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         let sources = job.sources.clone();
         let tally = match format {
             InstructionFormat::Text => {
-                expand(job, &options, Text::new(Vec::new(), sources, colour), write)?
+                let view = Text::new(Vec::new(), sources, colour).with_names(timed);
+                expand(job, &options, view, timed, write)?
             }
             InstructionFormat::Json => {
                 let (name, len) = (&job.buffer.name, job.buffer.size());
                 let view = Json::new(Vec::new(), &job.plan, sources, name, len);
-                let tally = expand(job, &options, view, &mut *write)?;
-                write(json::summary(&job.sources, name, &tally, None).into_bytes());
+                let tally = expand(job, &options, view, timed, &mut *write)?;
+                write(json::summary(&job.sources, name, &tally, None).into_bytes().into());
                 tally
             }
-            InstructionFormat::Pc => expand(job, &options, Pcs::new(Vec::new()), write)?,
-            InstructionFormat::None => expand(job, &options, Nothing, |()| true)?,
+            InstructionFormat::Pc => expand(job, &options, Pcs::new(Vec::new()), timed, write)?,
+            InstructionFormat::None => expand(job, &options, Nothing, false, |_| true)?,
         };
         for counts in &tally.sources {
             instructions.fetch_add(counts.instructions, Ordering::Relaxed);
@@ -61,9 +67,9 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         Ok((tally, None))
     };
     let summary = format == InstructionFormat::None;
+    let listed = Listed { summary, selected: selected.is_some(), by_time };
     let jobs = args.threads.jobs();
-    let problems =
-        listing::buffers(&input, &jobs, &mut output, summary, refused, selected.is_some(), work)?;
+    let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, refused, work)?;
     input.decodable()?;
     output.close()?;
     if instructions.into_inner() == 0 && data.into_inner() > 0 {
@@ -72,15 +78,17 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     Ok(input.is_unchanged() && !(args.output.strict && problems))
 }
 
-/// Decodes to instructions for `view`.
-fn expand<V: Steps + Fork + Send>(
+/// Decodes to instructions for `view`. `timed`: the output has times.
+fn expand<V: Steps + Fork<Output = Vec<u8>> + Send>(
     job: &Job<'_>,
     options: &RunOptions<'_>,
     view: V,
-    write: impl FnMut(V::Output) -> bool,
+    timed: bool,
+    write: impl FnMut(TimedText) -> bool,
 ) -> Result<Tally, Fail> {
     let (session, expand) =
         (job.session()?, Expand::new(Slice::new(view, options.parts), &job.sources));
+    let expand = Timed::when(timed, expand);
     let expand = CommittedListener::when(options.committed, expand);
     Ok(run::run(session, job.buffer, &mut *input::of(job.buffer), expand, options, write)?.1)
 }
@@ -90,7 +98,7 @@ struct Nothing;
 
 impl Fork for Nothing {
     type State = ();
-    type Output = ();
+    type Output = Vec<u8>;
     const GROWS: bool = false;
 
     fn fork(&self) -> Self {
@@ -101,7 +109,9 @@ impl Fork for Nothing {
 
     fn resume(&mut self, (): ()) {}
 
-    fn take(&mut self) {}
+    fn take(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 impl Steps for Nothing {

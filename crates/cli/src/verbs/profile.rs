@@ -142,6 +142,8 @@ fn replay(programs: &[ListedProgram], filter: &Filter, profile: &mut Profile) {
 struct Worker {
     counts: RawProfile,
     caches: Caches,
+    /// What is known of the paths.
+    profiler: Option<Profiler>,
     /// The programs of a buffer with the most sources: those of all are in the same address spaces.
     programs: Vec<Program>,
 }
@@ -207,25 +209,30 @@ fn one(
             found.add_lists(all, &programs, &modules, filter);
             tally
         } else {
-            let Worker { mut counts, caches, programs: others } = pool.take();
-            let profiler = Profiler::new(programs.clone());
+            let Worker { mut counts, caches, profiler, programs: others } = pool.take();
+            let profiler = match profiler {
+                Some(known) => known.for_trace(programs.iter().cloned()),
+                None => Profiler::new(programs.iter().cloned()),
+            };
             let write = |more| {
                 counts.merge(more);
                 true
             };
-            let (tally, caches) = if args.how.committed || selected.is_some() {
-                (listing::decode(job, bytes, &options, profiler, &mut None, write)?.1, caches)
+            let (profiler, tally, caches) = if args.how.committed || selected.is_some() {
+                let (profiler, tally) =
+                    listing::decode(job, bytes, &options, profiler, &mut None, write)?;
+                (profiler, tally, caches)
             } else {
                 let mut session = job.session_with(caches)?;
-                let tally =
-                    run::run_in(&mut session, job.buffer, bytes, profiler, &options, write)?.1;
-                (tally, session.into_caches())
+                let (profiler, tally) =
+                    run::run_in(&mut session, job.buffer, bytes, profiler, &options, write)?;
+                (profiler, tally, session.into_caches())
             };
             if input.capture.linux.is_some() {
                 // The memory of all buffers is in the same address spaces: the counts of all are
                 // looked up at once.
                 let programs = if others.len() > programs.len() { others } else { programs };
-                pool.put(Worker { counts, caches, programs });
+                pool.put(Worker { counts, caches, profiler: Some(profiler), programs });
                 return Ok((tally, None));
             }
             found.add(counts, &programs, &modules, filter);

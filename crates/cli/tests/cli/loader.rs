@@ -228,14 +228,26 @@ fn libraries_are_selected_by_the_timestamps_of_the_trace() {
     let data = folder.path("perf.data");
     fs::write(&data, recorded_at_once(&folder, &intervals).write(Layout::default())).unwrap();
     for jobs in ["1", "4"] {
-        let words = format!("instructions --format pc --jobs {jobs}");
+        let words = format!("instructions --jobs {jobs}");
         let output = tracewright(&args(&words, &[&data]));
         assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
-        let found = output.out.lines().map(|pc| u64::from_str_radix(pc, 16).unwrap());
-        let want = (0..2).flat_map(|thread| intervals.iter().flat_map(move |i| i.of(thread)));
-        let (found, want) = (found.collect::<Vec<_>>(), want.collect::<Vec<_>>());
-        let same = found.iter().zip(&want).take_while(|(found, want)| found == want).count();
-        assert!(found == want, "{same} of {} and {}", found.len(), want.len());
+        // The lines of both CPUs are in the order of time; those of each are as it executed them.
+        let lines = || {
+            let lines = output.out.lines().filter_map(|line| line.split_once("  0x"));
+            lines.map(|(cpu, line)| {
+                let (pc, _) = line.split_once(' ').unwrap();
+                (cpu, u64::from_str_radix(pc, 16).unwrap())
+            })
+        };
+        for (thread, cpu) in (0..).zip(["cpu0", "cpu1"]) {
+            let found: Vec<_> = lines().filter(|(own, _)| *own == cpu).map(|(_, pc)| pc).collect();
+            let want: Vec<_> = intervals.iter().flat_map(|i| i.of(thread)).collect();
+            let same = found.iter().zip(&want).take_while(|(found, want)| found == want).count();
+            assert!(found == want, "{same} of {} and {}", found.len(), want.len());
+        }
+        let cpus: Vec<_> = lines().map(|(cpu, _)| cpu).collect();
+        let changes = cpus.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert_eq!(changes, 2 * intervals.len() - 1);
     }
     let output = tracewright(&args("profile --format folded", &[&data]));
     // Without the conversion of timestamps, memory is that of the moment of the record.

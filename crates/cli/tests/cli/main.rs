@@ -8,6 +8,7 @@ mod etm_units;
 mod files;
 mod hostile;
 mod index;
+mod interleaved;
 mod limits;
 mod loader;
 mod logs;

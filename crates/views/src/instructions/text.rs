@@ -30,6 +30,8 @@ pub struct Text<W> {
     /// The disassembler of each source.
     disassemblers: Vec<Disassembler>,
     colour: bool,
+    /// Lines begin with the name of the source.
+    named: bool,
     ranges: RangeLines,
 }
 
@@ -38,8 +40,15 @@ impl<W: io::Write> Text<W> {
     pub fn new(out: W, sources: Vec<Source>, colour: bool) -> Self {
         let contexts = vec![String::new(); sources.len()];
         let disassemblers = Disassembler::all(&sources);
-        let ranges = RangeLines::default();
-        Text { lines: Lines::new(out), sources, contexts, disassemblers, colour, ranges }
+        let (ranges, named) = (RangeLines::default(), sources.len() > 1);
+        Text { lines: Lines::new(out), sources, contexts, disassemblers, colour, named, ranges }
+    }
+
+    /// The same with the name of the source in each line, if `named`, also of a single source.
+    #[must_use]
+    pub fn with_names(mut self, named: bool) -> Self {
+        self.named |= named;
+        self
     }
 
     /// Writes the lines that wait.
@@ -50,9 +59,9 @@ impl<W: io::Write> Text<W> {
         self.lines.finish()
     }
 
-    /// Begins a line with the name of the source, where there are several.
+    /// Begins a line, with the name of the source where there are several.
     fn begin(&mut self, source: usize) {
-        if let [_, _, ..] = &self.sources[..]
+        if self.named
             && let Some(source) = self.sources.get(source)
         {
             let start = self.lines.text.len();
@@ -71,7 +80,7 @@ impl Fork for Text<Vec<u8>> {
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
-        Text::new(Vec::new(), self.sources.clone(), self.colour)
+        Text::new(Vec::new(), self.sources.clone(), self.colour).with_names(self.named)
     }
 
     fn state(&self) -> Self::State {

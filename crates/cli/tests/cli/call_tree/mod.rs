@@ -9,15 +9,15 @@
 //! | `coverage.rs` | coverage of a program, compared with gcov |
 //! | `formats.rs` | files for other tools, read by those tools |
 //! | `losses.rs` | frames where a part of the trace is missing |
-//! | `threads.rs` | threads, on one processor and on several |
 //! | `search.rs` | entries of functions and lines that `find` finds, with their call stacks |
+//! | `threads.rs` | threads, on one processor and on several |
 
 mod coverage;
 mod formats;
 mod losses;
 mod oracle;
-mod threads;
 mod search;
+mod threads;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;

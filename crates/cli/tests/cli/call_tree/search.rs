@@ -30,7 +30,8 @@ fn find(snapshot: &Path, query: &str, options: &str) -> Vec<Value> {
 fn stacks(tree: &Tree) -> BTreeMap<&str, Vec<Vec<&str>>> {
     let mut all: BTreeMap<&str, Vec<Vec<&str>>> = BTreeMap::new();
     let mut open: Vec<&str> = Vec::new();
-    for (depth, name) in &tree.calls {
+    for (depth, address) in &tree.calls {
+        let name = tree.names.get(address).expect("a function").as_str();
         open.resize(*depth, "_start");
         open.push(name);
         all.entry(name).or_default().push(open.clone());
