@@ -167,9 +167,20 @@ impl Data {
     }
 
     /// Tracing stops, or starts again after a gap. `lost`: late values will not come.
+    #[inline]
     pub(crate) fn restart(&mut self, at: u64, lost: bool, pending: &mut Pending) {
-        self.begin(Owner::default(), pending);
         self.last_tag = None;
+        if self.unsorted.is_empty() && self.late.iter().flatten().all(Option::is_none) {
+            self.owner = Owner::default();
+        } else {
+            self.restart_late(at, lost, pending);
+        }
+    }
+
+    /// [`restart`](Self::restart) where accesses wait.
+    #[inline(never)]
+    fn restart_late(&mut self, at: u64, lost: bool, pending: &mut Pending) {
+        self.begin(Owner::default(), pending);
         for late in self.late.iter_mut().flatten().flatten() {
             late.withdrawal = Withdrawal::Never;
         }
