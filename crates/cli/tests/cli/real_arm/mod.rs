@@ -138,10 +138,10 @@ fn decoded(snapshot: &std::path::Path) -> run::Traced {
             }
             "exception" => {
                 let vector = line["number"].as_u64().expect("a number") as u32;
-                all.flow.push(Flow::Raised { vector, back: must("return") });
+                all.flow.push(Flow::Raised { vector, back: must("return_address") });
             }
             _ if line["direction"].is_string() => all.moved.push(run::Moved {
-                by: must("by"),
+                by: must("pc"),
                 load: line["direction"] == "read",
                 address: field("address"),
                 size: line["size"].as_u64().expect("a size") as u8,
