@@ -100,6 +100,12 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     }
 
     #[inline]
+    fn cached_range(&mut self, at: u64, range: Range) {
+        self.0.cached_range(at, range);
+        self.1.cached_range(at, range);
+    }
+
+    #[inline]
     fn repeat(&mut self, at: u64, range: Range, times: u32) {
         self.0.repeat(at, range, times);
         self.1.repeat(at, range, times);

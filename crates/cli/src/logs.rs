@@ -98,18 +98,24 @@ impl<'a> Log<'a> {
 
     /// Reads a chunk of the log. Returns `false` at its end.
     pub fn more(&mut self, out: &mut impl FnMut(Entry)) -> Result<bool, Fail> {
+        self.part(CHUNK, out)
+    }
+
+    /// Reads at most `len` bytes of the log. Returns `false` at its end.
+    pub fn part(&mut self, len: usize, out: &mut impl FnMut(Entry)) -> Result<bool, Fail> {
         let path = self.path;
         let invalid = |error: LogError| Fail::input(path, &error.to_string());
         if self.first.is_empty() {
-            let read = self.input.by_ref().take(CHUNK as u64).read_to_end(&mut self.first);
+            let read = self.input.by_ref().take(len as u64).read_to_end(&mut self.first);
             read.map_err(|error| Fail::input(path, &error.to_string()))?;
             if self.first.is_empty() {
                 self.reader.finish(out).map_err(invalid)?;
                 return Ok(false);
             }
         }
-        self.reader.feed(&self.first, out).map_err(invalid)?;
-        self.first.clear();
+        let len = len.min(self.first.len());
+        self.reader.feed(&self.first[..len], out).map_err(invalid)?;
+        self.first.drain(..len);
         Ok(true)
     }
 

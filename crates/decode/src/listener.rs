@@ -128,7 +128,9 @@ pub trait Listener {
         let _ = (id, at, bytes);
     }
 
-    /// Whether no more output is wanted. Called between blocks of bytes.
+    /// Whether no more output is wanted. The caller of a session asks between the blocks of bytes
+    /// that it feeds: [`Session::run`](crate::Session::run) and `Trace::decode` then end without
+    /// [`Session::finish`](crate::Session::finish), so that pending elements are not emitted.
     fn full(&self) -> bool {
         false
     }

@@ -60,7 +60,8 @@ pub struct Plan {
     pub buffer: usize,
     /// The framing of its bytes.
     pub framing: Framing,
-    /// Separates RISC-V messages by source number. The framing is [`Framing::Raw`] then.
+    /// Separates RISC-V messages by source number; `None` where the buffer has no messages, or
+    /// messages without a source number. Of messages, the framing is [`Framing::Raw`].
     pub messages: Option<Demux>,
     /// The sources that can be decoded.
     pub sources: Vec<Planned>,
@@ -188,6 +189,7 @@ impl Plan {
     /// Plans `buffer`. `None` where the capture has no such buffer.
     pub fn new(capture: &Capture, buffer: usize, options: &Options) -> Option<Plan> {
         let format = &capture.buffers.get(buffer)?.format;
+        // Whether the buffer has messages. `plan.messages` follows when all sources are known.
         let messages = options.framing.is_none() && *format == Format::Encapsulated;
         let framing = match options.framing {
             Some(framing) => framing,

@@ -50,7 +50,9 @@ impl Route {
         }
     }
 
-    /// Whether missing bytes may belong to any source.
+    /// Whether undecodable bytes of the link are reported to all sources. A message is a whole
+    /// packet: a decoder would not notice that one is missing. What is missing from frames are
+    /// parts of packets, and a source is not interrupted because of the bytes of another one.
     pub(crate) const fn loses_all(&self) -> bool {
         matches!(self, Route::Messages(_))
     }

@@ -90,8 +90,8 @@ impl Session {
         let sources: Vec<_> = sources
             .map(|(planned, program)| Source::new(planned.id, planned.config.stream(), program))
             .collect();
-        let most = sources.iter().map(|source| usize::from(source.id) + 1).max().unwrap_or(0);
-        let mut slots = vec![u16::MAX; most];
+        let ids = sources.iter().map(|source| usize::from(source.id) + 1).max().unwrap_or(0);
+        let mut slots = vec![u16::MAX; ids];
         for (source, n) in sources.iter().zip(0..u16::MAX) {
             slots[usize::from(source.id)] = n;
         }
@@ -236,18 +236,15 @@ impl Session {
         let (Some(source), Some(program)) = (sources.first_mut(), programs.first_mut()) else {
             return listener.unknown_id(0, at, bytes.len());
         };
-        source.bytes_received += bytes.len() as u64;
         if !source.in_place() {
-            // The source's own block holds what makes no whole packet.
-            let bytes = if waiting > 0 { &rest[..] } else { bytes };
+            // An STM. The source's block holds what makes no whole packet, and `rest` stays empty.
             for (n, piece) in pieces.iter().enumerate() {
                 let end = pieces.get(n + 1).map_or(len, |next| next.start as usize);
                 source.push(piece.at, true, &bytes[piece.start as usize..end]);
             }
-            source.feed(program, 0, listener);
-            rest.clear();
-            return;
+            return source.feed(program, 0, listener);
         }
+        source.bytes_received += bytes.len() as u64;
         let offsets = OffsetMap::new(pieces);
         let whole = if waiting > 0 { &rest[..] } else { bytes };
         let taken = source.feed_raw(whole, &offsets, program, 0, listener);
@@ -286,7 +283,7 @@ struct Router<'a, L> {
     programs: &'a mut [SourceMemory],
     slots: &'a [u16],
     current: &'a mut Option<usize>,
-    /// Undecodable bytes of the link may belong to any source: all sources are notified of a loss.
+    /// All sources are notified of undecodable bytes of the link: see [`Route::loses_all`].
     all: bool,
     listener: &'a mut L,
 }
@@ -386,7 +383,8 @@ impl<L: Listener> Split for Router<'_, L> {
     }
 }
 
-/// A router for a listener that wants frames, too: each piece is decoded at once.
+/// A router for a listener that wants frames, too: each piece is decoded at once. The default
+/// methods of [`Split`] pass short pieces and frames without an ID byte to `piece`.
 struct FrameRouter<'a, L>(Router<'a, L>);
 
 impl<L: Listener> Split for FrameRouter<'_, L> {

@@ -309,7 +309,7 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
         self.listener.element(self.source, at, element);
     }
 
-    // Where there are selectors, the table has no blocks.
+    // Where there are selectors, the block cache has no cached blocks, and this is not called.
     #[inline(always)]
     fn cached_range(&mut self, at: u64, range: base::Range) {
         self.listener.element(self.source, at, Element::Range(range));

@@ -113,9 +113,10 @@ fn runs<const CUT: bool, S: Split>(
         if ends == 0 {
             break;
         }
-        // A cut, always at an even byte: the next run begins here.
+        // A byte that is not contiguous with the one before it: the next run begins here. It is an
+        // even byte, so it is not before `start`, which is at most two bytes after an ID byte.
         if CUT && ids >> end & 1 == 0 {
-            start = start.max(end);
+            start = end;
             continue;
         }
         start = end + 1;

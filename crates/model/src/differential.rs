@@ -179,8 +179,6 @@ impl Trial {
         let mut stated = Stated::new(&self.code.memory);
         let mut stream = config.stream();
         let bytes = self.bytes();
-        let pieces = [Piece { start: 0, at: 0, fragment: true }];
-        let offsets = OffsetMap::new(&pieces);
         let mut taken = 0;
         let ends = if each { (1..=bytes.len()).collect() } else { vec![bytes.len()] };
         for end in ends {
@@ -189,8 +187,9 @@ impl Trial {
             let block = bytes.get(taken..end).unwrap_or_default();
             taken += stream.feed(block, &offsets, &mut cache, &mut stated);
         }
+        let pieces = [Piece { start: 0, at: taken as u64, fragment: true }];
         let rest = bytes.get(taken..).unwrap_or_default();
-        stream.finish(rest, &offsets, &mut cache, &mut stated);
+        stream.finish(rest, &OffsetMap::new(&pieces), &mut cache, &mut stated);
         stated.finish();
         Ok(stated)
     }

@@ -44,7 +44,7 @@ impl Cursor {
 
     /// The block from which the decoder's state is to be updated; `None` where it is up to date.
     #[inline]
-    pub(crate) fn settle<K: BlockCache>(self, code: &K) -> Option<Block> {
+    pub(crate) fn unsettled<K: BlockCache>(self, code: &K) -> Option<Block> {
         code.cached_block(self.last)
     }
 

@@ -291,6 +291,7 @@ impl<P: Listed> Stream<P> {
             }
             // Undecodable bytes are reported before the elements of the next packet.
             if !observer.wants_each_packet() && self.undecodable.is_none() {
+                // Single packets, below, are counted in `self.last` only.
                 (feed.last, feed.packets) = (self.last, 0);
                 self.decoder.packets(&mut feed, &self.config, code, observer);
                 self.last = feed.last;

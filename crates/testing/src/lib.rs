@@ -27,3 +27,14 @@ pub fn times(default: u64) -> u64 {
 pub fn is_long() -> bool {
     std::env::var_os("TRACEWRIGHT_TIMES").is_some()
 }
+
+/// `long` in a long run (see [`is_long`]), and `short` otherwise: the number of trials of a test,
+/// or the least number of things that it must find.
+pub fn short_or_long<T>(short: T, long: T) -> T {
+    if is_long() { long } else { short }
+}
+
+/// In a long run (see [`is_long`]) all `items`, otherwise every `n`th of them, the first included.
+pub fn sample<T>(n: usize, items: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    items.into_iter().step_by(short_or_long(n, 1))
+}

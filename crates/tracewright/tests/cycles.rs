@@ -18,7 +18,7 @@ mod ways;
 
 /// How often each property is tried.
 fn times() -> u64 {
-    tracewright_testing::times(60)
+    tracewright_testing::times(24)
 }
 
 #[test]

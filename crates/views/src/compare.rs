@@ -1,33 +1,45 @@
 //! The first difference of two traces, or of a trace and an execution log.
 //!
-//! Both sides are read in chunks of any size: events of the side that is ahead are queued until the
-//! other side has reached them. Executed instructions, exceptions, software writes and DWT events
-//! are compared. Times and packets are not.
+//! Both sides are read in chunks of any size: what the side that is ahead has is queued until the
+//! other side has reached it. Of a capture, elements are queued, and the instructions of a range
+//! are made when they are compared. Executed instructions, exceptions, software writes and DWT
+//! events are compared. Times and packets are not.
 
-use std::collections::VecDeque;
-use std::ops::Range;
+mod find;
+mod queue;
+mod side;
 
-use tracewright_base::{
-    self as base, Channel, DwtEvent, Element, Gap, Isa, Kind, OffsetMap, Software, Step, StepSink,
-};
-use tracewright_decode::Listener;
-use tracewright_protocols::registry::AnyPacket;
+pub use find::Find;
+pub use side::Side;
 
-use crate::Source;
-use crate::instructions::{Step as Executed, Steps};
+use tracewright_base::{Channel, DwtEvent, Isa, Software};
+
+use queue::Queue;
+
+/// What one source of a side may have waiting, in elements and events, while the sources of the
+/// other side are behind. Where it has more, the inputs have their sources in too different an
+/// order.
+pub const MAX_AHEAD: usize = 1 << 20;
 
 /// One event of a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The offset of its packet in the buffer; `None` for an event of an execution log.
     pub at: Option<u64>,
-    /// Trace is missing directly before it, or the trace starts with it.
+    /// Trace is missing directly before it, after an earlier event.
     pub after_gap: bool,
     /// Only of a log: the trace may lack the event, because tracing is disabled before the next
     /// branch.
     pub optional: bool,
     /// The kind of event.
     pub what: What,
+}
+
+impl Event {
+    /// Whether one side may have it after the end of the other one.
+    fn may_end(&self) -> bool {
+        self.optional || matches!(self.what, What::Exception(_))
+    }
 }
 
 /// The kind of an event.
@@ -82,153 +94,6 @@ fn paged(channel: Channel) -> Channel {
     }
 }
 
-/// The queued events of a side.
-#[derive(Clone, Debug, Default)]
-pub struct Side {
-    queues: Vec<VecDeque<Event>>,
-    gaps: Vec<bool>,
-    /// Only of a log: the instructions since the last branch. The next event decides whether they
-    /// are optional.
-    straight: Vec<Vec<Event>>,
-    /// Exceptions are compared.
-    pub exceptions: bool,
-}
-
-impl Side {
-    /// A side without events.
-    pub fn new(exceptions: bool) -> Self {
-        Side { exceptions, ..Side::default() }
-    }
-
-    /// The number of sources.
-    pub fn sources(&self) -> usize {
-        self.queues.len()
-    }
-
-    /// The length of the longest queue.
-    pub fn waiting(&self) -> usize {
-        self.queues.iter().map(VecDeque::len).max().unwrap_or(0)
-    }
-
-    fn grow(&mut self, source: usize) {
-        if self.queues.len() <= source {
-            self.queues.resize_with(source + 1, VecDeque::new);
-            self.gaps.resize(source + 1, false);
-            self.straight.resize_with(source + 1, Vec::new);
-        }
-    }
-
-    fn event(&mut self, source: usize, at: Option<u64>, what: What) -> Event {
-        let after_gap = self.gaps.get_mut(source).is_some_and(core::mem::take);
-        Event { at, after_gap, optional: false, what }
-    }
-
-    fn push(&mut self, source: usize, at: Option<u64>, what: What) {
-        self.grow(source);
-        self.settle(source, false);
-        let event = self.event(source, at, what);
-        if let Some(queue) = self.queues.get_mut(source) {
-            queue.push_back(event);
-        }
-    }
-
-    /// Takes an instruction of a log other than a branch.
-    fn straight(&mut self, source: usize, what: What) {
-        self.grow(source);
-        let event = self.event(source, None, what);
-        if let Some(straight) = self.straight.get_mut(source) {
-            straight.push(event);
-        }
-    }
-
-    /// Queues the instructions since the last branch. They are `optional` where tracing is disabled
-    /// before the next branch.
-    fn settle(&mut self, source: usize, optional: bool) {
-        let (Some(straight), Some(queue)) =
-            (self.straight.get_mut(source), self.queues.get_mut(source))
-        else {
-            return;
-        };
-        queue.extend(straight.drain(..).map(|event| Event { optional, ..event }));
-    }
-
-    /// Ends the side.
-    pub fn finish(&mut self) {
-        for source in 0..self.queues.len() {
-            self.settle(source, false);
-        }
-    }
-
-    fn gap(&mut self, source: usize) {
-        if let Some(gap) = self.gaps.get_mut(source) {
-            *gap = true;
-        }
-    }
-}
-
-/// The side of a capture: the receiver of an [`Expand`](crate::instructions::Expand).
-impl Steps for Side {
-    const OPCODES: bool = false;
-
-    fn step(&mut self, source: usize, at: u64, step: &Executed) {
-        self.push(source, Some(at), What::Instruction { address: step.address, isa: step.isa });
-    }
-
-    fn unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], turns: u64) -> bool {
-        let start = ranges.first().map_or(0, |range| range.start);
-        self.push(source, Some(at), What::Unlisted { start, turns });
-        true
-    }
-
-    fn other(&mut self, source: usize, at: u64, element: &Element) {
-        match *element {
-            Element::Exception(exception) if self.exceptions => {
-                self.push(source, Some(at), What::Exception(Some(exception.number)));
-            }
-            Element::SoftwareWrite(write) => {
-                self.push(source, Some(at), What::SoftwareWrite(write))
-            }
-            Element::DwtEvent(event) => self.push(source, Some(at), What::DwtEvent(event)),
-            Element::Gap(Gap::Data) => {}
-            Element::Gap(_)
-            | Element::TraceOn(_)
-            | Element::NoCode { .. }
-            | Element::Undecodable { .. }
-            | Element::Inconsistency(_)
-            | Element::Unknown { .. } => self.gap(source),
-            _ => {}
-        }
-    }
-}
-
-/// The side of an execution log.
-impl StepSink for Side {
-    fn step(&mut self, cpu: u16, step: &Step) {
-        let source = usize::from(cpu);
-        match *step {
-            Step::Retired(retired) => {
-                let (address, isa) = (retired.address, retired.instruction.isa);
-                let what = What::Instruction { address, isa };
-                match retired.instruction.kind {
-                    Kind::Branch | Kind::Indirect => self.push(source, None, what),
-                    _ => self.straight(source, what),
-                }
-            }
-            Step::Off => {
-                self.settle(source, true);
-                self.gap(source);
-            }
-            Step::Overflow => self.gap(source),
-            Step::Exception(_) if self.exceptions => {
-                self.push(source, None, What::Exception(None));
-            }
-            Step::SoftwareWrite(write) => self.push(source, None, What::SoftwareWrite(write)),
-            Step::DwtEvent(event) => self.push(source, None, What::DwtEvent(event)),
-            _ => {}
-        }
-    }
-}
-
 /// A difference of two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
@@ -245,20 +110,19 @@ pub struct Difference {
 }
 
 /// A comparison of two sides.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub struct Comparison {
     /// The first side.
     pub a: Side,
     /// The second side.
     pub b: Side,
     same: Vec<(u64, Option<Event>)>,
-    /// Both sides have ended.
-    ended: bool,
 }
 
 /// The number of optional events at the head of the log `right` that the trace `left`, which
 /// restarts here, lacks. `None` where more events of the trace are needed to decide.
-fn missing(left: &VecDeque<Event>, right: &VecDeque<Event>) -> Option<usize> {
+fn missing(left: &mut Queue, right: &Queue, ended: bool) -> Option<usize> {
+    let right = right.events();
     let count = right.iter().zip(0..).take_while(|(h, n)| h.optional && (*n == 0 || !h.after_gap));
     let count = count.count();
     // The head of the log is not the start of a section between gaps: the trace is in the next
@@ -266,20 +130,23 @@ fn missing(left: &VecDeque<Event>, right: &VecDeque<Event>) -> Option<usize> {
     if right.front().is_some_and(|first| !first.after_gap) {
         return Some(count);
     }
+    left.fill(count + 1);
+    let left = left.events();
     let traced = left.iter().zip(right).take(count).all(|(a, b)| a.what.same(&b.what));
     let next = left.get(count);
     match next {
         _ if !traced => Some(count),
         Some(next) => Some(if next.after_gap { 0 } else { count }),
+        // Nothing follows: the trace has all of them.
+        None if ended => Some(0),
         None => None,
     }
 }
 
 impl Comparison {
-    /// Two sides without events.
-    pub fn new(exceptions: bool) -> Self {
-        let side = Side::new(exceptions);
-        Comparison { a: side.clone(), b: side, ..Comparison::default() }
+    /// Compares two sides.
+    pub fn new(a: Side, b: Side) -> Self {
+        Comparison { a, b, same: Vec::new() }
     }
 
     /// The number of equal events of all sources.
@@ -292,103 +159,64 @@ impl Comparison {
         self.same.iter().filter(|(count, _)| *count > 0).count()
     }
 
-    /// Compares the events that both sides have.
+    /// Compares the events that both sides have. Where a side has [ended](Side::finish), the further
+    /// events of the other one are a difference, except exceptions: a trace can end with one.
     pub fn advance(&mut self) -> Option<Difference> {
-        let sources = self.a.sources().max(self.b.sources());
-        self.same.resize(sources.max(self.same.len()), (0, None));
-        let both = self.a.queues.iter_mut().zip(&mut self.b.queues);
-        for (source, ((left, right), same)) in both.zip(&mut self.same).enumerate() {
-            while let (Some(a), Some(b)) = (left.front(), right.front()) {
+        let Comparison { a, b, same } = self;
+        let sources = a.sources().max(b.sources());
+        a.grow(sources);
+        b.grow(sources);
+        same.resize(sources.max(same.len()), (0, None));
+        let (a_ended, b_ended) = (a.ended(), b.ended());
+        let both = a.queues().iter_mut().zip(b.queues());
+        for (source, ((left, right), same)) in both.zip(same).enumerate() {
+            let difference = |(same, before): (u64, Option<Event>), a, b| {
+                Some(Difference { source, same, before, a, b })
+            };
+            loop {
+                let (a, b) = match (left.front(), right.front()) {
+                    (Some(a), Some(b)) => (a, b),
+                    (None, Some(b)) if a_ended => {
+                        if !b.may_end() {
+                            return difference(*same, None, Some(b));
+                        }
+                        right.pop();
+                        continue;
+                    }
+                    (Some(a), None) if b_ended => {
+                        if !a.may_end() {
+                            return difference(*same, Some(a), None);
+                        }
+                        left.pop();
+                        continue;
+                    }
+                    _ => break,
+                };
                 if b.optional && a.after_gap {
-                    match missing(left, right) {
-                        None if !self.ended => break,
+                    match missing(left, right, a_ended) {
+                        None => break,
                         Some(count) if count > 0 => {
-                            right.drain(..count);
+                            right.skip(count);
                             continue;
                         }
                         _ => {}
                     }
                 }
                 if !a.what.same(&b.what) {
-                    let (count, before) = *same;
-                    let (a, b) = (Some(*a), Some(*b));
-                    return Some(Difference { source, same: count, before, a, b });
+                    return difference(*same, Some(a), Some(b));
                 }
-                *same = (same.0 + 1, left.pop_front());
-                right.pop_front();
+                *same = (same.0 + 1, left.pop());
+                right.pop();
             }
         }
         None
     }
 
-    /// Ends both sides, and compares the rest. Additional exceptions at the end of one side are no
-    /// difference: a trace can end with one.
+    /// Ends both sides, and compares the rest.
     pub fn finish(&mut self) -> Option<Difference> {
-        self.ended = true;
         self.a.finish();
         self.b.finish();
-        if let Some(difference) = self.advance() {
-            return Some(difference);
-        }
-        let ends = |queue: Option<&VecDeque<Event>>| {
-            let mut rest = queue.into_iter().flatten();
-            rest.find(|h| !h.optional && !matches!(h.what, What::Exception(_))).copied()
-        };
-        (0..self.same.len()).find_map(|source| {
-            let (a, b) = (ends(self.a.queues.get(source)), ends(self.b.queues.get(source)));
-            let (same, before) = self.same.get(source).copied().unwrap_or_default();
-            (a.is_some() || b.is_some()).then_some(Difference { source, same, before, a, b })
-        })
-    }
-}
-
-/// Finds the packet at an offset, to show it.
-#[derive(Clone, Debug)]
-pub struct Find<'a> {
-    sources: &'a [Source],
-    source: usize,
-    at: u64,
-    /// The text of the packet and its bytes.
-    pub found: Option<String>,
-}
-
-impl<'a> Find<'a> {
-    /// Finds the packet of source `source` at offset `at`.
-    pub fn new(sources: &'a [Source], source: usize, at: u64) -> Self {
-        Find { sources, source, at, found: None }
-    }
-}
-
-impl Listener for Find<'_> {
-    fn element(&mut self, _: usize, _: u64, _: Element) {}
-
-    fn repeat(&mut self, _: usize, _: u64, _: base::Range, _: u32) {}
-
-    fn repeat_path(&mut self, _: usize, _: u64, _: &[base::Range], _: u64) {}
-
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if source != self.source || self.found.is_some() || offsets.at(span.start) != self.at {
-            return;
-        }
-        let mut text = format!("{packet}, bytes");
-        if let (Some(source), Some(bytes)) = (self.sources.get(source), bytes.get(span)) {
-            let mut digits = String::new();
-            source.packet_bytes(bytes, " ", &mut digits);
-            text.push(' ');
-            text.push_str(digits.trim_end());
-        }
-        self.found = Some(text);
-    }
-
-    fn full(&self) -> bool {
-        self.found.is_some()
+        self.advance()
     }
 }
 
@@ -402,7 +230,7 @@ mod tests {
     }
 
     fn side(addresses: &[u64]) -> Side {
-        let mut side = Side::new(true);
+        let mut side = Side::of_log(true);
         for &address in addresses {
             side.push(0, Some(address), What::Instruction { address, isa: Isa::A64 });
         }
@@ -411,8 +239,7 @@ mod tests {
 
     #[test]
     fn the_first_difference() {
-        let mut compare =
-            Comparison { a: side(&[4, 8, 12]), b: side(&[4, 8, 16]), ..Comparison::default() };
+        let mut compare = Comparison::new(side(&[4, 8, 12]), side(&[4, 8, 16]));
         let want = Difference {
             source: 0,
             same: 2,
@@ -425,13 +252,13 @@ mod tests {
 
     #[test]
     fn one_side_ends_earlier() {
-        let mut compare = Comparison { a: side(&[4, 8]), b: side(&[4]), ..Comparison::default() };
+        let mut compare = Comparison::new(side(&[4, 8]), side(&[4]));
         assert_eq!(compare.advance(), None);
         compare.b.push(0, None, What::Exception(Some(1)));
         let difference = compare.finish().unwrap();
         assert_eq!((difference.same, difference.a, difference.b.is_some()), (1, Some(at(8)), true));
 
-        let mut compare = Comparison { a: side(&[4]), b: side(&[4]), ..Comparison::default() };
+        let mut compare = Comparison::new(side(&[4]), side(&[4]));
         compare.a.push(0, Some(9), What::Exception(Some(1)));
         assert_eq!(compare.finish(), None);
         assert_eq!(compare.same(), 1);
@@ -442,7 +269,7 @@ mod tests {
     #[test]
     fn straight_code_before_a_gap_is_optional() {
         for shown in [true, false] {
-            let mut log = Side::new(true);
+            let mut log = Side::of_log(true);
             for chunk in [&[4, 8, 12][..], &[4], &[4, 8, 12, 16]] {
                 for &address in chunk {
                     let what = What::Instruction { address, isa: Isa::A64 };
@@ -461,7 +288,7 @@ mod tests {
                     trace.push(0, Some(address), What::Instruction { address, isa: Isa::A64 });
                 }
             }
-            let mut compare = Comparison { a: trace, b: log, ..Comparison::default() };
+            let mut compare = Comparison::new(trace, log);
             assert_eq!(compare.advance(), None, "{shown}");
             assert_eq!(compare.finish(), None, "{shown}");
             assert_eq!(compare.same(), if shown { 8 } else { 6 });

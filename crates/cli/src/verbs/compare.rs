@@ -10,9 +10,8 @@ use tracewright::decode::{More, Session};
 use tracewright::image::{Cache, CacheOptions, Extensions};
 use tracewright::logs::{Assembler, Lookup};
 use tracewright::views::Source;
-use tracewright::views::compare::{Comparison, Difference, Event, Find, Side, What};
+use tracewright::views::compare::{Comparison, Difference, Event, Find, MAX_AHEAD, Side, What};
 use tracewright::views::disassembly::disassemble_with;
-use tracewright::views::instructions::Expand;
 
 use crate::args::CompareArgs;
 use crate::fail::Fail;
@@ -21,8 +20,14 @@ use crate::logs::{self, Log};
 use crate::message;
 use crate::output::Output;
 
-/// Number of bytes of a buffer that are decoded at a time.
+/// Number of bytes of a buffer that are read at a time.
 const CHUNK: usize = 1 << 16;
+
+/// Elements that are queued at a time, unless one byte has more.
+const ELEMENTS: usize = 1 << 16;
+
+/// Number of bytes of a log that are read at a time.
+const LOG_PART: usize = 1 << 12;
 
 /// One of the two inputs.
 enum Reading<'a> {
@@ -34,8 +39,52 @@ enum Reading<'a> {
 /// A capture that is being decoded.
 struct Decoding<'a> {
     session: Session,
-    expand: Expand<Side>,
     bytes: Chunks<'a>,
+    /// Number of bytes that are decoded at a time.
+    part: usize,
+}
+
+impl Decoding<'_> {
+    /// Decodes the next bytes, or the end. Returns `false` at the end.
+    ///
+    /// A byte can have as many elements as `--max-expansion` allows. Where the bytes have too many,
+    /// they are decoded again from the state before them, half as many.
+    fn more(&mut self, side: &mut Side, path: &Path) -> Result<bool, Fail> {
+        let Decoding { session, bytes, part } = self;
+        let Some(rest) = bytes.next()? else {
+            side.begin(MAX_AHEAD);
+            session.finish(side);
+            return if side.is_over() {
+                Err(too_many(path, session.state().at()))
+            } else {
+                Ok(false)
+            };
+        };
+        let before = session.state().clone();
+        loop {
+            let len = rest.len().min(*part);
+            side.begin(if len > 1 { ELEMENTS } else { MAX_AHEAD });
+            session.feed(&rest[..len], side);
+            if !side.is_over() {
+                *part = (*part * 2).min(CHUNK);
+                bytes.pass(len);
+                return Ok(true);
+            }
+            if len == 1 {
+                return Err(too_many(path, before.at()));
+            }
+            session.resume(before.clone());
+            side.undo();
+            *part = len / 2;
+        }
+    }
+}
+
+fn too_many(path: &Path, at: u64) -> Fail {
+    let why = format!(
+        "offset {at:#x}: the trace has more than {MAX_AHEAD} elements here; lower --max-expansion"
+    );
+    Fail::input(path, &why)
 }
 
 /// The bytes of a buffer, read in chunks.
@@ -43,21 +92,32 @@ struct Chunks<'a> {
     buffer: &'a Buffer,
     input: Box<dyn Bytes>,
     chunk: Vec<u8>,
+    /// The bytes of `chunk` that are decoded.
+    passed: usize,
 }
 
 impl Chunks<'_> {
     fn of(buffer: &Buffer) -> Chunks<'_> {
-        Chunks { buffer, input: input::of(buffer), chunk: Vec::with_capacity(CHUNK) }
+        Chunks { buffer, input: input::of(buffer), chunk: Vec::with_capacity(CHUNK), passed: 0 }
     }
 
     /// The next bytes; `None` at the end.
     fn next(&mut self) -> Result<Option<&[u8]>, Fail> {
-        self.chunk.clear();
-        match self.input.more(CHUNK, true, &mut self.chunk) {
-            Ok(More::End) => Ok(None),
-            Ok(_) => Ok(Some(&self.chunk)),
-            Err(error) => Err(Fail::read(&self.buffer.name, &error)),
+        if self.passed >= self.chunk.len() {
+            self.passed = 0;
+            self.chunk.clear();
+            match self.input.more(CHUNK, true, &mut self.chunk) {
+                Ok(More::End) => return Ok(None),
+                Ok(_) => {}
+                Err(error) => return Err(Fail::read(&self.buffer.name, &error)),
+            }
         }
+        Ok(Some(&self.chunk[self.passed..]))
+    }
+
+    /// `len` of the bytes are decoded.
+    fn pass(&mut self, len: usize) {
+        self.passed += len;
     }
 }
 
@@ -136,7 +196,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
             pair(left, right);
         }
         let mut a = match &left {
-            Some(job) => capture(job, exceptions)?,
+            Some(job) => capture(job)?,
             None => Reading::Ended(None),
         };
         let mut second = match (&b, &right) {
@@ -153,25 +213,48 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
                 }
                 Reading::Log(Box::new((log, assembler)))
             }
-            (_, Some(job)) => capture(job, exceptions)?,
+            (_, Some(job)) => capture(job)?,
             (_, None) => Reading::Ended(None),
         };
-        let mut compare = Comparison::new(exceptions);
+        let side = |job: Option<&Job<'_>>| match job {
+            Some(job) => Side::of_capture(exceptions, &job.sources),
+            None => Side::of_log(exceptions),
+        };
+        let mut compare = Comparison::new(side(left.as_ref()), side(right.as_ref()));
+        let ended = |reading: &Reading<'_>| matches!(reading, Reading::Ended(_));
+        for (reading, side) in [(&a, &mut compare.a), (&second, &mut compare.b)] {
+            if ended(reading) {
+                side.finish();
+            }
+        }
         let count = left.as_ref().map_or(0, |job| job.sources.len());
         let of = processors..processors + count;
         let difference = loop {
             let a_is_behind = compare.a.waiting() <= compare.b.waiting();
-            let ended = |reading: &Reading<'_>| matches!(reading, Reading::Ended(_));
             if ended(&a) && ended(&second) {
                 break compare.finish();
             }
-            if a_is_behind && !ended(&a) || ended(&second) {
-                more(&mut a, &mut compare.a, &of)?;
+            let (reading, side, path) = if a_is_behind && !ended(&a) || ended(&second) {
+                (&mut a, &mut compare.a, &args.a)
             } else {
-                more(&mut second, &mut compare.b, &of)?;
+                (&mut second, &mut compare.b, &args.b)
+            };
+            more(reading, side, &of, path)?;
+            if ended(reading) {
+                side.finish();
             }
             if let Some(difference) = compare.advance() {
                 break Some(difference);
+            }
+            for (side, path) in [(&compare.a, &args.a), (&compare.b, &args.b)] {
+                if side.waiting() > MAX_AHEAD {
+                    let why = format!(
+                        "a source is more than {MAX_AHEAD} elements ahead of the same source of the other \
+                         input: the inputs have their sources in too different an order; compare one \
+                         source at a time with --id"
+                    );
+                    return Err(Fail::input(path, &why));
+                }
             }
         };
         if let Reading::Ended(Some(assembler)) = &second {
@@ -221,27 +304,24 @@ fn pair(left: &Job<'_>, right: &mut Job<'_>) {
     }
 }
 
-fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Result<Reading<'a>, Fail> {
+fn capture<'a>(job: &'a Job<'a>) -> Result<Reading<'a>, Fail> {
     Ok(Reading::Capture(Box::new(Decoding {
         session: job.session()?,
-        expand: Expand::new(Side::new(exceptions), &job.sources),
         bytes: Chunks::of(job.buffer),
+        part: CHUNK,
     })))
 }
 
-/// Reads a chunk of one input. Only the processors `of` are used from a log.
-fn more(reading: &mut Reading<'_>, side: &mut Side, of: &Range<usize>) -> Result<(), Fail> {
+/// Reads a part of one input. Only the processors `of` are used from a log.
+fn more(
+    reading: &mut Reading<'_>,
+    side: &mut Side,
+    of: &Range<usize>,
+    path: &Path,
+) -> Result<(), Fail> {
     match reading {
         Reading::Capture(decoding) => {
-            let Decoding { session, expand, bytes } = decoding.as_mut();
-            let part = bytes.next()?;
-            std::mem::swap(&mut expand.view, side);
-            match part {
-                Some(part) => session.feed(part, expand),
-                None => session.finish(expand),
-            }
-            std::mem::swap(&mut expand.view, side);
-            if part.is_none() {
+            if !decoding.more(side, path)? {
                 *reading = Reading::Ended(None);
             }
         }
@@ -252,7 +332,7 @@ fn more(reading: &mut Reading<'_>, side: &mut Side, of: &Range<usize>) -> Result
                     side.step(cpu - of.start as u16, step);
                 }
             };
-            if !log.more(&mut |entry| assembler.entry(&entry, &mut steps))? {
+            if !log.part(LOG_PART, &mut |entry| assembler.entry(&entry, &mut steps))? {
                 assembler.finish(&mut steps);
                 let done = std::mem::replace(reading, Reading::Ended(None));
                 if let Reading::Log(log) = done {
@@ -348,7 +428,11 @@ fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
     let (mut session, mut bytes) = (job.session().ok()?, Chunks::of(job.buffer));
     while find.found.is_none() {
         match bytes.next().ok()? {
-            Some(part) => session.feed(part, &mut find),
+            Some(part) => {
+                session.feed(part, &mut find);
+                let len = part.len();
+                bytes.pass(len);
+            }
             None => {
                 session.finish(&mut find);
                 break;

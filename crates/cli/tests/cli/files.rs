@@ -58,7 +58,8 @@ fn an_input_is_not_an_output() {
     let raw = "--protocol ITM --framing coresight --id 0x20";
     for verb in ["info", "packets", "decode", "instructions", "frames", "bench"] {
         for output in inside.iter().chain([&link, &hard]) {
-            for input in [&demo, &demo.join("snapshot.ini"), &folder_link] {
+            let inputs = [&demo, &demo.join("snapshot.ini"), &folder_link];
+            for input in inputs.into_iter().take(if verb == "decode" { 3 } else { 1 }) {
                 let run = tracewright(&with_output(verb, &[input], output));
                 assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{verb} {output:?}");
                 assert!(run.err.contains("which is read") || run.err.contains("is read as"));

@@ -6,6 +6,8 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
+use tracewright_testing::sample;
+
 use crate::common::{Folder, args, command, tracewright};
 
 /// Output that is read before the memory is measured.
@@ -36,7 +38,7 @@ fn some(all: &[std::ffi::OsString]) -> (Vec<u8>, Option<u64>) {
 fn check(words: &str, formats: &[&str], paths: &[&std::path::Path]) {
     for format in formats {
         let mut want = Vec::new();
-        for jobs in 1..=3 {
+        for jobs in sample(2, 1..=3) {
             let words = format!("{words} --format {format} --jobs {jobs}");
             let (out, peak) = some(&args(&words, paths));
             assert!(!out.is_empty(), "{words}");
@@ -173,16 +175,21 @@ fn a_counted_loop_costs_nothing_where_it_is_counted() {
     assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
 }
 
+/// A64: a loop of 2^18 instructions, of which the last is the only branch.
+fn long_blocks(image: &std::path::Path) {
+    // nop, and b to the first instruction.
+    let last = 0x1400_0000u32 | (0u32.wrapping_sub((1 << 18) - 1) & 0x03ff_ffff);
+    let mut program = 0xd503_201fu32.to_le_bytes().repeat((1 << 18) - 1);
+    program.extend(last.to_le_bytes());
+    fs::write(image, program).unwrap();
+}
+
 /// ETMv4: each byte has 24 atoms, each of a loop of 2^18 instructions.
 #[test]
 fn long_ranges_are_expanded_as_they_are_written() {
     let folder = Folder::new("memory-ranges");
     let (trace, image) = (folder.path("trace.bin"), folder.path("image.bin"));
-    // nop, and b to the first instruction.
-    let last = 0x1400_0000u32 | (0u32.wrapping_sub((1 << 18) - 1) & 0x03ff_ffff);
-    let mut program = 0xd503_201fu32.to_le_bytes().repeat((1 << 18) - 1);
-    program.extend(last.to_le_bytes());
-    fs::write(&image, program).unwrap();
+    long_blocks(&image);
     // A-sync, trace info, trace on, a 64-bit address in IS0 with the context EL1N.
     let start = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 4, 0x85];
     let address = [0, 0, 0, 0x80, 0, 0, 0, 0, 0x31];
@@ -234,9 +241,9 @@ fn large_buffers_are_not_read_as_a_whole() {
     let folder = Folder::with_demo("memory-large");
     let trace = folder.demo().join("ETB.bin");
     let one = fs::read(&trace).unwrap();
-    // Twice as much padding as memory is allowed, and the trace again at the end.
+    // More padding than memory is allowed, and the trace again at the end.
     let file = fs::OpenOptions::new().append(true).open(&trace).unwrap();
-    file.set_len(one.len() as u64 + (300 << 20)).unwrap();
+    file.set_len(one.len() as u64 + (260 << 20)).unwrap();
     std::io::Write::write_all(&mut &file, &one).unwrap();
     drop(file);
     let small = Folder::with_demo("memory-small");
@@ -248,4 +255,62 @@ fn large_buffers_are_not_read_as_a_whole() {
     assert!(kib < MOST, "{kib} KiB");
     let (text, _) = peak(&args("bench --repeat 1 --sink count", &[&small.demo()]));
     assert!(text.contains("without reading the files"), "{text}");
+}
+
+/// `compare` queues ranges, not their instructions, of what is read at a time: three million here.
+#[test]
+#[cfg(target_os = "linux")]
+fn compare_holds_ranges() {
+    let folder = Folder::new("memory-compare");
+    let (trace, image) = (folder.path("trace.bin"), folder.path("image.bin"));
+    long_blocks(&image);
+    let start = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 4, 0x85];
+    let address = [0, 0, 0, 0x80, 0, 0, 0, 0, 0x31];
+    // E, 12 times.
+    fs::write(&trace, [&start[..], &address, &[0xf7; 12]].concat()).unwrap();
+    let words = format!(
+        "compare --protocol ETM4 --framing raw --config TRCCONFIGR=0xc1 \
+         --config TRCIDR0=0x28000ea1 --config TRCIDR2=0x1088 --max-expansion 16777216 --image {}@0x80000000",
+        image.display()
+    );
+    let (text, kib) = peak(&args(&words, &[&trace, &trace]));
+    assert_eq!(text, "the same: 3145728 instructions and events of 1 source\n");
+    assert!(kib < MOST, "{kib} KiB");
+}
+
+/// MTB: a packet of 8 bytes has 15,000 ranges of one instruction. Where bytes have too many, they
+/// are decoded again, fewer at a time; a byte that has too many alone is refused.
+#[test]
+fn compare_queues_few_elements_at_a_time() {
+    let folder = Folder::new("memory-elements");
+    let (trace, other) = (folder.path("trace.bin"), folder.path("other.bin"));
+    let image = folder.path("image.bin");
+    let run = |branches: u32, options: &str, second: &std::path::Path| {
+        // T32: beq to the next instruction, and bx lr at the end.
+        let mut program = [0xff, 0xd0].repeat(branches as usize - 1);
+        program.extend([0x70, 0x47]);
+        fs::write(&image, program).unwrap();
+        let words = format!("compare --protocol MTB --image {}@0x1000 {options}", image.display());
+        tracewright(&args(&words, &[&trace, second]))
+    };
+    // From the last branch to another one.
+    let packet = |branches: u32, to: u32| {
+        let last = 0x1000 + 2 * (branches - 1);
+        [last.to_le_bytes(), to.to_le_bytes()].concat()
+    };
+    fs::write(&trace, packet(15_000, 0x1000).repeat(12)).unwrap();
+    let same = run(15_000, "", &trace);
+    let want = format!("the same: {} instructions and events of 1 source\n", 15_000 * 11 + 1);
+    assert_eq!((same.out, same.code), (want, Some(0)), "{}", same.err);
+    // The last packet but one leads to the second branch.
+    let [many, last] = [packet(15_000, 0x1000), packet(15_000, 0x1002)];
+    fs::write(&other, [many.repeat(10), last, many].concat()).unwrap();
+    let differs = run(15_000, "", &other);
+    let at = format!("differs after {} that are the same", 15_000 * 10 + 1);
+    assert!(differs.code == Some(1) && differs.out.contains(&at), "{}{}", differs.out, differs.err);
+
+    fs::write(&trace, packet(1_100_000, 0x1000).repeat(2)).unwrap();
+    let refused = run(1_100_000, "--max-expansion 100000000", &trace);
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+    assert!(refused.err.contains("lower --max-expansion"), "{}", refused.err);
 }

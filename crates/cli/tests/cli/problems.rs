@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use tracewright_testing::sample;
+
 use crate::common::{Folder, Output, args, tracewright};
 
 #[track_caller]
@@ -313,7 +315,7 @@ fn damaged_captures_are_decoded() {
     let folder = Folder::with_demo("damaged");
     let path = folder.demo().join("ETB.bin");
     let bytes = fs::read(&path).unwrap();
-    for n in (0..bytes.len()).step_by(11) {
+    for n in sample(2, (0..bytes.len()).step_by(11)) {
         let mut changed = bytes.clone();
         changed[n] ^= 0xff;
         for bytes in [&bytes[..n], &changed] {

@@ -309,3 +309,29 @@ fn a_reset_session_has_the_first_program_memory() {
     session.run([&code[..]], &mut recorder);
     assert_eq!(instructions(&recorder), [2]);
 }
+
+/// The bytes of each unframed source count once as activity: those of an STM, which are copied, and
+/// those of an ITM, which are decoded in place.
+#[test]
+fn unframed_bytes_count_once() {
+    for (device_type, register) in [("STM", ("STMTCSR", 0x0020_0001)), ("ITM", ("ITMTCR", 0x1))] {
+        let capture = Capture {
+            buffers: vec![Buffer::new("raw", Format::SourceData, Vec::new())],
+            sources: vec![Source {
+                name: device_type.into(),
+                device_type: device_type.into(),
+                registers: Registers::from_iter([register]),
+                buffers: vec![BufferRef { buffer: 0, stream: None }],
+                ..Source::default()
+            }],
+            ..Capture::default()
+        };
+        let (options, memory) = (Options::default(), Memory::new(&capture));
+        let plan = Plan::new(&capture, 0, &options).unwrap();
+        let mut session = Session::new(&capture, &plan, &memory, &options).unwrap();
+        for (feed, len) in [(3, 3), (20, 23)] {
+            session.feed(&vec![0xff; feed], &mut Recorder::default());
+            assert_eq!(session.state().activity(0), len, "{device_type}");
+        }
+    }
+}

@@ -65,9 +65,9 @@ pub struct Decoder {
     transaction: bool,
     /// The return stack before the transaction.
     returns_before: Returns,
-    /// The trace has VMIDs.
+    /// A packet had a VMID: contexts have one. A Trace Info clears it where the unit traces none.
     has_vmid: bool,
-    /// The trace has context IDs.
+    /// The same for context IDs.
     has_context_id: bool,
     flow: Flow,
 }

@@ -11,7 +11,8 @@ use crate::bits::replace_low;
 pub struct Entry {
     /// The address. Bits from `known` up are zero.
     pub address: u64,
-    /// The number of known low bits, bits \[7:0]; IS1, bit 8. (Two whole words stay in registers.)
+    /// The number of known low bits, bits \[7:0]; IS1, bit 8. A value of two whole words is passed
+    /// in registers.
     form: u64,
 }
 

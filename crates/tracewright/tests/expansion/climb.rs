@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tracewright::base::Isa;
-use tracewright_testing::Random;
+use tracewright_testing::{Random, short_or_long};
 
 use crate::case::Case;
 use crate::measure::{Work, measure};
@@ -19,8 +19,8 @@ const MIN_LEN: usize = 64;
 /// The maximum time of one climb.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// The number of changes in one climb.
-const CHANGES: usize = 100;
+/// The number of changes in one climb, in a long run and otherwise.
+const CHANGES: [usize; 2] = [100, 20];
 
 /// What is to be large, for each byte of trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,8 @@ pub fn climb(seeds: &[&Case], goal: Goal, random: &mut Random, best: &mut [Best;
     let (listed, timed) = (matches!(goal, Goal::Text | Goal::Json), goal == Goal::Nanoseconds);
     let begin = Instant::now();
     let mut ratio = -1.0;
-    for _ in 0..CHANGES {
+    let [long, short] = CHANGES;
+    for _ in 0..short_or_long(short, long) {
         if begin.elapsed() > MAX_TIME {
             break;
         }

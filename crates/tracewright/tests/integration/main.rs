@@ -2,7 +2,10 @@
 #![forbid(unsafe_code)]
 
 mod analyzer;
+mod analyzer_cases;
 mod captures;
+#[path = "../cases/case.rs"]
+mod case;
 mod contradictions;
 mod damage;
 mod explained;

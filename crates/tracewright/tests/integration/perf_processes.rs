@@ -24,7 +24,7 @@ use tracewright::logs::{Recorder, Recording};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::views::Source;
 use tracewright::views::text::{Listing, Shown};
-use tracewright_testing::{Random, times};
+use tracewright_testing::{Random, short_or_long, times};
 
 /// The address of all programs.
 const AT: u64 = 0x1000;
@@ -221,7 +221,7 @@ fn each_instruction_is_in_its_file() {
 fn contexts_alternate_across_chunks() {
     let mut random = Random::new(5);
     let mut slices = Vec::new();
-    for _ in 0..4000 {
+    for _ in 0..short_or_long(1000, 4000) {
         let turns = 1 + random.below(20) as u32;
         slices.push(random.pick(&[(2000, 2, turns), (3000, 3, turns), (2001, 2, turns)]));
     }

@@ -212,7 +212,7 @@ fn filters(random: &mut Random, protocol: AnyProtocol, steps: &[Step]) -> Regist
 fn traces_what_the_filters_require() {
     let mut random = Random::new(5);
     let (mut instructions, mut data, mut left_out, mut triggers) = (0, 0, 0, 0);
-    for round in 0..tracewright_testing::times(120) {
+    for round in 0..tracewright_testing::times(60) {
         let protocol = random.pick(&[Etmv1, Etmv2, Etmv3]);
         let recipe = Recipe {
             seed: round + 1,

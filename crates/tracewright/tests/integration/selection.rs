@@ -150,7 +150,7 @@ fn trial(seed: u64) -> [u64; 3] {
 #[test]
 fn units_trace_what_is_selected() {
     let mut total = [0; 3];
-    for seed in 0..tracewright_testing::times(60) {
+    for seed in 0..tracewright_testing::times(30) {
         let counts = trial(seed);
         total = std::array::from_fn(|n| total[n] + counts[n]);
     }

@@ -6,7 +6,7 @@ use tracewright::base::{Access, Direction, Element, Fault, Parse, Wire};
 use tracewright::protocols::etrace::Packet;
 use tracewright::protocols::etrace::config::Framing;
 
-use tracewright_testing::is_long;
+use tracewright_testing::{sample, short_or_long};
 
 use crate::run::{self, addresses, cache, elements, program};
 use crate::streams::{self, Stream, read};
@@ -65,22 +65,24 @@ fn all(results: impl Iterator<Item = Result<(), String>>, at_least: usize) {
 #[test]
 fn reference_streams() {
     let Some(root) = streams::shared() else { return };
-    let results = streams::reference(&root).into_iter().map(|stream| {
+    let streams = streams::up_to(20_000, streams::reference(&root));
+    let results = streams.into_iter().map(|stream| {
         let list = list(&root.join(format!("etrace-ref/ref-decode/{}.pcs.xz", stream.program)));
         compare(elf(&root, &stream), &stream, &list, 0)
     });
-    all(results, 60);
+    all(results, short_or_long(35, 60));
 }
 
 #[test]
 fn streams_with_optional_modes() {
     let Some(root) = streams::shared() else { return };
-    let results = streams::optional(&root).into_iter().map(|stream| {
+    let streams = streams::up_to(15_000, streams::optional(&root));
+    let results = streams.into_iter().map(|stream| {
         let program = stream.program.split('.').next().unwrap();
         let list = list(&root.join(format!("etrace-ref/ref-decode/{program}.pcs.xz")));
         compare(elf(&root, &stream), &stream, &list, 0)
     });
-    all(results, 30);
+    all(results, short_or_long(12, 30));
 }
 
 /// Streams of 0.026 have no end packet, so the last instructions are not reported.
@@ -157,7 +159,7 @@ fn long_streams() {
     let Some(root) = streams::shared() else { return };
     let digests = digests(&root);
     let streams = streams::up_to(60_000, streams::large(&root));
-    let results = streams.into_iter().map(|stream| {
+    let results = sample(2, streams).map(|stream| {
         let elf = root.join(format!("etrace-ref-large/{}.riscv.xz", stream.program));
         let image = program(read(&elf), stream.params.rv64);
         let mut crc = Crc::new();
@@ -179,7 +181,7 @@ fn long_streams() {
             &odd[..odd.len().min(3)],
         ))
     });
-    all(results, if is_long() { 12 } else { 5 });
+    all(results, short_or_long(3, 12));
 }
 
 /// Captures of PULP's unit as the records of PULP's own decoder, and as the lines of a simulation:

@@ -16,6 +16,8 @@ use tracewright::protocols::etrace::encode::{
 };
 use tracewright::protocols::etrace::packet::Packet;
 
+use tracewright_testing::{sample, short_or_long};
+
 use crate::logs::steps;
 use crate::program::{Mix, Random, run};
 use crate::run::{cache, elements, program};
@@ -73,7 +75,7 @@ pub fn log(root: &Path, program: &str) -> Option<Vec<Step>> {
 #[test]
 fn reference_flow() {
     let Some(root) = shared() else { return };
-    let streams = reference(&root);
+    let streams = up_to(20_000, reference(&root));
     let programs: BTreeSet<_> = streams.iter().map(|stream| stream.program.clone()).collect();
     for program in programs {
         let Some(steps) = log(&root, &program) else { continue };
@@ -88,7 +90,7 @@ fn reference_flow() {
 #[test]
 fn pulp_trdb() {
     let Some(root) = shared() else { return };
-    for stream in draft(&root) {
+    for stream in up_to(25_000, draft(&root)) {
         let program = stream.program.split('.').next().unwrap_or_default();
         let Some(steps) = log(&root, program) else { continue };
         let (packets, got) = encode(&without_rom(steps), &stream.params, &Settings::default());
@@ -107,11 +109,12 @@ fn without_rom(mut steps: Vec<Step>) -> Vec<Step> {
 #[test]
 fn pulp_trdb_sizes() {
     let Some(root) = shared() else { return };
-    for (program, count, diff, full) in [
+    let sizes = [
         ("median", 246, 1_444, 1_806),
         ("multiply", 767, 3_975, 5_937),
         ("pmp", 9_918, 59_717, 60_900),
-    ] {
+    ];
+    for (program, count, diff, full) in sizes.into_iter().take(short_or_long(2, 3)) {
         let Some(steps) = log(&root, program).map(without_rom) else { continue };
         for (full_address, want) in [(false, diff), (true, full)] {
             let mut params = Params::of(Profile::PulpTrdb, true);
@@ -126,7 +129,7 @@ fn pulp_trdb_sizes() {
 /// and all options.
 #[test]
 fn several_instructions_at_a_time() {
-    for seed in 0..400 {
+    for seed in 0..short_or_long(120, 400) {
         let mut random = Random::new(seed);
         let version = random.pick(&[Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1]);
         let mix = Mix {
@@ -347,7 +350,7 @@ impl Sink for Again<'_> {
 #[test]
 fn reference_flow_long() {
     let Some(root) = shared() else { return };
-    for stream in up_to(60_000, large(&root)) {
+    for stream in sample(3, up_to(60_000, large(&root))) {
         let elf = read(&root.join(format!("etrace-ref-large/{}.riscv.xz", stream.program)));
         let image = program(elf, stream.params.rv64);
         let params = &stream.params;

@@ -77,7 +77,7 @@ fn at_once_and_one_by_one() {
     all.extend(draft(&root));
     all.extend(optional(&root));
     all.retain(|stream| stream.bytes.len() < 120_000);
-    let all = up_to(20_000, all);
+    let all = up_to(8_000, all);
     for stream in &all {
         let (name, params) = (stream.path.display().to_string(), &stream.params);
         let image = program(elf(&root, stream), params.rv64);

@@ -3,7 +3,7 @@
 //!
 //! The work is counted, not timed: the look-ups of program memory do not depend on the machine.
 //!
-//! `TRACEWRIGHT_TIMES=170` makes some 5,000 trials; `--nocapture` shows the numbers.
+//! `TRACEWRIGHT_TIMES=56` makes some 5,000 trials; `--nocapture` shows the numbers.
 
 use tracewright::base::{
     Block, BlockCache, Code, Element, Inconsistency, Instruction, Miss, Parse, Pc, Range, Sink,
@@ -17,7 +17,7 @@ use tracewright_testing::{Random, times};
 use crate::damage::{REACH, starts};
 use crate::decode::elf;
 use crate::run::{cache, elements, program};
-use crate::streams::{self, Stream};
+use crate::streams::{self, Stream, up_to};
 
 /// How many times as many elements and look-ups a damaged stream may have.
 const MOST: usize = 3;
@@ -109,7 +109,7 @@ fn a_flipped_bit_costs_little() {
     let mut longest = 0.0_f64;
     let mut streams = streams::reference(&root);
     streams.extend(streams::optional(&root));
-    let times = times(2);
+    let (times, streams) = (times(2), up_to(15_000, streams));
     for stream in &streams {
         let params = &stream.params;
         let image = program(elf(&root, stream), params.rv64);

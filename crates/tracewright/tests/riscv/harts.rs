@@ -17,6 +17,8 @@ use tracewright::protocols::etrace::{Packet, Params};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::views::json;
 
+use tracewright_testing::short_or_long;
+
 use crate::decode::elf;
 use crate::program::{Mix, Random, run};
 use crate::run::{cache, elements, program};
@@ -281,7 +283,7 @@ fn damage() {
     let (bytes, offsets) = mixed(&harts, &mut random);
     let clean = decode(&capture(&harts, Format::Encapsulated, bytes.clone()), &Options::default());
     let (mut inside, mut outside) = (0, 0);
-    for round in 0..60 {
+    for round in 0..short_or_long(20, 60) {
         let hit = round % harts.len();
         let k = 20 + random.below(offsets[hit].len() as u64 - 40) as usize;
         let (message, at) = (&harts[hit].messages[k], offsets[hit][k].1 as usize);
@@ -321,7 +323,7 @@ fn damage() {
         }
     }
     println!("{inside} payloads were damaged, {outside} harts compared after damage to headers");
-    assert!(inside > 15 && outside > 30);
+    assert!(inside > short_or_long(4, 15) && outside > short_or_long(8, 30));
 }
 
 /// A ring buffer that wrapped begins at any byte of a message.
@@ -338,7 +340,7 @@ fn rings() {
             hart.params.link.aligned = false;
         }
         let mut compared = 0;
-        for _ in 0..20 {
+        for _ in 0..short_or_long(8, 20) {
             let lost = random.below(bytes.len() as u64 * 2 / 3) as usize;
             let rest = bytes[lost..].to_vec();
             let got = decode(&capture(&harts, Format::Encapsulated, rest), &Options::default());
@@ -360,7 +362,7 @@ fn rings() {
                 compared += 1;
             }
         }
-        assert!(compared > 20, "{compared}");
+        assert!(compared > short_or_long(8, 20), "{compared}");
     }
 }
 

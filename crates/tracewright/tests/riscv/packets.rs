@@ -3,7 +3,9 @@
 use tracewright::base::{Parse, Wire};
 use tracewright::protocols::etrace::Packet;
 
-use crate::streams::{self, Stream};
+use tracewright_testing::short_or_long;
+
+use crate::streams::{self, Stream, up_to};
 
 #[test]
 fn packets_emit_their_bytes() {
@@ -16,15 +18,15 @@ fn packets_emit_their_bytes() {
         streams::large(&root),
     ];
     let mut packets = 0;
-    for stream in exact.iter().flatten() {
-        packets += written(stream, true);
+    for stream in up_to(30_000, exact.into_iter().flatten().collect()) {
+        packets += written(&stream, true);
     }
     // PULP's unit retains more bits of an address than necessary.
     for stream in &streams::pulp(&root) {
         packets += written(stream, false);
     }
     eprintln!("{packets} packets");
-    assert!(packets > 100_000);
+    assert!(packets > short_or_long(30_000, 100_000), "{packets}");
 }
 
 fn written(stream: &Stream, exact: bool) -> usize {

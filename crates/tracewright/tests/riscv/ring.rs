@@ -12,6 +12,8 @@ use tracewright::protocols::etrace::sync::LOOKED_AHEAD;
 use tracewright::protocols::etrace::{Packet, Params};
 use tracewright::protocols::registry::AnyConfig;
 
+use tracewright_testing::short_or_long;
+
 use crate::damage::starts;
 use crate::decode::elf;
 use crate::encode::{encode, log};
@@ -37,7 +39,7 @@ fn any_offset() {
         let starts = starts(stream);
         let mut params = stream.params;
         params.link.aligned = false;
-        for _ in 0..20 {
+        for _ in 0..short_or_long(8, 20) {
             let lost = random.below(stream.bytes.len() as u64 / 2) as usize;
             let Some(&start) = starts.iter().find(|start| **start >= lost + LOOKED_AHEAD) else {
                 continue;
@@ -64,7 +66,10 @@ fn any_offset() {
         }
     }
     println!("{compared} offsets of {} streams, {of_trdb} of PULP's of 0.026", all.len());
-    assert!(compared > 200 && (of_trdb > 20 || all.len() == others));
+    assert!(
+        compared > short_or_long(80, 200)
+            && (of_trdb > short_or_long(8, 20) || all.len() == others)
+    );
 }
 
 /// Streams of PULP's units of 0.026, which have full addresses only at traps. The programs have
@@ -202,7 +207,7 @@ fn rings(root: &Path, stream: &Stream, random: &mut Random) {
     let mut params = stream.params;
     params.link.aligned = false;
     let starts = starts(stream);
-    for _ in 0..12 {
+    for _ in 0..short_or_long(4, 12) {
         // The last bytes of the stream, each at its offset in a sink of this size.
         let size = bytes.len() / 2 + random.below(bytes.len() as u64 / 3) as usize;
         let (lost, wrap) = (bytes.len() - size, bytes.len() % size);

@@ -390,7 +390,7 @@ const RARE: [u64; 13] =
 #[test]
 fn programs() {
     let only = number("SEED");
-    let usual = (0..times(30)).chain(RARE);
+    let usual = (0..times(20)).chain(RARE);
     let seeds: Vec<u64> = only.map_or_else(|| usual.collect(), |seed| vec![seed]);
     let filter = std::env::var("UNIT").unwrap_or_default();
     let mut failed = Vec::new();

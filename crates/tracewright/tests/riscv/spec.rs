@@ -61,7 +61,7 @@ fn the_reference_flow_differs_by_its_defects() {
     let Some(root) = shared() else { return };
     let (mut logs, mut matters) = (BTreeMap::new(), [0; DEFECTS.len()]);
     let (mut streams, mut clean) = (0, 0);
-    for stream in up_to(20_000, reference(&root)) {
+    for stream in up_to(6_000, reference(&root)) {
         let steps =
             logs.entry(stream.program.clone()).or_insert_with(|| log(&root, &stream.program));
         let Some(steps) = steps else { continue };

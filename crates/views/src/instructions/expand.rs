@@ -145,7 +145,7 @@ impl<V: Steps> Expand<V> {
 
     /// Passes on the first instructions of a range, or all of them from the view's cache. Returns
     /// whether there are more.
-    fn begin(&mut self, source: usize, at: u64, range: Range) -> bool {
+    pub(crate) fn begin(&mut self, source: usize, at: u64, range: Range) -> bool {
         let Some(program) = self.sources.get_mut(source) else { return false };
         program.cache.select(program.selection);
         if program.memory.watches_addresses() {
@@ -207,11 +207,11 @@ impl<V: Steps> Expand<V> {
     }
 
     /// Passes on the next instructions of the range. Returns whether there are more.
-    fn continue_range(&mut self) -> bool {
+    pub(crate) fn continue_range(&mut self) -> bool {
         self.rest.take().is_some_and(|rest| self.steps(rest))
     }
 
-    fn other(&mut self, source: usize, at: u64, element: &Element) {
+    pub(crate) fn other(&mut self, source: usize, at: u64, element: &Element) {
         if let Some(program) = self.sources.get_mut(source) {
             let mut selection = program.selection;
             let context = match element {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use tracewright_base::{CoreType, Fault, Parse, Profile, Wire};
 use tracewright_protocols::etmv4::{Config, Packet};
-use tracewright_testing::{shared, text};
+use tracewright_testing::{is_long, shared, short_or_long, text};
 use tracewright_views::opencsd::{Etmv4Text, PacketText};
 
 /// The ETMv4 and ETE units of a snapshot by trace ID, and one for listings without IDs.
@@ -116,6 +116,10 @@ fn listings() {
     let mut total = 0;
     for file in files {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        // Most of the packets, and most of the time. The conformance tests compare it, too.
+        if name.starts_with("bugfix-exact-match") && !is_long() {
+            continue;
+        }
         let snapshot = name.split('.').next().unwrap();
         let units = units(&folder.join("snapshots").join(snapshot));
         if units.is_empty() {
@@ -127,7 +131,7 @@ fn listings() {
         assert!(packets > 0 || snapshot == "a55-test-tpiu", "{name}");
         total += packets;
     }
-    assert_eq!(total, 850_934);
+    assert_eq!(total, short_or_long(0, 850_934));
 }
 
 fn unit(ete: bool, registers: &'static [(&'static str, u64)]) -> Config {

@@ -182,7 +182,7 @@ impl Decoder {
     /// Updates the decoder state to the position after an instruction.
     #[inline]
     fn settle<K: BlockCache>(&mut self, cursor: Cursor, code: &K) {
-        let Some(block) = cursor.settle(code) else { return };
+        let Some(block) = cursor.unsettled(code) else { return };
         self.returned = false;
         self.context.isa = block.last.isa;
         self.flow = self.after(block.start as u32, &block.last, cursor.taken);

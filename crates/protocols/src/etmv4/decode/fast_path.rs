@@ -22,7 +22,8 @@ use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
 use crate::etmv4::packet::{Atoms, Packet, SubIsa};
 
-/// A [`Stop`] at which the flow is updated with the last block of the walk. At others it continues.
+/// A [`Stop`] at which the flow is updated with the last block of the walk. At a return from an
+/// exception, and at a return to a cached block, the walk continues without that.
 enum Halt {
     /// At another packet, or at the end.
     Other,

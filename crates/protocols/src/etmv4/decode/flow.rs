@@ -123,7 +123,7 @@ impl Flow {
 
     /// Updates the position to that after the last block of `cursor`.
     pub(super) fn settle<K: BlockCache>(&mut self, cursor: Cursor, rules: Rules, code: &K) {
-        if let Some(block) = cursor.settle(code) {
+        if let Some(block) = cursor.unsettled(code) {
             let (last, taken) = (&block.last, cursor.taken);
             (self.isa, self.is1) = (last.isa, last.isa == Isa::T32);
             self.known = CONTEXT | ADDRESS;

@@ -232,7 +232,7 @@ impl Decoder {
     /// it jumped.
     #[inline]
     fn settle_cursor<K: BlockCache>(&mut self, cursor: Cursor, reported: Option<u64>, code: &K) {
-        let Some(block) = cursor.settle(code) else { return };
+        let Some(block) = cursor.unsettled(code) else { return };
         self.last = Some(last_address(&block));
         self.position = match (reported, block.last.target) {
             (Some(pc), _) => Position::At { pc, pending_retire: true },

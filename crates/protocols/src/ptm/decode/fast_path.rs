@@ -207,7 +207,7 @@ impl Decoder {
         code: &K,
         sink: &mut S,
     ) {
-        let Some(block) = cursor.settle(code) else { return };
+        let Some(block) = cursor.unsettled(code) else { return };
         let last = &block.last;
         let next = Place { address: block.next() as u32, isa: last.isa };
         self.pc = match (cursor.taken, last.kind) {

@@ -263,7 +263,7 @@ fn programs_without_errors_are_predictable() {
     let units = ["ETE", "ETE-max", "ETE1.3", "Cortex-A53", "ETMv4.4"];
     let units = units.map(|name| Implementation::named(name).unwrap());
     let mut r = Random::new(23);
-    let times = tracewright_testing::times(600);
+    let times = tracewright_testing::times(300);
     let (mut clean, mut wrong) = (0, 0);
     for round in 0..times {
         let unit = units[round as usize % units.len()];

@@ -1,6 +1,6 @@
 //! Random sequences of operations: what is accepted is in the buffer or reported lost, once.
 
-use tracewright_testing::Random;
+use tracewright_testing::{Random, short_or_long};
 
 use super::super::{Bytes, FillMode, Limit, Losses, Mode, Reg, Status, Trbe, TriggerMode};
 use super::{BASE, pattern};
@@ -146,7 +146,7 @@ fn what_is_accepted_is_in_the_buffer() {
         }
         run.stop();
         assert!(run.unit.violations.is_empty(), "{:?}", run.unit.violations);
-        if operations >= 100_000 {
+        if operations >= short_or_long(25_000, 100_000) {
             break;
         }
     }

@@ -1,0 +1,173 @@
+//! One of two sides.
+
+use tracewright_base::{Element, Kind, Range, Step, StepSink};
+use tracewright_decode::Listener;
+
+use super::What;
+use super::queue::{Queue, Queued};
+use crate::Source;
+
+/// What is queued of a side, by source.
+#[derive(Debug)]
+pub struct Side {
+    queues: Vec<Queue>,
+    /// Exceptions are compared.
+    exceptions: bool,
+    ended: bool,
+    /// The elements that may be queued until the next [`begin`](Side::begin).
+    room: usize,
+    over: bool,
+}
+
+impl Side {
+    /// The side of a capture: the listener of its session.
+    pub fn of_capture(exceptions: bool, sources: &[Source]) -> Self {
+        let queue = |source| Queue::new(exceptions, std::slice::from_ref(source));
+        let queues = sources.iter().map(queue).collect();
+        Side { queues, exceptions, ended: false, room: usize::MAX, over: false }
+    }
+
+    /// The side of an execution log. Each processor is a source.
+    pub fn of_log(exceptions: bool) -> Self {
+        Side { queues: Vec::new(), exceptions, ended: false, room: usize::MAX, over: false }
+    }
+
+    /// The number of sources.
+    pub fn sources(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// The length of the longest queue, in elements and events.
+    pub fn waiting(&self) -> usize {
+        self.queues.iter().map(Queue::len).max().unwrap_or(0)
+    }
+
+    /// From here on, at most `room` elements are queued.
+    pub fn begin(&mut self, room: usize) {
+        (self.room, self.over) = (room, false);
+        self.queues.iter_mut().for_each(Queue::mark);
+    }
+
+    /// Whether there were more elements since [`begin`](Side::begin). Those are lost.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Removes the elements since [`begin`](Side::begin). Nothing may be compared in between.
+    pub fn undo(&mut self) {
+        self.queues.iter_mut().for_each(Queue::undo);
+    }
+
+    /// The side ends.
+    pub fn finish(&mut self) {
+        self.ended = true;
+        for queue in &mut self.queues {
+            queue.settle(false);
+        }
+    }
+
+    pub(super) fn ended(&self) -> bool {
+        self.ended
+    }
+
+    pub(super) fn queues(&mut self) -> &mut [Queue] {
+        &mut self.queues
+    }
+
+    /// Adds queues up to `sources`.
+    pub(super) fn grow(&mut self, sources: usize) {
+        while self.queues.len() < sources {
+            self.queues.push(Queue::new(self.exceptions, &[]));
+        }
+    }
+
+    fn log(&mut self, source: usize) -> &mut Queue {
+        self.grow(source + 1);
+        &mut self.queues[source]
+    }
+
+    fn queue(&mut self, source: usize, queued: Queued) {
+        match self.room.checked_sub(queued.count()) {
+            None => self.over = true,
+            Some(room) => {
+                self.room = room;
+                if let Some(queue) = self.queues.get_mut(source) {
+                    queue.push(queued);
+                }
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn push(&mut self, source: usize, at: Option<u64>, what: What) {
+        self.log(source).event(at, what);
+    }
+
+    #[cfg(test)]
+    pub(super) fn straight(&mut self, source: usize, what: What) {
+        self.log(source).straight(what);
+    }
+
+    #[cfg(test)]
+    pub(super) fn settle(&mut self, source: usize, optional: bool) {
+        self.log(source).settle(optional);
+    }
+
+    #[cfg(test)]
+    pub(super) fn gap(&mut self, source: usize) {
+        self.log(source).gap();
+    }
+}
+
+/// The side of a capture.
+impl Listener for Side {
+    const PACKETS: bool = false;
+
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.queue(source, Queued::Element { at, element, times: 1 });
+    }
+
+    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
+        if times > 0 {
+            self.queue(source, Queued::Element { at, element: Element::Range(range), times });
+        }
+    }
+
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) {
+        if turns > 0 && !ranges.is_empty() {
+            self.queue(source, Queued::Turns { at, ranges: ranges.into(), next: 0, turns });
+        }
+    }
+
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) {
+        let start = ranges.first().map_or(0, |range| range.start);
+        self.queue(source, Queued::Unlisted { at, start, turns });
+    }
+}
+
+/// The side of an execution log.
+impl StepSink for Side {
+    fn step(&mut self, cpu: u16, step: &Step) {
+        let exceptions = self.exceptions;
+        let queue = self.log(cpu.into());
+        match *step {
+            Step::Retired(retired) => {
+                let (address, isa) = (retired.address, retired.instruction.isa);
+                let what = What::Instruction { address, isa };
+                match retired.instruction.kind {
+                    Kind::Branch | Kind::Indirect => queue.event(None, what),
+                    _ => queue.straight(what),
+                }
+            }
+            Step::Off => {
+                queue.settle(true);
+                queue.gap();
+            }
+            Step::Overflow => queue.gap(),
+            Step::Exception(_) if exceptions => queue.event(None, What::Exception(None)),
+            Step::SoftwareWrite(write) => queue.event(None, What::SoftwareWrite(write)),
+            Step::DwtEvent(event) => queue.event(None, What::DwtEvent(event)),
+            _ => {}
+        }
+    }
+}
