@@ -155,6 +155,54 @@ struct Work<'a> {
     chunks: &'a [(u64, u64)],
 }
 
+/// The states of the link before the chunks, which are found by a scan of the bytes, one after
+/// another.
+struct Links<'a> {
+    work: &'a Work<'a>,
+    /// The state at `at`, where it can be known.
+    known: Option<Route>,
+    at: u64,
+    reader: Box<dyn Read + Send>,
+    space: Vec<u8>,
+    /// The states that were found and not taken.
+    found: Vec<Option<Route>>,
+}
+
+impl<'a> Links<'a> {
+    fn new(work: &'a Work<'a>, start: &Checkpoint) -> Links<'a> {
+        Links {
+            work,
+            known: known_link(start.link()),
+            at: start.at(),
+            reader: from(work.buffer, start.at()),
+            space: vec![0; 1 << 16],
+            found: Vec::new(),
+        }
+    }
+
+    /// The state before chunk `n`, where its decoding begins. It can be taken once.
+    fn before(&mut self, n: usize) -> io::Result<Option<Route>> {
+        while self.found.len() <= n {
+            let begin = self.work.chunks.get(self.found.len()).map_or(self.at, |chunk| chunk.0);
+            let lead = begin.saturating_sub(self.work.shape.lead);
+            while let Some(link) = self.known.as_mut().filter(|_| self.at < lead) {
+                let most = usize::try_from(lead - self.at).unwrap_or(usize::MAX);
+                let most = most.min(self.space.len());
+                let bytes =
+                    fill(&mut *self.reader, self.space.get_mut(..most).unwrap_or_default())?;
+                if bytes.is_empty() {
+                    self.known = None;
+                    break;
+                }
+                link.skip(self.at, bytes);
+                self.at += bytes.len() as u64;
+            }
+            self.found.push(self.known.clone());
+        }
+        Ok(self.found.get_mut(n).and_then(Option::take))
+    }
+}
+
 impl Work<'_> {
     /// Decodes the chunks on several threads, until too many must be decoded again. Returns the
     /// number of chunks that are done; `chain` is at their end.
@@ -164,7 +212,7 @@ impl Work<'_> {
         jobs: usize,
         sink: &mut dyn FnMut(Vec<Segment>, bool) -> io::Result<bool>,
     ) -> io::Result<usize> {
-        let links = self.links(chain.session.state())?;
+        let links = Mutex::new(Links::new(self, chain.session.state()));
         // Each thread takes a chain with its cached blocks, and returns it.
         let mut pattern = chain.clone();
         pattern.resume(self.blank.clone());
@@ -181,7 +229,11 @@ impl Work<'_> {
                 0 => first.lock().unwrap_or_else(PoisonError::into_inner).take(),
                 _ => None,
             };
-            let chunk = self.chunk(&mut chain, begin, end, links.get(n), actual);
+            let link = match actual {
+                Some(_) => Ok(None),
+                None => links.lock().unwrap_or_else(PoisonError::into_inner).before(n),
+            };
+            let chunk = link.and_then(|link| self.chunk(&mut chain, begin, end, link, actual));
             pool.lock().unwrap_or_else(PoisonError::into_inner).push(chain);
             chunk
         };
@@ -219,37 +271,13 @@ impl Work<'_> {
         outcome.map(|()| done)
     }
 
-    /// The state of the link before each chunk, where it can be known.
-    fn links(&self, start: &Checkpoint) -> io::Result<Vec<Option<Route>>> {
-        let mut known = known_link(start.link());
-        let mut at = start.at();
-        let mut reader = from(self.buffer, at);
-        let mut space = vec![0; 1 << 16];
-        let mut links = Vec::new();
-        for &(begin, _) in self.chunks {
-            let lead = begin.saturating_sub(self.shape.lead).max(start.at());
-            while let Some(link) = known.as_mut().filter(|_| at < lead) {
-                let most = usize::try_from(lead - at).unwrap_or(usize::MAX).min(space.len());
-                let bytes = fill(&mut *reader, space.get_mut(..most).unwrap_or_default())?;
-                if bytes.is_empty() {
-                    known = None;
-                    break;
-                }
-                link.skip(at, bytes);
-                at += bytes.len() as u64;
-            }
-            links.push(known.clone());
-        }
-        Ok(links)
-    }
-
     /// Decodes a chunk from the initial state, or from the actual one.
     fn chunk(
         &self,
         chain: &mut Chain,
         begin: u64,
         end: u64,
-        link: Option<&Option<Route>>,
+        link: Option<Route>,
         actual: Option<Checkpoint>,
     ) -> io::Result<Chunk> {
         let lead = begin.saturating_sub(self.shape.lead);
@@ -259,7 +287,7 @@ impl Work<'_> {
             chain.resume(actual);
             reader = from(self.buffer, begin);
         } else {
-            place(&mut chain.session, self.blank, lead, link.cloned().flatten());
+            place(&mut chain.session, self.blank, lead, link);
             let state = chain.session.state();
             activity = Some((0..state.sources()).map(|n| state.activity(n)).collect::<Vec<_>>());
             reader = from(self.buffer, lead);

@@ -124,6 +124,16 @@ pub(crate) fn context(from: &mut Reader<'_>) -> Option<Context> {
     })
 }
 
+/// A difference with its sign in bit 0, so that small ones of both signs take few bytes.
+pub(crate) const fn zigzag(difference: u64) -> u64 {
+    difference << 1 ^ ((difference as i64) >> 63) as u64
+}
+
+/// The difference.
+pub(crate) const fn unzigzag(value: u64) -> u64 {
+    value >> 1 ^ (value & 1).wrapping_neg()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,5 +178,13 @@ mod tests {
             put_context(&mut out, &context);
             assert_eq!(super::context(&mut Reader(&out)), Some(context));
         }
+    }
+
+    #[test]
+    fn differences_have_their_sign() {
+        for value in [0, 1, -1, 63, -64, i64::MAX, i64::MIN] {
+            assert_eq!(unzigzag(zigzag(value as u64)), value as u64, "{value}");
+        }
+        assert_eq!([zigzag(0), zigzag(u64::MAX), zigzag(1)], [0, 1, 2]);
     }
 }

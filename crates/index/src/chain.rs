@@ -14,8 +14,8 @@ pub struct Shape {
     pub segment: u64,
     /// The bytes that are decoded at a time. States are compared after each step.
     pub step: usize,
-    /// How far before a segment a decoder begins, so that its state is verified at the beginning of
-    /// the segment. A multiple of `step`, and less than `segment`.
+    /// How far before a segment a decoder begins at most, so that its state is verified at the
+    /// beginning of the segment. A multiple of `step`, and less than `segment`.
     pub lead: u64,
     /// The most bytes in which a state is verified.
     pub limit: u64,
@@ -39,6 +39,9 @@ impl Shape {
     }
 }
 
+/// The shortest lead is [`Shape::lead`] divided by this.
+const LEAST: u64 = 4;
+
 /// Attempts that fail in a chunk before the probe rests until the next chunk.
 const ATTEMPTS: u32 = 2;
 
@@ -57,6 +60,8 @@ pub(crate) struct Chain {
     sum: Checksum,
     restarts: Vec<Restart>,
     failed: u32,
+    /// How far before the next segment a probe begins, unless the chunk ends there.
+    lead: u64,
 }
 
 impl Chain {
@@ -74,6 +79,7 @@ impl Chain {
             sum: Checksum::default(),
             restarts: Vec::new(),
             failed: 0,
+            lead: shape.lead,
         };
         chain.begin_chunk();
         chain
@@ -103,7 +109,7 @@ impl Chain {
     /// A chunk begins where the session is: what follows does not depend on what was before.
     pub(crate) fn begin_chunk(&mut self) {
         self.probe.stop();
-        self.failed = 0;
+        (self.failed, self.lead) = (0, self.shape.lead);
         self.collector.take(&[]);
         self.begin_segment();
     }
@@ -121,7 +127,9 @@ impl Chain {
     /// segment that ends with them. `end`: the end of the chunk.
     pub(crate) fn feed(&mut self, bytes: &[u8], end: u64) -> Option<Segment> {
         let at = self.at();
-        if (at + self.shape.lead).is_multiple_of(self.shape.segment) {
+        let boundary = (at / self.shape.segment + 1) * self.shape.segment;
+        let lead = if boundary < end { self.lead } else { self.shape.lead };
+        if at + lead == boundary {
             // The state at the end of a chunk is always verified.
             if self.probe.from().is_none() && self.failed < ATTEMPTS || at + self.shape.lead == end
             {
@@ -140,6 +148,7 @@ impl Chain {
     }
 
     fn end_segment(&mut self) -> Segment {
+        self.lead = self.next_lead();
         let state = self.session.state();
         let before = self.activity.iter().enumerate();
         let activity: Vec<u64> =
@@ -153,6 +162,20 @@ impl Chain {
         };
         self.begin_segment();
         segment
+    }
+
+    /// A shorter lead where the states before this segment's end were verified soon: a reader
+    /// decodes the lead, too.
+    fn next_lead(&self) -> u64 {
+        let most = self.shape.lead;
+        let taken = self.restarts.iter().map(|restart| restart.at - restart.from).max();
+        match taken {
+            Some(taken) if self.probe.from().is_none() => {
+                let step = self.shape.step as u64;
+                (2 * taken).max(most / LEAST).next_multiple_of(step).min(most)
+            }
+            _ => most,
+        }
     }
 
     /// The current segment, where it has bytes.

@@ -9,9 +9,11 @@ use tracewright_decode::Listener;
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
 
+use crate::entries::Starts;
+use crate::executed::{Executed, mix};
 use crate::key::{self, Key, Kind};
-use crate::ranges::{Counted, RangeCounts};
-use crate::segment::{LinkEvents, Record, Segment, Stream, Times};
+use crate::link::{LinkEvents, LinkRecord};
+use crate::segment::{Record, Segment, Stream, Times};
 
 /// The addresses of the functions of each source, in order.
 pub type Functions = Vec<Arc<[u64]>>;
@@ -20,9 +22,9 @@ pub type Functions = Vec<Arc<[u64]>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Collector {
     full: bool,
-    functions: Functions,
     first: u64,
     events: LinkEvents,
+    link_records: Vec<LinkRecord>,
     unknown: BTreeMap<u16, u64>,
     streams: Vec<Collected>,
 }
@@ -30,20 +32,27 @@ pub(crate) struct Collector {
 /// What one source has in the current segment.
 #[derive(Clone, Debug, Default)]
 struct Collected {
+    /// Without what is in `executed`.
     stream: Stream,
-    ranges: RangeCounts,
+    /// A packet was received: the offsets of others are not less.
+    begun: bool,
+    executed: Executed,
     keys: BTreeMap<Key, u64>,
 }
 
 impl Collector {
     /// A collector for sources with these functions. `full`: with a record of each occurrence.
     pub(crate) fn new(functions: Functions, full: bool) -> Self {
-        let streams = functions.iter().map(|_| Collected::default()).collect();
+        let streams = functions.into_iter().map(|addresses| {
+            let executed = Executed::new(Starts::new(addresses));
+            Collected { executed, ..Collected::default() }
+        });
+        let streams = streams.collect();
         Collector {
             full,
-            functions,
             first: u64::MAX,
             events: LinkEvents::default(),
+            link_records: Vec::new(),
             unknown: BTreeMap::new(),
             streams,
         }
@@ -54,17 +63,18 @@ impl Collector {
         let mut segment = Segment {
             first: (self.first != u64::MAX).then_some(self.first),
             events: std::mem::take(&mut self.events),
+            link_records: std::mem::take(&mut self.link_records),
             unknown: std::mem::take(&mut self.unknown).into_iter().collect(),
             ..Segment::default()
         };
         self.first = u64::MAX;
         for (n, collected) in self.streams.iter_mut().enumerate() {
             let activity = activity.get(n).copied().unwrap_or(0);
-            if activity == 0 && collected.stream == Stream::default() {
+            collected.begun = false;
+            let mut stream = collected.settle();
+            if activity == 0 && stream == Stream::default() {
                 continue;
             }
-            let functions = self.functions.get(n).map_or(&[][..], |functions| functions);
-            let mut stream = collected.settle(functions);
             stream.activity = activity;
             stream.source = u16::try_from(n).unwrap_or(u16::MAX);
             segment.streams.push(stream);
@@ -76,7 +86,9 @@ impl Collector {
     #[inline(never)]
     fn other(&mut self, source: usize, at: u64, element: Element) {
         let full = self.full;
-        let Some(Collected { stream, keys, .. }) = self.streams.get_mut(source) else { return };
+        let Some(Collected { stream, keys, executed, .. }) = self.streams.get_mut(source) else {
+            return;
+        };
         stream.checksum = mix(stream.checksum ^ at, fold(&element));
         if let Some(time) = key::time(&element) {
             match &mut stream.times {
@@ -90,50 +102,55 @@ impl Collector {
         Key::each(&element, |key| {
             *keys.entry(key).or_default() += 1;
             if full {
-                let (element, instruction) = (stream.elements - 1, stream.instructions);
+                let (ranges, instruction) = executed.totals();
+                let element = stream.elements - 1 + ranges;
                 stream.records.push(Record { key, at, element, instruction });
             }
         });
     }
 
+    /// A decoder may start at a packet.
+    fn sync(&mut self, source: usize, at: u64) {
+        let Some(Collected { stream, executed, .. }) = self.streams.get_mut(source) else { return };
+        stream.syncs += 1;
+        let (ranges, instruction) = executed.totals();
+        let (key, element) = (Key::new(Kind::Sync, 0), stream.elements + ranges);
+        stream.records.push(Record { key, at, element, instruction });
+    }
+
+    /// Packets and undecodable bytes of a source have ascending offsets: only the first counts.
     #[inline]
+    fn packet_at(&mut self, source: usize, offsets: &OffsetMap<'_>, span: &Range<usize>) {
+        if let Some(begun) = self.streams.get_mut(source).map(|collected| &mut collected.begun)
+            && !std::mem::replace(begun, true)
+        {
+            self.first = self.first.min(offsets.at(span.start));
+        }
+    }
+
+    #[inline(always)]
     fn ranges(&mut self, source: usize, at: u64, range: &base::Range, times: u64) {
-        self.first = self.first.min(at);
-        let Some(Collected { stream, ranges, .. }) = self.streams.get_mut(source) else { return };
-        stream.elements += times;
-        stream.instructions += times * u64::from(range.instructions);
-        ranges.add(range.start, range.bytes, times);
+        if at < self.first {
+            self.first = at;
+        }
+        let Some(Collected { executed, .. }) = self.streams.get_mut(source) else { return };
+        executed.add(range.start, range.bytes, range.instructions, times);
     }
 }
 
 impl Collected {
-    /// The stream, with the keys and lines of the ranges. `functions`: addresses, in order.
-    fn settle(&mut self, functions: &[u64]) -> Stream {
+    /// The stream, with the keys and lines of the ranges.
+    fn settle(&mut self) -> Stream {
         let (mut stream, mut keys) =
             (std::mem::take(&mut self.stream), std::mem::take(&mut self.keys));
-        let mut runs = Vec::new();
-        self.ranges.drain(|Counted { start, bytes, count }| {
-            stream.checksum =
-                stream.checksum.wrapping_add(mix(start, bytes.into()).wrapping_mul(count));
-            let Some(last) = u64::from(bytes).checked_sub(1) else { return };
-            // A range does not wrap around the end of memory.
-            let last = start.saturating_add(last);
-            runs.push((start / 64, last / 64));
-            let first = functions.partition_point(|address| *address < start);
-            let rest = functions.get(first..).unwrap_or_default();
-            for address in rest.iter().take_while(|address| **address <= last) {
-                *keys.entry(Key::new(Kind::Function, *address)).or_default() += count;
-            }
-        });
-        runs.sort_unstable();
-        for (first, last) in runs {
-            match stream.lines.last_mut() {
-                Some((line, count)) if *line + *count >= first => {
-                    *count = (*count).max(last - *line + 1);
-                }
-                _ => stream.lines.push((first, last - first + 1)),
-            }
+        let executed = self.executed.take();
+        stream.checksum = stream.checksum.wrapping_add(executed.checksum);
+        stream.elements += executed.ranges;
+        stream.instructions += executed.instructions;
+        for (address, count) in executed.entries {
+            *keys.entry(Key::new(Kind::Function, address)).or_default() += count;
         }
+        stream.lines = executed.lines;
         stream.keys = keys.into_iter().collect();
         stream
     }
@@ -157,13 +174,8 @@ fn fold(element: &Element) -> u64 {
     to.finish()
 }
 
-const fn mix(a: u64, b: u64) -> u64 {
-    let product = (a ^ 0x9e37_79b9_7f4a_7c15) as u128 * (b ^ 0xe703_7ed1_a0b4_28db) as u128;
-    product as u64 ^ (product >> 64) as u64
-}
-
 impl Listener for Collector {
-    #[inline]
+    #[inline(always)]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let Element::Range(range) = element {
             return self.ranges(source, at, &range, 1);
@@ -188,8 +200,9 @@ impl Listener for Collector {
         }
     }
 
+    /// How packets are counted together does not depend on the trace alone.
     fn wants_each_packet(&self) -> bool {
-        false
+        self.full
     }
 
     fn packet(
@@ -200,25 +213,26 @@ impl Listener for Collector {
         _: &[u8],
         packet: AnyPacket<'_>,
     ) {
-        self.first = self.first.min(offsets.at(span.start));
-        if let Some(collected) = self.streams.get_mut(source).filter(|_| self.full) {
-            collected.stream.syncs += u64::from(packet.is_sync());
+        self.packet_at(source, offsets, &span);
+        if self.full && packet.is_sync() {
+            self.sync(source, offsets.at(span.start));
         }
     }
 
-    fn packets(&mut self, _: usize, offsets: &OffsetMap<'_>, span: Range<usize>, _: usize) {
-        self.first = self.first.min(offsets.at(span.start));
+    #[inline]
+    fn packets(&mut self, source: usize, offsets: &OffsetMap<'_>, span: Range<usize>, _: usize) {
+        self.packet_at(source, offsets, &span);
     }
 
     fn undecodable(
         &mut self,
-        _: usize,
+        source: usize,
         offsets: &OffsetMap<'_>,
         span: Range<usize>,
         _: &[u8],
         _: Fault,
     ) {
-        self.first = self.first.min(offsets.at(span.start));
+        self.packet_at(source, offsets, &span);
     }
 
     fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
@@ -228,13 +242,8 @@ impl Listener for Collector {
 
     fn link(&mut self, at: u64, event: Event) {
         self.first = self.first.min(at);
-        match event {
-            Event::FullSync | Event::HalfSync => self.events.syncs += 1,
-            Event::Trigger(_) => self.events.triggers += 1,
-            Event::Flush(_) => self.events.flushes += 1,
-            Event::Bad { len, .. } => self.events.bad += u64::from(len),
-            Event::Barrier => self.events.barriers += 1,
-            _ => {}
+        if let Some(kind) = self.events.count(&event).filter(|_| self.full) {
+            self.link_records.push(LinkRecord { kind, at });
         }
     }
 }

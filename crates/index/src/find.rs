@@ -180,7 +180,11 @@ impl<'a> Finder<'a> {
         let segments = 0..matches.len();
         let order: Box<dyn Iterator<Item = usize>> =
             if backward { Box::new(segments.rev()) } else { Box::new(segments) };
+        let mut skipped = 0;
         for n in order {
+            if n < skipped {
+                continue;
+            }
             let from = numbers.get(n).copied().unwrap_or(0);
             let to = numbers.get(n + 1).copied().unwrap_or(u64::MAX);
             if !text && (from >= domain.end || to <= domain.start) {
@@ -190,6 +194,13 @@ impl<'a> Finder<'a> {
             match matches.get(n).copied() {
                 Some(Matches::Exactly(0)) | None => continue,
                 Some(Matches::Exactly(count)) if whole && hits.skip(count) => continue,
+                Some(Matches::Together { count, end }) => {
+                    let to = numbers.get(end).copied().unwrap_or(u64::MAX);
+                    if domain.start <= from && to <= domain.end && hits.skip(count) {
+                        skipped = end;
+                        continue;
+                    }
+                }
                 _ => {}
             }
             // The scan may begin before the segment, whose elements are the ones of interest.

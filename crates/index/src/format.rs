@@ -10,7 +10,7 @@ use crate::segment::{Segment, Stored};
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"TWXINDEX";
 /// The version of the format.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 /// The first bytes of a batch.
 const BATCH: &[u8; 4] = b"TWXB";
 /// The length of the head of a batch.
@@ -44,8 +44,18 @@ pub(crate) struct BufferHead {
     pub(crate) configuration: u64,
     /// A checksum of the program memory.
     pub(crate) memory: u64,
-    /// The names of the sources.
-    pub(crate) sources: Vec<String>,
+    pub(crate) sources: Vec<IndexedSource>,
+}
+
+/// A source of an index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IndexedSource {
+    /// Its name in the capture.
+    pub name: String,
+    /// Its trace ID, or its source number where messages have one. Unused without framing.
+    pub id: u16,
+    /// The title of its protocol.
+    pub protocol: String,
 }
 
 impl Head {
@@ -64,7 +74,11 @@ impl Head {
             rest.extend(buffer.configuration.to_le_bytes());
             rest.extend(buffer.memory.to_le_bytes());
             put(&mut rest, buffer.sources.len() as u64);
-            buffer.sources.iter().for_each(|name| text(&mut rest, name));
+            for source in &buffer.sources {
+                text(&mut rest, &source.name);
+                put(&mut rest, source.id.into());
+                text(&mut rest, &source.protocol);
+            }
         }
         out.extend((rest.len() as u32).to_le_bytes());
         out.extend(rest);
@@ -115,7 +129,11 @@ impl Head {
                 sources: Vec::new(),
             };
             for _ in 0..from.count()? {
-                buffer.sources.push(read_text(&mut from)?);
+                buffer.sources.push(IndexedSource {
+                    name: read_text(&mut from)?,
+                    id: u16::try_from(from.number()?).ok()?,
+                    protocol: read_text(&mut from)?,
+                });
             }
             buffers.push(buffer);
         }
@@ -301,7 +319,9 @@ mod tests {
             name: "ETB".into(),
             configuration: 7,
             memory: 8,
-            sources: vec!["ETM_0".into(), "ETM_1".into()],
+            sources: ["ETM_0", "ETM_1"]
+                .map(|name| IndexedSource { name: name.into(), id: 0x310, protocol: "ETM".into() })
+                .into(),
         };
         let head = Head {
             full: true,

@@ -3,12 +3,13 @@
 use std::io::{self, Read};
 
 use tracewright_capture::{Buffer, Bytes, Capture};
+use tracewright_decode::plan::Planned;
 use tracewright_decode::{Memory, Options, Plan};
 
 use crate::build::{fill, from};
 use crate::checksum::Checksum;
 use crate::error::IndexError;
-use crate::format::BufferHead;
+use crate::format::{BufferHead, IndexedSource};
 use crate::index::IndexedBuffer;
 
 /// Program memory of at most this many bytes in one file is compared as a whole.
@@ -30,7 +31,15 @@ pub(crate) fn identity(
         name: capture.buffers.get(plan.buffer).map_or_else(String::new, |b| b.name.clone()),
         configuration: Checksum::of(text.as_bytes()),
         memory: of_memory(capture, memory),
-        sources: plan.sources.iter().map(|source| source.name.clone()).collect(),
+        sources: plan.sources.iter().map(source).collect(),
+    }
+}
+
+fn source(planned: &Planned) -> IndexedSource {
+    IndexedSource {
+        name: planned.name.clone(),
+        id: planned.id,
+        protocol: planned.config.protocol().about().title.to_owned(),
     }
 }
 

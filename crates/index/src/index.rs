@@ -8,9 +8,9 @@ use tracewright_capture::Bytes;
 
 use crate::bytes::Reader;
 use crate::error::IndexError;
-use crate::format::{BATCH_HEAD, Batch, BufferHead, Head, Section};
+use crate::format::{BATCH_HEAD, Batch, BufferHead, Head, IndexedSource, Section};
 use crate::key::Key;
-use crate::segment::{Restart, Segment, Stream, each_key, each_line};
+use crate::segment::{Restart, Segment, each_key, each_line};
 
 /// An index. Summaries of all segments are in memory; keys, lines and records are read when they
 /// are needed.
@@ -38,6 +38,8 @@ struct Entry {
     begin: u64,
     segment: Segment,
     batch: usize,
+    /// The number of the segment that has its lines and functions.
+    details_of: usize,
     /// Where its keys, lines and records are in their sections.
     details: [Range<usize>; 3],
 }
@@ -101,12 +103,20 @@ impl Index {
         if !follows || buffer.complete {
             return None;
         }
-        let sources = buffer.head.sources.len();
+        let (sources, before_it) = (buffer.head.sources.len(), buffer.segments.len());
         let mut from = Reader(&summary);
         let (mut begin, mut taken) = (batch.begin, [0usize; 3]);
+        let (mut group, mut following) = (0, 0);
         let mut entries = Vec::new();
-        for _ in 0..batch.count {
+        for n in 0..batch.count {
             let (segment, lengths) = Segment::read(begin, &mut from)?;
+            if following == 0 {
+                (group, following) = (before_it + n, segment.following);
+            } else if segment.following == 0 {
+                following -= 1;
+            } else {
+                return None;
+            }
             if segment.streams.iter().any(|stream| usize::from(stream.source) >= sources) {
                 return None;
             }
@@ -117,7 +127,7 @@ impl Index {
                 *taken = end;
             }
             let len = segment.len;
-            entries.push(Entry { begin, segment, batch: number, details });
+            entries.push(Entry { begin, segment, batch: number, details_of: group, details });
             begin = begin.checked_add(len)?;
         }
         let sections = [Section::Keys, Section::Lines, Section::Records];
@@ -125,7 +135,7 @@ impl Index {
             let range = batch.section(section);
             range.end - range.start == taken as u64
         };
-        if !from.0.is_empty() || !sections.into_iter().zip(taken).all(fits) {
+        if !from.0.is_empty() || following > 0 || !sections.into_iter().zip(taken).all(fits) {
             return None;
         }
         let last = batch.last;
@@ -183,7 +193,8 @@ impl Index {
     }
 
     /// Passes the keys of the segments `range` of `buffer` to `each`, with the number of the
-    /// segment, the number of the source, and the count.
+    /// segment, the number of the source, and the count. Functions may be with those of
+    /// [`IndexedBuffer::joined_in`].
     ///
     /// # Errors
     /// [`IndexError::Damaged`].
@@ -202,7 +213,8 @@ impl Index {
     }
 
     /// Passes the executed lines of all segments of `buffer` to `each`: the number of the segment,
-    /// the address of the first line divided by 64, and the number of lines.
+    /// the address of the first line divided by 64, and the number of lines. Those of a segment may
+    /// be with those of [`IndexedBuffer::joined_in`].
     ///
     /// # Errors
     /// [`IndexError::Damaged`].
@@ -230,15 +242,15 @@ impl Index {
     ) -> Result<Vec<Segment>, IndexError> {
         let entries = buffer.segments.get(range.clone()).unwrap_or_default();
         let mut segments: Vec<Segment> = entries.iter().map(|e| e.segment.clone()).collect();
-        type ReadDetails = fn(&mut [Stream], &mut Reader<'_>) -> Option<()>;
+        type ReadDetails = fn(&mut Segment, &mut Reader<'_>) -> Option<()>;
         let sections: [(Section, ReadDetails); 3] = [
-            (Section::Keys, Stream::read_keys),
-            (Section::Lines, Stream::read_lines),
-            (Section::Records, Stream::read_records),
+            (Section::Keys, Segment::read_keys),
+            (Section::Lines, Segment::read_lines),
+            (Section::Records, Segment::read_records),
         ];
         for (section, read) in sections {
             self.details(buffer, range.clone(), section, |n, _, mut from| {
-                read(&mut segments.get_mut(n - range.start)?.streams, &mut from)
+                read(segments.get_mut(n - range.start)?, &mut from)
             })?;
         }
         Ok(segments)
@@ -280,8 +292,8 @@ impl IndexedBuffer {
         &self.head.name
     }
 
-    /// The names of the sources.
-    pub fn sources(&self) -> &[String] {
+    /// The sources.
+    pub fn sources(&self) -> &[IndexedSource] {
         &self.head.sources
     }
 
@@ -315,6 +327,12 @@ impl IndexedBuffer {
     /// The number of bytes of the buffer that the index covers.
     pub fn covered(&self) -> u64 {
         self.segments.last().map_or(0, |entry| entry.begin + entry.segment.len)
+    }
+
+    /// The segment that has the executed lines and functions of segment `n`: itself, or one before
+    /// it.
+    pub fn joined_in(&self, n: usize) -> usize {
+        self.segments.get(n).map_or(n, |entry| entry.details_of)
     }
 
     /// The summary of segment `n`.

@@ -26,11 +26,14 @@ pub enum Kind {
     Time = 8,
     /// An event of the Data Watchpoint and Trace unit. Value: 0.
     Dwt = 9,
+    /// A packet from which a decoder may start. Value: 0. It is not counted, and only records of a
+    /// full index have it.
+    Sync = 10,
 }
 
 impl Kind {
     /// Every kind, in order of the numbers.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Function,
         Kind::Exception,
         Kind::Context,
@@ -41,6 +44,7 @@ impl Kind {
         Kind::Gap,
         Kind::Time,
         Kind::Dwt,
+        Kind::Sync,
     ];
 }
 

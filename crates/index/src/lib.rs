@@ -4,9 +4,10 @@
 //! |---|---|
 //! | `writer.rs` | [`Subject`]: a capture and how it is decoded; makes, continues and checks an index |
 //! | `build.rs`, `chain.rs` | [`Build`]: decodes a buffer to [`Segment`]s, on one thread or several |
-//! | `collect.rs`, `ranges.rs` | what is collected of a segment |
+//! | `collect.rs`, `executed.rs`, `lines.rs`, `entries.rs` | what is collected of a segment |
+//! | `thin.rs` | joins what consecutive segments executed, where it is long |
 //! | `probe.rs` | verifies where a decoder may restart |
-//! | `segment.rs`, `key.rs` | [`Segment`], [`Stream`], [`Key`]: the contents of an index |
+//! | `segment.rs`, `key.rs`, `link.rs` | [`Segment`], [`Stream`], [`Key`], [`LinkEvents`]: the contents of an index |
 //! | `index.rs` | [`Index`]: an index that is read |
 //! | `identity.rs` | what an index was made of |
 //! | `seek.rs`, `scan.rs` | from an index to the state of a session, and to the elements of segments |
@@ -66,16 +67,19 @@ mod chain;
 mod checksum;
 mod collect;
 pub mod cursor;
+mod entries;
 mod error;
+mod executed;
 pub mod find;
 mod format;
 mod identity;
 mod index;
 mod key;
+mod lines;
+mod link;
 mod matcher;
 mod probe;
 pub mod query;
-mod ranges;
 mod resolve;
 mod scan;
 mod seek;
@@ -83,6 +87,7 @@ mod segment;
 mod stack;
 #[cfg(test)]
 mod tests;
+mod thin;
 pub mod window;
 mod writer;
 
@@ -93,12 +98,14 @@ pub use collect::Functions;
 pub use cursor::Cursor;
 pub use error::{FindError, IndexError};
 pub use find::{Answer, Finder, Found};
+pub use format::IndexedSource;
 #[doc(hidden)]
 pub use format::write_checksums;
 pub use index::{Index, IndexedBuffer, Position};
 pub use key::{Key, Kind, channel, is_gap, time};
+pub use link::{LinkEvents, LinkKind, LinkRecord};
 pub use query::{Query, QueryError};
 pub use seek::Start;
-pub use segment::{LinkEvents, Record, Restart, Segment, Stream, Times};
+pub use segment::{Record, Restart, Segment, Stream, Times};
 pub use window::Window;
 pub use writer::{Making, Subject};

@@ -17,6 +17,13 @@ use crate::segment::Segment;
 pub(crate) enum Matches {
     /// Exactly this many.
     Exactly(u64),
+    /// Exactly this many together with the next segments, before the one with number `end`.
+    Together {
+        /// The number of matches.
+        count: u64,
+        /// The number of the segment after the last one.
+        end: usize,
+    },
     /// There may be some: the segment must be decoded.
     Unknown,
 }
@@ -97,9 +104,7 @@ impl<'a> Matcher<'a> {
             for (count, own) in counts.iter_mut().zip(own) {
                 *count = match (*count, own) {
                     (Matches::Exactly(0), _) | (_, Matches::Exactly(0)) => Matches::Exactly(0),
-                    (_, Matches::Exactly(own)) if self.conditions.len() == 1 => {
-                        Matches::Exactly(own)
-                    }
+                    (_, own) if self.conditions.len() == 1 => own,
                     _ => Matches::Unknown,
                 };
             }
@@ -157,21 +162,23 @@ impl<'a> Matcher<'a> {
                     || segment.streams.iter().any(|stream| stream.context.is_some())
             }),
             Condition::Address(range) => {
-                count_lines(index, buffer, |first, last| first < range.end && last >= range.start)?
+                let touches = |first, last| first < range.end && last >= range.start;
+                together(count_lines(index, buffer, touches)?, buffer)
             }
             Condition::Line { .. } => {
                 let code = self.addresses.get(n).unwrap_or(&Addresses::None);
-                count_lines(index, buffer, |first, last| code.touches(first, last))?
+                together(count_lines(index, buffer, |a, b| code.touches(a, b))?, buffer)
             }
             Condition::Function(_) => {
                 let named = self.addresses.get(n).unwrap_or(&Addresses::None);
                 // A range may have two of several addresses.
                 let mut sources = 0..buffer.sources().len();
                 let single = sources.all(|source| named.starts(source).len() < 2);
-                count_keys(index, buffer, single, |source, key| {
+                let counts = count_keys(index, buffer, single, |source, key| {
                     key.kind == Kind::Function
                         && named.starts(source).binary_search(&key.value).is_ok()
-                })?
+                })?;
+                together(counts, buffer)
             }
             Condition::Access { address, value } => {
                 let lines = address.as_ref().map(|range| {
@@ -216,6 +223,27 @@ fn count_lines(
         }
     })?;
     Ok(counts)
+}
+
+/// The matches by segment, of counts that the first of joined segments has for all of them.
+fn together(mut counts: Vec<Matches>, buffer: &IndexedBuffer) -> Vec<Matches> {
+    let mut end = counts.len();
+    for n in (0..counts.len()).rev() {
+        let first = buffer.joined_in(n);
+        if first < n {
+            continue;
+        }
+        let joined = counts.get(n).copied().unwrap_or(Matches::Unknown);
+        let rest = counts.get_mut(n + 1..end).unwrap_or_default();
+        if joined != Matches::Exactly(0) && !rest.is_empty() {
+            rest.fill(Matches::Unknown);
+            if let (Some(own), Matches::Exactly(count)) = (counts.get_mut(n), joined) {
+                *own = Matches::Together { count, end };
+            }
+        }
+        end = n;
+    }
+    counts
 }
 
 /// Sums the counts of keys. `exact`: a key is a match.

@@ -2,8 +2,9 @@
 
 use tracewright_base::Context;
 
-use crate::bytes::{self, Reader, put, put_option};
+use crate::bytes::{self, Reader, put, put_option, unzigzag, zigzag};
 use crate::key::{Key, Kind};
+use crate::link::{self, LinkEvents, LinkRecord};
 
 /// A part of a buffer, and what a decoder emits while it receives the bytes of the part.
 ///
@@ -23,27 +24,18 @@ pub struct Segment {
     pub link: Option<Vec<u8>>,
     /// Events of the trace link.
     pub events: LinkEvents,
+    /// Where the events are; of synchronisation packets only the first. Only in a full index.
+    pub link_records: Vec<LinkRecord>,
     /// Trace IDs that no source has, and the number of their bytes, in order of the IDs.
     pub unknown: Vec<(u16, u64)>,
     /// The restarts that were verified in the segment.
     pub restarts: Vec<Restart>,
-    /// The sources that have bytes or elements, in order of their numbers.
+    /// The number of segments after it whose executed lines and functions are with its own: they
+    /// have none.
+    pub following: u64,
+    /// The sources that have bytes or elements, or of which the segment has lines or functions, in
+    /// order of their numbers.
     pub streams: Vec<Stream>,
-}
-
-/// Numbers of events of the trace link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkEvents {
-    /// Synchronisation packets.
-    pub syncs: u64,
-    /// Triggers.
-    pub triggers: u64,
-    /// Flush responses.
-    pub flushes: u64,
-    /// Undecodable bytes.
-    pub bad: u64,
-    /// Barriers between separate traces.
-    pub barriers: u64,
 }
 
 /// A verified restart of one source: a decoder that begins in its initial state at offset `from`
@@ -142,6 +134,7 @@ impl Segment {
     /// Appends the segment. `begin`: its offset in the buffer.
     pub(crate) fn put(&self, begin: u64, to: &mut Stored) {
         let (keys, lines, records) = (to.keys.len(), to.lines.len(), to.records.len());
+        link::put_records(&self.link_records, &mut to.records);
         for stream in &self.streams {
             stream.put_details(to);
         }
@@ -169,6 +162,7 @@ impl Segment {
             put(out, begin.wrapping_add(self.len).wrapping_sub(*at));
             put(out, at.wrapping_sub(*from));
         }
+        put(out, self.following);
         put(out, self.streams.len() as u64);
         for stream in &self.streams {
             stream.put_summary(out);
@@ -210,6 +204,7 @@ impl Segment {
             let at = end.checked_sub(from.number()?)?;
             segment.restarts.push(Restart { source, at, from: at.checked_sub(from.number()?)? });
         }
+        segment.following = from.number()?;
         for _ in 0..from.count()? {
             segment.streams.push(Stream::read_summary(from)?);
         }
@@ -263,7 +258,7 @@ impl Stream {
         Some(stream)
     }
 
-    fn put_details(&self, to: &mut Stored) {
+    pub(crate) fn put_details(&self, to: &mut Stored) {
         put_keys(&self.keys, &mut to.keys);
         put(&mut to.lines, self.lines.len() as u64);
         let mut before = 0u64;
@@ -289,26 +284,29 @@ impl Stream {
             (at, element, instruction) = (record.at, record.element, record.instruction);
         }
     }
+}
 
-    /// Reads the lines of each of `streams`.
-    pub(crate) fn read_lines(streams: &mut [Stream], from: &mut Reader<'_>) -> Option<()> {
-        for stream in streams {
+impl Segment {
+    /// Reads the lines of each stream.
+    pub(crate) fn read_lines(&mut self, from: &mut Reader<'_>) -> Option<()> {
+        for stream in &mut self.streams {
             each_line(from, |line, count| stream.lines.push((line, count)))?;
         }
         from.0.is_empty().then_some(())
     }
 
-    /// Reads the keys of each of `streams`.
-    pub(crate) fn read_keys(streams: &mut [Stream], from: &mut Reader<'_>) -> Option<()> {
-        for stream in streams {
+    /// Reads the keys of each stream.
+    pub(crate) fn read_keys(&mut self, from: &mut Reader<'_>) -> Option<()> {
+        for stream in &mut self.streams {
             each_key(from, |key, count| stream.keys.push((key, count)))?;
         }
         from.0.is_empty().then_some(())
     }
 
-    /// Reads the records of each of `streams`.
-    pub(crate) fn read_records(streams: &mut [Stream], from: &mut Reader<'_>) -> Option<()> {
-        for stream in streams {
+    /// Reads the records of the link and of each stream.
+    pub(crate) fn read_records(&mut self, from: &mut Reader<'_>) -> Option<()> {
+        self.link_records = link::read_records(from)?;
+        for stream in &mut self.streams {
             let (mut element, mut instruction, mut at) = (0u64, 0u64, 0u64);
             for _ in 0..from.count()? {
                 let kind = *Kind::ALL.get(usize::from(from.u8()?))?;
@@ -364,18 +362,10 @@ pub(crate) fn each_line(from: &mut Reader<'_>, mut each: impl FnMut(u64, u64)) -
     Some(())
 }
 
-/// A difference with its sign in bit 0, so that small ones of both signs take few bytes.
-const fn zigzag(difference: u64) -> u64 {
-    difference << 1 ^ ((difference as i64) >> 63) as u64
-}
-
-const fn unzigzag(value: u64) -> u64 {
-    value >> 1 ^ (value & 1).wrapping_neg()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::LinkKind;
     use tracewright_base::Isa;
 
     fn sample() -> Segment {
@@ -412,6 +402,11 @@ mod tests {
             events: LinkEvents { syncs: 1, triggers: 2, flushes: 3, bad: 4, barriers: 5 },
             unknown: vec![(0x30, 44)],
             restarts: vec![Restart { source: 2, from: 3000, at: 4200 }],
+            following: 3,
+            link_records: vec![
+                LinkRecord { kind: LinkKind::Trigger, at: 4000 },
+                LinkRecord { kind: LinkKind::Sync, at: 3999 },
+            ],
             streams: vec![stream, Stream { source: 5, ..Stream::default() }],
         }
     }
@@ -425,21 +420,13 @@ mod tests {
             let (mut read, lengths) = Segment::read(4096, &mut from).expect("a segment");
             assert!(from.0.is_empty());
             assert_eq!(lengths, [stored.keys.len(), stored.lines.len(), stored.records.len()]);
-            Stream::read_keys(&mut read.streams, &mut Reader(&stored.keys)).expect("keys");
-            Stream::read_lines(&mut read.streams, &mut Reader(&stored.lines)).expect("lines");
-            Stream::read_records(&mut read.streams, &mut Reader(&stored.records)).expect("records");
+            read.read_keys(&mut Reader(&stored.keys)).expect("keys");
+            read.read_lines(&mut Reader(&stored.lines)).expect("lines");
+            read.read_records(&mut Reader(&stored.records)).expect("records");
             assert_eq!(read, segment);
             for len in 0..stored.summary.len() {
                 assert!(Segment::read(4096, &mut Reader(&stored.summary[..len])).is_none());
             }
         }
-    }
-
-    #[test]
-    fn differences_have_their_sign() {
-        for value in [0, 1, -1, 63, -64, i64::MAX, i64::MIN] {
-            assert_eq!(unzigzag(zigzag(value as u64)), value as u64, "{value}");
-        }
-        assert_eq!([zigzag(0), zigzag(u64::MAX), zigzag(1)], [0, 1, 2]);
     }
 }

@@ -13,6 +13,7 @@ use crate::error::IndexError;
 use crate::format::{Batch, Head};
 use crate::identity;
 use crate::index::{Index, IndexedBuffer};
+use crate::thin::thin;
 
 /// A capture, and how it is decoded.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,7 @@ impl Subject<'_> {
             match self.memory.seen_by(self.capture, plan.buffer, planned.source) {
                 Program::Image(image) => {
                     let mut starts: Vec<u64> = image.symbols().iter().map(|s| s.start).collect();
+                    starts.sort_unstable();
                     starts.dedup();
                     Arc::from(starts)
                 }
@@ -156,7 +158,8 @@ impl Subject<'_> {
             jobs: making.jobs.max(1),
             stop: making.growing.then_some(whole),
         };
-        build.run(start, |segments, last| {
+        build.run(start, |mut segments, last| {
+            thin(&mut segments);
             let batch = Batch::write(number, last, first, begin, &segments)
                 .ok_or_else(|| io::Error::other("a batch of the index exceeds 4 GiB"))?;
             first += segments.len() as u64;

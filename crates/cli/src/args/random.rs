@@ -67,7 +67,8 @@ pub struct IndexArgs {
     /// Counts for each segment of the trace: the default.
     #[arg(long, conflicts_with = "full")]
     pub sparse: bool,
-    /// Also a record of each exception, context, write, access, event, gap and timestamp.
+    /// Also a record of each exception, context, write, access, event, gap, timestamp, packet from
+    /// which a decoder may start, and event of the link.
     #[arg(long)]
     pub full: bool,
     /// Length of a segment in bytes.

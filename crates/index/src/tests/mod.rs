@@ -2,6 +2,7 @@
 
 mod cursors;
 mod damage;
+mod records;
 mod searches;
 mod starts;
 mod windows;

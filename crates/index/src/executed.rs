@@ -1,0 +1,149 @@
+//! What was executed: lines, entries of functions, and a checksum of the ranges.
+
+use crate::entries::{EntryCounts, Starts};
+use crate::lines::ExecutedLines;
+
+/// What was executed in a segment so far. The sums do not depend on the order of the ranges.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Executed {
+    checksum: u64,
+    ranges: u64,
+    instructions: u64,
+    lines: ExecutedLines,
+    starts: Starts,
+    entries: EntryCounts,
+}
+
+/// What was executed in a segment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// Runs of consecutive lines: the first line, and their number.
+    pub(crate) lines: Vec<(u64, u64)>,
+    /// The addresses of functions, in order, and how often they were entered.
+    pub(crate) entries: Vec<(u64, u64)>,
+    /// The checksum.
+    pub(crate) checksum: u64,
+    /// The number of ranges.
+    pub(crate) ranges: u64,
+    /// The number of their instructions.
+    pub(crate) instructions: u64,
+}
+
+impl Executed {
+    /// Nothing is executed yet. `starts`: the functions.
+    pub(crate) fn new(starts: Starts) -> Executed {
+        Executed { starts, ..Executed::default() }
+    }
+
+    /// The number of ranges so far, and that of their instructions.
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        (self.ranges, self.instructions)
+    }
+
+    /// The range of `bytes` bytes with these instructions from `start` on was executed `times`
+    /// times.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, start: u64, bytes: u32, instructions: u32, times: u64) {
+        self.ranges = self.ranges.wrapping_add(times);
+        let executed = u64::from(instructions).wrapping_mul(times);
+        self.instructions = self.instructions.wrapping_add(executed);
+        let sum = mix(start, bytes.into()).wrapping_mul(times);
+        self.checksum = self.checksum.wrapping_add(sum);
+        // A range without bytes has no line. Lines of one that wraps around the end of memory are
+        // far apart.
+        let last = start.wrapping_add(u64::from(bytes)).wrapping_sub(1);
+        if bytes == 0 || self.lines.add_known(start / 64, last / 64) != Some(false) {
+            self.add_code(start, bytes, times);
+        }
+    }
+
+    /// The same for lines that are not known, and those with the first instruction of a function.
+    #[inline(never)]
+    fn add_code(&mut self, start: u64, bytes: u32, times: u64) {
+        let Some(last) = u64::from(bytes).checked_sub(1) else { return };
+        let last = start.saturating_add(last);
+        let (first_line, last_line) = (start / 64, last / 64);
+        let Executed { lines, starts, entries, .. } = self;
+        if lines.add_known(first_line, last_line).is_none() {
+            lines.add(first_line, last_line, |group| starts.lines(group));
+        }
+        entries.add(starts, start, last, times);
+    }
+
+    /// Takes what was executed.
+    pub(crate) fn take(&mut self) -> Taken {
+        let entries = self.entries.take().into_iter();
+        Taken {
+            lines: self.lines.take(),
+            entries: entries.filter_map(|(n, count)| Some((self.starts.get(n)?, count))).collect(),
+            checksum: std::mem::take(&mut self.checksum),
+            ranges: std::mem::take(&mut self.ranges),
+            instructions: std::mem::take(&mut self.instructions),
+        }
+    }
+}
+
+/// A number that depends on all bits of both.
+#[inline]
+pub(crate) const fn mix(a: u64, b: u64) -> u64 {
+    let product = (a ^ 0x9e37_79b9_7f4a_7c15) as u128 * (b ^ 0xe703_7ed1_a0b4_28db) as u128;
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    #[test]
+    fn sums_are_those_of_maps() {
+        let addresses: Vec<u64> = (0..2000).map(|n| n * 612).collect();
+        let mut executed = Executed::new(Starts::new(addresses.clone().into()));
+        for round in 0..2 {
+            let (mut lines, mut entries) = (BTreeSet::new(), BTreeMap::new());
+            let (mut checksum, mut ranges, mut instructions) = (0u64, 0, 0);
+            for n in 0..100_000u64 {
+                let start = n * n % 100_003 * 4;
+                let (mut bytes, times) =
+                    (4 * (n % 3) as u32, [1, 7, u64::from(u32::MAX) * 3][n as usize % 3]);
+                // Many lines.
+                if n % 1000 == 0 {
+                    bytes = 1 << 19;
+                }
+                executed.add(start, bytes, bytes / 4, times);
+                let own = u64::from(bytes / 4);
+                (ranges, instructions) = (ranges + times, instructions + times * own);
+                checksum = checksum.wrapping_add(mix(start, bytes.into()).wrapping_mul(times));
+                if bytes > 0 {
+                    let last = start + u64::from(bytes) - 1;
+                    lines.extend(start / 64..=last / 64);
+                    let mut next = start.div_ceil(612) * 612;
+                    while next <= last && next < 2000 * 612 {
+                        *entries.entry(next).or_insert(0u64) += times;
+                        next += 612;
+                    }
+                }
+            }
+            assert_eq!(executed.totals(), (ranges, instructions));
+            let taken = executed.take();
+            assert_eq!(taken.checksum, checksum, "round {round}");
+            assert_eq!((taken.ranges, taken.instructions), (ranges, instructions));
+            assert!(taken.entries.into_iter().eq(entries), "round {round}");
+            let taken = taken.lines.into_iter().flat_map(|(line, count)| line..line + count);
+            assert!(taken.eq(lines), "round {round}");
+        }
+        assert_eq!(executed.take(), Taken::default());
+    }
+
+    #[test]
+    fn a_range_at_the_end_of_memory_has_its_lines() {
+        let mut executed = Executed::new(Starts::new([u64::MAX - 3].into()));
+        executed.add(u64::MAX - 7, 16, 4, 2);
+        executed.add(5, 0, 0, 1);
+        let taken = executed.take();
+        assert_eq!(taken.lines, [(u64::MAX / 64, 1)]);
+        assert_eq!(taken.entries, [(u64::MAX - 3, 2)]);
+        assert_eq!((taken.ranges, taken.instructions), (3, 8));
+    }
+}
