@@ -9,12 +9,14 @@
 //! | `coverage.rs` | coverage of a program, compared with gcov |
 //! | `formats.rs` | files for other tools, read by those tools |
 //! | `losses.rs` | frames where a part of the trace is missing |
+//! | `rtos.rs` | tasks of FreeRTOS |
 //! | `threads.rs` | threads, on one processor and on several |
 
 mod coverage;
 mod formats;
 mod losses;
 mod oracle;
+mod rtos;
 mod threads;
 
 use std::collections::{BTreeMap, HashSet};
