@@ -278,7 +278,8 @@ impl Transfers {
         let ret = exception.return_address;
         let mut before = Before::Exception(exception.number, ret);
         match (state.before, ret) {
-            (Before::ExceptionReturn, _) if exception.tail_chain => {
+            // In the M profile, the return from the exception is a return.
+            (Before::ExceptionReturn | Before::Range(..), _) if exception.tail_chain => {
                 before = Before::TailChain(exception.number, ret);
             }
             // The instruction at the return address was not executed, but control was there.

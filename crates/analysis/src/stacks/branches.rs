@@ -40,7 +40,8 @@ impl<V: Visitor> Stacks<V> {
         let address = Some(transfer.target);
         self.begin(source, at, Begin { function, entry, address }, old.ret);
         if let Some(frame) = self.thread_mut(source).and_then(|thread| thread.frames.last_mut()) {
-            (frame.exception, frame.uncertain) = (old.exception, old.uncertain);
+            (frame.exception, frame.signal) = (old.exception, old.signal);
+            frame.uncertain = old.uncertain;
         }
     }
 
@@ -110,6 +111,10 @@ impl<V: Visitor> Stacks<V> {
         let Some(thread) = self.thread(source) else { return };
         let depth = thread.frames.len();
         let Some(top) = thread.frames.last() else { return };
+        // In the M profile, the return of a handler is the return from the exception.
+        if top.exception && !top.signal && transfer.kind == Kind::Return {
+            return self.exception_return(source, transfer);
+        }
         let here = function(transfer, false);
         if self.unwind_targets.is_target(target)
             && let Some(index) = self.unwound_frame(source, here, target)
@@ -188,6 +193,7 @@ impl<V: Visitor> Stacks<V> {
             node,
             entry: Entry::Before,
             exception: false,
+            signal: false,
             uncertain: false,
         });
     }

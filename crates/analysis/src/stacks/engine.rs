@@ -188,7 +188,8 @@ impl<V: Visitor> Stacks<V> {
         self.counts.begun += 1;
         let exception = matches!(begin.entry, Entry::Exception(_));
         let Begin { function, entry, .. } = begin;
-        thread.push(Frame { function, ret, node, entry, exception, uncertain: false });
+        let signal = false;
+        thread.push(Frame { function, ret, node, entry, exception, signal, uncertain: false });
         node
     }
 
@@ -234,7 +235,8 @@ impl<V: Visitor> Stacks<V> {
     fn context(&mut self, source: usize, at: u64, id: u64) {
         self.settle(source, at);
         let Some(own) = self.sources.get_mut(source) else { return };
-        own.has_ids = true;
+        // A system that does not set the register leaves it 0.
+        own.has_ids |= id != 0;
         if let Some(&known) = own.known.get(&id) {
             if known != own.current {
                 own.current = known;

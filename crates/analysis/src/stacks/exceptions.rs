@@ -101,7 +101,7 @@ impl<V: Visitor> Stacks<V> {
             let (function, entry) = (function(transfer, true), Entry::Call);
             self.begin(source, at, Begin { function, entry, address: Some(target) }, ret);
             if let Some(frame) = self.thread_mut(source).and_then(|t| t.frames.last_mut()) {
-                frame.exception = true;
+                (frame.exception, frame.signal) = (true, true);
             }
         } else {
             return false;

@@ -97,6 +97,8 @@ pub(super) struct Frame<N> {
     pub(super) entry: Entry,
     /// It is the first frame of an exception.
     pub(super) exception: bool,
+    /// It is the first frame of the handler of a signal: what calls the handler is not traced.
+    pub(super) signal: bool,
     /// Trace was lost since the frame began: it may have ended, and others may be above it.
     pub(super) uncertain: bool,
 }
@@ -191,6 +193,7 @@ mod tests {
             node: (),
             entry: Entry::Call,
             exception: false,
+            signal: false,
             uncertain: false,
         }
     }

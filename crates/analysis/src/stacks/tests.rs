@@ -199,6 +199,25 @@ fn exceptions_nest() {
 }
 
 #[test]
+fn handlers_of_the_m_profile_return() {
+    let counts = check(
+        &[
+            START,
+            to(Kind::Exception, 0x200, 0x114),
+            to(Kind::Call, 0x300, 0x208),
+            to(Kind::Return, 0x208, 0),
+            to(Kind::Return, 0x410, 0),
+            to(Kind::Exception, 0x200, 0x414),
+            to(Kind::Return, 0x114, 0),
+            to(Kind::Run, 0x114, 0),
+        ],
+        ">a(before) a+1 >b(exception) b+1 >c c+1 <c b+1 <b:switched >d(before) d+1 >b(exception) \
+         b+1 <b:switched a+1 <a:trace-end <d:trace-end",
+    );
+    assert_eq!((counts.exceptions, counts.exception_returns, counts.switches), (2, 2, 2));
+}
+
+#[test]
 fn stubs_belong_to_what_follows() {
     let stub = Transfer { stub: true, ..to(Kind::Call, 0x300, 0x114) };
     check(

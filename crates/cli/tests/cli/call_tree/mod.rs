@@ -10,6 +10,7 @@
 //! | `formats.rs` | files for other tools, read by those tools |
 //! | `losses.rs` | frames where a part of the trace is missing |
 //! | `search.rs` | entries of functions and lines that `find` finds, with their call stacks |
+//! | `rtos.rs` | tasks of FreeRTOS |
 //! | `threads.rs` | threads, on one processor and on several |
 
 mod coverage;
@@ -17,6 +18,7 @@ mod formats;
 mod losses;
 mod oracle;
 mod search;
+mod rtos;
 mod threads;
 
 use std::collections::{BTreeMap, HashSet};

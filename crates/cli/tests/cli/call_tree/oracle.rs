@@ -88,7 +88,7 @@ pub(super) fn system_calls(path: &Path) -> HashSet<u64> {
 }
 
 impl Program {
-    fn read(path: &Path) -> Program {
+    pub(super) fn read(path: &Path) -> Program {
         let mut instructions = HashMap::new();
         let mut command = Command::new("llvm-objdump-19");
         let text = output(command.args(["-d", "--no-show-raw-insn"]).arg(path));
@@ -134,7 +134,7 @@ impl Program {
         Some((whole.unwrap_or(found), start == pc))
     }
 
-    fn function(&mut self, pc: u64) -> Option<(usize, bool)> {
+    pub(super) fn function(&mut self, pc: u64) -> Option<(usize, bool)> {
         if let Some(known) = self.known.get(&pc) {
             return *known;
         }
@@ -143,12 +143,27 @@ impl Program {
         found
     }
 
-    fn name(&self, function: usize) -> &str {
+    pub(super) fn name(&self, function: usize) -> &str {
         &self.symbols[function].2
     }
 
+    /// The first address of a function.
+    pub(super) fn start(&self, function: usize) -> u64 {
+        self.symbols[function].0
+    }
+
+    /// The size of the instruction at `pc`.
+    pub(super) fn size(&self, pc: u64) -> u64 {
+        self.instructions[&pc].0
+    }
+
+    /// The functions: the first address, the name.
+    pub(super) fn names(&self) -> impl Iterator<Item = (u64, String)> {
+        self.symbols.iter().map(|(start, _, name)| (*start, name.clone()))
+    }
+
     /// Whether the instruction at `pc` writes a return address, and the address.
-    fn link(&self, pc: u64) -> Option<u64> {
+    pub(super) fn link(&self, pc: u64) -> Option<u64> {
         let (size, text) = &self.instructions[&pc];
         let mnemonic = text.split([' ', '.']).next().unwrap_or_default();
         let condition = mnemonic.strip_prefix("blx").or_else(|| mnemonic.strip_prefix("bl"));
@@ -231,10 +246,10 @@ fn functions(program: &mut Program, steps: &[Executed]) -> Vec<(usize, bool)> {
 
 /// A frame: the function, the stack pointer at its entry, where it returns to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Frame {
-    function: usize,
-    sp: u64,
-    ret: u64,
+pub(super) struct Frame {
+    pub(super) function: usize,
+    pub(super) sp: u64,
+    pub(super) ret: u64,
 }
 
 /// The frames of each stack. A stack is 64 KiB, aligned; all others are the main one.
@@ -330,7 +345,7 @@ pub(super) fn tree(elf: &Path, log: &str, coroutines: bool) -> Tree {
 /// Execution continues in the middle of `function`: the frames above it end. Its frame is the one
 /// that the stack pointer is in: below its entry, and not below that of the frame above it. A
 /// function that has no frame replaces the one on top.
-fn unwind(frames: &mut Vec<Frame>, function: usize, sp: u64) {
+pub(super) fn unwind(frames: &mut Vec<Frame>, function: usize, sp: u64) {
     let contains = |strict: bool| {
         (0..frames.len()).rev().find(|&n| {
             let (frame, above) = (frames[n], frames.get(n + 1));
