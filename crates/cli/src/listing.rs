@@ -17,7 +17,7 @@ use crate::input::{Input, Job};
 use crate::message;
 use crate::output::Output;
 use crate::report;
-use crate::run::{self, RunOptions};
+use crate::run::{self, RunOptions, SelectedPart};
 
 /// The contents of a listing.
 #[derive(Clone, Copy, Debug)]
@@ -56,14 +56,8 @@ pub fn list(
     let colour = output.colour();
     let refused = &AtomicUsize::new(0);
     let work = |n: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
-        let options = RunOptions {
-            committed,
-            jobs,
-            alone,
-            refused,
-            selected: selected.as_ref(),
-            parts: None,
-        };
+        let options = RunOptions { committed, jobs, alone, refused };
+        let part = selected.as_ref().map(|selected| SelectedPart { selected, parts: None });
         let bytes = &mut *input::of(job.buffer);
         let mut stats = args.stats.then(Stats::default);
         let tally = match args.format {
@@ -79,7 +73,7 @@ pub fn list(
                 write(listed.head().into_bytes());
                 let view = opencsd::Listing::new(Vec::new(), &job.plan, what.opencsd, n > 0);
                 let (view, tally) =
-                    decode(job, &mut bytes, &options, view, &mut stats, &mut *write)?;
+                    decode_part(job, &mut bytes, &options, part, view, &mut stats, &mut *write)?;
                 write(view.rest());
                 write(listed.end(bytes.taken()).into_bytes());
                 tally
@@ -88,7 +82,7 @@ pub fn list(
                 let shown = text::Shown { colour, ..what.text };
                 let len = job.buffer.size();
                 let view = text::Listing::new(Vec::new(), job.sources.clone(), len, shown);
-                decode(job, bytes, &options, view, &mut stats, write)?.1
+                decode_part(job, bytes, &options, part, view, &mut stats, write)?.1
             }
             Format::Json => {
                 let text::Shown { packets, elements, fields, .. } = what.text;
@@ -96,15 +90,25 @@ pub fn list(
                 let (name, len) = (&job.buffer.name, job.buffer.size());
                 let sources = job.sources.clone();
                 let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
-                let (_, tally) = decode(job, bytes, &options, view, &mut stats, &mut *write)?;
+                let (_, tally) =
+                    decode_part(job, bytes, &options, part, view, &mut stats, &mut *write)?;
                 write(json::summary(&job.sources, name, &tally, stats.as_ref()).into_bytes());
                 tally
             }
             // Without other listeners, counting has a fast path.
             Format::None if stats.is_none() && !committed => {
-                run::run(job.session()?, job.buffer, bytes, Nothing, &options, |()| true)?.1
+                let mut session = job.session()?;
+                match part {
+                    Some(part) => run::run_part(session, job.buffer, Nothing, part, |()| true)?.1,
+                    None => {
+                        let session = &mut session;
+                        run::run(session, job.buffer, bytes, Nothing, &options, |()| true)?.1
+                    }
+                }
             }
-            Format::None => decode(job, bytes, &options, Nothing, &mut stats, |()| true)?.1,
+            Format::None => {
+                decode_part(job, bytes, &options, part, Nothing, &mut stats, |()| true)?.1
+            }
         };
         Ok((tally, stats.filter(|_| args.format != Format::Json)))
     };
@@ -176,23 +180,41 @@ where
     Ok(problems)
 }
 
-/// Decodes `bytes` of `job` to `view`, which is returned in its final state, and to `stats`.
+/// Decodes `bytes` of `job` to `view`, which is returned in its final state.
 pub fn decode<L: Listener + Fork + Send>(
     job: &Job<'_>,
     bytes: &mut dyn Bytes,
     options: &RunOptions<'_>,
     view: L,
+    write: impl FnMut(L::Output) -> bool,
+) -> Result<(L, Tally), Fail> {
+    let view = CommittedListener::when(options.committed, view);
+    let session = &mut job.session()?;
+    let (view, tally) = run::run(session, job.buffer, bytes, view, options, write)?;
+    Ok((view.listener, tally))
+}
+
+/// As [`decode`], of `part`, or of the whole buffer for `None`, with counts for `stats`.
+fn decode_part<L: Listener + Fork + Send>(
+    job: &Job<'_>,
+    bytes: &mut dyn Bytes,
+    options: &RunOptions<'_>,
+    part: Option<SelectedPart<'_>>,
+    view: L,
     stats: &mut Option<Stats>,
     mut write: impl FnMut(L::Output) -> bool,
 ) -> Result<(L, Tally), Fail> {
-    let session = job.session()?;
+    let mut session = job.session()?;
     let both = (view, stats.is_some().then(|| Merging(Stats::default())));
     let write = |(output, kinds)| {
         stats.merge(kinds);
         write(output)
     };
     let both = CommittedListener::when(options.committed, both);
-    let (both, tally) = run::run(session, job.buffer, bytes, both, options, write)?;
+    let (both, tally) = match part {
+        Some(part) => run::run_part(session, job.buffer, both, part, write)?,
+        None => run::run(&mut session, job.buffer, bytes, both, options, write)?,
+    };
     Ok((both.listener.0, tally))
 }
 

@@ -27,36 +27,37 @@ pub struct RunOptions<'a> {
     pub alone: bool,
     /// Receives the number of threads where the system refused to start more.
     pub refused: &'a AtomicUsize,
-    /// The part of the trace that is decoded; all of it for `None`.
-    pub selected: Option<&'a Selected>,
+}
+
+/// A part of the trace.
+#[derive(Clone, Copy)]
+pub struct SelectedPart<'a> {
+    pub selected: &'a Selected,
     /// Receives which instructions of each range are selected.
     pub parts: Option<&'a Parts>,
+}
+
+/// As [`run`], of a part of the buffer, in one thread. Only for verbs that take a part: each
+/// listener is compiled for it, with all protocols.
+pub fn run_part<L: Listener + Fork>(
+    session: Session,
+    buffer: &Buffer,
+    listener: L,
+    part: SelectedPart<'_>,
+    mut write: impl FnMut(L::Output) -> bool,
+) -> Result<(L, Tally), Fail> {
+    let both = (listener, Merging(Tally::default()));
+    let mut tally = Tally::default();
+    let both = part.selected.run(session, buffer, both, part.parts, |(output, counts)| {
+        tally.merge(counts);
+        write(output)
+    })?;
+    Ok((both.0, tally))
 }
 
 /// Decodes `input`, the bytes of `buffer`, to `listener`, and returns the counts. `write` receives
 /// the output of the listener in order, and returns whether more is needed.
 pub fn run<L: Listener + Fork + Send>(
-    mut session: Session,
-    buffer: &Buffer,
-    input: &mut dyn Input,
-    listener: L,
-    options: &RunOptions<'_>,
-    mut write: impl FnMut(L::Output) -> bool,
-) -> Result<(L, Tally), Fail> {
-    if let Some(selected) = options.selected {
-        let both = (listener, Merging(Tally::default()));
-        let mut tally = Tally::default();
-        let both = selected.run(session, buffer, both, options.parts, |(output, counts)| {
-            tally.merge(counts);
-            write(output)
-        })?;
-        return Ok((both.0, tally));
-    }
-    run_in(&mut session, buffer, input, listener, options, write)
-}
-
-/// As [`run`], of the whole buffer, with a session that may be used again.
-pub fn run_in<L: Listener + Fork + Send>(
     session: &mut Session,
     buffer: &Buffer,
     input: &mut dyn Input,

@@ -52,9 +52,9 @@ pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
         more(&mut stacks.visitor, Some(output))
     };
     let tally = if options.committed {
-        listing::decode(job, bytes, options, both, &mut None, write)?.1
+        listing::decode(job, bytes, options, both, write)?.1
     } else {
-        crate::run::run(job.session()?, job.buffer, bytes, both, options, write)?.1
+        crate::run::run(&mut job.session()?, job.buffer, bytes, both, options, write)?.1
     };
     stacks.finish();
     more(&mut stacks.visitor, None);

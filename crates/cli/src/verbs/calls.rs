@@ -29,14 +29,7 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     let refused = &AtomicUsize::new(0);
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: args.how.committed,
-            jobs,
-            alone,
-            refused,
-            selected: None,
-            parts: None,
-        };
+        let options = RunOptions { committed: args.how.committed, jobs, alone, refused };
         let code = job.code();
         let switches = args.switches.numbers(&code, &args.input.input)?;
         let (depth, function, limit) = (args.depth, args.function.clone(), args.limit);

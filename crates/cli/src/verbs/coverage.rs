@@ -114,14 +114,7 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
     let total = Mutex::new((vec![ProgramCoverage::default(); files.len()], 0u64));
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: how.committed,
-            jobs,
-            alone,
-            refused,
-            selected: None,
-            parts: None,
-        };
+        let options = RunOptions { committed: how.committed, jobs, alone, refused };
         let programs: Vec<_> = job
             .sources
             .iter()
@@ -139,9 +132,9 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
             true
         };
         let tally = if how.committed {
-            listing::decode(job, bytes, &options, listener, &mut None, write)?.1
+            listing::decode(job, bytes, &options, listener, write)?.1
         } else {
-            run::run(job.session()?, job.buffer, bytes, listener, &options, write)?.1
+            run::run(&mut job.session()?, job.buffer, bytes, listener, &options, write)?.1
         };
         if let Ok(mut total) = total.lock() {
             ProgramCoverage::add(&mut total.0, &files, all.0, &programs);

@@ -59,23 +59,16 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     let shown = Shown { elements: true, colour, ..Shown::default() };
     let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.size(), shown);
     let refused = &AtomicUsize::new(0);
-    let options = RunOptions {
-        committed: false,
-        jobs: Jobs::new(1),
-        alone: true,
-        refused,
-        selected: None,
-        parts: None,
-    };
+    let options = RunOptions { committed: false, jobs: Jobs::new(1), alone: true, refused };
     let bytes = &mut *input::of(job.buffer);
-    listing::decode(&job, bytes, &options, listing, &mut None, |text| output.put(&text))?;
+    listing::decode(&job, bytes, &options, listing, |text| output.put(&text))?;
 
     output.print(INSTRUCTIONS)?;
     let sources = job.sources.iter().take(1).cloned().collect();
     let expand = Expand::new(Text::new(Vec::new(), sources, colour), &job.sources[..1]);
     let expand = CommittedListener::when(options.committed, expand);
     let bytes = &mut *input::of(job.buffer);
-    run::run(job.session()?, job.buffer, bytes, expand, &options, |text| output.put(&text))?;
+    run::run(&mut job.session()?, job.buffer, bytes, expand, &options, |text| output.put(&text))?;
     output.failed()?;
 
     output.print(NEXT)?;

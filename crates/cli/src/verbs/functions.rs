@@ -70,14 +70,7 @@ fn gather(
     let all = Mutex::new(All::default());
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: how.committed,
-            jobs,
-            alone,
-            refused,
-            selected: None,
-            parts: None,
-        };
+        let options = RunOptions { committed: how.committed, jobs, alone, refused };
         let code = job.code();
         let switches = how.switches.numbers(&code, how.path)?;
         let (paths, counts, tally) =

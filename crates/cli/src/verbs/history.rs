@@ -29,20 +29,13 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
         let event = event(&args.before, &job.code(), args)?;
         // What is stored depends on all of the trace before: one thread decodes.
         let jobs = Jobs::new(1);
-        let options = RunOptions {
-            committed: args.how.committed,
-            jobs,
-            alone,
-            refused,
-            selected: None,
-            parts: None,
-        };
+        let options = RunOptions { committed: args.how.committed, jobs, alone, refused };
         let history = History::new(event, args.count, args.first);
         let expand = Expand::new(history, &job.sources);
         let expand = CommittedListener::when(options.committed, expand);
         let bytes = &mut *input::of(job.buffer);
         let (mut found, tally) =
-            run::run(job.session()?, job.buffer, bytes, expand, &options, |()| true)?;
+            run::run(&mut job.session()?, job.buffer, bytes, expand, &options, |()| true)?;
         let mut text = Text::new(Vec::new(), job.sources.clone(), colour);
         let history = &mut found.listener.view;
         history.show(&mut text);

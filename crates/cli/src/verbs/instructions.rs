@@ -14,7 +14,7 @@ use crate::input::{Input, Job};
 use crate::listing::{self, Write};
 use crate::output::Output;
 use crate::report;
-use crate::run::{self, RunOptions};
+use crate::run::{self, RunOptions, SelectedPart};
 
 /// Runs the verb.
 pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
@@ -32,24 +32,24 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     // Counts of instructions, and of software writes and data accesses.
     let (instructions, data) = (AtomicU64::new(0), AtomicU64::new(0));
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
-        let selected = selected.as_ref();
-        let parts = &selected.and_then(Selected::parts);
-        let (committed, parts) = (args.how.committed, parts.as_ref());
-        let options = RunOptions { committed, jobs, alone, refused, selected, parts };
+        let parts = &selected.as_ref().and_then(Selected::parts);
+        let part = |selected| SelectedPart { selected, parts: parts.as_ref() };
+        let part = selected.as_ref().map(part);
+        let options = RunOptions { committed: args.how.committed, jobs, alone, refused };
         let sources = job.sources.clone();
         let tally = match format {
             InstructionFormat::Text => {
-                expand(job, &options, Text::new(Vec::new(), sources, colour), write)?
+                expand(job, &options, part, Text::new(Vec::new(), sources, colour), write)?
             }
             InstructionFormat::Json => {
                 let (name, len) = (&job.buffer.name, job.buffer.size());
                 let view = Json::new(Vec::new(), &job.plan, sources, name, len);
-                let tally = expand(job, &options, view, &mut *write)?;
+                let tally = expand(job, &options, part, view, &mut *write)?;
                 write(json::summary(&job.sources, name, &tally, None).into_bytes());
                 tally
             }
-            InstructionFormat::Pc => expand(job, &options, Pcs::new(Vec::new()), write)?,
-            InstructionFormat::None => expand(job, &options, Nothing, |()| true)?,
+            InstructionFormat::Pc => expand(job, &options, part, Pcs::new(Vec::new()), write)?,
+            InstructionFormat::None => expand(job, &options, part, Nothing, |()| true)?,
         };
         for counts in &tally.sources {
             instructions.fetch_add(counts.instructions, Ordering::Relaxed);
@@ -76,13 +76,18 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
 fn expand<V: Steps + Fork + Send>(
     job: &Job<'_>,
     options: &RunOptions<'_>,
+    part: Option<SelectedPart<'_>>,
     view: V,
     write: impl FnMut(V::Output) -> bool,
 ) -> Result<Tally, Fail> {
-    let (session, expand) =
-        (job.session()?, Expand::new(Slice::new(view, options.parts), &job.sources));
-    let expand = CommittedListener::when(options.committed, expand);
-    Ok(run::run(session, job.buffer, &mut *input::of(job.buffer), expand, options, write)?.1)
+    let mut session = job.session()?;
+    let view = Slice::new(view, part.and_then(|part| part.parts));
+    let expand = CommittedListener::when(options.committed, Expand::new(view, &job.sources));
+    let (buffer, bytes) = (job.buffer, &mut *input::of(job.buffer));
+    Ok(match part {
+        Some(part) => run::run_part(session, buffer, expand, part, write)?.1,
+        None => run::run(&mut session, buffer, bytes, expand, options, write)?.1,
+    })
 }
 
 /// Ignores all instructions.

@@ -52,17 +52,11 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
         let before = ids.iter().map(|id| states.get(&key(*id)).copied().unwrap_or_default());
         view.begin(traced.collect(), before.collect());
         let jobs = args.threads.jobs();
-        let options = RunOptions {
-            committed: false,
-            jobs,
-            alone: true,
-            refused: &refused,
-            selected: None,
-            parts: None,
-        };
+        let options = RunOptions { committed: false, jobs, alone: true, refused: &refused };
         let bytes = &mut *input::of(job.buffer);
         let write = |lines: Vec<u8>| output.put(&lines);
-        let (after, tally) = run::run(job.session()?, job.buffer, bytes, view, &options, write)?;
+        let (after, tally) =
+            run::run(&mut job.session()?, job.buffer, bytes, view, &options, write)?;
         view = after;
         for (id, state) in ids.iter().zip(view.states()) {
             states.insert(key(*id), *state);

@@ -182,14 +182,7 @@ fn one(
     let pool = &Pool::default();
     let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs, _: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: args.how.committed,
-            jobs,
-            alone,
-            refused,
-            selected: None,
-            parts: None,
-        };
+        let options = RunOptions { committed: args.how.committed, jobs, alone, refused };
         let programs: Vec<Program> =
             job.sources.iter().map(|source| source.program.clone()).collect();
         let bytes = &mut *input::of(job.buffer);
@@ -201,7 +194,7 @@ fn one(
                 all.merge(lists);
                 true
             };
-            let tally = listing::decode(job, bytes, &options, lister, &mut None, write)?.1;
+            let tally = listing::decode(job, bytes, &options, lister, write)?.1;
             found.add_lists(all, &programs, &modules, filter);
             tally
         } else {
@@ -212,11 +205,10 @@ fn one(
                 true
             };
             let (tally, caches) = if args.how.committed {
-                (listing::decode(job, bytes, &options, profiler, &mut None, write)?.1, caches)
+                (listing::decode(job, bytes, &options, profiler, write)?.1, caches)
             } else {
                 let mut session = job.session_with(caches)?;
-                let tally =
-                    run::run_in(&mut session, job.buffer, bytes, profiler, &options, write)?.1;
+                let tally = run::run(&mut session, job.buffer, bytes, profiler, &options, write)?.1;
                 (tally, session.into_caches())
             };
             if input.capture.linux.is_some() {

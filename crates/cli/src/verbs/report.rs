@@ -35,14 +35,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     let refused = &AtomicUsize::new(0);
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: args.how.committed,
-            jobs,
-            alone: true,
-            refused,
-            selected: None,
-            parts: None,
-        };
+        let options = RunOptions { committed: args.how.committed, jobs, alone: true, refused };
         let code = job.code();
         let switches = args.switches.numbers(&code, &args.input.input)?;
         let programs: Vec<_> = job.sources.iter().map(|source| source.program.clone()).collect();

@@ -38,14 +38,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     };
     let refused = &AtomicUsize::new(0);
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: args.how.committed,
-            jobs,
-            alone: true,
-            refused,
-            selected: None,
-            parts: None,
-        };
+        let options = RunOptions { committed: args.how.committed, jobs, alone: true, refused };
         let code = job.code();
         let switches = args.switches.numbers(&code, &args.input.input)?;
         let timeline = Timeline::new(args.limit);

@@ -84,14 +84,7 @@ struct Pass {
 /// Counts elements in one pass, and decodes again in each timed pass.
 fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
     let (jobs, refused) = (Jobs::new(args.jobs.get()), &AtomicUsize::new(0));
-    let options = RunOptions {
-        committed: args.how.committed,
-        jobs,
-        alone: true,
-        refused,
-        selected: None,
-        parts: None,
-    };
+    let options = RunOptions { committed: args.how.committed, jobs, alone: true, refused };
     let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
     let counting = CommittedListener::when(options.committed, Merging(Default::default()));
     let work = job.decode(&options, counting, |output| seen.merge(output))?;
@@ -317,7 +310,7 @@ impl Job<'_> {
     {
         let mut written = 0;
         let mut input = self.bytes();
-        listing::decode(self, &mut *input, options, view, &mut None, |output| {
+        listing::decode(self, &mut *input, options, view, |output| {
             written += output.len() as u64;
             true
         })?;
