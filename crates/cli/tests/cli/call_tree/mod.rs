@@ -17,8 +17,8 @@ mod coverage;
 mod formats;
 mod losses;
 mod oracle;
-mod search;
 mod rtos;
+mod search;
 mod threads;
 
 use std::collections::{BTreeMap, HashSet};
