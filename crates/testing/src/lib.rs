@@ -16,10 +16,11 @@ pub use data::{reader, shared, shared_or_none, text, tool, unpacked};
 pub use random::Random;
 pub use skipped::{print_summary, skip};
 
-/// How often a property is tried: `TRACEWRIGHT_TIMES`, or `default` where it is not set.
+/// How often a property is tried: `TRACEWRIGHT_TIMES`, and at least `default`: some tests expect
+/// that `default` trials find something.
 pub fn times(default: u64) -> u64 {
     let times = std::env::var("TRACEWRIGHT_TIMES").ok();
-    times.and_then(|times| times.parse().ok()).unwrap_or(default)
+    times.and_then(|times| times.parse().ok()).map_or(default, |times: u64| times.max(default))
 }
 
 /// Whether this is a long run: `TRACEWRIGHT_TIMES` is set. Sweeps over large captures take all of

@@ -18,6 +18,8 @@ mod watch;
 
 use std::fs;
 
+use tracewright_testing::short_or_long;
+
 use crate::common::{Folder, args, tracewright};
 use run::{Flow, Run};
 use tools::Machine;
@@ -81,8 +83,11 @@ fn there_and_back(machine: Machine) {
     let run = Run::of(&watch::read(&log), &fs::read(&elf).expect("the program"));
     run.check_coverage(machine);
     fs::write(path.join("log.csv"), run.csv()).expect("a log");
-    // Most configurations are tested on one machine only.
-    let every = if machine == Machine::Bare { 1 } else { 4 };
+    // Most configurations are tested on one machine only, and some of them in a short run.
+    let every = match machine {
+        Machine::Bare => short_or_long(3, 1),
+        Machine::Linux => short_or_long(8, 4),
+    };
     for (protocol, config) in UNITS.into_iter().step_by(every) {
         let snapshot = path.join("snapshot");
         let words: String = config.split(' ').map(|one| format!(" --config {one}")).collect();
