@@ -19,7 +19,7 @@ const USAGE: &str = "\
 usage: profiles CAPTURE [PASSES]
 
 Decodes all buffers of CAPTURE on one thread, alternating between the checksum sink and the counts of a profile, PASSES
-(default 3) times. Prints the processor time of each pass, and of the text of AutoFDO.";
+(default 3) times. Prints the processor time of each pass, and of a profile with its text.";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -7,11 +7,13 @@ use tracewright_decode::Merge;
 
 /// Slots for recent keys, a power of two.
 const RECENT: usize = 1 << 12;
+/// Up to this number of keys there are no recent ones.
+const FEW: usize = 1 << 10;
 
 /// Counts by key. A count saturates at `u64::MAX`.
 ///
-/// Recent keys are in a direct-mapped cache before the table: most keys of a loop are counted there
-/// without a look-up in the table.
+/// With many keys, recent ones are in a direct-mapped cache before the table: most keys of a loop
+/// are counted there without a look-up in the table.
 #[derive(Clone, Debug)]
 pub struct Counts<K> {
     /// Keys and their counts that are not in the table yet; 0 is a free slot.
@@ -31,6 +33,9 @@ impl<K: Copy + Eq + Hash> Counts<K> {
     #[inline]
     pub fn add(&mut self, key: K, count: u64) {
         if self.recent.is_empty() {
+            if self.table.len() < FEW {
+                return self.store(key, count);
+            }
             self.recent = vec![(key, 0); RECENT];
         }
         let hash = BuildHasherDefault::<Mix>::default().hash_one(key);

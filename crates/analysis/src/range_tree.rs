@@ -136,7 +136,7 @@ impl RangeTree {
     }
 
     /// Adds to the count of a node.
-    fn count(&mut self, node: u32, times: u64) {
+    pub(crate) fn count(&mut self, node: u32, times: u64) {
         let Some(found) = self.nodes.get_mut(node as usize) else { return };
         if found.count == 0 {
             self.counted.push(node);
@@ -149,16 +149,16 @@ impl RangeTree {
 
     /// Finds or makes a node.
     fn find(&mut self, before: u32, range: &Range, memory: MemoryId, source: u16) -> u32 {
-        let link = self.paths.get(before as usize).map_or(NONE, |path| path.link);
         let word = range.last.word();
-        if let Some(recent) = self.recent.get(slot(link, range.start, word))
+        if let Some(recent) = self.recent.get(slot(before, range.start, word))
             && recent.start == range.start
-            && (recent.before, recent.word, recent.bytes) == (link, word, range.bytes)
-            && link != NONE
+            && (recent.before, recent.word, recent.bytes) == (before, word, range.bytes)
+            && before != NONE
         {
             // The node before has the memory and the source.
             return recent.node;
         }
+        let link = self.paths.get(before as usize).map_or(NONE, |path| path.link);
         let key = (memory, source, link, range.start, word, range.bytes);
         let new = self.nodes.len() as u32;
         let node = *self.known.entry(key).or_insert(new);
@@ -179,15 +179,23 @@ impl RangeTree {
                 false => new,
             };
             let range = Range { cycles: Counted::UNKNOWN, ..*range };
-            let (before, link) = (link, link_of);
-            let (earlier, ended) = (0, 0);
-            self.push(Path { range, memory, source, before, link, earlier, ended, from, start });
+            self.push(Path {
+                range,
+                memory,
+                source,
+                before: link,
+                link: link_of,
+                earlier: 0,
+                ended: 0,
+                from,
+                start,
+            });
         }
         if self.recent.is_empty() {
             self.recent = vec![FREE; RECENT];
         }
-        if let Some(recent) = self.recent.get_mut(slot(link, range.start, word)) {
-            *recent = Recent { start: range.start, before: link, word, bytes: range.bytes, node };
+        if let Some(recent) = self.recent.get_mut(slot(before, range.start, word)) {
+            *recent = Recent { start: range.start, before, word, bytes: range.bytes, node };
         }
         node
     }
@@ -331,8 +339,8 @@ impl RangeTree {
 
 /// The slot of a look-up.
 #[inline]
-fn slot(link: u32, start: u64, word: u32) -> usize {
-    let mixed = (start >> 1 ^ u64::from(link) << 32 ^ u64::from(word) << 20)
+fn slot(before: u32, start: u64, word: u32) -> usize {
+    let mixed = (start >> 1 ^ u64::from(before) << 32 ^ u64::from(word) << 20)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 40) as usize & (RECENT - 1)
 }

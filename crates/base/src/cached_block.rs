@@ -1,6 +1,6 @@
 //! Cached blocks: what the fast paths of decoders use instead of [`Code::block`].
 
-use crate::{Block, Code, Counted, Instruction, Isa, Kind, Last, Pc, Range, Role, Space};
+use crate::{Block, Code, Counted, Instruction, Isa, Kind, Last, Paths, Pc, Range, Role, Space};
 
 /// A [`Code`] that caches blocks. The fast paths of decoders follow the successors of cached blocks
 /// without a look-up. Without a cache, each block is decoded on its own: every method here has a
@@ -92,6 +92,12 @@ impl BlockId {
     #[inline]
     pub const fn can_be_next(self) -> bool {
         self.0 & BEHIND_CALL == 0
+    }
+
+    /// The value whose [`index`](BlockId::index) is `word`.
+    #[inline]
+    pub(crate) const fn from_word(word: u32) -> BlockId {
+        BlockId(word)
     }
 
     /// The block of [`behind_call`](BlockId::behind_call); any other value as it is.
@@ -309,6 +315,7 @@ pub struct CachedBlocks<'a> {
     /// As many as `blocks`.
     successors: &'a [Successors],
     classes: &'a [BlockClass; BLOCK_CLASSES],
+    paths: &'a Paths,
 }
 
 impl<'a> CachedBlocks<'a> {
@@ -324,13 +331,21 @@ impl<'a> CachedBlocks<'a> {
             blocks: blocks.get(..len).unwrap_or_default(),
             successors: successors.get(..len).unwrap_or_default(),
             classes,
+            paths: &[],
         }
+    }
+
+    /// The same with a table of paths through them.
+    #[inline]
+    #[must_use]
+    pub const fn with_paths(self, paths: &'a Paths) -> Self {
+        CachedBlocks { paths, ..self }
     }
 
     /// No blocks.
     pub const fn none() -> CachedBlocks<'static> {
         const NONE: &[BlockClass; BLOCK_CLASSES] = &[BlockClass::NONE; BLOCK_CLASSES];
-        CachedBlocks { blocks: &[], successors: &[], classes: NONE }
+        CachedBlocks { blocks: &[], successors: &[], classes: NONE, paths: &[] }
     }
 
     /// A block and its class.
@@ -374,6 +389,12 @@ impl<'a> CachedBlocks<'a> {
     #[inline]
     pub const fn successors(&self) -> &'a [Successors] {
         self.successors
+    }
+
+    /// The table of paths.
+    #[inline]
+    pub const fn paths(&self) -> &'a Paths {
+        self.paths
     }
 
     /// The classes of all blocks.

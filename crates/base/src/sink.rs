@@ -2,11 +2,14 @@
 
 use alloc::vec::Vec;
 
-use crate::{Element, Range};
+use crate::{CachedBlocks, Element, Path, Range};
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
 /// for RISC-V, of the packet at which it is emitted. Offsets do not always rise.
 pub trait Sink {
+    /// Whether [`path`](Sink::path) is called for the atoms of a packet.
+    const PATHS: bool = false;
+
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
 
@@ -14,6 +17,13 @@ pub trait Sink {
     #[inline]
     fn cached_range(&mut self, at: u64, range: Range) {
         self.element(at, Element::Range(range));
+    }
+
+    /// Takes the ranges of `path`, in order, all at offset `at`. Called only with
+    /// [`PATHS`](Sink::PATHS), where all of them are in the table of the block cache.
+    #[inline]
+    fn path(&mut self, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        path.for_each(blocks, |range| self.cached_range(at, range));
     }
 
     /// Takes `range` `times` times in a row: the iterations of a loop of one block.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, OffsetMap};
+use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -116,6 +116,12 @@ impl<L: Merge + Send> Fork for Merging<L> {
 impl<L: Listener> Listener for Merging<L> {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;
+    const PATHS: bool = L::PATHS;
+
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        self.0.path(source, at, path, blocks);
+    }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, OffsetMap};
+use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -22,9 +22,19 @@ pub trait Listener {
     const PACKETS: bool = true;
     /// The listener wants whole frames and fragments, too.
     const FRAMES: bool = false;
+    /// [`path`](Listener::path) may be called instead of [`element`](Listener::element).
+    const PATHS: bool = false;
 
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
+
+    /// The ranges of `path`, in order, all at the same offset: what a packet executes in blocks
+    /// that are cached. Called only if [`PATHS`](Listener::PATHS) is set; by default
+    /// [`element`](Listener::element) is called for each.
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        path.for_each(blocks, |range| self.element(source, at, Element::Range(range)));
+    }
 
     /// The same range `times` times in a row: iterations of a loop of one block. By default
     /// [`element`](Listener::element) is called for each.
@@ -225,6 +235,13 @@ pub(crate) use pass_on;
 impl<A: Listener, B: Listener> Listener for (A, B) {
     const PACKETS: bool = A::PACKETS || B::PACKETS;
     const FRAMES: bool = A::FRAMES || B::FRAMES;
+    const PATHS: bool = A::PATHS && B::PATHS;
+
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        self.0.path(source, at, path, blocks);
+        self.1.path(source, at, path, blocks);
+    }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {

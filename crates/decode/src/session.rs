@@ -27,6 +27,13 @@ const OPENCSD_READ: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub struct Caches(BTreeMap<usize, Cache>);
 
+impl Caches {
+    /// The number of cached blocks.
+    pub fn blocks(&self) -> usize {
+        self.0.values().map(Cache::len).sum()
+    }
+}
+
 /// Decodes one buffer: its bytes to the bytes of each source, to packets, to elements. The bytes
 /// may be fed in any pieces. A clone continues from the same state.
 #[derive(Clone, Debug)]

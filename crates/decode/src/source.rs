@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, OffsetMap, Sink};
+use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path, Sink};
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
 use tracewright_protocols::registry::AnyPacket;
@@ -121,6 +121,9 @@ impl Source {
         if !one_memory {
             program.cache.select(self.memory);
         }
+        if L::PATHS {
+            program.cache.use_paths();
+        }
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
         let selectors = program.cache.memory_selectors();
         let observer = &mut SourceObserver { source, listener, selectors };
@@ -184,6 +187,9 @@ impl Source {
         listener: &mut L,
     ) -> usize {
         program.cache.select(self.memory);
+        if L::PATHS {
+            program.cache.use_paths();
+        }
         let selectors = program.cache.memory_selectors();
         let observer = &mut SourceObserver { source, listener, selectors };
         let taken = self.stream.feed(bytes, offsets, &mut program.cache, observer);
@@ -295,6 +301,8 @@ impl<L: Listener> SourceObserver<'_, L> {
 }
 
 impl<L: Listener> Sink for SourceObserver<'_, L> {
+    const PATHS: bool = L::PATHS;
+
     // Called for each range: a call that is not inlined costs as much as most listeners do.
     #[inline(always)]
     fn element(&mut self, at: u64, element: Element) {
@@ -313,6 +321,12 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
     #[inline(always)]
     fn cached_range(&mut self, at: u64, range: base::Range) {
         self.listener.element(self.source, at, Element::Range(range));
+    }
+
+    // As `cached_range`.
+    #[inline(always)]
+    fn path(&mut self, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        self.listener.path(self.source, at, path, blocks);
     }
 
     // The turns of a loop are not given to `selectors`: where there are any, the fast paths have no

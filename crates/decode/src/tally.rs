@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, Gap, Inconsistency, OffsetMap};
+use tracewright_base::{
+    self as base, CachedBlocks, Element, Fault, Gap, Inconsistency, OffsetMap, Path,
+};
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
 
@@ -230,6 +232,16 @@ impl Merge for Counts {
 }
 
 impl Listener for Tally {
+    const PATHS: bool = true;
+
+    #[inline]
+    fn path(&mut self, source: usize, _: u64, path: &Path, _: &CachedBlocks<'_>) {
+        let c = self.source(source);
+        c.elements += u64::from(path.ranges());
+        c.ranges += u64::from(path.ranges());
+        c.instructions += u64::from(path.instructions());
+    }
+
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let c = self.source(source);

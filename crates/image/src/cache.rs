@@ -253,6 +253,13 @@ impl Cache {
         self.number = index as u16;
     }
 
+    /// Stores paths through the blocks from here on, in 128 KiB to 2 MiB of memory, for listeners
+    /// that take them ([`tracewright_base::Sink::path`]).
+    #[inline]
+    pub fn use_paths(&mut self) {
+        self.table.use_paths();
+    }
+
     /// The program memory.
     pub fn image(&self) -> &Arc<Image> {
         &self.image

@@ -2,7 +2,7 @@
 
 use tracewright_base::{
     BLOCK_CLASSES, Block, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, End,
-    Instruction, Successors,
+    Instruction, PathSlot, Successors,
 };
 use tracewright_scan::{huge, prefetch};
 
@@ -32,6 +32,9 @@ pub(crate) struct Table {
     target_cache: TargetCache,
     /// The maximum number of blocks.
     limit: usize,
+    /// Paths through the blocks. Empty as long as there are no blocks, and without `uses_paths`.
+    paths: Vec<PathSlot>,
+    uses_paths: bool,
     /// The table was full and has been cleared.
     overflowed: bool,
 }
@@ -62,6 +65,12 @@ const MANY: usize = 1 << 15;
 /// A slot without a block.
 const FREE: u32 = u32::MAX;
 
+/// Paths for each block, and the minimum and the maximum number of paths, powers of two. The blocks
+/// of a loop may have many: one for each packet that begins at it.
+const PATHS: usize = 4;
+const MIN_PATHS: usize = 1 << 12;
+const MAX_PATHS: usize = 1 << 16;
+
 /// The minimum number of slots for each block.
 const SPARSE: usize = 2;
 
@@ -78,6 +87,8 @@ impl Table {
             slots: Vec::new(),
             target_cache: TargetCache::default(),
             limit,
+            paths: Vec::new(),
+            uses_paths: false,
             overflowed: false,
         }
     }
@@ -98,12 +109,15 @@ impl Table {
         self.targets.clear();
         self.slots.fill(FREE);
         self.target_cache.clear();
+        self.paths.fill(PathSlot::new());
     }
 
     #[inline]
     pub(crate) fn blocks(&self) -> CachedBlocks<'_> {
         match self.classes.first_chunk() {
-            Some(classes) => CachedBlocks::new(&self.blocks, &self.successors, classes),
+            Some(classes) => {
+                CachedBlocks::new(&self.blocks, &self.successors, classes).with_paths(&self.paths)
+            }
             None => CachedBlocks::none(),
         }
     }
@@ -284,8 +298,26 @@ impl Table {
         for (index, &(code_space, start, _)) in order.iter().enumerate() {
             self.put(start, CodeSpace(code_space), index as u32);
         }
+        self.make_paths(capacity);
         self.target_cache.renumber(to);
         self.target_cache.reserve(capacity);
+    }
+
+    /// Stores paths from here on.
+    pub(crate) fn use_paths(&mut self) {
+        if !self.uses_paths {
+            self.uses_paths = true;
+            self.make_paths(self.blocks.capacity());
+        }
+    }
+
+    /// Makes an empty table of paths for `capacity` blocks.
+    fn make_paths(&mut self, capacity: usize) {
+        self.paths.clear();
+        if self.uses_paths && capacity > 0 {
+            let paths = (capacity * PATHS).next_power_of_two().clamp(MIN_PATHS, MAX_PATHS);
+            self.paths.resize(paths, PathSlot::new());
+        }
     }
 
     fn put(&mut self, address: u64, code_space: CodeSpace, index: u32) {

@@ -1,6 +1,6 @@
 //! Losses of trace.
 
-use tracewright_base::{Element, Gap, Start};
+use tracewright_base::{CachedBlocks, Element, Gap, Path, Start};
 use tracewright_decode::{Listener, Merge};
 
 /// Counts losses. Without any, what was not executed in the trace was not executed at all while it
@@ -19,6 +19,10 @@ impl Merge for Losses {
 
 impl Listener for Losses {
     const PACKETS: bool = false;
+    const PATHS: bool = true;
+
+    #[inline]
+    fn path(&mut self, _: usize, _: u64, _: &Path, _: &CachedBlocks<'_>) {}
 
     #[inline]
     fn element(&mut self, _: usize, _: u64, element: Element) {

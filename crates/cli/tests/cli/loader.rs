@@ -247,7 +247,7 @@ fn libraries_are_selected_by_the_timestamps_of_the_trace() {
         }
         let cpus: Vec<_> = lines().map(|(cpu, _)| cpu).collect();
         let changes = cpus.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        assert_eq!(changes, 2 * intervals.len() - 1);
+        assert!((2..2 * intervals.len()).contains(&changes), "{changes}");
     }
     let output = tracewright(&args("profile --format folded", &[&data]));
     // Without the conversion of timestamps, memory is that of the moment of the record.

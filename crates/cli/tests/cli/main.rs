@@ -17,6 +17,7 @@ mod names;
 mod output;
 mod overlays;
 mod perf;
+mod perf_files;
 mod ports;
 mod problems;
 mod profiles;

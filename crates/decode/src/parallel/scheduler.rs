@@ -3,7 +3,7 @@
 use super::Jobs;
 use super::work_queue::MAX_WEIGHT;
 
-/// The longest chunk while chunks join near their beginning, in bytes.
+/// The longest chunk while chunks join near their beginning, in bytes. On one thread nothing joins.
 const LONG: usize = 1 << 20;
 
 /// A chunk is at least this many times as long as its head, the part that is decoded twice.
@@ -19,6 +19,8 @@ pub(super) struct Scheduler {
     step: usize,
     shortest: usize,
     longest: usize,
+    /// [`LONG`], or `longest` on one thread.
+    long: usize,
     /// Length of the next chunk in bytes.
     pub(super) len: usize,
     /// Average number of bytes at the head of a chunk that are decoded twice.
@@ -37,7 +39,8 @@ impl Scheduler {
         let whole = |len: usize| len.next_multiple_of(step).max(step);
         let (shortest, longest) = (whole(*jobs.chunk.start()), whole(*jobs.chunk.end()));
         let len = shortest;
-        Scheduler { step, shortest, longest, len, head: 0, weight: 0, failures: 0, hold: 0 }
+        let long = if jobs.count <= 1 { longest } else { LONG };
+        Scheduler { step, shortest, longest, long, len, head: 0, weight: 0, failures: 0, hold: 0 }
     }
 
     /// Reports that the output for a chunk of `len` bytes takes `weight` bytes of memory.
@@ -45,7 +48,7 @@ impl Scheduler {
         self.weight = (3 * self.weight + weight / len.max(1)).div_ceil(4);
         // The output of a few chunks waits in memory.
         let by_memory = MAX_WEIGHT / self.weight.max(1);
-        let by_head = (HEADS_PER_CHUNK * self.head).max(LONG);
+        let by_head = (HEADS_PER_CHUNK * self.head).max(self.long);
         let next = by_head.min(by_memory).min(2 * self.len).clamp(self.shortest, self.longest);
         self.len = (next / self.step * self.step).max(self.step);
     }

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use tracewright::Trace;
-use tracewright::analysis::{BranchLister, Filter, Profile, Profiler};
+use tracewright::analysis::{BranchLister, Filter, Profile, Profiler, RawProfile};
+use tracewright::base::Element;
 use tracewright::capture::perf::{self, Search};
 use tracewright::decode::{
-    Fork, Jobs, Merge, Merging, Program, Session, Tally, input, memory, parallel,
+    Caches, Fork, Jobs, Memory, Merge, Merging, Options, Plan, Program, Session, Tally, input,
+    memory, parallel,
 };
 use tracewright::export::{Dialect, Format};
+use tracewright::{Listener, Trace};
 use tracewright_testing::shared;
 
 /// The profile of a capture, decoded with one thread for each buffer.
@@ -126,16 +128,16 @@ fn a_capture_without_trace_is_empty() {
 fn threads_do_not_change_counts() {
     let Some(trace) = open("perf_etm.data") else { return };
     let capture = trace.capture();
-    let memory = tracewright::decode::Memory::new(capture);
-    let options = tracewright::decode::Options::default();
-    let plan = tracewright::decode::Plan::new(capture, 3, &options).expect("a buffer");
+    let memory = Memory::new(capture);
+    let options = Options::default();
+    let plan = Plan::new(capture, 3, &options).expect("a buffer");
     let programs = [memory.seen_by(capture, 3, plan.sources[0].source)];
     let bytes = capture.buffers[3].bytes().repeat(2000);
     let count = |jobs: usize| {
         let mut session = Session::new(capture, &plan, &memory, &options).expect("a session");
         let mut both = (Profiler::new(programs.clone()), Merging(Tally::default()));
         let mut input = input::Parts::new([bytes.as_slice()]);
-        let (mut all, mut tally) = (tracewright::analysis::RawProfile::default(), Tally::default());
+        let (mut all, mut tally) = (RawProfile::default(), Tally::default());
         let jobs = Jobs { chunk: 1 << 13..=1 << 14, ..Jobs::new(jobs) };
         parallel::run(&mut session, &mut input, &mut both, &jobs, |(counts, its), _| {
             all.merge(counts);
@@ -155,6 +157,99 @@ fn threads_do_not_change_counts() {
         "{}",
         &one.0[..80]
     );
+}
+
+/// The code of a buffer is not decoded again for the next one, and the counts are the same.
+#[test]
+fn caches_are_used_for_the_next_buffer() {
+    let Some(trace) = open("perf_etm.data") else { return };
+    let capture = trace.capture();
+    let (memory, options) = (Memory::new(capture), Options::default());
+    let decode = |buffer: usize, caches: Caches, counts: &mut RawProfile| {
+        let plan = Plan::new(capture, buffer, &options).expect("a buffer");
+        let mut session =
+            Session::with_caches(capture, &plan, &memory, &options, caches).expect("a session");
+        let programs = plan.sources.iter().map(|s| memory.seen_by(capture, buffer, s.source));
+        let mut profiler = Profiler::new(programs);
+        session.run([&*capture.buffers[buffer].bytes()], &mut profiler);
+        counts.merge(profiler.take());
+        session.into_caches()
+    };
+    let (mut first, mut again) = (RawProfile::default(), RawProfile::default());
+    let caches = decode(3, Caches::default(), &mut first);
+    let blocks = caches.blocks();
+    assert!(blocks >= 10, "{blocks}");
+    // A buffer that executes nothing makes no blocks.
+    let caches = decode(0, caches, &mut again);
+    assert_eq!(caches.blocks(), blocks);
+    assert_eq!(decode(0, Caches::default(), &mut again).blocks(), 0);
+    let caches = decode(3, caches, &mut again);
+    assert_eq!(caches.blocks(), blocks);
+    assert_eq!((first.instructions, again.instructions), (944, 944));
+}
+
+/// Passes each range on by itself.
+struct Each(Profiler);
+
+impl Listener for Each {
+    const PACKETS: bool = false;
+
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.0.element(source, at, element);
+    }
+}
+
+/// The ranges of a packet are counted at once, as they are one by one: in captures of ETMv4, ETE
+/// and PTM.
+#[test]
+fn paths_of_packets_have_the_counts_of_their_ranges() {
+    let (mut found, mut instructions) = (0, 0);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures");
+    let own = fs::read_dir(folder)
+        .expect("captures")
+        .filter_map(|entry| Some(entry.ok()?.path().join("capture")));
+    let shared = ["perf_etm.data", "perf_kernel.data", "perf_with_unformatted_trace.data"];
+    let shared = shared
+        .iter()
+        .filter_map(|name| tracewright_testing::shared(&format!("captures/simpleperf-etm/{name}")));
+    for path in own.chain(shared) {
+        let Ok(trace) = tracewright::open(&path) else { continue };
+        let capture = trace.capture();
+        let (memory, options) = (Memory::new(capture), Options::default());
+        for buffer in 0..capture.buffers.len() {
+            let Some(plan) = Plan::new(capture, buffer, &options) else { continue };
+            let programs: Vec<Program> =
+                plan.sources.iter().map(|s| memory.seen_by(capture, buffer, s.source)).collect();
+            let run = |listener: &mut dyn FnMut(&mut Session, &[u8])| {
+                let mut session =
+                    Session::new(capture, &plan, &memory, &options).expect("a session");
+                listener(&mut session, &capture.buffers[buffer].bytes());
+            };
+            let mut whole = Profiler::new(programs.clone());
+            run(&mut |session, bytes| session.run([bytes], &mut whole));
+            let mut each = Each(Profiler::new(programs.clone()));
+            run(&mut |session, bytes| session.run([bytes], &mut each));
+            let counts = |raw: RawProfile| {
+                let key = |memory, source, start| (memory, source, start);
+                let mut executed = BTreeMap::new();
+                for (e, count) in raw.executed.into_counts() {
+                    let place = key(format!("{:?}", e.memory), e.source, e.start);
+                    executed.insert((place, e.bytes, e.last.word(), e.next), count);
+                }
+                let mut following = BTreeMap::new();
+                for (f, count) in raw.following.into_counts() {
+                    let place = key(format!("{:?}", f.memory), f.source, f.start);
+                    following.insert((place, f.from, f.last), count);
+                }
+                (executed, following, raw.instructions)
+            };
+            let (whole, each) = (counts(whole.take()), counts(each.0.take()));
+            assert!(whole == each, "{} buffer {buffer}", path.display());
+            found += usize::from(whole.2 > 0);
+            instructions += whole.2;
+        }
+    }
+    assert!(found > 3 && instructions > 1000, "{found} {instructions}");
 }
 
 /// Every format names the program, and its counts are those of the trace.

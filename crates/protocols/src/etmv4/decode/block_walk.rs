@@ -135,13 +135,33 @@ impl BlockWalk {
     ) -> Stop {
         // Made again here, so that the compiler knows that both slices have the same length, and
         // checks bounds once for each atom.
-        let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
+        let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes())
+            .with_paths(blocks.paths());
         // An index costs less than a branch on whether the waypoint takes effect.
         let check = [0, special | CachedBlock::LOOP];
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut base, mut piece) = packets.piece(taken);
         let stop = 'walk: loop {
             while steps > 1 {
+                if S::PATHS
+                    && next.can_be_next()
+                    && let Some(path) = blocks.path(next, steps, special)
+                {
+                    sink.path(at, &path, &blocks);
+                    (next, last) = (path.next, path.last);
+                    before = u32::from(path.taken());
+                    steps >>= path.ranges();
+                    if path.is_special() {
+                        if blocks.get(last).is_some_and(|(cached, _)| {
+                            cached.is_any_of(special & CachedBlock::EXCEPTION_RETURN)
+                        }) {
+                            break 'walk Stop::ExceptionReturn;
+                        }
+                        // The other special kind is a branch with link.
+                        self.calls.push(last);
+                    }
+                    continue;
+                }
                 let Some((cached, successors, class)) = blocks.step(next) else {
                     (self.last, self.before) = (last, before);
                     next = self.return_to(&blocks);
@@ -204,9 +224,9 @@ impl BlockWalk {
                     }
                 }
                 atoms => {
-                    steps = atoms;
                     at = base.wrapping_add(taken as u64);
                     taken += 1;
+                    steps = atoms;
                 }
             }
         };
@@ -222,8 +242,8 @@ mod tests {
     use std::vec::Vec;
 
     use tracewright_base::{
-        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Element, Instruction, Isa, Kind, Range, Role,
-        Successors,
+        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Element, Instruction, Isa, Kind, Path,
+        PathSlot, Range, Role, Successors,
     };
 
     use super::super::returns::Return;
@@ -398,5 +418,109 @@ mod tests {
         let Some(top) = returns.pop() else { return BlockId::NONE };
         walk.calls.follow(returns);
         blocks.after_return(BlockId::new((top.address / SIZE) as usize))
+    }
+
+    /// Takes paths, and records their ranges.
+    #[derive(Default)]
+    struct Each {
+        elements: Vec<(u64, Element)>,
+        paths: usize,
+    }
+
+    impl Sink for Each {
+        const PATHS: bool = true;
+
+        fn element(&mut self, at: u64, element: Element) {
+            self.elements.push((at, element));
+        }
+
+        fn path(&mut self, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+            self.paths += 1;
+            let before = self.elements.len();
+            let mut instructions = 0;
+            path.for_each(blocks, |range| {
+                instructions += range.instructions;
+                self.cached_range(at, range);
+            });
+            assert_eq!((self.elements.len() - before) as u32, path.ranges());
+            assert_eq!(instructions, path.instructions());
+        }
+    }
+
+    /// Random packets through random blocks, of which some are not known: with paths the elements
+    /// are the same, and so is the position at each stop.
+    #[test]
+    fn paths_have_the_ranges_of_the_atoms() {
+        let (mut random, mut paths) = (Random::new(11), 0);
+        for round in 0..300 {
+            let count = 3 + round % 9;
+            let mut classes = std::vec![BlockClass::NONE; BLOCK_CLASSES];
+            let (mut all, mut successors) = (Vec::new(), Vec::new());
+            for (index, class) in classes.iter_mut().enumerate().take(count) {
+                let last = match random.next() >> 8 & 7 {
+                    0 => (Kind::Indirect, Role::Return, false),
+                    1 => (Kind::Branch, Role::Call, false),
+                    _ => (Kind::Branch, Role::Jump, true),
+                };
+                let (kind, role, conditional) = last;
+                let mut block = block(index, count);
+                (block.last.kind, block.last.role) = (kind, role);
+                block.last.conditional = conditional;
+                *class = BlockClass::of(&block, CodeSpace(3));
+                let mut any = |known: bool| match random.next() >> 8 & 15 {
+                    0 => BlockId::NONE,
+                    n if known => BlockId::new((n as usize + round) % count),
+                    _ => BlockId::NONE,
+                };
+                let next = match (kind, role) {
+                    (Kind::Indirect, _) => [BlockId::NONE; 2],
+                    (_, Role::Call) => [any(true).behind_call(), any(true)],
+                    _ => [any(true), any(true)],
+                };
+                let cached = CachedBlock::new(&block, index).unwrap();
+                all.push(cached.with_loop(next[1] == BlockId::new(index)));
+                successors.push(next);
+            }
+            let table = std::vec![PathSlot::new(); 16];
+            let blocks = CachedBlocks::new(&all, &successors, classes.first_chunk().unwrap());
+            let special = if round % 2 == 0 { 0 } else { CachedBlock::CALL };
+            let headers: Vec<u8> = (0..=255).filter(|header| Atoms::steps(*header) > 0).collect();
+            let any = |random: &mut Random| headers[random.next() as usize % headers.len()];
+            let bytes: Vec<u8> = (0..200).map(|_| any(&mut random)).collect();
+            let starts: Vec<BlockId> =
+                (0..400).map(|_| BlockId::new((random.next() >> 8) as usize % count)).collect();
+            let mut plain = Vec::new();
+            let want = stops(&bytes, &blocks, special, &starts, &mut plain);
+            let mut each = Each::default();
+            let found = stops(&bytes, &blocks.with_paths(&table), special, &starts, &mut each);
+            assert_eq!(found, want, "round {round}");
+            assert_eq!(each.elements, plain, "round {round}");
+            paths += each.paths;
+        }
+        assert!(paths > 10_000, "{paths}");
+    }
+
+    /// The position at each stop of a walk, which continues at `starts`.
+    fn stops<S: Sink>(
+        bytes: &[u8],
+        blocks: &CachedBlocks<'_>,
+        special: u16,
+        starts: &[BlockId],
+        sink: &mut S,
+    ) -> Vec<(BlockId, BlockId, bool, usize, u64)> {
+        let returns = Returns::default();
+        let feed = Feed::new(bytes, tracewright_base::OffsetMap::new(&[]), 0);
+        let mut walk = BlockWalk::new(starts[0], &feed, &returns);
+        let (mut packets, mut stops) = (Atom(bytes), Vec::new());
+        for start in starts {
+            let stop = walk.run::<false, _, _>(&mut packets, blocks, special, sink);
+            let Cursor { next, last, taken } = walk.cursor();
+            stops.push((next, last, taken, walk.taken, walk.at));
+            match stop {
+                Stop::Packet => break,
+                _ => walk.next = *start,
+            }
+        }
+        stops
     }
 }
