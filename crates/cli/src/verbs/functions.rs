@@ -87,7 +87,7 @@ fn gather(
             let threads: Vec<String> =
                 threads.map(|thread| job.thread_name(thread.source, thread.id)).collect();
             let view = PathView { paths: &paths, code: &code, threads: &threads };
-            write(format.write(&view).into_bytes());
+            write(format.write(&view));
             return Ok((tally, None));
         }
         if let Ok(mut all) = all.lock() {
@@ -154,7 +154,10 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
             }
             output.json(&counts_json(&counts))?;
         }
-        FunctionFormat::Folded | FunctionFormat::FlameGraph | FunctionFormat::Callgrind => {}
+        FunctionFormat::Folded
+        | FunctionFormat::FlameGraph
+        | FunctionFormat::Callgrind
+        | FunctionFormat::Pprof => {}
     }
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))
