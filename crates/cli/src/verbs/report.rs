@@ -88,9 +88,7 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<bool, 
         };
         let ((paths, timeline), counts, tally) =
             stacks::run_with(job, &options, &code, &switches, visitor, listener, more)?;
-        let threads = timeline.threads.iter();
-        let threads: Vec<String> =
-            threads.map(|thread| job.thread_name(thread.source, thread.id)).collect();
+        let threads = job.thread_names(timeline.threads.iter().map(|t| (t.source, t.id)));
         let exception = |source: usize, number: u16| {
             let name = job.sources.get(source).and_then(|s| s.exception_name(number));
             name.map_or_else(|| number.to_string(), |name| format!("{number} {name}"))
