@@ -1,11 +1,12 @@
 //! Chores of this repository: `cargo xtask tidy`, `cargo xtask bench-reference`,
-//! `cargo xtask real-programs`.
+//! `cargo xtask real-programs`, `cargo xtask report-picture`.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 mod dependencies;
+mod picture;
 mod programs;
 mod reference;
 mod tidy;
@@ -14,6 +15,7 @@ const USAGE: &str = "\
 usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
        cargo xtask tidy --list    list the checks
        cargo xtask dependencies   check licences and duplicate versions of all dependencies
+       cargo xtask report-picture make the picture of the report in the README
        cargo xtask real-programs [NAME...]
                                   compile programs, run them under QEMU, encode, decode and compare
        cargo xtask bench-reference [OPTION...]
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
             }
         },
         ["dependencies"] => dependencies::run(root()),
+        ["report-picture"] => picture::run(root()),
         ["real-programs", ref words @ ..] => programs::run(root(), words),
         ["bench-reference", ref options @ ..] => reference::run(root(), options),
         ["bench-riscv", ref options @ ..] => riscv(options),

@@ -66,6 +66,8 @@ pub struct Timeline {
     knots: Vec<Vec<Knot>>,
     /// Losses of trace: the source, and instructions before.
     pub losses: Vec<(usize, u64)>,
+    /// The thread that executes on a source from a number of instructions on.
+    running: Vec<(usize, u64, usize)>,
     limit: usize,
     /// Frames that were left out, because there are more than the limit.
     pub left_out: u64,
@@ -82,6 +84,7 @@ impl Timeline {
             threads: Vec::new(),
             knots: Vec::new(),
             losses: Vec::new(),
+            running: Vec::new(),
             limit,
             left_out: 0,
         }
@@ -98,6 +101,12 @@ impl Timeline {
         // Callers that were found later are last.
         all.iter_mut().for_each(|list| list.sort_by_key(|slice| (slice.begin, slice.depth.min(0))));
         all
+    }
+
+    /// The threads that a source executes in order: from which number of instructions on, and the
+    /// number of the thread. As many as frames are stored.
+    pub fn running(&self, source: usize) -> impl Iterator<Item = (u64, usize)> {
+        self.running.iter().filter(move |run| run.0 == source).map(|run| (run.1, run.2))
     }
 
     /// The timestamps of a source.
@@ -196,7 +205,13 @@ impl Visitor for Timeline {
         (self.add(slice), root)
     }
 
-    fn run(&mut self, _: &Position, _: usize, _: u64, _: u64) {}
+    fn run(&mut self, position: &Position, _: usize, instructions: u64, _: u64) {
+        let last = self.running.iter().rev().find(|run| run.0 == position.source);
+        if last.is_none_or(|run| run.2 != position.thread) && self.running.len() < self.limit {
+            let from = position.instructions.saturating_sub(instructions);
+            self.running.push((position.source, from, position.thread));
+        }
+    }
 
     fn time(&mut self, position: &Position, time: Time) {
         let Time::Timestamp(ticks) = time else { return };

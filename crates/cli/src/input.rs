@@ -244,6 +244,24 @@ impl Job<'_> {
         }
     }
 
+    /// The names of threads of call stacks, each with its source and its identifier. Threads
+    /// without an identifier have numbers, but for the first one of a source.
+    pub fn thread_names(
+        &self,
+        threads: impl IntoIterator<Item = (usize, Option<u64>)>,
+    ) -> Vec<String> {
+        let mut counts = vec![0; self.sources.len()];
+        let name = |(source, id): (usize, Option<u64>)| {
+            let name = self.thread_name(source, id);
+            let count = counts.get_mut(source).map_or(1, |count| {
+                *count += 1;
+                *count
+            });
+            if id.is_none() && count > 1 { format!("{name} task {count}") } else { name }
+        };
+        threads.into_iter().map(name).collect()
+    }
+
     /// As [`session`](Job::session), with the caches of another session of the same input.
     pub fn session_with(&self, caches: Caches) -> Result<Session, Fail> {
         let Input { capture, memory, options, .. } = self.input;

@@ -10,13 +10,19 @@ use crate::functions::functions;
 
 /// Texts by number. Number 0 is the empty text.
 #[derive(Default)]
-struct Texts {
+pub(crate) struct Texts {
     texts: Vec<String>,
     numbers: HashMap<String, u64>,
 }
 
 impl Texts {
-    fn number(&mut self, text: &str) -> u64 {
+    /// All texts, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str)
+    }
+
+    /// The number of `text`.
+    pub(crate) fn number(&mut self, text: &str) -> u64 {
         if self.texts.is_empty() {
             self.texts.push(String::new());
             self.numbers.insert(String::new(), 0);
@@ -84,7 +90,7 @@ pub(crate) fn write(profile: &Profile) -> Vec<u8> {
     out.0.extend(mappings.0);
     out.0.extend(locations.0);
     out.0.extend(names.0);
-    for text in &texts.texts {
+    for text in texts.iter() {
         out.bytes(6, text.as_bytes());
     }
     out.0

@@ -287,8 +287,12 @@ impl Visitor for Calls {
             self.threads.resize(thread + 1, Thread::default());
         }
         let source_name = self.sources.get(source).cloned().unwrap_or_default();
+        // Threads without an identifier have numbers, but for the first one of a source.
+        let of_source = |own: &&Thread| own.source == source && !own.name.is_empty();
+        let number = self.threads.iter().take(thread).filter(of_source).count() + 1;
         let name = match id {
             Some(id) => format!("{source_name} thread {id}"),
+            None if number > 1 => format!("{source_name} task {number}"),
             None => source_name,
         };
         if let Some(own) = self.threads.get_mut(thread) {

@@ -31,6 +31,9 @@ pub struct DemoArgs {
     /// Write the example as a snapshot to this folder, which must be empty or not exist.
     #[arg(long, value_name = "FOLDER")]
     pub write: Option<PathBuf>,
+    /// Write the report of the example to this file.
+    #[arg(long, value_name = "FILE", default_value = "tracewright-demo.html")]
+    pub report: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -195,6 +195,8 @@ pub struct DiffArgs {
 pub enum TimelineFormatArg {
     /// Chrome JSON, for Perfetto and chrome://tracing.
     Chrome,
+    /// Processed profile of the Firefox Profiler.
+    Firefox,
     /// Perfetto protobuf.
     Perfetto,
     /// speedscope.
@@ -211,6 +213,7 @@ impl TimelineFormatArg {
     pub fn format(self) -> Option<TimelineFormat> {
         Some(match self {
             TimelineFormatArg::Chrome => TimelineFormat::Chrome,
+            TimelineFormatArg::Firefox => TimelineFormat::Firefox,
             TimelineFormatArg::Perfetto => TimelineFormat::Perfetto,
             TimelineFormatArg::Speedscope => TimelineFormat::Speedscope,
             TimelineFormatArg::Vcd => TimelineFormat::Vcd,
@@ -232,6 +235,8 @@ pub enum FunctionFormat {
     FlameGraph,
     /// Functions and calls, for callgrind_annotate and KCachegrind.
     Callgrind,
+    /// Instructions and calls of each call path, for pprof.
+    Pprof,
 }
 
 impl FunctionFormat {
@@ -242,6 +247,7 @@ impl FunctionFormat {
             FunctionFormat::Folded => Some(PathFormat::Folded),
             FunctionFormat::FlameGraph => Some(PathFormat::FlameGraph),
             FunctionFormat::Callgrind => Some(PathFormat::Callgrind),
+            FunctionFormat::Pprof => Some(PathFormat::Pprof),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `tracewright demo`
 
+use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
 use tracewright::capture::write;
@@ -7,7 +8,7 @@ use tracewright::decode::{CommittedListener, Jobs, input};
 use tracewright::views::instructions::{Expand, Text};
 use tracewright::views::text::{Listing, Shown};
 
-use crate::args::DemoArgs;
+use crate::args::{DemoArgs, SwitchArgs};
 use crate::demo;
 use crate::fail::Fail;
 use crate::input::Input;
@@ -15,6 +16,7 @@ use crate::listing;
 use crate::message;
 use crate::output::Output;
 use crate::run::{self, RunOptions};
+use crate::verbs::report;
 
 const ABOUT: &str = "\
 Built-in example: a Cortex-A53 computes the squares of 3, 2 and 1 and calls the operating system. An ETMv4
@@ -79,6 +81,38 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     output.failed()?;
 
     output.print(NEXT)?;
+    write_report(&input, &args.report, &mut output)?;
     output.close()?;
     Ok(true)
+}
+
+/// Writes the report, and its name. The example does not fail where the file cannot be written.
+fn write_report(input: &Input, path: &Path, output: &mut Output) -> Result<(), Fail> {
+    let switches = SwitchArgs { switch_at: Vec::new() };
+    let how = report::How {
+        committed: false,
+        jobs: Jobs::new(1),
+        switches: &switches,
+        limit: 1000,
+        title: Path::new("built-in example"),
+        selected: None,
+    };
+    let file = Output::open(Some(path), &input.inputs);
+    let written = file.and_then(|mut file| {
+        report::write(input, &how, &mut file)?;
+        file.failed()?;
+        file.close()
+    });
+    match written {
+        Ok(_) => {
+            let name = path.display();
+            output.print(&format!(
+                "\nThe report of this example is in {name}: open it in a browser.\n"
+            ))
+        }
+        Err(error) => {
+            message::line(&format!("note: no report: {error}"));
+            Ok(())
+        }
+    }
 }

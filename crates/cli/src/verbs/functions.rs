@@ -86,19 +86,17 @@ fn gather(
         let switches = how.switches.numbers(&code, how.path)?;
         let (paths, counts, tally) =
             stacks::run(job, &options, &code, &switches, Paths::new(), |_| true)?;
+        let names = job.thread_names(paths.threads().iter().map(|t| (t.source, t.id)));
         if let Some(format) = format {
-            let threads = paths.threads().iter();
-            let threads: Vec<String> =
-                threads.map(|thread| job.thread_name(thread.source, thread.id)).collect();
-            let view = PathView { paths: &paths, code: &code, threads: &threads };
-            write(format.write(&view).into_bytes());
+            let threads = &names;
+            let view = PathView { paths: &paths, code: &code, threads };
+            write(format.write(&view));
             return Ok((tally, None));
         }
         if let Ok(mut all) = all.lock() {
             all.counts.add(&counts);
             all.overflowed |= paths.overflowed;
-            for (thread, functions) in paths.threads().iter().zip(by_thread(&paths)) {
-                let name = job.thread_name(thread.source, thread.id);
+            for (name, functions) in names.into_iter().zip(by_thread(&paths)) {
                 let table = all.threads.entry(name.clone()).or_default();
                 table.thread = Some(name);
                 for (function, totals) in functions {
@@ -166,7 +164,10 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
             }
             output.json(&counts_json(&counts))?;
         }
-        FunctionFormat::Folded | FunctionFormat::FlameGraph | FunctionFormat::Callgrind => {}
+        FunctionFormat::Folded
+        | FunctionFormat::FlameGraph
+        | FunctionFormat::Callgrind
+        | FunctionFormat::Pprof => {}
     }
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
 use tracewright::analysis::coverage::{Losses, ProgramCoverage, SourceFile, program_files};
@@ -13,7 +14,7 @@ use tracewright::image::CacheOptions;
 use tracewright::symbols::Lines;
 use tracewright::views::disassembly::disassemble;
 
-use crate::args::ReportArgs;
+use crate::args::{ReportArgs, SwitchArgs};
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
@@ -27,6 +28,22 @@ use crate::stacks;
 const LISTINGS: usize = 12;
 const LINES: usize = 400;
 
+/// What the page shows, and how it is made.
+pub struct How<'a> {
+    /// Elements of a transaction are withheld until it commits.
+    pub committed: bool,
+    /// Threads of the decoder.
+    pub jobs: Jobs,
+    /// Functions that switch tasks.
+    pub switches: &'a SwitchArgs,
+    /// The most calls on the timeline.
+    pub limit: usize,
+    /// The path of the capture, or a name for it.
+    pub title: &'a Path,
+    /// The part of the trace that is shown.
+    pub selected: Option<&'a Selected>,
+}
+
 /// Runs the verb.
 pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
@@ -35,23 +52,39 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     stacks::one_buffer(&input, &args.input.input)?;
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let how = How {
+        committed: args.how.committed,
+        jobs: args.threads.jobs(),
+        switches: &args.switches,
+        limit: args.limit,
+        title: &args.input.input,
+        selected: selected.as_ref(),
+    };
+    let problems = write(&input, &how, &mut output)?;
+    input.decodable()?;
+    output.close()?;
+    Ok(input.is_unchanged() && !(args.strict && problems))
+}
+
+/// Writes the page of the only buffer of `input`. Returns whether there were problems.
+pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<bool, Fail> {
     let refused = &AtomicUsize::new(0);
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = RunOptions {
-            committed: args.how.committed,
+            committed: how.committed,
             jobs,
             alone: true,
             refused,
-            selected: selected.as_ref(),
+            selected: how.selected,
             parts: None,
         };
         let code = job.code();
-        let switches = args.switches.numbers(&code, &args.input.input)?;
+        let switches = how.switches.numbers(&code, how.title)?;
         let programs: Vec<_> = job.sources.iter().map(|source| source.program.clone()).collect();
         let profiler = Profiler::new(programs.iter().cloned());
         let listener = (profiler, Merging((Texts::default(), Losses::default())));
         let mut all = (RawProfile::default(), (Texts::default(), Losses::default()));
-        let visitor = (Paths::new(), Timeline::new(args.limit));
+        let visitor = (Paths::new(), Timeline::new(how.limit));
         let more = |_: &mut _, found| {
             if let Some(found) = found {
                 all.merge(found);
@@ -60,14 +93,12 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
         };
         let ((paths, timeline), counts, tally) =
             stacks::run_with(job, &options, &code, &switches, visitor, listener, more)?;
-        let threads = timeline.threads.iter();
-        let threads: Vec<String> =
-            threads.map(|thread| job.thread_name(thread.source, thread.id)).collect();
+        let threads = job.thread_names(timeline.threads.iter().map(|t| (t.source, t.id)));
         let exception = |source: usize, number: u16| {
             let name = job.sources.get(source).and_then(|s| s.exception_name(number));
             name.map_or_else(|| number.to_string(), |name| format!("{number} {name}"))
         };
-        let title = args.input.input.display().to_string();
+        let title = how.title.display().to_string();
         let mut page = Report::new(&title, &code, &paths, &timeline, &counts, &threads, exception);
         page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
         let decoded = job.decoded(&tally);
@@ -82,18 +113,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
         write(page.html().into_bytes());
         Ok((tally, None))
     };
-    let problems = listing::buffers(
-        &input,
-        &args.threads.jobs(),
-        &mut output,
-        false,
-        refused,
-        selected.is_some(),
-        work,
-    )?;
-    input.decodable()?;
-    output.close()?;
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    listing::buffers(input, &how.jobs, output, false, refused, how.selected.is_some(), work)
 }
 
 /// Adds the coverage, and the code of the functions with the most instructions.

@@ -59,9 +59,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
                 timeline.left_out, args.limit
             ));
         }
-        let threads = timeline.threads.iter();
-        let threads: Vec<String> =
-            threads.map(|thread| job.thread_name(thread.source, thread.id)).collect();
+        let threads = job.thread_names(timeline.threads.iter().map(|t| (t.source, t.id)));
         let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
         let view = TimelineView {
             timeline: &timeline,

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::common::{Folder, args, command, tracewright};
+use crate::common::{Folder, Output, args, command, tracewright};
 use serde_json::Value;
 
 /// Every verb that reads a capture.
@@ -13,10 +13,23 @@ const VERBS: [&str; 5] = ["info", "packets", "decode", "instructions", "frames"]
 
 #[test]
 fn the_demo_is_reproducible() {
-    let (first, second) = (tracewright(&["demo"]), tracewright(&["demo"]));
+    let folder = Folder::new("reproducible");
+    let demo = || -> Output {
+        let mut command = command(&["demo"]);
+        command.current_dir(folder.path("")).output().unwrap().into()
+    };
+    let (first, second) = (demo(), demo());
     assert_eq!((first.code, first.err.as_str()), (Some(0), ""));
     assert_eq!(first.out, second.out);
     assert_eq!(first.out, include_str!("golden/demo.txt"));
+    // The report that it names has the functions of the example.
+    let report = fs::read_to_string(folder.path("tracewright-demo.html")).unwrap();
+    assert!(["\"main\"", "\"square\"", "squares: 9 4 1"].iter().all(|text| report.contains(text)));
+    // Without a place for the report, the example is the same.
+    let output = tracewright(&["demo", "--report", "/nonexistent/report.html"]);
+    assert_eq!(output.code, Some(0));
+    assert!(output.err.contains("no report"), "{}", output.err);
+    assert!(first.out.starts_with(&output.out));
 }
 
 /// The expected addresses follow from the program: three iterations of the loop, the call, the

@@ -5,10 +5,12 @@
 //! | `folded.rs` | folded stacks |
 //! | `flame_graph.rs` | flame graph, SVG |
 //! | `callgrind.rs` | callgrind, with calls |
+//! | `pprof.rs` | pprof, with call stacks |
 
 mod callgrind;
 mod flame_graph;
 mod folded;
+mod pprof;
 
 use tracewright_analysis::functions::inclusive;
 use tracewright_analysis::{Code, PathId, Paths};
@@ -22,6 +24,8 @@ pub enum PathFormat {
     FlameGraph,
     /// callgrind.
     Callgrind,
+    /// pprof.
+    Pprof,
 }
 
 /// Call paths of one buffer.
@@ -37,11 +41,12 @@ pub struct PathView<'a> {
 
 impl PathFormat {
     /// The file.
-    pub fn write(self, view: &PathView<'_>) -> String {
+    pub fn write(self, view: &PathView<'_>) -> Vec<u8> {
         match self {
-            PathFormat::Folded => folded::write(view),
-            PathFormat::FlameGraph => flame_graph::write(view),
-            PathFormat::Callgrind => callgrind::write(view),
+            PathFormat::Folded => folded::write(view).into_bytes(),
+            PathFormat::FlameGraph => flame_graph::write(view).into_bytes(),
+            PathFormat::Callgrind => callgrind::write(view).into_bytes(),
+            PathFormat::Pprof => pprof::write(view),
         }
     }
 }

@@ -49,7 +49,7 @@ impl Report {
         out.push_str(
             "<h2 id=\"h-functions\">Functions</h2>\n\
              <p class=\"dim\">Instructions in each function, and with the functions that it calls. \
-             <span id=\"sorted\" role=\"status\">sorted by self</span></p>\n\
+             <span id=\"sorted\" role=\"status\">Sorted by self.</span></p>\n\
              <div class=\"scroll\"><table id=\"functions\"><thead></thead><tbody></tbody></table></div>\n\
              <h2 id=\"h-flame\">Flame graph</h2>\n\
              <p class=\"dim\">The width of a function is its share of the instructions. Select one to \

@@ -33,7 +33,7 @@ for (const [name, n] of columns) {
   const cell = make("th", undefined, n === 0 ? "name" : "");
   cell.scope = "col";
   const button = make("button", name);
-  button.onclick = () => { order = n; functions(); at("sorted").textContent = "sorted by " + name; };
+  button.onclick = () => { order = n; functions(); at("sorted").textContent = "Sorted by " + name + "."; };
   cell.append(button);
   head.append(cell);
 }

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `chrome.rs` | Chrome JSON (Trace Event Format) |
 //! | `ctf.rs` | Common Trace Format 1.8 |
+//! | `firefox.rs` | Firefox Profiler |
 //! | `perfetto.rs` | Perfetto protobuf |
 //! | `speedscope.rs` | speedscope |
 //! | `vcd.rs` | Value Change Dump |
 
 mod chrome;
 mod ctf;
+mod firefox;
 mod perfetto;
 mod speedscope;
 mod vcd;
@@ -23,6 +25,8 @@ use tracewright_analysis::{Code, FunctionId, Slice, Timeline};
 pub enum TimelineFormat {
     /// Chrome JSON.
     Chrome,
+    /// Processed profile of the Firefox Profiler.
+    Firefox,
     /// Perfetto protobuf.
     Perfetto,
     /// speedscope.
@@ -52,6 +56,7 @@ impl TimelineFormat {
     pub fn write(self, view: &TimelineView<'_>) -> Vec<u8> {
         match self {
             TimelineFormat::Chrome => chrome::write(view).into_bytes(),
+            TimelineFormat::Firefox => firefox::write(view).into_bytes(),
             TimelineFormat::Perfetto => perfetto::write(view),
             TimelineFormat::Speedscope => speedscope::write(view).into_bytes(),
             TimelineFormat::Vcd => vcd::write(view).into_bytes(),

@@ -1,5 +1,5 @@
-//! Value Change Dump: for each thread the function that executes, as a string of GTKWave, and the
-//! number of open frames. (IEEE 1364, "Value change dump files")
+//! Value Change Dump: for each source the thread that executes, and for each thread the function,
+//! as strings of GTKWave, and the number of open frames. (IEEE 1364, "Value change dump files")
 
 use std::fmt::Write;
 
@@ -52,6 +52,21 @@ pub(super) fn write(view: &TimelineView<'_>) -> String {
                 }
                 _ => changes.push((event.at, text)),
             }
+        }
+    }
+    for source in 0..view.sources.len() {
+        let task = identifier(2 * threads.len() + source);
+        let mut declared = false;
+        for (instructions, thread) in view.timeline.running(source) {
+            if !std::mem::replace(&mut declared, true) {
+                let _ = write!(
+                    out,
+                    "$scope module {} $end\n$var string 1 {task} task $end\n$upscope $end\n",
+                    word(view.source_name(source))
+                );
+            }
+            let text = format!("s{} {task}\n", word(view.thread_name(thread)));
+            changes.push((view.time(source, instructions), text));
         }
     }
     out.push_str("$enddefinitions $end\n");

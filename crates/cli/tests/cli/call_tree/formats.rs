@@ -128,6 +128,25 @@ fn files_for_other_tools() {
     again.extend(args("", &[&snapshot]));
     assert_eq!(tracewright(&again).code, Some(2), "the folder is not empty");
 
+    // The Firefox Profiler: as many instructions and calls as there are, in a consistent table.
+    let firefox = json(&written(&path, &snapshot, "timeline", "firefox"));
+    firefox_profile(&firefox, instructions, found.len());
+
+    // pprof: values of each call path, as protoc finds them.
+    let pprof = written(&path, &snapshot, "functions", "pprof");
+    if tool(&[("protoc", "protobuf-compiler")]).is_some() {
+        let input = fs::File::open(&pprof).expect("the file");
+        let output = Command::new("protoc").arg("--decode_raw").stdin(input).output();
+        let output = output.expect("protoc runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8_lossy(&output.stdout);
+        for (name, sums) in &found {
+            assert!(text.contains(&format!("6: \"{name}\"")), "{name} {sums:?}");
+        }
+        let samples = text.lines().filter(|line| *line == "2 {").count();
+        assert!(samples >= folded.lines().count(), "{samples}");
+    }
+
     let vcd = fs::read_to_string(written(&path, &snapshot, "timeline", "vcd")).expect("text");
     let (head, changes) = vcd.split_once("$enddefinitions $end\n").expect("definitions");
     assert!(head.contains("$timescale 1ps $end") && head.contains("$var string 1 ! function $end"));
@@ -135,6 +154,69 @@ fn files_for_other_tools() {
         changes.lines().filter_map(|line| line.strip_prefix('#')?.parse().ok()).collect();
     assert!(times.len() > 100 && times.is_sorted_by(|a, b| a < b));
     assert!(changes.ends_with("s- !\nb0 \"\n"), "{changes}");
+    assert!(head.contains(" task $end"), "{head}");
+}
+
+/// The structure of a profile that the crate fxprof-processed-profile 0.8.1 writes, without the
+/// contents of its lists.
+const FIREFOX: &str = r#"{"meta":{"categories":[],"debug":false,"extensions":{"baseURL":[],"id":[],
+"length":0,"name":[]},"interval":1,"preprocessedProfileVersion":55,"processType":0,"product":"",
+"sampleUnits":{"eventDelay":"ms","threadCPUDelta":"µs","time":"ms"},"startTime":0,
+"symbolicated":false,"pausedRanges":[],"version":24,"usesOnlyOneStackType":true,
+"sourceCodeIsNotOnSearchfox":true,"markerSchema":[]},"libs":[],"threads":[{"frameTable":{
+"length":1,"address":[],"inlineDepth":[],"category":[],"subcategory":[],"func":[],
+"nativeSymbol":[],"innerWindowID":[],"line":[],"column":[]},"funcTable":{"length":1,"name":[],
+"isJS":[],"relevantForJS":[],"resource":[],"fileName":[],"lineNumber":[],"columnNumber":[]},
+"markers":{"length":0,"category":[],"data":[],"endTime":[],"name":[],"phase":[],"startTime":[]},
+"name":"App","isMainThread":true,"nativeSymbols":{"length":0,"address":[],"functionSize":[],
+"libIndex":[],"name":[]},"pausedRanges":[],"pid":"1","processName":"App",
+"processShutdownTime":null,"processStartupTime":0,"processType":"default","registerTime":0,
+"resourceTable":{"length":0,"lib":[],"name":[],"host":[],"type":[]},"samples":{"length":2,
+"weightType":"tracing-ms","stack":[],"timeDeltas":[],"weight":[],"threadCPUDelta":[]},
+"stackTable":{"length":1,"prefix":[],"frame":[]},"stringArray":[],"tid":"1",
+"unregisterTime":null,"showMarkersInTimeline":false}],"pages":[],"profilerOverhead":[],
+"counters":[]}"#;
+
+/// The names of all fields.
+fn fields(value: &Value, before: &str, all: &mut Vec<String>) {
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let name = format!("{before}.{name}");
+        all.push(name.clone());
+        fields(value, &name, all);
+        value.as_array().into_iter().flatten().take(1).for_each(|v| fields(v, &name, all));
+    }
+}
+
+fn firefox_profile(profile: &Value, instructions: u64, functions: usize) {
+    let (mut found, mut want) = (Vec::new(), Vec::new());
+    fields(profile, "", &mut found);
+    fields(&serde_json::from_str(FIREFOX).expect("JSON"), "", &mut want);
+    found.retain(|name| !name.starts_with(".meta.categories."));
+    found.sort();
+    want.sort();
+    assert_eq!(found, want);
+    let thread = &profile["threads"][0];
+    for table in ["frameTable", "funcTable", "markers", "samples", "stackTable"] {
+        let table = thread[table].as_object().expect("a table");
+        let length = table["length"].as_u64().expect("a length") as usize;
+        for (name, column) in table.iter().filter(|(_, column)| column.is_array()) {
+            assert_eq!(column.as_array().map(Vec::len), Some(length), "{name}");
+        }
+    }
+    let numbers = |table: &str, column: &str| -> Vec<Option<f64>> {
+        thread[table][column].as_array().expect("a column").iter().map(Value::as_f64).collect()
+    };
+    let (prefixes, frames) = (numbers("stackTable", "prefix"), numbers("stackTable", "frame"));
+    for (n, (prefix, frame)) in prefixes.iter().zip(&frames).enumerate() {
+        assert!(prefix.is_none_or(|prefix| (prefix as usize) < n), "stack {n}");
+        assert!(frame.is_some_and(|frame| (frame as usize) < functions), "stack {n}");
+    }
+    let stacks = numbers("samples", "stack");
+    assert!(stacks.iter().flatten().all(|stack| (*stack as usize) < prefixes.len()));
+    assert_eq!(stacks.last(), Some(&None));
+    // An instruction is a nanosecond where the trace has no time.
+    let sum: f64 = numbers("samples", "weight").into_iter().flatten().sum();
+    assert_eq!((sum * 1e6).round() as u64, instructions);
 }
 
 /// The page needs nothing else, and a browser makes its table, its flame graph and its timeline.

@@ -116,8 +116,8 @@ fn regions(elf: &Path) -> Vec<(u64, u64)> {
     lines.collect()
 }
 
-/// The calls, the sums of the functions, and the number of changes of the stack.
-type Tree = (Vec<(usize, u64)>, BTreeMap<u64, Sums>, u64);
+/// The calls, the sums of the functions, and the numbers of changes of the stack and of stacks.
+type Tree = (Vec<(usize, u64)>, BTreeMap<u64, Sums>, u64, usize);
 
 /// The next instruction of the same task or handler after each one.
 fn following(steps: &[Step], region: impl Fn(u64) -> Option<usize>) -> Vec<Option<usize>> {
@@ -213,7 +213,7 @@ fn tree(elf: &Path, log: &str) -> Tree {
             tasks.entry(here).or_insert_with(|| vec![frame(to, u64::MAX, 0)]);
         }
     }
-    (calls, sums, switches)
+    (calls, sums, switches, tasks.len())
 }
 
 /// The calls and exceptions that the command lists in order.
@@ -235,7 +235,7 @@ fn tasks_of_freertos() {
     let path = folder.path("");
     let Some(elf) = compile(&path) else { return };
     let Some(log) = execute(&elf) else { return };
-    let (want, sums, switches) = tree(&elf, &fs::read_to_string(&log).expect("a log"));
+    let (want, sums, switches, stacks_used) = tree(&elf, &fs::read_to_string(&log).expect("a log"));
     assert!(want.len() > 500 && switches > 30, "{} calls, {switches} switches", want.len());
     let name = |at: u64| {
         let symbols = Program::read(&elf);
@@ -258,6 +258,13 @@ fn tasks_of_freertos() {
             };
             panic!("{protocol}: call {n} differs:\n{:#?}\nwant {:#?}", near(&found), near(&want));
         }
+        // A table for each task.
+        let output = tracewright(&args("functions --per-thread --format json", &[&snapshot]));
+        let lines =
+            output.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let names: BTreeSet<String> =
+            lines.filter_map(|line| Some(line["thread"].as_str()?.to_owned())).collect();
+        assert_eq!(names.len(), stacks_used, "{names:?}");
         let (rows, stacks) = table(&snapshot, "");
         for (name, address, own) in &rows {
             assert_eq!(Some(own), sums.get(address), "{protocol}: {name}");
