@@ -44,6 +44,21 @@ impl Checksum {
     }
 }
 
+/// A checksum of bytes that are not stored: four sums of the words in turn, which a processor
+/// computes at the same time, and then the rest.
+pub(crate) fn of_memory(bytes: &[u8]) -> u64 {
+    let (blocks, rest) = bytes.as_chunks::<32>();
+    let mut states = [0u64; 4];
+    for block in blocks {
+        let (words, _) = block.as_chunks::<8>();
+        for (state, word) in states.iter_mut().zip(words) {
+            *state = step(*state, u64::from_le_bytes(*word));
+        }
+    }
+    let sum = states.into_iter().fold(Checksum::of(rest), step);
+    step(sum, bytes.len() as u64)
+}
+
 #[inline]
 const fn step(state: u64, word: u64) -> u64 {
     (state.rotate_left(23) ^ word).wrapping_mul(FACTOR)
@@ -69,5 +84,23 @@ mod tests {
         bytes.chunks(16).for_each(|part| parts.add(part));
         assert_eq!(parts.value(), sum);
         assert_ne!(Checksum::of(&[0]), Checksum::of(&[0, 0]), "zeros at the end");
+    }
+
+    #[test]
+    fn each_flipped_bit_changes_the_checksum_of_memory() {
+        let bytes: Vec<u8> = (0..100u8).map(|n| n.wrapping_mul(7)).collect();
+        let sum = of_memory(&bytes);
+        for bit in 0..bytes.len() * 8 {
+            let mut other = bytes.clone();
+            other[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(of_memory(&other), sum, "bit {bit}");
+        }
+        for len in 0..bytes.len() {
+            assert_ne!(of_memory(&bytes[..len]), sum);
+        }
+        // Words in another order.
+        let mut other = bytes.clone();
+        other.rotate_left(8);
+        assert_ne!(of_memory(&other), sum);
     }
 }

@@ -164,6 +164,7 @@ impl<'a> Finder<'a> {
         let numbers = self.numbers();
         let text = matcher.remembers();
         let mut hits = Hits {
+            least: if text { (0, 0) } else { matcher.least() },
             matcher,
             position: Position::default(),
             domain: domain.clone(),
@@ -259,6 +260,8 @@ fn none(which: Which) -> Answer {
 /// Collects matches.
 struct Hits<'a> {
     matcher: Matcher<'a>,
+    /// That of the matcher, where it does not remember elements.
+    least: (u64, u64),
     position: Position,
     domain: Range<u64>,
     which: Which,
@@ -294,6 +297,12 @@ impl Hits<'_> {
             _ => 0,
         };
         let Position { elements, instructions: before, .. } = self.position;
+        let after = before.saturating_add(times.saturating_mul(instructions));
+        if at < self.least.0 || after < self.least.1 {
+            self.position.elements = elements.saturating_add(times);
+            self.position.instructions = after;
+            return;
+        }
         // Only ranges repeat. Conditions on numbers are checked for each.
         let numbered = times > 1 && self.matcher.is_numbered();
         let mut n = 0;
@@ -307,7 +316,7 @@ impl Hits<'_> {
             n += run;
         }
         self.position.elements = elements.saturating_add(times);
-        self.position.instructions = before.saturating_add(times * instructions);
+        self.position.instructions = after;
     }
 
     /// `times` matches in a row.

@@ -7,7 +7,7 @@ use tracewright_decode::plan::Planned;
 use tracewright_decode::{Memory, Options, Plan};
 
 use crate::build::{fill, from};
-use crate::checksum::Checksum;
+use crate::checksum::{self, Checksum};
 use crate::error::IndexError;
 use crate::format::{BufferHead, IndexedSource};
 use crate::index::IndexedBuffer;
@@ -86,7 +86,7 @@ fn of_bytes(bytes: &Bytes) -> u64 {
         let mut reader = bytes.part(offset as u64, len as u64).reader();
         // Bytes that cannot be read are missing.
         if let Ok(bytes) = fill(&mut reader, &mut space) {
-            sum.add(bytes);
+            sum.add(&checksum::of_memory(bytes).to_le_bytes());
         }
     }
     sum.value()

@@ -49,6 +49,19 @@ impl<'a> Matcher<'a> {
         self.conditions.iter().any(|c| matches!(c, Condition::Write { text: Some(_), .. }))
     }
 
+    /// The least offset of a match, and the least number of instructions before the end of one.
+    pub(crate) fn least(&self) -> (u64, u64) {
+        let mut least = (0, 0);
+        for condition in self.conditions {
+            match condition {
+                Condition::Offset(range) => least.0 = least.0.max(range.start),
+                Condition::Instruction(range) => least.1 = least.1.max(range.start),
+                _ => {}
+            }
+        }
+        least
+    }
+
     /// Whether matches depend on numbers of elements or instructions.
     pub(crate) fn is_numbered(&self) -> bool {
         let numbers =
