@@ -6,7 +6,7 @@
 //! block only when it is needed. The fast path leaves every other case to [`Decoder::walk`].
 
 use tracewright_base::{
-    BlockCache, BlockId, CachedBlocks, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
+    BlockCache, BlockId, CachedBlocks, Feed, Inconsistency, Kind, Pc, Role, Sink,
 };
 
 use super::Decoder;
@@ -123,19 +123,25 @@ impl Decoder {
                         break 'fast_path Stop::Walk;
                     }
                     let conditional = last.conditional();
-                    let branched = !conditional || map & 1 == 0;
-                    let range = cached.range(class, branched);
-                    let after = spent + cost(range.instructions, !conditional);
+                    let after = spent + cost(cached.range(class, true).instructions, !conditional);
                     if after > limit {
                         break 'fast_path Stop::Walk;
                     }
                     spent = after;
-                    map >>= u32::from(conditional);
-                    known -= u32::from(conditional);
-                    sink.element(at, Element::Range(range));
-                    cursor = cursor.pass(branched, &blocks);
                     jumped = false;
                     pending_retire = false;
+                    // Two cases, because the processor predicts which it is. Otherwise the next
+                    // block would depend on loads of this one.
+                    if !conditional {
+                        sink.cached_range(at, cached.range(class, true));
+                        cursor = cursor.pass(true, &blocks);
+                        continue;
+                    }
+                    let branched = map & 1 == 0;
+                    map >>= 1;
+                    known -= 1;
+                    sink.cached_range(at, cached.range(class, branched));
+                    cursor = cursor.pass(branched, &blocks);
                 }
                 let Some(address) = goal else {
                     busy = false;
@@ -161,19 +167,22 @@ impl Decoder {
                     }
                     match last.kind {
                         Kind::Branch => {
-                            let conditional = last.conditional();
-                            if conditional && known == 0 {
+                            if jump {
+                                (on, spent) = (true, after);
+                                (jumped, pending_retire) = (false, false);
+                                sink.cached_range(at, range);
+                                cursor = cursor.pass(true, &blocks);
+                                continue;
+                            }
+                            if known == 0 {
                                 break 'fast_path Stop::Walk;
                             }
-                            let branched = !conditional || map & 1 == 0;
-                            if conditional {
-                                (map, known, path) = (0, 0, Path::default());
-                            }
-                            (on, spent) = (!conditional, after);
-                            sink.element(at, Element::Range(cached.range(class, branched)));
+                            let branched = map & 1 == 0;
+                            (map, known, path) = (0, 0, Path::default());
+                            (on, spent) = (false, after);
+                            (jumped, pending_retire) = (false, false);
+                            sink.cached_range(at, cached.range(class, branched));
                             cursor = cursor.pass(branched, &blocks);
-                            jumped = false;
-                            pending_retire = false;
                         }
                         Kind::Indirect => {
                             let inferable =
@@ -182,7 +191,7 @@ impl Decoder {
                             if inferable || known > 0 && !is_branch(there, blocks) {
                                 break 'fast_path Stop::Walk;
                             }
-                            sink.element(at, Element::Range(range));
+                            sink.cached_range(at, range);
                             // As in the walk, the jump is a step of the path, at address 0.
                             jumped = path.goes_on(0);
                             cursor = Cursor { next: there, last: cursor.next, taken: true };
