@@ -27,14 +27,6 @@ impl Fail {
         Fail(format!("{option} {text}: {why}"))
     }
 
-    /// The system starts fewer than `threads` threads.
-    pub fn threads(threads: usize) -> Self {
-        Fail(format!(
-            "the system starts no more threads, and output in order of time takes {threads}; \
-             select one buffer with --source"
-        ))
-    }
-
     /// A defect of this program.
     pub fn internal(what: &str) -> Self {
         Fail(format!("{what}; please report this"))

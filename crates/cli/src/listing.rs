@@ -231,15 +231,19 @@ where
         });
         done.is_ok() && !output.closed()
     };
-    let mut threads = None;
+    let (mut threads, mut in_time, mut unordered) = (None, false, false);
     if let Some(series) = by_time {
         let count = (jobs.count / series.len()).max(1);
         let work = |&n: &usize, write: &mut TimedWrite<'_>| {
             work(n, &input.job(input.buffers[n]), Jobs { count, ..jobs.clone() }, write)
         };
         let run = interleaved::each(jobs.count, &series, work, |&n, part| receive(n, part));
-        run.map_err(|_| Fail::threads(series.len()))?;
-    } else {
+        (in_time, unordered) = (run.is_ok(), run.is_err());
+        if unordered {
+            message::unordered(series.len());
+        }
+    }
+    if !in_time {
         let work = |n: usize, buffer: &usize, write: &mut Write<'_>| {
             // A buffer larger than the share of a thread, or of unknown size, is decoded by all
             // threads.
@@ -259,7 +263,7 @@ where
     done?;
     // The reader may have closed the output within a buffer.
     output.failed()?;
-    Ok(problems)
+    Ok(problems || unordered)
 }
 
 /// Decodes `bytes` of `job` to `view`, which is returned in its final state, and to `stats`.

@@ -16,6 +16,15 @@ pub fn threads(wanted: usize, threads: usize) {
     ));
 }
 
+/// Prints that a listing is not in the order of time, which takes `threads` threads.
+pub fn unordered(threads: usize) {
+    line(&format!(
+        "note: the output is one CPU after another instead of in the order of time, which takes \
+         {threads} threads: the system starts no more; list fewer buffers with --source, or allow \
+         more threads"
+    ));
+}
+
 /// Prints lines.
 pub fn lines(text: &str) {
     eprint!("{}", plain::plain(text));

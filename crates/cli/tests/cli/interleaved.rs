@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Folder, args, tracewright};
+use crate::common::{Folder, Output, args, command, tracewright};
 use tracewright::capture::Bytes;
 use tracewright::capture::perf::{Aux, Body, Layout, PerfData, Recording};
 use tracewright_testing::Random;
@@ -159,4 +159,28 @@ fn lines_of_several_cpus_are_in_the_order_of_time() {
     let starts = output.out.lines().filter(|line| line.contains("start of trace"));
     let cpus: Vec<&str> = starts.filter_map(|line| line.split_whitespace().nth(1)).collect();
     assert_eq!(cpus, ["cpu0", "cpu1", "cpu2"].repeat(3));
+}
+
+/// Where the system starts no thread for each CPU, all of the trace is listed, and a note states
+/// the other order.
+#[test]
+fn without_threads_the_cpus_are_listed_one_after_another() {
+    let folder = Folder::new("interleaved-threads");
+    recorded(&folder);
+    let data = folder.path("perf.data");
+    let sorted = |out: &str| {
+        let mut lines: Vec<String> = out.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    for (words, code) in [("decode", 0), ("instructions", 0), ("decode --strict", 1)] {
+        let want = tracewright(&args(words, &[&data]));
+        let mut run = command(&args(words, &[&data]));
+        let run: Output =
+            run.env("RUST_MIN_STACK", (1u64 << 46).to_string()).output().unwrap().into();
+        assert_eq!(run.code, Some(code), "{}", run.err);
+        assert!(run.out != want.out && sorted(&run.out) == sorted(&want.out), "{words}");
+        let note = "one CPU after another instead of in the order of time";
+        assert!(run.err.contains(note), "{words}: {}", run.err);
+    }
 }
