@@ -32,8 +32,8 @@ impl LargeFile {
         LargeFile { path, size, file, all: OnceLock::new(), blocks: OnceLock::new() }
     }
 
-    /// Appends the whole file. The file itself is read, because `Blocks` would have to clear the
-    /// memory first.
+    /// Appends the whole file. It is read from its beginning, because [`read_at`] would need cleared
+    /// memory.
     fn read_all(&self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         let opened;
         let mut file = match &self.file {
@@ -45,6 +45,22 @@ impl LargeFile {
         };
         file.rewind()?;
         file.take(self.size as u64).read_to_end(bytes)
+    }
+
+    /// Bytes from `start` on: `len` of them, or those that can be read.
+    fn read_block(&self, start: usize, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        let mut read = 0;
+        while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
+            match self.read_at((start + read) as u64, rest) {
+                Ok(0) => break,
+                Ok(some) => read += some,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        bytes.truncate(read);
+        bytes
     }
 }
 
@@ -85,24 +101,10 @@ impl OnDemand for LargeFile {
             .get_or_init(|| (0..self.size.div_ceil(BLOCK)).map(|_| OnceLock::new()).collect());
         let Some(block) = blocks.get(offset / BLOCK) else { return &[] };
         let bytes = block.get_or_init(|| {
-            let start = (offset / BLOCK * BLOCK) as u64;
-            let mut bytes = Vec::new();
-            // Bytes that were read before an error remain.
-            let _ = Blocks(self, start).take(BLOCK as u64).read_to_end(&mut bytes);
-            bytes
+            let start = offset / BLOCK * BLOCK;
+            self.read_block(start, (self.size - start).min(BLOCK))
         });
         bytes.get(offset % BLOCK..).unwrap_or_default()
-    }
-}
-
-/// A reader of a file from an offset on.
-struct Blocks<'a>(&'a LargeFile, u64);
-
-impl Read for Blocks<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.read_at(self.1, into)?;
-        self.1 += read as u64;
-        Ok(read)
     }
 }
 

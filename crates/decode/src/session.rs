@@ -138,6 +138,12 @@ impl Session {
         self.state = checkpoint;
     }
 
+    /// Continues from `state`, as [`resume`](Session::resume) does, and puts the state so far in its
+    /// place.
+    pub fn exchange(&mut self, state: &mut Checkpoint) {
+        std::mem::swap(&mut self.state, state);
+    }
+
     /// Takes the next bytes of the buffer.
     pub fn feed<L: Listener>(&mut self, bytes: &[u8], listener: &mut L) {
         if self.raw {

@@ -312,10 +312,10 @@ impl Work<'_> {
     /// What `chain`, which is at the end of a chunk, has verified about the next one.
     fn verified(&self, chain: &Chain, end: u64) -> Verified {
         let sources = 0..chain.session.state().sources();
-        if !chain.has_probed(end - self.shape.lead.min(end)) {
+        if chain.handover.last() != end.checked_sub(self.shape.lead) {
             return Verified { link: false, sources: vec![false; sources.len()] };
         }
-        let verified = sources.map(|n| chain.probe.is_verified(n)).collect();
-        Verified { link: chain.probe.is_linked(), sources: verified }
+        let verified = sources.map(|n| chain.handover.is_verified(n)).collect();
+        Verified { link: chain.handover.is_linked(), sources: verified }
     }
 }

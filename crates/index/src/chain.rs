@@ -16,30 +16,39 @@ pub struct Shape {
     pub step: usize,
     /// How far before a segment a decoder begins at most, so that its state is verified at the
     /// beginning of the segment. A multiple of `step`, and less than `segment`.
+    pub near: u64,
+    /// How far before a chunk a thread begins to decode. A multiple of `step`, and less than the
+    /// length of a chunk.
     pub lead: u64,
     /// The most bytes in which a state is verified.
     pub limit: u64,
-    /// The number of segments that a thread decodes at a time.
+    /// The number of segments in a chunk: what a thread decodes at a time, and a batch of the file.
     pub chunk: u64,
 }
 
 impl Default for Shape {
     fn default() -> Self {
-        Shape { segment: 1 << 18, step: 1 << 12, lead: 1 << 16, limit: 1 << 19, chunk: 16 }
+        Shape::with_segment(1 << 15)
     }
 }
 
 impl Shape {
     /// The shape with segments of `segment` bytes and parts in the usual proportion.
     pub fn with_segment(segment: u64) -> Shape {
-        let step = (segment / 64).next_power_of_two().max(16);
+        let step = (segment / 32).next_power_of_two().clamp(16, 1 << 12);
         let segment = segment.next_multiple_of(step).max(4 * step);
-        let lead = (segment / 4).next_multiple_of(step);
-        Shape { segment, step: step as usize, lead, limit: 2 * segment, chunk: 16 }
+        let near = (segment / 4).next_multiple_of(step);
+        let chunk = (CHUNK / segment).max(LEAST_CHUNK);
+        let lead = (chunk * segment / 64).next_multiple_of(step).max(near);
+        Shape { segment, step: step as usize, near, lead, limit: 8 * lead, chunk }
     }
 }
 
-/// The shortest lead is [`Shape::lead`] divided by this.
+/// The number of bytes of a chunk, if those are at least [`LEAST_CHUNK`] segments.
+const CHUNK: u64 = 1 << 22;
+const LEAST_CHUNK: u64 = 16;
+
+/// The shortest distance of a probe from its segment is [`Shape::near`] divided by this.
 const LEAST: u64 = 4;
 
 /// Attempts that fail in a chunk before the probe rests until the next chunk.
@@ -49,7 +58,10 @@ const ATTEMPTS: u32 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     pub(crate) session: Session,
-    pub(crate) probe: Probe,
+    /// Finds restarts.
+    probe: Probe,
+    /// Verifies where the next chunk's decoding begins.
+    pub(crate) handover: Probe,
     collector: Collector,
     shape: Shape,
     /// The current segment: offset, state of the link at its beginning, activity of each source
@@ -60,8 +72,8 @@ pub(crate) struct Chain {
     sum: Checksum,
     restarts: Vec<Restart>,
     failed: u32,
-    /// How far before the next segment a probe begins, unless the chunk ends there.
-    lead: u64,
+    /// How far before the next segment a probe begins.
+    near: u64,
 }
 
 impl Chain {
@@ -70,6 +82,7 @@ impl Chain {
         let probe = Probe::new(&session);
         let mut chain = Chain {
             session,
+            handover: probe.clone(),
             probe,
             collector: Collector::new(functions, full),
             shape,
@@ -79,7 +92,7 @@ impl Chain {
             sum: Checksum::default(),
             restarts: Vec::new(),
             failed: 0,
-            lead: shape.lead,
+            near: shape.near,
         };
         chain.begin_chunk();
         chain
@@ -88,11 +101,6 @@ impl Chain {
     /// How the buffer is divided.
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
-    }
-
-    /// Whether the last probe began at `from`.
-    pub(crate) fn has_probed(&self, from: u64) -> bool {
-        self.probe.last() == Some(from)
     }
 
     /// The offset of the next byte.
@@ -109,7 +117,8 @@ impl Chain {
     /// A chunk begins where the session is: what follows does not depend on what was before.
     pub(crate) fn begin_chunk(&mut self) {
         self.probe.stop();
-        (self.failed, self.lead) = (0, self.shape.lead);
+        self.handover.stop();
+        (self.failed, self.near) = (0, self.shape.near);
         self.collector.take(&[]);
         self.begin_segment();
     }
@@ -128,17 +137,16 @@ impl Chain {
     pub(crate) fn feed(&mut self, bytes: &[u8], end: u64) -> Option<Segment> {
         let at = self.at();
         let boundary = (at / self.shape.segment + 1) * self.shape.segment;
-        let lead = if boundary < end { self.lead } else { self.shape.lead };
-        if at + lead == boundary {
-            // The state at the end of a chunk is always verified.
-            if self.probe.from().is_none() && self.failed < ATTEMPTS || at + self.shape.lead == end
-            {
-                self.probe.start(self.session.state());
-            }
+        if at + self.near == boundary && self.probe.from().is_none() && self.failed < ATTEMPTS {
+            self.probe.start(&mut self.session);
+        }
+        if at + self.shape.lead == end {
+            self.handover.start(&mut self.session);
         }
         self.session.feed(bytes, &mut self.collector);
         self.sum.add(bytes);
-        self.probe.feed(bytes, self.session.state(), &mut self.restarts);
+        self.probe.feed(bytes, &mut self.session, &mut self.restarts);
+        self.handover.feed(bytes, &mut self.session, &mut Vec::new());
         let at = self.at();
         if self.probe.from().is_some_and(|from| at >= from + self.shape.limit) {
             self.probe.stop();
@@ -148,7 +156,7 @@ impl Chain {
     }
 
     fn end_segment(&mut self) -> Segment {
-        self.lead = self.next_lead();
+        self.near = self.next_near();
         let state = self.session.state();
         let before = self.activity.iter().enumerate();
         let activity: Vec<u64> =
@@ -164,10 +172,10 @@ impl Chain {
         segment
     }
 
-    /// A shorter lead where the states before this segment's end were verified soon: a reader
-    /// decodes the lead, too.
-    fn next_lead(&self) -> u64 {
-        let most = self.shape.lead;
+    /// A shorter distance where the states before this segment's end were verified soon: a reader
+    /// decodes these bytes, too.
+    fn next_near(&self) -> u64 {
+        let most = self.shape.near;
         let taken = self.restarts.iter().map(|restart| restart.at - restart.from).max();
         match taken {
             Some(taken) if self.probe.from().is_none() => {

@@ -17,6 +17,8 @@ const WHOLE: usize = 1 << 24;
 /// Of larger files, this many parts of this many bytes are compared.
 const PARTS: usize = 64;
 const PART: usize = 1 << 14;
+/// Bytes that are read at a time.
+const READ: usize = 1 << 18;
 
 /// What an index of the buffer of `plan` depends on.
 pub(crate) fn identity(
@@ -76,17 +78,17 @@ fn of_memory(capture: &Capture, memory: &Memory) -> u64 {
 fn of_bytes(bytes: &Bytes) -> u64 {
     let mut sum = Checksum::default();
     sum.add(&(bytes.len() as u64).to_le_bytes());
-    let mut space = vec![0; PART];
-    let parts: Vec<(usize, usize)> = if bytes.len() <= WHOLE {
-        (0..bytes.len().div_ceil(PART)).map(|n| (n * PART, PART)).collect()
+    let (parts, len): (Vec<usize>, usize) = if bytes.len() <= WHOLE {
+        ((0..bytes.len()).step_by(READ).collect(), READ)
     } else {
-        (0..PARTS).map(|n| ((bytes.len() - PART) / (PARTS - 1) * n / 8 * 8, PART)).collect()
+        ((0..PARTS).map(|n| (bytes.len() - PART) / (PARTS - 1) * n / 8 * 8).collect(), PART)
     };
-    for (offset, len) in parts {
+    let mut space = vec![0; len.min(bytes.len())];
+    for offset in parts {
         let mut reader = bytes.part(offset as u64, len as u64).reader();
         // Bytes that cannot be read are missing.
-        if let Ok(bytes) = fill(&mut reader, &mut space) {
-            sum.add(&checksum::of_memory(bytes).to_le_bytes());
+        for part in fill(&mut reader, &mut space).unwrap_or_default().chunks(PART) {
+            sum.add(&checksum::of_memory(part).to_le_bytes());
         }
     }
     sum.value()

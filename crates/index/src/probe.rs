@@ -1,8 +1,9 @@
 //! Finds where a decoder may restart.
 //!
-//! A second session begins in its initial state at an offset, beside the session that has decoded
-//! the whole trace, and both decode the same bytes. Where the state of a source is equal in both,
-//! its decoder may begin at that offset: the same state and the same bytes give the same elements.
+//! A second decoding begins in its initial state at an offset, beside that of the whole trace, and
+//! both take the same bytes. Where the state of a source is equal in both, its decoder may begin at
+//! that offset: the same state and the same bytes give the same elements. Both use one session, and
+//! its cached code.
 //! This needs no knowledge of a protocol, and no state of a decoder has to be stored.
 
 use tracewright_base::{Element, Range};
@@ -10,10 +11,10 @@ use tracewright_decode::{Checkpoint, Listener, Route, Session};
 
 use crate::segment::Restart;
 
-/// The second session.
+/// The second decoding.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
-    session: Session,
+    state: Checkpoint,
     blank: Checkpoint,
     /// Where it began, while it runs.
     from: Option<u64>,
@@ -30,7 +31,7 @@ impl Probe {
     pub(crate) fn new(session: &Session) -> Self {
         let blank = session.state().clone();
         Probe {
-            session: session.clone(),
+            state: blank.clone(),
             blank,
             from: None,
             last: None,
@@ -39,13 +40,17 @@ impl Probe {
         }
     }
 
-    /// Begins where the session is whose state is `actual`.
-    pub(crate) fn start(&mut self, actual: &Checkpoint) {
-        let at = actual.at();
-        place(&mut self.session, &self.blank, at, known_link(actual.link()));
+    /// Begins where `session` is, which is in the actual state.
+    pub(crate) fn start(&mut self, session: &mut Session) {
+        let actual = session.state();
+        let (at, link) = (actual.at(), known_link(actual.link()));
+        self.state.clone_from(&self.blank);
+        session.exchange(&mut self.state);
+        begin(session, at, link);
+        session.exchange(&mut self.state);
         self.linked = false;
         (self.from, self.last) = (Some(at), Some(at));
-        let state = self.session.state();
+        let state = &self.state;
         self.pending = (0..state.sources()).map(|n| Some(state.activity(n))).collect();
     }
 
@@ -74,12 +79,14 @@ impl Probe {
         self.linked
     }
 
-    /// Decodes `bytes`, after which the actual state is `actual`, and appends the restarts that are
-    /// verified. The probe ends where no active source is left.
-    pub(crate) fn feed(&mut self, bytes: &[u8], actual: &Checkpoint, found: &mut Vec<Restart>) {
+    /// Decodes `bytes`, after which `session` is in the actual state, and appends the restarts that
+    /// are verified. The probe ends where no active source is left.
+    pub(crate) fn feed(&mut self, bytes: &[u8], session: &mut Session, found: &mut Vec<Restart>) {
         let Some(from) = self.from else { return };
-        self.session.feed(bytes, &mut Nothing);
-        let state = self.session.state();
+        session.exchange(&mut self.state);
+        session.feed(bytes, &mut Nothing);
+        session.exchange(&mut self.state);
+        let (state, actual) = (&self.state, session.state());
         self.linked = self.linked || state.same_link(actual);
         if !self.linked {
             return;
@@ -107,6 +114,11 @@ impl Probe {
 /// initial one. `blank` is the state of the session at the beginning of the buffer.
 pub(crate) fn place(session: &mut Session, blank: &Checkpoint, at: u64, link: Option<Route>) {
     session.resume(blank.clone());
+    begin(session, at, link);
+}
+
+/// Moves `session`, which is in its initial state, to offset `at`.
+fn begin(session: &mut Session, at: u64, link: Option<Route>) {
     match link {
         Some(link) => session.begin(at, link),
         None => session.reset(at),
