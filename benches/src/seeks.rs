@@ -315,8 +315,7 @@ fn run(
     let summary = Index::read(read_file(index)?)?;
     let buffer = summary.buffer(0).ok_or("no index of the buffer")?;
     let position = buffer.position(buffer.len());
-    let times = buffer.summaries().flat_map(|s| &s.streams).filter_map(|stream| stream.times);
-    let times = times.fold((u64::MAX, 0), |(min, max), t| (min.min(t.min), max.max(t.max)));
+    let times = buffer.times().unwrap_or((u64::MAX, 0));
     let ranges = [
         (0, buffer.covered()),
         if times.0 <= times.1 { (times.0, times.1 + 1) } else { (0, 0) },

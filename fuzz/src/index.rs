@@ -31,7 +31,7 @@ fn capture() -> Capture {
 pub fn whole() -> Vec<u8> {
     let capture = capture();
     with(&capture, |subject, plans| {
-        let shape = Shape { chunk: 2, ..Shape::with_segment(64) };
+        let shape = Shape::new(64, 2);
         let making = Making { shape, full: true, jobs: 1, growing: false };
         let mut file = Vec::new();
         let write = |bytes: &[u8], _| {

@@ -312,7 +312,8 @@ impl Work<'_> {
     /// What `chain`, which is at the end of a chunk, has verified about the next one.
     fn verified(&self, chain: &Chain, end: u64) -> Verified {
         let sources = 0..chain.session.state().sources();
-        if chain.handover.last() != end.checked_sub(self.shape.lead) {
+        let lead = end.checked_sub(self.shape.lead);
+        if lead.is_none() || chain.handover.last() != lead {
             return Verified { link: false, sources: vec![false; sources.len()] };
         }
         let verified = sources.map(|n| chain.handover.is_verified(n)).collect();

@@ -35,10 +35,14 @@ impl Default for Shape {
 impl Shape {
     /// The shape with segments of `segment` bytes and parts in the usual proportion.
     pub fn with_segment(segment: u64) -> Shape {
+        Shape::new(segment, (CHUNK / segment.max(1)).max(LEAST_CHUNK))
+    }
+
+    /// The shape with segments of `segment` bytes and chunks of `chunk` segments.
+    pub fn new(segment: u64, chunk: u64) -> Shape {
         let step = (segment / 32).next_power_of_two().clamp(16, 1 << 12);
         let segment = segment.next_multiple_of(step).max(4 * step);
         let near = (segment / 4).next_multiple_of(step);
-        let chunk = (CHUNK / segment).max(LEAST_CHUNK);
         let lead = (chunk * segment / 64).next_multiple_of(step).max(near);
         Shape { segment, step: step as usize, near, lead, limit: 8 * lead, chunk }
     }

@@ -161,7 +161,6 @@ impl<'a> Finder<'a> {
             }),
         };
         matches.resize(self.scan.len(), Matches::Unknown);
-        let numbers = self.numbers();
         let text = matcher.remembers();
         let mut hits = Hits {
             least: if text { (0, 0) } else { matcher.least() },
@@ -186,17 +185,19 @@ impl<'a> Finder<'a> {
             if n < skipped {
                 continue;
             }
-            let from = numbers.get(n).copied().unwrap_or(0);
-            let to = numbers.get(n + 1).copied().unwrap_or(u64::MAX);
+            let matches = match matches.get(n).copied() {
+                Some(Matches::Exactly(0)) | None => continue,
+                Some(matches) => matches,
+            };
+            let (from, to) = (self.number(n), self.number(n + 1));
             if !text && (from >= domain.end || to <= domain.start) {
                 continue;
             }
             let whole = domain.start <= from && to <= domain.end;
-            match matches.get(n).copied() {
-                Some(Matches::Exactly(0)) | None => continue,
-                Some(Matches::Exactly(count)) if whole && hits.skip(count) => continue,
-                Some(Matches::Together { count, end }) => {
-                    let to = numbers.get(end).copied().unwrap_or(u64::MAX);
+            match matches {
+                Matches::Exactly(count) if whole && hits.skip(count) => continue,
+                Matches::Together { count, end } => {
+                    let to = self.number(end);
                     if domain.start <= from && to <= domain.end && hits.skip(count) {
                         skipped = end;
                         continue;
@@ -220,23 +221,13 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// The number of the first element of each segment.
-    fn numbers(&self) -> Vec<u64> {
-        let mut sum = 0u64;
-        let mut numbers = vec![0];
-        if let Some((_, buffer)) = self.index {
-            for segment in buffer.summaries() {
-                for stream in &segment.streams {
-                    sum = sum.saturating_add(stream.elements);
-                }
-                numbers.push(sum);
-            }
+    /// The number of the first element of segment `n`. No element follows the last segment.
+    fn number(&self, n: usize) -> u64 {
+        match self.index {
+            _ if n >= self.scan.len() => u64::MAX,
+            Some((_, buffer)) => buffer.elements_before(n),
+            None => 0,
         }
-        // No segment follows the last one.
-        if self.scan.len() < numbers.len() {
-            numbers.pop();
-        }
-        numbers
     }
 }
 

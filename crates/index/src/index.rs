@@ -6,14 +6,15 @@ use std::ops::Range;
 use tracewright_base::Context;
 use tracewright_capture::Bytes;
 
+use crate::batch_summary::{BatchSummary, Entry};
 use crate::bytes::Reader;
 use crate::error::IndexError;
 use crate::format::{BATCH_HEAD, Batch, BufferHead, Head, IndexedSource, Section};
 use crate::key::Key;
 use crate::segment::{Restart, Segment, each_key, each_line};
 
-/// An index. Summaries of all segments are in memory; keys, lines and records are read when they
-/// are needed.
+/// An index. Summaries of all segments are in memory, as bytes; keys, lines and records are read
+/// when they are needed.
 #[derive(Clone, Debug)]
 pub struct Index {
     bytes: Bytes,
@@ -28,20 +29,8 @@ pub struct Index {
 #[derive(Clone, Debug, Default)]
 pub struct IndexedBuffer {
     pub(crate) head: BufferHead,
-    segments: Vec<Entry>,
+    batches: Vec<BatchSummary>,
     complete: bool,
-}
-
-/// A segment of an index.
-#[derive(Clone, Debug)]
-struct Entry {
-    begin: u64,
-    segment: Segment,
-    batch: usize,
-    /// The number of the segment that has its lines and functions.
-    details_of: usize,
-    /// Where its keys, lines and records are in their sections.
-    details: [Range<usize>; 3],
 }
 
 /// What is known at the beginning of a segment.
@@ -97,51 +86,24 @@ impl Index {
             return None;
         }
         let number = self.batches.len();
-        let buffer = self.buffers.get(batch.buffer)?;
-        let before = buffer.segments.last().map_or(0, |entry| entry.begin + entry.segment.len);
-        let follows = batch.first == buffer.segments.len() as u64 && batch.begin == before;
+        let buffer = self.buffers.get_mut(batch.buffer)?;
+        let place = (buffer.len(), buffer.covered());
+        let follows = batch.first == place.0 as u64 && batch.begin == place.1;
         if !follows || buffer.complete {
             return None;
         }
-        let (sources, before_it) = (buffer.head.sources.len(), buffer.segments.len());
-        let mut from = Reader(&summary);
-        let (mut begin, mut taken) = (batch.begin, [0usize; 3]);
-        let (mut group, mut following) = (0, 0);
-        let mut entries = Vec::new();
-        for n in 0..batch.count {
-            let (segment, lengths) = Segment::read(begin, &mut from)?;
-            if following == 0 {
-                (group, following) = (before_it + n, segment.following);
-            } else if segment.following == 0 {
-                following -= 1;
-            } else {
-                return None;
-            }
-            if segment.streams.iter().any(|stream| usize::from(stream.source) >= sources) {
-                return None;
-            }
-            let mut details = [0..0, 0..0, 0..0];
-            for ((range, taken), length) in details.iter_mut().zip(&mut taken).zip(lengths) {
-                let end = taken.checked_add(length)?;
-                *range = *taken..end;
-                *taken = end;
-            }
-            let len = segment.len;
-            entries.push(Entry { begin, segment, batch: number, details_of: group, details });
-            begin = begin.checked_add(len)?;
-        }
+        let before = buffer.position(place.0);
+        let (summary, taken) = BatchSummary::read(summary, number, batch.count, place, before)?;
         let sections = [Section::Keys, Section::Lines, Section::Records];
         let fits = |(section, taken): (Section, usize)| {
             let range = batch.section(section);
             range.end - range.start == taken as u64
         };
-        if !from.0.is_empty() || following > 0 || !sections.into_iter().zip(taken).all(fits) {
+        if !sections.into_iter().zip(taken).all(fits) {
             return None;
         }
-        let last = batch.last;
-        let buffer = self.buffers.get_mut(batch.buffer)?;
-        buffer.segments.extend(entries);
-        buffer.complete = last;
+        buffer.batches.push(summary);
+        buffer.complete = batch.last;
         self.batches.push((at, batch));
         Some(end)
     }
@@ -240,8 +202,8 @@ impl Index {
         buffer: &IndexedBuffer,
         range: Range<usize>,
     ) -> Result<Vec<Segment>, IndexError> {
-        let entries = buffer.segments.get(range.clone()).unwrap_or_default();
-        let mut segments: Vec<Segment> = entries.iter().map(|e| e.segment.clone()).collect();
+        let entries = range.clone().filter_map(|n| buffer.entry(n));
+        let mut segments: Vec<Segment> = entries.map(|entry| entry.segment.clone()).collect();
         type ReadDetails = fn(&mut Segment, &mut Reader<'_>) -> Option<()>;
         let sections: [(Section, ReadDetails); 3] = [
             (Section::Keys, Segment::read_keys),
@@ -264,23 +226,23 @@ impl Index {
         section: Section,
         mut each: impl FnMut(usize, &Entry, Reader<'_>) -> Option<()>,
     ) -> Result<(), IndexError> {
-        let mut current: Option<(usize, Vec<u8>)> = None;
-        let start = range.start;
-        let entries = buffer.segments.get(range).unwrap_or_default();
-        for (n, entry) in entries.iter().enumerate() {
-            let Some((at, batch)) = self.batches.get(entry.batch) else { continue };
-            let damaged = || IndexError::Damaged { at: at + batch.section(section).start };
-            if current.as_ref().is_none_or(|(number, _)| *number != entry.batch) {
-                let range = batch.section(section);
-                let bytes = part(&self.bytes, at + range.start..at + range.end);
-                let bytes = bytes.filter(|bytes| batch.checks(section, bytes));
-                current = Some((entry.batch, bytes.ok_or_else(damaged)?));
+        let which = section as usize - 1;
+        let own = |n: &Range<usize>| n.start < range.end && n.end > range.start;
+        let numbers = |own: &BatchSummary| own.first..own.first + own.count;
+        for summary in buffer.batches.iter().filter(|summary| own(&numbers(summary))) {
+            let Some((at, batch)) = self.batches.get(summary.batch) else { continue };
+            let place = batch.section(section);
+            let damaged = || IndexError::Damaged { at: at + place.start };
+            let bytes = part(&self.bytes, at + place.start..at + place.end);
+            let bytes = bytes.filter(|bytes| batch.checks(section, bytes)).ok_or_else(damaged)?;
+            for (n, entry) in numbers(summary).zip(summary.entries()) {
+                if !range.contains(&n) {
+                    continue;
+                }
+                let own = entry.details.get(which).cloned().unwrap_or_default();
+                let bytes = bytes.get(own).ok_or_else(damaged)?;
+                each(n, entry, Reader(bytes)).ok_or_else(damaged)?;
             }
-            let Some((_, bytes)) = &current else { continue };
-            let which = section as usize - 1;
-            let range = entry.details.get(which).cloned().unwrap_or_default();
-            let bytes = bytes.get(range).ok_or_else(damaged)?;
-            each(start + n, entry, Reader(bytes)).ok_or_else(damaged)?;
         }
         Ok(())
     }
@@ -304,12 +266,12 @@ impl IndexedBuffer {
 
     /// The number of segments.
     pub fn len(&self) -> usize {
-        self.segments.len()
+        self.batches.last().map_or(0, |batch| batch.first + batch.count)
     }
 
     /// Whether there are no segments.
     pub fn is_empty(&self) -> bool {
-        self.segments.is_empty()
+        self.len() == 0
     }
 
     /// Whether the index covers the buffer to its end.
@@ -319,76 +281,145 @@ impl IndexedBuffer {
 
     /// Whether there are several segments with bytes of sources, and no restart in any of them.
     pub fn is_without_restarts(&self) -> bool {
-        self.segments.len() > 2
-            && self.summaries().any(|segment| !segment.streams.is_empty())
-            && self.summaries().all(|segment| segment.restarts.is_empty())
+        self.len() > 2
+            && self.batches.iter().any(|batch| batch.active.iter().any(Option::is_some))
+            && self.batches.iter().all(|batch| batch.restarts.iter().all(Option::is_none))
     }
 
     /// The number of bytes of the buffer that the index covers.
     pub fn covered(&self) -> u64 {
-        self.segments.last().map_or(0, |entry| entry.begin + entry.segment.len)
+        self.batches.last().map_or(0, |batch| batch.end)
     }
 
     /// The segment that has the executed lines and functions of segment `n`: itself, or one before
     /// it.
     pub fn joined_in(&self, n: usize) -> usize {
-        self.segments.get(n).map_or(n, |entry| entry.details_of)
+        self.entry(n).map_or(n, |entry| entry.details_of)
     }
 
     /// The summary of segment `n`.
     pub fn segment(&self, n: usize) -> Option<&Segment> {
-        self.segments.get(n).map(|entry| &entry.segment)
+        self.entry(n).map(|entry| &entry.segment)
     }
 
-    /// The summaries of all segments, in order.
-    pub fn summaries(&self) -> impl DoubleEndedIterator<Item = &Segment> + ExactSizeIterator {
-        self.segments.iter().map(|entry| &entry.segment)
+    /// The summaries of all segments, in order. Reads those that were not needed so far.
+    pub fn summaries(&self) -> impl DoubleEndedIterator<Item = &Segment> {
+        let entries = self.batches.iter().flat_map(|batch| batch.entries());
+        entries.map(|entry| &entry.segment)
+    }
+
+    /// The least and the greatest timestamp of all sources.
+    pub fn times(&self) -> Option<(u64, u64)> {
+        let streams = self.batches.iter().flat_map(|batch| &batch.joined.streams);
+        let times = streams.filter_map(|stream| stream.times);
+        times.map(|times| (times.min, times.max)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
     /// The offset of segment `n`; of the number of segments: the end of the last one.
     pub fn begin(&self, n: usize) -> Option<u64> {
-        match self.segments.get(n) {
-            Some(entry) => Some(entry.begin),
-            None if n == self.segments.len() => Some(self.covered()),
-            None => None,
+        if n == self.len() {
+            return Some(self.covered());
         }
+        let batch = self.with_segment(n)?;
+        if n == batch.first { Some(batch.begin) } else { Some(batch.entry(n)?.begin) }
     }
 
     /// The number of the segment with the byte at `offset`.
     pub fn with_byte(&self, offset: u64) -> Option<usize> {
-        let n = self.segments.partition_point(|entry| entry.begin + entry.segment.len <= offset);
-        (n < self.segments.len()).then_some(n)
+        let n = self.batches.partition_point(|batch| batch.end <= offset);
+        let batch = self.batches.get(n)?;
+        let ends = |entry: &Entry| entry.begin + entry.segment.len <= offset;
+        Some(batch.first + batch.entries().partition_point(ends))
     }
 
     /// What is known at the beginning of segment `n`.
     pub fn position(&self, n: usize) -> Position {
-        let sources = self.head.sources.len();
-        let mut position = Position {
-            times: vec![None; sources],
-            contexts: vec![None; sources],
-            ..Position::default()
+        let Some(batch) = self.with_segment(n) else {
+            let sources = self.head.sources.len();
+            let (times, contexts) = (vec![None; sources], vec![None; sources]);
+            let first = Position { times, contexts, ..Position::default() };
+            return self.batches.last().map_or(first, |batch| batch.after.clone());
         };
-        for entry in self.segments.get(..n).unwrap_or(&self.segments) {
-            position.pass(&entry.segment);
+        let mut position = batch.before.clone();
+        if n > batch.first {
+            let before = batch.entries().iter().take(n - batch.first);
+            before.for_each(|entry| position.pass(&entry.segment));
         }
         position
     }
 
+    /// The number of elements before segment `n`.
+    pub(crate) fn elements_before(&self, n: usize) -> u64 {
+        let Some(batch) = self.with_segment(n) else {
+            return self.batches.last().map_or(0, |batch| batch.after.elements);
+        };
+        if n == batch.first {
+            return batch.before.elements;
+        }
+        batch.entry(n).map_or(batch.before.elements, |entry| entry.elements)
+    }
+
+    /// The segments for which `touches` holds, in order: it is passed the end of a segment, its
+    /// summary, and what is known at its beginning and its end; and the same of several segments
+    /// together, of which none touches where they do not together.
+    pub(crate) fn touched(
+        &self,
+        touches: impl Fn(u64, &Segment, &Position, &Position) -> bool,
+    ) -> Vec<usize> {
+        let mut touched = Vec::new();
+        for batch in &self.batches {
+            if !touches(batch.end, &batch.joined, &batch.before, &batch.after) {
+                continue;
+            }
+            let mut before = batch.before.clone();
+            for (n, Entry { begin, segment, .. }) in (batch.first..).zip(batch.entries()) {
+                let mut after = before.clone();
+                after.pass(segment);
+                if touches(begin.saturating_add(segment.len), segment, &before, &after) {
+                    touched.push(n);
+                }
+                before = after;
+            }
+        }
+        touched
+    }
+
     /// The last restart of `source` that is verified at or before the beginning of segment `n`.
     pub(crate) fn restart(&self, n: usize, source: usize) -> Option<Restart> {
-        let begin = self.begin(n)?;
-        let before = self.segments.get(..n)?.iter().rev();
+        let (batch, earlier) = self.up_to(n)?;
+        let before = batch.entries().get(..n - batch.first)?.iter().rev();
         let mut restarts = before.flat_map(|entry| entry.segment.restarts.iter().rev());
-        restarts.find(|r| usize::from(r.source) == source && r.at <= begin).copied()
+        let own = restarts.find(|restart| usize::from(restart.source) == source).copied();
+        own.or_else(|| earlier.iter().rev().find_map(|b| b.restarts.get(source).copied().flatten()))
     }
 
     /// The last segment before segment `n` in which `source` has bytes.
     pub(crate) fn active_before(&self, n: usize, source: usize) -> Option<usize> {
+        let (batch, earlier) = self.up_to(n)?;
         let active = |entry: &Entry| {
             let mut streams = entry.segment.streams.iter();
             streams.any(|stream| usize::from(stream.source) == source && stream.activity > 0)
         };
-        self.segments.get(..n)?.iter().rposition(active)
+        let own = batch.entries().get(..n - batch.first)?.iter().rposition(active);
+        own.map(|own| batch.first + own)
+            .or_else(|| earlier.iter().rev().find_map(|b| b.active.get(source).copied().flatten()))
+    }
+
+    /// The batch with segment `n`.
+    fn with_segment(&self, n: usize) -> Option<&BatchSummary> {
+        let after = self.batches.partition_point(|batch| batch.first + batch.count <= n);
+        self.batches.get(after)
+    }
+
+    /// The batch with segment `n`, or which ends with the segment before it, and those before.
+    fn up_to(&self, n: usize) -> Option<(&BatchSummary, &[BatchSummary])> {
+        let after = self.batches.partition_point(|batch| batch.first + batch.count < n);
+        let (batch, earlier) = self.batches.get(..=after)?.split_last()?;
+        (batch.first <= n).then_some((batch, earlier))
+    }
+
+    fn entry(&self, n: usize) -> Option<&Entry> {
+        self.with_segment(n)?.entry(n)
     }
 }
 

@@ -61,6 +61,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod batch_summary;
 pub mod build;
 mod bytes;
 mod chain;

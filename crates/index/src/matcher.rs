@@ -132,33 +132,25 @@ impl<'a> Matcher<'a> {
         index: &Index,
         buffer: &IndexedBuffer,
     ) -> Result<Vec<Matches>, IndexError> {
-        let summaries = |touches: &dyn Fn(usize, &Segment, &Position, &Position) -> bool| {
-            let mut before = buffer.position(0);
-            let touched = buffer.summaries().enumerate().map(|(n, segment)| {
-                let mut after = before.clone();
-                after.pass(segment);
-                let touched = touches(n, segment, &before, &after);
-                before = after;
-                if touched { Matches::Unknown } else { Matches::Exactly(0) }
-            });
-            touched.collect()
+        let summaries = |touches: &dyn Fn(u64, &Segment, &Position, &Position) -> bool| {
+            let mut counts = vec![Matches::Exactly(0); buffer.len()];
+            for n in buffer.touched(touches) {
+                counts.get_mut(n).into_iter().for_each(|count| *count = Matches::Unknown);
+            }
+            counts
         };
         Ok(match condition {
             Condition::Any => {
-                let elements = |segment: &Segment| {
-                    let elements = segment.streams.iter().map(|stream| stream.elements);
-                    elements.fold(0u64, u64::saturating_add)
-                };
-                buffer.summaries().map(|segment| Matches::Exactly(elements(segment))).collect()
+                let elements = |segment: &Segment| Matches::Exactly(segment.elements());
+                buffer.summaries().map(elements).collect()
             }
             Condition::Time(range) => summaries(&|_, segment, before, _| {
                 let inherited = before.times.iter().flatten().any(|time| range.contains(time));
                 let times = segment.streams.iter().filter_map(|stream| stream.times);
                 inherited || times.into_iter().any(|t| t.min < range.end && t.max >= range.start)
             }),
-            Condition::Offset(range) => summaries(&|n, segment, _, _| {
-                buffer.begin(n + 1).is_some_and(|end| end > range.start)
-                    && segment.first.is_some_and(|first| first < range.end)
+            Condition::Offset(range) => summaries(&|end, segment, _, _| {
+                end > range.start && segment.first.is_some_and(|first| first < range.end)
             }),
             Condition::Instruction(range) => summaries(&|_, _, before, after| {
                 before.instructions < range.end && after.instructions >= range.start

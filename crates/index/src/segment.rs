@@ -101,10 +101,15 @@ impl Times {
 
     /// Adds a later timestamp.
     pub fn add(&mut self, time: u64) {
-        self.count += 1;
-        self.last = time;
-        self.min = self.min.min(time);
-        self.max = self.max.max(time);
+        self.join(&Times::of(time));
+    }
+
+    /// Adds later timestamps.
+    pub(crate) fn join(&mut self, later: &Times) {
+        self.count = self.count.saturating_add(later.count);
+        self.last = later.last;
+        self.min = self.min.min(later.min);
+        self.max = self.max.max(later.max);
     }
 }
 
@@ -172,44 +177,46 @@ impl Segment {
         put(out, (to.records.len() - records) as u64);
     }
 
-    /// A segment without details, and the lengths of its keys, lines and records. `None` where the
-    /// bytes are not a segment.
-    pub(crate) fn read(begin: u64, from: &mut Reader<'_>) -> Option<(Segment, [usize; 3])> {
-        let len = from.number()?;
-        let end = begin.checked_add(len)?;
-        let mut segment = Segment {
-            len,
-            checksum: from.u64()?,
-            first: match from.option()? {
-                None => None,
-                Some(before) => Some(end.checked_sub(before)?),
-            },
-            ..Segment::default()
+    /// Reads a summary in place of this segment, which has no details and whose memory is reused.
+    /// Returns the lengths of the keys, lines and records. `None` where the bytes are no summary.
+    pub(crate) fn read_summary(&mut self, begin: u64, from: &mut Reader<'_>) -> Option<[usize; 3]> {
+        self.len = from.number()?;
+        let end = begin.checked_add(self.len)?;
+        self.checksum = from.u64()?;
+        self.first = match from.option()? {
+            None => None,
+            Some(before) => Some(end.checked_sub(before)?),
         };
+        let mut link = self.link.take().unwrap_or_default();
         if let Some(len) = from.count()?.checked_sub(1) {
-            segment.link = Some(from.bytes(len)?.to_vec());
+            link.clear();
+            link.extend_from_slice(from.bytes(len)?);
+            self.link = Some(link);
         }
-        segment.events = LinkEvents {
+        self.events = LinkEvents {
             syncs: from.number()?,
             triggers: from.number()?,
             flushes: from.number()?,
             bad: from.number()?,
             barriers: from.number()?,
         };
+        self.unknown.clear();
         for _ in 0..from.count()? {
-            segment.unknown.push((u16::try_from(from.number()?).ok()?, from.number()?));
+            self.unknown.push((u16::try_from(from.number()?).ok()?, from.number()?));
         }
+        self.restarts.clear();
         for _ in 0..from.count()? {
             let source = u16::try_from(from.number()?).ok()?;
             let at = end.checked_sub(from.number()?)?;
-            segment.restarts.push(Restart { source, at, from: at.checked_sub(from.number()?)? });
+            self.restarts.push(Restart { source, at, from: at.checked_sub(from.number()?)? });
         }
-        segment.following = from.number()?;
+        self.following = from.number()?;
+        self.streams.clear();
         for _ in 0..from.count()? {
-            segment.streams.push(Stream::read_summary(from)?);
+            self.streams.push(Stream::read_summary(from)?);
         }
         let mut length = || usize::try_from(from.number()?).ok();
-        Some((segment, [length()?, length()?, length()?]))
+        Some([length()?, length()?, length()?])
     }
 }
 
@@ -417,7 +424,10 @@ mod tests {
             let mut stored = Stored::default();
             segment.put(4096, &mut stored);
             let mut from = Reader(&stored.summary);
-            let (mut read, lengths) = Segment::read(4096, &mut from).expect("a segment");
+            let mut read = Segment { link: Some(vec![9; 20]), unknown: vec![(1, 2)], ..sample() };
+            read.streams.clear();
+            let lengths = read.read_summary(4096, &mut from).expect("a segment");
+            read.link_records.clear();
             assert!(from.0.is_empty());
             assert_eq!(lengths, [stored.keys.len(), stored.lines.len(), stored.records.len()]);
             read.read_keys(&mut Reader(&stored.keys)).expect("keys");
@@ -425,7 +435,8 @@ mod tests {
             read.read_records(&mut Reader(&stored.records)).expect("records");
             assert_eq!(read, segment);
             for len in 0..stored.summary.len() {
-                assert!(Segment::read(4096, &mut Reader(&stored.summary[..len])).is_none());
+                let from = &mut Reader(&stored.summary[..len]);
+                assert!(Segment::default().read_summary(4096, from).is_none());
             }
         }
     }

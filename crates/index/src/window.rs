@@ -41,31 +41,23 @@ impl Window {
     /// The segments that may have something inside: the first, and the last. `None` where no
     /// segment has.
     fn segments(&self, index: &IndexedBuffer) -> Option<(usize, usize)> {
-        let (mut first, mut last) = (None, None);
-        let mut position = index.position(0);
-        for (n, segment) in index.summaries().enumerate() {
-            let before = position.clone();
-            position.pass(segment);
+        let touched = index.touched(|end, segment, before, after| {
             let touches = |range: &Option<Range<u64>>, from: u64, to: u64| {
                 range.as_ref().is_none_or(|range| from < range.end && to >= range.start)
             };
             let offset = self.offset.as_ref().is_none_or(|range| {
-                let end = index.begin(n + 1).unwrap_or(u64::MAX);
                 end > range.start && segment.first.is_some_and(|first| first < range.end)
             });
-            let inside = offset
-                && touches(&self.instruction, before.instructions, position.instructions)
-                && touches(&self.element, before.elements, position.elements)
+            offset
+                && touches(&self.instruction, before.instructions, after.instructions)
+                && touches(&self.element, before.elements, after.elements)
                 && self.time.as_ref().is_none_or(|range| {
                     let times = before.times.iter().flatten().any(|time| range.contains(time));
-                    let new = segment.streams.iter().filter_map(|stream| stream.times);
-                    times || new.into_iter().any(|t| t.min < range.end && t.max >= range.start)
-                });
-            if inside {
-                first = first.or(Some(n));
-                last = Some(n);
-            }
-        }
+                    let own = segment.streams.iter().filter_map(|stream| stream.times);
+                    times || own.into_iter().any(|t| t.min < range.end && t.max >= range.start)
+                })
+        });
+        let (first, last) = (touched.first().copied(), touched.last().copied());
         // What ends the trace has the offset of the last packet.
         first.zip(last)
     }

@@ -73,7 +73,7 @@ impl Case {
 /// Some tens of segments, and chunks of four.
 pub(super) fn making(case: &Case, full: bool) -> Making {
     let len = case.capture.buffers.iter().map(|buffer| buffer.len()).max().unwrap_or(0);
-    let shape = Shape { chunk: 4, ..Shape::with_segment((len / 40).max(64)) };
+    let shape = Shape::new((len / 40).max(64), 4);
     Making { shape, full, jobs: 1, growing: false }
 }
 

@@ -4,7 +4,7 @@ use tracewright_decode::Plan;
 
 use super::{Case, captures, making, shared};
 use crate::probe::Nothing;
-use crate::{Index, Making, Stream};
+use crate::{Index, Making, Segment, Stream};
 
 /// Compares the state at each segment with that of a session that decoded the whole trace, and
 /// returns the bytes that were decoded to find the states.
@@ -69,6 +69,51 @@ fn states_are_those_of_the_whole_trace() {
 fn states_of_several_cores_are_those_of_the_whole_trace() {
     for case in shared(&["juno_r1_1", "TC2", "stm-issue-27"]) {
         check(&case, &making(&case, true));
+    }
+}
+
+/// What an index tells of a segment without the segments before its batch is what the summaries of
+/// all segments tell.
+fn check_positions(buffer: &crate::IndexedBuffer, name: &str) {
+    let summaries: Vec<Segment> = buffer.summaries().cloned().collect();
+    let sources = buffer.sources().len();
+    let mut position = buffer.position(0);
+    assert_eq!((position.elements, position.instructions), (0, 0), "{name}");
+    let (mut begin, mut restarts, mut active) = (0, vec![None; sources], vec![None; sources]);
+    for n in 0..=summaries.len() {
+        assert_eq!(buffer.position(n), position, "{name}: segment {n}");
+        assert_eq!(buffer.elements_before(n), position.elements, "{name}: segment {n}");
+        assert_eq!(buffer.begin(n), Some(begin), "{name}: segment {n}");
+        for source in 0..sources {
+            assert_eq!(buffer.restart(n, source), restarts[source], "{name}: segment {n}");
+            assert_eq!(buffer.active_before(n, source), active[source], "{name}: segment {n}");
+        }
+        let Some(segment) = summaries.get(n) else { break };
+        assert_eq!(buffer.segment(n), Some(segment), "{name}");
+        if segment.len > 0 {
+            assert_eq!(buffer.with_byte(begin), Some(n), "{name}");
+            assert_eq!(buffer.with_byte(begin + segment.len - 1), Some(n), "{name}");
+        }
+        position.pass(segment);
+        begin += segment.len;
+        for restart in &segment.restarts {
+            restarts[usize::from(restart.source)] = Some(*restart);
+        }
+        for stream in segment.streams.iter().filter(|stream| stream.activity > 0) {
+            active[usize::from(stream.source)] = Some(n);
+        }
+    }
+    assert_eq!((buffer.begin(summaries.len() + 1), buffer.with_byte(begin)), (None, None));
+    let times = summaries.iter().flat_map(|s| &s.streams).filter_map(|stream| stream.times);
+    let (least, most) = (times.clone().map(|t| t.min).min(), times.map(|t| t.max).max());
+    assert_eq!(buffer.times(), least.zip(most), "{name}");
+}
+
+#[test]
+fn positions_are_those_of_all_summaries() {
+    for case in captures() {
+        let index = case.index(&making(&case, false));
+        index.buffers().iter().for_each(|buffer| check_positions(buffer, &case.name));
     }
 }
 
