@@ -51,17 +51,28 @@ impl<'a> Reader<'a> {
     }
 
     /// A number that [`put`] wrote.
+    #[inline]
     pub(crate) fn number(&mut self) -> Option<u64> {
+        let (first, rest) = self.0.split_first()?;
+        if first & 0x80 != 0 {
+            return self.long_number();
+        }
+        self.0 = rest;
+        Some((*first).into())
+    }
+
+    /// A number of several groups.
+    fn long_number(&mut self) -> Option<u64> {
         let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.u8()?;
+        for (n, byte) in self.0.iter().take(10).enumerate() {
             let bits = u64::from(byte & 0x7f);
             // The tenth byte has one bit.
-            if shift == 63 && bits > 1 {
+            if n == 9 && bits > 1 {
                 return None;
             }
-            value |= bits << shift;
+            value |= bits << (7 * n);
             if byte & 0x80 == 0 {
+                self.0 = self.0.get(n + 1..)?;
                 return Some(value);
             }
         }
