@@ -110,7 +110,7 @@ for target in "${targets[@]}"; do
     echo "$row"
     if [ "$found" -ne 0 ]; then
         failed+=("$target")
-        grep -n -E 'panicked|ERROR|SUMMARY|Test unit written' -A 2 "$log" | head -n 20
+        grep -n -E 'panicked|ERROR|SUMMARY|Test unit written' -A 2 "$log" | head -n 20 || true
     fi
 done
 
