@@ -13,6 +13,7 @@ use tracewright_image::{Cache, MemoryId};
 
 use crate::Code;
 use crate::code::Finder;
+use crate::stacks::Part;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
 /// What precedes the next range.
@@ -75,6 +76,8 @@ pub struct Transfers {
     states: Vec<State>,
     pending: Vec<Pending>,
     found: Vec<Transfer>,
+    /// Look for frames in each part.
+    frames: bool,
 }
 
 impl Transfers {
@@ -88,7 +91,16 @@ impl Transfers {
             states: vec![State::default(); sources],
             pending: vec![Pending::default(); sources],
             found: Vec::new(),
+            frames: false,
         }
+    }
+
+    /// Workers find the frames of the part that they decode: for
+    /// [`Stacks::part`](crate::Stacks::part).
+    #[must_use]
+    pub fn with_frames(mut self, frames: bool) -> Transfers {
+        self.frames = frames;
+        self
     }
 
     /// Appends a transfer, with the counts since the last one.
@@ -433,7 +445,7 @@ impl Listener for Transfers {
 
 impl Fork for Transfers {
     type State = Vec<State>;
-    type Output = Vec<Transfer>;
+    type Output = Part;
 
     fn fork(&self) -> Self {
         Transfers {
@@ -442,6 +454,7 @@ impl Fork for Transfers {
             states: vec![State::default(); self.states.len()],
             pending: vec![Pending::default(); self.pending.len()],
             found: Vec::new(),
+            frames: self.frames,
         }
     }
 
@@ -455,7 +468,7 @@ impl Fork for Transfers {
         self.found.clear();
     }
 
-    fn take(&mut self) -> Vec<Transfer> {
+    fn take(&mut self) -> Part {
         for source in 0..self.pending.len() {
             if let Some(&Pending { at, instructions, cycles }) = self.pending.get(source)
                 && instructions + cycles > 0
@@ -463,7 +476,12 @@ impl Fork for Transfers {
                 self.push(source, empty(source, at));
             }
         }
-        std::mem::take(&mut self.found)
+        let found = std::mem::take(&mut self.found);
+        if self.frames {
+            Part::new(found, &self.finder.code().unwind_targets())
+        } else {
+            Part::of_transfers(found)
+        }
     }
 
     #[inline]
