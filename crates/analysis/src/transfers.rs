@@ -6,7 +6,8 @@
 //! the call stack is made of them in order ([`Stacks`](crate::Stacks)).
 
 use tracewright_base::{
-    Code as _, Context, Element, Gap, Isa, Kind as Effect, Last, Pc, Range, Role, Space, Start,
+    CachedBlocks, Code as _, Context, Element, Gap, Isa, Kind as Effect, Last, Path, Pc, Range,
+    Role, Space, Start,
 };
 use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, MemoryId};
@@ -15,6 +16,7 @@ use crate::Code;
 use crate::code::Finder;
 use crate::stacks::Part;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
+use crate::transfer_paths::{From, Left, TransferPaths};
 
 /// What precedes the next range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +80,7 @@ pub struct Transfers {
     found: Vec<Transfer>,
     /// Look for frames in each part.
     frames: bool,
+    paths: TransferPaths,
 }
 
 impl Transfers {
@@ -92,6 +95,7 @@ impl Transfers {
             pending: vec![Pending::default(); sources],
             found: Vec::new(),
             frames: false,
+            paths: TransferPaths::default(),
         }
     }
 
@@ -200,10 +204,11 @@ impl Transfers {
         }
     }
 
+    /// Execution continues at `start`.
     #[inline]
-    fn range(&mut self, source: usize, at: u64, range: &Range) {
+    fn enter(&mut self, source: usize, at: u64, start: u64) {
         let Some(state) = self.states.get(source) else { return };
-        let inside = state.within.0 <= range.start && range.start <= state.within.1;
+        let inside = state.within.0 <= start && start <= state.within.1;
         let stays = match state.before {
             Before::Range(last, end) => {
                 inside
@@ -212,14 +217,97 @@ impl Transfers {
                             matches!(last.role, Role::Jump | Role::Loop | Role::Compare)
                         }
                         Effect::Indirect if last.taken() => false,
-                        _ => range.start == end,
+                        _ => start == end,
                     }
             }
             _ => false,
         };
         if !stays {
-            self.follow(source, at, range.start);
+            self.follow(source, at, start);
         }
+    }
+
+    /// Takes a path that is known, from where [`enter`](Self::enter) has continued. Returns whether
+    /// it is.
+    #[inline]
+    fn known_path(&mut self, source: usize, at: u64, path: &Path) -> bool {
+        let Some(state) = self.states.get_mut(source) else { return true };
+        let from = From { start: state.within.0, memory: state.memory, source: source as u16 };
+        let Some(left) = self.paths.get(path, &from) else { return false };
+        state.before = Before::Range(left.last, left.end);
+        if let Some(number) = left.leaves {
+            self.leave(source, at, number);
+        }
+        if let Some(pending) = self.pending.get_mut(source) {
+            pending.at = at;
+            pending.instructions += u64::from(left.instructions);
+        }
+        true
+    }
+
+    /// The transfers of a path that leaves its function.
+    fn leave(&mut self, source: usize, at: u64, number: u32) {
+        let Some(leaves) = self.paths.leaves(number) else { return };
+        let mut n = 0;
+        while let Some(transfer) = self.paths.transfer(&leaves, n) {
+            if let Some(pending) = self.pending.get_mut(source) {
+                pending.at = at;
+                pending.instructions += u64::from(transfer.instructions);
+            }
+            self.push(source, Transfer { at, ..transfer });
+            n += 1;
+        }
+        if let Some(state) = self.states.get_mut(source) {
+            (state.within, state.function) = (leaves.within, leaves.function);
+        }
+    }
+
+    /// Takes a path range by range, and stores what it does.
+    #[cold]
+    #[inline(never)]
+    fn learn(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        let Some(state) = self.states.get(source) else { return };
+        let from = From { start: state.within.0, memory: state.memory, source: source as u16 };
+        let number = self.found.len();
+        let before = self.pending.get(source).copied().unwrap_or_default().instructions;
+        let mut entered = true;
+        path.for_each(blocks, |range| {
+            if !std::mem::take(&mut entered) {
+                self.enter(source, at, range.start);
+            }
+            self.inside(source, at, &range);
+        });
+        let Some(State { before: Before::Range(last, end), within, function, .. }) =
+            self.states.get(source).copied()
+        else {
+            return;
+        };
+        let after = self.pending.get(source).copied().unwrap_or_default().instructions;
+        let mut transfers = self.found.get(number..).unwrap_or_default().to_vec();
+        // The first transfer, or what is pending, has the instructions before the path, too.
+        let left = match transfers.first_mut() {
+            Some(first) => {
+                let own = u64::from(first.instructions).checked_sub(before);
+                let Some(own) = own else { return };
+                first.instructions = own as u32;
+                after
+            }
+            None => after.saturating_sub(before),
+        };
+        let Ok(instructions) = u32::try_from(left) else { return };
+        let left = Left { last, end, instructions, leaves: None };
+        self.paths.insert(path, from, left, &transfers, (within, function));
+    }
+
+    #[inline]
+    fn range(&mut self, source: usize, at: u64, range: &Range) {
+        self.enter(source, at, range.start);
+        self.inside(source, at, range);
+    }
+
+    /// A range after it was [entered](Self::enter).
+    #[inline]
+    fn inside(&mut self, source: usize, at: u64, range: &Range) {
         let (end, last) = (range.end(), range.last_address());
         let leaves = self
             .states
@@ -367,6 +455,15 @@ const fn empty(source: usize, at: u64) -> Transfer {
 
 impl Listener for Transfers {
     const PACKETS: bool = false;
+    const PATHS: bool = true;
+
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        self.enter(source, at, path.start());
+        if !self.known_path(source, at, path) {
+            self.learn(source, at, path, blocks);
+        }
+    }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
@@ -455,6 +552,7 @@ impl Fork for Transfers {
             pending: vec![Pending::default(); self.pending.len()],
             found: Vec::new(),
             frames: self.frames,
+            paths: TransferPaths::default(),
         }
     }
 
@@ -476,7 +574,9 @@ impl Fork for Transfers {
                 self.push(source, empty(source, at));
             }
         }
-        let found = std::mem::take(&mut self.found);
+        // The next output is about as long.
+        let next = Vec::with_capacity(self.found.len());
+        let found = std::mem::replace(&mut self.found, next);
         if self.frames {
             Part::new(found, &self.finder.code().unwind_targets())
         } else {
