@@ -5,7 +5,7 @@ use std::hash::BuildHasherDefault;
 
 use crate::code::FunctionId;
 use crate::counts::Mix;
-use crate::stacks::{Begin, Ending, Position, Time, Visitor};
+use crate::stacks::{Begin, Ending, Join, PathCounts, Position, Time, Visitor};
 
 /// The most paths that are stored. Further ones belong to a path of their caller.
 const MAX_PATHS: usize = 1 << 21;
@@ -215,6 +215,23 @@ impl Paths {
             let sum = if which == 0 { &mut path.cycles } else { &mut path.ticks };
             *sum = sum.saturating_add(u64::try_from(share).unwrap_or(u64::MAX));
         }
+    }
+}
+
+impl Join for Paths {
+    fn room(&self) -> usize {
+        MAX_PATHS.saturating_sub(self.paths.len())
+    }
+
+    fn add(&mut self, parent: PathId, function: FunctionId, counts: &PathCounts) -> PathId {
+        let number = self.child(parent, function);
+        if let Some(path) = self.paths.get_mut(number as usize) {
+            path.calls = path.calls.saturating_add(counts.calls);
+        }
+        if counts.replaced > 0 {
+            *self.endings.entry((function, Ending::Replaced)).or_default() += counts.replaced;
+        }
+        number
     }
 }
 

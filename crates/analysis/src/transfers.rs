@@ -6,14 +6,17 @@
 //! the call stack is made of them in order ([`Stacks`](crate::Stacks)).
 
 use tracewright_base::{
-    Code as _, Context, Element, Gap, Isa, Kind as Effect, Last, Pc, Range, Role, Space, Start,
+    CachedBlocks, Code as _, Context, Element, Gap, Isa, Kind as Effect, Last, Path, Pc, Range,
+    Role, Space, Start,
 };
 use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, MemoryId};
 
 use crate::Code;
 use crate::code::Finder;
+use crate::stacks::Part;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
+use crate::transfer_paths::{From, Left, TransferPaths};
 
 /// What precedes the next range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,6 +78,9 @@ pub struct Transfers {
     states: Vec<State>,
     pending: Vec<Pending>,
     found: Vec<Transfer>,
+    /// Look for frames in each part.
+    frames: bool,
+    paths: TransferPaths,
 }
 
 impl Transfers {
@@ -88,7 +94,17 @@ impl Transfers {
             states: vec![State::default(); sources],
             pending: vec![Pending::default(); sources],
             found: Vec::new(),
+            frames: false,
+            paths: TransferPaths::default(),
         }
+    }
+
+    /// Workers find the frames of the part that they decode: for
+    /// [`Stacks::part`](crate::Stacks::part).
+    #[must_use]
+    pub fn with_frames(mut self, frames: bool) -> Transfers {
+        self.frames = frames;
+        self
     }
 
     /// Appends a transfer, with the counts since the last one.
@@ -188,10 +204,11 @@ impl Transfers {
         }
     }
 
+    /// Execution continues at `start`.
     #[inline]
-    fn range(&mut self, source: usize, at: u64, range: &Range) {
+    fn enter(&mut self, source: usize, at: u64, start: u64) {
         let Some(state) = self.states.get(source) else { return };
-        let inside = state.within.0 <= range.start && range.start <= state.within.1;
+        let inside = state.within.0 <= start && start <= state.within.1;
         let stays = match state.before {
             Before::Range(last, end) => {
                 inside
@@ -200,14 +217,97 @@ impl Transfers {
                             matches!(last.role, Role::Jump | Role::Loop | Role::Compare)
                         }
                         Effect::Indirect if last.taken() => false,
-                        _ => range.start == end,
+                        _ => start == end,
                     }
             }
             _ => false,
         };
         if !stays {
-            self.follow(source, at, range.start);
+            self.follow(source, at, start);
         }
+    }
+
+    /// Takes a path that is known, from where [`enter`](Self::enter) has continued. Returns whether
+    /// it is.
+    #[inline]
+    fn known_path(&mut self, source: usize, at: u64, path: &Path) -> bool {
+        let Some(state) = self.states.get_mut(source) else { return true };
+        let from = From { start: state.within.0, memory: state.memory, source: source as u16 };
+        let Some(left) = self.paths.get(path, &from) else { return false };
+        state.before = Before::Range(left.last, left.end);
+        if let Some(number) = left.leaves {
+            self.leave(source, at, number);
+        }
+        if let Some(pending) = self.pending.get_mut(source) {
+            pending.at = at;
+            pending.instructions += u64::from(left.instructions);
+        }
+        true
+    }
+
+    /// The transfers of a path that leaves its function.
+    fn leave(&mut self, source: usize, at: u64, number: u32) {
+        let Some(leaves) = self.paths.leaves(number) else { return };
+        let mut n = 0;
+        while let Some(transfer) = self.paths.transfer(&leaves, n) {
+            if let Some(pending) = self.pending.get_mut(source) {
+                pending.at = at;
+                pending.instructions += u64::from(transfer.instructions);
+            }
+            self.push(source, Transfer { at, ..transfer });
+            n += 1;
+        }
+        if let Some(state) = self.states.get_mut(source) {
+            (state.within, state.function) = (leaves.within, leaves.function);
+        }
+    }
+
+    /// Takes a path range by range, and stores what it does.
+    #[cold]
+    #[inline(never)]
+    fn learn(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        let Some(state) = self.states.get(source) else { return };
+        let from = From { start: state.within.0, memory: state.memory, source: source as u16 };
+        let number = self.found.len();
+        let before = self.pending.get(source).copied().unwrap_or_default().instructions;
+        let mut entered = true;
+        path.for_each(blocks, |range| {
+            if !std::mem::take(&mut entered) {
+                self.enter(source, at, range.start);
+            }
+            self.inside(source, at, &range);
+        });
+        let Some(State { before: Before::Range(last, end), within, function, .. }) =
+            self.states.get(source).copied()
+        else {
+            return;
+        };
+        let after = self.pending.get(source).copied().unwrap_or_default().instructions;
+        let mut transfers = self.found.get(number..).unwrap_or_default().to_vec();
+        // The first transfer, or what is pending, has the instructions before the path, too.
+        let left = match transfers.first_mut() {
+            Some(first) => {
+                let own = u64::from(first.instructions).checked_sub(before);
+                let Some(own) = own else { return };
+                first.instructions = own as u32;
+                after
+            }
+            None => after.saturating_sub(before),
+        };
+        let Ok(instructions) = u32::try_from(left) else { return };
+        let left = Left { last, end, instructions, leaves: None };
+        self.paths.insert(path, from, left, &transfers, (within, function));
+    }
+
+    #[inline]
+    fn range(&mut self, source: usize, at: u64, range: &Range) {
+        self.enter(source, at, range.start);
+        self.inside(source, at, range);
+    }
+
+    /// A range after it was [entered](Self::enter).
+    #[inline]
+    fn inside(&mut self, source: usize, at: u64, range: &Range) {
         let (end, last) = (range.end(), range.last_address());
         let leaves = self
             .states
@@ -355,6 +455,15 @@ const fn empty(source: usize, at: u64) -> Transfer {
 
 impl Listener for Transfers {
     const PACKETS: bool = false;
+    const PATHS: bool = true;
+
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        self.enter(source, at, path.start());
+        if !self.known_path(source, at, path) {
+            self.learn(source, at, path, blocks);
+        }
+    }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
@@ -433,7 +542,7 @@ impl Listener for Transfers {
 
 impl Fork for Transfers {
     type State = Vec<State>;
-    type Output = Vec<Transfer>;
+    type Output = Part;
 
     fn fork(&self) -> Self {
         Transfers {
@@ -442,6 +551,8 @@ impl Fork for Transfers {
             states: vec![State::default(); self.states.len()],
             pending: vec![Pending::default(); self.pending.len()],
             found: Vec::new(),
+            frames: self.frames,
+            paths: TransferPaths::default(),
         }
     }
 
@@ -455,7 +566,7 @@ impl Fork for Transfers {
         self.found.clear();
     }
 
-    fn take(&mut self) -> Vec<Transfer> {
+    fn take(&mut self) -> Part {
         for source in 0..self.pending.len() {
             if let Some(&Pending { at, instructions, cycles }) = self.pending.get(source)
                 && instructions + cycles > 0
@@ -463,7 +574,14 @@ impl Fork for Transfers {
                 self.push(source, empty(source, at));
             }
         }
-        std::mem::take(&mut self.found)
+        // The next output is about as long.
+        let next = Vec::with_capacity(self.found.len());
+        let found = std::mem::replace(&mut self.found, next);
+        if self.frames {
+            Part::new(found, &self.finder.code().unwind_targets())
+        } else {
+            Part::of_transfers(found)
+        }
     }
 
     #[inline]

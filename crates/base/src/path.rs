@@ -156,6 +156,12 @@ impl Path {
         (self.start, (self.code_space.0 as u64) << 32 | atoms as u64)
     }
 
+    /// Address of the first instruction.
+    #[inline]
+    pub const fn start(&self) -> u64 {
+        self.start
+    }
+
     /// The number of ranges, and of atoms.
     #[inline]
     pub const fn ranges(&self) -> u32 {

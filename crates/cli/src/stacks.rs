@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tracewright::Listener;
-use tracewright::analysis::stacks::{StackCounts, Stacks, Visitor};
+use tracewright::analysis::stacks::{Join, Part, StackCounts, Stacks, Visitor};
 use tracewright::analysis::{Code, Profiler, Transfers};
 use tracewright::base::Waypoints;
 use tracewright::decode::{Fork, Tally, input};
@@ -28,6 +28,22 @@ pub fn run<V: Visitor>(
     run_with(job, options, code, switches, visitor, None::<Profiler>, more)
 }
 
+/// As [`run`], where the order of the frames does not matter: workers find them.
+pub fn run_joined<V: Join>(
+    job: &Job<'_>,
+    options: &RunOptions<'_>,
+    code: &Code,
+    switches: &[u32],
+    visitor: V,
+) -> Result<(V, StackCounts, Tally), Fail> {
+    let frames = options.jobs.count > 1;
+    let (how, more) = ((frames, Stacks::part as Take<V>), |_: &mut V, _| true);
+    run_how(job, options, code, switches, visitor, None::<Profiler>, how, more)
+}
+
+/// How a part of the trace is taken.
+type Take<V> = fn(&mut Stacks<V>, &Part);
+
 /// As [`run`], with another listener. `more` receives its output, too.
 pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
     job: &Job<'_>,
@@ -36,20 +52,36 @@ pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
     switches: &[u32],
     visitor: V,
     listener: L,
+    more: impl FnMut(&mut V, Option<L::Output>) -> bool,
+) -> Result<(V, StackCounts, Tally), Fail> {
+    let how: (bool, Take<V>) = (false, |stacks, part| stacks.transfers(part));
+    run_how(job, options, code, switches, visitor, listener, how, more)
+}
+
+/// `how`: whether workers look for frames, and what takes their parts.
+#[expect(clippy::too_many_arguments, reason = "those of its callers")]
+fn run_how<V: Visitor, L: Listener + Fork + Send>(
+    job: &Job<'_>,
+    options: &RunOptions<'_>,
+    code: &Code,
+    switches: &[u32],
+    visitor: V,
+    listener: L,
+    (frames, take): (bool, Take<V>),
     mut more: impl FnMut(&mut V, Option<L::Output>) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
     let caches = job.sources.iter().map(|source| {
         let options = CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() };
         source.program.cache(Waypoints::default(), options)
     });
-    let transfers = Transfers::new(code.clone(), caches.collect());
+    let transfers = Transfers::new(code.clone(), caches.collect()).with_frames(frames);
     let mut stacks = Stacks::new(job.sources.len(), visitor)
         .with_switches(switches.iter().copied())
         .with_unwind_targets(code.unwind_targets());
     let bytes = &mut *input::of(job.buffer);
     let both = (transfers, listener);
-    let write = |(found, output): (Vec<_>, L::Output)| {
-        stacks.transfers(&found);
+    let write = |(found, output): (Part, L::Output)| {
+        take(&mut stacks, &found);
         more(&mut stacks.visitor, Some(output))
     };
     let tally = if options.committed {

@@ -279,6 +279,14 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
 impl<L: Listener> Listener for Option<L> {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;
+    const PATHS: bool = L::PATHS;
+
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        if let Some(listener) = self {
+            listener.path(source, at, path, blocks);
+        }
+    }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {

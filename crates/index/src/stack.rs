@@ -1,6 +1,6 @@
 //! The call stack at an element.
 
-use tracewright_analysis::stacks::{Begin, Ending, Position, SWITCHES, Stacks, Visitor};
+use tracewright_analysis::stacks::{Begin, Ending, Part, Position, SWITCHES, Stacks, Visitor};
 use tracewright_analysis::{Code, Transfers};
 use tracewright_base::Waypoints;
 use tracewright_image::CacheOptions;
@@ -47,7 +47,7 @@ impl Finder<'_> {
         let mut stacks =
             Stacks::new(self.plan.sources.len(), Open::default()).with_switches(switches);
         let index = self.index.map(|(_, indexed)| indexed);
-        let mut write = |found: Vec<_>| {
+        let mut write = |found: Part| {
             stacks.transfers(&found);
             true
         };

@@ -154,7 +154,10 @@ impl<V: Visitor> Stacks<V> {
         } else {
             self.counts.other_returns += 1;
             let entry = if transfer.entry { Entry::TailCall } else { Entry::Jump };
-            if here == FunctionId::Unknown {
+            let top = self.top(source).map(|frame| frame.function);
+            // A branch in the function, or a return to it from another frame of it whose call was
+            // not seen.
+            if here == FunctionId::Unknown || top == Some(here) && !transfer.entry {
                 return;
             }
             self.replace(source, at, transfer, entry);

@@ -20,9 +20,9 @@ pub(super) struct Source {
     known: HashMap<u64, usize>,
     /// All threads of the source.
     pub(super) threads: Vec<usize>,
-    instructions: u64,
+    pub(super) instructions: u64,
     /// The function in which it executes.
-    here: FunctionId,
+    pub(super) here: FunctionId,
     /// Instructions and cycles in a stub, which belong to the function that follows.
     pub(super) deferred: Option<(u64, u64, Begin)>,
     /// Threads are known by identifiers in the trace.

@@ -1,8 +1,14 @@
 //! Exceptions, and losses of trace.
 
 use super::engine::function;
-use super::{Begin, Ending, Entry, Frame, FunctionId, Stacks, Visitor};
+use super::{Begin, Ending, Entry, FunctionId, Stacks, Visitor};
 use crate::transfer::Transfer;
+
+/// Whether a handler that returns to `target` ends an exception with the return address `ret`. It
+/// may skip the instruction that caused the exception.
+pub(super) fn is_near(ret: Option<u64>, target: u64) -> bool {
+    ret.is_none_or(|ret| target.wrapping_sub(ret).wrapping_add(8) <= 16)
+}
 
 impl<V: Visitor> Stacks<V> {
     pub(super) fn exception(&mut self, source: usize, transfer: &Transfer) {
@@ -41,11 +47,8 @@ impl<V: Visitor> Stacks<V> {
         let Some(thread) = self.thread(source) else { return };
         let here = function(transfer, false);
         let top = thread.frames.iter().rposition(|frame| frame.exception);
-        // The handler may skip the instruction that caused the exception.
-        let near = |frame: &Frame<V::Node>| {
-            frame.ret.is_none_or(|ret| target.wrapping_sub(ret).wrapping_add(8) <= 16)
-        };
-        let back = thread.frames.iter().rposition(|frame| frame.exception && near(frame));
+        let back =
+            thread.frames.iter().rposition(|frame| frame.exception && is_near(frame.ret, target));
         let under = top.and_then(|n| thread.frames.get(n.checked_sub(1)?)).map(|f| f.function);
         match (back, top) {
             (Some(index), _) => {

@@ -134,6 +134,22 @@ fn callers_before_the_trace() {
     );
 }
 
+/// A return that no frame returns to stays in the function: a branch, or the return of a frame of
+/// the same function whose call was not seen.
+#[test]
+fn returns_inside_a_function() {
+    check(
+        &[
+            START,
+            to(Kind::Call, 0x200, 0x114),
+            to(Kind::Return, 0x208, 0),
+            to(Kind::Return, 0x208, 0),
+            to(Kind::Return, 0x114, 0),
+        ],
+        ">a(before) a+1 >b b+1 b+1 b+1 <b <a:trace-end",
+    );
+}
+
 #[test]
 fn tail_calls_and_jumps() {
     check(

@@ -85,7 +85,7 @@ fn gather(
         let code = job.code();
         let switches = how.switches.numbers(&code, how.path)?;
         let (paths, counts, tally) =
-            stacks::run(job, &options, &code, &switches, Paths::new(), |_| true)?;
+            stacks::run_joined(job, &options, &code, &switches, Paths::new())?;
         let names = job.thread_names(paths.threads().iter().map(|t| (t.source, t.id)));
         if let Some(format) = format {
             let threads = &names;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, OffsetMap};
+use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -47,6 +47,18 @@ impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Bounded<'_, L, F> {
 impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Listener for Bounded<'_, L, F> {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;
+    const PATHS: bool = L::PATHS;
+
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        if self.stopped {
+            return;
+        }
+        self.listener.path(source, at, path, blocks);
+        if self.listener.weight() >= self.due {
+            self.take(false);
+        }
+    }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {

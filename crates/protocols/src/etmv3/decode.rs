@@ -418,11 +418,15 @@ impl Decoder {
             self.pending.withdraw(Withdrawal::Branch);
         }
         let (mut number, mut resume) = (0, 0);
+        let mut interrupted = self.next_address();
         if let Some(info) = branch.info {
             if let Info::Bytes(info) = info {
                 resume = info.resume;
             }
             if info.cancel() {
+                let completed = config.m_profile() && self.returned && resume == 0;
+                let last = self.last_address(resume, config);
+                interrupted = last.filter(|_| !completed);
                 self.cancel(at, resume, config, code, sink);
             }
         }
@@ -441,11 +445,16 @@ impl Decoder {
             }
         }
         if number != 0 {
+            let reset = if config.m_profile() { M_RESET } else { RESET };
+            let tail_chain = config.m_profile() && self.returned;
+            // A reset has no return address, and in the M profile, an exception after a return from
+            // one has that of the earlier one.
+            let return_address = interrupted.filter(|_| number != reset && !tail_chain);
             let element = Element::Exception(Exception {
                 number,
-                return_address: None,
+                return_address,
                 also_target: false,
-                tail_chain: config.m_profile() && self.returned,
+                tail_chain,
             });
             self.pending.branch();
             self.pending.element(at, element, Withdrawal::Branch, sink);
@@ -453,13 +462,31 @@ impl Decoder {
                 // The address has no meaning.
                 self.flow = Flow::Unknown;
             }
-            let reset = if config.m_profile() { M_RESET } else { RESET };
             if number == reset && self.context.context_id.take().is_some() {
                 self.report(at, Element::Context(self.context), sink);
             }
         }
         self.pending.branch();
         self.resume = if number == 0 { resume } else { 0 };
+    }
+
+    /// The address of the next instruction, or of its second half if the first one was executed.
+    fn next_address(&self) -> Option<u64> {
+        let Flow::At(pc) = self.flow else { return None };
+        let half = if self.halves.first.is_some() { 2 } else { 0 };
+        Some(pc.wrapping_add(half).into())
+    }
+
+    /// The address of the last instruction, which an exception cancels after `resume` transfers. Of
+    /// an instruction that is traced as two, the second half is cancelled.
+    fn last_address(&self, resume: u8, config: &Config) -> Option<u64> {
+        if self.halves.first.is_some_and(|first| !first.reported) {
+            let Flow::At(pc) = self.flow else { return None };
+            return Some(pc.into());
+        }
+        let last = self.pending.last()?;
+        let halves = last.last.isa != Isa::A32 && last.bytes == 4 && !config.id.thumb32_is_one();
+        Some(if halves && resume == 0 { last.start + 2 } else { last.start })
     }
 
     /// Withdraws the last instruction. `resume`: the number of transfers that it completed.

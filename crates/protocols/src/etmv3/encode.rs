@@ -181,7 +181,9 @@ impl Encoder {
         if broadcast {
             // The M profile has the packet from ETMv3.4 on, the other profiles from ETMv3.5 on.
             let since = if config.m_profile() { 4 } else { 5 };
-            let returns = instruction.role == Role::ExceptionReturn && config.id.minor() >= since;
+            let returns = (instruction.role == Role::ExceptionReturn
+                || config.m_profile() && is_tail_chained(retired.next))
+                && config.id.minor() >= since;
             self.branch = Some(PendingBranch {
                 target: retired.next as u32,
                 isa: retired.next_isa,
@@ -334,7 +336,12 @@ impl Encoder {
         if self.start.is_some() || config.control.data_only() {
             return;
         }
-        if taken.cancels {
+        // A handler that ends with another exception has no other branch packet than that of the
+        // exception. (M profile, 7.5.4)
+        let chained = |branch: &PendingBranch| {
+            branch.returns && config.m_profile() && is_tail_chained(branch.target.into())
+        };
+        if taken.cancels || self.branch.as_ref().is_some_and(chained) {
             self.branch = None;
         } else {
             self.settle(config, out);
@@ -426,6 +433,12 @@ impl Encoder {
             self.start = Some(reason);
         }
     }
+}
+
+/// Whether a handler that continues at `next` returns to another exception: that is the value for
+/// the return itself, `EXC_RETURN`. (M profile)
+const fn is_tail_chained(next: u64) -> bool {
+    next >= 0xffff_ffe0 && next <= 0xffff_ffff
 }
 
 /// The exception number of a cause. (Tables 7-12 and 7-17)

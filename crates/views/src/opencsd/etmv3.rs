@@ -1,6 +1,6 @@
 //! ETMv3 packets in the format of OpenCSD.
 
-use tracewright_base::{Element, Fault, Isa, Kind};
+use tracewright_base::{Element, Exception, Fault, Isa, Kind};
 use tracewright_protocols::etmv3::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, Reason, Value,
 };
@@ -67,9 +67,17 @@ impl PacketText for Etmv3Text {
     }
 
     /// `element` as OpenCSD reports it. OpenCSD reports barriers and waits only where they are
-    /// waypoints of the trace unit, and does not decode IT blocks.
+    /// waypoints of the trace unit, does not decode IT blocks, and has no return addresses of
+    /// exceptions.
     fn element(&mut self, _: &Config, element: Element) -> Option<(Element, Option<u32>)> {
-        let Element::Range(mut range) = element else { return Some((element, None)) };
+        let mut range = match element {
+            Element::Range(range) => range,
+            Element::Exception(exception) => {
+                let exception = Exception { return_address: None, ..exception };
+                return Some((Element::Exception(exception), None));
+            }
+            other => return Some((other, None)),
+        };
         let last = range.last;
         if matches!(last.kind, Kind::Barrier | Kind::Wait | Kind::TimedWait) {
             range.last.kind = Kind::Plain;

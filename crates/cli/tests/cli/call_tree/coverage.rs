@@ -107,6 +107,98 @@ fn lines_are_those_of_gcov() {
     }
 }
 
+const OUTCOMES: &str = include_str!("program/outcomes.c");
+
+/// The counts of the branches of each line by gcov: of both outcomes of a condition, of all cases
+/// of a `switch`.
+fn gcov_branches(folder: &Path) -> Option<BTreeMap<u64, Vec<u64>>> {
+    gcov(folder)?;
+    let mut command = Command::new("gcov");
+    command.args(["-b", "-c", "--json-format", "--stdout", "native.c"]);
+    let output = command.current_dir(folder).output().expect("gcov runs");
+    let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let files = all["files"].as_array().expect("files");
+    let file = files.iter().find(|file| file["file"] == "program.c").expect("the program");
+    let mut branches = BTreeMap::new();
+    for line in file["lines"].as_array().expect("lines") {
+        let own = line["branches"].as_array().expect("branches").iter();
+        let counts: Vec<u64> = own.map(|b| b["count"].as_u64().expect("a count")).collect();
+        if !counts.is_empty() {
+            branches.insert(line["line_number"].as_u64().expect("a line"), counts);
+        }
+    }
+    Some(branches)
+}
+
+/// The outcomes of branches, in any order. A branch that was not executed has no counts.
+fn in_order(outcomes: impl IntoIterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+    let mut all: Vec<(u64, u64)> =
+        outcomes.into_iter().map(|(a, b)| (a.min(b), a.max(b))).collect();
+    all.sort_unstable();
+    all
+}
+
+/// One comparison for each case of a `switch` but the last, one after another.
+fn compared(cases: &[u64]) -> Vec<(u64, u64)> {
+    let mut left: u64 = cases.iter().sum();
+    let cases = &cases[..cases.len() - 1];
+    let each = cases.iter().map(|count| {
+        left -= count;
+        (*count, left)
+    });
+    in_order(each)
+}
+
+#[test]
+fn branches_are_those_of_gcov() {
+    for machine in [A64, RISCV] {
+        let machine = Machine { optimise: "-O0", ..machine };
+        let folder = Folder::new(&format!("outcomes-{}", machine.name));
+        let path = folder.path("");
+        let Some((elf, log)) = execute(&machine, &path, "outcomes", OUTCOMES) else { return };
+        let Some(want) = gcov_branches(&path) else { return };
+        let found = lines(&encoded(&path, machine.protocols[0], &elf, &log));
+        let (mut same, mut explained) = (0, 0);
+        for (number, text) in (1..).zip(OUTCOMES.lines().map(str::trim)) {
+            let gcc = want.get(&number).map_or(&[][..], Vec::as_slice);
+            let own = found.get(&number).map_or(&[][..], |line| line.1.as_slice());
+            let own = in_order(own.iter().map(|outcomes| outcomes.unwrap_or_default()));
+            let pairs = || gcc.chunks_exact(2).map(|pair| (pair[0], pair[1]));
+            let different = match (text, machine.name) {
+                // A conditional select, which is no branch.
+                ("return n > 4 ? 3 : 5;", "a64") => Some(vec![]),
+                // The first condition decides whether the second is evaluated, and the result of
+                // both whether the loop continues.
+                ("} while (n > 3 && total < 40);", _) => {
+                    let [first, second] = [gcc[1], gcc[3]];
+                    Some(in_order([(gcc[0], first), (gcc[2], second + first)]))
+                }
+                // The second condition is the value that is returned.
+                ("return n && n < 7;", _) => Some(in_order(pairs().take(1))),
+                // The range of a table of addresses: the last case is the default.
+                ("switch (n) { // a table", "riscv") => {
+                    let (default, cases) = gcc.split_last().expect("cases");
+                    Some(in_order([(*default, cases.iter().sum())]))
+                }
+                _ if text.starts_with("switch") => Some(compared(gcc)),
+                _ => None,
+            };
+            match different {
+                Some(different) => {
+                    assert_ne!(in_order(pairs()), different, "{}: line {number}", machine.name);
+                    assert_eq!(own, different, "{}: line {number}", machine.name);
+                    explained += 1;
+                }
+                None => {
+                    assert_eq!(own, in_order(pairs()), "{}: line {number}", machine.name);
+                    same += usize::from(!gcc.is_empty());
+                }
+            }
+        }
+        assert!(same + explained == want.len() && same >= 6, "{same} {explained} {want:?}");
+    }
+}
+
 /// The outcomes of a branch, whichever of the two is the branch that is taken.
 fn sorted(outcomes: Outcomes) -> (u64, u64) {
     let (a, b) = outcomes.expect("an executed branch");

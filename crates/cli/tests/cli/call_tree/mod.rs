@@ -9,6 +9,7 @@
 //! | `coverage.rs` | coverage of a program, compared with gcov |
 //! | `formats.rs` | files for other tools, read by those tools |
 //! | `losses.rs` | frames where a part of the trace is missing |
+//! | `parts.rs` | traces cut into parts |
 //! | `search.rs` | entries of functions and lines that `find` finds, with their call stacks |
 //! | `rtos.rs` | tasks of FreeRTOS |
 //! | `threads.rs` | threads, on one processor and on several |
@@ -17,6 +18,7 @@ mod coverage;
 mod formats;
 mod losses;
 mod oracle;
+mod parts;
 mod rtos;
 mod search;
 mod threads;
@@ -401,6 +403,7 @@ fn compare(tree: &Tree, snapshot: &Path, what: &str) {
     assert_eq!(stacks["begun"], stacks["ended"], "{what}");
     let sum: u64 = found.values().map(|sums| sums.instructions).sum();
     assert_eq!(sum, tree.instructions, "{what}");
+    assert!(parts::same_in_parts(snapshot).0 > 20, "{what}");
 }
 
 #[test]

@@ -241,8 +241,7 @@ fn tasks_of_freertos() {
         let symbols = Program::read(&elf);
         symbols.names().find(|(start, _)| *start == at).map_or("?".into(), |(_, name)| name)
     };
-    // ETMv3 does not report return addresses of exceptions, which identify tasks.
-    for (protocol, core) in [("ETM4", "Cortex-M33")] {
+    for (protocol, core) in [("ETM4", "Cortex-M33"), ("ETM3", "Cortex-M3")] {
         let snapshot = path.join(protocol);
         let mut all = args(&format!("encode --protocol {protocol} --core {core} --log"), &[&log]);
         all.extend(args("--image", &[&elf]));
