@@ -6,6 +6,7 @@
  *   MODE   elements, callback (memory is read by a function), packets, monitor (packets and
  *          elements), callbacks (the same by a function), sink (packets by a function), frames
  *   BLOCK  bytes in each call
+ *   MODE   mutate: WAITS copies of the data with changed bits are decoded
  *   WAITS  every WAITSth element is answered with WAIT; 0 for none
  */
 #include <inttypes.h>
@@ -118,14 +119,14 @@ static ocsd_datapath_resp_t element(const void *context, const ocsd_trc_index_t 
     if (ocsd_gen_elem_str(e, text, sizeof text))
         fail("ocsd_gen_elem_str", 0);
     if (mode_is_frames)
-        return OCSD_RESP_CONT;
+        return waits > 0 && received % waits == 0 ? OCSD_RESP_WAIT : OCSD_RESP_CONT;
     printf("Idx:%u; ID:%x; %s", index, id, text);
     if (!mode_is_monitor) {
         printf(" | ");
         print_fields(e);
     }
     printf("\n");
-    if (waits && received % waits == 0) {
+    if (waits > 0 && received % waits == 0) {
         after_wait = mode_is_callback;
         return OCSD_RESP_WAIT;
     }
@@ -202,7 +203,7 @@ static ocsd_datapath_resp_t sink(const void *context, const ocsd_datapath_op_t o
     printf("Idx:%u; ID:%x", index, id);
     print_packet(index, id, packet);
     received++;
-    if (waits && received % waits == 0) {
+    if (waits > 0 && received % waits == 0) {
         after_wait = 1;
         return OCSD_RESP_WAIT;
     }
@@ -231,6 +232,40 @@ static void message(const void *context, const char *text, const int length)
     fputs(text, stdout);
 }
 
+static uint32_t random_number(uint32_t *seed)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    return *seed >> 8;
+}
+
+/* Gives all data in blocks and ends the trace, as long as no response is fatal. */
+static ocsd_datapath_resp_t decode(dcd_tree_handle_t tree, const uint8_t *data, long length,
+                                   long block)
+{
+    ocsd_datapath_resp_t answer = OCSD_RESP_CONT;
+    int ended = 0;
+    for (long at = 0; !OCSD_DATA_RESP_IS_FATAL(answer);) {
+        if (OCSD_DATA_RESP_IS_WAIT(answer)) {
+            after_wait = 0;
+            answer = ocsd_dt_process_data(tree, OCSD_OP_FLUSH, 0, 0, NULL, NULL);
+        } else if (at < length) {
+            uint32_t size = length - at < block ? (uint32_t)(length - at) : (uint32_t)block;
+            uint32_t used = 77;
+            answer = ocsd_dt_process_data(tree, OCSD_OP_DATA, (ocsd_trc_index_t)at, size,
+                                          data + at, &used);
+            if (used > size)
+                fail("used", (int)used);
+            at += used;
+        } else if (!ended) {
+            ended = 1;
+            answer = ocsd_dt_process_data(tree, OCSD_OP_EOT, 0, 0, NULL, NULL);
+        } else {
+            break;
+        }
+    }
+    return answer;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 5)
@@ -240,7 +275,9 @@ int main(int argc, char **argv)
     waits = atol(argv[4]);
     mode_is_callback = !strcmp(mode, "callback");
     mode_is_monitor = !strcmp(mode, "monitor") || !strcmp(mode, "callbacks");
-    mode_is_frames = !strcmp(mode, "frames");
+    mode_is_frames = !strcmp(mode, "frames") || !strcmp(mode, "mutate");
+    long mutations = strcmp(mode, "mutate") ? 0 : waits;
+    mode_is_callback |= mutations > 0 && waits % 2;
     int prints = !strcmp(mode, "packets") || !strcmp(mode, "monitor") || !strcmp(mode, "frames");
     FILE *script = fopen(argv[1], "r");
     char word[32], name[32], path[1024];
@@ -328,30 +365,28 @@ int main(int argc, char **argv)
     if (strcmp(mode, "packets") && strcmp(mode, "sink") && (code = ocsd_dt_set_gen_elem_outfn(tree, element, NULL)))
         fail("ocsd_dt_set_gen_elem_outfn", code);
 
-    ocsd_datapath_resp_t answer = OCSD_RESP_CONT;
-    for (long at = 0; at < length && !OCSD_DATA_RESP_IS_FATAL(answer);) {
-        if (OCSD_DATA_RESP_IS_WAIT(answer)) {
-            after_wait = 0;
-            answer = ocsd_dt_process_data(tree, OCSD_OP_FLUSH, 0, 0, NULL, NULL);
-            continue;
+    if (mutations) {
+        uint32_t seed = 1;
+        uint8_t *changed = malloc(length);
+        for (; mutations > 0; mutations--) {
+            memcpy(changed, data, length);
+            for (int n = 0; n < 8; n++) {
+                long at = (long)(random_number(&seed) % (unsigned long)length);
+                long run = random_number(&seed) % 4 ? 1 : random_number(&seed) % 32;
+                for (long k = at; k < at + run && k < length; k++)
+                    changed[k] = (uint8_t)(random_number(&seed) >> 3);
+                changed[at] ^= 1 << random_number(&seed) % 8;
+            }
+            waits = random_number(&seed) % 8;
+            ocsd_dt_process_data(tree, OCSD_OP_RESET, 0, 0, NULL, NULL);
+            decode(tree, changed, length, block);
         }
-        uint32_t size = length - at < block ? (uint32_t)(length - at) : (uint32_t)block, used = 77;
-        answer = ocsd_dt_process_data(tree, OCSD_OP_DATA, (ocsd_trc_index_t)at, size, data + at,
-                                      &used);
-        if (used > size)
-            fail("used", (int)used);
-        at += used;
-    }
-    while (OCSD_DATA_RESP_IS_WAIT(answer)) {
-        after_wait = 0;
-        answer = ocsd_dt_process_data(tree, OCSD_OP_FLUSH, 0, 0, NULL, NULL);
-    }
-    if (OCSD_DATA_RESP_IS_FATAL(answer))
-        printf("FATAL %d\n", answer);
-    answer = ocsd_dt_process_data(tree, OCSD_OP_EOT, 0, 0, NULL, NULL);
-    while (OCSD_DATA_RESP_IS_WAIT(answer)) {
-        after_wait = 0;
-        answer = ocsd_dt_process_data(tree, OCSD_OP_FLUSH, 0, 0, NULL, NULL);
+        free(changed);
+        printf("%ld elements\n", received);
+    } else {
+        ocsd_datapath_resp_t answer = decode(tree, data, length, block);
+        if (OCSD_DATA_RESP_IS_FATAL(answer))
+            printf("FATAL %d\n", answer);
     }
     ocsd_destroy_dcd_tree(tree);
     for (int n = 0; n < region_count; n++)

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod misuse;
 mod perf;
 mod snapshots;
 mod symbols;
