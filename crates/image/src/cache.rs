@@ -489,7 +489,7 @@ impl Cache {
 }
 
 /// A miss if `address` is not aligned for an instruction of `isa`.
-fn aligned(address: u64, isa: Isa) -> Result<(), Miss> {
+pub(crate) fn aligned(address: u64, isa: Isa) -> Result<(), Miss> {
     if address.is_multiple_of(isa.alignment()) { Ok(()) } else { Err(Miss { address }) }
 }
 

@@ -27,6 +27,9 @@ pub struct Image {
 pub struct View(u8);
 
 impl View {
+    /// The view of memory that has no others.
+    pub const ONLY: View = View(0);
+
     /// The view as a number below 32.
     pub const fn number(self) -> u8 {
         self.0

@@ -7,6 +7,34 @@ use tracewright_isa::{ItState, classify, riscv, t32};
 
 use crate::{Image, OpcodeCheck, View};
 
+/// Program memory that is read while blocks are made: an [`Image`], or memory that is fetched piece
+/// by piece.
+pub trait ReadCode {
+    /// Bytes from `address` on, possibly not all of them; none where reading them in one piece has
+    /// no advantage.
+    #[inline]
+    fn run(&self, view: View, address: u64) -> &[u8] {
+        let _ = (view, address);
+        &[]
+    }
+
+    /// Reads memory at `address` into `out` and returns how many bytes are known. After the last
+    /// address of `mask` follows address 0.
+    fn read(&self, view: View, address: u64, mask: u64, out: &mut [u8]) -> usize;
+}
+
+impl ReadCode for Image {
+    #[inline]
+    fn run(&self, view: View, address: u64) -> &[u8] {
+        Image::run(self, view, address)
+    }
+
+    #[inline]
+    fn read(&self, view: View, address: u64, mask: u64, out: &mut [u8]) -> usize {
+        Image::read(self, view, address, mask, out)
+    }
+}
+
 /// The minimum length of a block that ends without a waypoint before the end of the memory, in
 /// instructions. Such a block ends at the next multiple of [`LIMIT_ALIGNMENT`].
 const MIN_LIMITED: u32 = 1024;
@@ -40,15 +68,22 @@ pub(crate) struct Rules {
 }
 
 /// The memory of one view and instruction set.
-#[derive(Clone, Copy)]
-pub(crate) struct Memory<'a> {
-    pub(crate) image: &'a Image,
+pub(crate) struct Memory<'a, I = Image> {
+    pub(crate) image: &'a I,
     pub(crate) view: View,
     pub(crate) isa: Isa,
     pub(crate) riscv: &'a Extensions,
 }
 
-impl<'a> Memory<'a> {
+impl<I> Clone for Memory<'_, I> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<I> Copy for Memory<'_, I> {}
+
+impl<'a, I: ReadCode> Memory<'a, I> {
     /// The block that starts at `start`, which is within the address mask.
     pub(crate) fn block(self, start: u64, rules: &Rules) -> Result<Block, Miss> {
         let mut it = self.it_state(start);
@@ -211,9 +246,8 @@ impl<'a> Memory<'a> {
 }
 
 /// Reads one instruction after another.
-#[derive(Clone)]
-struct Reader<'a> {
-    memory: Memory<'a>,
+struct Reader<'a, I> {
+    memory: Memory<'a, I>,
     at: u64,
     /// Bytes from `at` on, possibly not all of them.
     run: &'a [u8],
@@ -223,8 +257,15 @@ struct Reader<'a> {
     zeros: u32,
 }
 
-impl<'a> Reader<'a> {
-    fn new(memory: Memory<'a>, at: u64) -> Self {
+impl<I> Clone for Reader<'_, I> {
+    fn clone(&self) -> Self {
+        let Reader { memory, at, run, upper, zeros } = *self;
+        Reader { memory, at, run, upper, zeros }
+    }
+}
+
+impl<'a, I: ReadCode> Reader<'a, I> {
+    fn new(memory: Memory<'a, I>, at: u64) -> Self {
         Reader { memory, at, run: &[], upper: Upper::default(), zeros: 0 }
     }
 
@@ -306,7 +347,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Memory<'_> {
+impl<I: ReadCode> Memory<'_, I> {
     /// The instruction that `opcode` is at `address`, after an instruction with the effect `upper`.
     /// Custom opcodes are included.
     pub(crate) fn classify(self, opcode: u32, address: u64, upper: Upper) -> Instruction {

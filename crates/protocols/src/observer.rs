@@ -34,6 +34,13 @@ pub trait Observer: Sink {
         false
     }
 
+    /// Whether the stream is to stop after the packet that it took last. The bytes after it are not
+    /// taken; the caller gives them again.
+    #[inline]
+    fn pauses(&self) -> bool {
+        false
+    }
+
     /// `count` packets, `span`, that the decoder took at once. None of them is one from which a
     /// decoder may start.
     #[inline]
@@ -76,6 +83,11 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     #[inline]
     fn wants_each_packet(&self) -> bool {
         (**self).wants_each_packet()
+    }
+
+    #[inline]
+    fn pauses(&self) -> bool {
+        (**self).pauses()
     }
 
     #[inline]

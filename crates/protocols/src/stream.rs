@@ -189,7 +189,7 @@ impl<P: Listed> Stream<P> {
             }
             if self.shift == 0 {
                 taken = self.take(taken, bytes, offsets, code, observer, false);
-                if self.synced {
+                if self.synced || observer.pauses() {
                     break;
                 }
                 continue;
@@ -203,7 +203,7 @@ impl<P: Listed> Stream<P> {
             // A packet may be longer than the window.
             window = if n == 0 { window.saturating_mul(2) } else { WINDOW };
             taken += n;
-            if self.synced && taken + len - n + 1 >= bytes.len() {
+            if self.synced && taken + len - n + 1 >= bytes.len() || observer.pauses() {
                 break;
             }
         }
@@ -258,6 +258,7 @@ impl<P: Listed> Stream<P> {
         feed.taken = from;
         while let rest = feed.rest()
             && !rest.is_empty()
+            && !observer.pauses()
         {
             let taken = feed.taken;
             if !self.synced && P::UNALIGNED {

@@ -8,6 +8,7 @@ use tracewright_protocols::etmv4::{
     TraceInfo,
 };
 
+pub use self::names::title_of;
 use self::names::{begun, special, title};
 
 use super::element::Style;
@@ -399,24 +400,26 @@ const EXCEPTIONS_M: [&str; 32] = [
     "Reserved",
 ];
 
+/// Appends the name of an exception, of the M profile or another one.
+pub fn exception_name(number: u16, microcontroller: bool, out: &mut String) {
+    match number {
+        0x208..=0x3ef if microcontroller => {
+            out.push_str("IRQ");
+            decimal(u64::from(number) - 0x200, out);
+        }
+        _ => {
+            let names = if microcontroller { &EXCEPTIONS_M[..] } else { &EXCEPTIONS[..] };
+            out.push_str(names.get(usize::from(number)).unwrap_or(&"Reserved"));
+        }
+    }
+}
+
 fn exception_fields(config: &Config, exception: Exception, out: &mut String) {
-    let number = usize::from(exception.number);
     out.push_str(";  ");
-    if config.microcontroller() {
-        match number {
-            0x208..=0x3ef => {
-                out.push_str("IRQ");
-                decimal(number as u64 - 0x200, out);
-            }
-            _ => out.push_str(EXCEPTIONS_M.get(number).unwrap_or(&"Reserved")),
-        }
-        out.push(';');
-        if exception.fault_pending {
-            out.push_str(" Fault Pending;");
-        }
-    } else {
-        out.push_str(EXCEPTIONS.get(number).unwrap_or(&"Reserved"));
-        out.push(';');
+    exception_name(exception.number, config.microcontroller(), out);
+    out.push(';');
+    if config.microcontroller() && exception.fault_pending {
+        out.push_str(" Fault Pending;");
     }
     out.push_str(match exception.also_target {
         false => " Ret Addr Follows;",

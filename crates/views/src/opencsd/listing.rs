@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, Gap, Inconsistency, OffsetMap};
 use tracewright_decode::{Listener, Plan};
-use tracewright_frames::{Event, Frame};
-use tracewright_protocols::registry::AnyPacket;
+use tracewright_frames::{Event, Frame, Framing};
+use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use self::source::{Source, UnsyncedLine};
 use super::element::{cycle_count, element};
@@ -69,6 +69,39 @@ const MAX_HELD: usize = 16;
 
 /// The most bytes of lines that wait for late elements.
 const MAX_WAITING: usize = 1 << 26;
+
+impl Listing<Vec<u8>> {
+    /// A listing of the packets of one source, with its trace ID in each line. `bytes`: with the
+    /// bytes of each packet.
+    pub fn of_packets(id: u8, config: &AnyConfig, bytes: bool) -> Self {
+        let shown = Shown { packets: true, bytes, ..Shown::default() };
+        let source = Source::new(id.into(), config, None, UnsyncedLine::No);
+        Listing {
+            out: Vec::new(),
+            shown,
+            framed: true,
+            frames: RawFrames::new(Framing::Coresight, false, false),
+            sources: vec![source],
+            line: String::new(),
+            prefix: (u64::MAX, u16::MAX, String::new()),
+            ranges: RenderCache::default(),
+            constant: Vec::new(),
+            octets: Vec::new(),
+            order: Order::default(),
+            late: String::new(),
+            error: None,
+        }
+    }
+
+    /// The lines since the last call.
+    pub fn take_lines(&mut self) -> String {
+        if self.out.is_empty() {
+            return mem::take(&mut self.line);
+        }
+        self.out.append(&mut mem::take(&mut self.line).into_bytes());
+        String::from_utf8(mem::take(&mut self.out)).unwrap_or_default()
+    }
+}
 
 impl<W: io::Write> Listing<W> {
     /// A listing of the sources of `plan`. `again` states that another buffer was listed before.

@@ -24,7 +24,7 @@ pub enum Group {
 
 /// The bytes of an incomplete line.
 #[derive(Clone, Debug)]
-pub(super) struct Unsynced {
+pub struct Unsynced {
     group: Group,
     /// The offset of the first byte.
     at: u64,
@@ -55,7 +55,8 @@ impl PartialEq for Unsynced {
 const MAX_ZEROS: usize = 12;
 
 impl Unsynced {
-    pub(super) const fn new(group: Group) -> Self {
+    /// No bytes wait.
+    pub const fn new(group: Group) -> Self {
         Unsynced {
             group,
             at: 0,
@@ -69,7 +70,7 @@ impl Unsynced {
     }
 
     /// Takes `byte`, and passes complete lines to `line`.
-    pub(super) fn push(&mut self, at: u64, byte: u8, mut line: impl FnMut(u64, &[u8])) {
+    pub fn push(&mut self, at: u64, byte: u8, mut line: impl FnMut(u64, &[u8])) {
         self.arrives(&mut line);
         match self.group {
             Group::FragmentOrSixteen => {
@@ -148,7 +149,7 @@ impl Unsynced {
 
     /// `bytes` that can begin a synchronisation follow. OpenCSD lists waiting bytes only while more
     /// bytes come.
-    pub(super) fn held(&mut self, bytes: &[u8], mut line: impl FnMut(u64, &[u8])) {
+    pub fn held(&mut self, bytes: &[u8], mut line: impl FnMut(u64, &[u8])) {
         if self.group == Group::EightOrZero && !bytes.is_empty() {
             self.arrives(&mut line);
             if bytes.len() > 1 && !self.zeros {
@@ -159,7 +160,7 @@ impl Unsynced {
 
     /// The trace ends without a synchronisation. Returns offset and bytes of the incomplete line,
     /// and whether it consists of several zeros that can begin a synchronisation.
-    pub(super) fn left(&mut self) -> Option<(u64, Vec<u8>, bool)> {
+    pub fn left(&mut self) -> Option<(u64, Vec<u8>, bool)> {
         self.due = 0;
         let bytes = mem::take(&mut self.waiting);
         let zeros = self.zeros && bytes.len() > 1 && bytes.iter().all(|&byte| byte == 0);
@@ -167,7 +168,7 @@ impl Unsynced {
     }
 
     /// A fragment ends: data of another source can follow.
-    pub(super) fn fragment_ends(&mut self, mut line: impl FnMut(u64, &[u8])) {
+    pub fn fragment_ends(&mut self, mut line: impl FnMut(u64, &[u8])) {
         match self.group {
             Group::FragmentOrSixteen => self.done(line),
             Group::FragmentButOnes => {
@@ -192,7 +193,7 @@ impl Unsynced {
     }
 
     /// A packet or undecodable bytes follow: the waiting bytes become a line.
-    pub(super) fn end(&mut self, line: impl FnMut(u64, &[u8])) {
+    pub fn end(&mut self, line: impl FnMut(u64, &[u8])) {
         self.done(line);
         (self.next_at, self.zeros, self.beyond, self.moves) = (None, false, false, false);
     }

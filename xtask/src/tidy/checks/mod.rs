@@ -25,19 +25,19 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check {
         name: "unsafe",
-        about: "unsafe code is in scan only",
+        about: "unsafe code is in scan and in the crates with a C interface only",
         instead: "put #![forbid(unsafe_code)] into the crate's root, and the unsafe routine into scan",
         run: crates::forbid_unsafe,
     },
     Check {
         name: "statics",
-        about: "nothing is global and changes",
+        about: "nothing is global and changes, but in crates with a C interface",
         instead: "hold the state in a value and pass it",
         run: crates::statics,
     },
     Check {
         name: "world",
-        about: "only capture and scan open files, only decode starts threads, only cli prints",
+        about: "only capture, scan and opencsd-abi open files, only decode starts threads, only cli prints",
         instead: "return the value, or take bytes; let that crate do it",
         run: crates::world,
     },

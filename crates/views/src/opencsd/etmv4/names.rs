@@ -119,6 +119,21 @@ pub(super) fn special(
     }
 }
 
+/// Name and description of the packets of `header` of an ETMv4 or ETE that has every feature.
+pub fn title_of(header: u8, ete: bool) -> (&'static str, &'static str) {
+    let read = |_: &str| Some(u64::MAX);
+    let config = if ete { Config::ete(None, &read) } else { Config::etmv4(None, &read) };
+    let mut whole = [0; 24];
+    whole[0] = header;
+    if header == 0x06 {
+        whole[1] = 0x01 << 1 | 1;
+    }
+    match config.map(|config| (Packet::parse(&whole, &config), config)) {
+        Ok((Parse::Packet(packet, _), config)) => title(&config, &packet),
+        _ => ("I_UNKNOWN", "Unknown Packet Header"),
+    }
+}
+
 /// The name of the packet that `bytes` begin.
 pub(super) fn begun(config: &Config, bytes: &[u8]) -> &'static str {
     match *bytes {

@@ -1,0 +1,348 @@
+//! One source of a decode tree.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use tracewright_base::{BlockCache, Element, Fault, NoMemory, OffsetMap, Sink};
+use tracewright_frames::Source;
+use tracewright_image::{Cache, CacheOptions, OpcodeCheck};
+use tracewright_protocols::Observer;
+use tracewright_protocols::registry::{AnyConfig, AnyPacket};
+use tracewright_views::opencsd::{Reported, SourceReport};
+
+use crate::codes::create;
+use crate::element::Maker;
+use crate::memory::{ClientCode, Fetched, Memory};
+use crate::outlet::Outlet;
+use crate::packets::PacketOutputs;
+use crate::stats::DecodeStats;
+use crate::stream::SourceStream;
+
+/// A decoder of one source.
+#[derive(Debug)]
+pub struct Decoder {
+    /// The trace ID in elements and messages.
+    pub id: u8,
+    /// It decodes packets to elements.
+    pub full: bool,
+    /// Who receives packets.
+    pub outputs: PacketOutputs,
+    /// What was counted. Clients have pointers to it.
+    pub stats: Box<DecodeStats>,
+    stream: SourceStream,
+    report: SourceReport,
+    maker: Maker,
+    /// Bytes that are not decoded.
+    block: Source,
+    /// Nibbles of the first byte of `block` that are decoded.
+    half: usize,
+    nibbles: Vec<u8>,
+    cache: Cache,
+    cache_version: Option<u64>,
+    fetched: Fetched,
+    /// Elements that the client has not taken.
+    queue: VecDeque<Reported>,
+    /// The first packet of `block` was decoded as far as the client allowed: the number of its
+    /// elements that were delivered or wait.
+    replay: Option<usize>,
+    /// A packet can have elements of several contexts.
+    speculative: bool,
+}
+
+impl Decoder {
+    /// A decoder before its first byte. `None` where there is no decoder for `config`.
+    pub fn new(id: u8, config: &AnyConfig, flags: u32) -> Option<Self> {
+        let check_opcodes = match flags & create::CHECK_OPCODES {
+            0 => OpcodeCheck::Off,
+            _ => OpcodeCheck::Undefined,
+        };
+        let options = CacheOptions { check_opcodes, ..CacheOptions::default() };
+        let speculative = matches!(config, AnyConfig::Etmv4(_) | AnyConfig::Ete(_));
+        let report = SourceReport::new(config);
+        Some(Decoder {
+            id,
+            full: flags & create::ELEMENTS != 0,
+            outputs: PacketOutputs::new(config, flags),
+            stats: Box::default(),
+            stream: SourceStream::new(config)?,
+            maker: Maker::new(report.style().timestamp_cycles),
+            report,
+            block: Source::new(id.into()),
+            half: 0,
+            nibbles: Vec::new(),
+            cache: Cache::new(Default::default(), config.waypoints(), options),
+            cache_version: None,
+            fetched: Fetched::new(config.waypoints(), check_opcodes),
+            queue: VecDeque::new(),
+            replay: None,
+            speculative,
+        })
+    }
+
+    /// OpenCSD's name of the component that reports errors.
+    pub fn component(&self) -> &'static str {
+        let (packets, elements) = self.report.components();
+        if self.full { elements } else { packets }
+    }
+
+    /// Returns to the initial state. Program memory may have changed.
+    pub fn reset(&mut self) {
+        self.stream.reset();
+        self.report.reset();
+        self.maker = Maker::new(self.report.style().timestamp_cycles);
+        self.block = Source::new(self.id.into());
+        (self.half, self.replay) = (0, None);
+        self.queue.clear();
+        self.fetched.clear();
+        self.outputs.reset();
+    }
+
+    /// Takes bytes of the source.
+    pub fn push(&mut self, at: u64, fragment: bool, bytes: &[u8]) {
+        self.stats.channel_total += bytes.len() as u64;
+        self.block.push(at, fragment, bytes);
+    }
+
+    /// Takes back the bytes that are not decoded, and returns their number. None are taken back
+    /// where the first packet is decoded in part.
+    pub fn take_back(&mut self) -> usize {
+        let len = self.block.bytes().len();
+        if self.replay.is_some() || self.half != 0 {
+            return 0;
+        }
+        self.stats.channel_total -= len as u64;
+        self.block.consume(len);
+        len
+    }
+
+    /// Delivers elements that wait. Returns whether all are delivered.
+    pub fn deliver(&mut self, outlet: &Outlet) -> bool {
+        let component = self.component();
+        while !outlet.is_closed()
+            && let Some(reported) = self.queue.pop_front()
+        {
+            outlet.send(self.id, component, &mut self.maker, &reported);
+        }
+        self.queue.is_empty()
+    }
+
+    /// Decodes the bytes up to the last whole packet, or until the client waits.
+    pub fn decode(&mut self, memory: &mut Memory, outlet: &Outlet) {
+        let one_packet = self.speculative && self.full && memory.has_callbacks();
+        while !outlet.is_closed() {
+            let saved = one_packet.then(|| self.stream.clone());
+            let blocked = Cell::new(false);
+            let (taken, emitted) = self.feed(memory, outlet, one_packet, &blocked, false);
+            if blocked.get()
+                && let Some(saved) = saved
+            {
+                (self.stream, self.replay) = (saved, Some(emitted));
+                return;
+            }
+            self.replay = None;
+            self.consume(taken);
+            if !one_packet || taken == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The trace ends.
+    pub fn finish(&mut self, memory: &mut Memory, outlet: &Outlet) {
+        let blocked = Cell::new(false);
+        self.feed(memory, outlet, false, &blocked, true);
+        self.block.consume(self.block.bytes().len());
+        self.half = 0;
+        self.outputs.report(crate::codes::operation::END, outlet);
+        self.stream.reset();
+    }
+
+    fn consume(&mut self, taken: usize) {
+        if !self.stream.has_half_bytes() {
+            return self.block.consume(taken);
+        }
+        self.half += taken;
+        self.block.consume(self.half / 2);
+        self.half %= 2;
+    }
+
+    /// Gives the bytes to the stream, with the memory that there is. Returns how many bytes were
+    /// taken and the number of elements.
+    fn feed(
+        &mut self,
+        memory: &mut Memory,
+        outlet: &Outlet,
+        one_packet: bool,
+        blocked: &Cell<bool>,
+        end: bool,
+    ) -> (usize, usize) {
+        let component = self.component();
+        self.report.set_immediate(memory.has_callbacks());
+        let Decoder { id, full, outputs, stats, stream, report, maker, .. } = self;
+        let Decoder { block, half, nibbles, cache, cache_version, fetched, queue, replay, .. } =
+            self;
+        let (mut bytes, mut offsets) = (block.bytes(), block.offsets());
+        if stream.has_half_bytes() {
+            nibbles.clear();
+            nibbles.extend(bytes.iter().flat_map(|byte| [byte & 0xf, byte >> 4]));
+            bytes = nibbles.get(*half..).unwrap_or_default();
+            offsets = offsets.of_nibbles();
+            if *half != 0 {
+                offsets = offsets.without_first_nibble();
+            }
+        }
+        let each_packet =
+            *full && (memory.has_callbacks() || report.needs_packets()) || outputs.wants_packets();
+        let mut receiver = Receiver {
+            id: *id,
+            full: *full,
+            component,
+            outlet,
+            outputs,
+            stats,
+            report,
+            maker,
+            queue,
+            blocked,
+            each_packet,
+            one_packet,
+            packets: 0,
+            skipped: replay.unwrap_or(0),
+            replays: replay.is_some(),
+            emitted: 0,
+        };
+        if *full && !bytes.is_empty() && !end {
+            receiver.reported(|report, mut out| report.begin(offsets.at(0), &mut out));
+        }
+        let taken = if !*full {
+            run(stream, bytes, &offsets, &mut NoMemory, &mut receiver, end)
+        } else if memory.has_callbacks() {
+            let mut code = ClientCode::new(memory, fetched, *id, &outlet.waits, blocked);
+            run(stream, bytes, &offsets, &mut code, &mut receiver, end)
+        } else {
+            if *cache_version != Some(memory.version()) {
+                *cache_version = Some(memory.version());
+                cache.set_image(std::sync::Arc::clone(memory.image()));
+            }
+            run(stream, bytes, &offsets, cache, &mut receiver, end)
+        };
+        (taken, receiver.emitted)
+    }
+}
+
+fn run<K: BlockCache>(
+    stream: &mut SourceStream,
+    bytes: &[u8],
+    offsets: &OffsetMap<'_>,
+    code: &mut K,
+    receiver: &mut Receiver<'_>,
+    end: bool,
+) -> usize {
+    if end {
+        stream.finish(bytes, offsets, code, receiver);
+        return bytes.len();
+    }
+    stream.feed(bytes, offsets, code, receiver)
+}
+
+/// Receives the packets and elements of a source.
+struct Receiver<'a> {
+    id: u8,
+    full: bool,
+    component: &'static str,
+    outlet: &'a Outlet,
+    outputs: &'a mut PacketOutputs,
+    stats: &'a mut DecodeStats,
+    report: &'a mut SourceReport,
+    maker: &'a mut Maker,
+    queue: &'a mut VecDeque<Reported>,
+    blocked: &'a Cell<bool>,
+    each_packet: bool,
+    one_packet: bool,
+    /// Packets so far.
+    packets: usize,
+    /// The first elements and the first packet were received before.
+    skipped: usize,
+    replays: bool,
+    /// Elements so far.
+    emitted: usize,
+}
+
+impl Receiver<'_> {
+    /// Passes on what `report` makes, or stores it until the client asks for it.
+    fn reported(&mut self, report: impl FnOnce(&mut SourceReport, &mut dyn FnMut(Reported))) {
+        let Receiver { id, component, outlet, report: own, maker, queue, .. } = self;
+        report(own, &mut |reported| {
+            if outlet.waits.get() || !queue.is_empty() {
+                queue.push_back(reported);
+            } else if !outlet.is_fatal() {
+                outlet.send(*id, component, maker, &reported);
+            }
+        });
+    }
+}
+
+impl Sink for Receiver<'_> {
+    fn element(&mut self, at: u64, element: Element) {
+        if self.blocked.get() {
+            return;
+        }
+        self.emitted += 1;
+        if self.emitted > self.skipped && self.full {
+            self.reported(|report, mut out| report.element(at, element, &mut out));
+        }
+    }
+}
+
+impl Observer for Receiver<'_> {
+    fn packet(
+        &mut self,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        self.packets += 1;
+        if self.replays && self.packets == 1 {
+            return;
+        }
+        if self.full {
+            self.reported(|report, mut out| report.packet(offsets, &span, packet, &mut out));
+        }
+        self.outputs.packet(offsets, span, bytes, packet, self.outlet);
+    }
+
+    fn wants_each_packet(&self) -> bool {
+        self.each_packet
+    }
+
+    fn pauses(&self) -> bool {
+        self.outlet.is_closed() || self.one_packet && self.packets > 0
+    }
+
+    fn undecodable(
+        &mut self,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        fault: Fault,
+    ) {
+        match fault {
+            Fault::Unsynchronised => {
+                self.stats.channel_unsynced += offsets.bytes_in(&span) as u64;
+            }
+            Fault::Reserved(_) | Fault::ReservedForConfig(_) => self.stats.bad_headers += 1,
+            _ => self.stats.bad_sequences += 1,
+        }
+        if fault != Fault::Unsynchronised {
+            let end = (span.end < bytes.len()).then(|| offsets.at(span.end));
+            self.report.bad_packet(end);
+        }
+        self.outputs.undecodable(offsets, span, bytes, fault, self.outlet);
+    }
+
+    fn awaiting_sync(&mut self, bytes: &[u8]) {
+        self.outputs.awaiting_sync(bytes, self.outlet);
+    }
+}

@@ -1,0 +1,221 @@
+//! Program memory.
+
+use std::ffi::{OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+
+use tracewright_image::Bytes;
+
+use super::{code, guard, string};
+use crate::codes::Error;
+use crate::memory::{Callback, Content, ReadMemory, ReadMemoryOfSource};
+use crate::registry;
+use crate::text::space_name;
+
+/// A region of a file, `ocsd_file_mem_region_t`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FileRegion {
+    /// Offset in the file.
+    pub offset: usize,
+    /// Address of its first byte.
+    pub address: u64,
+    /// Its length in bytes.
+    pub size: usize,
+}
+
+/// The least number of bytes of a buffer: one instruction.
+const MIN_BUFFER: u32 = 4;
+
+fn add(handle: *mut c_void, spaces: u32, ranges: Vec<(u64, u64, Content)>) -> Error {
+    code(registry::with(handle, Error::INVALID_PARAM_VAL, |tree| tree.memory.add(ranges, spaces)))
+}
+
+/// Reads a file of memory.
+///
+/// # Safety
+/// `path` is null or a string.
+unsafe fn read(path: *const c_char) -> Result<Bytes, Error> {
+    // SAFETY: the caller states that it is null or a string.
+    let path = unsafe { string(path) }.ok_or(Error::INVALID_PARAM_VAL)?;
+    if path.is_empty() {
+        return Err(Error::INVALID_PARAM_VAL);
+    }
+    let read = std::fs::read(OsStr::from_bytes(path.to_bytes()));
+    read.map(Bytes::from).map_err(|_| Error::MEM_ACC_FILE_NOT_FOUND)
+}
+
+/// The range of `bytes` at `address`.
+fn range(address: u64, bytes: Bytes) -> Result<(u64, u64, Content), Error> {
+    let last = (bytes.len() as u64).checked_sub(1).and_then(|len| address.checked_add(len));
+    Ok((address, last.ok_or(Error::MEM_ACC_RANGE_INVALID)?, Content::Bytes(bytes)))
+}
+
+/// Adds a file, which is memory from `address` on.
+///
+/// # Safety
+/// `path` is null or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ocsd_dt_add_binfile_mem_acc(
+    handle: *mut c_void,
+    address: u64,
+    spaces: u32,
+    path: *const c_char,
+) -> Error {
+    guard(Error::FAIL, || {
+        // SAFETY: the caller states that it is null or a string.
+        match unsafe { read(path) }.and_then(|bytes| range(address, bytes)) {
+            Ok(range) => add(handle, spaces, vec![range]),
+            Err(error) => error,
+        }
+    })
+}
+
+/// Adds regions of a file.
+///
+/// # Safety
+/// `regions` is null or has `count` regions; `path` is null or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ocsd_dt_add_binfile_region_mem_acc(
+    handle: *mut c_void,
+    regions: *const FileRegion,
+    count: c_int,
+    spaces: u32,
+    path: *const c_char,
+) -> Error {
+    guard(Error::FAIL, || {
+        if regions.is_null() || count <= 0 {
+            return Error::INVALID_PARAM_VAL;
+        }
+        // SAFETY: it is not null, and the caller states that it has `count` regions.
+        let regions = unsafe { std::slice::from_raw_parts(regions, count as usize) };
+        // SAFETY: the caller states that it is null or a string.
+        let file = match unsafe { read(path) } {
+            Ok(file) => file,
+            Err(error) => return error,
+        };
+        let ranges: Result<Vec<_>, Error> = regions
+            .iter()
+            .map(|region| {
+                range(region.address, file.part(region.offset as u64, region.size as u64))
+            })
+            .collect();
+        match ranges {
+            Ok(ranges) => add(handle, spaces, ranges),
+            Err(error) => error,
+        }
+    })
+}
+
+/// Adds memory that the client has. It is copied.
+///
+/// # Safety
+/// `buffer` is null or has `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ocsd_dt_add_buffer_mem_acc(
+    handle: *mut c_void,
+    address: u64,
+    spaces: u32,
+    buffer: *const u8,
+    len: u32,
+) -> Error {
+    guard(Error::FAIL, || {
+        if buffer.is_null() || len < MIN_BUFFER {
+            return Error::INVALID_PARAM_VAL;
+        }
+        // SAFETY: it is not null, and the caller states that it has `len` bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(buffer, len as usize) }.to_vec();
+        match range(address, bytes.into()) {
+            Ok(range) => add(handle, spaces, vec![range]),
+            Err(error) => error,
+        }
+    })
+}
+
+/// Adds memory that a function of the client reads.
+#[unsafe(no_mangle)]
+pub extern "C" fn ocsd_dt_add_callback_mem_acc(
+    handle: *mut c_void,
+    first: u64,
+    last: u64,
+    spaces: u32,
+    function: Option<ReadMemory>,
+    context: *const c_void,
+) -> Error {
+    guard(Error::FAIL, || match function {
+        Some(function) => {
+            let content = Content::Read(Callback { function, context });
+            add(handle, spaces, vec![(first, last, content)])
+        }
+        None => Error::INVALID_PARAM_VAL,
+    })
+}
+
+/// Adds memory that a function of the client reads, which gets the trace ID.
+#[unsafe(no_mangle)]
+pub extern "C" fn ocsd_dt_add_callback_trcid_mem_acc(
+    handle: *mut c_void,
+    first: u64,
+    last: u64,
+    spaces: u32,
+    function: Option<ReadMemoryOfSource>,
+    context: *const c_void,
+) -> Error {
+    guard(Error::FAIL, || match function {
+        Some(function) => {
+            let content = Content::ReadOfSource(Callback { function, context });
+            add(handle, spaces, vec![(first, last, content)])
+        }
+        None => Error::INVALID_PARAM_VAL,
+    })
+}
+
+/// Removes the memory at `address`.
+#[unsafe(no_mangle)]
+pub extern "C" fn ocsd_dt_remove_mem_acc(handle: *mut c_void, address: u64, spaces: u32) -> Error {
+    guard(Error::FAIL, || {
+        code(registry::with(handle, Error::INVALID_PARAM_VAL, |tree| {
+            tree.memory.remove(address, spaces)
+        }))
+    })
+}
+
+/// Logs the memory of the tree.
+#[unsafe(no_mangle)]
+pub extern "C" fn ocsd_tl_log_mapped_mem_ranges(handle: *mut c_void) {
+    guard((), || {
+        // A handle without a tree has no memory to log.
+        let _ = registry::with(handle, Error::BAD_HANDLE, |tree| {
+            let print = |text: &str| crate::log::message(tree.outlet.printer.as_ref(), text);
+            print("Gen_Info : Mapped Memory Accessors\n");
+            for accessor in tree.memory.accessors() {
+                let kind = match accessor.content {
+                    Content::Bytes(_) => "BuffAcc",
+                    Content::Read(_) | Content::ReadOfSource(_) => "CB  Acc",
+                };
+                let (first, last) = (accessor.first, accessor.last);
+                let space = space_name(accessor.spaces);
+                print(&format!(
+                    "Gen_Info : {kind}; Range::0x{first:02x}:{last:x}; Mem Space::{space}\n"
+                ));
+            }
+            print("Gen_Info : ========================\n");
+        });
+    });
+}
+
+/// The size of OpenCSD's cache of memory. This library stores what it needs, whatever the size is.
+/// Sizes that OpenCSD refuses are refused.
+#[unsafe(no_mangle)]
+pub extern "C" fn ocsd_dt_set_mem_acc_cacheing(
+    handle: *mut c_void,
+    enable: c_int,
+    page_size: u16,
+    pages: c_int,
+) -> Error {
+    guard(Error::FAIL, || {
+        code(registry::with(handle, Error::INVALID_PARAM_VAL, |_| {
+            let valid = (64..=16384).contains(&page_size) && (4..=256).contains(&pages);
+            if enable != 0 && !valid { Err(Error::INVALID_PARAM_VAL) } else { Ok(()) }
+        }))
+    })
+}

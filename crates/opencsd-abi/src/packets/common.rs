@@ -1,0 +1,63 @@
+//! Parts that the packets of several protocols have.
+
+use std::fmt::Write;
+
+/// An address in a packet, `ocsd_pkt_vaddr`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct PacketAddress {
+    /// 0 for 32 bits, 1 for 64.
+    pub size: u32,
+    /// The address.
+    pub value: u64,
+    /// The number of bits in the packet.
+    pub packet_bits: u8,
+    /// The number of bits that are known.
+    pub valid_bits: u8,
+}
+
+/// Atoms in a packet, `ocsd_pkt_atom`. Bit 0 is the oldest; 1 is E.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct PacketAtoms {
+    /// The atoms.
+    pub bits: u32,
+    /// Their number.
+    pub count: u8,
+}
+
+impl PacketAtoms {
+    /// A letter for each atom.
+    pub fn letters(&self, out: &mut String) {
+        let letter = |n: u8| if self.bits >> (n & 31) & 1 != 0 { 'E' } else { 'N' };
+        out.extend((0..self.count.min(32)).map(letter));
+    }
+}
+
+impl PacketAddress {
+    /// Appends the address. `updated` is the number of bits in the packet, or 0 to leave them out.
+    pub fn write(&self, updated: u8, out: &mut String) {
+        let total = if self.size == 0 { 32 } else { 64 };
+        value(total, self.valid_bits, self.value, updated, out);
+    }
+}
+
+/// Appends `value` of `total` bits, of which the low `known` are known and the low `updated` are in
+/// the packet.
+pub fn value(total: u8, known: u8, value: u64, updated: u8, out: &mut String) {
+    let low = |bits: u8| if bits >= 64 { value } else { value & ((1 << bits) - 1) };
+    // Known digits above the total are printed, too.
+    let digits = usize::from(known.min(64).div_ceil(4));
+    let unknown = "?".repeat(usize::from(total.div_ceil(4)).saturating_sub(digits));
+    // Writing to a string does not fail.
+    let _ = write!(out, "0x{unknown}");
+    if digits > 0 {
+        let _ = write!(out, "{:0digits$X}", low(total));
+    }
+    if known < total {
+        let _ = write!(out, " ({}:0)", i32::from(known) - 1);
+    }
+    if updated != 0 {
+        let _ = write!(out, " ~[0x{:X}]", low(updated));
+    }
+}
