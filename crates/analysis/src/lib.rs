@@ -17,6 +17,7 @@
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
 //! | `coverage/` | what was executed of each program file, by instruction, branch, line |
+//! | `itm/` | [`itm::Interpreter`]: text, exceptions, samples and watched data of an ITM, with times |
 //! | `texts.rs` | [`Texts`]: what a program writes to the trace |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
 //!
@@ -33,6 +34,7 @@ mod code;
 mod counts;
 pub mod coverage;
 pub mod functions;
+pub mod itm;
 mod path_counts;
 mod paths;
 mod profile;
