@@ -18,6 +18,7 @@
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
 //! | `coverage/` | what was executed of each program file, by instruction, branch, line |
+//! | `itm/` | [`itm::Interpreter`]: text, exceptions, samples and watched data of an ITM, with times |
 //! | `texts.rs` | [`Texts`]: what a program writes to the trace |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
 //!
@@ -34,6 +35,7 @@ mod code;
 mod counts;
 pub mod coverage;
 pub mod functions;
+pub mod itm;
 mod path_counts;
 mod paths;
 mod profile;

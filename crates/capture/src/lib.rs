@@ -14,6 +14,7 @@
 //! | `spool.rs` | trace data that are written to disk while they are encoded |
 //! | `cycles/` | files with the cycles of an ETMv1 or ETMv2 trace port |
 //! | `levels/` | recordings of trace port signals |
+//! | `live.rs` | trace data that arrive while they are read: connections, serial ports, files that grow |
 //! | `core_type.rs` | the table from core names to [`tracewright_base::CoreType`] |
 //! | `probe.rs` | detection of formats by content |
 //! | `ini.rs` | the ini files of snapshots, with line numbers |
@@ -70,6 +71,7 @@ pub mod ini;
 pub mod levels;
 pub mod limits;
 mod linux;
+pub mod live;
 pub mod origin;
 pub mod perf;
 pub mod plain;

@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Verb::Profile(args) => verbs::profile::run(&args),
         Verb::PerfScript(args) => verbs::perf_script::run(&args),
         Verb::Demo(args) => verbs::demo::run(&args),
+        Verb::Itm(args) => verbs::itm::run(&args),
         Verb::Bench(args) => verbs::bench::run(&args),
         Verb::Completions { shell } => verbs::completions::run(shell),
     };

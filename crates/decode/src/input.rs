@@ -1,6 +1,6 @@
 //! The input of a session: bytes from memory, a file or a pipe.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -162,6 +162,45 @@ impl<R: Read> Input for Reading<R> {
     }
 }
 
+/// Time between two looks at a file that grows.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A file that another program writes: it has no end.
+#[derive(Debug)]
+pub struct Following<R> {
+    file: R,
+    at: u64,
+}
+
+impl<R: Read + Seek> Following<R> {
+    /// Reads `file` from its beginning.
+    pub fn new(file: R) -> Self {
+        Following { file, at: 0 }
+    }
+}
+
+impl<R: Read + Seek> Input for Following<R> {
+    fn more(&mut self, most: usize, wait: bool, into: &mut Vec<u8>) -> io::Result<More> {
+        loop {
+            let before = into.len();
+            let more = Reading(&mut self.file).more(most, wait, into)?;
+            self.at += (into.len() - before) as u64;
+            if more == More::Some {
+                return Ok(more);
+            }
+            if self.file.seek(SeekFrom::End(0))? < self.at {
+                let why = "the file has become shorter";
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
+            }
+            self.file.seek(SeekFrom::Start(self.at))?;
+            if !wait {
+                return Ok(More::Later);
+            }
+            pause(LOOK);
+        }
+    }
+}
+
 /// Bytes that are read from a pipe at a time.
 const READ: usize = 1 << 16;
 /// The most reads that wait to be decoded.
@@ -276,6 +315,20 @@ mod tests {
         drop(writer);
         assert_eq!(input.more(9, true, &mut bytes).expect("the end"), More::End);
         assert_eq!(bytes, b"abc");
+    }
+
+    #[test]
+    fn a_file_that_grows_has_no_end() {
+        let mut input = Following::new(io::Cursor::new(b"abc".to_vec()));
+        let mut bytes = Vec::new();
+        assert_eq!(input.more(2, true, &mut bytes).expect("bytes"), More::Some);
+        assert_eq!(input.more(9, true, &mut bytes).expect("bytes"), More::Some);
+        assert_eq!(input.more(9, false, &mut bytes).expect("nothing"), More::Later);
+        input.file.get_mut().extend(b"de");
+        assert_eq!(input.more(9, true, &mut bytes).expect("bytes"), More::Some);
+        assert_eq!(bytes, b"abcde");
+        input.file.get_mut().truncate(1);
+        assert!(input.more(9, true, &mut bytes).is_err());
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! | `input.rs` | [`Input`]: bytes from memory, a file or a pipe |
 //! | `fork.rs` | [`Fork`]: listeners that can be forked for each worker |
 //! | `raw.rs` | captures made of raw trace data |
+//! | `swo/` | [`swo::Receiver`]: the trace of an ITM without registers, from any byte on, as it arrives |
 //! | `parameters.rs` | converts parameters that are text to registers |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result can be explained |
 //! | `committed.rs` | [`Committed`]: delays transactions until they are committed |
@@ -75,6 +76,7 @@ pub mod route;
 pub mod session;
 mod source;
 mod start;
+pub mod swo;
 pub mod tally;
 pub mod timed;
 

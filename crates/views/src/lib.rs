@@ -12,6 +12,7 @@
 //! | [`diff`] | functions or lines that differ between two traces |
 //! | [`history`] | the last instructions before an event |
 //! | [`info`] | the content of a capture |
+//! | [`itm`] | text, exceptions, samples and watched data of an ITM |
 //! | [`frames`], [`link`] | formatter frames, and the data of each trace ID |
 //! | [`sinks`] | checksums, counts, edges, coverage |
 //! | [`stats`], [`explain`] | counts by kind, and remarks on what is missing or wrong |
@@ -32,6 +33,7 @@ pub mod functions;
 pub mod history;
 pub mod info;
 pub mod instructions;
+pub mod itm;
 pub mod json;
 pub mod lines;
 pub mod link;

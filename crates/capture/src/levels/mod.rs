@@ -11,6 +11,7 @@
 mod port;
 mod signals;
 mod sigrok;
+mod swo;
 mod vcd;
 mod zip;
 
@@ -21,6 +22,8 @@ use tracewright_units::etm::connector::Pinout;
 
 use crate::limits::MAX_LEVELS;
 use crate::{Buffer, Bytes, Capture, OpenError, Problem};
+
+pub use self::swo::{SwoRecording, read_swo};
 
 use self::port::Port;
 use self::signals::Signals;

@@ -4,6 +4,7 @@ mod coverage;
 mod decoding;
 mod functions;
 mod input;
+mod itm;
 mod logs;
 mod profile;
 mod random;
@@ -19,6 +20,7 @@ pub use functions::{
     TimelineArgs,
 };
 pub use input::{FramingArg, HowArgs, InputArgs, JobsArgs, SourceArgs};
+pub use itm::ItmArgs;
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
@@ -65,6 +67,8 @@ pub enum Verb {
     Instructions(InstructionsArgs),
     /// Show CoreSight formatter frames and the data of each trace ID.
     Frames(FramesArgs),
+    /// Print what an ITM sent: text of each port, exceptions, samples, watched data; live, too.
+    Itm(ItmArgs),
     /// Measure decoding speed: bytes, elements, ranges, seconds, MB/s, ns per range.
     Bench(BenchArgs),
     /// Encode an execution log to trace with simulated trace units, and write a snapshot.

@@ -16,6 +16,7 @@ pub mod history;
 pub mod index;
 pub mod info;
 pub mod instructions;
+pub mod itm;
 pub mod log;
 pub mod packets;
 pub mod perf_script;

@@ -9,6 +9,7 @@ mod files;
 mod hostile;
 mod index;
 mod interleaved;
+mod itm;
 mod limits;
 mod loader;
 mod logs;

@@ -126,8 +126,8 @@ fn every_line_of_json_is_an_object() {
     for (verb, types) in [
         ("info", &["capture", "buffer", "source", "image"][..]),
         ("packets", &["buffer", "packet", "summary"]),
-        ("decode", &["buffer", "element", "summary"]),
-        ("decode --packets --stats", &["buffer", "element", "packet", "summary"]),
+        ("decode", &["buffer", "element", "summary", "text"]),
+        ("decode --packets --stats", &["buffer", "element", "packet", "summary", "text"]),
         ("instructions", &["buffer", "element", "instruction", "summary"]),
         ("frames", &["buffer", "frame", "piece"]),
     ] {

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, OffsetMap};
+use tracewright_base::{self as base, Channel, Element, OffsetMap};
 use tracewright_decode::{Fork, Listener, Plan, Tally};
 use tracewright_image::Selection;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
@@ -14,6 +14,7 @@ use crate::digits::decimal;
 use crate::loop_turns::LoopTurns;
 use crate::packet_fields::PacketFields;
 use crate::render_cache::RenderCache;
+use crate::text::{Line, Ports};
 use crate::{Lines, Source, Stats};
 
 /// What is listed.
@@ -36,6 +37,8 @@ pub struct Listing<W> {
     buffer: String,
     /// The field `source` of the lines of each source.
     heads: Vec<String>,
+    /// The incomplete lines of text of each source.
+    ports: Vec<Ports>,
     /// The fields of ranges, by source.
     ranges: RenderCache<(usize, base::Range)>,
     /// What the interpretation of the next cycle depends on, by source.
@@ -63,7 +66,8 @@ impl<W: io::Write> Listing<W> {
         let heads = heads.collect();
         let (buffer, ranges, transcripts) = (buffer.to_owned(), RenderCache::default(), Vec::new());
         let fields = PacketFields::default();
-        Listing { lines, shown, sources, buffer, heads, ranges, transcripts, fields }
+        let ports = vec![Ports::default(); sources.len()];
+        Listing { lines, shown, sources, buffer, heads, ports, ranges, transcripts, fields }
     }
 
     /// Writes the summary and the lines that wait.
@@ -77,10 +81,31 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-/// Lines do not depend on one another, except for the interpretation of cycles, the fields of
-/// packets, and the symbols of a context.
+impl<W: io::Write> Listing<W> {
+    /// A line of text that software wrote.
+    fn text_line(&mut self, n: usize, line: &Line) {
+        let Some(head) = self.heads.get(n) else { return };
+        let out = &mut self.lines.text;
+        out.push_str("{\"type\":\"text\",");
+        out.push_str(head);
+        let o = Object::more(out).number("offset", line.at);
+        let o = match line.channel {
+            Channel::Port { page, port } => {
+                o.number("port", u64::from(page.unwrap_or(0)) * 32 + u64::from(port))
+            }
+            Channel::Master { master, channel } => o
+                .maybe_number("master", master.map(u64::from))
+                .maybe_number("channel", channel.map(u64::from)),
+        };
+        o.text("text", &String::from_utf8_lossy(&line.text)).end();
+        self.lines.end();
+    }
+}
+
+/// Lines do not depend on one another, except for lines of text, the interpretation of cycles, the
+/// fields of packets, and the symbols of a context.
 impl Fork for Listing<Vec<u8>> {
-    type State = ((Vec<Transcript>, Vec<Option<AnyConfig>>), Vec<Selection>);
+    type State = (((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>), Vec<Selection>);
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -90,6 +115,7 @@ impl Fork for Listing<Vec<u8>> {
             sources: self.sources.clone(),
             buffer: self.buffer.clone(),
             heads: self.heads.clone(),
+            ports: vec![Ports::default(); self.sources.len()],
             ranges: RenderCache::default(),
             transcripts: Vec::new(),
             fields: PacketFields::default(),
@@ -97,16 +123,16 @@ impl Fork for Listing<Vec<u8>> {
     }
 
     fn state(&self) -> Self::State {
-        let packets = (self.transcripts.clone(), self.fields.learned.clone());
-        (packets, Source::selections(&self.sources))
+        let lines = (self.ports.clone(), self.transcripts.clone());
+        ((lines, self.fields.learned.clone()), Source::selections(&self.sources))
     }
 
-    fn resume(&mut self, ((transcripts, learned), contexts): Self::State) {
+    fn resume(&mut self, (((ports, transcripts), learned), contexts): Self::State) {
         if Source::selections(&self.sources) != contexts {
             Source::resume(&mut self.sources, &contexts);
             self.ranges = RenderCache::default();
         }
-        (self.transcripts, self.fields.learned) = (transcripts, learned);
+        (self.ports, self.transcripts, self.fields.learned) = (ports, transcripts, learned);
         self.lines.clear();
     }
 
@@ -136,6 +162,15 @@ impl<W: io::Write> Listener for Listing<W> {
         if selects && self.sources.get_mut(n).is_some_and(|source| source.follow(&what)) {
             self.ranges = RenderCache::default();
         }
+        let mut done = Vec::new();
+        if self.shown.elements
+            && let Some(ports) = self.ports.get_mut(n)
+        {
+            ports.element(at, &what, |line| done.push(line));
+        }
+        // A line of text follows the write that has its last character.
+        let last = |line: &&Line| line.at == at && matches!(what, Element::SoftwareWrite(_));
+        done.iter().filter(|line| !last(line)).for_each(|line| self.text_line(n, line));
         let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
         let out = &mut self.lines.text;
         out.push_str("{\"type\":\"element\",");
@@ -157,6 +192,7 @@ impl<W: io::Write> Listener for Listing<W> {
         {
             self.ranges = RenderCache::default();
         }
+        done.iter().filter(last).for_each(|line| self.text_line(n, line));
     }
 
     fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {

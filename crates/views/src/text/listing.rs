@@ -164,7 +164,7 @@ impl<W: io::Write> Listing<W> {
     fn text_line(&mut self, n: usize, line: &Line) {
         self.begin(n, line.at);
         let start = self.lines.text.len();
-        let text = format!("text       {} \"{}\"", line.channel, line.text);
+        let text = format!("text       {} \"{}\"", line.channel, line.text.escape_ascii());
         self.lines.text.push_str(&text);
         if self.shown.colour {
             Tone::Output.paint(start, &mut self.lines.text);
@@ -246,20 +246,14 @@ impl<W: io::Write> Listener for Listing<W> {
             self.ranges = RenderCache::default();
         }
         let mut done = Vec::new();
-        let write = matches!(what, Element::SoftwareWrite(_));
-        if (write || matches!(what, Element::Gap(_) | Element::End))
-            && let Some(ports) = self.ports.get_mut(n)
-        {
+        if let Some(ports) = self.ports.get_mut(n) {
             ports.element(at, &what, |line| done.push(line));
         }
-        // A line of text follows the write that ends it, and precedes the gap that ends it.
-        if write {
-            self.element_line(n, at, &what);
-        }
-        done.iter().for_each(|line| self.text_line(n, line));
-        if !write {
-            self.element_line(n, at, &what);
-        }
+        // A line of text follows the write that has its last character.
+        let last = |line: &&Line| line.at == at && matches!(what, Element::SoftwareWrite(_));
+        done.iter().filter(|line| !last(line)).for_each(|line| self.text_line(n, line));
+        self.element_line(n, at, &what);
+        done.iter().filter(last).for_each(|line| self.text_line(n, line));
     }
 
     fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {

@@ -1,20 +1,21 @@
-//! Joins the software writes of a program to lines of text.
+//! Joins the software writes of a program to lines of text, in the order of the trace: an event of
+//! the DWT between two writes ends a line. (`tracewright itm` joins the parts.)
 
 use tracewright_base::{Channel, Element, Software};
 
-/// The longest line, in characters. A longer line is divided.
+/// The longest line, in bytes. A longer line is divided.
 const LONGEST: usize = 240;
 
 /// The most incomplete lines of a source: more channels than programs write to at once.
 const MAX_OPEN: usize = 256;
 
-/// A line of text, and the offset of its first character.
+/// A line of text, and the offset of its last character.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) at: u64,
-    pub(super) channel: Channel,
-    /// The text, with special characters escaped.
-    pub(super) text: String,
+pub(crate) struct Line {
+    pub(crate) at: u64,
+    pub(crate) channel: Channel,
+    /// The text, with its line feed.
+    pub(crate) text: Vec<u8>,
 }
 
 /// The incomplete lines of one source, one for each channel.
@@ -25,11 +26,13 @@ pub struct Ports {
 
 impl Ports {
     /// Takes the next element, and passes the lines that it ends to `done`.
-    pub(super) fn element(&mut self, at: u64, element: &Element, mut done: impl FnMut(Line)) {
+    pub(crate) fn element(&mut self, at: u64, element: &Element, mut done: impl FnMut(Line)) {
         match element {
             Element::SoftwareWrite(write) => self.write(at, write, done),
             // The rest of an incomplete line may be lost.
-            Element::Gap(_) | Element::End => self.open.drain(..).for_each(&mut done),
+            Element::Gap(_) | Element::End | Element::DwtEvent(_) => {
+                self.open.drain(..).for_each(&mut done);
+            }
             _ => {}
         }
     }
@@ -51,15 +54,13 @@ impl Ports {
             if self.open.len() >= MAX_OPEN {
                 done(self.open.remove(0));
             }
-            self.open.push(Line { at, channel, text: String::new() });
+            self.open.push(Line { at, channel, text: Vec::new() });
             self.open.len() - 1
         });
         for &byte in bytes {
             let Some(line) = self.open.get_mut(n) else { return };
-            if line.text.is_empty() {
-                line.at = at;
-            }
-            line.text.extend(byte.escape_ascii().map(char::from));
+            line.at = at;
+            line.text.push(byte);
             if byte == b'\n' || line.text.len() >= LONGEST {
                 done(line.clone());
                 line.text.clear();
@@ -74,6 +75,7 @@ impl Ports {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tracewright_base::DwtEvent;
 
     const PORT: Channel = Channel::Port { page: Some(0), port: 0 };
     const OTHER: Channel = Channel::Port { page: Some(0), port: 1 };
@@ -83,7 +85,9 @@ mod tests {
         let writes =
             writes.iter().map(|&(c, bits, v)| Element::SoftwareWrite(Software::new(c, bits, v)));
         for (at, element) in (0..).zip(writes.chain([Element::End])) {
-            ports.element(at, &element, |line| lines.push((line.at, line.text)));
+            ports.element(at, &element, |line| {
+                lines.push((line.at, line.text.escape_ascii().to_string()));
+            });
         }
         lines
     }
@@ -98,8 +102,26 @@ mod tests {
             (PORT, 32, 0x2164_6e65),
             (OTHER, 8, 0x00),
         ]);
-        let want = [(0, "On\\n"), (1, "x"), (3, "end!")].map(|(at, text)| (at, text.to_owned()));
+        let want = [(2, "On\\n"), (1, "x"), (3, "end!")].map(|(at, text)| (at, text.to_owned()));
         assert_eq!(got, want);
+    }
+
+    /// An event between two writes ends the line, so that lines are in the order of the trace.
+    #[test]
+    fn events_end_lines() {
+        let event = DwtEvent { discriminator: 2, size: 4, value: 0x100, after_overflow: false };
+        let mut ports = Ports::default();
+        let mut lines = Vec::new();
+        let elements = [
+            Element::SoftwareWrite(Software::new(PORT, 8, 0x4f)),
+            Element::SoftwareWrite(Software::new(PORT, 8, 0x6e)),
+            Element::DwtEvent(event),
+            Element::SoftwareWrite(Software::new(PORT, 8, 0x21)),
+        ];
+        for (at, element) in (0..).zip(elements) {
+            ports.element(at, &element, |line| lines.push((line.at, line.text)));
+        }
+        assert_eq!(lines, [(1, b"On".to_vec())]);
     }
 
     #[test]

@@ -152,7 +152,7 @@ const WORLD: [(&str, &[&str], &str); 15] = [
     ("File::create", &["capture", "cli"], "creates a file"),
     ("std::thread", &["decode"], "starts threads"),
     ("thread::spawn", &["decode"], "starts threads"),
-    ("std::net", &[], "talks to the network"),
+    ("std::net", &["capture"], "talks to the network"),
     ("std::process::Command", &[], "starts programs"),
     ("SystemTime", &[], "reads the clock"),
     ("Instant::now", &["cli"], "reads the clock"),

@@ -1,0 +1,184 @@
+//! Durations and nesting of exceptions, from the exception packets of a DWT. (Armv7-M ARM, D4,
+//! "Exception trace packet")
+
+use std::collections::BTreeMap;
+
+use tracewright_base::ExceptionStep;
+
+/// The exceptions that are active, and totals of those that ended.
+#[derive(Clone, Debug, Default)]
+pub struct Exceptions {
+    active: Vec<Active>,
+    totals: BTreeMap<u16, ExceptionTotals>,
+    /// The greatest number of exceptions that were active at once.
+    deepest: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    number: u16,
+    /// The time of its entry, if it was traced and nothing was lost since.
+    entered: Option<u64>,
+}
+
+/// The place of a step in the nesting of exceptions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The exceptions that are active in the step, with its own.
+    pub depth: usize,
+    /// Of an exit: the ticks since the entry, including those of exceptions that interrupted it.
+    /// `None` where the entry was not traced, or packets were lost in between.
+    pub duration: Option<u64>,
+}
+
+/// Totals of one exception.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExceptionTotals {
+    /// Entries.
+    pub entries: u64,
+    /// Exits with a known duration.
+    pub timed: u64,
+    /// The least duration in ticks.
+    pub least: u64,
+    /// The sum of the durations.
+    pub sum: u64,
+    /// The greatest duration.
+    pub most: u64,
+    /// Entries while another exception was active.
+    pub nested: u64,
+    /// The greatest number of exceptions that were active, with this one.
+    pub deepest: usize,
+}
+
+impl ExceptionTotals {
+    /// The mean duration in ticks, rounded; `None` without durations.
+    pub const fn mean(&self) -> Option<u64> {
+        match (self.sum + self.timed / 2).checked_div(self.timed) {
+            Some(mean) => Some(mean),
+            None => None,
+        }
+    }
+}
+
+/// The most exceptions that are active: more than the priorities of a processor.
+const MAX_ACTIVE: usize = 512;
+
+impl Exceptions {
+    /// Takes the next step of exception `number` at `time`.
+    pub fn step(&mut self, number: u16, step: ExceptionStep, time: Option<u64>) -> Span {
+        match step {
+            ExceptionStep::Entered => self.enter(number, time),
+            ExceptionStep::Exited => self.exit(number, time),
+            ExceptionStep::Returned => self.returned(number),
+        }
+    }
+
+    fn enter(&mut self, number: u16, entered: Option<u64>) -> Span {
+        if self.active.len() >= MAX_ACTIVE {
+            self.active.clear();
+        }
+        self.active.push(Active { number, entered });
+        let depth = self.active.len();
+        self.deepest = self.deepest.max(depth);
+        let totals = self.totals.entry(number).or_default();
+        totals.entries += 1;
+        totals.nested += u64::from(depth > 1);
+        totals.deepest = totals.deepest.max(depth);
+        Span { depth, duration: None }
+    }
+
+    fn exit(&mut self, number: u16, time: Option<u64>) -> Span {
+        let Some(at) = self.active.iter().rposition(|active| active.number == number) else {
+            // Its entry was not traced.
+            return Span { depth: self.active.len() + 1, duration: None };
+        };
+        let entered = self.active.get(at).and_then(|active| active.entered);
+        // Exits of those that it was interrupted by were lost.
+        self.active.truncate(at);
+        let duration = time.zip(entered).and_then(|(time, entered)| time.checked_sub(entered));
+        if let (Some(ticks), Some(totals)) = (duration, self.totals.get_mut(&number)) {
+            totals.least = if totals.timed == 0 { ticks } else { totals.least.min(ticks) };
+            totals.most = totals.most.max(ticks);
+            totals.sum = totals.sum.saturating_add(ticks);
+            totals.timed += 1;
+        }
+        Span { depth: at + 1, duration }
+    }
+
+    /// The processor continues exception `number`, or Thread mode for 0.
+    fn returned(&mut self, number: u16) -> Span {
+        match self.active.iter().rposition(|active| active.number == number) {
+            Some(at) => self.active.truncate(at + 1),
+            None => {
+                self.active.clear();
+                if number != 0 {
+                    self.active.push(Active { number, entered: None });
+                }
+            }
+        }
+        Span { depth: self.active.len(), duration: None }
+    }
+
+    /// Packets were lost: which exceptions are active is not known until the next return, and their
+    /// durations are not known.
+    pub fn lost(&mut self) {
+        self.active.iter_mut().for_each(|active| active.entered = None);
+    }
+
+    /// The totals of each exception, in order of their numbers.
+    pub fn totals(&self) -> &BTreeMap<u16, ExceptionTotals> {
+        &self.totals
+    }
+
+    /// The greatest number of exceptions that were active at once.
+    pub fn deepest(&self) -> usize {
+        self.deepest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ExceptionStep::{Entered, Exited, Returned};
+
+    /// IRQ 0 (16) is interrupted by SysTick (15), and runs again.
+    #[test]
+    fn durations_and_nesting() {
+        let mut exceptions = Exceptions::default();
+        let mut step = |number, step, time| {
+            let Span { depth, duration } = exceptions.step(number, step, time);
+            (depth, duration)
+        };
+        assert_eq!(step(16, Entered, Some(100)), (1, None));
+        assert_eq!(step(15, Entered, Some(120)), (2, None));
+        assert_eq!(step(15, Exited, Some(150)), (2, Some(30)));
+        assert_eq!(step(16, Returned, Some(151)), (1, None));
+        assert_eq!(step(16, Exited, Some(200)), (1, Some(100)));
+        assert_eq!(step(0, Returned, Some(201)), (0, None));
+        assert_eq!(step(16, Entered, Some(300)), (1, None));
+        assert_eq!(step(16, Exited, Some(351)), (1, Some(51)));
+        // The entry was not traced.
+        assert_eq!(step(11, Exited, Some(400)), (1, None));
+        let totals = exceptions.totals();
+        let irq = totals[&16];
+        assert_eq!((irq.entries, irq.timed, irq.nested, irq.deepest), (2, 2, 0, 1));
+        assert_eq!((irq.least, irq.mean(), irq.most), (51, Some(76), 100));
+        let tick = totals[&15];
+        assert_eq!((tick.entries, tick.nested, tick.deepest, tick.sum), (1, 1, 2, 30));
+        assert_eq!(totals.get(&11), None);
+        assert_eq!(exceptions.deepest(), 2);
+    }
+
+    #[test]
+    fn a_loss_makes_durations_unknown() {
+        let mut exceptions = Exceptions::default();
+        exceptions.step(16, Entered, Some(100));
+        exceptions.lost();
+        assert_eq!(exceptions.step(16, Exited, Some(200)).duration, None);
+        assert_eq!(exceptions.totals()[&16].mean(), None);
+        // The return to Thread mode shows that the exit was lost.
+        exceptions.step(16, Entered, Some(300));
+        exceptions.step(0, Returned, Some(400));
+        assert_eq!(exceptions.step(16, Entered, Some(500)).depth, 1);
+    }
+}

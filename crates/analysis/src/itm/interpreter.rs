@@ -1,0 +1,403 @@
+//! From elements to events with times.
+
+use std::collections::VecDeque;
+
+use tracewright_base::{Channel, Dwt, Element, Gap, Software, TimeDelay};
+
+use super::{Content, Entry, Exceptions};
+
+/// A line of text without a line feed ends after this number of elements without a write to its
+/// port.
+const SILENCE: u64 = 32;
+
+/// An event waits for its time for this number of elements: a trace may have no timestamps.
+const WAIT: u64 = 256;
+
+/// The longest line, in bytes. A longer line is divided.
+const LONGEST: usize = 1024;
+
+/// The most incomplete lines: more ports than programs write to at once.
+const MAX_OPEN: usize = 256;
+
+/// Makes [`Entry`]s of the elements of one source. They are emitted in the order of their offsets.
+///
+/// A local timestamp is sent after the packets that it belongs to, so that events wait for it. A
+/// line of text has the offset and the time of its first character; the events after it wait until
+/// the line ends.
+#[derive(Clone, Debug, Default)]
+pub struct Interpreter {
+    waiting: VecDeque<Slot>,
+    /// The number of the first of `waiting`.
+    first: u64,
+    /// The number of the first event that may wait for its time.
+    untimed: u64,
+    open: Vec<Open>,
+    /// The elements so far.
+    elements: u64,
+    /// The elements at the last [`tick`](Interpreter::tick).
+    ticked: u64,
+    /// The local time at the last loss.
+    base: u64,
+    /// The local time, if there was a timestamp.
+    now: Option<u64>,
+    /// Packets were lost, and there was no timestamp since.
+    restarted: bool,
+    exceptions: Exceptions,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    entry: Entry,
+    /// The line of text may continue.
+    open: bool,
+    /// The time is not known yet.
+    waits: bool,
+    /// The number of its element.
+    element: u64,
+}
+
+/// A line of text that may continue.
+#[derive(Clone, Debug)]
+struct Open {
+    channel: Channel,
+    /// The number of its slot.
+    slot: u64,
+    /// The number of the element of its last character.
+    element: u64,
+}
+
+impl Interpreter {
+    /// Takes the next element. `recorded`: the time at which it was recorded, where that is known;
+    /// then the timestamps of the trace are not used.
+    pub fn element(
+        &mut self,
+        at: u64,
+        recorded: Option<u64>,
+        element: &Element,
+        emit: &mut dyn FnMut(&Entry),
+    ) {
+        self.elements += 1;
+        if element.is_after_overflow() {
+            self.lose(at, recorded, Content::Lost(Gap::Overflow));
+        }
+        match *element {
+            Element::SoftwareWrite(ref write) => {
+                self.write(at, recorded.or_else(|| write.time()), write);
+            }
+            Element::DwtEvent(event) => {
+                let content = Content::Dwt { event: event.meaning(), span: None };
+                self.push(at, recorded, content);
+            }
+            Element::LocalTimestamp(time) => {
+                if std::mem::take(&mut self.restarted) {
+                    self.base = self.now.unwrap_or(0);
+                }
+                let now = self.base.saturating_add(time.total);
+                self.now = Some(now);
+                self.settle(now, time.delay != TimeDelay::None);
+            }
+            Element::GlobalTimestamp { value, .. } => {
+                self.push(at, recorded, Content::GlobalTime(value));
+            }
+            // A trace unit that starts has lost nothing.
+            Element::Gap(Gap::Start) => {}
+            // The undecodable bytes follow.
+            Element::Gap(Gap::BadPacket) => self.restart(),
+            Element::Gap(gap) => self.lose(at, recorded, Content::Lost(gap)),
+            Element::Undecodable { len, fault } => {
+                self.lose(at, recorded, Content::Undecodable { len, fault });
+            }
+            Element::End => return self.flush(emit),
+            _ => {}
+        }
+        let silent = self.elements.saturating_sub(SILENCE);
+        self.close(|open| open.element < silent);
+        self.release(self.elements.saturating_sub(WAIT), emit);
+    }
+
+    /// Emits all events that wait: no element follows for some time.
+    pub fn flush(&mut self, emit: &mut dyn FnMut(&Entry)) {
+        self.close(|_| true);
+        self.release(u64::MAX, emit);
+    }
+
+    /// A short time has passed. Emits the events that have waited since the last call, and ends the
+    /// lines to which nothing was written since then.
+    pub fn tick(&mut self, emit: &mut dyn FnMut(&Entry)) {
+        let before = std::mem::replace(&mut self.ticked, self.elements);
+        self.close(|open| open.element <= before);
+        self.release(before.saturating_add(1), emit);
+    }
+
+    /// Whether events wait.
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The exceptions of the events that were emitted.
+    pub fn exceptions(&self) -> &Exceptions {
+        &self.exceptions
+    }
+
+    /// Whether the trace had local timestamps.
+    pub fn has_time(&self) -> bool {
+        self.now.is_some()
+    }
+
+    fn push(&mut self, at: u64, time: Option<u64>, content: Content) {
+        self.waiting.push_back(Slot {
+            open: matches!(content, Content::Text { .. }),
+            entry: Entry { at, time, late: false, content },
+            waits: time.is_none(),
+            element: self.elements,
+        });
+    }
+
+    /// The events before here end, without a time where that is not known.
+    fn restart(&mut self) {
+        self.close(|_| true);
+        self.waiting.iter_mut().for_each(|slot| slot.waits = false);
+        self.restarted = true;
+    }
+
+    fn lose(&mut self, at: u64, recorded: Option<u64>, content: Content) {
+        self.restart();
+        self.push(at, recorded.or(self.now), content);
+        if let Some(slot) = self.waiting.back_mut() {
+            slot.waits = false;
+        }
+    }
+
+    /// The events that wait have the time `now`.
+    fn settle(&mut self, now: u64, late: bool) {
+        let from = self.untimed.saturating_sub(self.first) as usize;
+        for slot in self.waiting.iter_mut().skip(from).filter(|slot| slot.waits) {
+            (slot.waits, slot.entry.time, slot.entry.late) = (false, Some(now), late);
+        }
+        self.untimed = self.first + self.waiting.len() as u64;
+    }
+
+    /// Ends the lines that `ends` selects.
+    fn close(&mut self, ends: impl Fn(&Open) -> bool) {
+        let (waiting, first) = (&mut self.waiting, self.first);
+        self.open.retain(|open| {
+            let end = ends(open);
+            if let Some(slot) = waiting.get_mut(open.slot.saturating_sub(first) as usize)
+                && end
+            {
+                slot.open = false;
+            }
+            !end
+        });
+    }
+
+    /// Emits the first events, up to one that waits. Those before element `before` do not wait for
+    /// a time.
+    fn release(&mut self, before: u64, emit: &mut dyn FnMut(&Entry)) {
+        while let Some(front) = self.waiting.front()
+            && !front.open
+            && (!front.waits || front.element < before)
+            && let Some(mut slot) = self.waiting.pop_front()
+        {
+            self.first += 1;
+            let time = slot.entry.time;
+            match &mut slot.entry.content {
+                Content::Dwt { event: Dwt::Exception { number, step }, span } => {
+                    *span = Some(self.exceptions.step(*number, *step, time));
+                }
+                Content::Lost(_) | Content::Undecodable { .. } => self.exceptions.lost(),
+                _ => {}
+            }
+            emit(&slot.entry);
+        }
+    }
+
+    fn write(&mut self, at: u64, time: Option<u64>, write: &Software) {
+        let channel = write.channel;
+        let bytes = write.value().to_le_bytes();
+        let bytes = bytes.get(..usize::from(write.bits / 8)).unwrap_or_default();
+        let open = self.open.iter().any(|open| open.channel == channel);
+        if bytes.is_empty() || !bytes.iter().all(|&byte| is_text(byte, open)) {
+            self.close(|open| open.channel == channel);
+            // A zero may end a text.
+            if !(open && bytes == [0]) {
+                let (bits, value) = (write.bits, write.value());
+                self.push(at, time, Content::Write { channel, bits, value });
+            }
+            return;
+        }
+        for &byte in bytes {
+            self.character(at, time, channel, byte);
+        }
+    }
+
+    /// Appends a byte to the line of `channel`.
+    fn character(&mut self, at: u64, time: Option<u64>, channel: Channel, byte: u8) {
+        if !self.open.iter().any(|open| open.channel == channel) {
+            if self.open.len() >= MAX_OPEN {
+                self.close(|_| true);
+            }
+            let slot = self.first + self.waiting.len() as u64;
+            self.push(at, time, Content::Text { channel, text: Vec::new() });
+            self.open.push(Open { channel, slot, element: self.elements });
+        }
+        let Some(open) = self.open.iter_mut().find(|open| open.channel == channel) else { return };
+        open.element = self.elements;
+        let slot = open.slot.saturating_sub(self.first) as usize;
+        let Some(Slot { entry: Entry { content: Content::Text { text, .. }, .. }, .. }) =
+            self.waiting.get_mut(slot)
+        else {
+            return;
+        };
+        if byte != b'\n' {
+            text.push(byte);
+        } else if text.last() == Some(&b'\r') {
+            text.pop();
+        }
+        if byte == b'\n' || text.len() >= LONGEST {
+            self.close(|open| open.channel == channel);
+        }
+    }
+}
+
+/// Whether `byte` is text; of UTF-8 and other encodings, only inside a line.
+const fn is_text(byte: u8, inside: bool) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n' | 0x1b) || inside && byte >= 0x80
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracewright_base::{DwtEvent, LocalTimestamp};
+
+    const PORT: Channel = Channel::Port { page: Some(0), port: 0 };
+    const OTHER: Channel = Channel::Port { page: Some(0), port: 1 };
+
+    fn write(channel: Channel, bits: u8, value: u64) -> Element {
+        Element::SoftwareWrite(Software::new(channel, bits, value))
+    }
+
+    fn time(total: u64) -> Element {
+        let (delta, delay, after_overflow) = (0, TimeDelay::None, false);
+        Element::LocalTimestamp(LocalTimestamp { delta, total, delay, after_overflow })
+    }
+
+    fn sample(pc: u32, after_overflow: bool) -> Element {
+        Element::DwtEvent(DwtEvent { discriminator: 2, size: 4, value: pc, after_overflow })
+    }
+
+    /// Offset, time and text of each event; the offset of an element is its number.
+    fn entries(elements: &[Element]) -> Vec<(u64, Option<u64>, String)> {
+        let (mut interpreter, mut got) = (Interpreter::default(), Vec::new());
+        let mut emit = |entry: &Entry| {
+            let text = match &entry.content {
+                Content::Text { text, .. } => String::from_utf8_lossy(text).into_owned(),
+                Content::Write { value, .. } => format!("{value:#x}"),
+                Content::Dwt { event, .. } => event.to_string(),
+                Content::Lost(gap) => gap.to_string(),
+                other => format!("{other:?}"),
+            };
+            got.push((entry.at, entry.time, text));
+        };
+        for (at, element) in (0..).zip(elements) {
+            interpreter.element(at, None, element, &mut emit);
+        }
+        interpreter.element(99, None, &Element::End, &mut emit);
+        got
+    }
+
+    fn want(rows: &[(u64, Option<u64>, &str)]) -> Vec<(u64, Option<u64>, String)> {
+        rows.iter().map(|&(at, time, text)| (at, time, text.to_owned())).collect()
+    }
+
+    /// A line has the time of its first character, and precedes the events inside it.
+    #[test]
+    fn lines_have_their_times() {
+        let got = entries(&[
+            write(PORT, 8, 0x48),
+            time(10),
+            sample(0x100, false),
+            write(OTHER, 8, 0x78),
+            time(20),
+            write(PORT, 16, 0x0a69),
+            time(30),
+            write(OTHER, 32, 5),
+            time(40),
+        ]);
+        let rows = [
+            (0, Some(10), "Hi"),
+            (2, Some(20), "pc 0x00000100"),
+            (3, Some(20), "x"),
+            (7, Some(40), "0x5"),
+        ];
+        assert_eq!(got, want(&rows));
+    }
+
+    /// "On" and "Off" without line feeds are two lines, as the port is silent in between.
+    #[test]
+    fn silence_ends_a_line() {
+        let mut elements = vec![write(PORT, 8, 0x4f), write(PORT, 8, 0x6e)];
+        elements.resize(2 + SILENCE as usize + 1, time(7));
+        elements.push(write(PORT, 8, 0x21));
+        let got = entries(&elements);
+        assert_eq!(got, want(&[(0, Some(7), "On"), (35, None, "!")]));
+    }
+
+    #[test]
+    fn losses_end_lines_and_times() {
+        let got = entries(&[
+            write(PORT, 8, 0x41),
+            time(5),
+            write(PORT, 8, 0x42),
+            sample(0x100, true),
+            time(3),
+        ]);
+        let rows = [
+            (0, Some(5), "AB"),
+            (3, Some(5), "trace unit overflow"),
+            (3, Some(8), "pc 0x00000100"),
+        ];
+        assert_eq!(got, want(&rows));
+    }
+
+    #[test]
+    fn without_timestamps_nothing_waits_for_long() {
+        let mut interpreter = Interpreter::default();
+        let mut emitted = 0;
+        for at in 0..WAIT + 10 {
+            interpreter.element(at, None, &sample(4, false), &mut |entry| {
+                assert_eq!(entry.time, None);
+                emitted += 1;
+            });
+        }
+        assert!(emitted >= 9 && interpreter.is_waiting(), "{emitted}");
+    }
+
+    /// A tick ends a line to which nothing was written since the tick before.
+    #[test]
+    fn ticks_end_lines() {
+        let (mut interpreter, mut got) = (Interpreter::default(), Vec::new());
+        let mut emit = |entry: &Entry| got.push(entry.at);
+        interpreter.element(0, None, &write(PORT, 8, 0x41), &mut emit);
+        interpreter.tick(&mut emit);
+        interpreter.element(1, None, &write(PORT, 8, 0x42), &mut emit);
+        interpreter.tick(&mut emit);
+        assert!(interpreter.is_waiting());
+        interpreter.tick(&mut emit);
+        assert!(!interpreter.is_waiting());
+        assert_eq!(got, [0]);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut interpreter = Interpreter::default();
+        let mut most = 0;
+        for at in 0..100_000u64 {
+            let page = Some((at / 32 % 256) as u8);
+            let channel = Channel::Port { page, port: (at % 32) as u8 };
+            interpreter.element(at, None, &write(channel, 8, 0x41), &mut |_| {});
+            most = most.max(interpreter.waiting.len());
+        }
+        assert!(most <= 1024, "{most}");
+    }
+}

@@ -1,0 +1,167 @@
+//! Options of `itm`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tracewright::frames::Framing;
+use tracewright::views::itm::{Format, Kind};
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright itm swo.bin                         what a debug probe has written to a file
+  tracewright itm swo.bin --port 0                text of port 0 only
+  tracewright itm capture.sr                      SWO recorded by a logic analyser with sigrok
+  tracewright itm tcp://localhost:3344            from the server of OpenOCD, pyOCD or J-Link
+  tracewright itm /dev/ttyACM0 --follow           from a serial port (set its speed with stty)
+  tracewright itm swo.bin --profile --image a.elf samples of the program counter by function
+  tracewright itm swo.bin --exceptions            durations and nesting of exceptions")]
+pub struct ItmArgs {
+    /// File of SWO or ITM data, `-` for standard input, tcp://HOST:PORT, .sr file of sigrok with the
+    /// level of SWO, or capture with registers.
+    pub input: PathBuf,
+    /// The file grows: wait for more data at its end.
+    #[arg(long)]
+    pub follow: bool,
+    /// Framing of the trace data. Default: determined from the first bytes.
+    #[arg(long, value_enum, default_value_t = ItmFraming::Auto)]
+    pub framing: ItmFraming,
+    /// Trace ID of the ITM in formatter frames. Default: determined from the first bytes.
+    #[arg(long, value_name = "N", value_parser = trace_id)]
+    pub id: Option<u8>,
+    /// Only text and writes of this stimulus port (repeatable).
+    #[arg(long = "port", value_name = "N")]
+    pub ports: Vec<u16>,
+    /// Only events of these kinds.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND,...")]
+    pub only: Vec<ItmKind>,
+    /// Print durations and nesting of exceptions instead of events.
+    #[arg(long, conflicts_with = "profile")]
+    pub exceptions: bool,
+    /// Print samples of the program counter by function instead of events.
+    #[arg(long)]
+    pub profile: bool,
+    /// ELF file with the names of functions (repeatable).
+    #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
+    pub images: Vec<String>,
+    /// Ticks of the local timestamps in a second: times are printed in seconds.
+    #[arg(long, value_name = "HERTZ", value_parser = clap::value_parser!(u64).range(1..))]
+    pub frequency: Option<u64>,
+    /// .sr file: name of the signal. Default: SWO or TRACESWO, or the only signal.
+    #[arg(long, value_name = "NAME")]
+    pub signal: Option<String>,
+    /// .sr file: bits in a second. Default: determined from the shortest pulses.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub baud: Option<u64>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = ItmFormat::Text)]
+    pub format: ItmFormat,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes and on lost packets.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Output format of `itm`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ItmFormat {
+    /// Text: byte offset, time, event.
+    Text,
+    /// JSON Lines (docs/json.md).
+    Json,
+    /// Comma-separated values.
+    Csv,
+    /// Value Change Dump, for waveform viewers.
+    Vcd,
+}
+
+impl From<ItmFormat> for Format {
+    fn from(argument: ItmFormat) -> Format {
+        match argument {
+            ItmFormat::Text => Format::Text,
+            ItmFormat::Json => Format::Json,
+            ItmFormat::Csv => Format::Csv,
+            ItmFormat::Vcd => Format::Vcd,
+        }
+    }
+}
+
+/// Framing of the trace data of an ITM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ItmFraming {
+    /// Determined from the first bytes.
+    Auto,
+    /// No framing: the data of the ITM only.
+    Raw,
+    /// 16-byte CoreSight formatter frames.
+    Coresight,
+    /// TPIU: formatter frames with full synchronisation packets.
+    Tpiu,
+    /// TPIU: formatter frames with full and half synchronisation packets.
+    TpiuHsync,
+}
+
+impl ItmFraming {
+    /// The framing that the option selects.
+    pub fn chosen(self) -> Option<Framing> {
+        match self {
+            ItmFraming::Auto => None,
+            ItmFraming::Raw => Some(Framing::Raw),
+            ItmFraming::Coresight => Some(Framing::Coresight),
+            ItmFraming::Tpiu => Some(Framing::Tpiu),
+            ItmFraming::TpiuHsync => Some(Framing::TpiuHalf),
+        }
+    }
+}
+
+/// Kind of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ItmKind {
+    /// Lines of text.
+    Text,
+    /// Software writes that are not text.
+    Write,
+    /// Steps of exceptions.
+    Exception,
+    /// Samples of the program counter.
+    Sample,
+    /// Watched data.
+    Data,
+    /// Counters that wrapped.
+    Counter,
+    /// Global timestamps.
+    Time,
+    /// Lost packets and undecodable bytes.
+    Lost,
+    /// Events that the architecture reserves.
+    Reserved,
+}
+
+impl From<ItmKind> for Kind {
+    fn from(argument: ItmKind) -> Kind {
+        match argument {
+            ItmKind::Text => Kind::Text,
+            ItmKind::Write => Kind::Write,
+            ItmKind::Exception => Kind::Exception,
+            ItmKind::Sample => Kind::Sample,
+            ItmKind::Data => Kind::Data,
+            ItmKind::Counter => Kind::Counter,
+            ItmKind::Time => Kind::Time,
+            ItmKind::Lost => Kind::Lost,
+            ItmKind::Reserved => Kind::Reserved,
+        }
+    }
+}
+
+fn trace_id(text: &str) -> Result<u8, String> {
+    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u8::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    value
+        .ok()
+        .filter(|id| (1..0x70).contains(id))
+        .ok_or_else(|| format!("`{text}` is not a trace ID; write a number from 1 to 0x6f"))
+}

@@ -1,0 +1,239 @@
+//! `tracewright itm`
+
+mod printer;
+mod source;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tracewright::capture::levels::{SwoRecording, read_swo};
+use tracewright::capture::live::{Live, TCP};
+use tracewright::capture::{Capture, Found, Kind, probe};
+use tracewright::decode::input::{Following, Input as Bytes, More, Piped, Reading, pause};
+use tracewright::decode::swo::{Receiver, Wanted};
+use tracewright::frames::Framing;
+
+use crate::args::ItmArgs;
+use crate::fail::Fail;
+use crate::input::Input;
+use crate::message;
+use printer::Printer;
+
+/// Bytes that are read at a time.
+const BLOCK: usize = 1 << 16;
+
+/// Events of a live trace wait for their times, and lines of text for their ends, for one to two of
+/// these periods.
+const TICK: Duration = Duration::from_millis(18);
+
+/// Time between two looks at a live trace while events wait.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Runs the verb.
+pub fn run(args: &ItmArgs) -> Result<bool, Fail> {
+    let path = &args.input;
+    let text = path.to_string_lossy();
+    if args.follow && (text == "-" || text.starts_with(TCP)) {
+        return Err(Fail::option("--follow", "of a stream", "it is for files and serial ports"));
+    }
+    let live = text == "-" || text.starts_with(TCP) || args.follow;
+    if !live {
+        match probe(path)? {
+            Found::Snapshot(_) | Found::Folder(_) => return capture(args),
+            Found::Program => return Err(not_swo(path, "an ELF file: give it with --image")),
+            Found::Perf => return Err(not_swo(path, "a perf.data file; see `tracewright info`")),
+            Found::Cycles(_) => return Err(not_swo(path, "the cycles of a trace port")),
+            Found::Raw => {}
+        }
+        let regular = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+        if regular && let Some(recording) = read_swo(path, args.signal.as_deref(), args.baud)? {
+            return recorded(args, &recording);
+        }
+    }
+    if args.signal.is_some() || args.baud.is_some() {
+        return Err(not_swo(path, "no .sr file of sigrok, for which --signal and --baud are"));
+    }
+    stream(args, path)
+}
+
+fn not_swo(path: &Path, what: &str) -> Fail {
+    Fail::input(path, &format!("it is {what}"))
+}
+
+/// The sources of a capture with registers.
+fn capture(args: &ItmArgs) -> Result<bool, Fail> {
+    let mut capture: Capture = tracewright::read_capture(&args.input)?;
+    if capture.kind == Kind::Perf {
+        return Err(not_swo(&args.input, "a recording of perf, which has no ITM"));
+    }
+    for image in &args.images {
+        capture.add_image(image)?;
+    }
+    let mut input = Input::all(capture);
+    input.path.clone_from(&args.input);
+    source::decode(args, &input)
+}
+
+/// SWO in a recording of its level: each event has the time at which it was sent.
+fn recorded(args: &ItmArgs, recording: &SwoRecording) -> Result<bool, Fail> {
+    if recording.errors > 0 {
+        message::line(&format!(
+            "note: {} bytes of SWO have no stop bit and are left out; check --baud",
+            recording.errors
+        ));
+    }
+    let frequency = args.frequency.or(recording.rate);
+    let times = Some(recording.times.as_slice());
+    let mut printer = Printer::open(args, frequency, vec!["ITM".to_owned()], None)?;
+    let mut receiver = Receiver::new(wanted(args));
+    let mut elements = Vec::new();
+    for bytes in recording.bytes.chunks(BLOCK) {
+        receiver.feed(bytes, &mut elements);
+        printer.elements(elements.drain(..), times);
+        if !printer.write() {
+            break;
+        }
+    }
+    receiver.finish(&mut elements);
+    printer.elements(elements.drain(..), times);
+    let lost = printer.close()?;
+    summary(args, &receiver, true);
+    losses(lost);
+    Ok(!(args.strict && lost > 0))
+}
+
+fn wanted(args: &ItmArgs) -> Wanted {
+    Wanted { framing: args.framing.chosen(), id: args.id }
+}
+
+/// Bytes from a file, a pipe, a connection or a serial port.
+fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
+    let source = Live::open(path)?;
+    let (connection, growing) = (matches!(source, Live::Connection(_)), args.follow);
+    let mut bytes: Box<dyn Bytes> = match source {
+        Live::File(file) if growing => Box::new(Following::new(file)),
+        Live::File(file) => Box::new(Reading(file)),
+        Live::Stream(stream) => Piped::boxed(stream),
+        Live::Connection(stream) => Piped::boxed(stream),
+    };
+    let mut printer = Printer::open(args, args.frequency, vec!["ITM".to_owned()], Some(path))?;
+    let mut receiver = Receiver::new(wanted(args));
+    let mut elements = Vec::new();
+    let mut block = Vec::new();
+    let mut ticked = Instant::now();
+    // The reader of the output does not want more.
+    let mut stopped = false;
+    let ended = loop {
+        block.clear();
+        // Where nothing waits, nothing happens until bytes arrive.
+        let waits = printer.is_waiting() || receiver.form().is_none() && receiver.bytes() > 0;
+        if !waits {
+            ticked = Instant::now();
+        }
+        match bytes.more(BLOCK, !waits, &mut block) {
+            Ok(More::Some) => receiver.feed(&block, &mut elements),
+            Ok(More::Later) => pause(LOOK),
+            Ok(More::End) => break None,
+            Err(error) => break Some(error),
+        }
+        printer.elements(elements.drain(..), None);
+        if ticked.elapsed() >= TICK {
+            ticked = Instant::now();
+            receiver.pause(&mut elements);
+            printer.elements(elements.drain(..), None);
+            printer.tick();
+        }
+        if !printer.write() {
+            stopped = true;
+            break None;
+        }
+    };
+    receiver.finish(&mut elements);
+    printer.elements(elements.drain(..), None);
+    let has_time = printer.has_time();
+    let lost = printer.close()?;
+    summary(args, &receiver, has_time);
+    losses(lost);
+    if let Some(error) = ended {
+        return Err(Fail::input(
+            path,
+            &format!(
+                "the trace ends after {} bytes: {error}; all of them were decoded",
+                receiver.bytes()
+            ),
+        ));
+    }
+    if connection && !stopped {
+        message::line(&format!(
+            "tracewright: {}: the connection was closed by the other side after {} bytes; all of them \
+             were decoded",
+            path.display(),
+            receiver.bytes()
+        ));
+        return Ok(false);
+    }
+    Ok(!(args.strict && lost > 0))
+}
+
+/// Prints how often packets were lost.
+fn losses(count: u64) {
+    match count {
+        0 => {}
+        1 => message::line("note: once, packets were lost or bytes could not be decoded"),
+        _ => message::line(&format!(
+            "note: {count} times, packets were lost or bytes could not be decoded"
+        )),
+    }
+}
+
+/// Prints what was found.
+fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool) {
+    let name = args.input.display();
+    let Some((form, certain)) = receiver.form() else { return };
+    let bytes = receiver.bytes();
+    if bytes == 0 {
+        message::line(&format!("note: {name}: there are no bytes"));
+        return;
+    }
+    let framing = match (form.framing, form.id) {
+        (Framing::Raw, _) => "of an ITM without framing".to_owned(),
+        (framing, Some(id)) => {
+            format!("of frames ({}), the ITM has trace ID {id:#04x}", framing.name())
+        }
+        (framing, None) => format!("of frames ({})", framing.name()),
+    };
+    message::line(&format!("{name}: {bytes} bytes {framing}"));
+    if !certain {
+        message::line(&format!("note: {name}: few of the bytes are packets of an ITM"));
+        message::line(
+            "help: `tracewright info` shows what the file may contain; --framing and --id select",
+        );
+    }
+    let others: Vec<String> =
+        receiver.others().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)")).collect();
+    if !others.is_empty() {
+        message::line(&format!(
+            "note: the frames contain other trace sources: {}",
+            others.join(", ")
+        ));
+    }
+    if receiver.bad_frame_bytes() > 0 {
+        message::line(&format!(
+            "note: {} bytes are no frames; the first frame begins at offset {}",
+            receiver.bad_frame_bytes(),
+            form.skip
+        ));
+    }
+    if form.start > 0 {
+        message::line(&format!(
+            "note: the trace begins inside a packet; {} bytes before the first whole packet are \
+             skipped",
+            form.start
+        ));
+    } else if !receiver.begins_synced() && !certain {
+        message::line("note: the trace does not begin with a synchronisation packet");
+    }
+    if !has_time {
+        message::line("note: the trace has no timestamps; ITM_TCR.TSENA enables them");
+    }
+}

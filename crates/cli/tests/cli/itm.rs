@@ -1,0 +1,279 @@
+//! `tracewright itm`: text, exceptions, samples and watched data, from files and live.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+
+use serde_json::Value;
+use tracewright_testing::shared;
+
+use crate::common::{Folder, args, command, tracewright};
+
+/// IRQ 0, interrupted by SysTick, with local timestamps, text, a sample, watched data and numbers.
+const TRACE: &[u8] = &[
+    0, 0, 0, 0, 0, 0x80, // synchronisation
+    0x01, b'H', 0x01, b'i', 0x01, b'\n', 0xc0, 0x64, // "Hi", then 100 ticks
+    0x0e, 0x10, 0x10, 0xc0, 0x0a, // entered IRQ 0 at 110
+    0x0e, 0x0f, 0x10, 0xc0, 0x14, // entered SysTick at 130
+    0x17, 0x04, 0x02, 0x00, 0x08, 0xc0, 0x05, // sample at 135
+    0x0e, 0x0f, 0x20, 0xc0, 0x19, // exited SysTick at 160
+    0x0e, 0x10, 0x30, 0x0b, 0x2a, 0, 0, 0, 0xc0,
+    0x01, // returned to IRQ 0, 42 on port 1, at 161
+    0x8d, 0x07, 0x0e, 0x10, 0x20, 0xc0, 0x31, // comparator 0 wrote 7, exited IRQ 0, at 210
+    0x0e, 0x00, 0x30, 0xc0, 0x01, // returned to Thread at 211
+];
+
+fn file(folder: &Folder, name: &str, bytes: &[u8]) -> std::path::PathBuf {
+    let path = folder.path(name);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn events_have_times_and_durations() {
+    let folder = Folder::new("itm-events");
+    let path = file(&folder, "swo.bin", TRACE);
+    let output = tracewright(&args("itm", &[&path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let lines: Vec<String> = output
+        .out
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    let want = [
+        "6 100 port 0 Hi",
+        "14 110 exception entered IRQ 0",
+        "19 130 exception entered SysTick, nested 2 deep",
+        "24 135 sample pc 0x08000204",
+        "31 160 exception exited SysTick after 30 ticks",
+        "36 161 exception returned to IRQ 0",
+        "39 161 port 1 0x0000002a",
+        "46 210 data comparator 0: wrote 0x07",
+        "48 210 exception exited IRQ 0 after 100 ticks",
+        "53 211 exception returned to Thread",
+    ];
+    assert_eq!(lines, want);
+    assert!(output.err.contains("58 bytes of an ITM without framing"), "{}", output.err);
+    // Seconds, and the lines of one port and of some kinds.
+    let output = tracewright(&args("itm --frequency 1000000 --port 0", &[&path]));
+    let words: Vec<_> = output.out.split_whitespace().collect();
+    assert_eq!(words, ["6", "0.000100000", "port", "0", "Hi"]);
+    let output = tracewright(&args("itm --only sample,data", &[&path]));
+    assert_eq!(output.out.lines().count(), 2, "{}", output.out);
+}
+
+#[test]
+fn formats() {
+    let folder = Folder::new("itm-formats");
+    let path = file(&folder, "swo.bin", TRACE);
+    let output = tracewright(&args("itm --format json --frequency 1000", &[&path]));
+    let lines: Vec<Value> =
+        output.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 11);
+    assert_eq!(lines[0]["verb"], "itm");
+    let [text, exit] = [&lines[1], &lines[9]];
+    assert_eq!(
+        (&text["type"], &text["port"], &text["text"], &text["time"], &text["seconds"]),
+        (&"text".into(), &0.into(), &"Hi".into(), &"100".into(), &"0.100000000".into())
+    );
+    assert_eq!(
+        (&exit["name"], &exit["step"], &exit["duration"], &exit["depth"]),
+        (&"IRQ 0".into(), &"exited".into(), &"100".into(), &1.into())
+    );
+    let output = tracewright(&args("itm --format csv", &[&path]));
+    let lines: Vec<_> = output.out.lines().collect();
+    let columns = lines[0].split(',').count();
+    assert!(lines.iter().all(|line| line.split(',').count() == columns), "{}", output.out);
+    assert_eq!(lines[1], "6,100,,ITM,text,0,,,,,,,,,,,Hi");
+    assert_eq!(lines[5], "31,160,,ITM,exception,,,15,SysTick,exited,2,30,,,,,");
+    let output = tracewright(&args("itm --format vcd", &[&path]));
+    let definitions: Vec<_> = output.out.lines().filter(|line| line.starts_with("$var")).collect();
+    assert_eq!(definitions.len(), 5, "{}", output.out);
+    let exception = definitions.iter().find(|line| line.contains(" exception ")).unwrap();
+    let code = exception.split_whitespace().nth(3).unwrap();
+    let (mut time, mut changes) = ("", Vec::new());
+    for line in output.out.lines() {
+        if let Some(now) = line.strip_prefix('#') {
+            time = now;
+        } else if line.split_whitespace().nth(1) == Some(code) {
+            changes.push((time, line.split_whitespace().next().unwrap()));
+        }
+    }
+    let active = |number: u32| format!("b{number:b}");
+    let want = [("110", 16), ("130", 15), ("160", 16), ("161", 16), ("210", 0), ("211", 0)];
+    let want = want.map(|(time, number)| (time, active(number)));
+    let want: Vec<_> = want.iter().map(|(time, value)| (*time, value.as_str())).collect();
+    assert_eq!(changes, want);
+}
+
+#[test]
+fn totals_of_exceptions() {
+    let folder = Folder::new("itm-exceptions");
+    let path = file(&folder, "swo.bin", &[TRACE, &TRACE[14..]].concat());
+    let output = tracewright(&args("itm --exceptions", &[&path]));
+    let rows: Vec<Vec<&str>> =
+        output.out.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[1], ["SysTick", "2", "2", "30", "30", "30", "2", "2"]);
+    assert_eq!(rows[2], ["IRQ", "0", "2", "2", "100", "100", "100", "0", "1"]);
+    let output = tracewright(&args("itm --exceptions --format csv", &[&path]));
+    assert!(output.out.contains("\n16,IRQ 0,2,2,100,100,100,0,1\n"), "{}", output.out);
+    let output = tracewright(&args("itm --profile --format csv", &[&path]));
+    assert_eq!(output.out, "samples,percent,function\n2,100.00,\"0x08000204\"\n");
+}
+
+/// The trace of a Cortex-M3, against the events that sigrok's decoder finds.
+#[test]
+fn serial_wire_output_without_registers() {
+    let Some(folder) = shared("captures/sigrok-stm32f105") else { return };
+    let sigrok = fs::read_to_string(folder.join("sigrok_itm.txt")).unwrap();
+    let want: Vec<(String, String)> = sigrok
+        .lines()
+        .filter_map(|line| line.strip_prefix("arm_itm-1: ")?.split_once(": "))
+        .filter(|(port, _)| port.parse::<u8>().is_ok())
+        .map(|(port, text)| (format!("port {port}"), text.trim_matches('"').to_owned()))
+        .filter(|(_, text)| !text.starts_with("0x"))
+        .collect();
+    let texts = |out: &str| -> Vec<(String, String)> {
+        let texts = out.lines().map(|line| {
+            let words: Vec<_> = line.split_whitespace().collect();
+            (words[2..4].join(" "), words[4..].join(" "))
+        });
+        texts.collect()
+    };
+    let bytes = folder.join("swo_uart.bin");
+    let output = tracewright(&args("itm --only text", &[&bytes]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(want.len() >= 17, "{want:?}");
+    assert_eq!(texts(&output.out), want);
+    let samples = tracewright(&args("itm --only sample", &[&bytes]));
+    let pcs = sigrok.lines().filter(|line| line.contains(" PC: ")).count();
+    assert_eq!(samples.out.lines().count(), pcs + 1, "one sample is asleep or prohibited");
+
+    // The recording of the level gives the same bytes, with times.
+    let level = folder.join("trace_example.sr");
+    let output = tracewright(&args("itm --port 0 --only text", &[&level]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let times: Vec<f64> = output
+        .out
+        .lines()
+        .map(|line| line.split_whitespace().nth(1).unwrap().parse().unwrap())
+        .collect();
+    // The main loop prints every 5 ms.
+    assert_eq!(times.len(), 10, "{}", output.out);
+    assert!(times.windows(2).all(|t| (0.0049..0.0053).contains(&(t[1] - t[0]))), "{times:?}");
+    let all = |path: &Path| {
+        let out = tracewright(&args("itm", &[path])).out;
+        let line = |line: &str| {
+            let mut words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+            words.remove(1);
+            words.join(" ")
+        };
+        out.lines().map(line).collect::<Vec<_>>()
+    };
+    assert_eq!(all(&level), all(&bytes));
+}
+
+/// A capture that begins inside a frame has the same text.
+#[test]
+fn frames_from_any_byte_on() {
+    let Some(folder) = shared("captures/sigrok-stm32f105") else { return };
+    let bytes = fs::read(folder.join("swo_uart.bin")).unwrap();
+    let folder = Folder::new("itm-cuts");
+    for cut in [1, 5, 10, 15] {
+        let path = file(&folder, "cut.bin", &bytes[cut..]);
+        let output = tracewright(&args("itm --port 0", &[&path]));
+        let texts: Vec<_> =
+            output.out.lines().map(|line| line.split_whitespace().last().unwrap()).collect();
+        assert_eq!(texts, ["On", "Off"].repeat(5), "cut {cut}: {}", output.err);
+    }
+}
+
+#[test]
+fn a_capture_with_registers() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/itm/capture");
+    let output = tracewright(&args("itm --port 0", &[&path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(output.out.contains("port 0     Hello, world\n"), "{}", output.out);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/etmv4/capture");
+    let output = tracewright(&args("itm", &[&path]));
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("no ITM or STM"), "{}", output.err);
+}
+
+/// Everything that a server sent before it closed the connection is printed.
+#[test]
+fn a_lost_connection_is_reported() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp://{}", server.local_addr().unwrap());
+    let mut child =
+        command(&["itm", &address]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut connection, _) = server.accept().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    connection.write_all(b"\x01o\x01n\x01e\x01\n").unwrap();
+    // The line arrives while the connection is open.
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.ends_with("port 0     one"), "{line}");
+    connection.write_all(b"\x01t\x01w\x01o").unwrap();
+    drop(connection);
+    let rest: Vec<_> = lines.map(Result::unwrap).collect();
+    assert_eq!(rest.len(), 1);
+    assert!(rest[0].ends_with("port 0     two"), "{rest:?}");
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{err}");
+    assert!(err.contains("closed by the other side after 14 bytes"), "{err}");
+    // No server.
+    drop(server);
+    let output = tracewright(&["itm", &address]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("refused"), "{}", output.err);
+}
+
+#[test]
+fn a_file_that_grows() {
+    let folder = Folder::new("itm-follow");
+    let path = file(&folder, "swo.bin", b"\x01o\x01n\x01e\x01\n");
+    let mut child = command(&args("itm --follow", &[&path]))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().ends_with("one"));
+    let mut more = OpenOptions::new().append(true).open(&path).unwrap();
+    more.write_all(b"\x01t\x01w\x01o").unwrap();
+    // A line without a line feed ends as nothing follows.
+    assert!(lines.next().unwrap().unwrap().ends_with("two"));
+    // A file that becomes shorter is another one.
+    File::create(&path).unwrap();
+    assert!(lines.next().is_none());
+    let output: crate::common::Output = child.wait_with_output().unwrap().into();
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("has become shorter"), "{}", output.err);
+}
+
+#[test]
+fn standard_input_and_wrong_files() {
+    let mut child = command(&["itm", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let feed = thread::spawn(move || input.write_all(TRACE));
+    let output: crate::common::Output = child.wait_with_output().unwrap().into();
+    feed.join().unwrap().unwrap();
+    assert_eq!((output.code, output.out.lines().count()), (Some(0), 10), "{}", output.err);
+    let folder = Folder::new("itm-wrong");
+    let path = file(&folder, "a.elf", b"\x7fELF\x01\x01\x01 and so on");
+    let output = tracewright(&args("itm", &[&path]));
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("ELF file"), "{}", output.err);
+    let path = file(&folder, "damaged.bin", &[TRACE, &[0x04, 0xff], TRACE].concat());
+    let output = tracewright(&args("itm --strict", &[&path]));
+    assert_eq!(output.code, Some(1), "{}", output.err);
+}

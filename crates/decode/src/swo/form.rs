@@ -1,0 +1,140 @@
+//! The framing of a trace that contains the packets of an ITM.
+
+use std::collections::BTreeMap;
+
+use tracewright_frames::{Event, FRAME, Framing, Link, Split, Splitter, sync};
+
+use super::Wanted;
+use super::grammar::{first_packet, share};
+
+/// A trace may have at least this share of bytes in packets.
+const GOOD: f64 = 0.9;
+
+/// Frames must have this share more than unframed bytes, which are the rule.
+const MORE: f64 = 0.05;
+
+/// A trace ID with a smaller share of the bytes is not that of a trace source.
+const RARE: f64 = 0.02;
+
+/// Frames are not searched for in fewer bytes.
+const LEAST: usize = 4 * FRAME;
+
+/// How the packets of an ITM are contained in a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The framing.
+    pub framing: Framing,
+    /// Bytes before the first frame.
+    pub skip: usize,
+    /// The trace ID of the ITM; `None` without framing.
+    pub id: Option<u8>,
+    /// Bytes of the ITM before its first packet.
+    pub start: usize,
+}
+
+impl Form {
+    /// The form of a trace with the first bytes `head`, and whether it is certain. What is `wanted`
+    /// is given.
+    pub fn find(head: &[u8], wanted: &Wanted) -> (Form, bool) {
+        let mut best = Found::default();
+        if wanted.framing.is_none_or(|framing| framing == Framing::Raw) {
+            best = raw(head);
+        }
+        for (framing, skip) in framings(head, wanted.framing) {
+            let found = framed(head, framing, skip, wanted.id);
+            let more = if best.form.framing == Framing::Raw { MORE } else { 0.0 };
+            let given = wanted.framing.is_some() || wanted.id.is_some();
+            if found.share > best.share + more || given && best.form.id.is_none() {
+                best = found;
+            }
+        }
+        (best.form, best.share >= GOOD)
+    }
+}
+
+/// A form, and the share of the bytes that are packets in it.
+struct Found {
+    form: Form,
+    share: f64,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        let form = Form { framing: Framing::Raw, skip: 0, id: None, start: 0 };
+        Found { form, share: 0.0 }
+    }
+}
+
+fn raw(head: &[u8]) -> Found {
+    let start = first_packet(head);
+    let share = share(head.get(start..).unwrap_or_default());
+    Found { form: Form { framing: Framing::Raw, skip: 0, id: None, start }, share }
+}
+
+/// The framings that are tried, with the number of bytes before the first frame.
+fn framings(head: &[u8], wanted: Option<Framing>) -> Vec<(Framing, usize)> {
+    let synced = head.windows(sync::FULL.len()).any(|bytes| *bytes == sync::FULL);
+    let tried: &[Framing] = match wanted {
+        Some(Framing::Raw) => &[],
+        Some(ref framing) => std::slice::from_ref(framing),
+        None if head.len() < LEAST => &[],
+        None if synced => &[Framing::Tpiu, Framing::TpiuHalf, Framing::Coresight],
+        None => &[Framing::Coresight],
+    };
+    tried.iter().flat_map(|&framing| (0..FRAME).map(move |skip| (framing, skip))).collect()
+}
+
+/// A splitter of frames, the first of which begins at offset `at`. A trace port that is recorded
+/// from the middle on has no synchronisation packet before it.
+pub(super) fn splitter(framing: Framing, at: usize, out: &mut impl Split) -> Splitter {
+    let mut splitter = Splitter::new(Link::new(framing));
+    if let Framing::Tpiu | Framing::TpiuHalf = framing {
+        splitter.split((at as u64).wrapping_sub(sync::FULL.len() as u64), &sync::FULL, out);
+    }
+    splitter
+}
+
+fn framed(head: &[u8], framing: Framing, skip: usize, id: Option<u8>) -> Found {
+    let mut ids = Ids::default();
+    let head = head.get(skip..).unwrap_or_default();
+    splitter(framing, skip, &mut ids).split(skip as u64, head, &mut ids);
+    let all: usize = ids.bytes.values().map(Vec::len).sum();
+    let rare = ids.bytes.values().map(Vec::len).filter(|&len| (len as f64) < RARE * all as f64);
+    let stray = rare.sum::<usize>() + ids.bad;
+    let valid = 1.0 - stray as f64 / (all + ids.bad).max(1) as f64;
+    let of = |(&id, bytes): (&u16, &Vec<u8>)| {
+        let start = first_packet(bytes);
+        let share = valid * share(bytes.get(start..).unwrap_or_default());
+        let id = u8::try_from(id).ok();
+        Found { form: Form { framing, skip, id, start }, share }
+    };
+    if let Some(id) = id {
+        let bytes = ids.bytes.remove(&u16::from(id)).unwrap_or_default();
+        return of((&id.into(), &bytes));
+    }
+    let sources = ids.bytes.iter().filter(|(_, bytes)| bytes.len() >= FRAME / 2);
+    let form = Form { framing, skip, id: None, start: 0 };
+    let none = Found { form, share: 0.0 };
+    sources.map(of).fold(none, |best, found| if found.share > best.share { found } else { best })
+}
+
+/// The bytes of each trace ID.
+#[derive(Default)]
+struct Ids {
+    bytes: BTreeMap<u16, Vec<u8>>,
+    bad: usize,
+}
+
+impl Split for Ids {
+    fn piece(&mut self, id: u16, _: u64, _: bool, bytes: &[u8]) {
+        self.bytes.entry(id).or_default().extend_from_slice(bytes);
+    }
+
+    fn event(&mut self, _: u64, event: Event) {
+        match event {
+            Event::Bad { len, .. } => self.bad += len as usize,
+            Event::Reserved { len, .. } => self.bad += len as usize,
+            _ => {}
+        }
+    }
+}

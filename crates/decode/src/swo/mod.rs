@@ -1,0 +1,14 @@
+//! The trace of an ITM as a debug probe gives it: without registers, from any byte on.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `grammar.rs` | how well bytes can be parsed as packets of an ITM |
+//! | `form.rs` | [`Form`]: the framing, the trace ID, and where packets begin |
+//! | `receiver.rs` | [`Receiver`]: from bytes, as they arrive, to elements |
+
+mod form;
+mod grammar;
+mod receiver;
+
+pub use form::Form;
+pub use receiver::{Receiver, Wanted};

@@ -1,0 +1,128 @@
+//! Events as comma-separated values. (RFC 4180)
+
+use std::fmt::Write;
+
+use tracewright_analysis::itm::{Content, Entry};
+use tracewright_base::{Channel, Dwt};
+
+use super::{Clock, Kind, exception_name, port, step_name, text_of};
+
+/// The names of the columns. A column without a value is empty.
+const COLUMNS: &str = "offset,time,seconds,source,kind,port,channel,number,name,step,depth,duration,\
+                       comparator,direction,address,value,text";
+
+/// Appends the header.
+pub(super) fn head(out: &mut String) {
+    out.push_str(COLUMNS);
+    out.push('\n');
+}
+
+/// The values of a row.
+#[derive(Default)]
+struct Row {
+    port: String,
+    channel: String,
+    number: String,
+    name: String,
+    step: &'static str,
+    depth: String,
+    duration: String,
+    comparator: String,
+    direction: &'static str,
+    address: String,
+    value: String,
+    text: String,
+}
+
+/// Appends the row of an event.
+pub(super) fn line(source: &str, entry: &Entry, clock: &Clock, out: &mut String) {
+    let mut row = Row::default();
+    match &entry.content {
+        Content::Text { channel, .. } => {
+            row.destination(*channel);
+            row.text = text_of(&entry.content).unwrap_or_default();
+        }
+        Content::Write { channel, value, .. } => {
+            row.destination(*channel);
+            row.value = format!("{value:#x}");
+        }
+        Content::Dwt { event, span } => {
+            row.event(*event);
+            if let Some(span) = span {
+                row.depth = span.depth.to_string();
+                row.duration = span.duration.map(|ticks| ticks.to_string()).unwrap_or_default();
+            }
+        }
+        Content::GlobalTime(value) => row.value = value.to_string(),
+        Content::Lost(gap) => row.text = gap.to_string(),
+        Content::Undecodable { len, fault } => {
+            (row.value, row.text) = (len.to_string(), fault.to_string());
+        }
+    }
+    let time = entry.time.map(|time| time.to_string()).unwrap_or_default();
+    let seconds = entry.time.and_then(|time| clock.seconds(time)).unwrap_or_default();
+    let kind = Kind::of(&entry.content).name();
+    let _ = write!(out, "{},{time},{seconds},{},{kind}", entry.at, quoted(source));
+    for field in [
+        &row.port,
+        &row.channel,
+        &row.number,
+        &row.name,
+        row.step,
+        &row.depth,
+        &row.duration,
+        &row.comparator,
+        row.direction,
+        &row.address,
+        &row.value,
+        &row.text,
+    ] {
+        let _ = write!(out, ",{}", quoted(field));
+    }
+    out.push('\n');
+}
+
+impl Row {
+    fn destination(&mut self, channel: Channel) {
+        match channel {
+            Channel::Port { .. } => {
+                self.port = port(channel).map(|port| port.to_string()).unwrap_or_default();
+            }
+            Channel::Master { .. } => self.channel = channel.to_string(),
+        }
+    }
+
+    fn event(&mut self, event: Dwt) {
+        match event {
+            Dwt::Counters(bits) => self.value = bits.to_string(),
+            Dwt::Exception { number, step } => {
+                (self.number, self.name) = (number.to_string(), exception_name(number));
+                self.step = step_name(step);
+            }
+            Dwt::PcSample(pc) => self.address = format!("{pc:#010x}"),
+            Dwt::Sleep => self.text = "asleep".to_owned(),
+            Dwt::Prohibited => self.text = "prohibited".to_owned(),
+            Dwt::DataPc { comparator, pc } => {
+                (self.comparator, self.address) = (comparator.to_string(), format!("{pc:#010x}"));
+            }
+            Dwt::DataMatch { comparator } => self.comparator = comparator.to_string(),
+            Dwt::DataAddress { comparator, offset } => {
+                (self.comparator, self.address) =
+                    (comparator.to_string(), format!("{offset:#06x}"));
+            }
+            Dwt::DataValue { comparator, write, value, .. } => {
+                (self.comparator, self.value) = (comparator.to_string(), format!("{value:#x}"));
+                self.direction = if write { "write" } else { "read" };
+            }
+            Dwt::Reserved => {}
+        }
+    }
+}
+
+/// A field, in quotation marks where it contains a character that separates fields.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", field.replace('"', "\"\""));
+    }
+    field.to_owned()
+}

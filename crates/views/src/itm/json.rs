@@ -1,0 +1,92 @@
+//! Events as JSON Lines.
+
+use tracewright_analysis::itm::{Content, Entry};
+use tracewright_base::{Channel, Dwt};
+use tracewright_symbols::Functions;
+
+use super::{Clock, Kind, exception_name, pc, port, step_name, symbol, text_of};
+use crate::json::Object;
+
+/// Appends the line of an event.
+pub(super) fn line(
+    source: &str,
+    entry: &Entry,
+    clock: &Clock,
+    functions: &Functions,
+    out: &mut String,
+) {
+    let kind = Kind::of(&entry.content);
+    let mut o = Object::new(out).text("type", kind.name()).text("source", source);
+    o = o.number("offset", entry.at);
+    if let Some(time) = entry.time {
+        o = o.digits("time", time).maybe_text("seconds", clock.seconds(time).as_deref());
+    }
+    o = o.mark("late", entry.late);
+    o = match &entry.content {
+        Content::Text { channel, .. } => {
+            destination(*channel, o).maybe_text("text", text_of(&entry.content).as_deref())
+        }
+        Content::Write { channel, bits, value } => {
+            destination(*channel, o).number("bits", (*bits).into()).hex("value", *value)
+        }
+        Content::Dwt { event, span } => {
+            let o = dwt(*event, o);
+            let symbol = pc(*event).and_then(|pc| symbol(functions, pc));
+            let o = o.maybe_text("symbol", symbol.as_deref());
+            match span {
+                Some(span) => {
+                    let o = o.number("depth", span.depth as u64);
+                    match span.duration {
+                        Some(ticks) => o
+                            .digits("duration", ticks)
+                            .maybe_text("duration_seconds", clock.seconds(ticks).as_deref()),
+                        None => o,
+                    }
+                }
+                None => o,
+            }
+        }
+        Content::GlobalTime(value) => o.digits("value", *value),
+        Content::Lost(gap) => o.text("reason", &gap.to_string()),
+        Content::Undecodable { len, fault } => {
+            o.number("bytes", (*len).into()).text("reason", &fault.to_string())
+        }
+    };
+    o.end();
+    out.push('\n');
+}
+
+fn destination(channel: Channel, o: Object<'_>) -> Object<'_> {
+    match channel {
+        Channel::Port { .. } => o.maybe_number("port", port(channel).map(u64::from)),
+        Channel::Master { master, channel } => o
+            .maybe_number("master", master.map(u64::from))
+            .maybe_number("channel", channel.map(u64::from)),
+    }
+}
+
+fn dwt(event: Dwt, o: Object<'_>) -> Object<'_> {
+    match event {
+        Dwt::Counters(bits) => o.number("counters", bits.into()),
+        Dwt::Exception { number, step } => o
+            .number("number", number.into())
+            .text("name", &exception_name(number))
+            .text("step", step_name(step)),
+        Dwt::PcSample(pc) => o.hex("pc", pc.into()),
+        Dwt::Sleep => o.flag("asleep", true),
+        Dwt::Prohibited => o.flag("prohibited", true),
+        Dwt::DataPc { comparator, pc } => {
+            o.number("comparator", comparator.into()).hex("pc", pc.into())
+        }
+        Dwt::DataMatch { comparator } => o.number("comparator", comparator.into()),
+        Dwt::DataAddress { comparator, offset } => {
+            o.number("comparator", comparator.into()).hex("address_low", offset.into())
+        }
+        Dwt::DataValue { comparator, write, size, value } => o
+            .number("comparator", comparator.into())
+            .text("direction", if write { "write" } else { "read" })
+            .number("size", size.into())
+            .hex("value", value.into()),
+        Dwt::Reserved => o,
+    }
+}

@@ -1,0 +1,168 @@
+//! Totals of exceptions, and samples of the program counter by function.
+
+use std::fmt::Write;
+
+use tracewright_analysis::itm::{Exceptions, SampleRow, Samples};
+use tracewright_symbols::Functions;
+
+use super::{Clock, exception_name};
+use crate::json::Object;
+
+/// The exceptions of a source.
+#[derive(Debug)]
+pub struct ExceptionTable<'a> {
+    /// The exceptions.
+    pub exceptions: &'a Exceptions,
+    /// The clock of their durations.
+    pub clock: Clock,
+}
+
+impl ExceptionTable<'_> {
+    /// Text.
+    pub fn text(&self) -> String {
+        let unit = if self.clock.frequency.is_some() { "us" } else { "ticks" };
+        let mut out = format!(
+            "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8}   durations in {unit}\n",
+            "exception", "entries", "timed", "least", "mean", "most", "nested", "deepest"
+        );
+        for (&number, totals) in self.exceptions.totals() {
+            let known = totals.timed > 0;
+            let ticks = |ticks: u64| match (known, self.clock.nanoseconds(ticks)) {
+                (false, _) => "-".to_owned(),
+                (true, Some(all)) => format!("{}.{:03}", all / 1000, all % 1000),
+                (true, None) => ticks.to_string(),
+            };
+            let _ = writeln!(
+                out,
+                "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8}",
+                exception_name(number),
+                totals.entries,
+                totals.timed,
+                ticks(totals.least),
+                ticks(totals.mean().unwrap_or(0)),
+                ticks(totals.most),
+                totals.nested,
+                totals.deepest
+            );
+        }
+        let _ = writeln!(out, "at most {} active at once", self.exceptions.deepest());
+        out
+    }
+
+    /// JSON Lines.
+    pub fn json(&self, source: &str) -> String {
+        let mut out = String::new();
+        for (&number, totals) in self.exceptions.totals() {
+            let o = Object::new(&mut out)
+                .text("type", "exception-totals")
+                .text("source", source)
+                .number("number", number.into())
+                .text("name", &exception_name(number))
+                .number("entries", totals.entries)
+                .number("timed", totals.timed)
+                .number("nested", totals.nested)
+                .number("deepest", totals.deepest as u64);
+            let o = match totals.mean() {
+                Some(mean) => o
+                    .digits("least", totals.least)
+                    .digits("mean", mean)
+                    .digits("most", totals.most)
+                    .maybe_text("least_seconds", self.clock.seconds(totals.least).as_deref())
+                    .maybe_text("mean_seconds", self.clock.seconds(mean).as_deref())
+                    .maybe_text("most_seconds", self.clock.seconds(totals.most).as_deref()),
+                None => o,
+            };
+            o.end();
+            out.push('\n');
+        }
+        out
+    }
+
+    /// Comma-separated values, with a header; durations in ticks.
+    pub fn csv(&self) -> String {
+        let mut out = "number,name,entries,timed,least,mean,most,nested,deepest\n".to_owned();
+        for (&number, totals) in self.exceptions.totals() {
+            let known = |ticks: u64| match totals.timed {
+                0 => String::new(),
+                _ => ticks.to_string(),
+            };
+            let _ = writeln!(
+                out,
+                "{number},{},{},{},{},{},{},{},{}",
+                exception_name(number),
+                totals.entries,
+                totals.timed,
+                known(totals.least),
+                known(totals.mean().unwrap_or(0)),
+                known(totals.most),
+                totals.nested,
+                totals.deepest
+            );
+        }
+        out
+    }
+}
+
+/// The samples of the program counter of a source.
+#[derive(Debug)]
+pub struct SampleTable<'a> {
+    /// The samples.
+    pub samples: &'a Samples,
+    /// The functions.
+    pub functions: &'a Functions,
+}
+
+impl SampleTable<'_> {
+    fn rows(&self) -> Vec<SampleRow> {
+        let mut rows = self.samples.by_function(self.functions);
+        let extra = [("[asleep]", self.samples.asleep), ("[prohibited]", self.samples.prohibited)];
+        for (name, samples) in extra.into_iter().filter(|(_, samples)| *samples > 0) {
+            let row = SampleRow { name: name.to_owned(), address: 0, samples };
+            let at = rows.partition_point(|other| other.samples >= samples);
+            rows.insert(at, row);
+        }
+        rows
+    }
+
+    fn share(&self, samples: u64) -> f64 {
+        samples as f64 * 100.0 / self.samples.total().max(1) as f64
+    }
+
+    /// Text.
+    pub fn text(&self) -> String {
+        let mut out = format!("{:>8} {:>7}  function\n", "samples", "share");
+        for row in self.rows() {
+            let share = self.share(row.samples);
+            let _ = writeln!(out, "{:>8} {share:>6.2}%  {}", row.samples, row.name);
+        }
+        let _ = writeln!(out, "{:>8} {:>6.2}%  all", self.samples.total(), 100.0);
+        out
+    }
+
+    /// JSON Lines.
+    pub fn json(&self, source: &str) -> String {
+        let mut out = String::new();
+        for row in self.rows() {
+            let known = (row.address != 0).then_some(row.address);
+            Object::new(&mut out)
+                .text("type", "samples")
+                .text("source", source)
+                .text("function", &row.name)
+                .maybe_hex("address", known)
+                .number("samples", row.samples)
+                .end();
+            out.push('\n');
+        }
+        out
+    }
+
+    /// Comma-separated values, with a header.
+    pub fn csv(&self) -> String {
+        let mut out = "samples,percent,function\n".to_owned();
+        for row in self.rows() {
+            let name = row.name.replace('"', "\"\"");
+            let _ = writeln!(out, "{},{:.2},\"{name}\"", row.samples, self.share(row.samples));
+        }
+        out
+    }
+}

@@ -1,0 +1,106 @@
+//! Events as text: byte offset, time, event.
+
+use std::fmt::Write;
+
+use tracewright_analysis::itm::{Content, Entry, Span};
+use tracewright_base::{Channel, Dwt, ExceptionStep};
+use tracewright_symbols::Functions;
+
+use super::{Clock, Kind, exception_name, pc, port, symbol};
+use crate::text::Tone;
+
+/// What a line needs.
+pub(super) struct Line<'a> {
+    pub(super) clock: &'a Clock,
+    pub(super) functions: &'a Functions,
+}
+
+impl Line<'_> {
+    /// Appends the line of an event.
+    pub(super) fn write(
+        &self,
+        source: Option<&str>,
+        entry: &Entry,
+        colour: bool,
+        out: &mut String,
+    ) {
+        let start = out.len();
+        let time = match entry.time {
+            Some(time) if entry.late => format!("~{}", self.clock.time(time)),
+            Some(time) => self.clock.time(time),
+            None => "-".to_owned(),
+        };
+        let _ = write!(out, "{:>9}  {time:>14}  ", entry.at);
+        if let Some(source) = source {
+            let _ = write!(out, "{source}  ");
+        }
+        if colour {
+            Tone::Quiet.paint(start, out);
+        }
+        let start = out.len();
+        match &entry.content {
+            Content::Text { channel, text } => {
+                let text = String::from_utf8_lossy(text);
+                let _ = write!(out, "{:<10} ", channel_name(*channel));
+                text.chars().for_each(|c| match c {
+                    '\t' => out.push(c),
+                    c if c.is_control() => _ = write!(out, "{}", c.escape_default()),
+                    c => out.push(c),
+                });
+            }
+            Content::Write { channel, bits, value } => {
+                let width = usize::from(bits.div_ceil(4)) + 2;
+                let _ = write!(out, "{:<10} {value:#0width$x}", channel_name(*channel));
+            }
+            Content::Dwt { event, span } => {
+                let _ = write!(out, "{:<10} ", Kind::of(&entry.content).name());
+                self.event(*event, *span, out);
+            }
+            Content::GlobalTime(value) => _ = write!(out, "{:<10} {value}", "time"),
+            Content::Lost(gap) => _ = write!(out, "{:<10} {gap}", "lost"),
+            Content::Undecodable { len, fault } => {
+                let _ = write!(out, "{:<10} {len} undecodable bytes: {fault}", "lost");
+            }
+        }
+        let tone = match Kind::of(&entry.content) {
+            Kind::Text | Kind::Write => Some(Tone::Output),
+            Kind::Lost | Kind::Reserved => Some(Tone::Lost),
+            _ => None,
+        };
+        if let Some(tone) = tone.filter(|_| colour) {
+            tone.paint(start, out);
+        }
+        out.push('\n');
+    }
+
+    fn event(&self, event: Dwt, span: Option<Span>, out: &mut String) {
+        let Dwt::Exception { number, step } = event else {
+            let _ = write!(out, "{event}");
+            if let Some(symbol) = pc(event).and_then(|pc| symbol(self.functions, pc)) {
+                let _ = write!(out, " <{symbol}>");
+            }
+            return;
+        };
+        let name = exception_name(number);
+        let span = span.unwrap_or_default();
+        let _ = match step {
+            ExceptionStep::Entered => write!(out, "entered {name}"),
+            ExceptionStep::Exited => write!(out, "exited {name}"),
+            ExceptionStep::Returned => write!(out, "returned to {name}"),
+        };
+        if let Some(duration) = span.duration {
+            let _ = write!(out, " after {}", self.clock.duration(duration));
+        }
+        if step == ExceptionStep::Entered && span.depth > 1 {
+            let _ = write!(out, ", nested {} deep", span.depth);
+        }
+    }
+}
+
+/// The name of a port or channel.
+fn channel_name(channel: Channel) -> String {
+    match (channel, port(channel)) {
+        (_, Some(port)) => format!("port {port}"),
+        (other, None) => other.to_string(),
+    }
+}

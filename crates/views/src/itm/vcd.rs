@@ -1,0 +1,140 @@
+//! Events as a Value Change Dump. (IEEE 1364, 18.2)
+//!
+//! The active exception, the program counter of samples, the last value of each port, and the last
+//! value and address of each comparator are variables. A trace without times has the byte offset of
+//! each event as its time.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use tracewright_analysis::itm::{Content, Entry};
+use tracewright_base::{Dwt, ExceptionStep};
+
+use super::{Clock, port};
+
+/// The changes of all variables.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// The variables: name and width, with their numbers.
+    variables: BTreeMap<(String, u8), usize>,
+    /// Time, variable, value; `None` for an unknown value.
+    changes: Vec<(u64, usize, Option<u64>)>,
+    /// The exceptions that are active, by source.
+    active: BTreeMap<String, Vec<u16>>,
+    timed: bool,
+    /// Offsets of the changes, for a trace without times.
+    offsets: Vec<u64>,
+}
+
+impl Changes {
+    /// Takes an event of a source.
+    pub(super) fn entry(&mut self, source: Option<&str>, entry: &Entry, clock: &Clock) {
+        let name = |name: String| match source {
+            Some(source) => format!("{source}.{name}"),
+            None => name,
+        };
+        let last = self.changes.last().map_or(0, |change| change.0);
+        let time = entry.time.map(|time| clock.nanoseconds(time).unwrap_or(time));
+        self.timed |= time.is_some();
+        // The dump is in the order of time; an event without a time has that of the last one.
+        let time = time.unwrap_or(last).max(last);
+        let changes: Vec<(String, u8, Option<u64>)> = match &entry.content {
+            Content::Write { channel, value, .. } => port(*channel)
+                .map(|port| (name(format!("port{port}")), 32, Some(*value)))
+                .into_iter()
+                .collect(),
+            Content::Text { channel, text } => port(*channel)
+                .into_iter()
+                .flat_map(|port| text.iter().map(move |&byte| (port, byte)))
+                .take(1)
+                .map(|(port, byte)| (name(format!("port{port}")), 32, Some(byte.into())))
+                .collect(),
+            Content::Dwt { event, .. } => match *event {
+                Dwt::Exception { number, step } => {
+                    let active = self.active.entry(source.unwrap_or("").to_owned()).or_default();
+                    match step {
+                        ExceptionStep::Entered => active.push(number),
+                        ExceptionStep::Exited => _ = active.pop(),
+                        ExceptionStep::Returned => {
+                            let at = active.iter().rposition(|own| *own == number);
+                            active.truncate(at.map_or(0, |at| at + 1));
+                            if at.is_none() && number != 0 {
+                                active.push(number);
+                            }
+                        }
+                    }
+                    let now = active.last().copied().unwrap_or(0);
+                    vec![(name("exception".to_owned()), 9, Some(now.into()))]
+                }
+                Dwt::PcSample(pc) => vec![(name("pc".to_owned()), 32, Some(pc.into()))],
+                Dwt::Sleep | Dwt::Prohibited => vec![(name("pc".to_owned()), 32, None)],
+                Dwt::DataValue { comparator, value, .. } => {
+                    vec![(name(format!("data{comparator}_value")), 32, Some(value.into()))]
+                }
+                Dwt::DataAddress { comparator, offset } => {
+                    vec![(name(format!("data{comparator}_address")), 16, Some(offset.into()))]
+                }
+                Dwt::DataPc { comparator, pc } => {
+                    vec![(name(format!("data{comparator}_pc")), 32, Some(pc.into()))]
+                }
+                Dwt::Counters(_) | Dwt::DataMatch { .. } | Dwt::Reserved => Vec::new(),
+            },
+            Content::Lost(_) | Content::Undecodable { .. } => {
+                self.active.clear();
+                vec![(name("exception".to_owned()), 9, None)]
+            }
+            Content::GlobalTime(_) => Vec::new(),
+        };
+        for (name, width, value) in changes {
+            let next = self.variables.len();
+            let variable = *self.variables.entry((name, width)).or_insert(next);
+            self.changes.push((time, variable, value));
+            self.offsets.push(entry.at);
+        }
+    }
+
+    /// Appends the dump.
+    pub(super) fn write(&mut self, clock: &Clock, out: &mut String) {
+        let unit = match (self.timed, clock.frequency) {
+            (false, _) => "The trace has no times: the unit of time is a byte of the trace.",
+            (true, None) => "The unit of time is a tick of the timestamps.",
+            (true, Some(_)) => "Times are in nanoseconds.",
+        };
+        let _ = write!(out, "$comment {unit} $end\n$timescale 1 ns $end\n$scope module itm $end\n");
+        for ((name, width), number) in &self.variables {
+            let _ = writeln!(out, "$var wire {width} {} {} $end", code(*number), plain(name));
+        }
+        out.push_str("$upscope $end\n$enddefinitions $end\n");
+        let mut now = None;
+        for (&(time, variable, value), &at) in self.changes.iter().zip(&self.offsets) {
+            let time = if self.timed { time } else { at };
+            // Offsets of several sources do not always rise.
+            let time = now.map_or(time, |now: u64| time.max(now));
+            if now != Some(time) {
+                let _ = writeln!(out, "#{time}");
+                now = Some(time);
+            }
+            let _ = match value {
+                Some(value) => writeln!(out, "b{value:b} {}", code(variable)),
+                None => writeln!(out, "bx {}", code(variable)),
+            };
+        }
+    }
+}
+
+/// The identifier of a variable: printable characters.
+fn code(mut number: usize) -> String {
+    let mut code = String::new();
+    loop {
+        code.push(char::from(b'!' + (number % 94) as u8));
+        number /= 94;
+        if number == 0 {
+            return code;
+        }
+    }
+}
+
+/// A name without spaces.
+fn plain(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).collect()
+}
