@@ -18,7 +18,7 @@ pub use functions::{
     CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs, SwitchArgs,
     TimelineArgs,
 };
-pub use input::{FramingArg, HowArgs, InputArgs, JobsArgs, SourceArgs};
+pub use input::{AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SourceArgs};
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
