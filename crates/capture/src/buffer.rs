@@ -252,6 +252,26 @@ impl Buffer {
         }
     }
 
+    /// Drops the first `bytes` bytes; offsets count from the first byte that remains. Returns
+    /// whether that was possible: bytes of a pipe cannot be dropped.
+    pub fn skip(&mut self, bytes: u64) -> bool {
+        if self.is_piped() {
+            return bytes == 0;
+        }
+        let mut left = bytes;
+        for file in &mut self.files {
+            let drop = left.min(file.len());
+            file.bytes = match &file.pipe {
+                // All of it is in memory.
+                Some(pipe) => Bytes::from(pipe.all().to_vec()).part(drop, u64::MAX),
+                None => file.bytes.part(drop, u64::MAX),
+            };
+            file.pipe = None;
+            left -= drop;
+        }
+        true
+    }
+
     /// A reader of the bytes, which loads only the bytes that are requested.
     pub fn reader(&self) -> Box<dyn Read + Send> {
         let mut rest = self.files.iter().map(File::reader).collect::<Vec<_>>().into_iter();

@@ -15,6 +15,7 @@
 //! | `cycles/` | files with the cycles of an ETMv1 or ETMv2 trace port |
 //! | `levels/` | recordings of trace port signals |
 //! | `live.rs` | trace data that arrive while they are read: connections, serial ports, files that grow |
+//! | `container.rs` | files that are recognised, but hold no trace data as they are |
 //! | `core_type.rs` | the table from core names to [`tracewright_base::CoreType`] |
 //! | `probe.rs` | detection of formats by content |
 //! | `ini.rs` | the ini files of snapshots, with line numbers |
@@ -60,6 +61,7 @@
 pub mod access;
 pub mod buffer;
 pub mod capture;
+pub mod container;
 pub mod core_type;
 pub mod cycles;
 pub mod device;
@@ -101,6 +103,7 @@ mod when;
 pub use access::Access;
 pub use buffer::{Buffer, File, Format};
 pub use capture::{Capture, Cluster, Kind};
+pub use container::Container;
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
@@ -149,6 +152,7 @@ pub fn open_with(path: &Path, access: Access) -> Result<Capture, OpenError> {
         Found::Cycles(form) => cycles::read(path, form),
         Found::Perf => perf::open(path, &perf::Search::default()),
         Found::Program => Err(OpenError::new(path, Problem::Program)),
+        Found::Container(container) => Err(OpenError::new(path, Problem::Container(container))),
         Found::Raw => Err(OpenError::new(path, Problem::NeedsProtocol)),
     }
 }

@@ -59,6 +59,15 @@ impl fmt::Display for Problem {
             P::Program => f.write_str(
                 "a program (ELF), not a capture; give the capture, and this file with --image",
             ),
+            P::Container(container) => {
+                write!(f, "{container}, not trace data; {}", container.help())
+            }
+            P::Undetected(bytes) => write!(
+                f,
+                "no framing and protocol explains its first {bytes} bytes as trace; give what is \
+                 known (--framing, --protocol NAME --config NAME=VALUE), or check that the file is a \
+                 trace buffer"
+            ),
             P::NeedsProtocol => f.write_str(
                 "not a known capture format; for raw trace data give the protocol and its registers \
                  (--protocol NAME --config NAME=VALUE), otherwise give a snapshot",

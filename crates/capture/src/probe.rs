@@ -8,7 +8,7 @@ use crate::cycles;
 use crate::dump::ELF;
 use crate::files::reason;
 use crate::perf::BranchList;
-use crate::{OpenError, Problem, ini::Ini};
+use crate::{Container, OpenError, Problem, ini::Ini};
 
 /// The format of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum Found {
     Program,
     /// A `perf.data` file.
     Perf,
+    /// A file that holds no trace data as it is: an archive, a recording of levels, text.
+    Container(Container),
     /// Anything else.
     Raw,
 }
@@ -76,6 +78,9 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
     if BranchList::is_at(&head) {
         let why = "it is a branch list of simpleperf: only `tracewright profile` reads it";
         return Err(OpenError::new(path, Problem::Perf(why.into())));
+    }
+    if let Some(container) = Container::probe(&head) {
+        return Ok(Found::Container(container));
     }
     match role(&head) {
         Role::Index => Ok(Found::Snapshot(path.to_owned())),

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Origin;
+use crate::container::Container;
 use crate::plain::Line;
 
 /// The severity of a [`Note`].
@@ -128,8 +129,12 @@ pub enum Problem {
     PerfNote(String),
     /// The file is an ELF file.
     Program,
+    /// The file is recognised, and holds no trace data as it is.
+    Container(Container),
     /// The file has no format that identifies itself.
     NeedsProtocol,
+    /// No framing and protocol explain this number of bytes at the start of the file.
+    Undetected(u64),
     /// The folder to write to contains files.
     NotEmpty,
     /// The file is not a file of cycles, for this reason.

@@ -51,7 +51,7 @@ impl Capture {
             });
         }
         let registers = raw.registers.iter().map(|text| {
-            assignment(text)
+            parse_register(text)
                 .ok_or_else(|| OpenError::new(&path, Problem::NotAssignment(text.clone())))
         });
         let source = Source {
@@ -142,7 +142,7 @@ pub fn cycles_with_registers(
     let Ok(Found::Cycles(form)) = probe(path) else { return Ok(None) };
     let mut capture = cycles::read(path, form)?;
     for text in registers {
-        let register = assignment(text)
+        let register = parse_register(text)
             .ok_or_else(|| OpenError::new(path, Problem::NotAssignment(text.clone())))?;
         for source in &mut capture.sources {
             let all = &mut source.registers.0;
@@ -154,7 +154,7 @@ pub fn cycles_with_registers(
 }
 
 /// Parses `NAME=VALUE`.
-fn assignment(text: &str) -> Option<Register> {
+pub fn parse_register(text: &str) -> Option<Register> {
     let (name, value) = text.split_once('=')?;
     let name = name.trim();
     let value = number(value).filter(|_| !name.is_empty())?;

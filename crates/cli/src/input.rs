@@ -8,6 +8,8 @@ use tracewright::analysis::Code;
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::levels::Names;
 use tracewright::capture::{Access, Buffer, Format, Found, Kind, OpenError, Problem, perf, probe};
+use tracewright::decode::detect::complete::complete;
+use tracewright::decode::detect::{Detection, HEAD, alignment};
 use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Caches, Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
@@ -15,7 +17,7 @@ use tracewright::image::OpcodeCheck;
 use tracewright::views::Source;
 use tracewright::views::explain::Decoded;
 
-use crate::args::{FramingArg, HowArgs, InputArgs, SourceArgs};
+use crate::args::{AlignArg, FramingArg, HowArgs, InputArgs, SourceArgs};
 use crate::fail::Fail;
 use crate::inputs::Inputs;
 use crate::message;
@@ -92,12 +94,23 @@ impl Input {
         levels: Option<Names>,
     ) -> Result<Input, Fail> {
         let mut notes = Vec::new();
+        let mut described = false;
         let mut capture = match probe(path)? {
-            Found::Snapshot(_) | Found::Folder(_) | Found::Perf if !args.protocols.is_empty() => {
+            found @ (Found::Snapshot(_) | Found::Folder(_) | Found::Perf)
+                if described_by(args).is_some() =>
+            {
+                let option = described_by(args).unwrap_or_default();
+                let name = match found {
+                    Found::Perf => "a perf.data file",
+                    Found::Snapshot(_) => "a snapshot",
+                    _ => "a folder with a capture.toml",
+                };
                 return Err(Fail::input(
                     path,
-                    "--protocol is for raw trace data, and this capture records its protocols; remove \
-                     --protocol",
+                    &format!(
+                        "{name}: {option} is for raw trace data, and this capture records its \
+                         protocols; remove {option}"
+                    ),
                 ));
             }
             Found::Perf if args.protocols.is_empty() => perf::open(path, &args.search.search())?,
@@ -106,11 +119,19 @@ impl Input {
                 let failed = |error: OpenError| Fail::input(path, &format!("{what} {error}"));
                 perf::open(path, &args.search.search()).map_err(failed)?
             }
-            _ if args.protocols.is_empty() => {
+            // What is recognised is never decoded as trace.
+            Found::Program if levels.is_none() => {
+                return Err(OpenError::new(path, Problem::Program).into());
+            }
+            Found::Container(container) if levels.is_none() => {
+                return Err(OpenError::new(path, Problem::Container(container)).into());
+            }
+            found if args.protocols.is_empty() && found != Found::Raw => {
                 tracewright::read_capture_with(path, Access::with_pipes(args.pipes))?
             }
             _ => {
-                let raw = RawTrace {
+                described = true;
+                let mut raw = RawTrace {
                     units: args.protocols.clone(),
                     registers: args.registers.clone(),
                     parameters: args.params.clone(),
@@ -119,10 +140,23 @@ impl Input {
                     buffer_registers: args.buffer_registers()?,
                     ids: args.ids.clone(),
                     levels,
+                    skip: args.skip,
                 };
+                let align = match args.align {
+                    Some(AlignArg::At(at)) => Some(at),
+                    Some(AlignArg::Auto) | None => None,
+                };
+                let without = raw.units.is_empty();
+                let detection = complete(path, &mut raw, images, align, &mut notes)?;
+                if without && let Some(detection) = &detection {
+                    notes.extend(detected(detection));
+                }
                 raw::capture(path, &raw, &mut notes)?
             }
         };
+        if !described {
+            skip(&mut capture, path, args)?;
+        }
         for image in images {
             capture.add_image(image)?;
         }
@@ -273,6 +307,45 @@ impl Job<'_> {
         let Input { capture, memory, options, .. } = self.input;
         Decoded { capture, plan: &self.plan, sources: &self.sources, memory, options, tally }
     }
+}
+
+/// The first option that describes raw trace data.
+fn described_by(args: &SourceArgs) -> Option<&'static str> {
+    [
+        (!args.protocols.is_empty(), "--protocol"),
+        (!args.registers.is_empty(), "--config"),
+        (args.core.is_some(), "--core"),
+    ]
+    .into_iter()
+    .find_map(|(given, option)| given.then_some(option))
+}
+
+/// Drops the bytes before `--skip` and `--align` of a capture that records its protocols.
+fn skip(capture: &mut Capture, path: &Path, args: &SourceArgs) -> Result<(), Fail> {
+    raw::skip(capture, path, args.skip)?;
+    match args.align {
+        None => {}
+        Some(AlignArg::At(at)) => raw::skip(capture, path, at)?,
+        Some(AlignArg::Auto) => {
+            for buffer in &mut capture.buffers {
+                if buffer.format == Format::CoreSight
+                    && let Some(at) = alignment(&buffer.head(HEAD))
+                {
+                    buffer.skip(at as u64);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was detected: framing, alignment, and the protocol of each source, and the options with the
+/// same meaning.
+fn detected(detection: &Detection) -> Vec<String> {
+    let Some(best) = detection.best() else { return Vec::new() };
+    let mut out = vec![format!("no --protocol was given; detected: {}", best.summary())];
+    out.push(format!("options with the same meaning: {}", best.description().options().join(" ")));
+    out
 }
 
 fn buffers(capture: &Capture, args: &InputArgs) -> Result<Vec<usize>, Fail> {

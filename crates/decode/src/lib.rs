@@ -60,6 +60,7 @@
 mod checkpoint;
 pub mod committed;
 pub mod committed_listener;
+pub mod detect;
 pub mod fork;
 pub mod input;
 pub mod interleaved;

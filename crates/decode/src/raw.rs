@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use tracewright_capture::levels::{self, Names, Sends};
-use tracewright_capture::raw::cycles_with_registers;
+use tracewright_capture::raw::{cycles_with_registers, parse_register};
 use tracewright_capture::{
     Capture, Format, OpenError, Origin, Problem, Raw, Register, Registers, Source, cycles,
 };
@@ -29,7 +29,8 @@ const RARE: usize = 256;
 pub struct RawTrace {
     /// The trace units, at least one.
     pub units: Vec<Unit>,
-    /// Registers and parameters of all units: `NAME=VALUE`.
+    /// Registers and parameters of all units: `NAME=VALUE`; those of the unit with one ID:
+    /// `NAME@ID=VALUE`.
     pub registers: Vec<String>,
     /// A file with parameters of all units.
     pub parameters: Option<PathBuf>,
@@ -43,6 +44,8 @@ pub struct RawTrace {
     pub ids: Vec<u16>,
     /// The file is a recording of the levels of a trace port, with these names of signals.
     pub levels: Option<Names>,
+    /// The number of bytes at the start of the file that are not decoded.
+    pub skip: u64,
 }
 
 /// A trace unit.
@@ -77,15 +80,18 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     let Some(first) = raw.units.first() else {
         return Err(OpenError::new(path, Problem::NeedsProtocol));
     };
-    notes.extend(raw.registers.iter().filter_map(|text| unknown_register(text, &raw.units)));
+    for text in &raw.registers {
+        let (assignment, _) = unit_register(text)?;
+        notes.extend(unknown_register(&assignment, &raw.units));
+    }
     if is_port(&first.protocol)
         && raw.levels.is_none()
         && let Some(capture) = cycles_with_registers(path, &raw.registers)?
     {
         return Ok(capture);
     }
-    let (words, registers): (Vec<_>, Vec<_>) =
-        raw.registers.iter().cloned().partition(|text| is_word(text, first));
+    let shared = raw.registers.iter().filter(|text| !is_unit_register(text)).cloned();
+    let (words, registers): (Vec<_>, Vec<_>) = shared.partition(|text| is_word(text, first));
     let description = Raw {
         device_type: first.protocol.clone(),
         registers,
@@ -96,6 +102,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     let Some(mut pattern) = capture.sources.first().cloned() else { return Ok(capture) };
+    skip(&mut capture, path, raw.skip)?;
     if let Some(names) = &raw.levels {
         if raw.framing == RawFraming::Etb {
             return Err(option(
@@ -130,6 +137,41 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     };
     resolve(&mut capture)?;
     Ok(capture)
+}
+
+/// Drops the first `bytes` bytes of each buffer of the capture at `path`.
+///
+/// # Errors
+/// [`OpenError`] where a buffer is a pipe.
+pub fn skip(capture: &mut Capture, path: &Path, bytes: u64) -> Result<(), OpenError> {
+    if capture.buffers.iter_mut().all(|buffer| buffer.skip(bytes)) {
+        return Ok(());
+    }
+    let what = "bytes of a pipe cannot be skipped; write the trace to a file first";
+    Err(OpenError::new(path, Problem::Parameter(what.to_owned())))
+}
+
+/// Whether `text` is `NAME@ID=VALUE`.
+fn is_unit_register(text: &str) -> bool {
+    text.split('=').next().is_some_and(|name| name.contains('@'))
+}
+
+/// `NAME=VALUE`, and the ID of the unit that has the register: `NAME@ID=VALUE`. `None` for all.
+fn unit_register(text: &str) -> Result<(String, Option<u16>), OpenError> {
+    if !is_unit_register(text) {
+        return Ok((text.to_owned(), None));
+    }
+    let parts = text.split_once('=').and_then(|(name, value)| {
+        let (name, id) = name.split_once('@')?;
+        let id = match id.strip_prefix("0x") {
+            Some(hex) => u16::from_str_radix(hex, 16).ok()?,
+            None => id.parse().ok()?,
+        };
+        Some((format!("{name}={value}"), Some(id)))
+    });
+    parts.ok_or_else(|| {
+        OpenError::new(Path::new("--config"), Problem::NotAssignment(text.to_owned()))
+    })
 }
 
 /// What the port sends whose levels are recorded.
@@ -172,14 +214,31 @@ fn sources(
         {
             source.name = format!("{}@{id:#04x}", unit.protocol);
         }
+        for text in raw.registers.iter().filter(|text| is_unit_register(text)) {
+            let (assignment, id) = unit_register(text)?;
+            if id == unit.id {
+                own_register(&mut source, &assignment)?;
+            }
+        }
         let id = unit.id.and_then(|id| u8::try_from(id).ok());
         let id = id.or_else(|| infer_id(raw, capture, notes));
         if let Some((name, shift)) = id_register(&unit.protocol) {
             set_id(&mut source.registers.0, name, shift, id);
         }
-        source
+        Ok(source)
     });
-    Ok(sources.collect())
+    sources.collect()
+}
+
+/// Sets a register of one unit.
+fn own_register(source: &mut Source, assignment: &str) -> Result<(), OpenError> {
+    let register = parse_register(assignment).ok_or_else(|| {
+        OpenError::new(Path::new("--config"), Problem::NotAssignment(assignment.to_owned()))
+    })?;
+    let registers = &mut source.registers.0;
+    registers.retain(|old| !old.name.eq_ignore_ascii_case(&register.name));
+    registers.push(register);
+    Ok(())
 }
 
 /// The error of an option of the command line.

@@ -10,7 +10,7 @@ use tracewright::capture::sink::assignments;
 use tracewright::capture::{OpenError, Registers};
 use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};
-use tracewright::frames::Framing;
+use tracewright::frames::{Framing, dstream};
 use tracewright::units::etm::connector::Pinout;
 
 use crate::message;
@@ -87,6 +87,13 @@ pub struct SourceArgs {
     /// Framing of the trace data.
     #[arg(long, value_enum, default_value_t = FramingArg::Auto)]
     pub framing: FramingArg,
+    /// Do not decode the first N bytes of each trace buffer.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip: u64,
+    /// Offset of the first formatter frame, after --skip: `auto` searches for it, as is done for
+    /// raw trace data by default; N drops the bytes before it.
+    #[arg(long, value_name = "auto|N", value_parser = align)]
+    pub align: Option<AlignArg>,
     /// Read trace data from named pipes that the capture refers to. Otherwise only regular files of
     /// a capture are read.
     #[arg(long)]
@@ -103,15 +110,16 @@ pub struct SourceArgs {
     /// Raw trace data: file of trace unit parameters, one `name = value` per line.
     #[arg(long, value_name = "FILE", requires = "protocols")]
     pub params: Option<PathBuf>,
-    /// Raw trace data: value of a trace unit register or parameter (repeatable).
-    #[arg(long = "config", value_name = "NAME=VALUE", requires = "protocols")]
+    /// Raw trace data: value of a trace unit register or parameter, of all units or of the one with
+    /// this trace ID (repeatable).
+    #[arg(long = "config", value_name = "NAME[@ID]=VALUE")]
     pub registers: Vec<String>,
     /// Raw trace data: registers of the trace buffer that the file is a dump of, a TRBE, ETR, ETF,
     /// ETB or MTB, separated by commas (repeatable; docs/trace-buffers.md).
     #[arg(long, value_name = "NAME=VALUE,...", requires = "protocols")]
     pub buffer_registers: Vec<String>,
     /// Raw trace data: traced core or its architecture, such as Cortex-A53 or ARMv8-A.
-    #[arg(long, value_name = "NAME", requires = "protocols")]
+    #[arg(long, value_name = "NAME")]
     pub core: Option<String>,
 }
 
@@ -209,6 +217,25 @@ impl JobsArgs {
             }
         }
     }
+}
+
+/// The offset of the first formatter frame, as spelled on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlignArg {
+    /// It is searched for.
+    Auto,
+    /// This number of bytes precedes it.
+    At(u64),
+}
+
+/// Parses `auto` or a number of bytes.
+fn align(text: &str) -> Result<AlignArg, String> {
+    if text.eq_ignore_ascii_case("auto") {
+        return Ok(AlignArg::Auto);
+    }
+    let at = text.parse().ok().filter(|at| *at < dstream::BLOCK);
+    let expected = "write `auto`, or a number of bytes: 0 to 15, or to 511 for DSTREAM";
+    at.map(AlignArg::At).ok_or_else(|| format!("`{text}` is no alignment; {expected}"))
 }
 
 /// Framing of the trace data, as spelled on the command line.

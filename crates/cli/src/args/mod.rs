@@ -19,7 +19,7 @@ pub use functions::{
     CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs, SwitchArgs,
     TimelineArgs,
 };
-pub use input::{FramingArg, HowArgs, InputArgs, JobsArgs, SourceArgs};
+pub use input::{AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SourceArgs};
 pub use itm::ItmArgs;
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,

@@ -136,7 +136,7 @@ impl InputKind {
     /// `log`: the input may be an execution log.
     fn of(path: &Path, args: &CompareArgs, log: bool) -> Result<InputKind, Fail> {
         let pipe = path == Path::new("-");
-        let unknown = pipe || matches!(probe(path)?, Found::Raw);
+        let unknown = pipe || matches!(probe(path)?, Found::Raw | Found::Container(_));
         Ok(match (unknown, args.sources.protocols.is_empty()) {
             (false, _) => InputKind::Described,
             (true, true) => InputKind::Log,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tracewright::capture::levels::{SwoRecording, read_swo};
 use tracewright::capture::live::{Live, TCP};
-use tracewright::capture::{Capture, Found, Kind, probe};
+use tracewright::capture::{Capture, Container, Found, Kind, probe};
 use tracewright::decode::input::{Following, Input as Bytes, More, Piped, Reading, pause};
 use tracewright::decode::swo::{Receiver, Wanted};
 use tracewright::frames::Framing;
@@ -43,7 +43,12 @@ pub fn run(args: &ItmArgs) -> Result<bool, Fail> {
             Found::Program => return Err(not_swo(path, "an ELF file: give it with --image")),
             Found::Perf => return Err(not_swo(path, "a perf.data file; see `tracewright info`")),
             Found::Cycles(_) => return Err(not_swo(path, "the cycles of a trace port")),
-            Found::Raw => {}
+            // An archive may be a recording of the signal.
+            Found::Container(Container::Sigrok | Container::Zip) | Found::Raw => {}
+            Found::Container(other) => {
+                let what = format!("{}: {}", other.name(), other.help());
+                return Err(not_swo(path, &what));
+            }
         }
         let regular = std::fs::metadata(path).is_ok_and(|about| about.is_file());
         if regular && let Some(recording) = read_swo(path, args.signal.as_deref(), args.baud)? {

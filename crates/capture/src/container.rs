@@ -1,0 +1,152 @@
+//! Files that are recognised by their content and hold no trace data as they are: archives,
+//! recordings of levels, memory images as text.
+
+use std::fmt;
+
+/// A file format that is named instead of being read as trace data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// A session file of sigrok: a ZIP archive that begins with its member `version` or `metadata`.
+    Sigrok,
+    /// A Value Change Dump.
+    Vcd,
+    /// Another ZIP archive.
+    Zip,
+    /// A file compressed by gzip.
+    Gzip,
+    /// A file compressed by xz.
+    Xz,
+    /// A file compressed by Zstandard.
+    Zstandard,
+    /// A memory image as Intel HEX records.
+    IntelHex,
+    /// A memory image as Motorola S-records.
+    SRecords,
+}
+
+impl Container {
+    /// The format of a file with the first bytes `head`.
+    pub fn probe(head: &[u8]) -> Option<Container> {
+        if head.starts_with(b"PK\x03\x04") {
+            // The name of the first member follows 30 bytes of header. (APPNOTE.TXT 6.3, 4.3.7)
+            let name = head.get(30..).unwrap_or_default();
+            let sigrok = name.starts_with(b"version") || name.starts_with(b"metadata");
+            return Some(if sigrok { Container::Sigrok } else { Container::Zip });
+        }
+        let magics: [(&[u8], Container); 5] = [
+            (b"\x1f\x8b\x08", Container::Gzip),
+            (b"\xfd7zXZ\0", Container::Xz),
+            (b"\x28\xb5\x2f\xfd", Container::Zstandard),
+            (b"$date", Container::Vcd),
+            (b"$timescale", Container::Vcd),
+        ];
+        let magic = magics.iter().find(|(magic, _)| head.starts_with(magic));
+        if let Some((_, container)) = magic {
+            return Some(*container);
+        }
+        let mut lines = head.split(|byte| *byte == b'\n');
+        let line = lines.next()?.trim_ascii_end();
+        match line.split_first()? {
+            (b':', digits) => {
+                let record = hex(digits)?;
+                let sum = record.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+                let len = usize::from(*record.first()?) + 5;
+                (sum == 0 && record.len() == len).then_some(Container::IntelHex)
+            }
+            (b'S', [b'0'..=b'9', digits @ ..]) => {
+                let record = hex(digits)?;
+                let sum = record.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+                let len = usize::from(*record.first()?) + 1;
+                (sum == 0xff && record.len() == len).then_some(Container::SRecords)
+            }
+            _ => None,
+        }
+    }
+
+    /// The name of the format.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Container::Sigrok => "a session of sigrok (.sr)",
+            Container::Vcd => "a Value Change Dump",
+            Container::Zip => "a ZIP archive",
+            Container::Gzip => "a file compressed by gzip",
+            Container::Xz => "a file compressed by xz",
+            Container::Zstandard => "a file compressed by Zstandard",
+            Container::IntelHex => "a memory image in Intel HEX records",
+            Container::SRecords => "a memory image in Motorola S-records",
+        }
+    }
+
+    /// What a user can do with it.
+    pub const fn help(self) -> &'static str {
+        match self {
+            Container::Sigrok => {
+                "of a parallel trace port give it with --pins and --protocol; of a serial wire (SWO) \
+                 read it with `tracewright itm`"
+            }
+            Container::Vcd => {
+                "of a parallel trace port give it with --pins and --protocol; of a serial wire (SWO) \
+                 export the bytes of the UART first"
+            }
+            Container::Zip => "unpack it with `unzip`, and give the capture in it",
+            Container::Gzip => "unpack it with `gzip -dk`, and give the result",
+            Container::Xz => "unpack it with `xz -dk`, and give the result",
+            Container::Zstandard => "unpack it with `zstd -d`, and give the result",
+            Container::IntelHex | Container::SRecords => {
+                "convert it to bytes with `objcopy -I ihex -O binary` (`-I srec` for S-records); a \
+                 program belongs to --image"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Container {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Bytes from pairs of hexadecimal digits. `None` where there is anything else.
+fn hex(digits: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pairs = digits.chunks(2).map(|pair| match *pair {
+        [high, low] => u8::try_from(digit(high)? * 16 + digit(low)?).ok(),
+        _ => None,
+    });
+    pairs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_recognised() {
+        let zip = |name: &[u8]| [b"PK\x03\x04".as_slice(), &[0; 26], name].concat();
+        for (head, want) in [
+            (zip(b"version2"), Some(Container::Sigrok)),
+            (zip(b"metadata"), Some(Container::Sigrok)),
+            (zip(b"dump.bin"), Some(Container::Zip)),
+            (b"\x1f\x8b\x08\0".to_vec(), Some(Container::Gzip)),
+            (b"\xfd7zXZ\0\0".to_vec(), Some(Container::Xz)),
+            (b"\x28\xb5\x2f\xfd\x04".to_vec(), Some(Container::Zstandard)),
+            (b"$date today $end".to_vec(), Some(Container::Vcd)),
+            // 16 bytes at 0x0100, and an end record.
+            (
+                b":10010000214601360121470136007EFE09D2190140\r\n:00000001FF\r\n".to_vec(),
+                Some(Container::IntelHex),
+            ),
+            (b"S00F000068656C6C6F202020202000003C\n".to_vec(), Some(Container::SRecords)),
+            // The checksum or the length is wrong.
+            (b":10010000214601360121470136007EFE09D2190141\n".to_vec(), None),
+            (b":0F010000214601360121470136007EFE09D2190141\n".to_vec(), None),
+            (b"S00F000068656C6C6F202020202000003D\n".to_vec(), None),
+            (b":\n".to_vec(), None),
+            (b"S".to_vec(), None),
+            (vec![0, 0, 0, 0, 0, 0x80], None),
+            (Vec::new(), None),
+        ] {
+            assert_eq!(Container::probe(&head), want, "{head:x?}");
+        }
+    }
+}

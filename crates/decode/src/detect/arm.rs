@@ -1,0 +1,301 @@
+//! The protocol and the configuration of one stream of an Arm trace unit.
+
+use memchr::memmem;
+use tracewright_base::SyncSearch;
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+
+use super::configs::{Setting, variants, with_code};
+use super::trial::{Bench, Target, Trial, core_of};
+use super::{Given, Inference, LONG, SHORT};
+
+/// The protocols that are tried, those with the longest synchronisation first: of equal scores the
+/// first one is taken.
+const TRIED: [AnyProtocol; 6] = [
+    AnyProtocol::Etmv4,
+    AnyProtocol::Ete,
+    AnyProtocol::Stm,
+    AnyProtocol::Etmv3,
+    AnyProtocol::Ptm,
+    AnyProtocol::Itm,
+];
+
+/// Fewer bytes than these are packets of an ITM by chance.
+const FEW: u64 = 48;
+
+/// Configurations of a protocol of which a longer part is decoded.
+const FINALISTS: usize = 3;
+
+/// Points for the length of the synchronisation that must occur: a short one occurs by chance.
+const fn sync_points(protocol: AnyProtocol) -> i64 {
+    match protocol {
+        AnyProtocol::Etmv4 | AnyProtocol::Ete | AnyProtocol::Stm => 40,
+        AnyProtocol::Etmv3 | AnyProtocol::Ptm => 25,
+        _ => 0,
+    }
+}
+
+/// The inferences for `stream`, the best first.
+pub(super) fn inferences(
+    stream: &[u8],
+    bench: &Bench,
+    given: &Given<'_>,
+    framed: bool,
+) -> Vec<Inference> {
+    let plain = Bench::empty();
+    let mut all: Vec<Inference> = TRIED
+        .iter()
+        .filter(|&&protocol| given.allows(protocol))
+        .filter_map(|&protocol| infer(protocol, stream, &plain, bench, given))
+        .collect();
+    all.extend(branch_records(stream).filter(|_| given.allows(AnyProtocol::Mtb)));
+    settle_etmv4(&mut all, framed);
+    all.sort_by_key(|inference| -inference.score);
+    all
+}
+
+/// How well the most common configurations explain the first bytes of `stream`: for the choice
+/// between many framings.
+pub(super) fn quick(stream: &[u8]) -> i64 {
+    let plain = Bench::empty();
+    let score = |protocol: AnyProtocol| {
+        let trials = variants(protocol).into_iter().take(4).filter_map(|setting| {
+            let mut config = setting.config(protocol, core_of(setting.core), &|_| None)?;
+            if protocol == AnyProtocol::Itm {
+                config.assume_synced(true);
+            }
+            let start = start(protocol, stream, &config)?;
+            let rest = stream.get(start..)?;
+            let trial = plain.run(rest.get(..SHORT).unwrap_or(rest), &config);
+            Some(trial.score(protocol) + sync_points(protocol))
+        });
+        trials.max().unwrap_or(0)
+    };
+    let scores = TRIED.iter().filter(|p| **p != AnyProtocol::Ete).map(|&protocol| score(protocol));
+    scores.max().unwrap_or(0)
+}
+
+/// The best configuration of `protocol`; `None` without a synchronisation.
+fn infer(
+    protocol: AnyProtocol,
+    stream: &[u8],
+    plain: &Bench,
+    bench: &Bench,
+    given: &Given<'_>,
+) -> Option<Inference> {
+    let core = given.core;
+    let config = |setting: &Setting| {
+        let own = core.or_else(|| core_of(setting.core));
+        setting.config(protocol, own, given.registers)
+    };
+    if protocol == AnyProtocol::Itm && is_filling(stream) {
+        return None;
+    }
+    let start = start(protocol, stream, &config(&Setting::default().or_first(protocol))?);
+    let part = |len: usize| {
+        let rest = stream.get(start?..)?;
+        rest.get(..len).or(Some(rest)).filter(|part| !part.is_empty())
+    };
+    let (short, long) = (part(SHORT)?, part(LONG)?);
+    let run = |bench: &Bench, part: &[u8], setting: &Setting| -> Option<(i64, Trial)> {
+        let mut config = config(setting)?;
+        if protocol == AnyProtocol::Itm {
+            config.assume_synced(true);
+        }
+        let trial = bench.run(part, &config);
+        let mut score = trial.score(protocol);
+        if setting.core.is_some() && trial.features.a64 {
+            // A microcontroller does not execute A64 code.
+            score /= 2;
+        }
+        Some((score, trial))
+    };
+    let rank = |bench: &Bench, part: &[u8], settings: Vec<Setting>| {
+        let mut ranked: Vec<(i64, Setting, Trial)> = settings
+            .into_iter()
+            .filter_map(|setting| run(bench, part, &setting).map(|(s, t)| (s, setting, t)))
+            .collect();
+        // Of equal scores the first remains the first.
+        ranked.sort_by_key(|(score, ..)| -score);
+        ranked
+    };
+    let mut best = rank(plain, short, variants(protocol));
+    best.truncate(FINALISTS);
+    best.retain(|(score, ..)| *score > 0);
+    if best.len() > 1 && long.len() > short.len() {
+        best = rank(plain, long, best.into_iter().map(|(_, setting, _)| setting).collect());
+    }
+    if bench.has_code() && protocol.traces_instructions() {
+        let settings = best.iter().take(2).flat_map(|(_, s, _)| with_code(protocol, s)).collect();
+        best = rank(bench, long, settings);
+    }
+    let (score, mut setting, trial) = best.into_iter().next()?;
+    if setting.core.is_none() && bench.target == Some(Target::Arm(true)) && core.is_none() {
+        setting.core = Some("ARMv7-M");
+    }
+    let synced = protocol != AnyProtocol::Itm || has_sync(stream, &config(&setting)?);
+    let mut score = score + sync_points(protocol) - mismatch(protocol, bench.target);
+    if protocol == AnyProtocol::Ptm {
+        score -= 400 * even_information(long) / 1000;
+    }
+    if !synced {
+        // Nearly all bytes are packets of an ITM: few of them prove nothing.
+        score = (score - if trial.len < FEW { 500 } else { 150 }).max(0);
+    }
+    let c = &trial.counts;
+    let mut reasons = vec![format!(
+        "{} packets and {} synchronisations in {} bytes, {} undecodable",
+        c.packets,
+        c.syncs,
+        trial.len,
+        c.undecodable + c.unsynchronised - c.truncated
+    )];
+    if !synced {
+        reasons.push("there is no synchronisation packet; decoding starts at byte 0".to_owned());
+    }
+    if bench.has_code() && protocol.traces_instructions() {
+        reasons.push(format!(
+            "{} instructions in the images, {} inconsistencies, {} addresses outside",
+            c.instructions, c.inconsistencies, c.no_code
+        ));
+    }
+    let a64 = trial.features.a64 && !trial.features.aarch32;
+    Some(Inference {
+        protocol,
+        setting,
+        score,
+        reasons,
+        a64,
+        start: start.unwrap_or(0),
+        counts: *c,
+    })
+}
+
+impl Setting {
+    /// The first configuration of `protocol`, to search for a synchronisation.
+    fn or_first(self, protocol: AnyProtocol) -> Setting {
+        variants(protocol).into_iter().next().unwrap_or(self)
+    }
+}
+
+/// Whether the first bytes have a few values only, as an erased memory has.
+fn is_filling(stream: &[u8]) -> bool {
+    let mut values = [false; 256];
+    for byte in stream.iter().take(SHORT) {
+        values.get_mut(usize::from(*byte)).into_iter().for_each(|value| *value = true);
+    }
+    values.iter().filter(|value| **value).count() < 4
+}
+
+/// The offset where a decoder can start.
+fn start(protocol: AnyProtocol, stream: &[u8], config: &AnyConfig) -> Option<usize> {
+    if protocol == AnyProtocol::Stm {
+        // A synchronisation has 21 nibbles of ones, of which a decoder finds the first.
+        return stream
+            .windows(10)
+            .position(|bytes| bytes == [0xff; 10])
+            .map(|at| at.saturating_sub(1));
+    }
+    match config.sync(stream) {
+        SyncSearch::At(at) => Some(at),
+        SyncSearch::NotIn(_) if protocol == AnyProtocol::Itm => Some(0),
+        SyncSearch::NotIn(_) => None,
+    }
+}
+
+/// I-sync packets after an A-sync whose information byte is even, in thousandths: bit 0 of it is
+/// always 1. (IHI 0035, "Instruction synchronization packet")
+fn even_information(stream: &[u8]) -> i64 {
+    const SYNCS: [u8; 7] = [0, 0, 0, 0, 0, 0x80, 0x08];
+    let after = memmem::find_iter(stream, &SYNCS);
+    let information: Vec<_> =
+        after.filter_map(|at| stream.get(at + SYNCS.len() + 4).copied()).collect();
+    let even = information.iter().filter(|byte| *byte & 1 == 0).count();
+    (even * 1000 / information.len().max(1)) as i64
+}
+
+/// Whether `stream` has a synchronisation packet.
+fn has_sync(stream: &[u8], config: &AnyConfig) -> bool {
+    matches!(config.sync(stream), SyncSearch::At(_))
+}
+
+/// Points against a protocol whose processors do not execute the program.
+fn mismatch(protocol: AnyProtocol, target: Option<Target>) -> i64 {
+    match (protocol, target) {
+        (_, None) | (AnyProtocol::Itm | AnyProtocol::Stm, Some(_)) => 0,
+        (AnyProtocol::Etmv3 | AnyProtocol::Ptm, Some(Target::Aarch64)) => 300,
+        (AnyProtocol::Ete, Some(Target::Arm(true))) => 200,
+        (_, Some(Target::RiscV(_))) => 300,
+        _ => 0,
+    }
+}
+
+/// The faults in a thousand bytes by which an ETMv4 and an ETE must differ.
+const FAULTS: u64 = 20;
+
+/// ETE and ETMv4 differ in a few packets. Where the bytes have none of them, what stores unframed
+/// trace of A64 code is a trace buffer extension, whose unit is an ETE.
+fn settle_etmv4(all: &mut [Inference], framed: bool) {
+    let find =
+        |all: &[Inference], protocol| all.iter().position(|g: &Inference| g.protocol == protocol);
+    let (Some(four), Some(ete)) = (find(all, AnyProtocol::Etmv4), find(all, AnyProtocol::Ete))
+    else {
+        return;
+    };
+    let faults = |all: &[Inference], n: usize| {
+        let Some(Inference { counts: c, .. }) = all.get(n) else { return 0 };
+        (c.undecodable + c.unsynchronised + c.inconsistencies) * 1000 / c.bytes().max(1)
+    };
+    if faults(all, four).abs_diff(faults(all, ete)) > FAULTS {
+        return;
+    }
+    let best = all.get(four).into_iter().chain(all.get(ete)).map(|inference| inference.score).max();
+    let likely =
+        if !framed && all.get(four).is_some_and(|inference| inference.a64) { ete } else { four };
+    if let Some(inference) = all.get_mut(likely) {
+        inference.score = best.unwrap_or(0) + 1;
+        let why = "no packet distinguishes ETMv4 and ETE; ";
+        let why = format!(
+            "{why}{}",
+            match framed {
+                true => "frames usually come from an ETMv4",
+                false if likely == ete => "unframed trace of A64 code usually comes from an ETE",
+                false => "unframed trace of A32 or T32 code usually comes from an ETMv4",
+            }
+        );
+        inference.reasons.push(why);
+    }
+}
+
+/// The records of a Micro Trace Buffer: code runs from the destination of each to the source of the
+/// next.
+fn branch_records(stream: &[u8]) -> Option<Inference> {
+    const NEAR: u32 = 1 << 12;
+    let (records, _) = stream.get(..LONG).unwrap_or(stream).as_chunks::<8>();
+    let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
+    let ends: Vec<(u32, u32)> = records
+        .iter()
+        .map(|record| (word(record) & !1, word(record.get(4..).unwrap_or_default()) & !1))
+        .collect();
+    let follows = |pair: &[(u32, u32)]| match pair {
+        [(_, to), (from, _)] => from.wrapping_sub(*to) < NEAR,
+        _ => false,
+    };
+    let good = ends.windows(2).filter(|pair| follows(pair)).count();
+    let all = ends.len().saturating_sub(1);
+    // A filling of equal bytes is no trace.
+    let distinct = ends.windows(2).filter(|pair| matches!(pair, [a, b] if a.1 != b.1)).count();
+    if all < 8 || good * 10 < all * 8 || distinct * 2 < all {
+        return None;
+    }
+    let score = (good * 1000 / all) as i64 - 20;
+    let reason = format!("code runs from {good} of {all} destinations to the next source");
+    Some(Inference {
+        protocol: AnyProtocol::Mtb,
+        setting: Setting::default(),
+        score,
+        reasons: vec![reason],
+        a64: false,
+        start: 0,
+        counts: crate::Counts::default(),
+    })
+}

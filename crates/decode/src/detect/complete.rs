@@ -1,0 +1,278 @@
+//! The description of raw trace data that detection completes: what the user states stays.
+
+use std::path::Path;
+use std::slice;
+
+use tracewright_capture::{Capture, OpenError, Problem, Raw, core_type};
+use tracewright_frames::Framing;
+use tracewright_protocols::TraceForm;
+use tracewright_protocols::etrace::config::PARAMETERS;
+use tracewright_protocols::registry::AnyProtocol;
+
+use super::{Candidate, Certainty, Detection, Given, HEAD, alignment, known_units};
+use crate::raw::{RawFraming, RawTrace, Unit, skip};
+
+/// What detection found, in the terms of the user's options.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// The framing.
+    pub framing: RawFraming,
+    /// The bytes before the first frame.
+    pub skip: u64,
+    /// The trace units.
+    pub units: Vec<Unit>,
+    /// The registers: `NAME=VALUE`, or `NAME@ID=VALUE` where units differ.
+    pub registers: Vec<String>,
+    /// The core.
+    pub core: Option<String>,
+}
+
+impl Description {
+    /// The options of the command line.
+    pub fn options(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if let RawFraming::Framed(framing) = self.framing
+            && framing != Framing::Raw
+        {
+            let name = match framing {
+                Framing::TpiuHalf => "tpiu-hsync",
+                framing => framing.name(),
+            };
+            out.extend(["--framing".to_owned(), name.to_owned()]);
+        }
+        if self.skip > 0 {
+            out.extend(["--align".to_owned(), self.skip.to_string()]);
+        }
+        for unit in &self.units {
+            let id = unit.id.map_or(String::new(), |id| format!("@{id:#04x}"));
+            out.extend(["--protocol".to_owned(), format!("{}{id}", unit.protocol)]);
+        }
+        for register in &self.registers {
+            out.extend(["--config".to_owned(), register.clone()]);
+        }
+        if let Some(core) = &self.core {
+            out.extend(["--core".to_owned(), core.clone()]);
+        }
+        out
+    }
+}
+
+impl Candidate {
+    /// The candidate in the terms of the options.
+    pub fn description(&self) -> Description {
+        let framed = self.framing != Framing::Raw;
+        let mut found = Vec::new();
+        for source in &self.sources {
+            let Some(inference) = source.best() else { continue };
+            if source.certainty() == Certainty::Unknown {
+                continue;
+            }
+            let name = inference.protocol.about().names.first().copied().unwrap_or_default();
+            let unit = Unit { protocol: name.to_owned(), id: framed.then_some(source.id) };
+            found.push((unit, inference.protocol, &inference.setting));
+        }
+        let mut registers = Vec::new();
+        for (unit, protocol, setting) in &found {
+            for &(name, value) in &setting.registers {
+                let differs = found
+                    .iter()
+                    .any(|(_, _, other)| other.get(name).is_some_and(|other| other != value));
+                let id =
+                    unit.id.filter(|_| differs).map_or(String::new(), |id| format!("@{id:#04x}"));
+                let text = format!("{name}{id}={}", value_text(*protocol, name, value));
+                if !registers.contains(&text) {
+                    registers.push(text);
+                }
+            }
+        }
+        let core = found.iter().find_map(|(_, _, setting)| setting.core);
+        Description {
+            framing: RawFraming::Framed(self.framing),
+            skip: self.skip as u64,
+            registers,
+            core: core.map(ToOwned::to_owned),
+            units: found.into_iter().map(|(unit, ..)| unit).collect(),
+        }
+    }
+}
+
+/// A value as the command line takes it.
+fn value_text(protocol: AnyProtocol, name: &str, value: u64) -> String {
+    if protocol != AnyProtocol::Etrace {
+        return format!("{value:#x}");
+    }
+    let parameter = PARAMETERS.iter().find(|parameter| parameter.name() == name);
+    let words = parameter.map_or(&[][..], |parameter| parameter.words());
+    match words.iter().find(|(number, _)| *number == value) {
+        Some((_, word)) => (*word).to_owned(),
+        None => value.to_string(),
+    }
+}
+
+/// Completes the description `raw` of the file of raw trace data at `path`, with the program memory
+/// of `images`. `notes` receives what was assumed, one text per line.
+///
+/// # Errors
+/// [`OpenError`] where a file cannot be read, or nothing explains the bytes.
+pub fn complete(
+    path: &Path,
+    raw: &mut RawTrace,
+    images: &[String],
+    align: Option<u64>,
+    notes: &mut Vec<String>,
+) -> Result<Option<Detection>, OpenError> {
+    if raw.levels.is_some() {
+        return Ok(None);
+    }
+    let core = raw.core.as_deref().and_then(core_type);
+    let given_framing = match raw.framing {
+        RawFraming::Framed(framing) => Some(framing),
+        RawFraming::Auto if raw.units.is_empty() => None,
+        RawFraming::Auto if raw.units.len() > 1 => Some(Framing::Coresight),
+        RawFraming::Auto => Some(Framing::Raw),
+        RawFraming::Encapsulated | RawFraming::Etb => return Ok(None),
+    };
+    for text in core_registers(raw) {
+        notes.push(format!("{text} is assumed, as a {} has it", raw.core.as_deref().unwrap_or("")));
+        raw.registers.push(text);
+    }
+    let missing: Vec<_> = raw.units.iter().filter(|unit| lacks_registers(unit, raw)).collect();
+    let frames = raw.units.iter().all(|unit| {
+        let protocol = AnyProtocol::named(&unit.protocol);
+        protocol.is_some_and(|protocol| protocol.form() != TraceForm::Messages)
+    });
+    let aligns = align.is_none() && given_framing == Some(Framing::Coresight) && frames;
+    raw.skip += align.unwrap_or(0);
+    if !raw.units.is_empty() && missing.is_empty() && !aligns {
+        return Ok(None);
+    }
+    // A pipe can be read only once, by the decoder.
+    if !path.is_file() {
+        return match raw.units.is_empty() {
+            true => Err(OpenError::new(path, Problem::NeedsProtocol)),
+            false => Ok(None),
+        };
+    }
+    let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &Raw::default())?;
+    skip(&mut capture, path, raw.skip)?;
+    for image in images {
+        capture.add_image(image)?;
+    }
+    let buffer = capture.buffers.first();
+    let head = buffer.map(|buffer| buffer.head(HEAD).into_owned()).unwrap_or_default();
+    if aligns && !raw.units.is_empty() {
+        if let Some(found) = alignment(&head) {
+            raw.skip += found as u64;
+            notes.push(format!(
+                "frames begin at byte {found}: the bytes before it are the end of a frame (--align \
+                 {found})"
+            ));
+        }
+        if missing.is_empty() {
+            return Ok(None);
+        }
+        return complete(path, raw, images, Some(0), notes);
+    }
+    let registers = |name: &str| given_register(raw, name);
+    let named = raw.units.iter().filter_map(|unit| AnyProtocol::named(&unit.protocol));
+    let given = Given {
+        core,
+        registers: &registers,
+        framing: given_framing,
+        skip: align.map(|_| 0),
+        only: named.collect(),
+    };
+    let detection = Detection::of(&head, &capture, &given);
+    let Some(best) = detection.best() else {
+        if !raw.units.is_empty() || head.is_empty() {
+            return Ok(Some(detection));
+        }
+        return Err(OpenError::new(path, Problem::Undetected(detection.looked as u64)));
+    };
+    let found = best.description();
+    if raw.units.is_empty() {
+        raw.units.clone_from(&found.units);
+        raw.framing = found.framing;
+        raw.skip += found.skip;
+    } else if missing.iter().all(|unit| fits(&found, unit)) {
+        let list: Vec<_> = found.registers.iter().filter(|text| !is_given(raw, text)).collect();
+        let list: Vec<_> = list.iter().map(|text| text.as_str()).collect();
+        if !list.is_empty() {
+            notes.push(format!("assumed, as they explain the bytes best: {}", list.join(", ")));
+        }
+    } else {
+        return Ok(Some(detection));
+    }
+    let new: Vec<_> = found.registers.into_iter().filter(|text| !is_given(raw, text)).collect();
+    raw.registers.extend(new);
+    if raw.core.is_none() {
+        raw.core = found.core;
+    }
+    Ok(Some(detection))
+}
+
+/// Whether the description has a unit of the same protocol.
+fn fits(found: &Description, unit: &Unit) -> bool {
+    let protocol = AnyProtocol::named(&unit.protocol);
+    found.units.iter().any(|other| AnyProtocol::named(&other.protocol) == protocol)
+}
+
+/// Whether a register that decoding needs is not given.
+fn lacks_registers(unit: &Unit, raw: &RawTrace) -> bool {
+    let Some(protocol) = AnyProtocol::named(&unit.protocol) else { return false };
+    if protocol.has_own_port() || raw.parameters.is_some() {
+        return false;
+    }
+    let id = protocol.id_register().map(|(name, _)| name);
+    let core = raw.core.as_deref().and_then(core_type);
+    let value = |name: &str| {
+        let of_id = id.filter(|id| id.eq_ignore_ascii_case(name)).map(|_| 0);
+        given_register(raw, name).or(of_id)
+    };
+    protocol.configure(core, &value).is_err()
+}
+
+/// The value of a register that the user gives.
+fn given_register(raw: &RawTrace, name: &str) -> Option<u64> {
+    let given = raw.registers.iter().filter_map(|text| text.split_once('='));
+    let mut values = given.filter(|(known, _)| plain_name(known).eq_ignore_ascii_case(name));
+    let (_, value) = values.next_back()?;
+    let protocols = raw.units.iter().filter_map(|unit| AnyProtocol::named(&unit.protocol));
+    let word = protocols.filter_map(|p| p.parse_value(name, value.trim())?.ok()).next();
+    word.or_else(|| number(value.trim()))
+}
+
+/// A register name without the ID of its unit.
+fn plain_name(name: &str) -> &str {
+    name.split('@').next().unwrap_or(name).trim()
+}
+
+/// Whether the user gives the register of the assignment `text`.
+fn is_given(raw: &RawTrace, text: &str) -> bool {
+    let name = text.split('=').next().unwrap_or(text);
+    let given = raw.registers.iter().filter_map(|text| text.split('=').next());
+    let mut same = given.filter(|known| {
+        known.trim().eq_ignore_ascii_case(name)
+            || plain_name(known) == known.trim()
+                && known.trim().eq_ignore_ascii_case(plain_name(name))
+    });
+    same.next().is_some()
+}
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// The registers of the trace unit of the given core that the user does not give.
+fn core_registers(raw: &RawTrace) -> Vec<String> {
+    let Some(core) = &raw.core else { return Vec::new() };
+    let missing = raw.units.iter().filter(|unit| lacks_registers(unit, raw));
+    let protocols = missing.filter_map(|unit| AnyProtocol::named(&unit.protocol));
+    let registers = protocols.filter_map(|protocol| known_units::of(core, protocol));
+    let registers = registers.flat_map(|unit| unit.registers);
+    let missing = registers.filter(|(name, _)| given_register(raw, name).is_none());
+    missing.map(|(name, value)| format!("{name}={value:#x}")).collect()
+}

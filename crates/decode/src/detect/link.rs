@@ -1,0 +1,174 @@
+//! Framing and alignment: which framings the first bytes of a buffer may have, and where the first
+//! frame begins.
+//!
+//! Formatter frames are recognised by their ID bytes: a trace link has a few sources, so that the
+//! ID bytes of frames are few and repeat a few values, and those of other bytes do not. As each
+//! even byte of a frame may be an ID, this leaves the even or the odd offsets, of which
+//! [`super::Detection`] tries the streams.
+
+use tracewright_frames::{FRAME, Framing, Link, Sources, Splitter, dstream, sync};
+
+use super::HEAD;
+
+/// A framing that the bytes may have.
+#[derive(Clone, Debug)]
+pub(super) struct LinkCandidate {
+    pub(super) framing: Framing,
+    /// The offset of the first whole frame, or block.
+    pub(super) skip: usize,
+    /// The cost of the ID bytes in bits per 16 frames; 0 without frames.
+    pub(super) cost: u32,
+    /// The streams: trace ID and bytes.
+    pub(super) streams: Vec<(u16, Vec<u8>)>,
+    /// Why the bytes may have this framing.
+    pub(super) reason: String,
+}
+
+/// Frames at a wrong offset cost more than this, in bits per 16 frames: 4 random ID bytes a frame
+/// of 7 bits each are 448.
+const MAX_COST: u32 = 260;
+
+/// Bytes that are searched for the offset of frames.
+const ALIGNED: usize = 1 << 15;
+
+/// The framings that `bytes` may have; the data of one source are always among them.
+pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
+    let head = bytes.get(..HEAD).unwrap_or(bytes);
+    let raw = LinkCandidate {
+        framing: Framing::Raw,
+        skip: 0,
+        cost: 0,
+        streams: vec![(0, head.to_vec())],
+        reason: "the bytes are packets from one to the next".to_owned(),
+    };
+    let mut found = vec![raw];
+    let (full, half) = syncs(head);
+    if full > 0 {
+        let phase = block_phase(head);
+        if let Some(skip) = phase {
+            let reason = "blocks of 512 bytes end in the footer of a DSTREAM".to_owned();
+            found.push(framed(Framing::Dstream, head, skip, reason));
+        } else {
+            let framing = if half > 0 { Framing::TpiuHalf } else { Framing::Tpiu };
+            let reason = match half {
+                0 => format!("{full} full synchronisation packets of a trace port"),
+                _ => format!("{full} full and {half} half synchronisation packets of a trace port"),
+            };
+            found.push(framed(framing, head, 0, reason));
+        }
+    }
+    let mut costs = costs(head.get(..ALIGNED).unwrap_or(head));
+    costs.sort_by_key(|(skip, cost)| (*cost, *skip));
+    let least = costs.first().map_or(0, |(_, cost)| *cost);
+    let most = MAX_COST.min(least + least / 4 + 8);
+    for &(skip, cost) in costs.iter().filter(|(_, cost)| *cost <= most) {
+        let reason = match skip {
+            0 => "the ID bytes repeat a few values".to_owned(),
+            _ => format!("the ID bytes repeat a few values only if frames begin at byte {skip}"),
+        };
+        found.push(LinkCandidate { cost, ..framed(Framing::Coresight, head, skip, reason) });
+    }
+    found
+}
+
+/// The bytes from `skip` on, split.
+fn framed(framing: Framing, head: &[u8], skip: usize, reason: String) -> LinkCandidate {
+    let mut sources = Sources::default();
+    let mut splitter = Splitter::new(Link::new(framing));
+    splitter.split(0, head.get(skip..).unwrap_or_default(), &mut sources);
+    let streams = sources.iter().map(|source| (source.id(), source.bytes().to_vec()));
+    let mut streams: Vec<_> = streams.filter(|(_, bytes)| !bytes.is_empty()).collect();
+    streams.sort_unstable_by_key(|(id, _)| *id);
+    LinkCandidate { framing, skip, cost: 0, streams, reason }
+}
+
+/// The number of full and of half synchronisation packets, without those of barriers.
+fn syncs(head: &[u8]) -> (usize, usize) {
+    let barriers = head.windows(FRAME).filter(|window| *window == sync::BARRIER).count();
+    let full = head.windows(4).filter(|window| *window == sync::FULL).count();
+    let both = head.windows(2).filter(|window| *window == sync::HALF).count();
+    (full.saturating_sub(4 * barriers), both.saturating_sub(full))
+}
+
+/// The offset of the first whole block of a DSTREAM: all footers begin with four zero bytes, and
+/// have the same byte after them.
+fn block_phase(head: &[u8]) -> Option<usize> {
+    const BLOCK: usize = dstream::BLOCK as usize;
+    const FOOTER: usize = dstream::FOOTER as usize;
+    let phase = |skip: &usize| {
+        let blocks: Vec<_> = head.get(*skip..).unwrap_or_default().chunks_exact(BLOCK).collect();
+        let mut marks = blocks.iter().map(|block| {
+            let footer = block.get(BLOCK - FOOTER..)?;
+            footer.starts_with(&[0; 4]).then_some(footer.get(4).copied()?)
+        });
+        let first = marks.next().flatten();
+        blocks.len() >= 2 && first.is_some_and(|m| m != 0) && marks.all(|mark| mark == first)
+    };
+    (0..BLOCK).find(phase)
+}
+
+/// The cost of the ID bytes for each offset of the first frame, in bits per 16 frames.
+fn costs(head: &[u8]) -> Vec<(usize, u32)> {
+    let cost = |skip: usize| {
+        let (frames, _) = head.get(skip..)?.as_chunks::<FRAME>();
+        let frames: Vec<_> = frames.iter().filter(|frame| **frame != sync::BARRIER).collect();
+        if frames.is_empty() {
+            return None;
+        }
+        let (mut counts, mut reserved) = ([0u32; 128], 0u32);
+        for byte in frames.iter().flat_map(|frame| frame.iter().step_by(2)) {
+            if byte & 1 != 0 {
+                let id = usize::from(byte >> 1);
+                counts.get_mut(id).into_iter().for_each(|count| *count += 1);
+                reserved += u32::from(matches!(id, 0x70..=0x7a | 0x7c | 0x7e | 0x7f));
+            }
+        }
+        let total: u32 = counts.iter().sum();
+        if total == 0 {
+            return None;
+        }
+        let bits = |count: &u32| {
+            let share = f64::from(*count) / f64::from(total);
+            -f64::from(*count) * share.max(f64::MIN_POSITIVE).log2()
+        };
+        let entropy: f64 = counts.iter().map(bits).sum();
+        let all = entropy + f64::from(total) + 16.0 * f64::from(reserved);
+        Some((skip, (all * 16.0 / frames.len() as f64) as u32))
+    };
+    (0..FRAME).filter_map(cost).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames with ID bytes 0x10 and 0x20, cut at each byte.
+    #[test]
+    fn the_first_frame_is_found() {
+        let mut random = 1u32;
+        let mut byte = || {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 24) as u8
+        };
+        let mut bytes = Vec::new();
+        for n in 0u8..64 {
+            let mut frame = [(); FRAME].map(|()| byte());
+            frame.iter_mut().step_by(2).for_each(|byte| *byte &= !1);
+            if n % 4 == 0 {
+                let place = usize::from(n / 8 % 8) * 2;
+                frame[place] = 0x21 + 0x20 * (n / 4 % 2);
+            }
+            bytes.extend(frame);
+        }
+        for cut in 0..FRAME {
+            let found = links(bytes.get(cut..).unwrap());
+            let frames: Vec<_> =
+                found.iter().filter(|link| link.framing == Framing::Coresight).collect();
+            let skip = (FRAME - cut) % FRAME;
+            let right = frames.iter().find(|link| link.skip == skip).unwrap();
+            let ids: Vec<_> = right.streams.iter().map(|(id, _)| *id).collect();
+            assert_eq!(ids, [0x10, 0x20], "cut at {cut}");
+            assert!(frames.iter().all(|link| link.skip % 2 == skip % 2), "cut at {cut}");
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Detection of what raw trace data are: framing, alignment, protocol and configuration.
+//!
+//! Nothing is known but the first bytes, and possibly the program and a few registers. Each framing
+//! that the bytes may have is split, and each protocol is tried on the bytes of each trace ID. The
+//! best combination explains the most bytes: see [`Trial::score`](trial::Trial::score).
+//!
+//! At most [`HEAD`] bytes of a buffer are looked at, and [`LONG`] bytes of each source.
+
+mod arm;
+pub mod complete;
+mod configs;
+mod known_units;
+mod link;
+mod riscv;
+mod trial;
+
+use tracewright_base::CoreType;
+use tracewright_capture::Capture;
+use tracewright_frames::Framing;
+use tracewright_protocols::etrace::config::{Profile, Version};
+use tracewright_protocols::registry::AnyProtocol;
+
+use crate::Counts;
+
+pub use configs::Setting;
+
+use trial::Bench;
+
+/// The bytes at the start of a buffer that are looked at.
+pub const HEAD: usize = 1 << 18;
+
+/// The bytes of a source with which each configuration is tried.
+pub const SHORT: usize = 1 << 11;
+
+/// The bytes of a source with which the best configurations are tried.
+pub const LONG: usize = 1 << 14;
+
+/// What the user states about the data.
+pub struct Given<'a> {
+    /// The traced core.
+    pub core: Option<CoreType>,
+    /// Registers and parameters by name.
+    pub registers: &'a dyn Fn(&str) -> Option<u64>,
+    /// The framing.
+    pub framing: Option<Framing>,
+    /// The offset of the first byte of a frame.
+    pub skip: Option<usize>,
+    /// The protocols that the data may have; empty for any.
+    pub only: Vec<AnyProtocol>,
+}
+
+impl Given<'_> {
+    fn allows(&self, protocol: AnyProtocol) -> bool {
+        self.only.is_empty() || self.only.contains(&protocol)
+    }
+}
+
+impl Default for Given<'_> {
+    fn default() -> Self {
+        Given { core: None, registers: &|_| None, framing: None, skip: None, only: Vec::new() }
+    }
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// Nothing explains the bytes well.
+    Unknown,
+    /// The best of several explanations.
+    Possible,
+    /// Others explain the bytes less well.
+    Likely,
+    /// Nothing else explains the bytes.
+    Certain,
+}
+
+/// What a source may be.
+#[derive(Clone, Debug)]
+pub struct Inference {
+    /// The protocol.
+    pub protocol: AnyProtocol,
+    /// The configuration that explains the bytes best.
+    pub setting: Setting,
+    /// How well it explains the bytes: 1000 and a few points at most.
+    pub score: i64,
+    /// Why, in sentences.
+    pub reasons: Vec<String>,
+    /// All code is A64.
+    pub a64: bool,
+    /// The offset in the bytes of the source where decoding starts.
+    pub start: usize,
+    /// The counts of the trial.
+    pub counts: Counts,
+}
+
+impl Inference {
+    /// Whether both have one protocol, and for RISC-V one profile.
+    fn is_like(&self, other: &Inference) -> bool {
+        self.protocol == other.protocol
+            && self.setting.get("profile") == other.setting.get("profile")
+    }
+}
+
+/// Fewer bytes than these prove nothing.
+const FEW: u64 = 24;
+
+/// The inferences for a source.
+#[derive(Clone, Debug)]
+pub struct SourceCandidate {
+    /// The trace ID; 0 without framing.
+    pub id: u16,
+    /// The number of its bytes among those that were looked at.
+    pub bytes: usize,
+    /// The inferences, the best first.
+    pub inferences: Vec<Inference>,
+}
+
+impl SourceCandidate {
+    /// The best inference.
+    pub fn best(&self) -> Option<&Inference> {
+        self.inferences.first().filter(|inference| inference.score >= LEAST)
+    }
+
+    /// How sure the protocol of the best inference is.
+    pub fn certainty(&self) -> Certainty {
+        let Some(best) = self.inferences.first() else { return Certainty::Unknown };
+        let mut others = self.inferences.iter().filter(|inference| !inference.is_like(best));
+        let margin = best.score - others.next().map_or(0, |other| other.score);
+        match best.score {
+            ..LEAST => Certainty::Unknown,
+            _ if best.counts.bytes() < FEW => Certainty::Possible,
+            950.. if margin >= 150 && best.counts.syncs > 0 => Certainty::Certain,
+            _ if margin >= 30 => Certainty::Likely,
+            _ => Certainty::Possible,
+        }
+    }
+}
+
+/// A inference with a lower score explains nothing.
+const LEAST: i64 = 500;
+
+/// Frames with this score are no coincidence.
+const GOOD: i64 = 950;
+
+/// A framing, and the sources in it.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The framing.
+    pub framing: Framing,
+    /// The bytes before the first whole frame.
+    pub skip: usize,
+    /// The sources by ID.
+    pub sources: Vec<SourceCandidate>,
+    /// How well it explains the bytes: 1000 at most.
+    pub score: i64,
+    /// Why.
+    pub reason: String,
+}
+
+impl Candidate {
+    /// Framing, alignment, and the protocol of each source, in one line.
+    pub fn summary(&self) -> String {
+        let framing = match self.framing {
+            Framing::Raw => "unframed data".to_owned(),
+            Framing::Coresight => "CoreSight formatter frames".to_owned(),
+            Framing::Tpiu => "frames of a TPIU with synchronisation packets".to_owned(),
+            Framing::TpiuHalf => "frames of a TPIU with half synchronisation packets".to_owned(),
+            Framing::Dstream => "frames of a TPIU in DSTREAM blocks".to_owned(),
+            other => format!("{} frames", other.name()),
+        };
+        let aligned = match self.skip {
+            0 => String::new(),
+            skip => format!(" from byte {skip} on"),
+        };
+        let sources = self.sources.iter().filter_map(|source| {
+            let inference = source.best()?;
+            let name = inference.title();
+            let sure = match source.certainty() {
+                Certainty::Certain => "",
+                Certainty::Likely => ", likely",
+                Certainty::Possible | Certainty::Unknown => ", possibly",
+            };
+            Some(match self.framing {
+                Framing::Raw => format!("{name}{sure}"),
+                _ => format!("ID {:#04x} {name}{sure}", source.id),
+            })
+        });
+        let sources = sources.collect::<Vec<_>>().join("; ");
+        format!("{framing}{aligned}: {sources}")
+    }
+}
+
+impl Inference {
+    /// The protocol, and for RISC-V profile and version.
+    pub fn title(&self) -> String {
+        let name = self.protocol.about().names.first().copied().unwrap_or_default();
+        let value = |name| self.setting.get(name);
+        let profile = value("profile").and_then(Profile::of_number);
+        let version = value("version").and_then(Version::of_number);
+        match (profile, version) {
+            (Some(profile), Some(version)) => {
+                let xlen = value("xlen").unwrap_or(64);
+                format!("{name} (profile {profile}, version {version}, RV{xlen})")
+            }
+            _ => name.to_owned(),
+        }
+    }
+}
+
+/// What raw trace data may be.
+#[derive(Clone, Debug)]
+pub struct Detection {
+    /// The number of bytes that were looked at.
+    pub looked: usize,
+    /// The candidates, the best first.
+    pub candidates: Vec<Candidate>,
+}
+
+impl Detection {
+    /// Looks at the first bytes of a buffer, `head`. The program memory of `capture` is used.
+    pub fn of(head: &[u8], capture: &Capture, given: &Given<'_>) -> Detection {
+        let head = head.get(..HEAD).unwrap_or(head);
+        let bench = Bench::new(capture);
+        let links = link::links(head)
+            .into_iter()
+            .filter(|link| given.framing.is_none_or(|framing| framing == link.framing))
+            .filter(|link| given.skip.is_none_or(|skip| skip == link.skip));
+        let (frames, others): (Vec<_>, Vec<_>) =
+            links.partition(|link| link.framing == Framing::Coresight);
+        let mut candidates: Vec<Candidate> = Vec::new();
+        // Unframed bytes come last: with good frames, RISC-V messages are not searched for.
+        for link in promising(frames).chain(others.into_iter().rev()) {
+            let framed = candidates.iter().any(|candidate| candidate.score >= GOOD);
+            candidates.push(candidate(link, &bench, given, !framed));
+        }
+        candidates.sort_by_key(|candidate| -candidate.score);
+        Detection { looked: head.len(), candidates }
+    }
+
+    /// The best candidate; `None` where nothing explains the bytes.
+    pub fn best(&self) -> Option<&Candidate> {
+        self.candidates.first().filter(|candidate| candidate.score >= LEAST)
+    }
+}
+
+/// The offsets of frames whose streams are tried with all configurations.
+const MAX_OFFSETS: usize = 2;
+
+/// The frames whose streams are explained best by the most common configurations.
+fn promising(frames: Vec<link::LinkCandidate>) -> impl Iterator<Item = link::LinkCandidate> {
+    let mut frames = frames;
+    if frames.len() > MAX_OFFSETS {
+        frames.sort_by_cached_key(|link| (-stream_score(link), link.cost, link.skip));
+        frames.truncate(MAX_OFFSETS);
+    }
+    frames.into_iter()
+}
+
+/// Fewer bytes than these do not show where frames begin.
+const ENOUGH: usize = 1 << 10;
+
+/// Frames whose streams have this score are aligned.
+const ALIGNED: i64 = 985;
+
+/// How well the most common configurations explain the largest streams.
+fn stream_score(link: &link::LinkCandidate) -> i64 {
+    let mut streams: Vec<_> = link.streams.iter().map(|(_, bytes)| bytes).collect();
+    streams.sort_by_key(|bytes| std::cmp::Reverse(bytes.len()));
+    let total: usize = streams.iter().map(|bytes| bytes.len()).sum();
+    let scores = streams.iter().take(MAX_OFFSETS);
+    let sum: i64 = scores.map(|bytes| arm::quick(bytes) * bytes.len() as i64).sum();
+    sum / total.max(1) as i64
+}
+
+/// The offset of the first formatter frame in `head`, where frames do not begin at byte 0.
+pub fn alignment(head: &[u8]) -> Option<usize> {
+    let links = link::links(head.get(..HEAD).unwrap_or(head)).into_iter();
+    let frames: Vec<_> = links.filter(|link| link.framing == Framing::Coresight).collect();
+    if head.len() < ENOUGH {
+        return None;
+    }
+    let here = frames.iter().find(|link| link.skip == 0).map_or(0, stream_score);
+    if here >= ALIGNED {
+        return None;
+    }
+    let best = promising(frames).next()?;
+    let there = stream_score(&best);
+    (best.skip != 0 && there >= 850 && there >= here + 25).then_some(best.skip)
+}
+
+fn candidate(
+    link: link::LinkCandidate,
+    bench: &Bench,
+    given: &Given<'_>,
+    messages: bool,
+) -> Candidate {
+    let framed = link.framing != Framing::Raw;
+    let total: usize = link.streams.iter().map(|(_, bytes)| bytes.len()).sum();
+    let mut explained = 0;
+    let mut sources = Vec::new();
+    for (id, bytes) in link.streams {
+        let mut inferences = arm::inferences(&bytes, bench, given, framed);
+        let riscv = messages && given.allows(AnyProtocol::Etrace);
+        if riscv && !framed && inferences.first().is_none_or(|best| best.score < 980) {
+            inferences.extend(riscv::inferences(&bytes, bench, given));
+            inferences.sort_by_key(|inference| -inference.score);
+        }
+        let best = inferences.first().map_or(0, |inference| inference.score.clamp(0, 1000));
+        explained += best * bytes.len() as i64;
+        sources.push(SourceCandidate { id, bytes: bytes.len(), inferences });
+    }
+    let mut score = explained / total.max(1) as i64;
+    if framed {
+        // Frames that cost less are more regular.
+        score += 20 - i64::from(link.cost / 16).min(20);
+    }
+    Candidate { framing: link.framing, skip: link.skip, sources, score, reason: link.reason }
+}

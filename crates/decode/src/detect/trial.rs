@@ -1,0 +1,211 @@
+//! A trial: some bytes of one source, decoded with one configuration, and what was counted.
+
+use tracewright_base::{Channel, Context, CoreType, Element, Inconsistency};
+use tracewright_capture::{Capture, Form, Source};
+use tracewright_frames::Framing;
+use tracewright_image::{Elf, Load};
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+
+use crate::{Counts, Listener, Memory, Options, Plan, Planned, Session, Tally};
+
+/// Program memory for trials, and what it states about the processor.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bench {
+    capture: Capture,
+    memory: Option<Memory>,
+    /// What the program was compiled for.
+    pub(super) target: Option<Target>,
+}
+
+/// The processor that a program was compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// 32-bit Arm; `true`: of the M profile.
+    Arm(bool),
+    Aarch64,
+    /// `true`: RV64.
+    RiscV(bool),
+}
+
+/// The name of the source of a trial.
+const NAME: &str = "trial";
+
+impl Bench {
+    /// A bench without program memory.
+    pub(super) fn empty() -> Bench {
+        Bench::new(&Capture::default())
+    }
+
+    /// A bench with the program memory of `capture`.
+    pub(super) fn new(capture: &Capture) -> Bench {
+        let source = Source { name: NAME.to_owned(), ..Source::default() };
+        let dumps = capture.memory.iter().filter(|dump| dump.bytes.is_some());
+        let memory: Vec<_> = dumps.cloned().collect();
+        let target = memory.iter().find_map(|dump| {
+            let bytes = dump.bytes.as_ref().filter(|_| dump.form == Form::Elf)?;
+            let elf = Elf::read(bytes, NAME, Load::default()).ok()?;
+            match elf.machine {
+                40 => Some(Target::Arm(is_m_profile(&bytes.head(usize::MAX)))),
+                183 => Some(Target::Aarch64),
+                243 => Some(Target::RiscV(elf.bits64)),
+                _ => None,
+            }
+        });
+        let capture = Capture { sources: vec![source], memory, ..Capture::default() };
+        let memory = Some(Memory::new(&capture));
+        Bench { capture, memory, target }
+    }
+
+    /// Whether there is program memory.
+    pub(super) fn has_code(&self) -> bool {
+        !self.capture.memory.is_empty()
+    }
+
+    /// Decodes `bytes`, those of one source, with `config`.
+    pub(super) fn run(&self, bytes: &[u8], config: &AnyConfig) -> Trial {
+        let planned = Planned::new(0, NAME, 0, config.clone());
+        let plan = Plan::with_sources(0, Framing::Raw, vec![planned]);
+        let options = Options { max_expansion: MAX_EXPANSION, ..Options::default() };
+        let mut counter = (Tally::default(), Features::default());
+        if let Some(memory) = &self.memory
+            && let Ok(mut session) = Session::new(&self.capture, &plan, memory, &options)
+        {
+            session.run([bytes], &mut counter);
+        }
+        let (tally, features) = counter;
+        Trial { len: bytes.len() as u64, counts: tally.of(0), features, code: self.has_code() }
+    }
+}
+
+/// Whether the attributes of a 32-bit Arm program state the M profile: Tag_CPU_arch_profile, 7, is
+/// `M`. (Addenda to the ABI for the Arm architecture, "Target-related attributes")
+fn is_m_profile(file: &[u8]) -> bool {
+    const NAME: &[u8] = b"aeabi\0";
+    let at = memchr::memmem::find(file, NAME).map(|at| at + NAME.len());
+    let attributes = at.and_then(|at| file.get(at..)).unwrap_or_default();
+    let attributes = attributes.get(..MAX_ATTRIBUTES).unwrap_or(attributes);
+    attributes.windows(2).any(|pair| pair == [7, b'M'])
+}
+
+/// Bytes of attributes that are searched.
+const MAX_ATTRIBUTES: usize = 96;
+
+/// The core of a microcontroller that is assumed for trials.
+pub(super) fn core_of(name: Option<&str>) -> Option<CoreType> {
+    name.and_then(tracewright_capture::core_type)
+}
+
+/// The instructions that a trial follows for each byte of a packet.
+const MAX_EXPANSION: u32 = 1 << 10;
+
+/// What a trial counted.
+#[derive(Clone, Debug)]
+pub(super) struct Trial {
+    /// The bytes of the trial.
+    pub(super) len: u64,
+    pub(super) counts: Counts,
+    pub(super) features: Features,
+    /// There was program memory.
+    code: bool,
+}
+
+impl Trial {
+    /// How well the configuration explains the bytes: 1000 at most.
+    ///
+    /// Bytes in no packet, contradictions, addresses without program memory, and scattered
+    /// addresses and contexts count against it. Without a synchronisation it is 0.
+    pub(super) fn score(&self, protocol: AnyProtocol) -> i64 {
+        let c = &self.counts;
+        if c.syncs == 0 && protocol != AnyProtocol::Itm {
+            return 0;
+        }
+        let thousandth = |part: u64, all: u64| (part * 1000 / all.max(1)) as i64;
+        let read = thousandth(c.packet_bytes + c.truncated, self.len);
+        let packets = c.packets.max(1);
+        let mut score = read - thousandth(20 * c.inconsistencies, packets).min(700);
+        if self.code && protocol.traces_instructions() {
+            score -= thousandth(c.no_code, c.no_code + c.ranges) * 3 / 10;
+        } else {
+            score -= self.features.scatter();
+        }
+        if protocol == AnyProtocol::Itm {
+            score -= self.features.odd_channels(c.packets);
+        }
+        score.max(0)
+    }
+}
+
+/// What the elements of a trial have in common.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Features {
+    /// The contexts that packets stated, and those that differ from the one before.
+    contexts: (u64, u64),
+    last: Option<Context>,
+    /// The addresses at which tracing went on without program memory, by their bits from 20 on.
+    regions: Vec<(u64, u64)>,
+    addresses: u64,
+    /// A bit for each stimulus port that was written.
+    ports: u32,
+    /// DWT events with a reserved discriminator.
+    reserved_events: u64,
+    /// An address of A64 code, and of other code.
+    pub(super) a64: bool,
+    pub(super) aarch32: bool,
+}
+
+/// The most regions of addresses that are counted.
+const MAX_REGIONS: usize = 256;
+
+impl Features {
+    /// How scattered addresses and contexts are: 0 to 100.
+    fn scatter(&self) -> i64 {
+        let (contexts, changes) = self.contexts;
+        let share = |part: u64, all: u64| (part * 50 / all.max(1)) as i64;
+        let largest = self.regions.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        let scattered = self.addresses - largest.min(self.addresses);
+        share(changes, contexts.max(4)) + share(scattered, self.addresses.max(4))
+    }
+
+    /// How unlikely the channels of an ITM are: 0 to 1000.
+    fn odd_channels(&self, packets: u64) -> i64 {
+        let reserved = (self.reserved_events * 4000 / packets.max(1)).min(1000) as i64;
+        reserved + i64::from(self.ports.count_ones().saturating_sub(12)) * 20
+    }
+}
+
+impl Listener for Features {
+    const PACKETS: bool = false;
+
+    fn element(&mut self, _: usize, _: u64, element: Element) {
+        match element {
+            Element::Context(context) => {
+                self.contexts.0 += 1;
+                self.contexts.1 += u64::from(self.last.is_some_and(|last| last != context));
+                self.last = Some(context);
+                self.a64 |= context.isa == tracewright_base::Isa::A64;
+                self.aarch32 |= context.isa != tracewright_base::Isa::A64;
+            }
+            Element::NoCode { address, .. } => {
+                self.addresses += 1;
+                let region = address >> 20;
+                let room = self.regions.len() < MAX_REGIONS;
+                match self.regions.iter_mut().find(|(known, _)| *known == region) {
+                    Some((_, count)) => *count += 1,
+                    None if room => self.regions.push((region, 1)),
+                    None => {}
+                }
+            }
+            Element::SoftwareWrite(write) => {
+                if let Channel::Port { port, .. } = write.channel {
+                    self.ports |= 1 << (u32::from(port) & 31);
+                }
+            }
+            Element::DwtEvent(event) => {
+                let known = matches!(event.discriminator, 0..=2 | 8..=23);
+                self.reserved_events += u64::from(!known);
+            }
+            Element::Inconsistency(Inconsistency::ExpansionLimit) => {}
+            _ => {}
+        }
+    }
+}
