@@ -234,6 +234,11 @@ mod tests {
             code("sort.cold", 0x800, 0x10),
             code("sort.part.0", 0x810, 0x10),
             code("absent.cold", 0x820, 0x10),
+            code("sort.part.0.cold", 0x830, 0x10),
+            code("sort.__part.2", 0x840, 0x10),
+            code("sort.constprop.0", 0x850, 0x10),
+            code("sort.constprop.0.cold.3", 0x860, 0x10),
+            code("sort.__part", 0x870, 0x10),
             code("__memcpy_veneer", 0x900, 0x10),
         ]);
         for (address, want) in [
@@ -251,6 +256,11 @@ mod tests {
             (0x808, Some("sort")),
             (0x810, Some("sort.part.0")),
             (0x820, Some("absent.cold")),
+            (0x830, Some("sort.part.0")),
+            (0x840, Some("sort")),
+            (0x850, Some("sort.constprop.0")),
+            (0x860, Some("sort.constprop.0")),
+            (0x870, Some("sort.__part")),
         ] {
             assert_eq!(name(&functions, address), want, "{address:#x}");
         }

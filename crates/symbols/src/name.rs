@@ -22,13 +22,15 @@ pub fn demangled(symbol: &str) -> String {
 const MAX_MANGLED: usize = 4096;
 
 /// The function that `symbol` is a part of: `sort` for `sort.cold` and `sort.cold.1`, which have
-/// code that is seldom executed. Other suffixes name functions of their own, which are called.
+/// code that is seldom executed, and for the `sort.__part.1` of LLVM's basic block sections. Other
+/// suffixes, as `sort.part.0` and `sort.constprop.0`, name functions of their own: they are called.
 pub(crate) fn whole(symbol: &str) -> Option<&str> {
-    let before = match symbol.rsplit_once('.') {
-        Some((before, number)) if number.bytes().all(|b| b.is_ascii_digit()) => before,
-        _ => symbol,
+    let (before, numbered) = match symbol.rsplit_once('.') {
+        Some((before, number)) if number.bytes().all(|b| b.is_ascii_digit()) => (before, true),
+        _ => (symbol, false),
     };
-    before.strip_suffix(".cold").filter(|name| !name.is_empty())
+    let part = || before.strip_suffix(".__part").filter(|_| numbered);
+    before.strip_suffix(".cold").or_else(part).filter(|name| !name.is_empty())
 }
 
 /// Whether `symbol` is the name of a veneer, as GNU ld (`__name_veneer`, `__name_from_thumb`) and

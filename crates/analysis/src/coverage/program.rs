@@ -9,22 +9,24 @@ use tracewright_image::{Bytes, Cache, CacheOptions, Elf, Load, Segment};
 
 use crate::raw_profile::RawProfile;
 
-/// A program file, which is loaded at its addresses plus `bias`.
+/// A program file.
 #[derive(Clone, Debug)]
 pub struct ProgramFile {
     /// Its path in the capture.
     pub path: String,
     /// The file.
     pub bytes: Bytes,
-    /// The load bias.
+    /// The load bias; 0 where processes map it.
     pub bias: u64,
+    /// Its number among the files that processes map, if they do.
+    pub module: Option<u32>,
     /// `e_machine`.
     pub machine: u16,
     /// Its LOAD segments.
     pub segments: Vec<Segment>,
 }
 
-/// The ELF files of a capture.
+/// The ELF files of a capture, and then those that its processes map.
 pub fn program_files(capture: &Capture) -> Vec<ProgramFile> {
     let dumps = capture.memory.iter().filter(|dump| dump.form == Form::Elf);
     let files = dumps.filter_map(|dump| {
@@ -34,11 +36,25 @@ pub fn program_files(capture: &Capture) -> Vec<ProgramFile> {
             path: dump.file.clone(),
             bytes,
             bias: dump.address,
+            module: None,
             machine: elf.machine,
             segments: elf.segments,
         })
     });
-    files.collect()
+    let modules = capture.linux.iter().flat_map(|linux| linux.spaces.modules());
+    let mapped = (0..).zip(modules).filter_map(|(number, file)| {
+        let bytes = file.content.clone()?;
+        let elf = Elf::read(&bytes, file.path.as_str(), Load::default()).ok()?;
+        Some(ProgramFile {
+            path: file.path.clone(),
+            bytes,
+            bias: 0,
+            module: Some(number),
+            machine: elf.machine,
+            segments: elf.segments,
+        })
+    });
+    files.chain(mapped).collect()
 }
 
 impl ProgramFile {
@@ -93,9 +109,30 @@ impl ProgramCoverage {
     ) -> u64 {
         let mut outside = 0u64;
         let mut caches: HashMap<u16, Cache> = HashMap::new();
+        let mut images = HashMap::new();
         for (range, count) in raw.executed.into_counts() {
-            let found = files.iter().position(|file| file.address(range.start).is_some());
-            let Some((own, file)) = found.and_then(|n| Some((all.get_mut(n)?, files.get(n)?)))
+            let spaces = match programs.get(usize::from(range.source)) {
+                Some((Program::Spaces(viewpoint), _)) => Some(&viewpoint.spaces),
+                _ => None,
+            };
+            let found = match spaces {
+                Some(spaces) => {
+                    let image =
+                        images.entry(range.memory).or_insert_with(|| spaces.image(range.memory));
+                    let region = image.region(image.view(Space::ANY), range.start);
+                    region.and_then(|region| region.module()).and_then(|module| {
+                        let is = |file: &ProgramFile| file.module == Some(module.index);
+                        Some((files.iter().position(is)?, module.bias))
+                    })
+                }
+                None => {
+                    let has = |file: &&ProgramFile| file.address(range.start).is_some();
+                    let dumps = files.iter().take_while(|file| file.module.is_none());
+                    let found = dumps.enumerate().find(|(_, file)| has(file));
+                    found.map(|(n, file)| (n, file.bias))
+                }
+            };
+            let Some((own, bias)) = found.and_then(|(n, bias)| Some((all.get_mut(n)?, bias)))
             else {
                 outside = outside.saturating_add(count);
                 continue;
@@ -103,7 +140,7 @@ impl ProgramCoverage {
             let isa = range.last.isa;
             let mut address = range.start;
             for n in 0..range.instructions {
-                let sum = own.executions.entry(address.wrapping_sub(file.bias)).or_default();
+                let sum = own.executions.entry(address.wrapping_sub(bias)).or_default();
                 *sum = sum.saturating_add(count);
                 let size = match isa {
                     Isa::A64 | Isa::A32 => 4,
@@ -123,13 +160,13 @@ impl ProgramCoverage {
                 };
                 address = address.wrapping_add(size) & isa.address_mask();
             }
-            let start = range.start.wrapping_sub(file.bias);
+            let start = range.start.wrapping_sub(bias);
             let (bytes, its) = own.ranges.entry(start).or_default();
             (*bytes, *its) = ((*bytes).max(range.bytes), isa);
             if range.last.conditional() && matches!(range.last.kind, Kind::Branch | Kind::Indirect)
             {
                 let outcomes =
-                    own.branches.entry(range.last_address().wrapping_sub(file.bias)).or_default();
+                    own.branches.entry(range.last_address().wrapping_sub(bias)).or_default();
                 if let Some(sum) = outcomes.get_mut(usize::from(!range.last.taken())) {
                     *sum = sum.saturating_add(count);
                 }

@@ -205,6 +205,25 @@ fn sorted(outcomes: Outcomes) -> (u64, u64) {
     (a.min(b), a.max(b))
 }
 
+/// The program file is that of a process: of a `perf.data` file.
+#[test]
+fn lines_of_processes() {
+    let machine = Machine { optimise: "-O0", ..A64 };
+    let folder = Folder::new("coverage-perf");
+    let path = folder.path("");
+    let Some((elf, log)) = execute(&machine, &path, "coverage", SOURCE) else { return };
+    let snapshot = encoded(&path, "ETM4", &elf, &log);
+    let data = path.join("perf.data");
+    let mut all = args("encode --protocol ETM4 --to perf --log", &[&log]);
+    all.extend(args("--image", &[&elf]));
+    all.extend(args("--output", &[&data]));
+    let output = tracewright(&all);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let (want, found) = (lines(&snapshot), lines(&data));
+    assert!(want.len() >= 29 && want.values().any(|line| line.0 == 21), "{want:?}");
+    assert_eq!(found, want);
+}
+
 #[test]
 fn formats_of_coverage_tools() {
     let machine = Machine { optimise: "-O0", ..A64 };
