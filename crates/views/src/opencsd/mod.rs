@@ -24,4 +24,4 @@ pub use packet_text::{Behaviour, PacketText};
 pub use ptm::PtmText;
 pub use reported::{Reported, SourceReport};
 pub use session::ListedBuffer;
-pub use stm::StmText;
+pub use stm::{StmText, begun as stm_begun};
