@@ -160,6 +160,8 @@ pub mod protocol {
     pub const STM: u32 = 5;
     /// ETE.
     pub const ETE: u32 = 6;
+    /// ITM.
+    pub const ITM: u32 = 7;
     /// The first protocol of a decoder that a client registers.
     pub const CUSTOM: u32 = 100;
     /// The number after the last protocol of a client.

@@ -8,6 +8,7 @@ use crate::custom;
 use crate::element::TraceElement;
 use crate::outlet::payload;
 use crate::packets::etmv4::Etmv4Packet;
+use crate::packets::itm::ItmPacket;
 use crate::packets::ptm::PtmPacket;
 use crate::packets::stm::StmPacket;
 use crate::text::text;
@@ -109,6 +110,7 @@ pub unsafe extern "C" fn ocsd_pkt_str(
                     packet.cast::<Etmv4Packet>().read_unaligned().text()
                 }
                 protocol::PTM => packet.cast::<PtmPacket>().read_unaligned().text(),
+                protocol::ITM => packet.cast::<ItmPacket>().read_unaligned().text(),
                 protocol::STM => packet.cast::<StmPacket>().read_unaligned().text(),
                 protocol::CUSTOM..protocol::CUSTOM_END => {
                     return custom::packet_text(number, packet, buffer, size);

@@ -3,6 +3,7 @@
 pub mod callbacks;
 mod common;
 pub mod etmv4;
+pub mod itm;
 mod printer;
 pub mod ptm;
 pub mod stm;

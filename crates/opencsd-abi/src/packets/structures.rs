@@ -7,10 +7,11 @@ use std::ptr;
 
 use tracewright_base::{Fault, OffsetMap};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
-use tracewright_protocols::stm;
-use tracewright_views::opencsd::{PacketText, StmText};
+use tracewright_protocols::{itm, stm};
+use tracewright_views::opencsd::{ItmText, PacketText, StmText};
 
 use super::etmv4::Etmv4Maker;
+use super::itm::ItmPacket;
 use super::ptm::PtmMaker;
 use super::stm::StmMaker;
 
@@ -25,6 +26,8 @@ pub enum Structures {
     /// STM, whose packets consist of halves of bytes: the text knows which bytes and which offset
     /// OpenCSD reports.
     Stm(Box<(StmMaker, stm::Config, StmText)>),
+    /// ITM.
+    Itm(ItmPacket),
 }
 
 impl Structures {
@@ -39,6 +42,7 @@ impl Structures {
                 let parts = (StmMaker::default(), *config, StmText::default());
                 Some(Structures::Stm(Box::new(parts)))
             }
+            AnyConfig::Itm(_) => Some(Structures::Itm(ItmPacket::default())),
             _ => None,
         }
     }
@@ -66,10 +70,15 @@ impl Structures {
         span: Range<usize>,
         block: &'a [u8],
     ) -> Cow<'a, [u8]> {
+        let mut whole = Vec::new();
+        if let Some(AnyPacket::Itm(packet @ itm::Packet::GlobalTimeLow { .. })) = packet
+            && ItmText::default().octets(packet, offsets, span.clone(), block, &mut whole)
+        {
+            return Cow::Owned(whole);
+        }
         let Structures::Stm(parts) = self else {
             return Cow::Borrowed(block.get(span).unwrap_or_default());
         };
-        let mut whole = Vec::new();
         let packet = match packet {
             Some(AnyPacket::Stm(packet)) => packet,
             _ => &stm::Packet::Null { time: None },
@@ -92,6 +101,10 @@ impl Structures {
                 text.packet(config, packet, &mut String::new());
                 ptr::from_ref(maker.packet(packet)).cast()
             }
+            (Structures::Itm(made), AnyPacket::Itm(packet)) => {
+                *made = ItmPacket::of(packet);
+                ptr::from_ref(made).cast()
+            }
             _ => ptr::null(),
         }
     }
@@ -107,6 +120,10 @@ impl Structures {
                     text.bad(config, bytes, fault, &mut String::new());
                 }
                 ptr::from_ref(maker.bad(bytes, fault)).cast()
+            }
+            Structures::Itm(made) => {
+                *made = ItmPacket::bad(bytes, fault);
+                ptr::from_ref(made).cast()
             }
         }
     }

@@ -280,7 +280,9 @@ fn packets_are_those_of_the_listings() {
         wrong.extend(compare(&name, &own, &theirs, most));
         let text = std::fs::read_to_string(&script).unwrap();
         let has_structures = |line: &str| {
-            ["ETMV4I", "ETE", "PTM", "STM"].iter().any(|name| line.split(' ').nth(1) == Some(name))
+            ["ETMV4I", "ETE", "PTM", "STM", "ITM"]
+                .iter()
+                .any(|name| line.split(' ').nth(1) == Some(name))
         };
         if text.lines().filter(|line| line.starts_with("decoder")).all(has_structures) {
             wrong.extend(compare(&name, &packets(&decode("callbacks")), &printed, 0));

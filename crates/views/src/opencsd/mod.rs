@@ -18,7 +18,7 @@ pub mod unsynced;
 
 pub use etmv3::Etmv3Text;
 pub use etmv4::{Etmv4Text, exception_name as etmv4_exception, title_of as etmv4_title};
-pub use itm::ItmText;
+pub use itm::{ItmText, begun as itm_begun};
 pub use listing::{Listing, Shown};
 pub use packet_text::{Behaviour, PacketText};
 pub use ptm::PtmText;
