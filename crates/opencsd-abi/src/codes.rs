@@ -154,8 +154,14 @@ pub mod create {
 pub mod protocol {
     /// ETMv4, instructions.
     pub const ETMV4I: u32 = 2;
+    /// PTM.
+    pub const PTM: u32 = 4;
+    /// STM.
+    pub const STM: u32 = 5;
     /// ETE.
     pub const ETE: u32 = 6;
+    /// ITM.
+    pub const ITM: u32 = 7;
     /// The first protocol of a decoder that a client registers.
     pub const CUSTOM: u32 = 100;
     /// The number after the last protocol of a client.

@@ -479,7 +479,8 @@ const fn reason(gap: Gap) -> u32 {
     }
 }
 
-const fn isa_number(isa: Isa) -> u32 {
+/// The number of an instruction set, `ocsd_isa`.
+pub const fn isa_number(isa: Isa) -> u32 {
     match isa {
         Isa::A32 => 0,
         Isa::T32 => 1,

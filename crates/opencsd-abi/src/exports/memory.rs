@@ -1,7 +1,10 @@
 //! Program memory.
 
-use std::ffi::{OsStr, c_char, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{CStr, c_char, c_int, c_void};
+#[cfg(not(unix))]
+use std::path::PathBuf;
+#[cfg(unix)]
+use std::{ffi::OsStr, path::Path};
 
 use tracewright_image::Bytes;
 
@@ -30,6 +33,19 @@ fn add(handle: *mut c_void, spaces: u32, ranges: Vec<(u64, u64, Content)>) -> Er
     code(registry::with(handle, Error::INVALID_PARAM_VAL, |tree| tree.memory.add(ranges, spaces)))
 }
 
+/// A path as the system has it: any bytes.
+#[cfg(unix)]
+fn file_name(path: &CStr) -> &Path {
+    use std::os::unix::ffi::OsStrExt;
+    Path::new(OsStr::from_bytes(path.to_bytes()))
+}
+
+/// A path as the system has it: text.
+#[cfg(not(unix))]
+fn file_name(path: &CStr) -> PathBuf {
+    path.to_string_lossy().as_ref().into()
+}
+
 /// Reads a file of memory.
 ///
 /// # Safety
@@ -40,8 +56,7 @@ unsafe fn read(path: *const c_char) -> Result<Bytes, Error> {
     if path.is_empty() {
         return Err(Error::INVALID_PARAM_VAL);
     }
-    let read = std::fs::read(OsStr::from_bytes(path.to_bytes()));
-    read.map(Bytes::from).map_err(|_| Error::MEM_ACC_FILE_NOT_FOUND)
+    std::fs::read(file_name(path)).map(Bytes::from).map_err(|_| Error::MEM_ACC_FILE_NOT_FOUND)
 }
 
 /// The range of `bytes` at `address`.

@@ -8,6 +8,9 @@ use crate::custom;
 use crate::element::TraceElement;
 use crate::outlet::payload;
 use crate::packets::etmv4::Etmv4Packet;
+use crate::packets::itm::ItmPacket;
+use crate::packets::ptm::PtmPacket;
+use crate::packets::stm::StmPacket;
 use crate::text::text;
 
 /// The version of OpenCSD's interface that the library has.
@@ -106,6 +109,9 @@ pub unsafe extern "C" fn ocsd_pkt_str(
                 protocol::ETMV4I | protocol::ETE => {
                     packet.cast::<Etmv4Packet>().read_unaligned().text()
                 }
+                protocol::PTM => packet.cast::<PtmPacket>().read_unaligned().text(),
+                protocol::ITM => packet.cast::<ItmPacket>().read_unaligned().text(),
+                protocol::STM => packet.cast::<StmPacket>().read_unaligned().text(),
                 protocol::CUSTOM..protocol::CUSTOM_END => {
                     return custom::packet_text(number, packet, buffer, size);
                 }

@@ -3,7 +3,10 @@
 pub mod callbacks;
 mod common;
 pub mod etmv4;
+pub mod itm;
 mod printer;
+pub mod ptm;
+pub mod stm;
 mod structures;
 
 use std::ffi::c_void;
@@ -129,7 +132,7 @@ impl PacketOutputs {
         self.end_unsynced(outlet);
         let Some(structures) = &mut self.structures else { return };
         let at = structures.offset(packet, offsets, span.start);
-        let own = structures.octets(offsets, span, bytes);
+        let own = structures.octets(Some(packet), offsets, span, bytes);
         let structure = structures.packet(packet);
         send(&self.callbacks, (false, false), at, structure, &own, outlet);
     }
@@ -152,13 +155,19 @@ impl PacketOutputs {
         if fault != Fault::Unsynchronised {
             self.end_unsynced(outlet);
             let Some(structures) = &mut self.structures else { return };
-            let at = offsets.at(span.start);
-            let own = structures.octets(offsets, span, bytes);
-            let structure = structures.bad(&own, fault);
+            let mut at = offsets.at(span.start);
+            if structures.has_half_bytes() {
+                at = at.wrapping_add(offsets.is_high_half(span.start).into());
+            }
+            let own = structures.octets(None, offsets, span.clone(), bytes);
+            let structure = structures.bad(bytes.get(span).unwrap_or_default(), fault);
             return send(&self.callbacks, self.no_bad, at, structure, &own, outlet);
         }
         let half_bytes = self.structures.as_ref().is_some_and(Structures::has_half_bytes);
         for fragment in offsets.fragments(span) {
+            if let Some(structures) = &mut self.structures {
+                structures.unsynced(offsets, fragment.clone(), bytes);
+            }
             self.unsynced(outlet, |unsynced, line| {
                 for k in fragment {
                     let Some(&byte) = bytes.get(k) else { break };

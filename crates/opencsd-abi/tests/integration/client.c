@@ -50,12 +50,26 @@ static uint8_t *load(const char *path, long offset, long *length)
     return bytes;
 }
 
+/* The memory space of the last context that was received of each ETMv4 or ETE: 0 for none. */
+static uint32_t spaces[128];
+static int has_level[128];
+
+static uint32_t space_of(const ocsd_pe_context *context)
+{
+    static const uint32_t by_level[3][4] = {{1, 2, 0x80, 0x20}, {0x10, 4, 0x80, 0x40},
+                                            {8, 8, 0x80, 8}};
+    int level = context->exception_level;
+    return by_level[level > 2 ? 2 : level > 1 ? 1 : 0][context->security_level & 3];
+}
+
 static uint32_t read_memory(const void *context, const ocsd_vaddr_t address,
                             const ocsd_mem_space_acc_t space, const uint8_t id,
                             const uint32_t count, uint8_t *out)
 {
     (void)context;
-    (void)id;
+    /* Memory of a context is not read before its element was received. */
+    if (has_level[id & 0x7f] && spaces[id & 0x7f] != space)
+        printf("MEMORY OF SPACE %x IN A CONTEXT OF %x\n", space, spaces[id & 0x7f]);
     for (int n = 0; n < region_count; n++) {
         struct region *region = &regions[n];
         uint64_t offset = address - region->address;
@@ -112,6 +126,8 @@ static ocsd_datapath_resp_t element(const void *context, const ocsd_trc_index_t 
 {
     char text[512];
     (void)context;
+    if (e->elem_type == OCSD_GEN_TRC_ELEM_PE_CONTEXT && e->context.el_valid)
+        spaces[id & 0x7f] = space_of(&e->context);
     received++;
     since_flush++;
     if (after_wait)
@@ -321,6 +337,7 @@ int main(int argc, char **argv)
                 fail(name, code);
             protocols[id & 0x7f] = protocol(name);
             ids[id & 0x7f] = id;
+            has_level[id & 0x7f] = !strcmp(name, "ETMV4I") || !strcmp(name, "ETE");
             if (!strcmp(mode, "sink") &&
                 (code = ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_SINK,
                                                        (void *)sink, &ids[id & 0x7f])))

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod custom;
 mod misuse;
 mod perf;
 mod snapshots;

@@ -138,7 +138,7 @@ impl PacketText for ItmText {
 }
 
 /// The name of the packet that `bytes` begin.
-fn begun(bytes: &[u8]) -> &'static str {
+pub fn begun(bytes: &[u8]) -> &'static str {
     match bytes.first() {
         None | Some(0x00) => "ITM_ASYNC",
         Some(header) if header & 0b111 > 0b100 => "ITM_DWT",

@@ -18,10 +18,10 @@ pub mod unsynced;
 
 pub use etmv3::Etmv3Text;
 pub use etmv4::{Etmv4Text, exception_name as etmv4_exception, title_of as etmv4_title};
-pub use itm::ItmText;
+pub use itm::{ItmText, begun as itm_begun};
 pub use listing::{Listing, Shown};
 pub use packet_text::{Behaviour, PacketText};
 pub use ptm::PtmText;
 pub use reported::{Reported, SourceReport};
 pub use session::ListedBuffer;
-pub use stm::StmText;
+pub use stm::{StmText, begun as stm_begun};

@@ -252,7 +252,7 @@ const fn description(packet: &Packet) -> &'static str {
 }
 
 /// The name of the packet that `nibbles` begin; a marker has its letter.
-const fn begun(nibbles: &[u8]) -> &'static str {
+pub const fn begun(nibbles: &[u8]) -> &'static str {
     match nibbles {
         [0x1, ..] => "M8",
         [0x2, ..] => "MERR",
