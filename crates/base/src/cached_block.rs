@@ -217,7 +217,7 @@ impl CachedBlock {
     pub fn new(block: &Block, class: usize) -> Option<CachedBlock> {
         if class >= BLOCK_CLASSES
             || block.bytes > BYTES
-            || block.instructions > u32::from(u16::MAX) >> LENGTH
+            || block.instructions > CachedBlock::MAX_INSTRUCTIONS
         {
             return None;
         }
@@ -244,6 +244,15 @@ impl CachedBlock {
         (self.class >> KINDS) as usize
     }
 
+    /// The most instructions of a block.
+    pub const MAX_INSTRUCTIONS: u32 = u16::MAX as u32 >> LENGTH;
+
+    /// Number of instructions.
+    #[inline]
+    pub const fn instructions(&self) -> u32 {
+        (self.counts as u64 >> LENGTH) as u32
+    }
+
     #[inline]
     const fn bytes(&self) -> u32 {
         (self.counts as u64 & BYTES as u64) as u32
@@ -261,7 +270,7 @@ impl CachedBlock {
         Range {
             start: self.start(class),
             bytes: self.bytes(),
-            instructions: (self.counts as u64 >> LENGTH) as u32,
+            instructions: self.instructions(),
             cycles: Counted::UNKNOWN,
             last: class.last[taken as usize],
         }

@@ -16,12 +16,14 @@ pub struct Feed<'a> {
     pub last: u64,
     /// How many packets [`Decode::packets`](crate::Decode::packets) has taken.
     pub packets: usize,
+    /// How many of them are packets from which a decoder may start.
+    pub syncs: usize,
 }
 
 impl<'a> Feed<'a> {
     /// A block of which no bytes are taken.
     pub const fn new(bytes: &'a [u8], offsets: OffsetMap<'a>, last: u64) -> Self {
-        Feed { bytes, taken: 0, offsets: Forward::new(offsets), last, packets: 0 }
+        Feed { bytes, taken: 0, offsets: Forward::new(offsets), last, packets: 0, syncs: 0 }
     }
 
     /// The bytes that are not taken.

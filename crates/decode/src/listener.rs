@@ -77,21 +77,22 @@ pub trait Listener {
     }
 
     /// Whether [`packet`](Listener::packet) must be called for each packet. Otherwise packets that
-    /// a decoder takes at once are only [counted](Listener::packets). None of those is one from
-    /// which a decoder may start.
+    /// a decoder takes at once are only [counted](Listener::packets).
     fn wants_each_packet(&self) -> bool {
         Self::PACKETS
     }
 
-    /// `count` packets, `span`, that the decoder took at once. Their elements precede this call.
+    /// `count` packets, `span`, that the decoder took at once. `syncs` of them are packets from
+    /// which a decoder may start. Their elements precede this call.
     fn packets(
         &mut self,
         source: usize,
         offsets: &OffsetMap<'_>,
         span: Range<usize>,
         count: usize,
+        syncs: usize,
     ) {
-        let _ = (source, offsets, span, count);
+        let _ = (source, offsets, span, count, syncs);
     }
 
     /// Undecodable bytes of a source: `bytes[span]`, where `offsets` maps offsets in `bytes`.
@@ -164,10 +165,17 @@ macro_rules! pass_on {
             })+
         }
 
-        fn packets(&mut self, source: usize, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
+        fn packets(
+            &mut self,
+            source: usize,
+            offsets: &OffsetMap<'_>,
+            span: Range<usize>,
+            count: usize,
+            syncs: usize,
+        ) {
             let $this = self;
             $(if let Some(to) = $to {
-                to.packets(source, offsets, span.clone(), count);
+                to.packets(source, offsets, span.clone(), count, syncs);
             })+
         }
 

@@ -370,9 +370,9 @@ impl<L: Listener> Observer for SourceObserver<'_, L> {
     }
 
     #[inline]
-    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
+    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize, syncs: usize) {
         if L::PACKETS {
-            self.listener.packets(self.source, offsets, span, count);
+            self.listener.packets(self.source, offsets, span, count, syncs);
         }
     }
 

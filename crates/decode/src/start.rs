@@ -5,7 +5,7 @@
 //! at most.
 
 use tracewright_capture::Capture;
-use tracewright_frames::{Event, Framing, Link, Split, Splitter};
+use tracewright_frames::{Event, FRAME, Framing, Link, Split, Splitter};
 use tracewright_protocols::itm::Search;
 
 use crate::Plan;
@@ -41,7 +41,7 @@ impl Plan {
             let mut router = Router(&mut searches);
             if self.framing == Framing::Raw {
                 router.feed(None, chunk);
-            } else {
+            } else if !router.skips(&splitter, at, chunk) {
                 splitter.split(at, chunk, &mut router);
             }
             at += chunk.len() as u64;
@@ -84,6 +84,21 @@ impl Plan {
 struct Router<'a>(&'a mut [(u16, Search, bool)]);
 
 impl Router<'_> {
+    /// Whether `chunk`, at offset `at`, is whole memory-aligned frames without a byte of the
+    /// sources. Then only the ID of the next byte changes, and it stays another one.
+    fn skips(&self, splitter: &Splitter, at: u64, chunk: &[u8]) -> bool {
+        let whole = |n: u64| n.is_multiple_of(FRAME as u64);
+        splitter.link().framing == Framing::Coresight
+            && whole(at)
+            && whole(chunk.len() as u64)
+            && self.0.iter().all(|&(id, ..)| {
+                // An ID byte is even and has bit 0 set.
+                let id_byte = (id << 1) as u8 | 1;
+                splitter.id().map(u16::from) != Some(id)
+                    && !chunk.iter().step_by(2).fold(false, |any, &byte| any | (byte == id_byte))
+            })
+    }
+
     /// Searches bytes of `id`, or of the only source.
     fn feed(&mut self, id: Option<u16>, bytes: &[u8]) {
         for (_, search, found) in self.0.iter_mut().filter(|s| id.is_none_or(|id| id == s.0)) {
@@ -98,4 +113,45 @@ impl Split for Router<'_> {
     }
 
     fn event(&mut self, _: u64, _: Event) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames of IDs 1 and 2: `ids` has the ID of each, and whether it is stated.
+    fn frames(ids: &[(u8, bool)]) -> Vec<u8> {
+        let frame = |&(id, stated): &(u8, bool)| {
+            let mut frame = [0; FRAME];
+            // Odd bytes may have any value.
+            frame[1] = 1 << 1 | 1;
+            frame[0] = if stated { id << 1 | 1 } else { 0 };
+            frame
+        };
+        ids.iter().flat_map(frame).collect()
+    }
+
+    #[test]
+    fn chunks_without_the_source_are_skipped() {
+        for (chunks, skipped) in [
+            ([&[(2, true), (2, false)][..], &[(2, false)]], [true, true]),
+            ([&[(1, true), (2, true)], &[(2, false)]], [false, true]),
+            ([&[(2, true), (1, true)], &[(1, false)]], [false, false]),
+            ([&[(1, false)], &[(2, true), (1, true)]], [true, false]),
+        ] {
+            let mut searches = vec![(1, Search::default(), false)];
+            let mut splitter = Splitter::new(Link::new(Framing::Coresight));
+            let mut at = 0;
+            for (chunk, want) in chunks.map(frames).iter().zip(skipped) {
+                let mut router = Router(&mut searches);
+                let skips = router.skips(&splitter, at, chunk);
+                assert_eq!(skips, want, "{chunks:?} at {at}");
+                if !skips {
+                    splitter.split(at, chunk, &mut router);
+                }
+                at += chunk.len() as u64;
+                assert!(!router.skips(&splitter, at, &[0; FRAME - 1]));
+            }
+        }
+    }
 }

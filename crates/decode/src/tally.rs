@@ -281,9 +281,11 @@ impl Listener for Tally {
         offsets: &OffsetMap<'_>,
         span: Range<usize>,
         count: usize,
+        syncs: usize,
     ) {
         let c = self.source(source);
         c.packets += count as u64;
+        c.syncs += syncs as u64;
         c.packet_bytes += offsets.bytes_in(&span) as u64;
     }
 

@@ -220,7 +220,14 @@ impl Listener for Collector {
     }
 
     #[inline]
-    fn packets(&mut self, source: usize, offsets: &OffsetMap<'_>, span: Range<usize>, _: usize) {
+    fn packets(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        _: usize,
+        _: usize,
+    ) {
         self.packet_at(source, offsets, &span);
     }
 

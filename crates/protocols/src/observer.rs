@@ -41,11 +41,11 @@ pub trait Observer: Sink {
         false
     }
 
-    /// `count` packets, `span`, that the decoder took at once. None of them is one from which a
-    /// decoder may start.
+    /// `count` packets, `span`, that the decoder took at once. `syncs` of them are packets from
+    /// which a decoder may start.
     #[inline]
-    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
-        let _ = (offsets, span, count);
+    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize, syncs: usize) {
+        let _ = (offsets, span, count, syncs);
     }
 
     /// Undecodable bytes.
@@ -91,8 +91,8 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     }
 
     #[inline]
-    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
-        (**self).packets(offsets, span, count);
+    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize, syncs: usize) {
+        (**self).packets(offsets, span, count, syncs);
     }
 
     #[inline]

@@ -87,6 +87,17 @@ impl Pending {
         }
     }
 
+    /// Reports cycles that no exception withdraws: [`element`](Self::element), in line.
+    #[inline]
+    pub(crate) fn cycles<S: Sink>(&mut self, at: u64, cycles: u32, sink: &mut S) {
+        let element = Element::Cycles(Some(cycles));
+        if self.is_empty() {
+            sink.element(at, element);
+        } else {
+            self.after.push(Entry { at, element, withdrawal: Withdrawal::Never });
+        }
+    }
+
     /// Queues a data access. The next packet may state that the store failed.
     pub(crate) fn data(&mut self, at: u64, access: Access, withdrawal: Withdrawal) {
         self.push(at, Element::DataAccess(access), withdrawal);
@@ -144,7 +155,11 @@ impl Pending {
             {
                 sink.element(at, Element::Range(range));
             }
-            sink.element(entry.at, entry.element);
+            // Most of them are cycles. Where the kind is known, a sink need not find out.
+            match entry.element {
+                Element::Cycles(cycles) => sink.element(entry.at, Element::Cycles(cycles)),
+                element => sink.element(entry.at, element),
+            }
         }
         if let Some((at, range)) = last {
             sink.element(at, Element::Range(range));

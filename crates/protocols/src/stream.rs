@@ -293,11 +293,12 @@ impl<P: Listed> Stream<P> {
             // Undecodable bytes are reported before the elements of the next packet.
             if !observer.wants_each_packet() && self.undecodable.is_none() {
                 // Single packets, below, are counted in `self.last` only.
-                (feed.last, feed.packets) = (self.last, 0);
+                (feed.last, feed.packets, feed.syncs) = (self.last, 0, 0);
                 self.decoder.packets(&mut feed, &self.config, code, observer);
                 self.last = feed.last;
                 if feed.taken != taken {
-                    observer.packets(offsets, taken..feed.taken, feed.packets);
+                    let span = taken..feed.taken;
+                    observer.packets(offsets, span, feed.packets, feed.syncs);
                     continue;
                 }
             }

@@ -56,8 +56,9 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
         offsets: &OffsetMap<'_>,
         span: Range<usize>,
         count: usize,
+        syncs: usize,
     ) {
-        self.listener.packets(self.first + source, offsets, span, count);
+        self.listener.packets(self.first + source, offsets, span, count, syncs);
     }
 
     fn undecodable(

@@ -48,8 +48,14 @@ where
         (self.session.state().clone(), self.listener.state())
     }
 
-    /// Decodes the next bytes.
+    /// Decodes the next bytes, and passes on their output.
     pub(super) fn decode(&mut self, bytes: &[u8]) {
+        self.feed_all(bytes);
+        self.flush();
+    }
+
+    /// Decodes the next bytes, and passes on the output where there is much.
+    pub(super) fn feed_all(&mut self, bytes: &[u8]) {
         for part in bytes.chunks(self.step) {
             self.feed(Some(part));
             if self.listener.weight() >= self.weight {
@@ -59,7 +65,6 @@ where
                 return;
             }
         }
-        self.flush();
     }
 
     /// Feeds a step of bytes, or ends the trace for `None`, and passes on the listener's output

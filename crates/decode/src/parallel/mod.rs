@@ -186,7 +186,11 @@ const LEAST_STEPS: usize = 32;
 /// next worker that is done.
 const AHEAD: usize = 2;
 
-/// Decodes the chunks on the calling thread.
+/// On one thread, this many bytes are read at a time, which stay in the processor's caches until
+/// they are decoded.
+const READ: usize = 1 << 16;
+
+/// Decodes the input on the calling thread.
 fn decode_alone<L, I, S>(
     chunks: &mut Chunks<'_, I>,
     joiner: &mut Joiner<'_, L, S>,
@@ -197,11 +201,19 @@ where
     I: Input + ?Sized,
     S: FnMut(L::Output, u64) -> bool,
 {
-    while joiner.wants_more()
-        && let Some(chunk) = chunks.next(scheduler.len, true)?
-    {
-        joiner.decode(&chunk);
-        scheduler.output(chunk.len(), 0);
+    // Bytes whose output was not passed on.
+    let mut fed = 0;
+    while joiner.wants_more() {
+        let len = READ.next_multiple_of(chunks.step).min(scheduler.len - fed);
+        let Some(chunk) = chunks.next(len, true)? else { break };
+        joiner.feed_all(&chunk);
+        fed += chunk.len();
+        // No more bytes are available now, or the output is that of a chunk.
+        if chunk.len() < len || fed >= scheduler.len {
+            joiner.flush();
+            scheduler.output(fed, 0);
+            fed = 0;
+        }
         chunks.reuse(chunk);
     }
     Ok(())

@@ -47,12 +47,7 @@ impl Config {
     /// ETMCR bits \[15:14]: bytes of CONTEXTIDR that are traced: 0, 1, 2 or 4.
     #[inline]
     pub const fn context_id_bytes(&self) -> usize {
-        match self.control >> 14 & 0b11 {
-            0 => 0,
-            1 => 1,
-            2 => 2,
-            _ => 4,
-        }
+        (1 << (self.control >> 14 & 0b11)) >> 1
     }
 
     /// ETMCR bit \[30], PFTv1.1: virtual machine IDs are traced.

@@ -185,22 +185,7 @@ impl Decoder {
         let place = Place { address: sync.address, isa: sync.isa() };
         let starts = self.phase == Phase::Waiting || sync.reason != Reason::Periodic;
         if starts {
-            // From PFTv1.1 the count is not valid after lost trace or Debug state. (IHI 0035,
-            // "Cycle-accurate tracing")
-            let lost = matches!(sync.reason, Reason::Overflow | Reason::DebugExit)
-                && config.minor_version() != Some(0);
-            match sync.cycles {
-                Some(_) if lost => sink.element(at, Element::Cycles(None)),
-                cycles => report_cycles(at, cycles, sink),
-            }
-            sink.element(
-                at,
-                Element::TraceOn(match sync.reason {
-                    Reason::Periodic | Reason::TraceOn => Start::Normal,
-                    Reason::Overflow => Start::Overflow,
-                    Reason::DebugExit => Start::Debug,
-                }),
-            );
+            report_start(at, sync, config, sink);
         } else if self.pc.is_some_and(|pc| pc != place) {
             sink.element(at, Element::Inconsistency(Inconsistency::AddressNotReached));
         }
@@ -552,6 +537,27 @@ const fn is_branch(kind: Kind) -> bool {
 /// Whether code of this instruction set can be followed: not ThumbEE and not Jazelle.
 const fn walkable(isa: Isa) -> bool {
     matches!(isa, Isa::A32 | Isa::T32)
+}
+
+/// Reports that tracing starts with `sync`, and the cycles before it.
+#[inline]
+fn report_start<S: Sink>(at: u64, sync: &Sync, config: &Config, sink: &mut S) {
+    // From PFTv1.1 the count is not valid after lost trace or Debug state. (IHI 0035,
+    // "Cycle-accurate tracing")
+    let lost = matches!(sync.reason, Reason::Overflow | Reason::DebugExit)
+        && config.minor_version() != Some(0);
+    match sync.cycles {
+        Some(_) if lost => sink.element(at, Element::Cycles(None)),
+        cycles => report_cycles(at, cycles, sink),
+    }
+    sink.element(
+        at,
+        Element::TraceOn(match sync.reason {
+            Reason::Periodic | Reason::TraceOn => Start::Normal,
+            Reason::Overflow => Start::Overflow,
+            Reason::DebugExit => Start::Debug,
+        }),
+    );
 }
 
 fn report_cycles<S: Sink>(at: u64, cycles: Option<u32>, sink: &mut S) {

@@ -3,7 +3,7 @@
 use tracewright_base::Isa;
 
 use super::config::Config;
-use super::packet::{Address, Packet, State, Timestamp};
+use super::packet::{Address, Packet, State, Sync, Timestamp};
 
 /// The state of decompression. [`History::take`] completes a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,12 +22,7 @@ impl History {
     #[inline]
     pub fn take(&mut self, packet: &Packet, config: &Config) {
         match packet {
-            Packet::Sync(sync) => {
-                (self.address, self.address_bits) = (sync.address, 32);
-                self.isa = Some(sync.isa());
-                self.non_secure = Some(sync.non_secure);
-                self.hyp = Some(sync.hyp);
-            }
+            Packet::Sync(sync) => self.synchronise(sync),
             Packet::Branch(branch) => {
                 self.move_to(&branch.address, branch.info.map(|info| info.alternative));
                 if let Some(info) = branch.info {
@@ -44,22 +39,37 @@ impl History {
         }
     }
 
+    /// Takes an I-sync.
+    #[inline]
+    pub(super) fn synchronise(&mut self, sync: &Sync) {
+        (self.address, self.address_bits) = (sync.address, 32);
+        self.isa = Some(sync.isa());
+        self.non_secure = Some(sync.non_secure);
+        self.hyp = Some(sync.hyp);
+    }
+
     /// Takes the address of a packet; `alternative` is AltISA where information bytes have it.
+    #[inline]
     pub(super) fn move_to(&mut self, address: &Address, alternative: Option<bool>) {
         if let Some(state) = address.state() {
-            self.isa = Some(match (state, alternative) {
-                (State::Arm, _) => Isa::A32,
-                (State::Jazelle, _) => Isa::Jazelle,
-                (State::Thumb, Some(true)) => Isa::ThumbEe,
-                (State::Thumb, Some(false)) => Isa::T32,
-                // Leaving ThumbEE state takes an information byte.
-                (State::Thumb, None) if self.isa == Some(Isa::ThumbEe) => Isa::ThumbEe,
-                (State::Thumb, None) => Isa::T32,
-            });
+            self.change(state, alternative);
         }
         let (bits, count) = address.value(self.isa.unwrap_or(Isa::T32));
         self.address = crate::bits::replace_low(self.address.into(), bits.into(), count) as u32;
         self.address_bits = self.address_bits.max(count);
+    }
+
+    #[cold]
+    fn change(&mut self, state: State, alternative: Option<bool>) {
+        self.isa = Some(match (state, alternative) {
+            (State::Arm, _) => Isa::A32,
+            (State::Jazelle, _) => Isa::Jazelle,
+            (State::Thumb, Some(true)) => Isa::ThumbEe,
+            (State::Thumb, Some(false)) => Isa::T32,
+            // Leaving ThumbEE state takes an information byte.
+            (State::Thumb, None) if self.isa == Some(Isa::ThumbEe) => Isa::ThumbEe,
+            (State::Thumb, None) => Isa::T32,
+        });
     }
 
     /// The address of the last I-sync, branch or waypoint update, where all of it is known.

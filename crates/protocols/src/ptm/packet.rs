@@ -198,7 +198,10 @@ impl Wire<Config> for Packet {
             0x00 => align(bytes),
             h if h & 1 == 1 => bits::or_partial(branch(bytes, config)),
             h if h & 0x80 != 0 => atom(bytes, config),
-            0x08 => sync(rest, config),
+            Sync::HEADER => match Sync::parse(bytes, config) {
+                Some((sync, len)) => Parse::Packet(Packet::Sync(sync), len),
+                None => Parse::Partial,
+            },
             0x0c => Parse::Packet(Packet::Trigger, 1),
             0x3c => match rest.first() {
                 Some(&vmid) => Parse::Packet(Packet::Vmid(vmid), 2),
@@ -344,42 +347,45 @@ fn waypoint(rest: &[u8]) -> Option<Parse<Packet>> {
     Some(Parse::Packet(Packet::Waypoint(Waypoint { address, alternative }), 1 + len))
 }
 
-#[inline]
-fn sync(rest: &[u8], config: &Config) -> Parse<Packet> {
-    let Some((&[a, b, c, d, info], mut after)) = rest.split_first_chunk() else {
-        return Parse::Partial;
-    };
-    let word = u32::from_le_bytes([a, b, c, d]);
-    let (mut cycles, mut context_id) = (None, None);
-    let mut len = 6;
-    let reason = Reason::from_bits(info >> 5);
-    if config.counts_cycles() && reason != Reason::Periodic {
-        let Some((count, more)) = cycles::parse(after) else { return Parse::Partial };
-        cycles = Some(count);
-        len += more;
-        after = after.get(more..).unwrap_or_default();
+impl Sync {
+    /// The header byte.
+    pub(in crate::ptm) const HEADER: u8 = 0x08;
+
+    /// The I-sync that `bytes` begin with, and its length. `None` where bytes are missing.
+    #[inline]
+    pub(in crate::ptm) fn parse(bytes: &[u8], config: &Config) -> Option<(Sync, usize)> {
+        let (&[_, a, b, c, d, info], mut after) = bytes.split_first_chunk()?;
+        let word = u32::from_le_bytes([a, b, c, d]);
+        let (mut cycles, mut context_id) = (None, None);
+        let mut len = 6;
+        let reason = Reason::from_bits(info >> 5);
+        if config.counts_cycles() && reason != Reason::Periodic {
+            let (count, more) = cycles::parse(after)?;
+            cycles = Some(count);
+            len += more;
+            after = after.get(more..)?;
+        }
+        let id_bytes = config.context_id_bytes();
+        if id_bytes > 0 {
+            context_id = Some(little_endian(after, id_bytes)?);
+            len += id_bytes;
+        }
+        let sync = Sync {
+            address: word & !1,
+            thumb: word & 1 != 0,
+            reason,
+            non_secure: info & 0x08 != 0,
+            alternative: info & 0x04 != 0,
+            hyp: info & 0x02 != 0,
+            cycles,
+            context_id,
+        };
+        Some((sync, len))
     }
-    let id_bytes = config.context_id_bytes();
-    if id_bytes > 0 {
-        let Some(id) = little_endian(after, id_bytes) else { return Parse::Partial };
-        context_id = Some(id);
-        len += id_bytes;
-    }
-    let sync = Sync {
-        address: word & !1,
-        thumb: word & 1 != 0,
-        reason,
-        non_secure: info & 0x08 != 0,
-        alternative: info & 0x04 != 0,
-        hyp: info & 0x02 != 0,
-        cycles,
-        context_id,
-    };
-    Parse::Packet(Packet::Sync(sync), len)
 }
 
 fn emit_sync(sync: &Sync, config: &Config, out: &mut impl Extend<u8>) {
-    out.extend([0x08]);
+    out.extend([Sync::HEADER]);
     out.extend((sync.address & !1 | u32::from(sync.thumb)).to_le_bytes());
     // Bit 0 of the information byte is always 1, so that no packet contains an A-sync.
     let info = (sync.reason as u8) << 5

@@ -95,7 +95,7 @@ impl Observer for Recorder<'_> {
         self.quiet.is_none()
     }
 
-    fn packets(&mut self, _: &OffsetMap<'_>, span: Range<usize>, count: usize) {
+    fn packets(&mut self, _: &OffsetMap<'_>, span: Range<usize>, count: usize, _: usize) {
         if let Some(quiet) = &mut self.quiet {
             quiet.packets += count;
             quiet.units += span.len();
@@ -110,7 +110,7 @@ impl Observer for Recorder<'_> {
         packet: AnyPacket<'_>,
     ) {
         if self.quiet.is_some() {
-            return self.packets(offsets, span, 1);
+            return self.packets(offsets, span, 1, 0);
         }
         let mut emitted = Vec::new();
         packet.emit(self.unit, &mut emitted);

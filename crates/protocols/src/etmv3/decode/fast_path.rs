@@ -114,19 +114,22 @@ impl Decoder {
                         sink.cached_range(at, range);
                     }
                 }
-                let Some(&header) = bytes.get(taken) else { break false };
-                if taken >= until {
-                    (at, until) = feed.offsets.run(taken);
-                    add = at.wrapping_sub(taken as u64);
-                }
-                at = add.wrapping_add(taken as u64);
-                taken += 1;
-                steps = headers[usize::from(header)];
-                (left, bits, cycles) = (steps.len(), steps.passed(), steps.cycles());
-                if left == 0 && cycles > 0 {
-                    match &mut self.halves.first {
-                        Some(first) if HALVES => first.after += u32::from(cycles),
-                        _ => sink.element(at, Element::Cycles(Some(cycles.into()))),
+                // Up to the next header with an instruction.
+                while left == 0 {
+                    let Some(&header) = bytes.get(taken) else { break 'fast_path false };
+                    if taken >= until {
+                        (at, until) = feed.offsets.run(taken);
+                        add = at.wrapping_sub(taken as u64);
+                    }
+                    at = add.wrapping_add(taken as u64);
+                    taken += 1;
+                    steps = headers[usize::from(header)];
+                    (left, bits, cycles) = (steps.len(), steps.passed(), steps.cycles());
+                    if left == 0 && cycles > 0 {
+                        match &mut self.halves.first {
+                            Some(first) if HALVES => first.after += u32::from(cycles),
+                            _ => sink.element(at, Element::Cycles(Some(cycles.into()))),
+                        }
                     }
                 }
             };
@@ -182,8 +185,17 @@ impl Decoder {
     /// Updates the decoder state to the position after an instruction.
     #[inline]
     fn settle<K: BlockCache>(&mut self, cursor: Cursor, code: &K) {
-        let Some(block) = cursor.unsettled(code) else { return };
+        if cursor.last == BlockId::NONE {
+            return;
+        }
         self.returned = false;
+        // The instruction that follows in any case.
+        if let Some((cached, class)) = code.blocks().get(cursor.next) {
+            self.context.isa = class.isa();
+            self.flow = Flow::At(cached.start(class) as u32);
+            return;
+        }
+        let Some(block) = cursor.unsettled(code) else { return };
         self.context.isa = block.last.isa;
         self.flow = self.after(block.start as u32, &block.last, cursor.taken);
     }

@@ -119,7 +119,7 @@ impl Decoder {
         match &mut self.halves.first {
             _ if cycles == 0 => {}
             Some(first) if !first.reported => first.after = first.after.saturating_add(cycles),
-            _ => self.report(at, Element::Cycles(Some(cycles)), sink),
+            _ => self.pending.cycles(at, cycles, sink),
         }
     }
 

@@ -6,7 +6,7 @@
 //! block only when it is needed. The fast path leaves every other case to [`Decoder::walk`].
 
 use tracewright_base::{
-    BlockCache, BlockId, CachedBlocks, Feed, Inconsistency, Kind, Pc, Role, Sink,
+    BlockCache, BlockId, CachedBlock, CachedBlocks, Feed, Inconsistency, Kind, Pc, Role, Sink,
 };
 
 use super::Decoder;
@@ -15,6 +15,13 @@ use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
+
+/// The most instructions of the branches of a packet, and of the jump to its address: the fast path
+/// adds them up, and compares the sum with the limit at each jump only.
+const MAX_BRANCHES: u64 = (u64::BITS as u64 + 1) * CachedBlock::MAX_INSTRUCTIONS as u64;
+
+/// The most branches that are followed at once: a word has one bit for each, and one for their end.
+const MAX_KNOWN: u32 = u64::BITS - 1;
 
 /// Why the fast path stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,6 +71,11 @@ impl Decoder {
             return false;
         };
         let (mut map, mut known) = self.pending.known_map();
+        // The limit of a packet of one byte. Where a packet needs more, the walk continues with the
+        // limit for its length.
+        let Some(limit) = u64::from(code.max_expansion()).checked_sub(MAX_BRANCHES) else {
+            return false;
+        };
         let usual = self.phase == Phase::Following
             && self.passed.is_none()
             && self.waiting_trap.is_none()
@@ -85,9 +97,6 @@ impl Decoder {
         // The path since the last branch; what is spent of the packet's allowance; the last block
         // ended with a direct jump, which is a step of the path.
         let (mut path, mut spent, mut on) = (Path::default(), 0, false);
-        // The limit of a packet of one byte. Where a packet needs more, the walk continues with the
-        // limit for its length.
-        let limit = u64::from(code.max_expansion());
         loop {
             let blocks = code.blocks();
             let stop = 'fast_path: loop {
@@ -114,34 +123,24 @@ impl Decoder {
                 }
                 // Only branches and jumps with known targets can come before the last known branch.
                 let spare = u32::from(goal.is_some());
-                while known > spare {
-                    let Some((cached, class)) = blocks.get(cursor.next) else {
-                        break 'fast_path Stop::Unknown;
-                    };
-                    let last = class.last[1];
-                    if last.kind != Kind::Branch {
-                        break 'fast_path Stop::Walk;
+                if known > spare {
+                    let count = known - spare;
+                    if count > MAX_KNOWN {
+                        break Stop::Walk;
                     }
-                    let conditional = last.conditional();
-                    let after = spent + cost(cached.range(class, true).instructions, !conditional);
-                    if after > limit {
-                        break 'fast_path Stop::Walk;
+                    let end = 1 << count;
+                    let mut branches = Branches { cursor, map: map & (end - 1) | end, spent };
+                    let stop = branches.run(at, limit, &blocks, sink);
+                    // Every block costs something.
+                    if branches.spent != spent {
+                        (jumped, pending_retire) = (false, false);
                     }
-                    spent = after;
-                    jumped = false;
-                    pending_retire = false;
-                    // Two cases, because the processor predicts which it is. Otherwise the next
-                    // block would depend on loads of this one.
-                    if !conditional {
-                        sink.cached_range(at, cached.range(class, true));
-                        cursor = cursor.pass(true, &blocks);
-                        continue;
+                    (cursor, spent) = (branches.cursor, branches.spent);
+                    let passed = count - branches.map.ilog2();
+                    (map, known) = (map >> passed, known - passed);
+                    if let Some(stop) = stop {
+                        break stop;
                     }
-                    let branched = map & 1 == 0;
-                    map >>= 1;
-                    known -= 1;
-                    sink.cached_range(at, cached.range(class, branched));
-                    cursor = cursor.pass(branched, &blocks);
                 }
                 let Some(address) = goal else {
                     busy = false;
@@ -162,7 +161,7 @@ impl Decoder {
                     }
                     let jump = last.kind == Kind::Branch && !last.conditional();
                     let after = spent + cost(range.instructions, jump);
-                    if after > limit {
+                    if jump && after > limit {
                         break 'fast_path Stop::Walk;
                     }
                     match last.kind {
@@ -249,6 +248,73 @@ impl Decoder {
             (None, None) if cursor.taken => Position::Jump { role: block.last.role },
             _ => Position::At { pc: block.next(), pending_retire: false },
         };
+    }
+}
+
+/// Branches of known outcome.
+struct Branches {
+    /// The position in the program.
+    cursor: Cursor,
+    /// Their outcomes from bit 0 on, 0 for one that was taken, with a 1 above the last.
+    map: u64,
+    /// What is spent of the packet's allowance.
+    spent: u64,
+}
+
+impl Branches {
+    /// Follows the branches, and the jumps between them. `None`: all of them.
+    // All variables of the loop are in registers: only the sink is called for a block.
+    #[inline(never)]
+    fn run<S: Sink>(
+        &mut self,
+        at: u64,
+        limit: u64,
+        blocks: &CachedBlocks<'_>,
+        sink: &mut S,
+    ) -> Option<Stop> {
+        // Made again here, so that the compiler knows that both slices have the same length, and
+        // checks bounds once for each block.
+        let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
+        let Branches { cursor: Cursor { mut next, mut last, taken }, mut map, mut spent } = *self;
+        // Bit 0: the branch of `last` was not taken.
+        let mut before = u64::from(!taken);
+        let stop = loop {
+            if map == 1 {
+                break None;
+            }
+            let Some((cached, successors, class)) = blocks.step(next) else {
+                break Some(Stop::Unknown);
+            };
+            // Two cases, because the processor predicts which it is. Otherwise the next block
+            // would depend on loads of this one.
+            if cached.is_any_of(CachedBlock::INDIRECT | CachedBlock::UNCONDITIONAL) {
+                let after = spent + cost(cached.instructions(), true);
+                if cached.is_any_of(CachedBlock::INDIRECT) || after > limit {
+                    break Some(Stop::Walk);
+                }
+                spent = after;
+                sink.cached_range(at, cached.range(class, true));
+                (last, next, before) = (next, successors[1], 0);
+                continue;
+            }
+            // Any other block of this unit ends with a branch that has a condition.
+            let branched = map & 1 == 0;
+            if branched && cached.is_any_of(CachedBlock::LOOP) {
+                // A loop of one block: one iteration for each consecutive taken branch.
+                let times = map.trailing_zeros();
+                spent += u64::from(times) * cost(cached.instructions(), false);
+                sink.repeat(at, cached.range(class, true), times);
+                (last, before, map) = (next, 0, map >> times);
+                continue;
+            }
+            spent += cost(cached.instructions(), false);
+            sink.cached_range(at, cached.range(class, branched));
+            (last, next, before) = (next, successors[usize::from(branched)], map);
+            map >>= 1;
+        };
+        self.cursor = Cursor { next, last, taken: before & 1 == 0 };
+        (self.map, self.spent) = (map, spent);
+        stop
     }
 }
 

@@ -1,6 +1,7 @@
-//! The fast path of the decoder: runs of Atom and Branch packets.
+//! The fast path of the decoder: runs of Atom, Branch and I-sync packets.
 //!
-//! Almost all packets of a trace are Atom packets, with a Branch packet for each indirect branch.
+//! Almost all packets of a trace are Atom packets, with a Branch packet for each indirect branch. A
+//! unit that traces parts of the program sends an I-sync for each.
 //! The program between two branches is a path through cached blocks. The fast path holds a
 //! [`BlockId`] as its position on that path, so an atom takes one load. The state of the decoder is
 //! updated from the last block alone, where it is needed.
@@ -9,16 +10,26 @@ use tracewright_base::{
     BlockCache, BlockId, CodeSpace, Counted, Feed, Inconsistency, Isa, Kind, Range, Role, Sink,
 };
 
-use super::{Decoder, Phase, Place, is_branch, walkable};
+use super::{Decoder, Phase, Place, Returns, is_branch, report_start, walkable};
 use crate::cursor::Cursor;
 use crate::ptm::config::Config;
-use crate::ptm::packet::{Address, Atoms, cycles};
+use crate::ptm::packet::{Address, Atoms, Reason, Sync, cycles};
 
 /// The code spaces of A32 and T32.
 type Sets = [CodeSpace; 2];
 
+/// Why the loop stops.
+enum Stop {
+    /// The next packet needs the general decoder, or there is none.
+    Packet,
+    /// The next packet is an I-sync that may change the context.
+    Sync,
+    /// The next block is not cached.
+    Enter,
+}
+
 impl Decoder {
-    /// Takes Atom packets, and Branch packets without information bytes.
+    /// Takes Atom packets, Branch packets without information bytes, and I-sync packets.
     #[inline]
     pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
@@ -27,11 +38,14 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        if self.phase != Phase::Following || self.pc.is_none() {
-            return;
-        }
-        // Neither an atom nor an address.
-        if feed.bytes.get(feed.taken).is_none_or(|header| header & 0x81 == 0) {
+        let Some(&header) = feed.bytes.get(feed.taken) else { return };
+        let takes = match header {
+            Sync::HEADER => true,
+            // Without an address, only the cycles of an atom are reported.
+            _ if header & 0x81 == 0x80 => self.pc.is_some() || config.counts_cycles(),
+            _ => header & 1 != 0 && self.pc.is_some(),
+        };
+        if self.phase != Phase::Following || !takes {
             return;
         }
         match (config.uses_return_stack(), config.counts_cycles()) {
@@ -51,7 +65,7 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        let sets = [Isa::A32, Isa::T32].map(|isa| code.code_space(isa, self.context(isa).space()));
+        let mut sets = self.sets(code);
         let mut cursor = self.find(&sets, code);
         // Offset of the packet with the atom of the last block.
         let mut last_at = 0;
@@ -63,9 +77,7 @@ impl Decoder {
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let blocks = code.blocks();
-            // Whether the next block is not cached; otherwise the next packet needs the general
-            // decoder.
-            let enter = 'fast_path: loop {
+            let stop = 'fast_path: loop {
                 while steps > 1 {
                     let Some((cached, class)) = blocks.get(cursor.next) else {
                         if RETURNS && cursor.taken && self.return_from(cursor, code) {
@@ -74,7 +86,7 @@ impl Decoder {
                                 continue;
                             }
                         }
-                        break 'fast_path true;
+                        break 'fast_path Stop::Enter;
                     };
                     let executed = steps & 1 != 0;
                     let range = Range { cycles: count, ..cached.range(class, executed) };
@@ -90,10 +102,25 @@ impl Decoder {
                     last_at = at;
                     steps >>= 1;
                 }
-                let Some(&header) = feed.bytes.get(taken) else { break false };
+                let Some(&header) = feed.bytes.get(taken) else { break Stop::Packet };
                 let bytes = feed.bytes.get(taken..).unwrap_or_default();
+                if header == Sync::HEADER {
+                    self.settle(cursor, last_at, config, code, sink);
+                    cursor = Cursor::before(cursor.next);
+                    let offset = feed.offsets.at(taken);
+                    let len = self.restart(offset, bytes, config, sink);
+                    if len == 0 {
+                        break Stop::Sync;
+                    }
+                    at = offset;
+                    taken += len;
+                    beside += len - 1;
+                    feed.syncs += 1;
+                    cursor = self.find(&sets, code);
+                    continue;
+                }
                 if CYCLES && header & 0x81 == 0x80 {
-                    let Some((cycles, len)) = cycles::parse(bytes) else { break false };
+                    let Some((cycles, len)) = cycles::parse(bytes) else { break Stop::Packet };
                     steps = 0b10 | u32::from(header & 0x02 == 0);
                     count = Counted::of(cycles);
                     at = feed.offsets.at(taken);
@@ -103,14 +130,20 @@ impl Decoder {
                 }
                 match Atoms::steps(header) {
                     0 => {
-                        let Some((address, mut len)) = Address::alone(bytes) else { break false };
+                        let Some((address, mut len)) = Address::alone(bytes) else {
+                            break Stop::Packet;
+                        };
                         if CYCLES {
                             let bytes = bytes.get(len..).unwrap_or_default();
-                            let Some((cycles, more)) = cycles::parse(bytes) else { break false };
+                            let Some((cycles, more)) = cycles::parse(bytes) else {
+                                break Stop::Packet;
+                            };
                             count = Counted::of(cycles);
                             len += more;
                         }
-                        let Some((cached, class)) = blocks.get(cursor.next) else { break true };
+                        let Some((cached, class)) = blocks.get(cursor.next) else {
+                            break Stop::Enter;
+                        };
                         at = feed.offsets.at(taken);
                         taken += len;
                         beside += len - 1;
@@ -134,13 +167,34 @@ impl Decoder {
                 }
             };
             self.settle(cursor, last_at, config, code, sink);
-            if !enter {
-                break;
-            }
-            cursor = self.enter(cursor, code);
-            if cursor.next == BlockId::NONE {
-                self.single_atoms(at, steps, count, config, code, sink);
-                break;
+            match stop {
+                Stop::Packet => break,
+                Stop::Sync => {
+                    let bytes = feed.bytes.get(taken..).unwrap_or_default();
+                    let offset = feed.offsets.at(taken);
+                    let len = self.take_sync(offset, bytes, config, code, sink);
+                    if len == 0 {
+                        break;
+                    }
+                    at = offset;
+                    taken += len;
+                    beside += len - 1;
+                    feed.syncs += 1;
+                    sets = self.sets(code);
+                    cursor = self.find(&sets, code);
+                }
+                Stop::Enter => {
+                    cursor = self.enter(cursor, code);
+                    if cursor.next == BlockId::NONE {
+                        // A branch packet.
+                        if steps == 1 {
+                            break;
+                        }
+                        self.single_atoms(at, steps, count, config, code, sink);
+                        steps = 1;
+                        cursor = self.find(&sets, code);
+                    }
+                }
             }
         }
         feed.packets += taken - feed.taken - beside;
@@ -164,6 +218,53 @@ impl Decoder {
             self.atom(at, steps & 1 != 0, count, config, code, sink);
             steps >>= 1;
         }
+    }
+
+    /// Takes the I-sync at the start of `bytes`, at offset `at`, if tracing starts there in the
+    /// same context, and returns its length. Returns 0 for any other, or if bytes are missing.
+    #[inline(never)]
+    fn restart<S: Sink>(&mut self, at: u64, bytes: &[u8], config: &Config, sink: &mut S) -> usize {
+        let Some((sync, len)) = Sync::parse(bytes, config) else { return 0 };
+        let isa = sync.isa();
+        let same_context = self.context.non_secure == Some(sync.non_secure)
+            && self.context.hyp == sync.hyp
+            && sync.context_id.is_none()
+            && self.history.isa() == Some(isa);
+        if !same_context || sync.reason == Reason::Periodic {
+            return 0;
+        }
+        report_start(at, &sync, config, sink);
+        self.history.synchronise(&sync);
+        if !self.returns.is_empty() {
+            self.returns = Returns::default();
+        }
+        self.pc = Some(Place { address: sync.address, isa });
+        len
+    }
+
+    /// Takes the I-sync at the start of `bytes`, at offset `at`, and returns its length. Returns 0
+    /// if bytes are missing.
+    #[inline(never)]
+    fn take_sync<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        bytes: &[u8],
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) -> usize {
+        let Some((sync, len)) = Sync::parse(bytes, config) else { return 0 };
+        let isa = self.history.isa();
+        self.history.synchronise(&sync);
+        self.sync(at, &sync, isa, config, code, sink);
+        len
+    }
+
+    /// What selects blocks in the current context.
+    #[inline]
+    fn sets<K: BlockCache>(&self, code: &K) -> Sets {
+        let space = self.context(Isa::A32).space();
+        [Isa::A32, Isa::T32].map(|isa| code.code_space(isa, space))
     }
 
     /// The cached block at `pc`.
@@ -200,6 +301,27 @@ impl Decoder {
     /// The loop has pushed the return addresses of direct calls already.
     #[inline]
     fn settle<K: BlockCache, S: Sink>(
+        &mut self,
+        cursor: Cursor,
+        at: u64,
+        config: &Config,
+        code: &K,
+        sink: &mut S,
+    ) {
+        if cursor.last == BlockId::NONE {
+            return;
+        }
+        // The block that follows in any case.
+        if let Some((cached, class)) = code.blocks().get(cursor.next) {
+            self.pc = Some(Place { address: cached.start(class) as u32, isa: class.isa() });
+            return;
+        }
+        self.settle_last(cursor, at, config, code, sink);
+    }
+
+    /// The same, where the next block is not cached.
+    #[inline(never)]
+    fn settle_last<K: BlockCache, S: Sink>(
         &mut self,
         cursor: Cursor,
         at: u64,

@@ -100,6 +100,22 @@ impl Address {
     /// packet, or bytes are missing.
     #[inline]
     pub(in crate::ptm) fn alone(bytes: &[u8]) -> Option<(Address, usize)> {
+        if let Some(first) = bytes.first_chunk() {
+            let word = u32::from_le_bytes(*first);
+            // The last byte is the first one with bit 7 clear.
+            let last = (!word & 0x8080_8080).trailing_zeros() / 8;
+            if last < 4 && word & 1 != 0 {
+                let word = word & u32::MAX >> (24 - 8 * last);
+                // Information bytes follow.
+                if last > 0 && word >> (8 * last) & 0x40 != 0 {
+                    return None;
+                }
+                let groups = [word >> 1 & 0x3f, word >> 2 & 0x1fc0, word >> 3 & 0xf_e000];
+                let bits = groups[0] | groups[1] | groups[2] | word >> 4 & 0x7f0_0000;
+                let address = Address { bits, bytes: last as u8 + 1, state: None };
+                return Some((address, last as usize + 1));
+            }
+        }
         if bytes.first()? & 1 == 0 {
             return None;
         }
@@ -187,5 +203,28 @@ impl fmt::Display for Address {
             }
         };
         write!(f, "to 0x{:08x} {isa}", self.value(Isa::A32).0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_alone_is_parsed_as_any_other() {
+        const BYTES: [u8; 10] = [0x00, 0x01, 0x15, 0x3f, 0x40, 0x5a, 0x81, 0xaa, 0xc0, 0xff];
+        for n in 0..100_000usize {
+            let byte = |k: u32| BYTES[n / 10usize.pow(k) % 10];
+            let all = [byte(0) | 1, byte(1), byte(2), byte(3), byte(4)];
+            for len in 1..=all.len() {
+                let bytes = &all[..len];
+                let want = match Address::parse(bytes) {
+                    Some(Ok((address, false, len))) => Some((address, len)),
+                    _ => None,
+                };
+                assert_eq!(Address::alone(bytes), want, "{bytes:02x?}");
+            }
+            assert_eq!(Address::alone(&[all[0] & !1, all[1], all[2], all[3]]), None);
+        }
     }
 }
