@@ -252,7 +252,7 @@ impl Decoder {
             Packet::ExceptionReturn => {
                 let p0 = config.microcontroller();
                 self.push(at, What::ExceptionReturn { p0 });
-                self.depth += u32::from(p0);
+                self.depth = self.depth.saturating_add(p0.into());
             }
             Packet::FunctionReturn => {
                 self.push(at, What::FunctionReturn);
@@ -268,7 +268,7 @@ impl Decoder {
             Packet::TransactionStart => {
                 let p0 = config.transaction_start_is_p0();
                 self.push(at, What::Transaction { step: Transaction::Start, p0 });
-                self.depth += u32::from(p0);
+                self.depth = self.depth.saturating_add(p0.into());
             }
             Packet::TransactionCommit => {
                 self.push(at, What::Transaction { step: Transaction::Commit, p0: false });

@@ -354,17 +354,22 @@ impl Decoder {
         sink: &mut S,
     ) -> Walked {
         let from = match self.position {
-            Position::At { pc, pending_retire: true } if params.choices.trapped_in_stream => {
-                Some(pc)
-            }
+            Position::At { pc, pending_retire: true } => Some(pc),
             _ => None,
         };
         self.reported_as = ReportedAs::Jumped;
         let walked = self.walk(at, goal, params, code, sink);
-        if from.is_some() && self.last == from && self.reported_as == ReportedAs::Jumped {
+        self.note_target(from, params);
+        walked
+    }
+
+    /// After a packet: notes whether it reported the target of the jump at `from`, which was the
+    /// pending instruction before the packet.
+    fn note_target(&mut self, from: Option<u64>, params: &Params) {
+        let jumped = from.is_some() && self.last == from;
+        if params.choices.trapped_in_stream && jumped && self.reported_as == ReportedAs::Jumped {
             self.reported_as = ReportedAs::Target;
         }
-        walked
     }
 
     /// Whether a packet may report the instruction right after the passed address `passed`. The

@@ -94,6 +94,8 @@ impl Decoder {
         let (mut at, mut taken) = (feed.last, feed.taken);
         // The current packet: it is not finished; its address; its length in bytes.
         let (mut busy, mut goal, mut len) = (false, None, 0);
+        // The instruction that was pending when the packet came.
+        let mut from = None;
         // The path since the last branch; what is spent of the packet's allowance; the last block
         // ended with a direct jump, which is a step of the path.
         let (mut path, mut spent, mut on) = (Path::default(), 0, false);
@@ -120,6 +122,7 @@ impl Decoder {
                     known += u32::from(quick.map.len);
                     goal = quick.address.is_some().then_some(base);
                     (busy, path, spent, on) = (true, Path::default(), 0, false);
+                    from = pending_retire.then_some(pc);
                 }
                 // Only branches and jumps with known targets can come before the last known branch.
                 let spare = u32::from(goal.is_some());
@@ -220,10 +223,12 @@ impl Decoder {
             }
             (feed.last, feed.taken) = (at, taken);
             if !busy {
+                self.note_target(from, params);
                 return false;
             }
             if stop == Stop::Lost || on && !path.goes_on(self.pc()) {
                 self.lose(at, Inconsistency::AddressNotReached, params, sink);
+                self.note_target(from, params);
                 return false;
             }
             let notified = params.choices.notifications;
@@ -231,6 +236,7 @@ impl Decoder {
             self.allowance = self.allowance.saturating_sub(spent);
             let goal = Goal { address: goal, notified, ..Goal::BRANCHES };
             self.walk_from(at, &goal, path, params, code, sink);
+            self.note_target(from, params);
             (self.allowance, self.listed) = (0, 0);
             return true;
         }
