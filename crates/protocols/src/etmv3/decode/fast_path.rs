@@ -17,7 +17,8 @@ use crate::etmv3::packet::atoms::{Atoms, Headers, Steps};
 
 impl Decoder {
     /// Takes a run of P-headers. It takes nothing where data are traced.
-    #[inline]
+    // In line, its loop would share the registers with the parser of all other packets.
+    #[inline(never)]
     pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
