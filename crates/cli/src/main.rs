@@ -13,6 +13,7 @@ mod message;
 mod output;
 mod report;
 mod run;
+mod select;
 mod stacks;
 mod verbs;
 

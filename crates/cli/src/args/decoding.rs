@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
-use super::random::WindowArgs;
+use super::random::{SelectArgs, WindowArgs};
 
 /// Format and destination of the output.
 #[derive(Debug, Args)]
@@ -67,6 +67,8 @@ pub struct PacketsArgs {
     pub raw_frames: Vec<RawFrames>,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
 }
 
 #[derive(Debug, Args)]
@@ -82,8 +84,14 @@ pub struct DecodeArgs {
     /// Interleave packets with decoded elements.
     #[arg(long)]
     pub packets: bool,
+    /// ETMv3: a range for each instruction, as it is traced. Without it, ranges without cycle
+    /// counts extend to the next branch or barrier, as those of the other protocols.
+    #[arg(long)]
+    pub single: bool,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
 }
 
 #[derive(Debug, Args)]
@@ -98,6 +106,8 @@ pub struct InstructionsArgs {
     pub output: InstructionsOutput,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
 }
 
 #[derive(Debug, Args)]

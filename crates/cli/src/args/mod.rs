@@ -26,7 +26,7 @@ pub use logs::{
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
 };
 pub use profile::{PerfScriptArgs, ProfileArgs};
-pub use random::{FindArgs, FindFormat, IndexArgs, UseIndexArgs, WindowArgs};
+pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
     UnitSequenceArgs, UnitVerb, UnitVerbs,

@@ -14,8 +14,9 @@ pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
         verb: "decode",
         opencsd: opencsd::Shown { packets, bytes: true, elements: true, ..Default::default() },
         text: text::Shown { packets, elements: true, ..Default::default() },
+        folded: !args.single,
     };
     let input = Input::open(&args.input, Some(&args.how))?;
     let (jobs, window) = (args.threads.jobs(), Some(&args.window));
-    list(what, input, args.how.committed, &jobs, &args.output, window)
+    list(what, input, args.how.committed, &jobs, &args.output, window, &args.select)
 }

@@ -24,7 +24,8 @@ pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
             unpacked: args.raw_frames.contains(&RawFrames::Unpacked),
         },
         text: text::Shown { packets: true, bytes, fields: args.explain, ..Default::default() },
+        folded: false,
     };
     let input = Input::open(&args.input, None)?;
-    list(what, input, false, &args.threads.jobs(), &args.output, Some(&args.window))
+    list(what, input, false, &args.threads.jobs(), &args.output, Some(&args.window), &args.select)
 }

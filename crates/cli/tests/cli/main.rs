@@ -24,6 +24,7 @@ mod problems;
 mod profiles;
 mod real_arm;
 mod riscv;
+mod select;
 mod shared;
 mod sinks;
 mod threads;

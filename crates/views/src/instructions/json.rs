@@ -117,10 +117,14 @@ impl<W: io::Write> Steps for Json<W> {
         self.lines.relieve();
     }
 
-    fn other(&mut self, n: usize, at: u64, what: &Element) {
+    fn hidden(&mut self, n: usize, what: &Element) {
         if self.sources.get_mut(n).is_some_and(|source| source.follow(what)) {
             self.steps = RenderCache::default();
         }
+    }
+
+    fn other(&mut self, n: usize, at: u64, what: &Element) {
+        self.hidden(n, what);
         let Some(source) = self.sources.get(n) else { return };
         let o = Object::new(&mut self.lines.text)
             .text("type", "element")
