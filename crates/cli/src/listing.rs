@@ -62,6 +62,7 @@ pub fn list(
         output.json(&json::head(what.verb))?;
     }
     select::check(select, !what.text.packets)?;
+    input.show_lines(select.lines);
     let alone = input.buffers.len() == 1;
     let colour = output.colour();
     let refused = &AtomicUsize::new(0);
@@ -137,6 +138,7 @@ pub fn list(
         selected: selected.is_some(),
         by_time,
         limit: select.limit,
+        ends_with_summary: args.format == Format::Text,
     };
     let problems = listed_buffers(&input, jobs, &mut output, listed, refused, work)?;
     input.decodable()?;
@@ -162,6 +164,8 @@ pub struct Listed {
     pub by_time: Option<Vec<Vec<usize>>>,
     /// The most lines of packets, elements and instructions; all for `None`.
     pub limit: Option<u64>,
+    /// The summary of each buffer is printed to standard error also where there are no problems.
+    pub ends_with_summary: bool,
 }
 
 /// The buffers of each CPU or thread, where there are several, and all of their trace units trace
@@ -209,7 +213,7 @@ pub fn buffers<W>(
 where
     W: Fn(usize, &Job<'_>, Jobs, &mut Write<'_>) -> Result<(Tally, Option<Stats>), Fail> + Sync,
 {
-    let listed = Listed { summary, selected, by_time: None, limit: None };
+    let listed = Listed { summary, selected, ..Listed::default() };
     let work = |n: usize, job: &Job<'_>, jobs, write: &mut TimedWrite<'_>| {
         work(n, job, jobs, &mut |text| write(text.into()))
     };
@@ -229,7 +233,7 @@ where
     W: Fn(usize, &Job<'_>, Jobs, &mut TimedWrite<'_>) -> Result<(Tally, Option<Stats>), Fail>
         + Sync,
 {
-    let Listed { summary, selected, by_time, mut limit } = listed;
+    let Listed { summary, selected, by_time, mut limit, ends_with_summary } = listed;
     let size = |&buffer: &usize| input.capture.buffers[buffer].size();
     let all: u64 = input.buffers.iter().filter_map(size).sum();
     let (mut problems, mut done) = (false, Ok(()));
@@ -252,6 +256,7 @@ where
                 stats.as_ref(),
                 summary.then_some(&mut *output),
                 selected,
+                ends_with_summary,
             )
         });
         done.is_ok() && !output.closed()

@@ -37,6 +37,7 @@ pub mod instructions;
 mod interpretation;
 pub mod itm;
 pub mod json;
+pub mod line_table;
 pub mod lines;
 pub mod link;
 mod loop_turns;
@@ -50,6 +51,7 @@ pub mod stats;
 pub mod text;
 
 pub use filter::Filter;
+pub use line_table::LineTable;
 pub use lines::Lines;
 pub use sources::Source;
 pub use stats::Stats;

@@ -60,6 +60,9 @@ pub struct SelectArgs {
     /// Only while the context ID is this one.
     #[arg(long, value_name = "ID", value_parser = context)]
     pub context: Option<u32>,
+    /// Add the source line to the names of functions, from the DWARF of the program images.
+    #[arg(long)]
+    pub lines: bool,
     /// At most N lines of packets, elements and instructions.
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
@@ -105,6 +108,11 @@ pub struct IndexArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright find CAPTURE first exception
+  tracewright find CAPTURE last function HardFault_Handler
+  tracewright find CAPTURE count write 0")]
 pub struct FindArgs {
     #[command(flatten)]
     pub input: InputArgs,

@@ -2,7 +2,7 @@
 
 use tracewright::views::{opencsd, text};
 
-use crate::args::DecodeArgs;
+use crate::args::{DecodeArgs, Format};
 use crate::fail::Fail;
 use crate::input::Input;
 use crate::listing::{What, list};
@@ -16,7 +16,10 @@ pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
         text: text::Shown { packets, elements: true, ..Default::default() },
         folded: !args.single,
     };
-    let input = Input::open(&args.input, Some(&args.how))?;
+    let mut input = Input::open(&args.input, Some(&args.how))?;
+    if args.output.format == Format::Opencsd {
+        input.first_buffer(&args.input);
+    }
     let (jobs, window) = (args.threads.jobs(), Some(&args.window));
     list(what, input, args.how.committed, &jobs, &args.output, window, &args.select)
 }

@@ -20,7 +20,8 @@ use crate::select;
 
 /// Runs the verb.
 pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
-    let input = Input::open(&args.input, Some(&args.how))?;
+    let mut input = Input::open(&args.input, Some(&args.how))?;
+    input.show_lines(args.select.lines);
     let format = args.output.format;
     report::notes(&input);
     input.readable(args.output.strict)?;
@@ -73,7 +74,9 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     };
     let summary = format == InstructionFormat::None;
     let limit = args.select.limit;
-    let listed = Listed { summary, selected: selected.is_some(), by_time, limit };
+    let ends_with_summary = format == InstructionFormat::Text;
+    let listed =
+        Listed { summary, selected: selected.is_some(), by_time, limit, ends_with_summary };
     let jobs = args.threads.jobs();
     let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, refused, work)?;
     input.decodable()?;

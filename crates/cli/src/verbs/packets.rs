@@ -26,6 +26,9 @@ pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
         text: text::Shown { packets: true, bytes, fields: args.explain, ..Default::default() },
         folded: false,
     };
-    let input = Input::open(&args.input, None)?;
+    let mut input = Input::open(&args.input, None)?;
+    if args.output.format == Format::Opencsd {
+        input.first_buffer(&args.input);
+    }
     list(what, input, false, &args.threads.jobs(), &args.output, Some(&args.window), &args.select)
 }

@@ -17,6 +17,7 @@ mod memory;
 mod names;
 mod output;
 mod overlays;
+mod people;
 mod perf;
 mod perf_files;
 mod ports;

@@ -159,6 +159,7 @@ fn fields(source: &Source, disassembler: &mut Disassembler, step: &Step, out: &m
         None => o,
     };
     let o = o.maybe_text("symbol", source.symbol_name(step.address).as_deref());
+    let o = o.maybe_text("line", source.line(step.address).as_deref());
     let o = match step.taken {
         Some(taken) => o.flag("taken", taken),
         None => o,
