@@ -3,6 +3,8 @@
 use std::fs::{self, OpenOptions};
 use std::process::{Command, Stdio};
 
+use tracewright_testing::shared;
+
 use crate::common::{Folder, Output, args, command, tracewright};
 
 #[test]
@@ -109,4 +111,25 @@ fn help_has_examples() {
         let examples = output.out.split_once("Examples:").map(|(_, examples)| examples);
         assert!(examples.is_some_and(|text| text.contains("tracewright ")), "{verb}");
     }
+}
+
+/// Source lines, as `addr2line` of binutils gives them.
+#[test]
+fn functions_have_source_lines() {
+    let Some(path) = shared("captures/ti-am243x-r5f/freertos") else { return };
+    let image = path.join("freertos.out");
+    let words = "instructions --lines --function xTaskResumeAll --limit 4 --image";
+    let output = tracewright(&args(words, &[&image, &path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let lines: Vec<_> = output.out.lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[0].contains("<xTaskResumeAll tasks.c:2145>"), "{}", lines[0]);
+    assert!(lines[3].contains("<xTaskResumeAll+0x6 tasks.c:2146>"), "{}", lines[3]);
+    let words = "decode --lines --format json --function xTaskResumeAll --limit 1 --image";
+    let output = tracewright(&args(words, &[&image, &path]));
+    assert!(output.out.contains("\"line\":\"tasks.c:2145\""), "{}", output.out);
+    // Without lines, a note states it.
+    let folder = Folder::with_demo("people-lines");
+    let output = tracewright(&args("decode --lines", &[&folder.demo()]));
+    assert!(output.err.contains("no program image has DWARF"), "{}", output.err);
 }
