@@ -1,7 +1,7 @@
 //! The capture and the buffers that the command line selects.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use tracewright::Capture;
 use tracewright::analysis::Code;
@@ -14,8 +14,8 @@ use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Caches, Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
-use tracewright::views::Source;
 use tracewright::views::explain::Decoded;
+use tracewright::views::{LineTable, Source};
 
 use crate::args::{AlignArg, FramingArg, HowArgs, InputArgs, SourceArgs};
 use crate::fail::Fail;
@@ -36,6 +36,8 @@ pub struct Input {
     pub inputs: Inputs,
     /// The functions of its programs, once they are needed.
     code: OnceLock<Code>,
+    /// The source lines that are shown with the names of functions.
+    lines: Option<Arc<LineTable>>,
 }
 
 impl Input {
@@ -182,7 +184,23 @@ impl Input {
             .file(args.params.as_deref())
             .images(images);
         let (path, code) = (path.to_owned(), OnceLock::new());
-        Ok(Input { path, capture, buffers, memory, options, notes, inputs, code })
+        Ok(Input { path, capture, buffers, memory, options, notes, inputs, code, lines: None })
+    }
+
+    /// Selects the first buffer where `args` select none, as OpenCSD does. Prints how many others
+    /// there are.
+    pub fn first_buffer(&mut self, args: &InputArgs) {
+        // Each buffer of a perf.data file is a part of one recording.
+        let every = args.all_buffers || self.capture.kind == Kind::Perf;
+        if every || args.source.is_some() || self.buffers.len() < 2 {
+            return;
+        }
+        let others = self.buffers.len() - 1;
+        self.buffers.truncate(1);
+        message::line(&format!(
+            "note: the format has the first buffer; --all-buffers adds {others} more, as OpenCSD's \
+             -multi_session"
+        ));
     }
 
     /// All buffers of `capture`.
@@ -191,14 +209,29 @@ impl Input {
         let memory = Memory::new(&capture);
         let (options, inputs) = (Options::default(), Inputs::default());
         let (path, notes, code) = (capture.path.clone(), Vec::new(), OnceLock::new());
-        Input { path, capture, buffers, memory, options, notes, inputs, code }
+        Input { path, capture, buffers, memory, options, notes, inputs, code, lines: None }
+    }
+
+    /// Shows source lines with the names of functions where they are `wanted`.
+    pub fn show_lines(&mut self, wanted: bool) {
+        if !wanted {
+            return;
+        }
+        let table = LineTable::of_capture(&self.capture);
+        if table.is_empty() {
+            message::line("note: --lines: no program image has DWARF with source lines");
+        }
+        self.lines = Some(Arc::new(table));
     }
 
     /// A buffer with its sources, for decoding.
     pub fn job(&self, buffer: usize) -> Job<'_> {
         let plan = Plan::new(&self.capture, buffer, &self.options)
             .unwrap_or_else(|| Plan::with_sources(buffer, Framing::Raw, Vec::new()));
-        let sources = Source::all(&self.capture, &plan, &self.memory);
+        let mut sources = Source::all(&self.capture, &plan, &self.memory);
+        if let Some(lines) = &self.lines {
+            sources.iter_mut().for_each(|source| source.show_lines(lines));
+        }
         Job { input: self, buffer: &self.capture.buffers[buffer], plan, sources }
     }
 }
@@ -362,8 +395,5 @@ fn buffers(capture: &Capture, args: &InputArgs) -> Result<Vec<usize>, Fail> {
             }
         };
     }
-    let all = 0..capture.buffers.len();
-    // Each buffer of a perf.data file is a part of one recording.
-    let every = args.all_buffers || capture.kind == Kind::Perf;
-    Ok(if every { all.collect() } else { all.take(1).collect() })
+    Ok((0..capture.buffers.len()).collect())
 }

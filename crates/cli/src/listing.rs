@@ -8,12 +8,14 @@ use tracewright::capture::Source;
 use tracewright::decode::input::{self, Input as Bytes};
 use tracewright::decode::interleaved;
 use tracewright::decode::ordered::{self, Part};
-use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally, Timed, TimedText};
+use tracewright::decode::{
+    CommittedListener, Folded, Fork, Jobs, Merge, Merging, Tally, Timed, TimedText,
+};
 use tracewright::frames::Numbering;
 use tracewright::image::OpcodeCheck;
 use tracewright::views::{Stats, json, opencsd, text};
 
-use crate::args::{Format, OutputArgs, WindowArgs};
+use crate::args::{Format, OutputArgs, SelectArgs, WindowArgs};
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
@@ -21,6 +23,7 @@ use crate::message;
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, RunOptions};
+use crate::select;
 
 /// The contents of a listing.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +34,8 @@ pub struct What {
     pub opencsd: opencsd::Shown,
     /// The contents in the other formats.
     pub text: text::Shown,
+    /// In the other formats, ranges of an ETMv3 are joined up to the next waypoint.
+    pub folded: bool,
 }
 
 /// Lists the buffers of `input`. Returns whether the command succeeds.
@@ -41,6 +46,7 @@ pub fn list(
     jobs: &Jobs,
     args: &OutputArgs,
     window: Option<&WindowArgs>,
+    select: &SelectArgs,
 ) -> Result<bool, Fail> {
     if args.format == Format::Opencsd {
         input.options.numbering = Numbering::Opencsd;
@@ -55,6 +61,8 @@ pub fn list(
     if args.format == Format::Json {
         output.json(&json::head(what.verb))?;
     }
+    select::check(select, !what.text.packets)?;
+    input.show_lines(select.lines);
     let alone = input.buffers.len() == 1;
     let colour = output.colour();
     let refused = &AtomicUsize::new(0);
@@ -92,18 +100,27 @@ pub fn list(
             Format::Text => {
                 let shown = text::Shown { colour, ..what.text };
                 let len = job.buffer.size();
-                let view = text::Listing::new(Vec::new(), job.sources.clone(), len, shown);
-                let view = Timed::when(timed, view);
-                decode(job, bytes, &options, view, &mut stats, write)?.1
+                let view = text::Listing::new(Vec::new(), job.sources.clone(), len, shown)
+                    .with_filter(select::filter(select, job)?);
+                let view = Folded::when(what.folded, &job.plan, Timed::when(timed, view));
+                let (mut view, tally) =
+                    decode(job, bytes, &options, view, &mut stats, &mut *write)?;
+                view.finish();
+                write(view.take());
+                tally
             }
             Format::Json => {
                 let text::Shown { packets, elements, fields, .. } = what.text;
                 let shown = json::Shown { packets, fields, elements };
                 let (name, len) = (&job.buffer.name, job.buffer.size());
                 let sources = job.sources.clone();
-                let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
-                let view = Timed::when(timed, view);
-                let (_, tally) = decode(job, bytes, &options, view, &mut stats, &mut *write)?;
+                let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown)
+                    .with_filter(select::filter(select, job)?);
+                let view = Folded::when(what.folded, &job.plan, Timed::when(timed, view));
+                let (mut view, tally) =
+                    decode(job, bytes, &options, view, &mut stats, &mut *write)?;
+                view.finish();
+                write(view.take());
                 let end = json::summary(&job.sources, name, &tally, stats.as_ref());
                 write(end.into_bytes().into());
                 tally
@@ -116,8 +133,13 @@ pub fn list(
         };
         Ok((tally, stats.filter(|_| args.format != Format::Json)))
     };
-    let listed =
-        Listed { summary: args.format == Format::None, selected: selected.is_some(), by_time };
+    let listed = Listed {
+        summary: args.format == Format::None,
+        selected: selected.is_some(),
+        by_time,
+        limit: select.limit,
+        ends_with_summary: args.format == Format::Text,
+    };
     let problems = listed_buffers(&input, jobs, &mut output, listed, refused, work)?;
     input.decodable()?;
     output.close()?;
@@ -140,6 +162,10 @@ pub struct Listed {
     /// The buffers of each CPU or thread, as indices of the selected buffers: their output is in
     /// the order of timestamps. `None`: the output is in the order of the buffers.
     pub by_time: Option<Vec<Vec<usize>>>,
+    /// The most lines of packets, elements and instructions; all for `None`.
+    pub limit: Option<u64>,
+    /// The summary of each buffer is printed to standard error also where there are no problems.
+    pub ends_with_summary: bool,
 }
 
 /// The buffers of each CPU or thread, where there are several, and all of their trace units trace
@@ -187,7 +213,7 @@ pub fn buffers<W>(
 where
     W: Fn(usize, &Job<'_>, Jobs, &mut Write<'_>) -> Result<(Tally, Option<Stats>), Fail> + Sync,
 {
-    let listed = Listed { summary, selected, by_time: None };
+    let listed = Listed { summary, selected, ..Listed::default() };
     let work = |n: usize, job: &Job<'_>, jobs, write: &mut TimedWrite<'_>| {
         work(n, job, jobs, &mut |text| write(text.into()))
     };
@@ -207,13 +233,16 @@ where
     W: Fn(usize, &Job<'_>, Jobs, &mut TimedWrite<'_>) -> Result<(Tally, Option<Stats>), Fail>
         + Sync,
 {
-    let Listed { summary, selected, by_time } = listed;
+    let Listed { summary, selected, by_time, mut limit, ends_with_summary } = listed;
     let size = |&buffer: &usize| input.capture.buffers[buffer].size();
     let all: u64 = input.buffers.iter().filter_map(size).sum();
     let (mut problems, mut done) = (false, Ok(()));
     let mut receive = |n: usize, part: Part<Result<(Tally, Option<Stats>), Fail>>| {
         let found = match part {
-            Part::Output(bytes) => return output.put(&bytes),
+            Part::Output(bytes) => {
+                let (bytes, more) = limited(&bytes, &mut limit);
+                return output.put(bytes) && more;
+            }
             Part::Done(found) => found,
         };
         done = output.failed().and(found).and_then(|(tally, stats)| {
@@ -227,6 +256,7 @@ where
                 stats.as_ref(),
                 summary.then_some(&mut *output),
                 selected,
+                ends_with_summary,
             )
         });
         done.is_ok() && !output.closed()
@@ -264,6 +294,24 @@ where
     // The reader may have closed the output within a buffer.
     output.failed()?;
     Ok(problems || unordered)
+}
+
+/// The lines of `bytes` within `limit`, which is reduced by them, and whether more are. Lines of
+/// JSON about a buffer do not count.
+fn limited<'a>(bytes: &'a [u8], limit: &mut Option<u64>) -> (&'a [u8], bool) {
+    let Some(left) = limit else { return (bytes, true) };
+    let mut end = 0;
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        let about = [&b"{\"type\":\"buffer\""[..], b"{\"type\":\"summary\""];
+        if !about.iter().any(|about| line.starts_with(about)) {
+            if *left == 0 {
+                return (bytes.get(..end).unwrap_or_default(), false);
+            }
+            *left -= 1;
+        }
+        end += line.len();
+    }
+    (bytes, *left > 0)
 }
 
 /// Decodes `bytes` of `job` to `view`, which is returned in its final state, and to `stats`.

@@ -13,6 +13,7 @@ mod message;
 mod output;
 mod report;
 mod run;
+mod select;
 mod stacks;
 mod verbs;
 
@@ -20,6 +21,7 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
+use anstream::ColorChoice;
 use clap::Parser;
 use tracewright::base::is_unshown;
 use tracewright::capture::plain;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         // Help, which is an output as any other.
         Err(help) => return ended(help_text(&help)),
     };
+    ColorChoice::from(cli.color).write_global();
     let done = match cli.verb {
         Verb::Info(args) => verbs::info::run(&args),
         Verb::Packets(args) => verbs::packets::run(&args),

@@ -1,11 +1,14 @@
 //! Messages on standard error. Each replaces the characters of names and texts from outside that a
 //! terminal interprets or does not show.
 
+use std::io::{self, Write};
+
 use tracewright::capture::plain;
 
 /// Prints a message of one line.
 pub fn line(text: &str) {
-    eprintln!("{}", plain::line(text));
+    // A message that cannot be printed is not an error of the command.
+    let _ = writeln!(io::stderr(), "{}", plain::line(text));
 }
 
 /// Prints that `threads` decode instead of `wanted`.
@@ -27,5 +30,5 @@ pub fn unordered(threads: usize) {
 
 /// Prints lines.
 pub fn lines(text: &str) {
-    eprint!("{}", plain::plain(text));
+    let _ = write!(io::stderr(), "{}", plain::plain(text));
 }

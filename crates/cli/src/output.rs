@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use anstream::ColorChoice;
 use tracewright::capture::Replacement;
 use tracewright::capture::plain::plain;
 
@@ -60,9 +61,14 @@ impl Output {
         Output::open(None, &Inputs::default())
     }
 
-    /// Whether to use colours: on a terminal, unless the environment disables it.
-    /// (<https://no-color.org>)
+    /// Whether to use colours: what `--color` states; without it on a terminal, unless the
+    /// environment disables it. (<https://no-color.org>)
     pub fn colour(&self) -> bool {
+        match ColorChoice::global() {
+            ColorChoice::Always | ColorChoice::AlwaysAnsi => return true,
+            ColorChoice::Never => return false,
+            ColorChoice::Auto => {}
+        }
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         self.terminal && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
     }

@@ -45,18 +45,22 @@ pub fn notes(input: &Input) {
 }
 
 /// Prints the summary of decoding: to `output` where it is the output of the command, else to
-/// standard error if there are problems. Of a `part` of a trace, nothing is explained.
+/// standard error, if there are problems or it is `always` printed. Of a `part` of a trace, nothing
+/// is explained.
 pub fn found(
     decoded: &Decoded<'_>,
     stats: Option<&Stats>,
     output: Option<&mut Output>,
     part: bool,
+    always: bool,
 ) -> Result<(), Fail> {
     let table = stats.map(|stats| stats.table(decoded.sources)).unwrap_or_default();
     match output {
         Some(output) => output.print(&format!("{}{table}", decoded.summary()))?,
         None if part => lines(&table),
-        None if decoded.needs_explanation() => lines(&format!("{}{table}", decoded.summary())),
+        None if always || decoded.needs_explanation() => {
+            lines(&format!("{}{table}", decoded.summary()))
+        }
         None => lines(&table),
     }
     if !part && decoded.needs_explanation() {

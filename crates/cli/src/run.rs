@@ -15,7 +15,7 @@ use crate::fail::Fail;
 use crate::index::Selected;
 
 /// Time before the progress is shown.
-const DELAY: Duration = Duration::from_millis(500);
+const DELAY: Duration = Duration::from_secs(2);
 
 /// How a buffer is decoded.
 pub struct RunOptions<'a> {

@@ -22,6 +22,7 @@
 //! | `parameters.rs` | converts parameters that are text to registers |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result can be explained |
 //! | `committed.rs` | [`Committed`]: delays transactions until they are committed |
+//! | `folded.rs` | [`Folded`]: joins the ranges of an ETMv3 up to the next waypoint |
 //! | `committed_listener.rs` | [`CommittedListener`]: the same for each source of a session |
 //!
 //! ```
@@ -61,6 +62,7 @@ mod checkpoint;
 pub mod committed;
 pub mod committed_listener;
 pub mod detect;
+mod folded;
 pub mod fork;
 pub mod input;
 pub mod interleaved;
@@ -84,6 +86,7 @@ pub mod timed;
 pub use checkpoint::Checkpoint;
 pub use committed::Committed;
 pub use committed_listener::CommittedListener;
+pub use folded::Folded;
 pub use fork::{Fork, ForkState, Merging};
 pub use input::{Input, More};
 pub use jump_table::{JUMP_TABLE, JumpTable};

@@ -454,10 +454,13 @@ mod tests {
             "fragment",
         ];
         let (mut a, mut b, mut c, mut d) = <(Recorder, Recorder, Recorder, Recorder)>::default();
+        let mut e = Recorder::default();
         assert!(call_all((&mut a, Some(&mut b))));
         assert!(call_all(CommittedListener::new(&mut c)));
         assert!(call_all(Some(CommittedListener::new((&mut d, None::<Recorder>)))));
-        for recorder in [a, b, c, d] {
+        let plan = crate::Plan::with_sources(0, tracewright_frames::Framing::Raw, Vec::new());
+        assert!(call_all(crate::Folded::when(true, &plan, &mut e)));
+        for recorder in [a, b, c, d, e] {
             assert_eq!(recorder.0, all);
         }
     }

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "disassembly")]
 mod riscv;
+#[cfg(feature = "disassembly")]
+mod system;
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -106,13 +108,44 @@ fn unknown(opcode: u32, wide: bool) -> String {
 fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
     let bytes = &mut U8Reader::new(bytes);
     match isa {
-        Isa::A64 => armv8::a64::InstDecoder::default().decode(bytes).ok().map(|i| i.to_string()),
+        Isa::A64 => {
+            let instruction = armv8::a64::InstDecoder::default().decode(bytes).ok()?;
+            Some(system::named(instruction.to_string()))
+        }
         // The disassembler does not handle LDRD and STRD of R15.
         Isa::A32 if opcode & 0x0e10_f0d0 == 0x0000_f0d0 => None,
-        Isa::A32 => armv7::InstDecoder::default().decode(bytes).ok().map(|i| i.to_string()),
-        Isa::T32 => armv7::InstDecoder::default_thumb().decode(bytes).ok().map(|i| i.to_string()),
+        Isa::A32 => {
+            let instruction = armv7::InstDecoder::default().decode(bytes).ok()?;
+            Some(with_marks(&instruction.to_string()))
+        }
+        Isa::T32 => {
+            let instruction = armv7::InstDecoder::default_thumb().decode(bytes).ok()?;
+            Some(with_marks(&instruction.to_string()))
+        }
         _ => None,
     }
+}
+
+/// `text` with `#` before immediates, as A64 has them. The numbers of coprocessor instructions are
+/// fields of the opcode.
+#[cfg(feature = "disassembly")]
+fn with_marks(text: &str) -> String {
+    let coprocessor = ["mcr", "mrc", "mrrc", "cdp", "ldc", "stc", "."];
+    if coprocessor.iter().any(|name| text.starts_with(name)) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len() + 2);
+    let (mut before, mut rest) = (None, text.chars());
+    while let Some(c) = rest.next() {
+        let digit = c.is_ascii_digit()
+            || c == '-' && rest.clone().next().is_some_and(|next| next.is_ascii_digit());
+        if digit && matches!(before, Some(' ' | '[')) {
+            out.push('#');
+        }
+        out.push(c);
+        before = Some(c);
+    }
+    out
 }
 
 /// `text` with an address instead of an offset from the instruction, such as `$+0x10`.

@@ -13,6 +13,7 @@
 //! | [`history`] | the last instructions before an event |
 //! | [`info`] | the content of a capture |
 //! | [`itm`] | text, exceptions, samples and watched data of an ITM |
+//! | [`filter`] | which packets, elements and instructions a listing shows |
 //! | [`frames`], [`link`] | formatter frames, and the data of each trace ID |
 //! | [`sinks`] | checksums, counts, edges, coverage |
 //! | [`stats`], [`explain`] | counts by kind, and remarks on what is missing or wrong |
@@ -22,19 +23,21 @@
 pub mod calls;
 pub mod compare;
 pub mod coverage;
-mod cycles;
 pub mod diff;
 pub mod digits;
 pub mod disassembly;
 pub mod explain;
+pub mod filter;
 mod fold;
 pub mod frames;
 pub mod functions;
 pub mod history;
 pub mod info;
 pub mod instructions;
+mod interpretation;
 pub mod itm;
 pub mod json;
+pub mod line_table;
 pub mod lines;
 pub mod link;
 mod loop_turns;
@@ -47,6 +50,8 @@ pub mod sources;
 pub mod stats;
 pub mod text;
 
+pub use filter::Filter;
+pub use line_table::LineTable;
 pub use lines::Lines;
 pub use sources::Source;
 pub use stats::Stats;

@@ -4,13 +4,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use tracewright_base::{Element, Range};
-use tracewright_capture::Capture;
+use tracewright_capture::{Capture, plain};
 use tracewright_decode::{Memory, Plan, Program};
 use tracewright_image::{Image, Selection};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyConfig;
+use tracewright_symbols::demangled;
 
 use crate::digits::{hex, hex_padded};
+use crate::line_table::LineTable;
 
 /// A source of a [`Plan`] with its name, configuration and program memory: what listings need, and
 /// what `tracewright::Trace::sources` returns.
@@ -28,6 +30,8 @@ pub struct Source {
     pub program: Program,
     /// What selects the memory.
     selection: Selection,
+    /// The source lines that are shown after the names of functions.
+    lines: Option<Arc<LineTable>>,
 }
 
 impl Source {
@@ -43,6 +47,7 @@ impl Source {
                 image: program.start(),
                 selection: program.begin(),
                 program,
+                lines: None,
             }
         });
         sources.collect()
@@ -82,11 +87,26 @@ impl Source {
         if let Some(symbol) = self.program.symbol(&self.image, address) {
             out.push_str(" <");
             name(&symbol, address, out);
+            if let Some(line) = self.line(address) {
+                out.push(' ');
+                out.push_str(&line);
+            }
             out.push('>');
         }
     }
 
-    /// `main+0x14`, where a symbol contains `address`.
+    /// Shows the source lines of `table` after the names of functions.
+    pub fn show_lines(&mut self, table: &Arc<LineTable>) {
+        self.lines = Some(Arc::clone(table));
+    }
+
+    /// `main.c:12`, where lines are shown and the line of `address` is known.
+    pub fn line(&self, address: u64) -> Option<String> {
+        let (file, line) = self.lines.as_ref()?.at(address)?;
+        Some(format!("{}:{line}", plain::line(file)))
+    }
+
+    /// `main+0x14`, where a symbol contains `address`. Names of C++ and Rust are demangled.
     pub fn symbol_name(&self, address: u64) -> Option<String> {
         let symbol = self.program.symbol(&self.image, address)?;
         let mut text = String::new();
@@ -133,7 +153,12 @@ impl Source {
 }
 
 fn name(symbol: &tracewright_image::Symbol<'_>, address: u64, out: &mut String) {
-    out.push_str(symbol.name);
+    // Only mangled names begin so: those of C++ and of Rust.
+    if ["_Z", "_R", "__Z"].iter().any(|start| symbol.name.starts_with(start)) {
+        out.push_str(&demangled(symbol.name));
+    } else {
+        out.push_str(symbol.name);
+    }
     let offset = address.wrapping_sub(symbol.start);
     if offset != 0 {
         out.push_str("+0x");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
-use super::random::WindowArgs;
+use super::random::{SelectArgs, WindowArgs};
 
 /// Format and destination of the output.
 #[derive(Debug, Args)]
@@ -49,6 +49,11 @@ pub struct InfoArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright packets CAPTURE --bytes                 the bytes of each packet, too
+  tracewright packets CAPTURE --only exception,address  some kinds
+  tracewright packets trace.bin --protocol ETM4 --config TRCCONFIGR=0xc1 --config TRCIDR0=0x28000ea1")]
 pub struct PacketsArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -67,9 +72,19 @@ pub struct PacketsArgs {
     pub raw_frames: Vec<RawFrames>,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright decode CAPTURE                          every element
+  tracewright decode CAPTURE --function main --lines  what happens in a function, with source lines
+  tracewright decode CAPTURE --only exception,gap     some kinds
+  tracewright decode CAPTURE --offset 4096..8192      a part of the buffer
+  tracewright decode CAPTURE --packets --format opencsd  as trc_pkt_lister -decode
+  tracewright decode trace.bin --protocol ETM3 --core Cortex-M3 --image firmware.elf")]
 pub struct DecodeArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -82,11 +97,22 @@ pub struct DecodeArgs {
     /// Interleave packets with decoded elements.
     #[arg(long)]
     pub packets: bool,
+    /// ETMv3: a range for each instruction, as it is traced. Without it, ranges without cycle
+    /// counts extend to the next branch or barrier, as those of the other protocols.
+    #[arg(long)]
+    pub single: bool,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright instructions CAPTURE --limit 100        the first 100
+  tracewright instructions CAPTURE --function main --lines
+  tracewright instructions CAPTURE --format pc        addresses only")]
 pub struct InstructionsArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -98,6 +124,8 @@ pub struct InstructionsArgs {
     pub output: InstructionsOutput,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
 }
 
 #[derive(Debug, Args)]
@@ -114,6 +142,11 @@ pub struct InstructionsOutput {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright frames etb.bin                          16-byte frames of a trace buffer; no protocol is needed
+  tracewright frames port.bin --framing tpiu          a trace port
+  tracewright frames etb.bin --format none            the bytes of each trace ID")]
 pub struct FramesArgs {
     #[command(flatten)]
     pub input: InputArgs,

@@ -15,6 +15,10 @@ use super::random::WindowArgs;
 use crate::fail::Fail;
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright functions CAPTURE --limit 20             where the instructions are executed
+  tracewright functions CAPTURE --format flame-graph -o flame.svg")]
 pub struct FunctionsArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -50,6 +54,10 @@ pub struct FunctionsArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright calls CAPTURE --depth 4
+  tracewright calls CAPTURE --function main")]
 pub struct CallsArgs {
     #[command(flatten)]
     pub input: InputArgs,

@@ -33,10 +33,11 @@ pub struct InputArgs {
     /// --pins: signals have the names of the pins of this 38-pin connector, PIN1 to PIN38.
     #[arg(long, value_enum)]
     pub connector: Option<ConnectorArg>,
-    /// Read this trace buffer. Default: the first; of perf.data, all.
+    /// Read only this trace buffer. Default: all, one after another.
     #[arg(long, value_name = "NAME")]
     pub source: Option<String>,
-    /// Read all trace buffers, one after another.
+    /// --format opencsd: all trace buffers, one after another, instead of the first (OpenCSD's
+    /// -multi_session).
     #[arg(long, conflicts_with = "source")]
     pub all_buffers: bool,
     #[command(flatten)]

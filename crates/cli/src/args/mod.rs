@@ -26,13 +26,14 @@ pub use logs::{
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
 };
 pub use profile::{PerfScriptArgs, ProfileArgs};
-pub use random::{FindArgs, FindFormat, IndexArgs, UseIndexArgs, WindowArgs};
+pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
     UnitSequenceArgs, UnitVerb, UnitVerbs,
 };
 
-use clap::{Parser, Subcommand};
+use anstream::ColorChoice;
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Decoder and encoder of Arm CoreSight and RISC-V processor trace.
 #[derive(Debug, Parser)]
@@ -48,6 +49,30 @@ use clap::{Parser, Subcommand};
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
+    /// Colours in the text output. NO_COLOR and TERM=dumb disable them in auto.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorArg::Auto)]
+    pub color: ColorArg,
+}
+
+/// Whether the text output has colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorArg {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl From<ColorArg> for ColorChoice {
+    fn from(argument: ColorArg) -> ColorChoice {
+        match argument {
+            ColorArg::Auto => ColorChoice::Auto,
+            ColorArg::Always => ColorChoice::Always,
+            ColorArg::Never => ColorChoice::Never,
+        }
+    }
 }
 
 /// A verb of the command line.

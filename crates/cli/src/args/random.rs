@@ -23,9 +23,9 @@ pub struct WindowArgs {
     /// Only the element with this number, as `find` reports it.
     #[arg(long, value_name = "N", value_parser = one)]
     pub at: Option<u64>,
-    /// --at: the elements before and after it, too.
+    /// --at: K elements before and after it, too.
     #[arg(long, value_name = "K", requires = "at", default_value_t = 0)]
-    pub context: u64,
+    pub around: u64,
     #[command(flatten)]
     pub index: UseIndexArgs,
 }
@@ -34,7 +34,7 @@ impl WindowArgs {
     /// The window.
     pub fn window(&self) -> Window {
         let element = self.at.map(|at| {
-            at.saturating_sub(self.context)..at.saturating_add(self.context).saturating_add(1)
+            at.saturating_sub(self.around)..at.saturating_add(self.around).saturating_add(1)
         });
         Window {
             offset: self.offset.clone(),
@@ -43,6 +43,29 @@ impl WindowArgs {
             element,
         }
     }
+}
+
+/// Which packets, elements and instructions are listed.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SelectArgs {
+    /// Only these kinds of elements, as the listing names them; of packets, as in JSON.
+    #[arg(long, value_delimiter = ',', value_name = "KIND,...")]
+    pub only: Vec<String>,
+    /// Only what is at these addresses: A..B, A.. or ..B (repeatable).
+    #[arg(long, value_name = "A..B", value_parser = offsets)]
+    pub address: Vec<Range<u64>>,
+    /// Only what is in this function (repeatable).
+    #[arg(long, value_name = "NAME")]
+    pub function: Vec<String>,
+    /// Only while the context ID is this one.
+    #[arg(long, value_name = "ID", value_parser = context)]
+    pub context: Option<u32>,
+    /// Add the source line to the names of functions, from the DWARF of the program images.
+    #[arg(long)]
+    pub lines: bool,
+    /// At most N lines of packets, elements and instructions.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
 }
 
 /// Which index is used.
@@ -85,6 +108,11 @@ pub struct IndexArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright find CAPTURE first exception
+  tracewright find CAPTURE last function HardFault_Handler
+  tracewright find CAPTURE count write 0")]
 pub struct FindArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -128,6 +156,11 @@ pub enum FindFormat {
 
 fn offsets(text: &str) -> Result<Range<u64>, String> {
     query::range(text, false).map_err(|error| error.to_string())
+}
+
+fn context(text: &str) -> Result<u32, String> {
+    let value = query::number(text).map_err(|error| error.to_string())?;
+    u32::try_from(value).map_err(|_| format!("`{text}` has more than 32 bits"))
 }
 
 fn one(text: &str) -> Result<u64, String> {

@@ -2,7 +2,7 @@
 
 use tracewright::views::{opencsd, text};
 
-use crate::args::DecodeArgs;
+use crate::args::{DecodeArgs, Format};
 use crate::fail::Fail;
 use crate::input::Input;
 use crate::listing::{What, list};
@@ -14,8 +14,12 @@ pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
         verb: "decode",
         opencsd: opencsd::Shown { packets, bytes: true, elements: true, ..Default::default() },
         text: text::Shown { packets, elements: true, ..Default::default() },
+        folded: !args.single,
     };
-    let input = Input::open(&args.input, Some(&args.how))?;
+    let mut input = Input::open(&args.input, Some(&args.how))?;
+    if args.output.format == Format::Opencsd {
+        input.first_buffer(&args.input);
+    }
     let (jobs, window) = (args.threads.jobs(), Some(&args.window));
-    list(what, input, args.how.committed, &jobs, &args.output, window)
+    list(what, input, args.how.committed, &jobs, &args.output, window, &args.select)
 }

@@ -1,5 +1,7 @@
 //! `tracewright frames`
 
+use tracewright::capture::{Found, probe};
+use tracewright::decode::raw::Unit;
 use tracewright::decode::{More, input};
 use tracewright::frames::{Event, Numbering, Split};
 use tracewright::views::explain::Remark;
@@ -7,7 +9,7 @@ use tracewright::views::frames::{Json, Opencsd, Text};
 use tracewright::views::json;
 use tracewright::views::link::{Both, Ids};
 
-use crate::args::{Format, FramesArgs, RawFrames};
+use crate::args::{Format, FramesArgs, FramingArg, RawFrames};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::message;
@@ -16,8 +18,11 @@ use crate::report;
 
 /// Runs the verb.
 pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
-    let input = Input::open(&args.input, None)?;
+    let mut input = open(args)?;
     let format = args.format;
+    if format == Format::Opencsd {
+        input.first_buffer(&args.input);
+    }
     report::notes(&input);
     input.readable(args.strict)?;
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
@@ -83,6 +88,27 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     }
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))
+}
+
+/// Opens the input. The frames of raw trace data need no protocol.
+fn open(args: &FramesArgs) -> Result<Input, Fail> {
+    let sources = &args.input.sources;
+    let raw = sources.protocols.is_empty()
+        && args.input.pins.is_none()
+        && matches!(probe(args.input.path()), Ok(Found::Raw));
+    if !raw {
+        return Input::open(&args.input, None);
+    }
+    let mut frames = args.input.clone();
+    // Any protocol makes a capture of raw trace data. Its source is not used.
+    frames.sources.protocols.push(Unit { protocol: "ITM".to_owned(), id: None });
+    if frames.sources.framing == FramingArg::Auto {
+        frames.sources.framing = FramingArg::Coresight;
+    }
+    let mut input = Input::open(&frames, None)?;
+    input.capture.sources.clear();
+    input.notes.clear();
+    Ok(input)
 }
 
 /// The remark about a buffer without frames.

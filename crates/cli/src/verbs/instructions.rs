@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tracewright::base::Range;
 use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, Timed, TimedText, input};
-use tracewright::views::instructions::{Expand, Json, Pcs, Slice, Step, Steps, Text};
+use tracewright::views::Filter;
+use tracewright::views::instructions::{Expand, Json, Pcs, Picked, Slice, Step, Steps, Text};
 use tracewright::views::json;
 
 use crate::args::{InstructionFormat, InstructionsArgs};
@@ -15,14 +16,17 @@ use crate::listing::{self, Listed, TimedWrite};
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, RunOptions};
+use crate::select;
 
 /// Runs the verb.
 pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
-    let input = Input::open(&args.input, Some(&args.how))?;
+    let mut input = Input::open(&args.input, Some(&args.how))?;
+    input.show_lines(args.select.lines);
     let format = args.output.format;
     report::notes(&input);
     input.readable(args.output.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
+    select::check(&args.select, true)?;
     let mut output = Output::open(args.output.output.as_deref(), &input.inputs)?;
     if format == InstructionFormat::Json {
         output.json(&json::head("instructions"))?;
@@ -41,21 +45,23 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         let parts = &selected.and_then(Selected::parts);
         let (committed, parts) = (args.how.committed, parts.as_ref());
         let options = RunOptions { committed, jobs, alone, refused, selected, parts };
-        let sources = job.sources.clone();
+        let (sources, filter) = (job.sources.clone(), select::filter(&args.select, job)?);
         let tally = match format {
             InstructionFormat::Text => {
                 let view = Text::new(Vec::new(), sources, colour).with_names(timed);
-                expand(job, &options, view, timed, write)?
+                expand(job, &options, view, filter, timed, write)?
             }
             InstructionFormat::Json => {
                 let (name, len) = (&job.buffer.name, job.buffer.size());
                 let view = Json::new(Vec::new(), &job.plan, sources, name, len);
-                let tally = expand(job, &options, view, timed, &mut *write)?;
+                let tally = expand(job, &options, view, filter, timed, &mut *write)?;
                 write(json::summary(&job.sources, name, &tally, None).into_bytes().into());
                 tally
             }
-            InstructionFormat::Pc => expand(job, &options, Pcs::new(Vec::new()), timed, write)?,
-            InstructionFormat::None => expand(job, &options, Nothing, false, |_| true)?,
+            InstructionFormat::Pc => {
+                expand(job, &options, Pcs::new(Vec::new()), filter, timed, write)?
+            }
+            InstructionFormat::None => expand(job, &options, Nothing, filter, false, |_| true)?,
         };
         for counts in &tally.sources {
             instructions.fetch_add(counts.instructions, Ordering::Relaxed);
@@ -67,7 +73,10 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         Ok((tally, None))
     };
     let summary = format == InstructionFormat::None;
-    let listed = Listed { summary, selected: selected.is_some(), by_time };
+    let limit = args.select.limit;
+    let ends_with_summary = format == InstructionFormat::Text;
+    let listed =
+        Listed { summary, selected: selected.is_some(), by_time, limit, ends_with_summary };
     let jobs = args.threads.jobs();
     let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, refused, work)?;
     input.decodable()?;
@@ -83,11 +92,12 @@ fn expand<V: Steps + Fork<Output = Vec<u8>> + Send>(
     job: &Job<'_>,
     options: &RunOptions<'_>,
     view: V,
+    filter: Filter,
     timed: bool,
     write: impl FnMut(TimedText) -> bool,
 ) -> Result<Tally, Fail> {
-    let (session, expand) =
-        (job.session()?, Expand::new(Slice::new(view, options.parts), &job.sources));
+    let (session, expand) = (job.session()?, Picked::new(Slice::new(view, options.parts), filter));
+    let expand = Expand::new(expand, &job.sources);
     let expand = Timed::when(timed, expand);
     let expand = CommittedListener::when(options.committed, expand);
     Ok(run::run(session, job.buffer, &mut *input::of(job.buffer), expand, options, write)?.1)

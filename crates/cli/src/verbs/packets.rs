@@ -24,7 +24,11 @@ pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
             unpacked: args.raw_frames.contains(&RawFrames::Unpacked),
         },
         text: text::Shown { packets: true, bytes, fields: args.explain, ..Default::default() },
+        folded: false,
     };
-    let input = Input::open(&args.input, None)?;
-    list(what, input, false, &args.threads.jobs(), &args.output, Some(&args.window))
+    let mut input = Input::open(&args.input, None)?;
+    if args.output.format == Format::Opencsd {
+        input.first_buffer(&args.input);
+    }
+    list(what, input, false, &args.threads.jobs(), &args.output, Some(&args.window), &args.select)
 }

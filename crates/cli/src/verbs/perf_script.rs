@@ -72,7 +72,7 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
         if output.closed() {
             break;
         }
-        report::found(&job.decoded(&tally), None, None, false)?;
+        report::found(&job.decoded(&tally), None, None, false, false)?;
     }
     let threads = refused.load(Ordering::Relaxed);
     if threads > 0 {

@@ -12,6 +12,16 @@ pub struct Output {
     pub err: String,
 }
 
+impl Output {
+    /// The messages on standard error, without the summary of decoding.
+    pub fn notes(&self) -> String {
+        let note = |line: &&str| {
+            ["note:", "help:", "tracewright"].iter().any(|start| line.starts_with(start))
+        };
+        self.err.lines().filter(note).collect()
+    }
+}
+
 impl From<process::Output> for Output {
     fn from(output: process::Output) -> Output {
         Output {

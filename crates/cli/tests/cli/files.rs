@@ -165,7 +165,7 @@ fn outputs_that_exist() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     symlink("file", &link).unwrap();
     let run = tracewright(&with_output("decode", &[&folder.demo()], &link));
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert_eq!((run.code, run.notes().as_str()), (Some(0), ""));
     assert_eq!(fs::read_to_string(&file).unwrap(), want);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -174,7 +174,7 @@ fn outputs_that_exist() {
         assert_eq!((run.code, run.out.as_str()), (Some(0), want.as_str()), "{device}");
     }
     let run = tracewright(&with_output("decode", &[&folder.demo()], Path::new("/dev/null")));
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert_eq!((run.code, run.notes().as_str()), (Some(0), ""));
     let run = tracewright(&with_output("decode", &[&folder.demo()], &folder.path("no/file")));
     assert_eq!(run.code, Some(2));
 }

@@ -64,7 +64,7 @@ fn parts_are_the_same_with_and_without_an_index() {
             ("decode --packets", format!("--offset {}", some(600))),
             ("decode --format json", format!("--time {}", some(3000))),
             ("decode --format none", format!("--instruction {}", some(900))),
-            ("decode", "--at 40 --context 3".to_owned()),
+            ("decode", "--at 40 --around 3".to_owned()),
             ("instructions", format!("--instruction {}", some(900))),
             ("instructions --format pc", format!("--offset {}", some(600))),
             ("packets --bytes", format!("--offset {}", some(600))),
@@ -174,7 +174,7 @@ fn results_are_printed_and_shown() {
         ("find gap --index /no/such/index", "no such file"),
         ("decode --offset 9..3", "is empty"),
         ("decode --offset 0..9 --committed", "needs the whole trace"),
-        ("decode --context 3", "--at"),
+        ("decode --around 3", "--at"),
         ("index --committed", "an index has all elements"),
         ("index --segment 3", "64"),
     ] {

@@ -230,7 +230,7 @@ fn libraries_are_selected_by_the_timestamps_of_the_trace() {
     for jobs in ["1", "4"] {
         let words = format!("instructions --jobs {jobs}");
         let output = tracewright(&args(&words, &[&data]));
-        assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
+        assert_eq!((output.code, output.notes().as_str()), (Some(0), ""));
         // The lines of both CPUs are in the order of time; those of each are as it executed them.
         let lines = || {
             let lines = output.out.lines().filter_map(|line| line.split_once("  0x"));

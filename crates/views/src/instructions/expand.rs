@@ -50,6 +50,12 @@ pub trait Steps {
         let _ = (source, at, element);
     }
 
+    /// An element other than a range that is not shown. The context and the memory may follow from
+    /// it.
+    fn hidden(&mut self, source: usize, element: &Element) {
+        let _ = (source, element);
+    }
+
     /// `turns` further turns of a loop, whose instructions are not listed. `false`: each of their
     /// instructions follows.
     fn unlisted(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) -> bool {

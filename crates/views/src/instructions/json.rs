@@ -117,10 +117,14 @@ impl<W: io::Write> Steps for Json<W> {
         self.lines.relieve();
     }
 
-    fn other(&mut self, n: usize, at: u64, what: &Element) {
+    fn hidden(&mut self, n: usize, what: &Element) {
         if self.sources.get_mut(n).is_some_and(|source| source.follow(what)) {
             self.steps = RenderCache::default();
         }
+    }
+
+    fn other(&mut self, n: usize, at: u64, what: &Element) {
+        self.hidden(n, what);
         let Some(source) = self.sources.get(n) else { return };
         let o = Object::new(&mut self.lines.text)
             .text("type", "element")
@@ -155,6 +159,7 @@ fn fields(source: &Source, disassembler: &mut Disassembler, step: &Step, out: &m
         None => o,
     };
     let o = o.maybe_text("symbol", source.symbol_name(step.address).as_deref());
+    let o = o.maybe_text("line", source.line(step.address).as_deref());
     let o = match step.taken {
         Some(taken) => o.flag("taken", taken),
         None => o,

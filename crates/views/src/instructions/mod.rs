@@ -3,6 +3,7 @@
 mod expand;
 mod json;
 mod pc;
+mod picked;
 mod range_lines;
 mod slice;
 mod text;
@@ -10,5 +11,6 @@ mod text;
 pub use expand::{Expand, Step, Steps};
 pub use json::Json;
 pub use pc::Pcs;
+pub use picked::Picked;
 pub use slice::{Parts, Slice};
 pub use text::Text;

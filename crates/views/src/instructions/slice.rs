@@ -87,6 +87,10 @@ impl<V: Steps> Steps for Slice<'_, V> {
         self.view.other(source, at, element);
     }
 
+    fn hidden(&mut self, source: usize, element: &Element) {
+        self.view.hidden(source, element);
+    }
+
     /// Turns of which a part is passed on are listed.
     fn unlisted(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) -> bool {
         self.parts.is_none() && self.view.unlisted(source, at, ranges, turns)

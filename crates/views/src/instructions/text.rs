@@ -163,23 +163,25 @@ impl<W: io::Write> Steps for Text<W> {
         self.ranges.store(&self.lines);
     }
 
-    fn other(&mut self, n: usize, _at: u64, what: &Element) {
+    fn hidden(&mut self, n: usize, what: &Element) {
         if let Some(source) = self.sources.get_mut(n) {
             source.follow(what);
         }
-        match what {
-            Element::Context(context) => {
-                if let Some(text) = self.contexts.get_mut(n) {
-                    *text = self::context(context);
-                    let source = self.sources.get(n);
-                    if let Some(thread) = source.and_then(|s| s.program.thread(context)) {
-                        let _ = write!(text, " thread {}", thread.id);
-                    }
-                }
-                return;
+        if let Element::Context(context) = what
+            && let Some(text) = self.contexts.get_mut(n)
+        {
+            *text = self::context(context);
+            let source = self.sources.get(n);
+            if let Some(thread) = source.and_then(|s| s.program.thread(context)) {
+                let _ = write!(text, " thread {}", thread.id);
             }
-            Element::Gap(Gap::Start) | Element::End => return,
-            _ => {}
+        }
+    }
+
+    fn other(&mut self, n: usize, _at: u64, what: &Element) {
+        self.hidden(n, what);
+        if let Element::Context(_) | Element::Gap(Gap::Start) | Element::End = what {
+            return;
         }
         self.begin(n);
         let Some(source) = self.sources.get(n) else { return };

@@ -148,6 +148,7 @@ fn range<'a>(source: &Source, r: &Range, o: Object<'a>) -> Object<'a> {
         return o;
     }
     o.maybe_text("symbol", source.symbol_name(r.start).as_deref())
+        .maybe_text("line", source.line(r.start).as_deref())
 }
 
 fn software_write<'a>(write: &Software, o: Object<'a>) -> Object<'a> {

@@ -9,13 +9,13 @@ use tracewright_image::Selection;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::{Object, element, loop_turns};
-use crate::cycles::{self, Transcript};
 use crate::digits::decimal;
-use crate::loop_turns::LoopTurns;
+use crate::interpretation::{self, Transcript};
+use crate::loop_turns::{KIND, LoopTurns};
 use crate::packet_fields::PacketFields;
 use crate::render_cache::RenderCache;
 use crate::text::{Line, Ports};
-use crate::{Lines, Source, Stats};
+use crate::{Filter, Lines, Source, Stats};
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +44,7 @@ pub struct Listing<W> {
     /// What the interpretation of the next cycle depends on, by source.
     transcripts: Vec<Transcript>,
     fields: PacketFields,
+    filter: Filter,
 }
 
 impl<W: io::Write> Listing<W> {
@@ -67,7 +68,14 @@ impl<W: io::Write> Listing<W> {
         let (buffer, ranges, transcripts) = (buffer.to_owned(), RenderCache::default(), Vec::new());
         let fields = PacketFields::default();
         let ports = vec![Ports::default(); sources.len()];
-        Listing { lines, shown, sources, buffer, heads, ports, ranges, transcripts, fields }
+        let filter = Filter::default();
+        Listing { lines, shown, sources, buffer, heads, ports, ranges, transcripts, fields, filter }
+    }
+
+    /// Shows only what `filter` selects.
+    #[must_use]
+    pub fn with_filter(self, filter: Filter) -> Self {
+        Listing { filter, ..self }
     }
 
     /// Writes the summary and the lines that wait.
@@ -82,6 +90,25 @@ impl<W: io::Write> Listing<W> {
 }
 
 impl<W: io::Write> Listing<W> {
+    fn element_line(&mut self, n: usize, at: u64, what: &Element) {
+        let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
+        let out = &mut self.lines.text;
+        out.push_str("{\"type\":\"element\",");
+        out.push_str(head);
+        out.push_str(",\"offset\":");
+        decimal(at, out);
+        let fields = |out: &mut String| {
+            let o = Object::more(out).text("kind", what.kind());
+            element::fields(source, what, o).end();
+            out.push('\n');
+        };
+        match what {
+            Element::Range(range) => self.ranges.put((n, *range), out, fields),
+            _ => fields(out),
+        }
+        self.lines.relieve();
+    }
+
     /// A line of text that software wrote.
     fn text_line(&mut self, n: usize, line: &Line) {
         let Some(head) = self.heads.get(n) else { return };
@@ -102,10 +129,14 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
+/// Lines of text, cycles and addresses, configurations, contexts, and their IDs, by source.
+type State =
+    ((((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>), Vec<Selection>), Vec<Option<u32>>);
+
 /// Lines do not depend on one another, except for lines of text, the interpretation of cycles, the
 /// fields of packets, and the symbols of a context.
 impl Fork for Listing<Vec<u8>> {
-    type State = (((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>), Vec<Selection>);
+    type State = State;
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -119,15 +150,18 @@ impl Fork for Listing<Vec<u8>> {
             ranges: RenderCache::default(),
             transcripts: Vec::new(),
             fields: PacketFields::default(),
+            filter: self.filter.clone(),
         }
     }
 
     fn state(&self) -> Self::State {
         let lines = (self.ports.clone(), self.transcripts.clone());
-        ((lines, self.fields.learned.clone()), Source::selections(&self.sources))
+        let selections = Source::selections(&self.sources);
+        (((lines, self.fields.learned.clone()), selections), self.filter.contexts())
     }
 
-    fn resume(&mut self, (((ports, transcripts), learned), contexts): Self::State) {
+    fn resume(&mut self, ((((ports, transcripts), learned), contexts), ids): Self::State) {
+        self.filter.resume(ids);
         if Source::selections(&self.sources) != contexts {
             Source::resume(&mut self.sources, &contexts);
             self.ranges = RenderCache::default();
@@ -152,7 +186,8 @@ impl<W: io::Write> Listener for Listing<W> {
         if bad && let Some(transcript) = self.transcripts.get_mut(n) {
             *transcript = Transcript::default();
         }
-        if !self.shown.elements && !bad {
+        let shows = self.filter.is_all() || self.filter.element(n, &what);
+        if !(self.shown.elements || bad && shows) {
             return;
         }
         let selects = matches!(
@@ -168,25 +203,15 @@ impl<W: io::Write> Listener for Listing<W> {
         {
             ports.element(at, &what, |line| done.push(line));
         }
+        if !self.filter.is_all() && !self.filter.text(n) {
+            done.clear();
+        }
         // A line of text follows the write that has its last character.
         let last = |line: &&Line| line.at == at && matches!(what, Element::SoftwareWrite(_));
         done.iter().filter(|line| !last(line)).for_each(|line| self.text_line(n, line));
-        let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
-        let out = &mut self.lines.text;
-        out.push_str("{\"type\":\"element\",");
-        out.push_str(head);
-        out.push_str(",\"offset\":");
-        decimal(at, out);
-        let fields = |out: &mut String| {
-            let o = Object::more(out).text("kind", what.kind());
-            element::fields(source, &what, o).end();
-            out.push('\n');
-        };
-        match what {
-            Element::Range(range) => self.ranges.put((n, range), out, fields),
-            _ => fields(out),
+        if shows {
+            self.element_line(n, at, &what);
         }
-        self.lines.relieve();
         if let Element::Range(range) = &what
             && self.sources.get_mut(n).is_some_and(|source| source.follow_range(range))
         {
@@ -196,7 +221,7 @@ impl<W: io::Write> Listener for Listing<W> {
     }
 
     fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
-        if !self.shown.elements {
+        if !self.shown.elements || !self.filter.is_all() && !self.filter.turns(n, KIND, ranges) {
             return;
         }
         let Some(source) = self.sources.get(n) else { return };
@@ -221,10 +246,14 @@ impl<W: io::Write> Listener for Listing<W> {
         }
         let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
         let mut text = String::new();
-        let transcript = cycles::of(&mut self.transcripts, n);
-        let interpretation = transcript
-            .is_some_and(|t| t.interpret(source, offsets.at(span.start), packet, &mut text))
-            .then_some(text);
+        let Some(transcript) = interpretation::of(&mut self.transcripts, n) else { return };
+        let made = transcript.address(source, packet);
+        let address = made.and_then(|made| made.whole());
+        if !self.filter.is_all() && !self.filter.packet(n, packet.kind().as_str(), address) {
+            return;
+        }
+        let interpretation =
+            transcript.interpret(source, offsets.at(span.start), packet, &mut text).then_some(text);
         let packet_bytes = bytes.get(span.clone()).unwrap_or_default();
         let fields = if self.shown.fields {
             self.fields.of(n, source, packet_bytes, packet)
@@ -243,7 +272,8 @@ impl<W: io::Write> Listener for Listing<W> {
                 out.push('"');
             })
             .text("text", &packet.to_string())
-            .maybe_text("interpretation", interpretation.as_deref());
+            .maybe_text("interpretation", interpretation.as_deref())
+            .maybe_hex("address", address);
         let o = match fields.is_empty() {
             true => o,
             false => o.list("fields", &fields, |field, out| {

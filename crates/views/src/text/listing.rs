@@ -12,12 +12,12 @@ use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use super::colour::Tone;
 use super::element::element;
 use super::ports::{Line, Ports};
-use crate::cycles::{self, Transcript};
 use crate::digits::decimal;
+use crate::interpretation::{self, Transcript};
 use crate::loop_turns::{KIND, LoopTurns};
 use crate::packet_fields::PacketFields;
 use crate::render_cache::RenderCache;
-use crate::{Lines, Source};
+use crate::{Filter, Lines, Source};
 
 /// What is listed, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +50,7 @@ pub struct Listing<W> {
     /// What the interpretation of the next cycle depends on, by source.
     transcripts: Vec<Transcript>,
     fields: PacketFields,
+    filter: Filter,
     /// The widths of offsets and of names.
     widths: (usize, usize),
     /// The beginning of the last line: source, offset and text.
@@ -66,6 +67,7 @@ impl<W: io::Write> Listing<W> {
         Listing {
             lines: Lines::new(out),
             fields: PacketFields::default(),
+            filter: Filter::default(),
             shown,
             ports: vec![Ports::default(); sources.len()],
             transcripts: Vec::new(),
@@ -74,6 +76,12 @@ impl<W: io::Write> Listing<W> {
             beginning: (usize::MAX, 0, String::new()),
             ranges: RenderCache::default(),
         }
+    }
+
+    /// Shows only what `filter` selects.
+    #[must_use]
+    pub fn with_filter(self, filter: Filter) -> Self {
+        Listing { filter, ..self }
     }
 
     /// Writes the lines that wait.
@@ -144,6 +152,13 @@ impl<W: io::Write> Listing<W> {
         }
     }
 
+    /// Follows a range that is not shown.
+    fn hidden_range(&mut self, n: usize, range: base::Range) {
+        if self.sources.get_mut(n).is_some_and(|source| source.follow_range(&range)) {
+            self.ranges = RenderCache::default();
+        }
+    }
+
     /// The fields of a packet: first bit, width, name, value.
     fn field_lines(&mut self, n: usize, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
         use std::fmt::Write;
@@ -173,8 +188,9 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-/// Lines of text, cycles, configurations and contexts, by source.
-type State = (((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>), Vec<Selection>);
+/// Lines of text, cycles and addresses, configurations, contexts, and their IDs, by source.
+type State =
+    ((((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>), Vec<Selection>), Vec<Option<u32>>);
 
 /// Later lines depend on incomplete lines of text, on the cycles so far, and on the configurations
 /// that packets have changed, and on the contexts.
@@ -189,6 +205,7 @@ impl Fork for Listing<Vec<u8>> {
             ports: vec![Ports::default(); self.sources.len()],
             transcripts: Vec::new(),
             fields: PacketFields::default(),
+            filter: self.filter.clone(),
             sources: self.sources.clone(),
             widths: self.widths,
             beginning: (usize::MAX, 0, String::new()),
@@ -198,10 +215,12 @@ impl Fork for Listing<Vec<u8>> {
 
     fn state(&self) -> Self::State {
         let lines = (self.ports.clone(), self.transcripts.clone());
-        ((lines, self.fields.learned.clone()), Source::selections(&self.sources))
+        let selections = Source::selections(&self.sources);
+        (((lines, self.fields.learned.clone()), selections), self.filter.contexts())
     }
 
-    fn resume(&mut self, (((ports, transcripts), learned), contexts): Self::State) {
+    fn resume(&mut self, ((((ports, transcripts), learned), contexts), ids): Self::State) {
+        self.filter.resume(ids);
         if Source::selections(&self.sources) != contexts {
             Source::resume(&mut self.sources, &contexts);
             self.ranges = RenderCache::default();
@@ -228,15 +247,22 @@ impl<W: io::Write> Listener for Listing<W> {
         {
             *transcript = Transcript::default();
         }
+        let shows = self.filter.is_all() || self.filter.element(n, &what);
         if !self.shown.elements {
             // Undecodable bytes are listed among packets, too.
-            if let Element::Undecodable { .. } = what {
+            if let Element::Undecodable { .. } = what
+                && shows
+            {
                 self.element_line(n, at, &what);
             }
             return;
         }
         if let Element::Range(range) = what {
-            return self.range_line(n, at, range);
+            return if shows {
+                self.range_line(n, at, range);
+            } else {
+                self.hidden_range(n, range);
+            };
         }
         let selects = matches!(
             what,
@@ -249,16 +275,21 @@ impl<W: io::Write> Listener for Listing<W> {
         if let Some(ports) = self.ports.get_mut(n) {
             ports.element(at, &what, |line| done.push(line));
         }
+        if !self.filter.is_all() && !self.filter.text(n) {
+            done.clear();
+        }
         // A line of text follows the write that has its last character.
         let last = |line: &&Line| line.at == at && matches!(what, Element::SoftwareWrite(_));
         done.iter().filter(|line| !last(line)).for_each(|line| self.text_line(n, line));
-        self.element_line(n, at, &what);
+        if shows {
+            self.element_line(n, at, &what);
+        }
         done.iter().filter(last).for_each(|line| self.text_line(n, line));
     }
 
     fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
         use std::fmt::Write;
-        if !self.shown.elements {
+        if !self.shown.elements || !self.filter.is_all() && !self.filter.turns(n, KIND, ranges) {
             return;
         }
         self.begin(n, at);
@@ -285,6 +316,14 @@ impl<W: io::Write> Listener for Listing<W> {
         if !self.shown.packets {
             return;
         }
+        let made = match (interpretation::of(&mut self.transcripts, n), self.sources.get(n)) {
+            (Some(transcript), Some(source)) => transcript.address(source, packet),
+            _ => None,
+        };
+        let address = made.and_then(|made| made.whole());
+        if !self.filter.is_all() && !self.filter.packet(n, packet.kind().as_str(), address) {
+            return;
+        }
         self.begin(n, offsets.at(span.start));
         let Some(source) = self.sources.get(n) else { return };
         let out = &mut self.lines.text;
@@ -301,8 +340,17 @@ impl<W: io::Write> Listener for Listing<W> {
         }
         let before = out.len();
         packet_text(packet, out);
+        if let Some(made) = made {
+            let mut address = String::new();
+            made.write(&mut address);
+            // A whole address is in the text of its packet.
+            if !out.get(before..).is_some_and(|text| text.contains(&address)) {
+                out.push_str(" = ");
+                out.push_str(&address);
+            }
+        }
         let after = out.len();
-        if let Some(transcript) = cycles::of(&mut self.transcripts, n)
+        if let Some(transcript) = interpretation::of(&mut self.transcripts, n)
             && transcript.interpret(source, offsets.at(span.start), packet, out)
         {
             // The interpretation of cycles is aligned.

@@ -86,7 +86,7 @@ fn texts() {
         (Isa::Rv64, 0xbffd, 0x8000, "c.j 0x7ffe"),
         (Isa::Rv32, 0x2009, 0x8000, "c.jal 0x8002"),
         (Isa::Rv64, 0x2009, 0x8000, ".inst 0x2009"),
-        (Isa::T32, 0xde, 0x8000, "lsls r6, r3, 0x3"),
+        (Isa::T32, 0xde, 0x8000, "lsls r6, r3, #0x3"),
     ] {
         assert_eq!(disassemble(isa, opcode, address), want);
     }

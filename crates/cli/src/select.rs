@@ -1,0 +1,62 @@
+//! Which packets, elements and instructions are listed.
+
+use tracewright::capture::plain::line;
+use tracewright::decode::Program;
+use tracewright::symbols::demangled;
+use tracewright::views::filter::KINDS;
+use tracewright::views::{Filter, Source};
+
+use crate::args::SelectArgs;
+use crate::fail::Fail;
+use crate::input::Job;
+
+/// The kinds of `args`, which must be those of elements where `elements` is set.
+pub fn check(args: &SelectArgs, elements: bool) -> Result<(), Fail> {
+    let unknown = args.only.iter().find(|kind| !KINDS.contains(&kind.as_str()));
+    match unknown.filter(|_| elements) {
+        Some(kind) => {
+            let why = format!("it is no kind of elements; expected some of {}", KINDS.join(", "));
+            Err(Fail::option("--only", &line(kind), &why))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The filter of `args` for the sources of `job`.
+pub fn filter(args: &SelectArgs, job: &Job<'_>) -> Result<Filter, Fail> {
+    let mut addresses = None;
+    if !args.address.is_empty() || !args.function.is_empty() {
+        let mut all = vec![args.address.clone(); job.sources.len()];
+        for name in &args.function {
+            let mut found = false;
+            for (own, source) in all.iter_mut().zip(&job.sources) {
+                let before = own.len();
+                own.extend(code(name, source)?);
+                found |= own.len() > before;
+            }
+            if !found && !job.sources.is_empty() {
+                let why = "no program image has this function; names are those of the symbols, or \
+                           demangled, with or without parameters";
+                return Err(Fail::option("--function", &line(name), why));
+            }
+        }
+        addresses = Some(all);
+    }
+    Ok(Filter::new(args.only.clone(), addresses, args.context))
+}
+
+/// The code of the functions called `name` in the program of `source`.
+fn code(name: &str, source: &Source) -> Result<Vec<std::ops::Range<u64>>, Fail> {
+    let Program::Image(image) = &source.program else {
+        let why = "functions have other addresses in each process; select them with --address";
+        return Err(Fail::option("--function", &line(name), why));
+    };
+    let is = |symbol: &str| {
+        symbol == name || {
+            let text = demangled(symbol);
+            text == name || text.split_once('(').is_some_and(|(before, _)| before == name)
+        }
+    };
+    let named = image.symbols().iter().filter(|symbol| is(symbol.name));
+    Ok(named.map(|s| s.start..s.start.saturating_add(s.size.max(1))).collect())
+}

@@ -1,0 +1,135 @@
+//! What people see: summaries, colours, names, help, outputs that cannot be written.
+
+use std::fs::{self, OpenOptions};
+use std::process::{Command, Stdio};
+
+use tracewright_testing::shared;
+
+use crate::common::{Folder, Output, args, command, tracewright};
+
+#[test]
+fn a_clean_decode_ends_with_a_summary() {
+    let folder = Folder::with_demo("people-summary");
+    let output = tracewright(&args("decode", &[&folder.demo()]));
+    assert_eq!(output.code, Some(0));
+    assert!(output.err.contains("144 bytes of frames"), "{}", output.err);
+    assert!(!output.err.contains("note:"), "{}", output.err);
+    // The summary of JSON is in the output.
+    let output = tracewright(&args("decode --format json", &[&folder.demo()]));
+    assert_eq!(output.err, "");
+}
+
+/// The frames of raw trace data need no protocol.
+#[test]
+fn frames_need_no_protocol() {
+    let folder = Folder::new("people-frames");
+    let frame = [0x21, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0];
+    let path = folder.path("etb.bin");
+    fs::write(&path, [frame, frame].concat()).unwrap();
+    let output = tracewright(&args("frames", &[&path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert_eq!(output.out.matches("ID 0x10").count(), 2, "{}", output.out);
+    let output = tracewright(&args("frames --format none", &[&path]));
+    assert!(output.out.contains("0x10"), "{}", output.out);
+}
+
+/// All buffers are decoded; OpenCSD's listing has the first.
+#[test]
+fn every_buffer_is_decoded() {
+    let folder = Folder::with_demo("people-buffers");
+    let demo = folder.demo();
+    let trace = demo.join("trace.ini");
+    let text = fs::read_to_string(&trace).unwrap();
+    let name = text.lines().find_map(|line| line.strip_prefix("buffers=")).unwrap().to_owned();
+    // The same bytes as a second buffer.
+    let section = format!("[{name}]");
+    let (before, rest) = text.split_once(&section).unwrap();
+    let (own, after) = rest.split_once("\n[").unwrap();
+    let second = own.replacen("name=", "name=SECOND_", 1);
+    let text = format!("{before}{section}{own}\n[second]{second}\n[{after}");
+    let text = text.replace(&format!("buffers={name}"), &format!("buffers={name},second"));
+    fs::write(&trace, text).unwrap();
+    let all = tracewright(&args("decode --only range", &[&demo]));
+    let first = tracewright(&args("decode --only range --format opencsd", &[&demo]));
+    assert_eq!((all.code, first.code), (Some(0), Some(0)), "{}", all.err);
+    assert!(all.err.contains("SECOND_"), "{}", all.err);
+    assert!(first.err.contains("--all-buffers adds 1 more"), "{}", first.err);
+}
+
+#[test]
+fn colours_are_chosen() {
+    let folder = Folder::with_demo("people-colours");
+    let demo = folder.demo();
+    for (words, coloured) in
+        [("decode", false), ("decode --color always", true), ("decode --color never", false)]
+    {
+        let output = tracewright(&args(words, &[&demo]));
+        assert_eq!(output.out.contains('\x1b'), coloured, "{words}");
+    }
+}
+
+/// Completions are for the name that the command was called by.
+#[cfg(unix)]
+#[test]
+fn completions_have_the_name_of_the_command() {
+    let folder = Folder::new("people-completions");
+    let link = folder.path("twr");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tracewright"), &link).unwrap();
+    let output: Output = Command::new(&link).args(["completions", "bash"]).output().unwrap().into();
+    assert!(output.out.contains("complete -F _twr"), "{}", output.out.lines().last().unwrap());
+    assert!(output.out.ends_with("twr\n") || output.out.contains(" twr\n"));
+    let output = tracewright(&["completions", "fish"]);
+    assert!(output.out.contains("complete -c tracewright"));
+}
+
+/// Messages that cannot be written are not an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_or_closed_standard_error() {
+    let folder = Folder::with_demo("people-full");
+    let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut run = command(&args("decode", &[&folder.demo()]));
+    let status = run.stdout(Stdio::null()).stderr(full()).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    let mut run = command(&args("decode", &[&folder.demo()]));
+    let output: Output = run.stdout(full()).output().unwrap().into();
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("cannot write to standard output"), "{}", output.err);
+    // Both go to a pipe that is closed.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut run = command(&args("decode", &[&folder.demo()]));
+    let status = run.stdout(writer.try_clone().unwrap()).stderr(writer).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn help_has_examples() {
+    for verb in ["itm", "decode", "packets", "instructions", "frames", "functions", "calls", "find"]
+    {
+        let output = tracewright(&[verb, "--help"]);
+        let examples = output.out.split_once("Examples:").map(|(_, examples)| examples);
+        assert!(examples.is_some_and(|text| text.contains("tracewright ")), "{verb}");
+    }
+}
+
+/// Source lines, as `addr2line` of binutils gives them.
+#[test]
+fn functions_have_source_lines() {
+    let Some(path) = shared("captures/ti-am243x-r5f/freertos") else { return };
+    let image = path.join("freertos.out");
+    let words = "instructions --lines --function xTaskResumeAll --limit 4 --image";
+    let output = tracewright(&args(words, &[&image, &path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let lines: Vec<_> = output.out.lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[0].contains("<xTaskResumeAll tasks.c:2145>"), "{}", lines[0]);
+    assert!(lines[3].contains("<xTaskResumeAll+0x6 tasks.c:2146>"), "{}", lines[3]);
+    let words = "decode --lines --format json --function xTaskResumeAll --limit 1 --image";
+    let output = tracewright(&args(words, &[&image, &path]));
+    assert!(output.out.contains("\"line\":\"tasks.c:2145\""), "{}", output.out);
+    // Without lines, a note states it.
+    let folder = Folder::with_demo("people-lines");
+    let output = tracewright(&args("decode --lines", &[&folder.demo()]));
+    assert!(output.err.contains("no program image has DWARF"), "{}", output.err);
+}

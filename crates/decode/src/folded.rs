@@ -1,0 +1,333 @@
+//! Joins the ranges of an ETMv3, which traces every instruction, up to the next waypoint.
+
+use std::ops::Range;
+
+use tracewright_base::{self as base, Element, Fault, Kind, Last, OffsetMap};
+use tracewright_frames::{Event, Frame};
+use tracewright_protocols::registry::{AnyPacket, AnyProtocol};
+
+use crate::{Fork, Listener, Plan};
+
+/// Passes on one range for consecutive instructions up to a branch or a barrier, as the other
+/// protocols have it. Ranges with cycle counts are not joined, and not after an instruction whose
+/// condition failed, so that nothing is lost. A range has the offset of its last instruction.
+///
+/// A range is passed on with the next element that does not continue it. Where a packet is passed
+/// on, the ranges before it are.
+#[derive(Debug)]
+pub struct Folded<L> {
+    /// Receives the elements.
+    pub listener: L,
+    /// The sources whose ranges are joined.
+    folds: Vec<bool>,
+    /// The range of each source that may continue.
+    pending: Vec<Option<(u64, base::Range)>>,
+}
+
+impl<L: Listener> Folded<L> {
+    /// Passes on to `listener` the elements of the sources of `plan`. Without `wanted`, nothing is
+    /// joined.
+    pub fn when(wanted: bool, plan: &Plan, listener: L) -> Self {
+        let etmv3 = |protocol| wanted && protocol == AnyProtocol::Etmv3;
+        let folds = plan.sources.iter().map(|planned| etmv3(planned.config.protocol()));
+        Folded::new(folds.collect(), listener)
+    }
+
+    /// Joins the ranges of the sources for which `folds` is set.
+    fn new(folds: Vec<bool>, listener: L) -> Self {
+        let pending = vec![None; folds.len()];
+        Folded { listener, folds, pending }
+    }
+
+    /// Passes on the ranges that may continue: no elements follow.
+    pub fn finish(&mut self) {
+        (0..self.pending.len()).for_each(|source| self.flush(source));
+    }
+
+    #[inline]
+    fn flush(&mut self, source: usize) {
+        if let Some((at, range)) = self.pending.get_mut(source).and_then(Option::take) {
+            self.listener.element(source, at, Element::Range(range));
+        }
+    }
+
+    /// Whether the ranges of a source are joined.
+    #[inline]
+    fn folds(&self, source: usize) -> bool {
+        self.folds.get(source).copied().unwrap_or(false)
+    }
+
+    fn range(&mut self, source: usize, at: u64, range: base::Range) {
+        let Some(pending) = self.pending.get_mut(source) else { return };
+        let range = match pending.take() {
+            Some((_, before)) if continues(&before, &range) => joined(&before, &range),
+            Some((at, before)) => {
+                self.listener.element(source, at, Element::Range(before));
+                range
+            }
+            None => range,
+        };
+        if may_continue(range) {
+            if let Some(pending) = self.pending.get_mut(source) {
+                *pending = Some((at, range));
+            }
+        } else {
+            self.listener.element(source, at, Element::Range(range));
+        }
+    }
+
+    /// The ranges of a loop, joined.
+    fn path(ranges: &[base::Range]) -> Vec<base::Range> {
+        let mut all: Vec<base::Range> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match all.last_mut() {
+                Some(before) if may_continue(*before) && continues(before, range) => {
+                    *before = joined(before, range);
+                }
+                _ => all.push(*range),
+            }
+        }
+        all
+    }
+}
+
+/// Whether a range ends before a waypoint, with an instruction that was executed.
+const fn may_continue(range: base::Range) -> bool {
+    let Last { kind, .. } = range.last;
+    matches!(kind, Kind::Plain) && range.last.taken() && range.cycles.get().is_none()
+}
+
+/// Whether `range` continues `before`, which may continue.
+fn continues(before: &base::Range, range: &base::Range) -> bool {
+    range.start == before.end()
+        && range.last.isa == before.last.isa
+        && range.cycles.get().is_none()
+        && before.bytes.checked_add(range.bytes).is_some()
+}
+
+fn joined(before: &base::Range, range: &base::Range) -> base::Range {
+    base::Range {
+        start: before.start,
+        bytes: before.bytes.saturating_add(range.bytes),
+        instructions: before.instructions.saturating_add(range.instructions),
+        ..*range
+    }
+}
+
+impl<L: Listener> Listener for Folded<L> {
+    const PACKETS: bool = L::PACKETS;
+    const FRAMES: bool = L::FRAMES;
+
+    #[inline]
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        if !self.folds(source) {
+            return self.listener.element(source, at, element);
+        }
+        match element {
+            Element::Range(range) => self.range(source, at, range),
+            other => {
+                self.flush(source);
+                self.listener.element(source, at, other);
+            }
+        }
+    }
+
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        self.flush(source);
+        self.listener.repeat(source, at, range, times);
+    }
+
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        self.flush(source);
+        if self.folds(source) {
+            return self.listener.repeat_path(source, at, &Self::path(ranges), times);
+        }
+        self.listener.repeat_path(source, at, ranges, times);
+    }
+
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        self.flush(source);
+        if self.folds(source) {
+            return self.listener.repeat_unlisted(source, at, &Self::path(ranges), times);
+        }
+        self.listener.repeat_unlisted(source, at, ranges, times);
+    }
+
+    fn wants_each_packet(&self) -> bool {
+        self.listener.wants_each_packet()
+    }
+
+    fn packet(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        if self.listener.wants_each_packet() {
+            self.flush(source);
+        }
+        self.listener.packet(source, offsets, span, bytes, packet);
+    }
+
+    fn packets(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        count: usize,
+    ) {
+        self.listener.packets(source, offsets, span, count);
+    }
+
+    fn undecodable(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        fault: Fault,
+    ) {
+        self.listener.undecodable(source, offsets, span, bytes, fault);
+    }
+
+    fn awaiting_sync(&mut self, source: usize, bytes: &[u8]) {
+        self.listener.awaiting_sync(source, bytes);
+    }
+
+    fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
+        self.listener.unknown_id(id, at, len);
+    }
+
+    fn link(&mut self, at: u64, event: Event) {
+        self.listener.link(at, event);
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.listener.frame(frame);
+    }
+
+    fn packed(&mut self, at: u64, bytes: &[u8]) {
+        self.listener.packed(at, bytes);
+    }
+
+    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
+        self.listener.fragment(id, at, bytes);
+    }
+
+    fn full(&self) -> bool {
+        self.listener.full()
+    }
+}
+
+/// The state has the ranges that may continue.
+impl<L: Listener + Fork> Fork for Folded<L> {
+    type State = (Vec<Option<(u64, base::Range)>>, L::State);
+    type Output = L::Output;
+    const GROWS: bool = L::GROWS;
+
+    fn fork(&self) -> Self {
+        Folded::new(self.folds.clone(), self.listener.fork())
+    }
+
+    fn state(&self) -> Self::State {
+        (self.pending.clone(), self.listener.state())
+    }
+
+    fn resume(&mut self, (pending, state): Self::State) {
+        self.pending = pending;
+        self.listener.resume(state);
+    }
+
+    fn take(&mut self) -> L::Output {
+        self.listener.take()
+    }
+
+    #[inline]
+    fn weight(&self) -> usize {
+        self.listener.weight()
+    }
+
+    fn state_weight(&self) -> usize {
+        self.listener.state_weight()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracewright_base::{Counted, Instruction, Isa};
+
+    #[derive(Default)]
+    struct Ranges(Vec<(u64, u64, u64, u32)>, usize);
+
+    impl Listener for Ranges {
+        const PACKETS: bool = false;
+
+        fn element(&mut self, _: usize, at: u64, element: Element) {
+            match element {
+                Element::Range(range) => {
+                    self.0.push((at, range.start, range.end(), range.instructions));
+                }
+                _ => self.1 += 1,
+            }
+        }
+    }
+
+    fn one(start: u64, kind: Kind, passed: bool, cycles: Counted) -> Element {
+        let instruction = Instruction { kind, size: 4, isa: Isa::A32, ..Instruction::default() };
+        let last = Last::new(&instruction, passed);
+        Element::Range(base::Range { start, bytes: 4, instructions: 1, cycles, last })
+    }
+
+    #[test]
+    fn ranges_end_at_waypoints() {
+        let plain = |start| one(start, Kind::Plain, true, Counted::UNKNOWN);
+        let mut folded = Folded::new(vec![true, false], Ranges::default());
+        let elements = [
+            plain(0x100),
+            plain(0x104),
+            // A branch that is not taken.
+            one(0x108, Kind::Branch, false, Counted::UNKNOWN),
+            plain(0x10c),
+            // The condition failed.
+            one(0x110, Kind::Plain, false, Counted::UNKNOWN),
+            plain(0x114),
+            // Not consecutive.
+            plain(0x200),
+            Element::Trigger,
+            plain(0x204),
+            // Cycles.
+            one(0x208, Kind::Plain, true, Counted::of(2)),
+            plain(0x20c),
+        ];
+        for (at, element) in (0..).zip(elements) {
+            folded.element(0, at, element);
+        }
+        folded.finish();
+        let want = [
+            (2, 0x100, 0x10c, 3),
+            (4, 0x10c, 0x114, 2),
+            (5, 0x114, 0x118, 1),
+            (6, 0x200, 0x204, 1),
+            (8, 0x204, 0x208, 1),
+            (9, 0x208, 0x20c, 1),
+            (10, 0x20c, 0x210, 1),
+        ];
+        assert_eq!((folded.listener.0.as_slice(), folded.listener.1), (&want[..], 1));
+        // The ranges of another protocol.
+        let mut folded = Folded::new(vec![true, false], Ranges::default());
+        (0..3).for_each(|n| folded.element(1, n, plain(0x100 + 4 * n)));
+        assert_eq!(folded.listener.0.len(), 3);
+    }
+
+    #[test]
+    fn loops_are_joined_by_turn() {
+        let Element::Range(first) = one(0x100, Kind::Plain, true, Counted::UNKNOWN) else { return };
+        let Element::Range(last) = one(0x104, Kind::Branch, true, Counted::UNKNOWN) else { return };
+        let mut folded = Folded::new(vec![true], Ranges::default());
+        folded.repeat_path(0, 7, &[first, last], 2);
+        assert_eq!(folded.listener.0, [(7, 0x100, 0x108, 2); 2]);
+    }
+}

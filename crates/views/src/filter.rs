@@ -1,0 +1,183 @@
+//! Which packets, elements and instructions a listing shows.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tracewright_base::{self as base, Dwt, Element};
+
+/// Selects packets, elements and instructions by kind, address and context ID.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    kinds: Arc<[String]>,
+    /// The addresses that are selected in each source; all for `None`.
+    addresses: Option<Arc<[Vec<Range<u64>>]>>,
+    context: Option<u32>,
+    /// The context ID of each source, where it is known.
+    contexts: Vec<Option<u32>>,
+}
+
+impl Filter {
+    /// Selects what is of one of `kinds` (of any, where it is empty), at one of the `addresses` of
+    /// its source (anywhere for `None`), and in `context` (in any for `None`).
+    pub fn new(
+        kinds: Vec<String>,
+        addresses: Option<Vec<Vec<Range<u64>>>>,
+        context: Option<u32>,
+    ) -> Filter {
+        let addresses = addresses.map(Arc::from);
+        Filter { kinds: kinds.into(), addresses, context, contexts: Vec::new() }
+    }
+
+    /// Whether everything is selected.
+    #[inline]
+    pub fn is_all(&self) -> bool {
+        self.kinds.is_empty() && self.addresses.is_none() && self.context.is_none()
+    }
+
+    /// The context IDs: the state that later results depend on.
+    pub(crate) fn contexts(&self) -> Vec<Option<u32>> {
+        self.contexts.clone()
+    }
+
+    /// Continues with `contexts`.
+    pub(crate) fn resume(&mut self, contexts: Vec<Option<u32>>) {
+        self.contexts = contexts;
+    }
+
+    /// Follows the context ID, and returns whether `element` is selected.
+    pub(crate) fn element(&mut self, source: usize, element: &Element) -> bool {
+        if let Element::Context(context) = element {
+            self.enter(source, context.context_id);
+        }
+        self.kind(element.kind()) && self.in_context(source) && self.addresses_of(source, element)
+    }
+
+    /// Whether a packet is selected. `address`: the one that it makes.
+    pub(crate) fn packet(&self, source: usize, kind: &str, address: Option<u64>) -> bool {
+        let at = |address| self.touches(source, address, address);
+        self.kind(kind)
+            && self.in_context(source)
+            && (self.addresses.is_none() || address.is_some_and(at))
+    }
+
+    /// Whether an instruction is selected.
+    #[inline]
+    pub(crate) fn instruction(&self, source: usize, address: u64) -> bool {
+        self.kind(INSTRUCTION) && self.in_context(source) && self.touches(source, address, address)
+    }
+
+    /// Whether the instructions of `range` are selected: all, none, or for `None` some.
+    pub(crate) fn instructions(&self, source: usize, range: &base::Range) -> Option<bool> {
+        if !self.kind(INSTRUCTION) || !self.in_context(source) {
+            return Some(false);
+        }
+        let (start, last) = (range.start, range.end().wrapping_sub(1));
+        let Some(own) = self.own(source) else { return Some(true) };
+        let whole = own.iter().any(|r| r.start <= start && last < r.end);
+        match self.touches(source, start, last) {
+            false => Some(false),
+            true if whole => Some(true),
+            true => None,
+        }
+    }
+
+    /// Whether a line of text of software is selected.
+    pub(crate) fn text(&self, source: usize) -> bool {
+        self.kind("text") && self.in_context(source) && self.addresses.is_none()
+    }
+
+    /// Whether turns of a loop are selected.
+    pub(crate) fn turns(&self, source: usize, kind: &str, ranges: &[base::Range]) -> bool {
+        let touches = |r: &base::Range| self.touches(source, r.start, r.end().wrapping_sub(1));
+        self.kind(kind) && self.in_context(source) && ranges.iter().any(touches)
+    }
+
+    #[cold]
+    fn enter(&mut self, source: usize, id: Option<u32>) {
+        if self.context.is_none() {
+            return;
+        }
+        if self.contexts.len() <= source {
+            self.contexts.resize(source + 1, None);
+        }
+        if let Some(context) = self.contexts.get_mut(source) {
+            *context = id;
+        }
+    }
+
+    fn kind(&self, kind: &str) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|own| own == kind)
+    }
+
+    fn in_context(&self, source: usize) -> bool {
+        self.context.is_none() || self.contexts.get(source).copied().flatten() == self.context
+    }
+
+    /// The addresses of a source; `None` where all are selected.
+    fn own(&self, source: usize) -> Option<&[Range<u64>]> {
+        let all = self.addresses.as_ref()?;
+        Some(all.get(source).map_or(&[], Vec::as_slice))
+    }
+
+    /// Whether an address from `first` to `last` is selected.
+    fn touches(&self, source: usize, first: u64, last: u64) -> bool {
+        self.own(source).is_none_or(|own| own.iter().any(|r| r.start <= last && first < r.end))
+    }
+
+    fn addresses_of(&self, source: usize, element: &Element) -> bool {
+        if self.addresses.is_none() {
+            return true;
+        }
+        let at = |address: u64| self.touches(source, address, address);
+        match *element {
+            Element::Range(range) => self.touches(source, range.start, range.end().wrapping_sub(1)),
+            Element::Unknown { start, next, .. } => at(start) || at(next),
+            Element::NoCode { address, .. } => at(address),
+            Element::Exception(exception) => exception.return_address.is_some_and(at),
+            Element::DataAccess(access) => {
+                access.address().is_some_and(at) || access.by().is_some_and(at)
+            }
+            Element::DwtEvent(event) => match event.meaning() {
+                Dwt::PcSample(pc) | Dwt::DataPc { pc, .. } => at(pc.into()),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// The kind of instructions in a listing of instructions.
+pub const INSTRUCTION: &str = "instruction";
+
+/// The kinds of elements, and of the other lines of a listing.
+pub const KINDS: [&str; 29] = [
+    "ambiguity",
+    "context",
+    "corrected",
+    "cycles",
+    "data-access",
+    "dwt-event",
+    "end",
+    "events",
+    "exception",
+    "exception-return",
+    "gap",
+    "global-timestamp",
+    "inconsistency",
+    "instruction",
+    "instrumentation",
+    "local-timestamp",
+    "loop-turns",
+    "marker",
+    "no-code",
+    "range",
+    "software-write",
+    "text",
+    "timestamp",
+    "trace-on",
+    "transaction",
+    "trap-value",
+    "trigger",
+    "undecodable",
+    "unknown",
+];
