@@ -18,7 +18,7 @@ type Row = (usize, FunctionId, [u64; 5]);
 /// A thread, and its paths in order.
 type Thread = (usize, Option<u64>, Vec<Row>);
 
-/// What is known of call paths. Paths of different sources have no order.
+/// What is known of call paths. Paths and threads of different sources have no order.
 type Known = (Vec<Thread>, BTreeMap<(FunctionId, Ending), u64>, [u64; 2], StackCounts);
 
 fn known(mut stacks: Stacks<Paths>) -> Known {
@@ -33,8 +33,9 @@ fn known(mut stacks: Stacks<Paths>) -> Known {
         rows.entry(root).or_default().push((depth, path.function, sums));
     }
     let threads = paths.threads().iter();
-    let threads =
+    let mut threads: Vec<Thread> =
         threads.map(|t| (t.source, t.id, rows.remove(&t.root).unwrap_or_default())).collect();
+    threads.sort_by_key(|thread| thread.0);
     let endings = paths.endings.iter().map(|(key, count)| (*key, *count)).collect();
     (threads, endings, paths.lost, stacks.counts)
 }
