@@ -177,8 +177,9 @@ impl<L: Listener> Listener for Folded<L> {
         offsets: &OffsetMap<'_>,
         span: Range<usize>,
         count: usize,
+        syncs: usize,
     ) {
-        self.listener.packets(source, offsets, span, count);
+        self.listener.packets(source, offsets, span, count, syncs);
     }
 
     fn undecodable(
