@@ -121,7 +121,7 @@ pub fn list(
     let problems = listed_buffers(&input, jobs, &mut output, listed, refused, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !input.is_contradicted() && !(args.strict && problems))
 }
 
 /// Receives the output of a buffer, and returns whether more is needed.
@@ -222,12 +222,11 @@ where
                 return Ok(());
             }
             let job = input.job(input.buffers[n]);
-            report::found(
-                &job.decoded(&tally),
-                stats.as_ref(),
-                summary.then_some(&mut *output),
-                selected,
-            )
+            let output = summary.then_some(&mut *output);
+            if report::found(&job.decoded(&tally), stats.as_ref(), output, selected)? {
+                input.contradicted.store(true, Ordering::Relaxed);
+            }
+            Ok(())
         });
         done.is_ok() && !output.closed()
     };

@@ -18,6 +18,7 @@
 //! | `input.rs` | [`Input`]: bytes from memory, a file or a pipe |
 //! | `fork.rs` | [`Fork`]: listeners that can be forked for each worker |
 //! | `raw.rs` | captures made of raw trace data |
+//! | `detect/` | framing, alignment, protocol and registers of raw trace data; causes of poor results |
 //! | `parameters.rs` | converts parameters that are text to registers |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result can be explained |
 //! | `committed.rs` | [`Committed`]: delays transactions until they are committed |
