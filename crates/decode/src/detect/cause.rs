@@ -135,12 +135,12 @@ fn is_suspect(c: &Counts, has_code: bool) -> bool {
 fn is_garbled(c: &Counts) -> bool {
     (c.undecodable - c.truncated) * 50 > c.bytes()
         || c.unsynchronised * 2 > c.bytes()
-        || (c.inconsistencies - c.expansion_limits) * 20 > c.packets
+        || is_contradicted(c)
 }
 
 /// Whether packets often contradict the program.
 fn is_contradicted(c: &Counts) -> bool {
-    (c.inconsistencies - c.expansion_limits) * 100 > c.packets
+    (c.inconsistencies - c.expansion_limits) * 12 > c.packets
 }
 
 /// Whether nearly all addresses are outside of the program memory.
