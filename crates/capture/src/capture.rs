@@ -143,15 +143,20 @@ impl Capture {
         dumps
     }
 
-    /// The error that decoding `source` needs a register that is missing.
-    pub fn missing_register(&self, source: &Source, missing: MissingRegister) -> OpenError {
+    /// The error that decoding `source` needs a register that is missing, and `others`.
+    pub fn missing_register(
+        &self,
+        source: &Source,
+        missing: MissingRegister,
+        others: Vec<&'static str>,
+    ) -> OpenError {
         let MissingRegister { name, about } = missing;
         let snapshot = self.kind == Kind::Snapshot;
         let section = snapshot.then(|| "regs".to_owned());
         let key = snapshot.then(|| name.to_owned());
         let origin = Origin { path: source.path.clone(), line: None, section, key };
         let device = source.name.clone();
-        OpenError::at(origin, Problem::NoRegister { device, name, about, snapshot })
+        OpenError::at(origin, Problem::NoRegister { device, name, about, others, snapshot })
     }
 
     /// The error that the type of `source` is none of the protocols `known`.

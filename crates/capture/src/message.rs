@@ -160,15 +160,22 @@ impl fmt::Display for Problem {
             P::Unclassed => {
                 f.write_str("neither a core nor a trace source; nothing is decoded from it")
             }
-            P::NoRegister { device, name, about, snapshot: true } => write!(
-                f,
-                "{device} cannot be decoded without this register ({about}); add `{name}=VALUE`"
-            ),
-            P::NoRegister { device, name, about, snapshot: false } => write!(
-                f,
-                "{device} cannot be decoded without register {name} ({about}); add --config \
-                 {name}=VALUE"
-            ),
+            P::NoRegister { device, name, about, others, snapshot } => {
+                let subject = if *snapshot { "this register" } else { "register" };
+                let named = if *snapshot { String::new() } else { format!(" {name}") };
+                write!(f, "{device} cannot be decoded without {subject}{named} ({about})")?;
+                if !others.is_empty() {
+                    write!(f, ", and without {}", others.join(", "))?;
+                }
+                let add: Vec<_> = std::iter::once(name)
+                    .chain(others)
+                    .map(|name| match snapshot {
+                        true => format!("`{name}=VALUE`"),
+                        false => format!("--config {name}=VALUE"),
+                    })
+                    .collect();
+                write!(f, "; add {}", add.join(" "))
+            }
             P::UnknownProtocol { device_type, known } => {
                 write!(f, "unknown protocol `{device_type}`; expected one of {known}")
             }

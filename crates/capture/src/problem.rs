@@ -217,6 +217,8 @@ pub enum Problem {
         name: &'static str,
         /// The use of the register.
         about: &'static str,
+        /// The other registers that are missing.
+        others: Vec<&'static str>,
         /// The source is described by a snapshot, not by the command line.
         snapshot: bool,
     },

@@ -1,6 +1,7 @@
 //! The capture and the buffers that the command line selects.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tracewright::Capture;
@@ -9,7 +10,7 @@ use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::levels::Names;
 use tracewright::capture::{Access, Buffer, Format, Found, Kind, OpenError, Problem, perf, probe};
 use tracewright::decode::detect::complete::complete;
-use tracewright::decode::detect::{Detection, HEAD, alignment};
+use tracewright::decode::detect::{Candidate, HEAD, alignment};
 use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Caches, Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
@@ -32,6 +33,10 @@ pub struct Input {
     pub options: Options,
     /// What was inferred, one text per line.
     pub notes: Vec<String>,
+    /// What was detected of raw trace data without a description.
+    pub detected: Option<Candidate>,
+    /// The description contradicts the trace.
+    pub contradicted: AtomicBool,
     /// The files that were read.
     pub inputs: Inputs,
     /// The functions of its programs, once they are needed.
@@ -96,7 +101,7 @@ impl Input {
         levels: Option<Names>,
     ) -> Result<Input, Fail> {
         let mut notes = Vec::new();
-        let mut described = false;
+        let (mut described, mut found) = (false, None);
         let mut capture = match probe(path)? {
             found @ (Found::Snapshot(_) | Found::Folder(_) | Found::Perf)
                 if described_by(args).is_some() =>
@@ -150,8 +155,8 @@ impl Input {
                 };
                 let without = raw.units.is_empty();
                 let detection = complete(path, &mut raw, images, align, &mut notes)?;
-                if without && let Some(detection) = &detection {
-                    notes.extend(detected(detection));
+                if without {
+                    found = detection.and_then(|detection| detection.best().cloned());
                 }
                 raw::capture(path, &raw, &mut notes)?
             }
@@ -184,7 +189,21 @@ impl Input {
             .file(args.params.as_deref())
             .images(images);
         let (path, code) = (path.to_owned(), OnceLock::new());
-        Ok(Input { path, capture, buffers, memory, options, notes, inputs, code, lines: None })
+        let contradicted = AtomicBool::new(false);
+        let detected = found;
+        Ok(Input {
+            path,
+            capture,
+            buffers,
+            memory,
+            options,
+            notes,
+            detected,
+            contradicted,
+            inputs,
+            code,
+            lines: None,
+        })
     }
 
     /// Selects the first buffer where `args` select none, as OpenCSD does. Prints how many others
@@ -209,7 +228,21 @@ impl Input {
         let memory = Memory::new(&capture);
         let (options, inputs) = (Options::default(), Inputs::default());
         let (path, notes, code) = (capture.path.clone(), Vec::new(), OnceLock::new());
-        Input { path, capture, buffers, memory, options, notes, inputs, code, lines: None }
+        let contradicted = AtomicBool::new(false);
+        let detected = None;
+        Input {
+            path,
+            capture,
+            buffers,
+            memory,
+            options,
+            notes,
+            detected,
+            contradicted,
+            inputs,
+            code,
+            lines: None,
+        }
     }
 
     /// Shows source lines with the names of functions where they are `wanted`.
@@ -254,6 +287,11 @@ impl Input {
             ));
         }
         Ok(())
+    }
+
+    /// Whether the description contradicts the trace.
+    pub fn is_contradicted(&self) -> bool {
+        self.contradicted.load(Ordering::Relaxed)
     }
 
     /// Whether no file of the capture changed since it was opened. Prints the files that did.
@@ -370,15 +408,6 @@ fn skip(capture: &mut Capture, path: &Path, args: &SourceArgs) -> Result<(), Fai
         }
     }
     Ok(())
-}
-
-/// What was detected: framing, alignment, and the protocol of each source, and the options with the
-/// same meaning.
-fn detected(detection: &Detection) -> Vec<String> {
-    let Some(best) = detection.best() else { return Vec::new() };
-    let mut out = vec![format!("no --protocol was given; detected: {}", best.summary())];
-    out.push(format!("options with the same meaning: {}", best.description().options().join(" ")));
-    out
 }
 
 fn buffers(capture: &Capture, args: &InputArgs) -> Result<Vec<usize>, Fail> {

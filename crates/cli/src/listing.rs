@@ -143,7 +143,7 @@ pub fn list(
     let problems = listed_buffers(&input, jobs, &mut output, listed, refused, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !input.is_contradicted() && !(args.strict && problems))
 }
 
 /// Receives the output of a buffer, and returns whether more is needed.
@@ -251,13 +251,12 @@ where
                 return Ok(());
             }
             let job = input.job(input.buffers[n]);
-            report::found(
-                &job.decoded(&tally),
-                stats.as_ref(),
-                summary.then_some(&mut *output),
-                selected,
-                ends_with_summary,
-            )
+            let output = summary.then_some(&mut *output);
+            let (decoded, always) = (job.decoded(&tally), ends_with_summary);
+            if report::found(&decoded, stats.as_ref(), output, selected, always)? {
+                input.contradicted.store(true, Ordering::Relaxed);
+            }
+            Ok(())
         });
         done.is_ok() && !output.closed()
     };

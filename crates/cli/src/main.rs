@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod command_line;
 mod demo;
 mod fail;
 mod index;

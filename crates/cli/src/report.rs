@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
-use tracewright::capture::Severity;
+use tracewright::capture::{Kind, Severity};
+use tracewright::decode::detect::cause::Cause;
 use tracewright::views::Stats;
 use tracewright::views::explain::{Decoded, Remark};
 
+use crate::command_line;
 use crate::fail::Fail;
 use crate::input::Input;
 use crate::message::{line, lines};
@@ -18,6 +20,11 @@ const MAX_NOTES: usize = 128;
 /// Prints the problems of the capture.
 pub fn notes(input: &Input) {
     let notes = input.capture.notes.iter().filter(|note| note.severity() > Severity::Info);
+    if let Some(detected) = &input.detected {
+        let options = detected.description().options().join(" ");
+        line(&format!("note: no --protocol was given; detected: {}", detected.summary()));
+        line(&format!("note: options with the same meaning: {options}"));
+    }
     let mut count = 0;
     let mut print = |note: &dyn Display| {
         count += 1;
@@ -46,14 +53,23 @@ pub fn notes(input: &Input) {
 
 /// Prints the summary of decoding: to `output` where it is the output of the command, else to
 /// standard error, if there are problems or it is `always` printed. Of a `part` of a trace, nothing
-/// is explained.
+/// is explained. Returns whether the description contradicts the trace.
 pub fn found(
     decoded: &Decoded<'_>,
     stats: Option<&Stats>,
     output: Option<&mut Output>,
     part: bool,
     always: bool,
-) -> Result<(), Fail> {
+) -> Result<bool, Fail> {
+    let cause = if part || !decoded.needs_explanation() { None } else { decoded.cause() };
+    if let Some(cause) = &cause {
+        let Remark { what, help } = decoded.cause_remark(cause);
+        line(&format!("note: {what}"));
+        match command_line::next(decoded.plan, decoded.capture.kind == Kind::Raw, cause) {
+            Some(command) => line(&format!("help: run: {command}")),
+            None => line(&format!("help: {help}")),
+        }
+    }
     let table = stats.map(|stats| stats.table(decoded.sources)).unwrap_or_default();
     match output {
         Some(output) => output.print(&format!("{}{table}", decoded.summary()))?,
@@ -63,10 +79,12 @@ pub fn found(
         }
         None => lines(&table),
     }
-    if !part && decoded.needs_explanation() {
+    // Frames that are not aligned, or damaged, have many IDs, of which none means anything.
+    let explained = matches!(cause, Some(Cause::Alignment { .. } | Cause::Damage { .. }));
+    if !part && !explained && decoded.needs_explanation() {
         remarks(&decoded.remarks());
     }
-    Ok(())
+    Ok(cause.is_some())
 }
 
 /// Prints why a trace without instructions gives no output.

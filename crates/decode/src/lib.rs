@@ -19,6 +19,7 @@
 //! | `fork.rs` | [`Fork`]: listeners that can be forked for each worker |
 //! | `raw.rs` | captures made of raw trace data |
 //! | `swo/` | [`swo::Receiver`]: the trace of an ITM without registers, from any byte on, as it arrives |
+//! | `detect/` | framing, alignment, protocol and registers of raw trace data; causes of poor results |
 //! | `parameters.rs` | converts parameters that are text to registers |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result can be explained |
 //! | `committed.rs` | [`Committed`]: delays transactions until they are committed |

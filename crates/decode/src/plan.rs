@@ -162,7 +162,10 @@ impl Why {
         };
         match *self {
             Why::UnknownProtocol => capture.unknown_protocol(source, &known()).to_string(),
-            Why::Missing(missing) => capture.missing_register(source, missing).to_string(),
+            Why::Missing(missing) => {
+                let others = further_missing(capture, source, missing.name);
+                capture.missing_register(source, missing, others).to_string()
+            }
             Why::OtherLink => format!(
                 "{}: its messages have no source number, or have it at another position than those \
                  of the first source; `source_width`, `timestamp_bytes` and `framing` must be those \
@@ -324,6 +327,21 @@ impl Plan {
         }
         Ok((id, config))
     }
+}
+
+/// The registers that decoding `source` needs beside `first`, and that are missing.
+fn further_missing(capture: &Capture, source: &Source, first: &'static str) -> Vec<&'static str> {
+    let Some(protocol) = AnyProtocol::named(&source.device_type) else { return Vec::new() };
+    let mut missing = vec![first];
+    loop {
+        // With a value for those found so far, the next one is reported.
+        let value = |name: &str| source.register(name).or(missing.contains(&name).then_some(0));
+        match protocol.configure(capture.core_type(source), &value) {
+            Err(next) if !missing.contains(&next.name) => missing.push(next.name),
+            _ => break,
+        }
+    }
+    missing.split_off(1)
 }
 
 /// The framing that the capture states, or, where that leaves a choice, the framing that fits the

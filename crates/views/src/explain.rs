@@ -1,5 +1,6 @@
 //! Counts of each stage of decoding, and remarks on what is missing or wrong.
 
+mod cause;
 mod profiles;
 
 use std::fmt::Write;

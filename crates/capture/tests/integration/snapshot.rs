@@ -310,7 +310,7 @@ fn errors_of_missing_registers_and_protocols() {
     let source = &capture.sources[0];
     let missing = MissingRegister { name: "TRCIDR0", about: "what is traced" };
     assert_eq!(
-        folder.short(capture.missing_register(source, missing)),
+        folder.short(capture.missing_register(source, missing, Vec::new())),
         "etm.ini: [regs] TRCIDR0: etm cannot be decoded without this register (what is traced); \
          add `TRCIDR0=VALUE`"
     );

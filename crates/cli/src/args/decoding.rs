@@ -40,6 +40,9 @@ pub struct DemoArgs {
 pub struct InfoArgs {
     #[command(flatten)]
     pub input: InputArgs,
+    /// List and explain all registers, too.
+    #[arg(long)]
+    pub all: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
     pub format: InfoFormat,

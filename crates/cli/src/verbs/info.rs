@@ -1,9 +1,13 @@
 //! `tracewright info`
 
+use std::sync::atomic::Ordering;
+
+use tracewright::capture::Kind;
 use tracewright::views::info::Info;
 use tracewright::views::json;
 
 use crate::args::{InfoArgs, InfoFormat};
+use crate::command_line;
 use crate::fail::Fail;
 use crate::input::Input;
 use crate::output::Output;
@@ -14,10 +18,23 @@ pub fn run(args: &InfoArgs) -> Result<bool, Fail> {
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     let mut info = Info::of(&input.capture, &input.options);
     info.notes.extend(input.notes.iter().cloned());
+    info.overview.detected.clone_from(&input.detected);
     match args.format {
-        InfoFormat::Text => output.print(&info.text())?,
+        InfoFormat::Text => {
+            let next = info.overview.cause.as_ref().and_then(|(buffer, cause)| {
+                let job = input.job(*buffer);
+                let raw = input.capture.kind == Kind::Raw;
+                command_line::next(&job.plan, raw, cause)
+            });
+            let text = if args.all { info.text() } else { info.brief() };
+            output.print(&format!("{}\n{text}", info.overview_text(next.as_deref())))?;
+            if !args.all {
+                output.print("\nregisters: `--all` lists and explains them\n")?;
+            }
+        }
         InfoFormat::Json => output.json(&(json::head("info") + &info.json()))?,
     }
     output.close()?;
-    Ok(input.is_unchanged())
+    input.contradicted.fetch_or(info.overview.cause.is_some(), Ordering::Relaxed);
+    Ok(input.is_unchanged() && !input.is_contradicted())
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod call_tree;
 mod common;
+mod detect;
 mod ete;
 mod etm_units;
 mod files;

@@ -216,7 +216,7 @@ fn a_condition_that_cannot_be_read_is_reported() {
     let at = text.find("[elf_all1]").unwrap();
     let line = at + text[at..].find('\n').unwrap() + 1;
     fs::write(&path, format!("{}context=everyone\n{}", &text[..line], &text[line..])).unwrap();
-    let output = tracewright(&args("info", &[&folder.demo()]));
+    let output = tracewright(&args("info --all", &[&folder.demo()]));
     assert_eq!(output.code, Some(0), "{}", output.err);
     let want = "expected identifiers of 32 bits, separated by commas";
     assert!(format!("{}{}", output.out, output.err).contains(want), "{}{}", output.out, output.err);

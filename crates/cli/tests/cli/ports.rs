@@ -201,7 +201,7 @@ fn registers_that_a_file_lacks() {
         [("", "ETMv1.3"), ("--protocol ETM1 --config ETMCCR=0x10000000", "ETMv1.1")]
     {
         fs::write(port.path("dump"), &dump).unwrap();
-        let output = tracewright(&args(&format!("info {more}"), &[&port.path("dump")]));
+        let output = tracewright(&args(&format!("info --all {more}"), &[&port.path("dump")]));
         assert!(
             output.out.contains(&format!("(ETMv1): {version}")),
             "{}{}",

@@ -21,7 +21,15 @@ fn every_verb_accepts_every_snapshot() {
                 if verb == "info" { "" } else { " --all-buffers" }
             );
             let output = tracewright(&args(&words, &[&snapshot]));
-            assert_eq!(output.code, Some(0), "{verb} {}: {}", snapshot.display(), output.err);
+            // The units of one snapshot are recorded as ETE, and their trace is of an ETMv4: the
+            // diagnosis states that the trace contradicts the description.
+            let contradicted = snapshot.ends_with("infrastructure") && output.code == Some(1);
+            assert!(
+                output.code == Some(0) || contradicted,
+                "{verb} {}: {}",
+                snapshot.display(),
+                output.err
+            );
             // Checking all lines takes minutes in a debug build.
             let lines: Vec<_> = output.out.lines().collect();
             for line in lines.iter().take(2_000).chain(lines.last()) {

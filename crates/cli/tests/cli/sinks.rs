@@ -86,7 +86,7 @@ fn encoded_into_buffers() {
         let output = encode(&folder, &image, words, to);
         assert_eq!(output.code, Some(0), "{}", output.err);
         let snapshot = folder.path(to);
-        let info = tracewright(&args("info", &[&snapshot])).out;
+        let info = tracewright(&args("info --all", &[&snapshot])).out;
         assert!(info.contains(state), "{to}: {info}");
         assert!(info.contains(lost), "{to}: {info}");
         let json = tracewright(&args("info --format json", &[&snapshot])).out;

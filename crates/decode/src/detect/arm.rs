@@ -26,7 +26,7 @@ const FEW: u64 = 48;
 const FINALISTS: usize = 3;
 
 /// Points for the length of the synchronisation that must occur: a short one occurs by chance.
-const fn sync_points(protocol: AnyProtocol) -> i64 {
+pub(super) const fn sync_points(protocol: AnyProtocol) -> i64 {
     match protocol {
         AnyProtocol::Etmv4 | AnyProtocol::Ete | AnyProtocol::Stm => 40,
         AnyProtocol::Etmv3 | AnyProtocol::Ptm => 25,
@@ -103,8 +103,9 @@ fn infer(
         }
         let trial = bench.run(part, &config);
         let mut score = trial.score(protocol);
-        if setting.core.is_some() && trial.features.a64 {
-            // A microcontroller does not execute A64 code.
+        let t32 = trial.features.aarch32 && !trial.features.a64;
+        if setting.core.is_some() && !t32 && bench.target != Some(Target::Arm(true)) {
+            // A microcontroller executes T32 code only.
             score /= 2;
         }
         Some((score, trial))

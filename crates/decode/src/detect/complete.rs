@@ -97,7 +97,7 @@ impl Candidate {
 }
 
 /// A value as the command line takes it.
-fn value_text(protocol: AnyProtocol, name: &str, value: u64) -> String {
+pub(super) fn value_text(protocol: AnyProtocol, name: &str, value: u64) -> String {
     if protocol != AnyProtocol::Etrace {
         return format!("{value:#x}");
     }

@@ -7,6 +7,7 @@
 //! At most [`HEAD`] bytes of a buffer are looked at, and [`LONG`] bytes of each source.
 
 mod arm;
+pub mod cause;
 pub mod complete;
 mod configs;
 mod known_units;
@@ -72,6 +73,18 @@ pub enum Certainty {
     Likely,
     /// Nothing else explains the bytes.
     Certain,
+}
+
+impl Certainty {
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Certainty::Unknown => "unknown",
+            Certainty::Possible => "possible",
+            Certainty::Likely => "likely",
+            Certainty::Certain => "certain",
+        }
+    }
 }
 
 /// What a source may be.

@@ -16,7 +16,7 @@ use tracewright_units::etm::settings::number_of;
 use tracewright_units::etm::version::Version;
 
 use super::{
-    BufferInfo, FieldInfo, ImageInfo, Info, LinuxInfo, RegisterInfo, SinkInfo, SourceInfo,
+    BufferInfo, FieldInfo, ImageInfo, Info, LinuxInfo, Overview, RegisterInfo, SinkInfo, SourceInfo,
 };
 use crate::explain::{Remark, left_out, plan_framing};
 use crate::link::{Ids, largest};
@@ -66,6 +66,7 @@ impl Info {
             notes,
             missing,
             linux: capture.linux.as_deref().map(|linux| LinuxInfo::of(capture, linux)),
+            overview: Overview::of(capture, &plans, options),
         }
     }
 }
@@ -156,7 +157,7 @@ fn described(kind: Kind, name: &str) -> Option<(&'static str, &'static [Field])>
     }
 }
 
-/// Adds a remark for each ID with no configured source.
+/// Adds a remark on the IDs with no configured source.
 fn unknown_ids(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
     let Some(ids) = &info.ids else { return };
     let known = |id: u16| plan.sources.iter().any(|s| s.id == id);
@@ -173,11 +174,13 @@ fn unknown_ids(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
              --protocol etrace@NUMBER"
         }
     };
-    let list = unknown_ids.iter().map(|(id, bytes)| format!("{bytes} bytes of ID {id:#04x}"));
-    for what in list.chain(others) {
-        let what = format!("{}: {what}, with no configured source", info.name);
-        missing.push(Remark { what, help: help.into() });
+    if unknown_ids.is_empty() {
+        return;
     }
+    let list = unknown_ids.iter().map(|(id, bytes)| format!("{bytes} bytes of ID {id:#04x}"));
+    let list: Vec<_> = list.chain(others).collect();
+    let what = format!("{}: {}, with no configured source", info.name, list.join(", "));
+    missing.push(Remark { what, help: help.into() });
 }
 
 fn source(capture: &Capture, source: &Source) -> SourceInfo {

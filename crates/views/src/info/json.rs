@@ -1,7 +1,10 @@
-//! [`Info`] as JSON Lines: an object for the capture and for each buffer, source, image, note and
-//! missing input.
+//! [`Info`] as JSON Lines: an object for the capture, its overview, what was detected, the cause of
+//! a poor result, and for each buffer, source, image, note and missing input.
 
-use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
+use tracewright_decode::detect::{Candidate, Inference, SourceCandidate};
+
+use super::{BufferInfo, FieldInfo, ImageInfo, Info, Overview, RegisterInfo, SourceInfo};
+use crate::explain::framing_option;
 use crate::json::{Object, object::string};
 
 impl Info {
@@ -19,6 +22,16 @@ impl Info {
                 .maybe_text("description", self.description.as_deref())
                 .end();
         });
+        line(&|out| overview(&self.overview, out));
+        if let Some(detected) = &self.overview.detected {
+            line(&|out| detection(detected, out));
+        }
+        if let Some(remark) = &self.overview.remark {
+            line(&|out| {
+                let o = Object::new(out).text("type", "cause").text("what", &remark.what);
+                o.text("help", &remark.help).end();
+            });
+        }
         if let Some(linux) = &self.linux {
             linux.json(&mut line);
         }
@@ -36,6 +49,45 @@ impl Info {
         }
         out
     }
+}
+
+fn overview(overview: &Overview, out: &mut String) {
+    Object::new(out)
+        .text("type", "overview")
+        .text("kind", overview.kind)
+        .number("bytes", overview.bytes)
+        .number("decoded_bytes", overview.decoded)
+        .number("packets", overview.packets)
+        .number("instructions", overview.instructions)
+        .number("ranges", overview.ranges)
+        .number("addresses_without_memory", overview.outside)
+        .number("timestamps", overview.timestamps)
+        .number("cycle_counts", overview.cycles)
+        .end();
+}
+
+fn detection(detected: &Candidate, out: &mut String) {
+    let options = detected.description().options().join(" ");
+    let source = |source: &SourceCandidate, out: &mut String| {
+        let best = source.best();
+        let title = best.map(Inference::title);
+        let reasons = best.map_or(&[][..], |best| &best.reasons);
+        Object::new(out)
+            .number("id", source.id.into())
+            .number("bytes", source.bytes as u64)
+            .maybe_text("protocol", title.as_deref())
+            .text("certainty", source.certainty().name())
+            .list("reasons", reasons, |reason, out| string(reason, out))
+            .end();
+    };
+    Object::new(out)
+        .text("type", "detection")
+        .text("framing", framing_option(detected.framing))
+        .number("align", detected.skip as u64)
+        .text("reason", &detected.reason)
+        .text("options", &options)
+        .list("sources", &detected.sources, source)
+        .end();
 }
 
 fn buffer(buffer: &BufferInfo, out: &mut String) {

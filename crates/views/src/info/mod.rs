@@ -3,9 +3,11 @@
 mod gather;
 mod json;
 mod linux;
+pub mod overview;
 mod text;
 
 pub use linux::LinuxInfo;
+pub use overview::Overview;
 
 use std::path::PathBuf;
 
@@ -31,6 +33,8 @@ pub struct Info {
     pub missing: Vec<Remark>,
     /// The system that was traced. (perf.data)
     pub linux: Option<LinuxInfo>,
+    /// What a trial of the first bytes shows.
+    pub overview: Overview,
 }
 
 /// A buffer of trace.

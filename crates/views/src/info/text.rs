@@ -18,6 +18,15 @@ const MAX_NOTES: usize = 1000;
 impl Info {
     /// The text, in paragraphs.
     pub fn text(&self) -> String {
+        self.paragraphs(true)
+    }
+
+    /// The text without registers.
+    pub fn brief(&self) -> String {
+        self.paragraphs(false)
+    }
+
+    fn paragraphs(&self, registers: bool) -> String {
         let mut out = String::new();
         let _ = write!(out, "{}", line(&self.path.to_string_lossy()));
         if let Some(description) = &self.description {
@@ -29,7 +38,7 @@ impl Info {
         }
         head("buffers", self.buffers.len(), &mut out);
         for buffer in self.buffers.iter().take(MAX_BUFFERS) {
-            self.buffer(buffer, &mut out);
+            self.buffer(buffer, registers, &mut out);
         }
         if self.buffers.len() > MAX_BUFFERS {
             let more = self.buffers.len() - MAX_BUFFERS;
@@ -37,7 +46,7 @@ impl Info {
         }
         head("sources", self.sources.len(), &mut out);
         for source in &self.sources {
-            self::source(source, &mut out);
+            self::source(source, registers, &mut out);
         }
         head("images", self.images.len(), &mut out);
         for image in &self.images {
@@ -53,21 +62,17 @@ impl Info {
                 let _ = writeln!(out, "  {more} more notes; `--format json` lists them");
             }
         }
-        head("missing", self.missing.len(), &mut out);
-        for remark in &self.missing {
-            let _ = writeln!(out, "  {}\n    {}", remark.what, remark.help);
-        }
         out
     }
 
-    fn buffer(&self, buffer: &BufferInfo, out: &mut String) {
+    fn buffer(&self, buffer: &BufferInfo, registers: bool, out: &mut String) {
         let BufferInfo { name, bytes, format, framing, .. } = buffer;
         let _ = writeln!(out, "  {name}: {bytes} bytes, {format}, decoded as {framing}");
         for (file, size) in &buffer.files {
             let _ = writeln!(out, "    file {file}: {size} bytes");
         }
         if let Some(info) = &buffer.sink {
-            sink(info, out);
+            sink(info, registers, out);
         }
         let Some(ids) = &buffer.ids else { return };
         let whose = |id| {
@@ -88,19 +93,19 @@ fn head(what: &str, count: usize, out: &mut String) {
     };
 }
 
-fn sink(sink: &SinkInfo, out: &mut String) {
+fn sink(sink: &SinkInfo, registers: bool, out: &mut String) {
     let SinkInfo { kind, stored, state, lost, .. } = sink;
     let device = sink.device.as_ref().map_or(String::new(), |device| format!(" {device}"));
     let _ = writeln!(out, "    {kind}{device}, {stored} bytes stored: {}", state.join("; "));
     for lost in lost {
         let _ = writeln!(out, "    lost: {lost}");
     }
-    for register in &sink.registers {
+    for register in sink.registers.iter().filter(|_| registers) {
         self::register(register, out);
     }
 }
 
-fn source(source: &SourceInfo, out: &mut String) {
+fn source(source: &SourceInfo, registers: bool, out: &mut String) {
     let SourceInfo { name, device_type, .. } = source;
     let title = source.protocol.unwrap_or("unknown protocol");
     let _ = write!(out, "  {name}: {device_type} ({title})");
@@ -118,7 +123,12 @@ fn source(source: &SourceInfo, out: &mut String) {
         let _ = writeln!(out, "    enabled: {}", source.traces.join("; "));
     }
     for register in &source.registers {
-        self::register(register, out);
+        if registers || register.value.is_none() {
+            self::register(register, out);
+        }
+    }
+    if !registers {
+        return;
     }
     for (name, text) in &source.texts {
         let _ = writeln!(out, "    {name} = {text}");

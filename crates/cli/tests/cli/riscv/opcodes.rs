@@ -124,7 +124,7 @@ fn custom_opcodes() {
             "{}",
             output.out
         );
-        let output = tracewright(&args("info", &[&capture]));
+        let output = tracewright(&args("info --all", &[&capture]));
         assert!(
             ok(&output).contains("custom = name=cv.beqimm mask=0x707f match=0x600b"),
             "{}",
@@ -250,7 +250,7 @@ fn a_jump_table_by_its_symbol() {
         assert_eq!(output.err.contains("__jvt_base$"), noted, "{}", output.err);
     }
     // A program linked for Zcmt, on a processor without the extension.
-    let mut all = args("info --protocol etrace --image", &[&image]);
+    let mut all = args("info --all --protocol etrace --image", &[&image]);
     all.extend(args("--params", &[&plain, &bytes]));
     let output = tracewright(&all);
     assert!(ok(&output).contains("program.elf has a jump table of Zcmt"), "{}", output.out);
@@ -352,7 +352,7 @@ fn invalid_tables_are_reported() {
         (table.repeat(25), &["custom 25: ", "more than 24 opcodes"]),
     ] {
         fs::write(&index, toml(&custom)).unwrap();
-        let output = tracewright(&args("info", &[Path::new(&folder.path(""))]));
+        let output = tracewright(&args("info --all", &[Path::new(&folder.path(""))]));
         assert_eq!(output.code, Some(2), "{custom}: {}", output.out);
         for part in parts {
             assert!(output.err.contains(part), "{part} is not in {}", output.err);

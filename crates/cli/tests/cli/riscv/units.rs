@@ -61,7 +61,7 @@ cpu,address,isa,el,opcode
     }
     let output = tracewright(&args(&format!("compare --isa rv32 {image}"), &[&capture, &log]));
     assert_eq!(ok(&output), "the same: 10 instructions and events of 2 sources\n");
-    let output = tracewright(&args("info", &[&capture]));
+    let output = tracewright(&args("info --all", &[&capture]));
     assert!(ok(&output).contains("encapsulated"), "{}", output.out);
     let output = tracewright(&args("frames --format none", &[&capture]));
     assert!(ok(&output).contains("(ETRACE_0)"), "{}", output.out);
@@ -462,7 +462,7 @@ fn advice_on_streams_that_do_not_decode() {
     words.extend(args("--log", &[&log]));
     words.extend(args("-o", &[&capture]));
     ok(&tracewright(&words));
-    let output = tracewright(&args("info", &[&capture]));
+    let output = tracewright(&args("info --all", &[&capture]));
     assert!(ok(&output).contains("iaddress_width = 64"), "{}", output.out);
     let files = fs::read_dir(&capture).unwrap().map(|entry| entry.unwrap().path());
     let trace = files.max_by_key(|path| fs::metadata(path).unwrap().len()).unwrap();

@@ -1,0 +1,80 @@
+//! Detection by the command: inputs without a description, and inputs with a wrong one.
+
+mod blind;
+mod inputs;
+mod wrong;
+
+use std::fs;
+
+use crate::common::{Folder, args, tracewright};
+
+/// Files that are recognised are named, whatever the options are, and never decoded.
+#[test]
+fn other_files_are_named() {
+    let folder = Folder::new("detect-named");
+    let hex = b":10010000214601360121470136007EFE09D2190140\r\n:00000001FF\r\n";
+    for (name, bytes, want) in [
+        ("program", b"\x7fELF\x02\x01\x01".as_slice(), "a program (ELF)"),
+        ("dump.hex", hex, "Intel HEX"),
+        ("dump.gz", b"\x1f\x8b\x08\0\0\0\0\0", "gzip"),
+        ("dump.zip", b"PK\x03\x04..........................dump.bin", "a ZIP archive"),
+        ("trace.sr", b"PK\x03\x04..........................version2", "sigrok"),
+        ("port.vcd", b"$date today $end\n", "Value Change Dump"),
+    ] {
+        let path = folder.path(name);
+        fs::write(&path, bytes).unwrap();
+        for words in ["info", "decode", "decode --protocol ITM", "packets --protocol ETM4"] {
+            let output = tracewright(&args(words, &[&path]));
+            assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{words} {name}");
+            assert!(output.err.contains(want), "{words} {name}: {}", output.err);
+        }
+    }
+}
+
+/// Bytes before `--skip` and `--align` are not decoded; what follows is decoded as without them.
+#[test]
+fn bytes_are_skipped() {
+    let folder = Folder::with_demo("detect-skip");
+    let whole = tracewright(&args("decode", &[&folder.demo()]));
+    let path = folder.demo().join("ETB.bin");
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, [&[0xee; 21], bytes.as_slice()].concat()).unwrap();
+    for words in ["decode --skip 21", "decode --align 21", "decode --skip 16 --align 5"] {
+        let output = tracewright(&args(words, &[&folder.demo()]));
+        assert_eq!((output.code, &output.out), (Some(0), &whole.out), "{words}: {}", output.err);
+    }
+    let output = tracewright(&args("decode --align 600", &[&folder.demo()]));
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("no alignment"), "{}", output.err);
+}
+
+/// A missing description lists all registers that are missing, at once.
+#[test]
+fn all_missing_registers_are_listed_at_once() {
+    let folder = Folder::with_demo("detect-missing");
+    let unit = folder.demo().join("ETM_0.ini");
+    let text = fs::read_to_string(&unit).unwrap();
+    let lines =
+        text.lines().filter(|line| !line.starts_with("TRCIDR") && !line.starts_with("TRCCONFIGR"));
+    fs::write(&unit, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let output = tracewright(&args("info", &[&folder.demo()]));
+    for word in ["`TRCCONFIGR=VALUE`", "`TRCIDR0=VALUE`", "`TRCIDR2=VALUE`"] {
+        assert!(output.out.contains(word), "{word}: {}", output.out);
+    }
+}
+
+/// The first screen has the overview and the problems, and `--all` the registers.
+#[test]
+fn the_overview_comes_first() {
+    let folder = Folder::with_demo("detect-overview");
+    let output = tracewright(&args("info", &[&folder.demo()]));
+    let rows: Vec<_> =
+        output.out.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for row in ["capture", "trace", "source", "time", "cycles", "images", "coverage", "problems:"] {
+        assert!(rows.contains(&row), "{row}: {}", output.out);
+    }
+    assert!(output.out.starts_with("capture"), "{}", output.out);
+    assert!(!output.out.contains("TRCCONFIGR ="), "{}", output.out);
+    let output = tracewright(&args("info --all", &[&folder.demo()]));
+    assert!(output.out.contains("TRCCONFIGR ="), "{}", output.out);
+}

@@ -1,0 +1,230 @@
+//! Wrong descriptions: the first sentence of the diagnosis names the cause, the exit code is 1, and
+//! the command that is printed runs.
+
+use std::ffi::OsString;
+use std::fs;
+use std::process::Command;
+
+use tracewright_testing::{is_long, sample, shared};
+
+use super::inputs::{boot, stream};
+use crate::common::{Folder, tracewright};
+
+/// The descriptions whose cause must be named.
+const LEAST: usize = 18;
+
+const TI: &str = "captures/ti-am243x-r5f/freertos/files/freertos.data";
+const TI_ELF: &str = "captures/ti-am243x-r5f/freertos/freertos.out";
+const SWO: &str = "captures/sigrok-stm32f105/swo_uart.bin";
+const SWO_ELF: &str = "captures/sigrok-stm32f105/trace_example.elf";
+const SNOWBALL: &str = "conformance/arm/snapshots/Snowball/cstrace.bin";
+const STM: &str = "conformance/arm/snapshots/stm_only/cstraceitm.bin";
+const JUNO: &str = "conformance/arm/snapshots/juno-uname-001/uname_trace.bin";
+const RICSEC: &str = "captures/ricsec-decoder/branches/trace3/cstrace.bin";
+const QSORT: &str = "captures/riscv/etrace-ref/itype4_basic/qsort.te_inst_raw";
+const QSORT_ELF: &str = "captures/riscv/etrace-ref/elf/qsort.riscv";
+const MEDIAN_ELF: &str = "captures/riscv/etrace-ref/elf/median.riscv";
+
+/// A file, the ID of the stream that is given without frames, the options, the image, and a word of
+/// the cause.
+type Case = (&'static str, Option<u16>, &'static str, Option<&'static str>, &'static str);
+
+const CASES: &[Case] = &[
+    // The protocol.
+    (
+        TI,
+        None,
+        "--framing coresight --protocol PTM@0x10 --config ETMCR=0 --config ETMCCER=0",
+        Some(TI_ELF),
+        "the protocol is not PTM but ETM3",
+    ),
+    (
+        TI,
+        None,
+        "--framing coresight --protocol ITM@0x10",
+        Some(TI_ELF),
+        "the protocol is not ITM but ETM3",
+    ),
+    (TI, Some(0x10), "--protocol STM", None, "the protocol is not STM but ETM3"),
+    (
+        SNOWBALL,
+        Some(0x10),
+        "--protocol ETM3 --config ETMCR=0 --config ETMIDR=0x4114f250",
+        None,
+        "the protocol is not ETM3 but PTM",
+    ),
+    (
+        RICSEC,
+        None,
+        "--framing coresight --protocol ETM3@0x10 --config ETMCR=0 --config ETMIDR=0x410cf250",
+        None,
+        "the protocol is not ETM3 but ETM4",
+    ),
+    (
+        JUNO,
+        None,
+        "--framing coresight --protocol PTM@0x10 --config ETMCR=0 --config ETMCCER=0",
+        None,
+        "the protocol is not PTM but ETM4",
+    ),
+    (STM, None, "--framing coresight --protocol ITM@0x20", None, "the protocol is not ITM but STM"),
+    (
+        STM,
+        Some(0x20),
+        "--protocol ETM3 --config ETMCR=0 --config ETMIDR=0x410cf250",
+        None,
+        "the protocol is not ETM3 but STM",
+    ),
+    // The image.
+    (
+        TI,
+        None,
+        "--framing coresight --protocol ETM3@0x10 --config ETMCR=0xc40 --config ETMIDR=0x4104f230",
+        Some(SWO_ELF),
+        "the image is not",
+    ),
+    (
+        SWO,
+        Some(2),
+        "--protocol ETM3 --core Cortex-M3 --config ETMCR=0 --config ETMIDR=0x4114f250",
+        Some(TI_ELF),
+        "the image is not",
+    ),
+    (
+        TI,
+        None,
+        "--framing coresight --protocol ETM3@0x10 --config ETMCR=0xc40 --config ETMIDR=0x4104f230",
+        Some("captures/ti-am243x-r5f/freertos/freertos.out@0x100"),
+        "the image is not",
+    ),
+    (
+        TI,
+        Some(0x10),
+        "--protocol ETM3 --config ETMCR=0xc40 --config ETMIDR=0x4104f230",
+        Some(QSORT_ELF),
+        "the image is not",
+    ),
+    (
+        QSORT,
+        None,
+        "--protocol etrace --config profile=reference-flow",
+        Some(MEDIAN_ELF),
+        "the image is not",
+    ),
+    // Registers and parameters.
+    (
+        TI,
+        None,
+        "--framing coresight --protocol ETM3@0x10 --config ETMCR=0xc40 --config ETMIDR=0x4114f250",
+        Some(TI_ELF),
+        "register ETMIDR",
+    ),
+    (
+        TI,
+        None,
+        "--framing coresight --protocol ETM3@0x10 --config ETMCR=0x1c40 --config ETMIDR=0x4104f230",
+        Some(TI_ELF),
+        "register ETMCR",
+    ),
+    (
+        TI,
+        Some(0x10),
+        "--protocol ETM3 --config ETMCR=0xcc40 --config ETMIDR=0x4104f230",
+        None,
+        "register ETMCR",
+    ),
+    (
+        SNOWBALL,
+        Some(0x10),
+        "--protocol PTM --config ETMCR=0 --config ETMCCER=0",
+        None,
+        "register ETMCR",
+    ),
+    (
+        SNOWBALL,
+        Some(0x11),
+        "--protocol PTM --config ETMCR=0xd000 --config ETMCCER=0x8ea",
+        None,
+        "register ETMCR",
+    ),
+    (
+        QSORT,
+        None,
+        "--protocol etrace --config profile=reference-flow --config iaddress_lsb=0",
+        Some(QSORT_ELF),
+        "the protocol is not",
+    ),
+    (
+        QSORT,
+        None,
+        "--protocol etrace --config profile=pulp-trdb",
+        Some(QSORT_ELF),
+        "profile reference-flow",
+    ),
+];
+
+#[test]
+fn the_first_sentence_names_the_cause() {
+    let folder = Folder::new("detect-wrong");
+    let (mut right, mut count) = (0, 0);
+    let mut table = String::new();
+    for &(file, id, options, image, want) in sample(5, CASES) {
+        let Some(path) = shared(file) else { return };
+        let bytes = fs::read(path).unwrap();
+        let bytes = id.map_or(bytes.clone(), |id| stream(&bytes, id));
+        let input = folder.path("input");
+        fs::write(&input, bytes).unwrap();
+        let mut args: Vec<OsString> = vec!["decode".into(), "--format".into(), "none".into()];
+        args.extend(options.split_whitespace().map(Into::into));
+        if let Some(image) = image {
+            let (file, at) = image.split_once('@').unwrap_or((image, ""));
+            let Some(mut image) = shared(file).map(|path| path.into_os_string()) else { return };
+            if !at.is_empty() {
+                image.push(format!("@{at}"));
+            }
+            args.extend(["--image".into(), image]);
+        }
+        if file == QSORT {
+            let path = folder.path("boot");
+            fs::write(&path, boot(false)).unwrap();
+            let mut image = path.into_os_string();
+            image.push("@0x1000");
+            args.extend(["--image".into(), image]);
+        }
+        args.push(input.into_os_string());
+        let output = tracewright(&args);
+        let first = output.err.lines().find(|line| {
+            !line.contains("is assumed")
+                && !line.contains("are assumed")
+                && !line.starts_with("note: assumed")
+        });
+        let first = first.unwrap_or_default().to_owned();
+        let named = first.contains(want);
+        right += usize::from(named);
+        count += 1;
+        table += &format!("{named} | {file} {options} | {first}\n");
+        let strict = tracewright(&[args.clone(), vec!["--strict".into()]].concat());
+        assert_eq!(strict.code, Some(1), "{file} {options}: {}", strict.err);
+        if named {
+            assert_eq!(output.code, Some(1), "{file} {options}: {}", output.err);
+            runs(&output.err);
+        }
+    }
+    println!("{table}{right} of {count}");
+    let least = if is_long() { LEAST } else { count };
+    assert!(right >= least, "{right} of {count}\n{table}");
+}
+
+/// The command that is printed, if any, runs, and finds nothing wrong.
+fn runs(messages: &str) {
+    let Some(line) = messages.lines().find(|line| line.starts_with("help: run: tracewright "))
+    else {
+        return;
+    };
+    let words = line.trim_start_matches("help: run: tracewright ");
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("\"$0\" {words}")).arg(env!("CARGO_BIN_EXE_tracewright"));
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{words}: {text}");
+}

@@ -1,0 +1,327 @@
+//! Why a description does not explain the bytes of a buffer: the framing, the alignment, the
+//! protocol, a register or the program is another one, or the bytes are damaged.
+
+use tracewright_capture::Capture;
+use tracewright_frames::{Event, Framing, Link, Split, Splitter};
+use tracewright_protocols::TraceForm;
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+
+use super::arm::sync_points;
+use super::complete::value_text;
+use super::trial::Bench;
+use super::{Candidate, Certainty, Detection, Given, HEAD, Inference, LONG};
+use crate::{Counts, Plan, Planned, Tally};
+
+/// The most likely cause, and what to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The bytes have another framing.
+    Framing {
+        /// The framing that explains them.
+        framing: Framing,
+        /// Why.
+        reason: String,
+    },
+    /// The first frame begins elsewhere.
+    Alignment {
+        /// The offset of the first frame.
+        skip: usize,
+    },
+    /// A source has another protocol.
+    Protocol {
+        /// The index of the source in the plan.
+        source: usize,
+        /// The protocol that explains its bytes.
+        protocol: AnyProtocol,
+        /// Its name, and for RISC-V its profile.
+        title: String,
+        /// What the trial of it counted.
+        reason: String,
+        /// The parameters that no default states, for RISC-V: `NAME=VALUE`.
+        parameters: Vec<String>,
+    },
+    /// A register of a source has another value.
+    Registers {
+        /// The index of the source in the plan.
+        source: usize,
+        /// The registers to change, and their values.
+        registers: Vec<(&'static str, u64)>,
+    },
+    /// The program memory is not that of the traced program.
+    Image {
+        /// The index of the source in the plan.
+        source: usize,
+        /// Few of the traced addresses are in the images.
+        outside: bool,
+    },
+    /// The bytes make sense up to an offset.
+    Damage {
+        /// The offset of the first damaged part.
+        from: u64,
+    },
+}
+
+/// Parts of a buffer in which damage is searched for.
+const PART: usize = 1 << 10;
+
+impl Cause {
+    /// The most likely cause of what `tally` counted for `plan`. `None` where nothing is wrong, or
+    /// nothing explains the bytes better.
+    pub fn of(capture: &Capture, plan: &Plan, tally: &Tally) -> Option<Cause> {
+        let buffer = capture.buffers.get(plan.buffer)?;
+        if capture.linux.is_some() || plan.messages.is_some() || buffer.is_piped() {
+            return None;
+        }
+        let counts: Vec<Counts> = (0..plan.sources.len()).map(|n| tally.of(n)).collect();
+        let stray: u64 = tally.unknown_ids.values().sum();
+        let known: u64 = counts.iter().map(Counts::bytes).sum();
+        let is_stray = stray * 10 > stray + known;
+        let has_code = capture.memory.iter().any(|dump| dump.bytes.is_some());
+        let suspects: Vec<usize> = (0..counts.len())
+            .filter(|n| counts.get(*n).is_some_and(|c| is_suspect(c, has_code)))
+            .collect();
+        let is_empty = known == 0 && stray >= ENOUGH;
+        if suspects.is_empty() && !is_empty && (!is_stray || known + stray < ENOUGH) {
+            return None;
+        }
+        let ports = plan.sources.iter().any(|source| source.config.protocol().has_own_port());
+        if ports || plan.sources.is_empty() {
+            return None;
+        }
+        let head = buffer.head(HEAD);
+        if let Some(from) = damage(&head, plan) {
+            return Some(Cause::Damage { from });
+        }
+        let found = Detection::of(&head, capture, &Given::default());
+        let best = found.best()?;
+        let own = found.candidates.iter().find(|c| c.framing == plan.framing && c.skip == 0);
+        let margin = best.score - own.map_or(0, |own| own.score);
+        let ports = [Framing::Tpiu, Framing::TpiuHalf, Framing::Dstream];
+        let alike = ports.contains(&best.framing) && ports.contains(&plan.framing);
+        let proven = best.sources.iter().any(|source| {
+            source.certainty() >= Certainty::Possible
+                && source.best().is_some_and(|best| best.counts.syncs > 0)
+        });
+        if best.framing != plan.framing && !alike && proven && margin >= 50 {
+            let (framing, reason) = (best.framing, best.reason.clone());
+            return Some(Cause::Framing { framing, reason });
+        }
+        if best.skip != 0 && best.framing == plan.framing && margin >= 60 {
+            return Some(Cause::Alignment { skip: best.skip });
+        }
+        let own = own.unwrap_or(best);
+        let bench = Bench::new(capture);
+        let streams = streams(&head, plan.framing);
+        let each = suspects.into_iter().filter_map(|n| {
+            let planned = plan.sources.get(n)?;
+            let id = if plan.framed() { planned.id } else { 0 };
+            let (_, stream) = streams.iter().find(|(known, _)| *known == id)?;
+            source(n, planned, counts.get(n)?, stream, own, &bench)
+        });
+        each.into_iter().next()
+    }
+}
+
+/// Fewer bytes of a source than these show no cause.
+const ENOUGH: u64 = 256;
+
+/// Whether much of a source is not explained.
+fn is_suspect(c: &Counts, has_code: bool) -> bool {
+    c.bytes() >= ENOUGH
+        && (is_lost(c) || is_contradicted(c) || c.packets == 0 || is_outside(c) && has_code)
+}
+
+/// Whether so much is wrong that a register must be another one.
+fn is_garbled(c: &Counts) -> bool {
+    (c.undecodable - c.truncated) * 50 > c.bytes()
+        || c.unsynchronised * 2 > c.bytes()
+        || is_contradicted(c)
+}
+
+/// Whether packets often contradict the program.
+fn is_contradicted(c: &Counts) -> bool {
+    (c.inconsistencies - c.expansion_limits) * 12 > c.packets
+}
+
+/// Whether nearly all addresses are outside of the program memory.
+fn is_outside(c: &Counts) -> bool {
+    c.no_code > 0 && c.no_code * 10 > (c.ranges + c.no_code) * 9
+}
+
+/// Whether many bytes are in no packet.
+fn is_lost(c: &Counts) -> bool {
+    (c.unsynchronised + c.undecodable - c.truncated) * 10 > c.bytes()
+}
+
+/// The cause of what was counted of one source.
+fn source(
+    n: usize,
+    planned: &Planned,
+    counts: &Counts,
+    stream: &[u8],
+    candidate: &Candidate,
+    bench: &Bench,
+) -> Option<Cause> {
+    let id = if candidate.framing == Framing::Raw { 0 } else { planned.id };
+    let found = candidate.sources.iter().find(|source| source.id == id)?;
+    let protocol = planned.config.protocol();
+    let first = found.inferences.first()?;
+    let (plain, code) = own_scores(stream, &planned.config, bench);
+    let points = sync_points(protocol);
+    let (plain, code) = (plain + points, code + points);
+    let own = if bench.has_code() { code } else { plain };
+    if !is_same(first.protocol, protocol) && first.score >= 800 && first.score >= plain + 60 {
+        return Some(Cause::Protocol {
+            source: n,
+            protocol: first.protocol,
+            title: first.title(),
+            reason: first.reasons.first().cloned().unwrap_or_default(),
+            parameters: parameters(first),
+        });
+    }
+    let same: &Inference = found.inferences.iter().find(|i| is_same(i.protocol, protocol))?;
+    if protocol == AnyProtocol::Etrace && same.score >= own + 50 {
+        return Some(Cause::Protocol {
+            source: n,
+            protocol,
+            title: same.title(),
+            reason: same.reasons.first().cloned().unwrap_or_default(),
+            parameters: parameters(same),
+        });
+    }
+    let better = same.score >= own + 60;
+    if better && same.score >= 700 && is_garbled(counts) {
+        let registers = registers(stream, &planned.config, same, bench, own - points);
+        if !registers.is_empty() {
+            return Some(Cause::Registers { source: n, registers });
+        }
+    }
+    let (outside, wrong) = (is_outside(counts), is_contradicted(counts));
+    (bench.has_code() && protocol.traces_instructions() && (outside || wrong))
+        .then_some(Cause::Image { source: n, outside })
+}
+
+/// The parameters of a RISC-V unit. Registers of other units are detected where they are missing.
+fn parameters(inference: &Inference) -> Vec<String> {
+    if inference.protocol != AnyProtocol::Etrace {
+        return Vec::new();
+    }
+    let registers = inference.setting.registers.iter();
+    let text = |&(name, value)| format!("{name}={}", value_text(inference.protocol, name, value));
+    registers.map(text).collect()
+}
+
+/// Whether two protocols are one, or ETMv4 and ETE, which many traces do not distinguish.
+fn is_same(a: AnyProtocol, b: AnyProtocol) -> bool {
+    let four = |p| matches!(p, AnyProtocol::Etmv4 | AnyProtocol::Ete);
+    a == b || four(a) && four(b)
+}
+
+/// The scores of a configuration without and with program memory.
+fn own_scores(stream: &[u8], config: &AnyConfig, bench: &Bench) -> (i64, i64) {
+    let at = match config.sync(stream) {
+        tracewright_base::SyncSearch::At(at) if config.protocol().form() == TraceForm::Bytes => at,
+        _ => 0,
+    };
+    let rest = stream.get(at..).unwrap_or_default();
+    let part = rest.get(..LONG).unwrap_or(rest);
+    let plain = Bench::empty().run(part, config).score(config.protocol());
+    let code =
+        if bench.has_code() { bench.run(part, config).score(config.protocol()) } else { plain };
+    (plain, code)
+}
+
+/// The register of `config` with which it explains `stream` better where it has the value of
+/// `inference`; all of them where no single one suffices.
+fn registers(
+    stream: &[u8],
+    config: &AnyConfig,
+    inference: &Inference,
+    bench: &Bench,
+    own: i64,
+) -> Vec<(&'static str, u64)> {
+    let single = inference.setting.registers.iter().filter_map(|&(name, value)| {
+        let changed = with_register(config, name, value)?;
+        let (plain, code) = own_scores(stream, &changed, bench);
+        let score = if bench.has_code() { code } else { plain };
+        (score >= own + 40).then_some((score, name, value))
+    });
+    match single.max_by_key(|(score, ..)| *score) {
+        Some((_, name, value)) => vec![(name, value)],
+        None => inference.setting.registers.clone(),
+    }
+}
+
+/// A configuration with another value of one register; `None` where it does not change.
+fn with_register(config: &AnyConfig, name: &str, value: u64) -> Option<AnyConfig> {
+    let value = value as u32;
+    let mut changed = config.clone();
+    match (&mut changed, name) {
+        (AnyConfig::Etmv3(c), "ETMCR") => c.control.0 = value,
+        (AnyConfig::Etmv3(c), "ETMIDR") => c.id.0 = value,
+        (AnyConfig::Etmv3(c), "ETMCCER") => c.extension.0 = value,
+        (AnyConfig::Ptm(c), "ETMCR") => c.control = value,
+        (AnyConfig::Ptm(c), "ETMIDR") => c.id = Some(value),
+        (AnyConfig::Ptm(c), "ETMCCER") => c.extension = value,
+        (AnyConfig::Etmv4(c) | AnyConfig::Ete(c), "TRCCONFIGR") => c.trcconfigr = value,
+        (AnyConfig::Etmv4(c) | AnyConfig::Ete(c), "TRCIDR0") => c.trcidr0 = value,
+        (AnyConfig::Etmv4(c) | AnyConfig::Ete(c), "TRCIDR2") => c.trcidr2 = value,
+        (AnyConfig::Etmv4(c) | AnyConfig::Ete(c), "TRCIDR8") => c.trcidr8 = value,
+        _ => return None,
+    }
+    (changed != *config).then_some(changed)
+}
+
+/// The bytes of each ID.
+fn streams(head: &[u8], framing: Framing) -> Vec<(u16, Vec<u8>)> {
+    if framing == Framing::Raw {
+        return vec![(0, head.to_vec())];
+    }
+    let mut sources = tracewright_frames::Sources::default();
+    Splitter::new(Link::new(framing)).split(0, head, &mut sources);
+    sources.iter().map(|source| (source.id(), source.bytes().to_vec())).collect()
+}
+
+/// The offset from which on frames have IDs that no source has, where those before it have none.
+fn damage(head: &[u8], plan: &Plan) -> Option<u64> {
+    if !plan.framed() || plan.framing == Framing::Dstream {
+        return None;
+    }
+    let mut splitter = Splitter::new(Link::new(plan.framing));
+    let mut at = 0;
+    let shares: Vec<(u64, bool)> = head
+        .chunks(PART)
+        .map(|part| {
+            let mut strays = Strays { plan, stray: 0, known: 0 };
+            splitter.split(at, part, &mut strays);
+            let start = at;
+            at += part.len() as u64;
+            (start, strays.stray * 5 > strays.stray + strays.known)
+        })
+        .collect();
+    let first = shares.iter().position(|(_, odd)| *odd)?;
+    let (before, after) = shares.split_at_checked(first)?;
+    let odd = after.iter().filter(|(_, odd)| *odd).count();
+    let enough = before.len() >= 4 && after.len() >= 2;
+    (enough && odd * 4 >= after.len() * 3).then(|| after.first().map(|(at, _)| *at)).flatten()
+}
+
+/// Counts the bytes of known and of other IDs.
+struct Strays<'a> {
+    plan: &'a Plan,
+    stray: u64,
+    known: u64,
+}
+
+impl Split for Strays<'_> {
+    fn piece(&mut self, id: u16, _: u64, _: bool, bytes: &[u8]) {
+        let known = self.plan.sources.iter().any(|source| source.id == id);
+        *(if known { &mut self.known } else { &mut self.stray }) += bytes.len() as u64;
+    }
+
+    fn event(&mut self, _: u64, event: Event) {
+        if let Event::Reserved { len, .. } = event {
+            self.stray += u64::from(len);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The most likely cause of a poor result, as a sentence.
+
+use tracewright_decode::detect::cause::Cause;
+
+use super::{Decoded, Remark, framing_option};
+
+impl Decoded<'_> {
+    /// The most likely cause of a poor result; `None` where the result is good, or nothing explains
+    /// it. The start of the buffer is decoded in other ways.
+    pub fn cause(&self) -> Option<Cause> {
+        Cause::of(self.capture, self.plan, self.tally)
+    }
+
+    /// The cause in one sentence, and the option that changes it.
+    pub fn cause_remark(&self, cause: &Cause) -> Remark {
+        let name = |n: usize| {
+            let Some(source) = self.sources.get(n) else { return String::new() };
+            match source.id {
+                Some(id) => format!("{} (ID {id:#04x})", source.name),
+                None => source.name.clone(),
+            }
+        };
+        let (what, help) = match cause {
+            Cause::Framing { framing, reason } => (
+                format!(
+                    "the framing is not {} but {}: {reason}",
+                    framing_option(self.plan.framing),
+                    framing_option(*framing)
+                ),
+                format!("use --framing {}", framing_option(*framing)),
+            ),
+            Cause::Alignment { skip } => (
+                format!(
+                    "the buffer begins inside a frame: formatter frames begin at byte {skip}, not \
+                     at byte 0"
+                ),
+                format!("use --align {skip}"),
+            ),
+            Cause::Protocol { source, title, reason, .. } => {
+                let given = self.sources.get(*source).map_or("", |source| source.protocol());
+                (
+                    format!("{}: the protocol is not {given} but {title}: {reason}", name(*source)),
+                    "use --protocol, or correct the type of the trace unit".to_owned(),
+                )
+            }
+            Cause::Registers { source, registers } => {
+                let list = registers.iter().map(|(name, value)| format!("{name}={value:#x}"));
+                let list = list.collect::<Vec<_>>().join(", ");
+                let names: Vec<_> = registers.iter().map(|(name, _)| *name).collect();
+                let what = match names.as_slice() {
+                    [one] => format!("register {one} is not that of the traced unit"),
+                    all => {
+                        format!("registers ({}) are not those of the traced unit", all.join(", "))
+                    }
+                };
+                (
+                    format!("{}: {what}: the bytes make sense with {list}", name(*source)),
+                    format!("correct the registers: {list}"),
+                )
+            }
+            Cause::Image { source, outside } => (
+                format!(
+                    "{}: the image is not the program that was traced: {}",
+                    name(*source),
+                    match outside {
+                        true => "many traced addresses are outside of it",
+                        false => "its instructions contradict the trace",
+                    }
+                ),
+                "give the program that ran, at its address, with --image FILE[@ADDRESS]".to_owned(),
+            ),
+            Cause::Damage { from } => (
+                format!(
+                    "the buffer is damaged from byte {from} on: up to there only configured trace \
+                     IDs occur"
+                ),
+                format!("decode the {from} bytes before it"),
+            ),
+        };
+        Remark { what, help }
+    }
+}

@@ -1,0 +1,211 @@
+//! The first screen of [`Info`]: what a capture is, what its first bytes contain, and what is wrong
+//! with it.
+
+use std::fmt::Write;
+
+use tracewright_base::Element;
+use tracewright_capture::plain::line;
+use tracewright_capture::{Capture, Kind};
+use tracewright_decode::detect::cause::Cause;
+use tracewright_decode::detect::{Candidate, HEAD};
+use tracewright_decode::{Listener, Memory, Options, Plan, Session, Tally};
+
+use super::Info;
+use crate::Source;
+use crate::explain::{Decoded, Remark};
+
+/// The most buffers that are decoded for the overview.
+const MAX_BUFFERS: usize = 8;
+
+/// What the first bytes of a capture contain.
+#[derive(Clone, Debug, Default)]
+pub struct Overview {
+    /// What the capture was read from.
+    pub kind: &'static str,
+    /// What was detected of raw trace data.
+    pub detected: Option<Candidate>,
+    /// The bytes of all buffers.
+    pub bytes: u64,
+    /// The bytes that were decoded: the first of each buffer.
+    pub decoded: u64,
+    /// The packets in them.
+    pub packets: u64,
+    /// The executed instructions in them.
+    pub instructions: u64,
+    /// The ranges in them.
+    pub ranges: u64,
+    /// The number of times that an address was outside of the images.
+    pub outside: u64,
+    /// The timestamps in them.
+    pub timestamps: u64,
+    /// The cycle counts in them.
+    pub cycles: u64,
+    /// The sources that trace instructions.
+    pub cores: usize,
+    /// The most likely cause of a poor result: the buffer and the cause.
+    pub cause: Option<(usize, Cause)>,
+    /// It in a sentence, and what to do.
+    pub remark: Option<Remark>,
+}
+
+impl Overview {
+    /// Decodes the first [`HEAD`] bytes of the first buffers.
+    pub(super) fn of(capture: &Capture, plans: &[Plan], options: &Options) -> Overview {
+        let kind = match capture.kind {
+            Kind::Snapshot => "snapshot",
+            Kind::Folder => "folder with a capture.toml",
+            Kind::Raw => "raw trace data",
+            Kind::Perf => "perf.data",
+            Kind::Memory => "capture in memory",
+        };
+        let bytes = capture.buffers.iter().map(|buffer| buffer.len()).sum();
+        let mut overview = Overview { kind, bytes, ..Overview::default() };
+        let memory = Memory::new(capture);
+        for plan in plans.iter().take(MAX_BUFFERS) {
+            let Some(buffer) = capture.buffers.get(plan.buffer) else { continue };
+            if buffer.is_piped() {
+                continue;
+            }
+            let head = buffer.head(HEAD);
+            let mut counter = (Tally::default(), Times::default());
+            let Ok(mut session) = Session::new(capture, plan, &memory, options) else { continue };
+            session.run([&*head], &mut counter);
+            let (tally, times) = counter;
+            overview.decoded += head.len() as u64;
+            overview.timestamps += times.timestamps;
+            overview.cycles += times.cycles;
+            for (n, planned) in plan.sources.iter().enumerate() {
+                let c = tally.of(n);
+                overview.packets += c.packets;
+                overview.instructions += c.instructions;
+                overview.ranges += c.ranges;
+                overview.outside += c.no_code;
+                overview.cores += usize::from(planned.config.protocol().traces_instructions());
+            }
+            if overview.cause.is_none() {
+                let sources = Source::all(capture, plan, &memory);
+                let (sources, memory, tally) = (&sources, &memory, &tally);
+                let decoded = Decoded { capture, plan, sources, memory, options, tally };
+                let cause = decoded.cause();
+                overview.remark = cause.as_ref().map(|cause| decoded.cause_remark(cause));
+                overview.cause = cause.map(|cause| (plan.buffer, cause));
+            }
+        }
+        overview
+    }
+
+    /// The share of the traced code that the images have, in words.
+    fn coverage(&self) -> String {
+        match (self.ranges, self.outside) {
+            (0, 0) => "no executed code was found".to_owned(),
+            (_, 0) => "the images have all executed code".to_owned(),
+            (0, n) => format!("the images have none of the executed code ({n} addresses outside)"),
+            (ranges, n) => {
+                let share = ranges as f64 * 100.0 / (ranges + n) as f64;
+                format!("the images have {share:.1} % of the executed code ({n} addresses outside)")
+            }
+        }
+    }
+}
+
+/// Counts what indicates time.
+#[derive(Default)]
+struct Times {
+    timestamps: u64,
+    cycles: u64,
+}
+
+impl Listener for Times {
+    const PACKETS: bool = false;
+
+    fn element(&mut self, _: usize, _: u64, element: Element) {
+        match element {
+            Element::Timestamp { cycles, .. } => {
+                self.timestamps += 1;
+                self.cycles += u64::from(cycles.is_some());
+            }
+            Element::LocalTimestamp(_) | Element::GlobalTimestamp { .. } => self.timestamps += 1,
+            Element::Cycles(_) => self.cycles += 1,
+            Element::Range(range) => self.cycles += u64::from(range.cycles.get().is_some()),
+            _ => {}
+        }
+    }
+}
+
+impl Info {
+    /// The first screen: the overview, and the problems in the order of their weight. `next` is the
+    /// command to run next, where one addresses the first problem.
+    pub fn overview_text(&self, next: Option<&str>) -> String {
+        let o = &self.overview;
+        let mut out = String::new();
+        let mut row = |name: &str, text: &str| {
+            let _ = writeln!(out, "{name:<10} {text}");
+        };
+        row("capture", &format!("{}: {}", line(&self.path.to_string_lossy()), o.kind));
+        if let Some(detected) = &o.detected {
+            row("detected", &detected.summary());
+            row("options", &detected.description().options().join(" "));
+        }
+        let buffers = self.buffers.len();
+        let plural = if buffers == 1 { "" } else { "s" };
+        row("trace", &format!("{} bytes in {buffers} buffer{plural}", o.bytes));
+        if o.decoded > 0 {
+            row(
+                "contents",
+                &format!(
+                    "{} packets, {} instructions in the first {} bytes",
+                    o.packets, o.instructions, o.decoded
+                ),
+            );
+        }
+        for source in &self.sources {
+            let id = source.id.map_or(String::new(), |id| format!(", ID {id:#04x}"));
+            let core = match &source.core {
+                Some((name, kind)) if kind.is_empty() => format!(", traces {name}"),
+                Some((_, kind)) => format!(", traces {kind}"),
+                None => String::new(),
+            };
+            let title = source.protocol.unwrap_or("unknown protocol");
+            row("source", &format!("{}: {title}{id}{core}", line(&source.name)));
+        }
+        let amount = |count: u64, none: &str, some: &str| match count {
+            0 => none.to_owned(),
+            count => format!("{count} {some}"),
+        };
+        if o.decoded > 0 {
+            row("time", &amount(o.timestamps, "no timestamps", "timestamps"));
+            row("cycles", &amount(o.cycles, "no cycle counts", "cycle counts"));
+        }
+        let symbols: usize = self.images.iter().map(|image| image.symbols).sum();
+        let loaded = self.images.iter().filter(|image| !image.parts.is_empty()).count();
+        row(
+            "images",
+            &match (loaded, symbols) {
+                (0, _) => "none".to_owned(),
+                (n, 0) => format!("{n}, without symbols"),
+                (n, symbols) => format!("{n}, with {symbols} symbols"),
+            },
+        );
+        if loaded > 0 && o.cores > 0 && o.decoded > 0 {
+            row("coverage", &o.coverage());
+        }
+        let mut problems: Vec<Remark> = Vec::new();
+        if let Some(remark) = &o.remark {
+            let help = next.map_or(remark.help.clone(), |command| format!("run: {command}"));
+            problems.push(Remark { what: remark.what.clone(), help });
+        }
+        problems.extend(self.missing.iter().cloned());
+        if problems.is_empty() {
+            out.push_str("\nproblems: none\n");
+        } else {
+            out.push_str("\nproblems:\n");
+        }
+        for (n, Remark { what, help }) in problems.iter().enumerate() {
+            let _ = writeln!(out, "  {}. {what}", n + 1);
+            if !help.is_empty() {
+                let _ = writeln!(out, "     {help}");
+            }
+        }
+        out
+    }
+}
