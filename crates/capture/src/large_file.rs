@@ -32,8 +32,8 @@ impl LargeFile {
         LargeFile { path, size, file, all: OnceLock::new(), blocks: OnceLock::new() }
     }
 
-    /// Appends the whole file. It is read from its beginning, because [`read_at`] would need cleared
-    /// memory.
+    /// Appends the whole file. It is read from its beginning, because [`read_at`] would need
+    /// cleared memory.
     fn read_all(&self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         let opened;
         let mut file = match &self.file {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::bytes::Reader;
-use crate::index::Position;
+use crate::position::Position;
 use crate::segment::{Restart, Segment, Stream};
 
 /// A segment of an index.

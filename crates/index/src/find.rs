@@ -8,9 +8,10 @@ use tracewright_capture::Buffer;
 use tracewright_decode::{Listener, Plan};
 
 use crate::error::{FindError, IndexError};
-use crate::index::{Index, IndexedBuffer, Position};
+use crate::index::{Index, IndexedBuffer};
 use crate::key;
 use crate::matcher::{Matcher, Matches};
+use crate::position::Position;
 use crate::query::{Bound, Condition, Query, Which};
 use crate::resolve::Addresses;
 use crate::scan::Scan;

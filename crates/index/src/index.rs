@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::ops::Range;
 
-use tracewright_base::Context;
 use tracewright_capture::Bytes;
 
 use crate::batch_summary::{BatchSummary, Entry};
@@ -11,6 +10,7 @@ use crate::bytes::Reader;
 use crate::error::IndexError;
 use crate::format::{BATCH_HEAD, Batch, BufferHead, Head, IndexedSource, Section};
 use crate::key::Key;
+use crate::position::Position;
 use crate::segment::{Restart, Segment, each_key, each_line};
 
 /// An index. Summaries of all segments are in memory, as bytes; keys, lines and records are read
@@ -31,19 +31,6 @@ pub struct IndexedBuffer {
     pub(crate) head: BufferHead,
     batches: Vec<BatchSummary>,
     complete: bool,
-}
-
-/// What is known at the beginning of a segment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// The number of elements before it.
-    pub elements: u64,
-    /// The number of instructions before it, of all sources.
-    pub instructions: u64,
-    /// By source: the last timestamp.
-    pub times: Vec<Option<u64>>,
-    /// By source: the last context, and the offset of its element.
-    pub contexts: Vec<Option<(u64, Context)>>,
 }
 
 impl Index {
@@ -420,23 +407,6 @@ impl IndexedBuffer {
 
     fn entry(&self, n: usize) -> Option<&Entry> {
         self.with_segment(n)?.entry(n)
-    }
-}
-
-impl Position {
-    /// Goes to the end of `segment`.
-    pub fn pass(&mut self, segment: &Segment) {
-        for stream in &segment.streams {
-            self.elements = self.elements.saturating_add(stream.elements);
-            self.instructions = self.instructions.saturating_add(stream.instructions);
-            let n = usize::from(stream.source);
-            if let (Some(time), Some(times)) = (self.times.get_mut(n), &stream.times) {
-                *time = Some(times.last);
-            }
-            if let (Some(context), Some(last)) = (self.contexts.get_mut(n), stream.context) {
-                *context = Some(last);
-            }
-        }
     }
 }
 

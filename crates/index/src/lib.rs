@@ -8,7 +8,7 @@
 //! | `thin.rs` | joins what consecutive segments executed, where it is long |
 //! | `probe.rs` | verifies where a decoder may restart |
 //! | `segment.rs`, `key.rs`, `link.rs` | [`Segment`], [`Stream`], [`Key`], [`LinkEvents`]: the contents of an index |
-//! | `index.rs` | [`Index`]: an index that is read |
+//! | `index.rs`, `batch_summary.rs`, `position.rs` | [`Index`]: an index that is read |
 //! | `identity.rs` | what an index was made of |
 //! | `seek.rs`, `scan.rs` | from an index to the state of a session, and to the elements of segments |
 //! | `window.rs` | [`Window`]: the elements between two offsets, times, instructions or elements |
@@ -79,6 +79,7 @@ mod key;
 mod lines;
 mod link;
 mod matcher;
+mod position;
 mod probe;
 pub mod query;
 mod resolve;
@@ -102,9 +103,10 @@ pub use find::{Answer, Finder, Found};
 pub use format::IndexedSource;
 #[doc(hidden)]
 pub use format::write_checksums;
-pub use index::{Index, IndexedBuffer, Position};
+pub use index::{Index, IndexedBuffer};
 pub use key::{Key, Kind, channel, is_gap, time};
 pub use link::{LinkEvents, LinkKind, LinkRecord};
+pub use position::Position;
 pub use query::{Query, QueryError};
 pub use seek::Start;
 pub use segment::{Record, Restart, Segment, Stream, Times};

@@ -6,8 +6,9 @@ use std::ops::Range;
 use tracewright_base::{Channel, Element, Software};
 
 use crate::error::IndexError;
-use crate::index::{Index, IndexedBuffer, Position};
+use crate::index::{Index, IndexedBuffer};
 use crate::key::{self, Key, Kind};
+use crate::position::Position;
 use crate::query::{Condition, Port};
 use crate::resolve::Addresses;
 use crate::segment::Segment;

@@ -6,7 +6,8 @@ use tracewright_capture::Buffer;
 use tracewright_decode::{Checkpoint, Listener, Session};
 
 use crate::build::{fill, from};
-use crate::index::{IndexedBuffer, Position};
+use crate::index::IndexedBuffer;
+use crate::position::Position;
 
 /// Bytes that are decoded at a time. A window decodes the same steps with and without an index.
 const STEP: usize = 1 << 12;

@@ -7,7 +7,8 @@ use tracewright_decode::{Checkpoint, Route, Session};
 use tracewright_frames::Splitter;
 
 use crate::build::{fill, from};
-use crate::index::{IndexedBuffer, Position};
+use crate::index::IndexedBuffer;
+use crate::position::Position;
 use crate::probe::{Nothing, place};
 
 /// The actual state of a session at the beginning of a segment.

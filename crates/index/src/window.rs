@@ -9,8 +9,9 @@ use tracewright_decode::{Fork, Listener, Session};
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
 
-use crate::index::{IndexedBuffer, Position};
+use crate::index::IndexedBuffer;
 use crate::key;
+use crate::position::Position;
 use crate::scan::Scan;
 
 /// Output of this many bytes is written.

@@ -72,8 +72,8 @@ fn states_of_several_cores_are_those_of_the_whole_trace() {
     }
 }
 
-/// What an index tells of a segment without the segments before its batch is what the summaries of
-/// all segments tell.
+/// What an index has of a segment without the segments before its batch equals the sums over all
+/// summaries.
 fn check_positions(buffer: &crate::IndexedBuffer, name: &str) {
     let summaries: Vec<Segment> = buffer.summaries().cloned().collect();
     let sources = buffer.sources().len();

@@ -37,6 +37,8 @@ pub(super) struct Flow<'a> {
     /// The number of the last instruction, if an exception may cancel it, and whether it is a
     /// second half.
     last: Option<(u32, bool)>,
+    /// The last instruction is in an unknown region.
+    unseen: bool,
     /// The last instruction has a branch packet; the number of such instructions.
     branched: bool,
     branches: u32,
@@ -67,6 +69,7 @@ impl<'a> Flow<'a> {
             broadcast: (0, if unit.m_profile { Isa::T32 } else { Isa::A32 }),
             number: 0,
             last: None,
+            unseen: false,
             branched: false,
             branches: 0,
             returned: false,
@@ -110,6 +113,7 @@ impl<'a> Flow<'a> {
                 let tie = match (m_profile, self.last) {
                     (true, _) => Tie::Return(self.number),
                     (false, Some((last, _))) => Tie::Instruction(last),
+                    (false, None) if self.unseen => Tie::Instruction(self.number),
                     (false, None) => Tie::None,
                 };
                 self.outputs.push((Output::Return, tie));
@@ -168,7 +172,7 @@ impl<'a> Flow<'a> {
         let first_half = halves && !self.second_half;
         let address = if self.second_half { start.0.wrapping_add(2) } else { start.0 };
         self.number += 1;
-        self.last = Some((self.number, self.second_half));
+        (self.last, self.unseen) = (Some((self.number, self.second_half)), false);
         self.outputs.push((
             Output::Instruction {
                 address,
@@ -205,6 +209,7 @@ impl<'a> Flow<'a> {
     fn unknown(&mut self) {
         self.number += 1;
         (self.next, self.last, self.second_half) = (Next::Unknown, None, false);
+        self.unseen = true;
         (self.branched, self.returned, self.restarted) = (false, false, false);
         self.transfers.parent = Parent::default();
     }
@@ -318,7 +323,13 @@ impl<'a> Flow<'a> {
             self.last = None;
             return self.transfers.discard(tie);
         }
-        let Some((number, second_half)) = self.last.take() else { return };
+        let Some((number, second_half)) = self.last.take() else {
+            if self.unseen && resume == 0 {
+                self.unseen = false;
+                self.outputs.retain(|(_, other)| *other != Tie::Instruction(self.number));
+            }
+            return;
+        };
         let tie = Tie::Instruction(number);
         let executed = |output: &Output| matches!(output, Output::Instruction { .. });
         let found = self.outputs.iter().position(|(output, t)| *t == tie && executed(output));
