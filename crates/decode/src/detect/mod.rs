@@ -2,7 +2,7 @@
 //!
 //! Nothing is known but the first bytes, and possibly the program and a few registers. Each framing
 //! that the bytes may have is split, and each protocol is tried on the bytes of each trace ID. The
-//! best combination explains the most bytes: see [`Trial::score`](trial::Trial::score).
+//! best combination explains the most bytes: see `Trial::score`.
 //!
 //! At most [`HEAD`] bytes of a buffer are looked at, and [`LONG`] bytes of each source.
 

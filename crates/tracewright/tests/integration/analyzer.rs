@@ -18,9 +18,15 @@ fn legal_streams() {
 /// Streams with changed, lost and repeated packets, up to the first point that is malformed.
 #[test]
 fn damaged_streams() {
-    // In the last two, code is missing for two Q elements in a row, and again after a source
-    // address that the program does not reach.
-    for seed in (0..times(2000)).chain([0x00aa_aaaa_aa3a_aa09, 0x58f3_c9e5_5711]) {
+    let seeds = [
+        // Code is missing for two Q elements in a row.
+        0x00aa_aaaa_aa3a_aa09,
+        // The same after a source address that the program does not reach.
+        0x58f3_c9e5_5711,
+        // A count of cycles of more than 32 bits.
+        0x0065_7372_0000_0027,
+    ];
+    for seed in (0..times(2000)).chain(seeds) {
         if let Err(difference) = differential::check(&Trial::damaged(seed)) {
             panic!("seed {seed}: {difference}");
         }
