@@ -23,6 +23,8 @@ fn damaged_streams() {
         0x00aa_aaaa_aa3a_aa09,
         // The same after a source address that the program does not reach.
         0x58f3_c9e5_5711,
+        // A source address that the program does not reach, after missing code.
+        55_450_316_992_158_989,
         // A count of cycles of more than 32 bits.
         0x0065_7372_0000_0027,
     ];
