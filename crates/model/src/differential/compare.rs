@@ -192,8 +192,8 @@ pub fn compare(trial: &Trial, want: &[Output], got: &[Output]) -> Result<(), Str
             // An address that the program does not reach.
             _ if matches!(got.get(g), Some(Output::Malformed(_))) => {
                 g += 1;
-                // The decoder does not follow the program so far. Where code was missing before,
-                // the analyzer does not report it again.
+                // The decoder does not follow the program so far. Missing code before
+                // is not reported again by the analyzer.
                 let again = got.get(g).is_some_and(|got| same(wanted, got));
                 let rest = want.get(w..).filter(|_| !again).unwrap_or_default();
                 let passed = to_missing_code(rest);
