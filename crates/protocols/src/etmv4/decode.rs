@@ -65,6 +65,8 @@ pub struct Decoder {
     transaction: bool,
     /// The return stack before the transaction.
     returns_before: Returns,
+    /// The last branch before the transaction waits for its target.
+    waits_before: bool,
     /// A packet had a VMID: contexts have one. A Trace Info clears it where the unit traces none.
     has_vmid: bool,
     /// The same for context IDs.
@@ -160,8 +162,8 @@ impl Decoder {
     }
 
     /// Clears the window and the position in the program: an Alignment Sync is needed. The
-    /// return stack and `returns_before`, an overflow that the next Trace On reports, the history,
-    /// `has_vmid` and `has_context_id` stay.
+    /// return stack, `returns_before` and `waits_before`, an overflow that the next Trace On
+    /// reports, the history, `has_vmid` and `has_context_id` stay.
     #[cold]
     fn lose(&mut self) {
         self.stage = Stage::Lost;

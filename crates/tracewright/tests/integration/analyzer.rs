@@ -27,6 +27,8 @@ fn damaged_streams() {
         55_450_316_992_158_989,
         // A count of cycles of more than 32 bits.
         0x0065_7372_0000_0027,
+        // A return without an address before a transaction that fails.
+        72_015_812_646_404_099,
     ];
     for seed in (0..times(2000)).chain(seeds) {
         if let Err(difference) = differential::check(&Trial::damaged(seed)) {

@@ -145,11 +145,20 @@ impl Flow {
         *self = Flow { returns: self.returns, overflowed: self.overflowed, ..Flow::default() };
     }
 
+    /// Whether the last branch was indirect and taken, and its target is not known.
+    pub(super) fn waits_for_target(&self) -> bool {
+        self.known & PENDING != 0
+    }
+
     /// The executed instructions of a transaction have no effect: its last branch takes nothing
     /// from the return stack, which is `returns`. The address at which execution resumes follows.
-    /// (ETE Table K10-17)
-    pub(super) fn fail_transaction(&mut self, returns: Returns) {
+    /// (ETE Table K10-17) If it does not, and the last branch before the transaction `waits` for
+    /// its target, that branch takes its entry. (ETE K10.5.5.18.2)
+    pub(super) fn fail_transaction(&mut self, returns: Returns, waits: bool) {
         self.forget_address();
+        if waits {
+            self.known |= PENDING;
+        }
         self.branch = LastBranch::Unseen;
         self.returns = returns;
     }
@@ -166,7 +175,7 @@ impl Flow {
     /// A Trace Info clears the return stack. A return before it has taken its entry. (ETE
     /// K10.5.5.9)
     pub(super) fn trace_info(&mut self, rules: Rules) {
-        if self.known & PENDING != 0
+        if self.waits_for_target()
             && let Some(top) = self.returns.pop()
         {
             self.go(top.address, top.is1, rules);
@@ -224,7 +233,7 @@ impl Flow {
             self.known &= !NOT_TAKEN;
             sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
         }
-        if self.known & PENDING == 0 {
+        if !self.waits_for_target() {
             return;
         }
         self.known &= !PENDING;
@@ -492,7 +501,7 @@ impl Flow {
         sink: &mut S,
     ) -> bool {
         let mut good = true;
-        let pending = self.known & PENDING != 0 && !exception.also_target;
+        let pending = self.waits_for_target() && !exception.also_target;
         if self.is_contradicted() {
             self.take_return(at, rules, sink);
         }

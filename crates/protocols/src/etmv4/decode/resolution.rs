@@ -59,11 +59,12 @@ impl Decoder {
     fn step<S: Sink>(&mut self, at: u64, step: Transaction, sink: &mut S) {
         // The instructions of a failed transaction have no effect. (ETE K10.5.4.4)
         if self.transaction && step == Transaction::Failure {
-            self.flow.fail_transaction(self.returns_before);
+            self.flow.fail_transaction(self.returns_before, self.waits_before);
         }
         self.transaction = step.opens();
         if self.transaction {
             self.returns_before = self.flow.returns;
+            self.waits_before = self.flow.waits_for_target();
         }
         sink.element(at, Element::Transaction(step));
     }
@@ -195,10 +196,12 @@ impl Decoder {
             What::TraceOn => {
                 self.flow.trace_on(at, sink);
                 self.returns_before = Returns::default();
+                self.waits_before = false;
             }
             What::TraceInfo => {
                 self.flow.trace_info(rules);
                 self.returns_before = Returns::default();
+                self.waits_before = false;
             }
             What::Mispredict if self.flow.mispredict(at, rules, code, sink) => {}
             What::Mispredict => {
