@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tracewright::Listener;
 use tracewright::capture::{Buffer, Kind, read_file};
 use tracewright::decode::{Fork, Plan, Session};
-use tracewright::index::{Index, Subject, Window, window};
+use tracewright::index::{Index, IndexedBuffer, Subject, Window, window};
 use tracewright::views::instructions::Parts;
 
 use crate::args::{UseIndexArgs, WindowArgs};
@@ -147,7 +147,12 @@ impl Selected {
                 parts.set(skipped, shown);
             }
         };
-        window::run(session, buffer, &self.window, index, listener, &mut begin, &mut write)
-            .map_err(|error| Fail::read(&buffer.name, &error))
+        let done =
+            window::run(session, buffer, &self.window, index, listener, &mut begin, &mut write)
+                .map_err(|error| Fail::read(&buffer.name, &error))?;
+        if let Some(damage) = index.and_then(IndexedBuffer::damage) {
+            message::line(&format!("note: the index is not used: {damage}"));
+        }
+        Ok(done)
     }
 }

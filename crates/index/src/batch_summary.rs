@@ -3,9 +3,14 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::bytes::Reader;
+use tracewright_capture::Bytes;
+
+use crate::bytes::{Reader, part};
+use crate::error::IndexError;
+use crate::format::{Batch, Section};
 use crate::position::Position;
-use crate::segment::{Restart, Segment, Stream};
+use crate::segment::Segment;
+use crate::totals::Totals;
 
 /// A segment of an index.
 #[derive(Clone, Debug)]
@@ -28,22 +33,17 @@ pub(crate) struct BatchSummary {
     pub(crate) first: usize,
     /// The number of segments.
     pub(crate) count: usize,
-    /// The number of the batch in the file.
-    pub(crate) batch: usize,
     /// The offset of the first segment, and the end of the last one.
     pub(crate) begin: u64,
     pub(crate) end: u64,
     /// What is known at the beginning, and at the end.
     pub(crate) before: Position,
     pub(crate) after: Position,
-    /// The least [`Segment::first`]; the sum of the streams, of which each has its last context and
-    /// all times.
-    pub(crate) joined: Segment,
-    /// By source: the last restart, and the last segment with bytes of the source.
-    pub(crate) restarts: Vec<Option<Restart>>,
-    pub(crate) active: Vec<Option<usize>>,
-    /// The section of the file.
-    bytes: Vec<u8>,
+    pub(crate) totals: Totals,
+    /// The batch in the file, its offset and its bytes.
+    pub(crate) batch: Batch,
+    pub(crate) at: u64,
+    bytes: Bytes,
     entries: OnceLock<Vec<Entry>>,
 }
 
@@ -87,84 +87,108 @@ impl<'a> Parse<'a> {
 }
 
 impl BatchSummary {
-    /// Reads the summaries `bytes` of `count` segments, and returns the lengths of their keys,
-    /// lines and records together. `before`: what is known at the first, which has this number and
-    /// begins at this offset. `None` where the bytes are not such summaries.
-    pub(crate) fn read(
-        bytes: Vec<u8>,
-        batch: usize,
-        count: usize,
+    /// The batch at offset `at` of the file `bytes`, which begins with segment `first` at offset
+    /// `begin` of the buffer. `before`: what is known there. `None` where `totals` are not its
+    /// totals, or it is longer than its bytes.
+    pub(crate) fn new(
+        batch: Batch,
+        (at, bytes): (u64, &Bytes),
+        totals: &[u8],
         (first, begin): (usize, u64),
         before: Position,
-    ) -> Option<(BatchSummary, [usize; 3])> {
-        let sources = before.times.len();
-        let mut parse = Parse::new(&bytes, first, begin);
-        let (mut restarts, mut active) = (vec![None; sources], vec![None; sources]);
-        let (mut after, mut joined) = (before.clone(), Segment::default());
-        let mut streams: Vec<Stream> = vec![Stream::default(); sources];
-        let mut segment = Segment::default();
-        for number in first..first.checked_add(count)? {
-            parse.next(&mut segment)?;
-            joined.first = joined.first.into_iter().chain(segment.first).min();
-            for stream in &segment.streams {
-                let source = usize::from(stream.source);
-                streams.get_mut(source)?.join(stream);
-                if stream.activity > 0 {
-                    *active.get_mut(source)? = Some(number);
-                }
-            }
-            for restart in &segment.restarts {
-                if let Some(last) = restarts.get_mut(usize::from(restart.source)) {
-                    *last = Some(*restart);
-                }
-            }
-            after.pass(&segment);
-        }
-        if !parse.from.0.is_empty() || parse.following > 0 {
+    ) -> Option<BatchSummary> {
+        let count = batch.count;
+        let Range { start, end } = batch.section(Section::Summary);
+        // Each segment has a summary.
+        if count as u64 > end - start {
             return None;
         }
-        let (end, taken) = (parse.begin, parse.taken);
-        joined.len = end - begin;
-        joined.streams = streams;
-        let entries = OnceLock::new();
-        let summary = BatchSummary {
+        first.checked_add(count)?;
+        let totals = Totals::read(begin, before.times.len(), count, totals)?;
+        let mut after = before.clone();
+        after.pass(&totals.joined);
+        Some(BatchSummary {
             first,
             count,
-            batch,
             begin,
-            end,
+            end: begin.checked_add(totals.joined.len)?,
             before,
             after,
-            joined,
-            restarts,
-            active,
-            bytes,
-            entries,
-        };
-        Some((summary, taken))
+            totals,
+            bytes: bytes.part(at, batch.len()),
+            batch,
+            at,
+            entries: OnceLock::new(),
+        })
     }
 
-    /// The segments.
+    /// The segments. None where their summaries are damaged: then
+    /// [`is_damaged`](BatchSummary::is_damaged) holds.
     pub(crate) fn entries(&self) -> &[Entry] {
-        self.entries.get_or_init(|| {
-            let mut parse = Parse::new(&self.bytes, self.first, self.begin);
-            let mut elements = self.before.elements;
-            let mut entries = Vec::with_capacity(self.count);
-            for _ in 0..self.count {
-                let (begin, mut segment) = (parse.begin, Segment::default());
-                // The bytes were read before.
-                let Some(details) = parse.next(&mut segment) else { break };
-                let own = segment.elements();
-                entries.push(Entry { begin, segment, details_of: parse.group, details, elements });
-                elements = elements.saturating_add(own);
-            }
-            entries
-        })
+        self.entries.get_or_init(|| self.read().unwrap_or_default())
+    }
+
+    /// Whether summaries were found to be damaged when they were read.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.entries.get().is_some_and(|entries| entries.len() != self.count)
+    }
+
+    /// Where it is damaged.
+    pub(crate) fn damage(&self) -> IndexError {
+        IndexError::Damaged { at: self.at + self.batch.section(Section::Summary).start }
+    }
+
+    /// Reads the summaries. `None` where they are damaged, or not those of the totals.
+    fn read(&self) -> Option<Vec<Entry>> {
+        let bytes = part(&self.bytes, self.batch.section(Section::Summary))?;
+        if !self.batch.checks(Section::Summary, &bytes) {
+            return None;
+        }
+        let mut parse = Parse::new(&bytes, self.first, self.begin);
+        let mut elements = self.before.elements;
+        let mut entries = Vec::with_capacity(self.count);
+        for _ in 0..self.count {
+            let (begin, mut segment) = (parse.begin, Segment::default());
+            let details = parse.next(&mut segment)?;
+            let own = segment.elements();
+            entries.push(Entry { begin, segment, details_of: parse.group, details, elements });
+            elements = elements.saturating_add(own);
+        }
+        let lengths = [Section::Keys, Section::Lines, Section::Records].map(|section| {
+            let Range { start, end } = self.batch.section(section);
+            end - start
+        });
+        let whole = parse.from.0.is_empty()
+            && parse.following == 0
+            && parse.taken.map(|taken| taken as u64) == lengths
+            && Totals::of(entries.iter().map(|entry| &entry.segment)) == self.totals;
+        whole.then_some(entries)
     }
 
     /// Segment `n` of the buffer, if it is in the batch.
     pub(crate) fn entry(&self, n: usize) -> Option<&Entry> {
         self.entries().get(n.checked_sub(self.first)?)
+    }
+
+    /// The numbers of the segments for which `touches` holds, in order. See
+    /// [`IndexedBuffer::first_touched`](crate::IndexedBuffer::first_touched).
+    pub(crate) fn touched(
+        &self,
+        touches: impl Fn(u64, &Segment, &Position, &Position) -> bool,
+    ) -> Vec<usize> {
+        let mut touched = Vec::new();
+        if !touches(self.end, &self.totals.joined, &self.before, &self.after) {
+            return touched;
+        }
+        let (mut before, mut after) = (self.before.clone(), self.before.clone());
+        for (n, Entry { begin, segment, .. }) in (self.first..).zip(self.entries()) {
+            after.pass(segment);
+            if touches(begin.saturating_add(segment.len), segment, &before, &after) {
+                touched.push(n);
+            }
+            before.pass(segment);
+        }
+        touched
     }
 }
 
@@ -172,22 +196,5 @@ impl Segment {
     /// The number of elements.
     pub(crate) fn elements(&self) -> u64 {
         self.streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.elements))
-    }
-}
-
-impl Stream {
-    /// Adds what a later segment has of the source.
-    fn join(&mut self, later: &Stream) {
-        self.activity = self.activity.saturating_add(later.activity);
-        self.elements = self.elements.saturating_add(later.elements);
-        self.instructions = self.instructions.saturating_add(later.instructions);
-        self.times = match (self.times, &later.times) {
-            (Some(mut times), Some(later)) => {
-                times.join(later);
-                Some(times)
-            }
-            (times, later) => times.or(*later),
-        };
-        self.context = later.context.or(self.context);
     }
 }

@@ -1,6 +1,10 @@
-//! Numbers as bytes.
+//! Numbers as bytes, and parts of files.
+
+use std::io::Read;
+use std::ops::Range;
 
 use tracewright_base::{Context, Isa, Security};
+use tracewright_capture::Bytes;
 
 /// Appends `value` in groups of seven bits, least significant first; bit 7 of a byte is set where
 /// another byte follows.
@@ -143,6 +147,20 @@ pub(crate) const fn zigzag(difference: u64) -> u64 {
 /// The difference.
 pub(crate) const fn unzigzag(value: u64) -> u64 {
     value >> 1 ^ (value & 1).wrapping_neg()
+}
+
+/// A part of the bytes. `None` where they end before it.
+pub(crate) fn part(bytes: &Bytes, range: Range<u64>) -> Option<Vec<u8>> {
+    let len = range.end.checked_sub(range.start)?;
+    let part = bytes.part(range.start, len);
+    if part.len() as u64 == len { read(&part) } else { None }
+}
+
+/// All bytes. `None` where they cannot be read.
+pub(crate) fn read(bytes: &Bytes) -> Option<Vec<u8>> {
+    let mut all = Vec::with_capacity(bytes.len());
+    bytes.reader().read_to_end(&mut all).ok()?;
+    (all.len() == bytes.len()).then_some(all)
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ impl fmt::Display for IndexError {
         match self {
             IndexError::NotAnIndex => f.write_str("it is not an index"),
             IndexError::Version(version) => {
-                write!(f, "its format has version {version}, and this command reads version 1")
+                write!(f, "its format has version {version}, which this command does not read")
             }
             IndexError::Damaged { at } => write!(f, "it is damaged at byte {at}"),
             IndexError::OtherConfiguration => f.write_str(
@@ -54,6 +54,12 @@ impl fmt::Display for IndexError {
 }
 
 impl std::error::Error for IndexError {}
+
+impl From<IndexError> for io::Error {
+    fn from(error: IndexError) -> Self {
+        io::Error::new(io::ErrorKind::InvalidData, error)
+    }
+}
 
 /// Why a query has no answer.
 #[derive(Debug)]

@@ -153,20 +153,34 @@ impl<'a> Finder<'a> {
         most: usize,
     ) -> Result<Answer, FindError> {
         let named = conditions.iter().map(|one| Addresses::of(one, &self.subject, self.plan));
-        let matcher = Matcher::new(conditions, named.collect::<Result<_, _>>()?);
-        let mut matches = match self.index {
-            None => Vec::new(),
-            Some((index, buffer)) => matcher.count(index, buffer).unwrap_or_else(|error| {
-                self.damage = Some(error);
-                vec![Matches::Unknown; buffer.len()]
-            }),
-        };
-        matches.resize(self.scan.len(), Matches::Unknown);
+        let named = named.collect::<Result<Vec<_>, _>>()?;
+        let answer = self.answer(which, Matcher::new(conditions, named.clone()), &domain, most);
+        match self.index.and_then(|(_, buffer)| buffer.damage()) {
+            None => answer,
+            // What the index has of the segments is not complete.
+            Some(damage) => {
+                self.damage = Some(damage);
+                self.index = None;
+                self.scan.without_index();
+                self.answer(which, Matcher::new(conditions, named), &domain, most)
+            }
+        }
+    }
+
+    /// Answers a query. With damaged summaries the answer may be wrong.
+    fn answer(
+        &mut self,
+        which: Which,
+        matcher: Matcher<'_>,
+        domain: &Range<u64>,
+        most: usize,
+    ) -> Result<Answer, FindError> {
         let text = matcher.remembers();
         let mut hits = Hits {
             least: if text { (0, 0) } else { matcher.least() },
             matcher,
             position: Position::default(),
+            whole: domain.clone(),
             domain: domain.clone(),
             which,
             wanted: 0,
@@ -178,18 +192,78 @@ impl<'a> Finder<'a> {
             hits.wanted = n;
         }
         let backward = which == Which::Last && !text;
-        let segments = 0..matches.len();
-        let order: Box<dyn Iterator<Item = usize>> =
-            if backward { Box::new(segments.rev()) } else { Box::new(segments) };
+        // The batches of the index, and what it does not cover.
+        let batches = self.index.map_or(0, |(_, buffer)| buffer.batches().len());
+        let rest = self.index.is_none_or(|(_, buffer)| !buffer.is_complete());
+        let groups = 0..batches + usize::from(rest);
+        let groups: Box<dyn Iterator<Item = usize>> =
+            if backward { Box::new(groups.rev()) } else { Box::new(groups) };
+        for group in groups {
+            let (first, matches) = match self.matches(group, &mut hits, text) {
+                Some(matches) => matches,
+                None => continue,
+            };
+            self.collect(first, &matches, domain, &mut hits)?;
+            if hits.full() || backward && !hits.found.is_empty() {
+                break;
+            }
+        }
+        // The scan stops inside a segment.
+        self.scan.leave();
+        Ok(match which {
+            Which::Count => Answer::Count(hits.count),
+            _ => Answer::Elements(hits.found.into()),
+        })
+    }
+
+    /// How many matches the segments of a batch have, or what follows the last batch: the first
+    /// segment, and the matches in each. `None` where nothing has to be decoded.
+    fn matches(
+        &mut self,
+        group: usize,
+        hits: &mut Hits<'_>,
+        text: bool,
+    ) -> Option<(usize, Vec<Matches>)> {
+        let Some((index, buffer)) = self.index else { return Some((0, vec![Matches::Unknown])) };
+        let Some(batch) = buffer.batches().get(group) else {
+            return Some((buffer.len(), vec![Matches::Unknown]));
+        };
+        let (from, to) = (batch.before.elements, batch.after.elements);
+        let Range { start, end } = hits.whole;
+        match hits.matcher.total(batch) {
+            Some(0) => return None,
+            Some(count) if start <= from && to <= end && hits.skip(count) => return None,
+            _ if !text && (from >= end || to <= start) => return None,
+            _ => {}
+        }
+        let matches = hits.matcher.count(index, buffer, batch).unwrap_or_else(|error| {
+            self.damage = Some(error);
+            vec![Matches::Unknown; batch.count]
+        });
+        Some((batch.first, matches))
+    }
+
+    /// Collects the matches of the segments from `first` on, of which each has `matches`.
+    fn collect(
+        &mut self,
+        first: usize,
+        matches: &[Matches],
+        domain: &Range<u64>,
+        hits: &mut Hits<'_>,
+    ) -> Result<(), FindError> {
+        let text = hits.matcher.remembers();
+        let backward = hits.which == Which::Last && !text;
+        let segments = (first..).zip(matches.iter().copied());
+        let order: Box<dyn Iterator<Item = (usize, Matches)>> = if backward {
+            Box::new(segments.take(matches.len()).collect::<Vec<_>>().into_iter().rev())
+        } else {
+            Box::new(segments)
+        };
         let mut skipped = 0;
-        for n in order {
-            if n < skipped {
+        for (n, matches) in order {
+            if n < skipped || matches == Matches::Exactly(0) {
                 continue;
             }
-            let matches = match matches.get(n).copied() {
-                Some(Matches::Exactly(0)) | None => continue,
-                Some(matches) => matches,
-            };
             let (from, to) = (self.number(n), self.number(n + 1));
             if !text && (from >= domain.end || to <= domain.start) {
                 continue;
@@ -209,17 +283,12 @@ impl<'a> Finder<'a> {
             // The scan may begin before the segment, whose elements are the ones of interest.
             hits.domain = domain.start.max(from)..domain.end.min(to);
             hits.position = self.scan.go(n)?;
-            while self.scan.segment() <= n && self.scan.next(&mut hits)? && !hits.full() {}
+            while self.scan.segment() <= n && self.scan.next(hits)? && !hits.full() {}
             if hits.full() || backward && !hits.found.is_empty() {
                 break;
             }
         }
-        // The scan stops inside a segment.
-        self.scan.leave();
-        Ok(match which {
-            Which::Count => Answer::Count(hits.count),
-            _ => Answer::Elements(hits.found.into()),
-        })
+        Ok(())
     }
 
     /// The number of the first element of segment `n`. No element follows the last segment.
@@ -255,6 +324,8 @@ struct Hits<'a> {
     /// That of the matcher, where it does not remember elements.
     least: (u64, u64),
     position: Position,
+    /// The numbers of the elements that are searched, and those of them in the current segment.
+    whole: Range<u64>,
     domain: Range<u64>,
     which: Which,
     /// [`Which::Nth`]: how many more matches are needed.

@@ -6,15 +6,16 @@ use crate::bytes::{Reader, put};
 use crate::checksum::Checksum;
 use crate::error::IndexError;
 use crate::segment::{Segment, Stored};
+use crate::totals::Totals;
 
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"TWXINDEX";
 /// The version of the format.
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 /// The first bytes of a batch.
 const BATCH: &[u8; 4] = b"TWXB";
 /// The length of the head of a batch.
-pub(crate) const BATCH_HEAD: usize = 88;
+pub(crate) const BATCH_HEAD: usize = 96;
 /// The longest head that is read.
 pub(crate) const MOST_HEAD: u64 = 1 << 24;
 /// A record of each occurrence.
@@ -151,9 +152,13 @@ fn read_text(from: &mut Reader<'_>) -> Option<String> {
     String::from_utf8(from.bytes(len)?.to_vec()).ok()
 }
 
+/// The number of sections of a batch.
+const SECTIONS: usize = 5;
+
 /// The sections of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
+    Totals,
     Summary,
     Keys,
     Lines,
@@ -163,8 +168,8 @@ pub(crate) enum Section {
 impl Section {
     /// Every section, in the order of the file.
     #[cfg(test)]
-    pub(crate) const ALL: [Section; 4] =
-        [Section::Summary, Section::Keys, Section::Lines, Section::Records];
+    pub(crate) const ALL: [Section; SECTIONS] =
+        [Section::Totals, Section::Summary, Section::Keys, Section::Lines, Section::Records];
 }
 
 /// The head of a batch.
@@ -179,8 +184,8 @@ pub(crate) struct Batch {
     pub(crate) first: u64,
     pub(crate) begin: u64,
     /// The lengths and checksums of the sections.
-    lengths: [u32; 4],
-    checksums: [u64; 4],
+    lengths: [u32; SECTIONS],
+    checksums: [u64; SECTIONS],
 }
 
 impl Batch {
@@ -198,8 +203,10 @@ impl Batch {
             segment.put(at, &mut stored);
             at += segment.len;
         }
-        let sections = [stored.summary, stored.keys, stored.lines, stored.records];
-        let mut lengths = [0; 4];
+        let mut totals = Vec::new();
+        Totals::of(segments).put(begin, &mut totals);
+        let sections = [totals, stored.summary, stored.keys, stored.lines, stored.records];
+        let mut lengths = [0; SECTIONS];
         for (length, section) in lengths.iter_mut().zip(&sections) {
             *length = u32::try_from(section.len()).ok()?;
         }
@@ -216,10 +223,9 @@ impl Batch {
         out.extend(u16::try_from(self.buffer).ok()?.to_le_bytes());
         out.extend((if self.last { LAST } else { 0 }).to_le_bytes());
         out.extend(u32::try_from(self.count).ok()?.to_le_bytes());
-        out.extend([0; 4]);
+        self.lengths.iter().for_each(|length| out.extend(length.to_le_bytes()));
         out.extend(self.first.to_le_bytes());
         out.extend(self.begin.to_le_bytes());
-        self.lengths.iter().for_each(|length| out.extend(length.to_le_bytes()));
         self.checksums.iter().for_each(|sum| out.extend(sum.to_le_bytes()));
         out.extend(Checksum::of(&out).to_le_bytes());
         Some(out)
@@ -236,13 +242,12 @@ impl Batch {
             return None;
         }
         let (buffer, flags, count) = (from.u16()?, from.u16()?, from.u32()?);
-        from.u32()?;
-        let (first, begin) = (from.u64()?, from.u64()?);
-        let mut lengths = [0; 4];
+        let mut lengths = [0; SECTIONS];
         for length in &mut lengths {
             *length = from.u32()?;
         }
-        let mut checksums = [0; 4];
+        let (first, begin) = (from.u64()?, from.u64()?);
+        let mut checksums = [0; SECTIONS];
         for sum in &mut checksums {
             *sum = from.u64()?;
         }
@@ -286,8 +291,8 @@ pub fn write_checksums(bytes: &mut [u8]) {
     seal(head);
     while let Some((head, after)) = rest.split_at_mut_checked(BATCH_HEAD) {
         let mut at = 0usize;
-        for section in 0..4 {
-            let length = Reader(head.get(32 + 4 * section..).unwrap_or_default()).u32();
+        for section in 0..SECTIONS {
+            let length = Reader(head.get(12 + 4 * section..).unwrap_or_default()).u32();
             let end = at.saturating_add(length.unwrap_or(0) as usize);
             let Some(bytes) = after.get(at..end) else { return };
             let sum = Checksum::of(bytes).to_le_bytes();

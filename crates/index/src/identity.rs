@@ -110,7 +110,7 @@ pub(crate) fn stamps(capture: &Capture) -> u64 {
 /// Compares the trace data with an index of them. `all`: each segment; otherwise the length only.
 ///
 /// # Errors
-/// [`IndexError::OtherTrace`].
+/// [`IndexError::OtherTrace`], and [`IndexError::Damaged`] where the segments cannot be read.
 pub(crate) fn check_trace(
     buffer: &Buffer,
     index: &IndexedBuffer,
@@ -121,11 +121,15 @@ pub(crate) fn check_trace(
     if covered > len || index.is_complete() && covered != len {
         return Err(other());
     }
-    let same = |segments: io::Result<bool>| match segments {
-        Ok(true) => Ok(()),
-        _ => Err(other()),
-    };
-    if all { same(compare(&mut *from(buffer, 0), index)) } else { Ok(()) }
+    if !all {
+        return Ok(());
+    }
+    let same = compare(&mut *from(buffer, 0), index);
+    match (index.damage(), same) {
+        (Some(damage), _) => Err(damage),
+        (None, Ok(true)) => Ok(()),
+        (None, _) => Err(other()),
+    }
 }
 
 /// Whether each segment has the bytes that `reader` reads.

@@ -1,26 +1,24 @@
 //! An index that is read from a file.
 
-use std::io::Read;
 use std::ops::Range;
 
 use tracewright_capture::Bytes;
 
 use crate::batch_summary::{BatchSummary, Entry};
-use crate::bytes::Reader;
+use crate::bytes::{Reader, part, read};
 use crate::error::IndexError;
 use crate::format::{BATCH_HEAD, Batch, BufferHead, Head, IndexedSource, Section};
 use crate::key::Key;
 use crate::position::Position;
 use crate::segment::{Restart, Segment, each_key, each_line};
 
-/// An index. Summaries of all segments are in memory, as bytes; keys, lines and records are read
+/// An index. The totals of all batches are in memory; summaries, keys, lines and records are read
 /// when they are needed.
 #[derive(Clone, Debug)]
 pub struct Index {
     bytes: Bytes,
     head: Head,
     buffers: Vec<IndexedBuffer>,
-    batches: Vec<(u64, Batch)>,
     damage: Option<IndexError>,
     end: u64,
 }
@@ -45,7 +43,7 @@ impl Index {
         let head = Head::read(&head)?;
         let buffer = |head: &BufferHead| IndexedBuffer { head: head.clone(), ..Default::default() };
         let buffers = head.buffers.iter().map(buffer).collect();
-        let mut index = Index { bytes, head, buffers, batches: Vec::new(), damage: None, end: len };
+        let mut index = Index { bytes, head, buffers, damage: None, end: len };
         while index.end < index.bytes.len() as u64 {
             match index.batch(index.end) {
                 Some(next) => index.end = next,
@@ -58,21 +56,28 @@ impl Index {
         Ok(index)
     }
 
-    /// Adds the batch at `at`, and returns where it ends. `None` where it is damaged, incomplete,
-    /// or does not follow the segments before it.
+    /// Adds the batch at `at`, and returns where it ends. `None` where its head or its totals are
+    /// damaged, where it is incomplete, or does not follow the segments before it.
     fn batch(&mut self, at: u64) -> Option<u64> {
-        let head = part(&self.bytes, at..at + BATCH_HEAD as u64)?;
-        let batch = Batch::read(head.first_chunk()?)?;
+        // Most totals follow within these bytes.
+        let ahead = read(&self.bytes.part(at, AHEAD))?;
+        let batch = Batch::read(ahead.first_chunk()?)?;
         let end = at.checked_add(batch.len())?;
         if end > self.bytes.len() as u64 {
             return None;
         }
-        let summary = batch.section(Section::Summary);
-        let summary = part(&self.bytes, at + summary.start..at + summary.end)?;
-        if !batch.checks(Section::Summary, &summary) {
+        let Range { start, end: last } = batch.section(Section::Totals);
+        let longer;
+        let totals = match usize::try_from(last).ok().and_then(|n| ahead.get(BATCH_HEAD..n)) {
+            Some(totals) => totals,
+            None => {
+                longer = part(&self.bytes, at + start..at + last)?;
+                &longer
+            }
+        };
+        if !batch.checks(Section::Totals, totals) {
             return None;
         }
-        let number = self.batches.len();
         let buffer = self.buffers.get_mut(batch.buffer)?;
         let place = (buffer.len(), buffer.covered());
         let follows = batch.first == place.0 as u64 && batch.begin == place.1;
@@ -80,18 +85,10 @@ impl Index {
             return None;
         }
         let before = buffer.position(place.0);
-        let (summary, taken) = BatchSummary::read(summary, number, batch.count, place, before)?;
-        let sections = [Section::Keys, Section::Lines, Section::Records];
-        let fits = |(section, taken): (Section, usize)| {
-            let range = batch.section(section);
-            range.end - range.start == taken as u64
-        };
-        if !sections.into_iter().zip(taken).all(fits) {
-            return None;
-        }
+        let complete = batch.last;
+        let summary = BatchSummary::new(batch, (at, &self.bytes), totals, place, before)?;
         buffer.batches.push(summary);
-        buffer.complete = batch.last;
-        self.batches.push((at, batch));
+        buffer.complete = complete;
         Some(end)
     }
 
@@ -125,15 +122,17 @@ impl Index {
     }
 
     /// The bytes of each section of all batches, with its name.
-    pub fn sizes(&self) -> [(&'static str, u64); 4] {
+    pub fn sizes(&self) -> [(&'static str, u64); 5] {
         let size = |section| {
-            let lengths = self.batches.iter().map(|(_, batch)| {
-                let range = batch.section(section);
+            let batches = self.buffers.iter().flat_map(|buffer| &buffer.batches);
+            let lengths = batches.map(|summary| {
+                let range = summary.batch.section(section);
                 range.end - range.start
             });
             lengths.sum()
         };
         [
+            ("totals", size(Section::Totals)),
             ("summaries", size(Section::Summary)),
             ("keys", size(Section::Keys)),
             ("lines", size(Section::Lines)),
@@ -161,18 +160,19 @@ impl Index {
         })
     }
 
-    /// Passes the executed lines of all segments of `buffer` to `each`: the number of the segment,
-    /// the address of the first line divided by 64, and the number of lines. Those of a segment may
-    /// be with those of [`IndexedBuffer::joined_in`].
+    /// Passes the executed lines of the segments `range` of `buffer` to `each`: the number of the
+    /// segment, the address of the first line divided by 64, and the number of lines. Those of a
+    /// segment may be with those of [`IndexedBuffer::joined_in`].
     ///
     /// # Errors
     /// [`IndexError::Damaged`].
     pub fn lines(
         &self,
         buffer: &IndexedBuffer,
+        range: Range<usize>,
         mut each: impl FnMut(usize, u64, u64),
     ) -> Result<(), IndexError> {
-        self.details(buffer, 0..buffer.len(), Section::Lines, |n, entry, mut from| {
+        self.details(buffer, range, Section::Lines, |n, entry, mut from| {
             for _ in &entry.segment.streams {
                 each_line(&mut from, |line, count| each(n, line, count))?;
             }
@@ -213,22 +213,25 @@ impl Index {
         section: Section,
         mut each: impl FnMut(usize, &Entry, Reader<'_>) -> Option<()>,
     ) -> Result<(), IndexError> {
-        let which = section as usize - 1;
-        let own = |n: &Range<usize>| n.start < range.end && n.end > range.start;
-        let numbers = |own: &BatchSummary| own.first..own.first + own.count;
-        for summary in buffer.batches.iter().filter(|summary| own(&numbers(summary))) {
-            let Some((at, batch)) = self.batches.get(summary.batch) else { continue };
+        let which = section as usize - Section::Keys as usize;
+        let from = buffer.batches.partition_point(|own| own.first + own.count <= range.start);
+        let batches = buffer.batches.get(from..).unwrap_or_default();
+        for summary in batches.iter().take_while(|own| own.first < range.end) {
+            let BatchSummary { first, batch, at, .. } = summary;
             let place = batch.section(section);
             let damaged = || IndexError::Damaged { at: at + place.start };
             let bytes = part(&self.bytes, at + place.start..at + place.end);
             let bytes = bytes.filter(|bytes| batch.checks(section, bytes)).ok_or_else(damaged)?;
-            for (n, entry) in numbers(summary).zip(summary.entries()) {
+            for (n, entry) in (*first..).zip(summary.entries()) {
                 if !range.contains(&n) {
                     continue;
                 }
                 let own = entry.details.get(which).cloned().unwrap_or_default();
                 let bytes = bytes.get(own).ok_or_else(damaged)?;
                 each(n, entry, Reader(bytes)).ok_or_else(damaged)?;
+            }
+            if summary.is_damaged() {
+                return Err(summary.damage());
             }
         }
         Ok(())
@@ -269,8 +272,18 @@ impl IndexedBuffer {
     /// Whether there are several segments with bytes of sources, and no restart in any of them.
     pub fn is_without_restarts(&self) -> bool {
         self.len() > 2
-            && self.batches.iter().any(|batch| batch.active.iter().any(Option::is_some))
-            && self.batches.iter().all(|batch| batch.restarts.iter().all(Option::is_none))
+            && self.batches.iter().any(|batch| batch.totals.is_active())
+            && self.batches.iter().all(|batch| batch.totals.joined.restarts.is_empty())
+    }
+
+    /// The damage that was found when summaries of segments were read. What was derived from
+    /// segments is not to be used then: those of the damaged batch are missing.
+    pub fn damage(&self) -> Option<IndexError> {
+        self.batches.iter().find(|batch| batch.is_damaged()).map(BatchSummary::damage)
+    }
+
+    pub(crate) fn batches(&self) -> &[BatchSummary] {
+        &self.batches
     }
 
     /// The number of bytes of the buffer that the index covers.
@@ -297,7 +310,7 @@ impl IndexedBuffer {
 
     /// The least and the greatest timestamp of all sources.
     pub fn times(&self) -> Option<(u64, u64)> {
-        let streams = self.batches.iter().flat_map(|batch| &batch.joined.streams);
+        let streams = self.batches.iter().flat_map(|batch| &batch.totals.joined.streams);
         let times = streams.filter_map(|stream| stream.times);
         times.map(|times| (times.min, times.max)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
@@ -346,29 +359,22 @@ impl IndexedBuffer {
         batch.entry(n).map_or(batch.before.elements, |entry| entry.elements)
     }
 
-    /// The segments for which `touches` holds, in order: it is passed the end of a segment, its
-    /// summary, and what is known at its beginning and its end; and the same of several segments
+    /// The first segment for which `touches` holds: it is passed the end of a segment, its summary,
+    /// and what is known at its beginning and its end; and the same of the segments of a batch
     /// together, of which none touches where they do not together.
-    pub(crate) fn touched(
+    pub(crate) fn first_touched(
         &self,
         touches: impl Fn(u64, &Segment, &Position, &Position) -> bool,
-    ) -> Vec<usize> {
-        let mut touched = Vec::new();
-        for batch in &self.batches {
-            if !touches(batch.end, &batch.joined, &batch.before, &batch.after) {
-                continue;
-            }
-            let mut before = batch.before.clone();
-            for (n, Entry { begin, segment, .. }) in (batch.first..).zip(batch.entries()) {
-                let mut after = before.clone();
-                after.pass(segment);
-                if touches(begin.saturating_add(segment.len), segment, &before, &after) {
-                    touched.push(n);
-                }
-                before = after;
-            }
-        }
-        touched
+    ) -> Option<usize> {
+        self.batches.iter().find_map(|batch| batch.touched(&touches).first().copied())
+    }
+
+    /// The last segment for which `touches` holds.
+    pub(crate) fn last_touched(
+        &self,
+        touches: impl Fn(u64, &Segment, &Position, &Position) -> bool,
+    ) -> Option<usize> {
+        self.batches.iter().rev().find_map(|batch| batch.touched(&touches).last().copied())
     }
 
     /// The last restart of `source` that is verified at or before the beginning of segment `n`.
@@ -377,7 +383,7 @@ impl IndexedBuffer {
         let before = batch.entries().get(..n - batch.first)?.iter().rev();
         let mut restarts = before.flat_map(|entry| entry.segment.restarts.iter().rev());
         let own = restarts.find(|restart| usize::from(restart.source) == source).copied();
-        own.or_else(|| earlier.iter().rev().find_map(|b| b.restarts.get(source).copied().flatten()))
+        own.or_else(|| earlier.iter().rev().find_map(|batch| batch.totals.restart(source)))
     }
 
     /// The last segment before segment `n` in which `source` has bytes.
@@ -388,8 +394,12 @@ impl IndexedBuffer {
             streams.any(|stream| usize::from(stream.source) == source && stream.activity > 0)
         };
         let own = batch.entries().get(..n - batch.first)?.iter().rposition(active);
-        own.map(|own| batch.first + own)
-            .or_else(|| earlier.iter().rev().find_map(|b| b.active.get(source).copied().flatten()))
+        own.map(|own| batch.first + own).or_else(|| {
+            earlier.iter().rev().find_map(|batch| {
+                let own = usize::try_from(batch.totals.active(source)?).ok()?;
+                Some(batch.first + own)
+            })
+        })
     }
 
     /// The batch with segment `n`.
@@ -410,14 +420,5 @@ impl IndexedBuffer {
     }
 }
 
-/// A part of the bytes. `None` where they end before it.
-fn part(bytes: &Bytes, range: Range<u64>) -> Option<Vec<u8>> {
-    let len = range.end.checked_sub(range.start)?;
-    let part = bytes.part(range.start, len);
-    if part.len() as u64 != len {
-        return None;
-    }
-    let mut read = Vec::with_capacity(part.len());
-    part.reader().read_to_end(&mut read).ok()?;
-    (read.len() as u64 == len).then_some(read)
-}
+/// The bytes that are read for the head and the totals of a batch.
+const AHEAD: u64 = 512;

@@ -8,7 +8,7 @@
 //! | `thin.rs` | joins what consecutive segments executed, where it is long |
 //! | `probe.rs` | verifies where a decoder may restart |
 //! | `segment.rs`, `key.rs`, `link.rs` | [`Segment`], [`Stream`], [`Key`], [`LinkEvents`]: the contents of an index |
-//! | `index.rs`, `batch_summary.rs`, `position.rs` | [`Index`]: an index that is read |
+//! | `index.rs`, `batch_summary.rs`, `totals.rs`, `position.rs` | [`Index`]: an index that is read |
 //! | `identity.rs` | what an index was made of |
 //! | `seek.rs`, `scan.rs` | from an index to the state of a session, and to the elements of segments |
 //! | `window.rs` | [`Window`]: the elements between two offsets, times, instructions or elements |
@@ -90,6 +90,7 @@ mod stack;
 #[cfg(test)]
 mod tests;
 mod thin;
+mod totals;
 pub mod window;
 mod writer;
 

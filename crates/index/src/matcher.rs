@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use tracewright_base::{Channel, Element, Software};
 
+use crate::batch_summary::BatchSummary;
 use crate::error::IndexError;
 use crate::index::{Index, IndexedBuffer};
 use crate::key::{self, Key, Kind};
@@ -106,15 +107,35 @@ impl<'a> Matcher<'a> {
         all
     }
 
-    /// How many matches each segment of `index` has.
+    /// The number of matches in a batch, where its totals determine it.
+    pub(crate) fn total(&self, batch: &BatchSummary) -> Option<u64> {
+        let BatchSummary { end, totals, before, after, .. } = batch;
+        let outside = |(n, condition): (usize, &Condition)| {
+            touches(condition, n, *end, &totals.joined, before, after) == Some(false)
+        };
+        match self.conditions {
+            _ if self.remembers() => None,
+            conditions if conditions.iter().enumerate().any(outside) => Some(0),
+            [Condition::Any] => Some(totals.joined.elements()),
+            _ => None,
+        }
+    }
+
+    /// How many matches each segment of `batch` has.
     pub(crate) fn count(
         &self,
         index: &Index,
         buffer: &IndexedBuffer,
+        batch: &BatchSummary,
     ) -> Result<Vec<Matches>, IndexError> {
-        let mut counts = vec![Matches::Unknown; buffer.len()];
+        let keys = Keys { index, buffer, batch };
+        if self.remembers() {
+            // What is written in one segment completes a text in another.
+            return keys.count(false, |_, key| key.kind == Kind::Write);
+        }
+        let mut counts = vec![Matches::Unknown; batch.count];
         for (n, condition) in self.conditions.iter().enumerate() {
-            let own = self.count_one(n, condition, index, buffer)?;
+            let own = self.count_one(n, condition, &keys)?;
             for (count, own) in counts.iter_mut().zip(own) {
                 *count = match (*count, own) {
                     (Matches::Exactly(0), _) | (_, Matches::Exactly(0)) => Matches::Exactly(0),
@@ -130,61 +151,37 @@ impl<'a> Matcher<'a> {
         &self,
         n: usize,
         condition: &Condition,
-        index: &Index,
-        buffer: &IndexedBuffer,
+        keys: &Keys<'_>,
     ) -> Result<Vec<Matches>, IndexError> {
-        let summaries = |touches: &dyn Fn(u64, &Segment, &Position, &Position) -> bool| {
-            let mut counts = vec![Matches::Exactly(0); buffer.len()];
-            for n in buffer.touched(touches) {
-                counts.get_mut(n).into_iter().for_each(|count| *count = Matches::Unknown);
-            }
-            counts
-        };
+        let batch = keys.batch;
         Ok(match condition {
             Condition::Any => {
-                let elements = |segment: &Segment| Matches::Exactly(segment.elements());
-                buffer.summaries().map(elements).collect()
+                let entries = batch.entries().iter();
+                entries.map(|entry| Matches::Exactly(entry.segment.elements())).collect()
             }
-            Condition::Time(range) => summaries(&|_, segment, before, _| {
-                let inherited = before.times.iter().flatten().any(|time| range.contains(time));
-                let times = segment.streams.iter().filter_map(|stream| stream.times);
-                inherited || times.into_iter().any(|t| t.min < range.end && t.max >= range.start)
-            }),
-            Condition::Offset(range) => summaries(&|end, segment, _, _| {
-                end > range.start && segment.first.is_some_and(|first| first < range.end)
-            }),
-            Condition::Instruction(range) => summaries(&|_, _, before, after| {
-                before.instructions < range.end && after.instructions >= range.start
-            }),
-            Condition::Element(range) => summaries(&|_, _, before, after| {
-                before.elements < range.end && after.elements > range.start
-            }),
-            Condition::Context(id) if n > 0 => summaries(&|_, segment, before, _| {
-                let is = |context: &(u64, tracewright_base::Context)| {
-                    id.is_none_or(|id| context.1.context_id.map(u64::from) == Some(id))
-                };
-                // A context that ends inside the segment is not in the summary.
-                before.contexts.iter().flatten().any(is)
-                    || segment.streams.iter().any(|stream| stream.context.is_some())
-            }),
+            Condition::Time(_)
+            | Condition::Offset(_)
+            | Condition::Instruction(_)
+            | Condition::Element(_) => summaries(condition, n, batch),
+            Condition::Context(_) if n > 0 => summaries(condition, n, batch),
             Condition::Address(range) => {
                 let touches = |first, last| first < range.end && last >= range.start;
-                together(count_lines(index, buffer, touches)?, buffer)
+                together(keys.count_lines(touches)?, batch)
             }
             Condition::Line { .. } => {
                 let code = self.addresses.get(n).unwrap_or(&Addresses::None);
-                together(count_lines(index, buffer, |a, b| code.touches(a, b))?, buffer)
+                together(keys.count_lines(|a, b| code.touches(a, b))?, batch)
             }
             Condition::Function(_) => {
                 let named = self.addresses.get(n).unwrap_or(&Addresses::None);
                 // A range may have two of several addresses.
-                let mut sources = 0..buffer.sources().len();
+                let mut sources = 0..keys.buffer.sources().len();
                 let single = sources.all(|source| named.starts(source).len() < 2);
-                let counts = count_keys(index, buffer, single, |source, key| {
+                let counts = keys.count(single, |source, key| {
                     key.kind == Kind::Function
                         && named.starts(source).binary_search(&key.value).is_ok()
                 })?;
-                together(counts, buffer)
+                together(counts, batch)
             }
             Condition::Access { address, value } => {
                 let lines = address.as_ref().map(|range| {
@@ -192,51 +189,73 @@ impl<'a> Matcher<'a> {
                     range.start.saturating_sub(128) / 64..=(range.end - 1) / 64
                 });
                 let exact = address.is_none() && value.is_none();
-                count_keys(index, buffer, exact, |_, key| {
+                keys.count(exact, |_, key| {
                     key.kind == Kind::Access
                         && lines.as_ref().is_none_or(|lines| lines.contains(&key.value))
                 })?
             }
-            Condition::Write { port, text } => {
-                count_keys(index, buffer, text.is_none(), |_, key| {
-                    key.kind == Kind::Write && port.is_none_or(|port| is_port(port, key.value))
-                })?
-            }
             // One element may have several events.
-            Condition::Event(number) => count_keys(index, buffer, number.is_some(), |_, key| {
+            Condition::Event(number) => keys.count(number.is_some(), |_, key| {
                 key.kind == Kind::Event && number.is_none_or(|number| key.value == number)
             })?,
-            simple => count_keys(index, buffer, true, |_, key| is_key(simple, key))?,
+            simple => keys.count(true, |_, key| is_key(simple, key))?,
         })
     }
 }
 
-/// The segments with an executed line for whose first and last address `touches` holds.
-fn count_lines(
-    index: &Index,
-    buffer: &IndexedBuffer,
-    touches: impl Fn(u64, u64) -> bool,
-) -> Result<Vec<Matches>, IndexError> {
-    let mut counts = vec![Matches::Exactly(0); buffer.len()];
-    index.lines(buffer, |n, line, count| {
-        // Lines of a damaged index may exceed the addresses.
-        let first = line.saturating_mul(64);
-        let last = line.saturating_add(count - 1).saturating_mul(64) | 63;
-        if touches(first, last)
-            && let Some(matches) = counts.get_mut(n)
-        {
-            *matches = Matches::Unknown;
+/// Whether condition `n` of a query can match in a segment, or in several together, by what their
+/// summary has: the segment ends at offset `end`, and `before` and `after` are known at its
+/// beginning and its end. `None` where the summary does not decide it.
+fn touches(
+    condition: &Condition,
+    n: usize,
+    end: u64,
+    segment: &Segment,
+    before: &Position,
+    after: &Position,
+) -> Option<bool> {
+    Some(match condition {
+        Condition::Time(range) => {
+            let inherited = before.times.iter().flatten().any(|time| range.contains(time));
+            let times = segment.streams.iter().filter_map(|stream| stream.times);
+            inherited || times.into_iter().any(|t| t.min < range.end && t.max >= range.start)
         }
-    })?;
-    Ok(counts)
+        Condition::Offset(range) => {
+            end > range.start && segment.first.is_some_and(|first| first < range.end)
+        }
+        Condition::Instruction(range) => {
+            before.instructions < range.end && after.instructions >= range.start
+        }
+        Condition::Element(range) => before.elements < range.end && after.elements > range.start,
+        Condition::Context(id) if n > 0 => {
+            let is = |context: &(u64, tracewright_base::Context)| {
+                id.is_none_or(|id| context.1.context_id.map(u64::from) == Some(id))
+            };
+            // A context that ends inside the segment is not in the summary.
+            before.contexts.iter().flatten().any(is)
+                || segment.streams.iter().any(|stream| stream.context.is_some())
+        }
+        _ => return None,
+    })
+}
+
+/// The segments of a batch in which condition `n` can match by their summaries.
+fn summaries(condition: &Condition, n: usize, batch: &BatchSummary) -> Vec<Matches> {
+    let mut counts = vec![Matches::Exactly(0); batch.count];
+    let touched = batch.touched(|end, segment, before, after| {
+        touches(condition, n, end, segment, before, after) != Some(false)
+    });
+    for n in touched {
+        counts.get_mut(n - batch.first).into_iter().for_each(|count| *count = Matches::Unknown);
+    }
+    counts
 }
 
 /// The matches by segment, of counts that the first of joined segments has for all of them.
-fn together(mut counts: Vec<Matches>, buffer: &IndexedBuffer) -> Vec<Matches> {
+fn together(mut counts: Vec<Matches>, batch: &BatchSummary) -> Vec<Matches> {
     let mut end = counts.len();
-    for n in (0..counts.len()).rev() {
-        let first = buffer.joined_in(n);
-        if first < n {
+    for (n, entry) in batch.entries().iter().enumerate().rev() {
+        if entry.details_of < batch.first + n {
             continue;
         }
         let joined = counts.get(n).copied().unwrap_or(Matches::Unknown);
@@ -244,7 +263,7 @@ fn together(mut counts: Vec<Matches>, buffer: &IndexedBuffer) -> Vec<Matches> {
         if joined != Matches::Exactly(0) && !rest.is_empty() {
             rest.fill(Matches::Unknown);
             if let (Some(own), Matches::Exactly(count)) = (counts.get_mut(n), joined) {
-                *own = Matches::Together { count, end };
+                *own = Matches::Together { count, end: batch.first + end };
             }
         }
         end = n;
@@ -252,25 +271,54 @@ fn together(mut counts: Vec<Matches>, buffer: &IndexedBuffer) -> Vec<Matches> {
     counts
 }
 
-/// Sums the counts of keys. `exact`: a key is a match.
-fn count_keys(
-    index: &Index,
-    buffer: &IndexedBuffer,
-    exact: bool,
-    is: impl Fn(usize, Key) -> bool,
-) -> Result<Vec<Matches>, IndexError> {
-    let mut counts = vec![Matches::Exactly(0); buffer.len()];
-    index.keys(buffer, 0..buffer.len(), |n, source, key, count| {
-        if is(source.into(), key)
-            && let Some(matches) = counts.get_mut(n)
-        {
-            *matches = match *matches {
-                Matches::Exactly(sum) if exact => Matches::Exactly(sum.saturating_add(count)),
-                _ => Matches::Unknown,
-            };
-        }
-    })?;
-    Ok(counts)
+/// The keys and lines of the segments of a batch.
+struct Keys<'a> {
+    index: &'a Index,
+    buffer: &'a IndexedBuffer,
+    batch: &'a BatchSummary,
+}
+
+impl Keys<'_> {
+    /// The numbers of the segments.
+    fn segments(&self) -> Range<usize> {
+        self.batch.first..self.batch.first + self.batch.count
+    }
+
+    /// Sums the counts of keys. `exact`: a key is a match.
+    fn count(
+        &self,
+        exact: bool,
+        is: impl Fn(usize, Key) -> bool,
+    ) -> Result<Vec<Matches>, IndexError> {
+        let mut counts = vec![Matches::Exactly(0); self.batch.count];
+        self.index.keys(self.buffer, self.segments(), |n, source, key, count| {
+            if is(source.into(), key)
+                && let Some(matches) = counts.get_mut(n - self.batch.first)
+            {
+                *matches = match *matches {
+                    Matches::Exactly(sum) if exact => Matches::Exactly(sum.saturating_add(count)),
+                    _ => Matches::Unknown,
+                };
+            }
+        })?;
+        Ok(counts)
+    }
+
+    /// The segments with an executed line for whose first and last address `touches` holds.
+    fn count_lines(&self, touches: impl Fn(u64, u64) -> bool) -> Result<Vec<Matches>, IndexError> {
+        let mut counts = vec![Matches::Exactly(0); self.batch.count];
+        self.index.lines(self.buffer, self.segments(), |n, line, count| {
+            // Lines of a damaged index may exceed the addresses.
+            let first = line.saturating_mul(64);
+            let last = line.saturating_add(count - 1).saturating_mul(64) | 63;
+            if touches(first, last)
+                && let Some(matches) = counts.get_mut(n - self.batch.first)
+            {
+                *matches = Matches::Unknown;
+            }
+        })?;
+        Ok(counts)
+    }
 }
 
 /// Whether a condition other than those of [`Matcher`] holds.

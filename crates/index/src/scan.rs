@@ -37,6 +37,13 @@ impl<'a> Scan<'a> {
         Scan { session, blank, buffer, index, next: 0, reader: None, space }
     }
 
+    /// Begins again, without the index.
+    pub(crate) fn without_index(&mut self) {
+        self.index = None;
+        self.session.resume(self.blank.clone());
+        (self.next, self.reader) = (0, None);
+    }
+
     /// The number of segments.
     pub(crate) fn len(&self) -> usize {
         match self.index {

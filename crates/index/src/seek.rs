@@ -34,16 +34,23 @@ impl IndexedBuffer {
     /// the segment. The elements are ignored.
     ///
     /// # Errors
-    /// Where the buffer cannot be read.
+    /// Where the buffer cannot be read, or summaries of segments are
+    /// [damaged](IndexedBuffer::damage).
     pub fn seek(&self, session: &mut Session, buffer: &Buffer, n: usize) -> io::Result<Start> {
         let blank = session.state().clone();
         let n = (1..=n.min(self.len())).rev().find(|n| self.link(&blank, *n).is_some());
         let Some(n) = n else {
+            if let Some(damage) = self.damage() {
+                return Err(damage.into());
+            }
             let position = self.position(0);
             return Ok(Start { segment: 0, state: blank, position });
         };
         let (begin, position) = (self.begin(n).unwrap_or(0), self.position(n));
-        let start = |state| Ok(Start { segment: n, state, position });
+        let start = |state| match self.damage() {
+            None => Ok(Start { segment: n, state, position }),
+            Some(damage) => Err(damage.into()),
+        };
         // By offset where decoding begins: the sources, and where their decoding ends.
         let mut groups: Vec<(u64, u64, Vec<usize>)> = Vec::new();
         for source in 0..blank.sources() {

@@ -162,11 +162,8 @@ impl Segment {
             put(out, *count);
         }
         put(out, self.restarts.len() as u64);
-        for Restart { source, from, at } in &self.restarts {
-            put(out, (*source).into());
-            put(out, begin.wrapping_add(self.len).wrapping_sub(*at));
-            put(out, at.wrapping_sub(*from));
-        }
+        let end = begin.wrapping_add(self.len);
+        self.restarts.iter().for_each(|restart| restart.put(end, out));
         put(out, self.following);
         put(out, self.streams.len() as u64);
         for stream in &self.streams {
@@ -206,9 +203,7 @@ impl Segment {
         }
         self.restarts.clear();
         for _ in 0..from.count()? {
-            let source = u16::try_from(from.number()?).ok()?;
-            let at = end.checked_sub(from.number()?)?;
-            self.restarts.push(Restart { source, at, from: at.checked_sub(from.number()?)? });
+            self.restarts.push(Restart::read(end, from)?);
         }
         self.following = from.number()?;
         self.streams.clear();
@@ -220,8 +215,24 @@ impl Segment {
     }
 }
 
+impl Restart {
+    /// Appends a restart of a segment or batch that ends at offset `end`.
+    pub(crate) fn put(&self, end: u64, out: &mut Vec<u8>) {
+        put(out, self.source.into());
+        put(out, end.wrapping_sub(self.at));
+        put(out, self.at.wrapping_sub(self.from));
+    }
+
+    /// Reads a restart of a segment or batch that ends at offset `end`.
+    pub(crate) fn read(end: u64, from: &mut Reader<'_>) -> Option<Restart> {
+        let source = u16::try_from(from.number()?).ok()?;
+        let at = end.checked_sub(from.number()?)?;
+        Some(Restart { source, at, from: at.checked_sub(from.number()?)? })
+    }
+}
+
 impl Stream {
-    fn put_summary(&self, out: &mut Vec<u8>) {
+    pub(crate) fn put_summary(&self, out: &mut Vec<u8>) {
         put(out, self.source.into());
         put(out, self.activity);
         put(out, self.elements);
@@ -242,7 +253,7 @@ impl Stream {
         }
     }
 
-    fn read_summary(from: &mut Reader<'_>) -> Option<Stream> {
+    pub(crate) fn read_summary(from: &mut Reader<'_>) -> Option<Stream> {
         let mut stream = Stream {
             source: u16::try_from(from.number()?).ok()?,
             activity: from.number()?,

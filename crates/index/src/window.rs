@@ -13,6 +13,7 @@ use crate::index::IndexedBuffer;
 use crate::key;
 use crate::position::Position;
 use crate::scan::Scan;
+use crate::segment::Segment;
 
 /// Output of this many bytes is written.
 const OUTPUT: usize = 1 << 18;
@@ -42,7 +43,7 @@ impl Window {
     /// The segments that may have something inside: the first, and the last. `None` where no
     /// segment has.
     fn segments(&self, index: &IndexedBuffer) -> Option<(usize, usize)> {
-        let touched = index.touched(|end, segment, before, after| {
+        let touched = |end: u64, segment: &Segment, before: &Position, after: &Position| {
             let touches = |range: &Option<Range<u64>>, from: u64, to: u64| {
                 range.as_ref().is_none_or(|range| from < range.end && to >= range.start)
             };
@@ -57,10 +58,9 @@ impl Window {
                     let own = segment.streams.iter().filter_map(|stream| stream.times);
                     times || own.into_iter().any(|t| t.min < range.end && t.max >= range.start)
                 })
-        });
-        let (first, last) = (touched.first().copied(), touched.last().copied());
+        };
         // What ends the trace has the offset of the last packet.
-        first.zip(last)
+        index.first_touched(touched).zip(index.last_touched(touched))
     }
 
     /// Whether nothing after `position` is inside.
@@ -101,10 +101,16 @@ pub fn run<L: Listener + Fork>(
             None => first = index.len(),
         }
     }
+    let mut start = if end > 0 { scan.go(first) } else { Ok(Position::default()) };
+    if index.is_some_and(|index| index.damage().is_some()) {
+        // What the index has of the segments is not complete. No more of them are read below.
+        scan.without_index();
+        (end, start) = (usize::MAX, scan.go(0));
+    }
     let mut windowed = Windowed {
         listener,
         window,
-        position: Position::default(),
+        position: start?,
         shown: vec![false; sources],
         over: false,
         stopped: false,
@@ -112,7 +118,6 @@ pub fn run<L: Listener + Fork>(
         write,
     };
     if end > 0 {
-        windowed.position = scan.go(first)?;
         scan.run(end, &mut windowed)?;
     }
     windowed.relieve(0);

@@ -94,10 +94,9 @@ pub struct IndexArgs {
     /// which a decoder may start, and event of the link.
     #[arg(long)]
     pub full: bool,
-    /// Length of a segment in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 1 << 18,
-          value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
-    pub segment: u64,
+    /// Length of a segment in bytes. Default: 32768.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
+    pub segment: Option<u64>,
     /// The trace is still being written: extend the index until the trace has not grown for this
     /// time.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10")]

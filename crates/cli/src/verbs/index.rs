@@ -26,7 +26,7 @@ pub fn run(args: &IndexArgs) -> Result<bool, Fail> {
     report::notes(&input);
     let path = args.output.clone().unwrap_or_else(|| beside(&input, &input.path));
     let making = Making {
-        shape: shape(args.segment),
+        shape: args.segment.map_or_else(Shape::default, Shape::with_segment),
         full: args.full,
         jobs: args.threads.jobs().count,
         growing: false,
@@ -62,11 +62,6 @@ fn open(args: &IndexArgs) -> Result<Input, Fail> {
         return Err(Fail::input(&input.path, "a pipe has no index; write the trace to a file"));
     }
     Ok(input)
-}
-
-fn shape(segment: u64) -> Shape {
-    let usual = Shape::default();
-    if segment == usual.segment { usual } else { Shape::with_segment(segment) }
 }
 
 /// Makes the index of `input`.

@@ -184,6 +184,19 @@ fn results_are_printed_and_shown() {
     }
 }
 
+/// The length of a segment is in bytes 16 to 23 of the file.
+#[test]
+fn segments_have_the_documented_length() {
+    let folder = Folder::with_demo("index-segment");
+    let demo = folder.demo();
+    let index = folder.path("demo.twx");
+    for (words, len) in [("", 32768u64), (" --segment 4096", 4096)] {
+        let made = run(&format!("index{words} -o {}", index.display()), &[&demo]);
+        assert_eq!(made.code, Some(0), "{}", made.err);
+        assert_eq!(fs::read(&index).unwrap()[16..24], len.to_le_bytes(), "index{words}");
+    }
+}
+
 #[test]
 fn a_stale_index_is_not_used() {
     let folder = Folder::new("index-stale");

@@ -3,9 +3,10 @@
 use tracewright_capture::Bytes;
 use tracewright_testing::Random;
 
+use super::windows::lines;
 use super::{captures, making};
 use crate::query::Query;
-use crate::{Finder, Index, IndexError};
+use crate::{Finder, Index, IndexError, Window};
 
 /// Whatever happens to an index, it is refused, or its answers are those without an index.
 #[test]
@@ -98,6 +99,69 @@ fn forged_indexes_do_no_harm() {
         }
     }
     assert!(read > 0);
+}
+
+/// Damage of each section of each batch alone: that of heads and totals ends the index, that of
+/// summaries is found when they are read, and no answer is another one.
+#[test]
+fn damage_of_each_section_gives_no_wrong_answers() {
+    let case = captures().into_iter().find(|case| case.name.contains("/etmv4/")).expect("a trace");
+    let plan = &case.plans[0];
+    let whole = case.index_bytes(&making(&case, true));
+    let texts = ["count any", "last any", "first time 1", "nth 40 address 0..", "count exception"];
+    let queries = texts.map(|text| Query::parse(&[text]).expect("a query"));
+    let find = |index: Option<&Index>, query: &Query| {
+        let mut finder = Finder::new(case.subject(), plan, index).expect("a finder");
+        (finder.find(query).expect("an answer"), finder.damage().cloned())
+    };
+    let window = Window { element: Some(300..320), ..Window::default() };
+    let listed = lines(&case, plan, &window, None, true);
+    assert!(listed.0.len() >= 20);
+    let wanted: Vec<_> = queries.iter().map(|query| find(None, query).0).collect();
+    let head = 24 + u32::from_le_bytes(whole[12..16].try_into().expect("four bytes")) as usize;
+    let (mut at, mut found) = (head, [0; 6]);
+    while at < whole.len() {
+        let number = |k: usize| {
+            let bytes = whole[at + 12 + 4 * k..][..4].try_into().expect("four bytes");
+            u32::from_le_bytes(bytes) as usize
+        };
+        let mut places = vec![(at, 96)];
+        for k in 0..5 {
+            let (before, len) = places[k];
+            places.push((before + len, number(k)));
+        }
+        for (section, (start, len)) in places.iter().copied().enumerate() {
+            if len == 0 {
+                continue;
+            }
+            let mut bytes = whole.clone();
+            bytes[start + len / 2] ^= 4;
+            let index = Index::read(Bytes::from(bytes)).expect("a head");
+            assert_eq!(index.damage().is_some(), section < 2, "section {section}");
+            let indexed = index.buffer(plan.buffer);
+            assert!(lines(&case, plan, &window, indexed, true) == listed, "{section} at {at}");
+            for (query, want) in queries.iter().zip(&wanted) {
+                let (answer, damage) = find(Some(&index), query);
+                assert_eq!(&answer, want, "section {section} at {at}");
+                found[section] += usize::from(damage.is_some());
+            }
+        }
+        at = places[5].0 + places[5].1;
+    }
+    assert!(found[2] > 0 && found[3] > 0 && found[4] > 0, "{found:?}");
+    assert_eq!(found[..2], [0, 0]);
+}
+
+/// A file of another version is refused with a sentence.
+#[test]
+fn another_version_is_refused() {
+    let case = captures().into_iter().next().expect("a trace");
+    let mut bytes = case.index_bytes(&making(&case, false));
+    bytes[8..10].copy_from_slice(&2u16.to_le_bytes());
+    crate::write_checksums(&mut bytes);
+    let error = Index::read(Bytes::from(bytes)).expect_err("version 2");
+    assert_eq!(error, IndexError::Version(2));
+    assert_eq!(error.to_string(), "its format has version 2, which this command does not read");
 }
 
 /// A trace, registers or program memory that changed since the index was made.

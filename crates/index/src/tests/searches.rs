@@ -482,6 +482,15 @@ fn text_is_found_where_it_is_complete() {
                 assert_eq!(numbers("all"), want, "{text}");
                 assert_eq!(numbers("last"), want[want.len() - 1..], "{text}");
                 assert_eq!(numbers("count"), [want.len() as u64], "{text}");
+                // The text may begin before the offset from which on it is searched for.
+                let end = all.items[want[want.len() - 1] as usize].at;
+                let query = Query::parse(&[format!("all write {port} ~{text} and offset {end}..")]);
+                let answer = finder.find(&query.expect("a query")).expect("an answer");
+                let Answer::Elements(found) = answer else { panic!("elements") };
+                let found: Vec<u64> = found.iter().map(|found| found.number).collect();
+                let at = |number: &u64| all.items[*number as usize].at;
+                let own: Vec<u64> = want.into_iter().filter(|number| at(number) >= end).collect();
+                assert_eq!(found, own, "{text} from {end} on");
             }
             checked += 1;
         }

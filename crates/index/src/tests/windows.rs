@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use tracewright_base::{Element, Fault, OffsetMap};
-use tracewright_decode::{Fork, Listener};
+use tracewright_decode::{Fork, Listener, Plan};
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
 use tracewright_testing::Random;
 
 use super::{Case, captures, making, shared};
+use crate::IndexedBuffer;
 use crate::key;
 use crate::window::{self, Window};
 
@@ -151,6 +152,34 @@ fn same(one: &[String], other: &[String], what: &str) {
     assert_eq!(one.get(n), other.get(n), "line {n} of {} and {} of {what}", one.len(), other.len());
 }
 
+/// What is listed of a window, and the parts of its ranges that are inside.
+pub(super) fn lines(
+    case: &Case,
+    plan: &Plan,
+    window: &Window,
+    indexed: Option<&IndexedBuffer>,
+    packets: bool,
+) -> (Vec<String>, Vec<(u64, u64)>) {
+    let session = case.subject().session(plan).expect("a session");
+    let buffer = &case.capture.buffers[plan.buffer];
+    let (mut lines, mut parts) = (Vec::new(), Vec::new());
+    let listener = Lines { packets, ..Lines::default() };
+    window::run(
+        session,
+        buffer,
+        window,
+        indexed,
+        listener,
+        &mut |skip, inside| parts.push((skip, inside)),
+        &mut |part| {
+            lines.extend(part);
+            true
+        },
+    )
+    .expect("a window");
+    (lines, parts)
+}
+
 fn check(case: &Case, times: u64) {
     let index = case.index(&making(case, false));
     let mut random = Random::new(7);
@@ -181,26 +210,7 @@ fn check(case: &Case, times: u64) {
                 }
             }
             let packets = n % 3 == 0;
-            let run = |indexed| {
-                let session = case.subject().session(plan).expect("a session");
-                let mut lines = Vec::new();
-                let mut parts = Vec::new();
-                let listener = Lines { packets, ..Lines::default() };
-                window::run(
-                    session,
-                    buffer,
-                    &window,
-                    indexed,
-                    listener,
-                    &mut |skip, inside| parts.push((skip, inside)),
-                    &mut |part| {
-                        lines.extend(part);
-                        true
-                    },
-                )
-                .expect("a window");
-                (lines, parts)
-            };
+            let run = |indexed| lines(case, plan, &window, indexed, packets);
             let (with, without) = (run(index.buffer(plan.buffer)), run(None));
             same(&with.0, &without.0, &format!("{}: {window:?}", case.name));
             assert_eq!(with.1, without.1, "{}: {window:?}", case.name);
