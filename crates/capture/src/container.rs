@@ -22,6 +22,18 @@ pub enum Container {
     IntelHex,
     /// A memory image as Motorola S-records.
     SRecords,
+    /// A Linux kernel: `Image` of arm64 or RISC-V, or `zImage` of arm.
+    Kernel,
+    /// An image of U-Boot (`uImage`).
+    UBoot,
+    /// A flattened device tree, or a FIT image of U-Boot.
+    DeviceTree,
+    /// An Android boot image.
+    AndroidBoot,
+    /// A program in blocks of UF2.
+    Uf2,
+    /// A program of Windows or EFI (PE).
+    Pe,
 }
 
 impl Container {
@@ -43,6 +55,9 @@ impl Container {
         let magic = magics.iter().find(|(magic, _)| head.starts_with(magic));
         if let Some((_, container)) = magic {
             return Some(*container);
+        }
+        if let Some(program) = program(head) {
+            return Some(program);
         }
         let mut lines = head.split(|byte| *byte == b'\n');
         let line = lines.next()?.trim_ascii_end();
@@ -74,6 +89,12 @@ impl Container {
             Container::Zstandard => "a file compressed by Zstandard",
             Container::IntelHex => "a memory image in Intel HEX records",
             Container::SRecords => "a memory image in Motorola S-records",
+            Container::Kernel => "a Linux kernel image",
+            Container::UBoot => "an image of U-Boot (uImage)",
+            Container::DeviceTree => "a device tree, or a FIT image of U-Boot",
+            Container::AndroidBoot => "an Android boot image",
+            Container::Uf2 => "a program in blocks of UF2",
+            Container::Pe => "a program of Windows or EFI (PE)",
         }
     }
 
@@ -96,6 +117,17 @@ impl Container {
                 "convert it to bytes with `objcopy -I ihex -O binary` (`-I srec` for S-records); a \
                  program belongs to --image"
             }
+            Container::Kernel => {
+                "give the capture, and the ELF file of the kernel (vmlinux) with --image; an Image \
+                 that is not compressed is program memory with --image FILE@ADDRESS"
+            }
+            Container::UBoot | Container::AndroidBoot | Container::Uf2 => {
+                "give the capture, and the ELF file of the program with --image"
+            }
+            Container::DeviceTree => "give the capture",
+            Container::Pe => {
+                "give the capture, and the program as ELF, or its memory as FILE@ADDRESS, with --image"
+            }
         }
     }
 }
@@ -104,6 +136,31 @@ impl fmt::Display for Container {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Executable images, by their magic numbers.
+fn program(head: &[u8]) -> Option<Container> {
+    // The offset of a magic number, and its bytes. Linux: Documentation/arch/arm64/booting.rst,
+    // Documentation/arch/riscv/boot-image-header.rst, arch/arm/boot/compressed/head.S.
+    let magics: [(usize, &[u8], Container); 8] = [
+        (0x38, b"ARM\x64", Container::Kernel),
+        (0x38, b"RSC\x05", Container::Kernel),
+        (0x24, b"\x18\x28\x6f\x01", Container::Kernel),
+        (0x24, b"\x01\x6f\x28\x18", Container::Kernel),
+        (0, b"\x27\x05\x19\x56", Container::UBoot),
+        (0, b"\xd0\x0d\xfe\xed", Container::DeviceTree),
+        (0, b"ANDROID!", Container::AndroidBoot),
+        (0, b"UF2\n\x57\x51\x5d\x9e", Container::Uf2),
+    ];
+    let is_at = |at: usize, magic: &[u8]| head.get(at..).is_some_and(|at| at.starts_with(magic));
+    let found = magics.iter().find(|(at, magic, _)| is_at(*at, magic));
+    if let Some((.., container)) = found {
+        return Some(*container);
+    }
+    // The offset of the PE header is at 0x3c. (PE format, "MS-DOS stub")
+    let at = head.get(0x3c..0x40)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
+    let pe = head.starts_with(b"MZ") && is_at(usize::try_from(at).ok()?, b"PE\0\0");
+    pe.then_some(Container::Pe)
 }
 
 /// Bytes from pairs of hexadecimal digits. `None` where there is anything else.
@@ -122,6 +179,11 @@ mod tests {
 
     #[test]
     fn formats_are_recognised() {
+        let at = |at: usize, magic: &[u8]| [&vec![0x5a; at], magic, &[0; 64]].concat();
+        let mut efi = at(0, b"MZ");
+        efi.resize(0x84, 0);
+        efi[0x3c] = 0x80;
+        efi[0x80..].copy_from_slice(b"PE\0\0");
         let zip = |name: &[u8]| [b"PK\x03\x04".as_slice(), &[0; 26], name].concat();
         for (head, want) in [
             (zip(b"version2"), Some(Container::Sigrok)),
@@ -137,6 +199,16 @@ mod tests {
                 Some(Container::IntelHex),
             ),
             (b"S00F000068656C6C6F202020202000003C\n".to_vec(), Some(Container::SRecords)),
+            (at(0x38, b"ARM\x64"), Some(Container::Kernel)),
+            (at(0x38, b"RSC\x05"), Some(Container::Kernel)),
+            (at(0x24, &0x016f_2818u32.to_le_bytes()), Some(Container::Kernel)),
+            (at(0x24, &0x016f_2818u32.to_be_bytes()), Some(Container::Kernel)),
+            (at(0, &0x2705_1956u32.to_be_bytes()), Some(Container::UBoot)),
+            (at(0, &0xd00d_feedu32.to_be_bytes()), Some(Container::DeviceTree)),
+            (at(0, b"ANDROID!"), Some(Container::AndroidBoot)),
+            (at(0, b"UF2\n\x57\x51\x5d\x9e"), Some(Container::Uf2)),
+            (efi.clone(), Some(Container::Pe)),
+            (efi[..0x80].to_vec(), None),
             // The checksum or the length is wrong.
             (b":10010000214601360121470136007EFE09D2190141\n".to_vec(), None),
             (b":0F010000214601360121470136007EFE09D2190141\n".to_vec(), None),

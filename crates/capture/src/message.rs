@@ -62,6 +62,11 @@ impl fmt::Display for Problem {
             P::Container(container) => {
                 write!(f, "{container}, not trace data; {}", container.help())
             }
+            P::Code(isa) => write!(
+                f,
+                "{isa} instructions that call each other, not trace data; give the capture, and this \
+                 file with --image FILE@ADDRESS; with --protocol it is decoded as trace"
+            ),
             P::Undetected(bytes) => write!(
                 f,
                 "no framing and protocol explains its first {bytes} bytes as trace; give what is \

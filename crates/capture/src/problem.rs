@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tracewright_base::Isa;
+
 use crate::Origin;
 use crate::container::Container;
 use crate::plain::Line;
@@ -131,6 +133,8 @@ pub enum Problem {
     Program,
     /// The file is recognised, and holds no trace data as it is.
     Container(Container),
+    /// The bytes of the file are a program of this instruction set.
+    Code(Isa),
     /// The file has no format that identifies itself.
     NeedsProtocol,
     /// No framing and protocol explain this number of bytes at the start of the file.

@@ -170,7 +170,6 @@ impl Input {
         if args.framing == FramingArg::Encapsulated {
             capture.buffers.iter_mut().for_each(|buffer| buffer.format = Format::Encapsulated);
         }
-        let buffers = (0..capture.buffers.len()).collect();
         let options = Options {
             ids: args.ids.clone(),
             framing: args.framing.chosen(),
@@ -183,27 +182,12 @@ impl Input {
             assume_synced: args.assume_synced,
             max_expansion: how.map_or(MAX_EXPANSION, |how| how.limits.max_expansion),
         };
-        let memory = Memory::new(&capture);
         let inputs = Inputs::of_capture(&capture)
             .file(Some(path))
             .file(args.params.as_deref())
             .images(images);
-        let (path, code) = (path.to_owned(), OnceLock::new());
-        let contradicted = AtomicBool::new(false);
-        let detected = found;
-        Ok(Input {
-            path,
-            capture,
-            buffers,
-            memory,
-            options,
-            notes,
-            detected,
-            contradicted,
-            inputs,
-            code,
-            lines: None,
-        })
+        let path = path.to_owned();
+        Ok(Input { path, options, notes, detected: found, inputs, ..Input::all(capture) })
     }
 
     /// Selects the first buffer where `args` select none, as OpenCSD does. Prints how many others
@@ -222,25 +206,19 @@ impl Input {
         ));
     }
 
-    /// All buffers of `capture`.
+    /// All buffers of `capture`, with the default options.
     pub fn all(capture: Capture) -> Input {
-        let buffers = (0..capture.buffers.len()).collect();
-        let memory = Memory::new(&capture);
-        let (options, inputs) = (Options::default(), Inputs::default());
-        let (path, notes, code) = (capture.path.clone(), Vec::new(), OnceLock::new());
-        let contradicted = AtomicBool::new(false);
-        let detected = None;
         Input {
-            path,
+            path: capture.path.clone(),
+            buffers: (0..capture.buffers.len()).collect(),
+            memory: Memory::new(&capture),
             capture,
-            buffers,
-            memory,
-            options,
-            notes,
-            detected,
-            contradicted,
-            inputs,
-            code,
+            options: Options::default(),
+            notes: Vec::new(),
+            detected: None,
+            contradicted: AtomicBool::new(false),
+            inputs: Inputs::default(),
+            code: OnceLock::new(),
             lines: None,
         }
     }

@@ -190,6 +190,9 @@ impl<L: Listener> Listener for Folded<L> {
         bytes: &[u8],
         fault: Fault,
     ) {
+        if self.listener.wants_each_packet() {
+            self.flush(source);
+        }
         self.listener.undecodable(source, offsets, span, bytes, fault);
     }
 
@@ -321,6 +324,44 @@ mod tests {
         let mut folded = Folded::new(vec![true, false], Ranges::default());
         (0..3).for_each(|n| folded.element(1, n, plain(0x100 + 4 * n)));
         assert_eq!(folded.listener.0.len(), 3);
+    }
+
+    /// A listener of packets: offsets of ranges, and `None` for undecodable bytes.
+    #[derive(Default)]
+    struct Packets(Vec<Option<u64>>);
+
+    impl Listener for Packets {
+        const PACKETS: bool = true;
+
+        fn element(&mut self, _: usize, _: u64, element: Element) {
+            if let Element::Range(range) = element {
+                self.0.push(Some(range.start));
+            }
+        }
+
+        fn undecodable(
+            &mut self,
+            _: usize,
+            _: &OffsetMap<'_>,
+            _: Range<usize>,
+            _: &[u8],
+            _: Fault,
+        ) {
+            self.0.push(None);
+        }
+    }
+
+    /// Where packets are passed on, ranges before undecodable bytes come before them.
+    #[test]
+    fn ranges_come_before_undecodable_bytes() {
+        let plain = |start| one(start, Kind::Plain, true, Counted::UNKNOWN);
+        let mut folded = Folded::new(vec![true], Packets::default());
+        let offsets = OffsetMap::new(&[]);
+        (0..2).for_each(|at| folded.element(0, at, plain(0x100 + 4 * at)));
+        folded.undecodable(0, &offsets, 2..3, &[0xff], Fault::Overlong);
+        folded.element(0, 3, plain(0x108));
+        folded.finish();
+        assert_eq!(folded.listener.0, [Some(0x100), None, Some(0x108)]);
     }
 
     #[test]

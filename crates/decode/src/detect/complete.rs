@@ -9,7 +9,8 @@ use tracewright_protocols::TraceForm;
 use tracewright_protocols::etrace::config::PARAMETERS;
 use tracewright_protocols::registry::AnyProtocol;
 
-use super::{Candidate, Certainty, Detection, Given, HEAD, alignment, known_units};
+use super::known_units::{self, Register};
+use super::{Candidate, Certainty, Detection, Given, HEAD, alignment, program};
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
 /// What detection found, in the terms of the user's options.
@@ -132,8 +133,15 @@ pub fn complete(
         RawFraming::Auto => Some(Framing::Raw),
         RawFraming::Encapsulated | RawFraming::Etb => return Ok(None),
     };
-    for text in core_registers(raw) {
-        notes.push(format!("{text} is assumed, as a {} has it", raw.core.as_deref().unwrap_or("")));
+    for register in core_registers(raw) {
+        let text = format!("{}={:#x}", register.name, register.value);
+        let own = raw.core.as_deref().unwrap_or("");
+        notes.push(match register.related {
+            None => format!("{text} is assumed, as a {own} has it"),
+            Some(core) => {
+                format!("{text} is assumed, as a {core} has it: the value of a {own} is not known")
+            }
+        });
         raw.registers.push(text);
     }
     let missing: Vec<_> = raw.units.iter().filter(|unit| lacks_registers(unit, raw)).collect();
@@ -172,6 +180,11 @@ pub fn complete(
             return Ok(None);
         }
         return complete(path, raw, images, Some(0), notes);
+    }
+    if raw.units.is_empty()
+        && let Some(isa) = program(&head)
+    {
+        return Err(OpenError::new(path, Problem::Code(isa)));
     }
     let registers = |name: &str| given_register(raw, name);
     let named = raw.units.iter().filter_map(|unit| AnyProtocol::named(&unit.protocol));
@@ -267,12 +280,10 @@ fn number(text: &str) -> Option<u64> {
 }
 
 /// The registers of the trace unit of the given core that the user does not give.
-fn core_registers(raw: &RawTrace) -> Vec<String> {
+fn core_registers(raw: &RawTrace) -> Vec<Register> {
     let Some(core) = &raw.core else { return Vec::new() };
     let missing = raw.units.iter().filter(|unit| lacks_registers(unit, raw));
     let protocols = missing.filter_map(|unit| AnyProtocol::named(&unit.protocol));
-    let registers = protocols.filter_map(|protocol| known_units::of(core, protocol));
-    let registers = registers.flat_map(|unit| unit.registers);
-    let missing = registers.filter(|(name, _)| given_register(raw, name).is_none());
-    missing.map(|(name, value)| format!("{name}={value:#x}")).collect()
+    let registers = protocols.flat_map(|protocol| known_units::of(core, protocol));
+    registers.filter(|register| given_register(raw, register.name).is_none()).copied().collect()
 }

@@ -1,42 +1,116 @@
 //! The identification registers of the trace units of known cores.
 //!
-//! Each is the value of the core's Technical Reference Manual, or of a capture of such a core. They
-//! state the version and the options of the unit; how it is programmed is in other registers.
+//! They state the version and the options of the unit; how it is programmed is in other registers.
+//! Bits \[3:0] of ETMIDR and TRCIDR1 are the revision, which no decoder uses. Origins:
+//!
+//! - Cortex-M3: ETMIDR of Arm DDI 0337I, table 10.11.
+//! - Cortex-M4: the value that Microchip's device headers of SAM D5x and E5x state.
+//! - Cortex-R5: captures; AMD's UG1087 has 0x4104f232, a later revision.
+//! - Cortex-A7, A9, A15, A53, A57, M55: captures. TRCIDR0 of Cortex-A53 is also in Arm DDI 0500D,
+//!   table 13-34, and TRCIDR2 of Cortex-A57 in Arm DDI 0488D, table 13.22.
+//! - Cortex-A72: TRCIDR0 of Arm 100095, table 13-20.
+//!
+//! A value without such an origin is that of a related core, which the register names.
 
 use tracewright_protocols::registry::AnyProtocol;
 
-use super::configs::Setting;
+/// A register of the trace unit of a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Register {
+    /// The name.
+    pub(super) name: &'static str,
+    /// The value.
+    pub(super) value: u64,
+    /// The related core that has this value, where that of the core itself is not known.
+    pub(super) related: Option<&'static str>,
+}
 
-/// Cores, a protocol, and registers.
-type Row = (&'static [&'static str], AnyProtocol, &'static [(&'static str, u64)]);
+/// The trace unit of some cores.
+struct Unit {
+    /// The ends of the names of the cores.
+    cores: &'static [&'static str],
+    protocol: AnyProtocol,
+    registers: &'static [Register],
+}
 
-/// Cores by the end of their name, the protocol of their unit, and its registers.
-const UNITS: &[Row] = &[
-    (&["m3", "m4", "m4f"], AnyProtocol::Etmv3, &[("ETMIDR", 0x4114_f250)]),
-    (&["r4", "r4f", "r5", "r5f"], AnyProtocol::Etmv3, &[("ETMIDR", 0x4104_f230)]),
-    (&["a7"], AnyProtocol::Etmv3, &[("ETMIDR", 0x410c_f250), ("ETMCCER", 0x3440_08f2)]),
-    (&["a9"], AnyProtocol::Ptm, &[("ETMIDR", 0x411c_f301), ("ETMCCER", 0x0000_08ea)]),
-    (&["a15"], AnyProtocol::Ptm, &[("ETMIDR", 0x411c_f312), ("ETMCCER", 0x34c0_1ac2)]),
-    (
-        &["a53", "a57", "a72"],
-        AnyProtocol::Etmv4,
-        &[("TRCIDR0", 0x2800_0ea1), ("TRCIDR1", 0x4100_f400), ("TRCIDR2", 0x0000_0488)],
-    ),
-    (
-        &["m55"],
-        AnyProtocol::Etmv4,
-        &[("TRCIDR0", 0x2800_06e1), ("TRCIDR1", 0x4100_f454), ("TRCIDR2", 0x0000_0004)],
-    ),
+const fn known(name: &'static str, value: u64) -> Register {
+    Register { name, value, related: None }
+}
+
+const fn related(core: &'static str, name: &'static str, value: u64) -> Register {
+    Register { name, value, related: Some(core) }
+}
+
+const UNITS: &[Unit] = &[
+    Unit {
+        cores: &["m3", "m4", "m4f"],
+        protocol: AnyProtocol::Etmv3,
+        registers: &[known("ETMIDR", 0x4114_f250)],
+    },
+    Unit {
+        cores: &["r5", "r5f"],
+        protocol: AnyProtocol::Etmv3,
+        registers: &[known("ETMIDR", 0x4104_f230)],
+    },
+    Unit {
+        cores: &["r4", "r4f"],
+        protocol: AnyProtocol::Etmv3,
+        registers: &[related("Cortex-R5", "ETMIDR", 0x4104_f230)],
+    },
+    Unit {
+        cores: &["a7"],
+        protocol: AnyProtocol::Etmv3,
+        registers: &[known("ETMIDR", 0x410c_f250), known("ETMCCER", 0x3440_08f2)],
+    },
+    Unit {
+        cores: &["a9"],
+        protocol: AnyProtocol::Ptm,
+        registers: &[known("ETMIDR", 0x411c_f301), known("ETMCCER", 0x0000_08ea)],
+    },
+    Unit {
+        cores: &["a15"],
+        protocol: AnyProtocol::Ptm,
+        registers: &[known("ETMIDR", 0x411c_f312), known("ETMCCER", 0x34c0_1ac2)],
+    },
+    Unit {
+        cores: &["a53", "a57"],
+        protocol: AnyProtocol::Etmv4,
+        registers: &[
+            known("TRCIDR0", 0x2800_0ea1),
+            known("TRCIDR1", 0x4100_f400),
+            known("TRCIDR2", 0x0000_0488),
+        ],
+    },
+    Unit {
+        cores: &["a72"],
+        protocol: AnyProtocol::Etmv4,
+        registers: &[
+            known("TRCIDR0", 0x2800_0ea1),
+            related("Cortex-A57", "TRCIDR1", 0x4100_f400),
+            related("Cortex-A57", "TRCIDR2", 0x0000_0488),
+        ],
+    },
+    Unit {
+        cores: &["m55"],
+        protocol: AnyProtocol::Etmv4,
+        registers: &[
+            known("TRCIDR0", 0x2800_06e1),
+            known("TRCIDR1", 0x4100_f454),
+            known("TRCIDR2", 0x0000_0004),
+        ],
+    },
 ];
 
-/// The registers of the unit of `protocol` of the core called `core`: `Cortex-M3`.
-pub(super) fn of(core: &str, protocol: AnyProtocol) -> Option<Setting> {
+/// The registers of the unit of `protocol` of the core called `core`: `Cortex-M3`. Empty where the
+/// core or its unit is unknown.
+pub(super) fn of(core: &str, protocol: AnyProtocol) -> &'static [Register] {
     let name = core.to_ascii_lowercase().replace([' ', '_'], "-");
     let name = name.strip_prefix("arm-").unwrap_or(&name);
-    let name = name.strip_prefix("cortex")?.trim_start_matches('-');
-    let (_, _, registers) =
-        UNITS.iter().find(|(names, of, _)| *of == protocol && names.contains(&name))?;
-    Some(Setting { registers: registers.to_vec(), core: None })
+    let Some(name) = name.strip_prefix("cortex") else { return &[] };
+    let name = name.trim_start_matches('-');
+    let mut units = UNITS.iter();
+    let unit = units.find(|unit| unit.protocol == protocol && unit.cores.contains(&name));
+    unit.map_or(&[], |unit| unit.registers)
 }
 
 #[cfg(test)]
@@ -45,17 +119,30 @@ mod tests {
 
     #[test]
     fn units_of_cores() {
-        let id = |core, protocol, name| of(core, protocol).and_then(|unit| unit.get(name));
-        for core in ["Cortex-M3", "cortex-m3", "CortexM3", "ARM Cortex-M3"] {
-            assert_eq!(id(core, AnyProtocol::Etmv3, "ETMIDR"), Some(0x4114_f250), "{core}");
+        let id = |core, protocol, name| {
+            let registers = of(core, protocol).iter();
+            registers.filter(|register| register.name == name).map(|r| (r.value, r.related)).next()
+        };
+        for core in ["Cortex-M3", "cortex-m3", "CortexM3", "ARM Cortex-M3", "Cortex-M4"] {
+            let want = Some((0x4114_f250, None));
+            assert_eq!(id(core, AnyProtocol::Etmv3, "ETMIDR"), want, "{core}");
         }
-        assert_eq!(id("Cortex-R5F", AnyProtocol::Etmv3, "ETMIDR"), Some(0x4104_f230));
-        assert_eq!(id("Cortex-A15", AnyProtocol::Ptm, "ETMCCER"), Some(0x34c0_1ac2));
-        assert_eq!(id("Cortex-A53", AnyProtocol::Etmv4, "TRCIDR2"), Some(0x488));
+        let r5 = Some((0x4104_f230, None));
+        assert_eq!(id("Cortex-R5F", AnyProtocol::Etmv3, "ETMIDR"), r5);
+        let r4 = Some((0x4104_f230, Some("Cortex-R5")));
+        assert_eq!(id("Cortex-R4", AnyProtocol::Etmv3, "ETMIDR"), r4);
+        assert_eq!(id("Cortex-A15", AnyProtocol::Ptm, "ETMCCER"), Some((0x34c0_1ac2, None)));
+        assert_eq!(id("Cortex-A53", AnyProtocol::Etmv4, "TRCIDR2"), Some((0x488, None)));
+        let a72 = Some((0x488, Some("Cortex-A57")));
+        assert_eq!(id("Cortex-A72", AnyProtocol::Etmv4, "TRCIDR2"), a72);
         // A core has no unit of another protocol, and unknown cores have none.
-        assert_eq!(of("Cortex-M3", AnyProtocol::Etmv4), None);
-        assert_eq!(of("Cortex-M33", AnyProtocol::Etmv3), None);
-        assert_eq!(of("ARMv7-M", AnyProtocol::Etmv3), None);
-        assert_eq!(of("", AnyProtocol::Etmv3), None);
+        for (core, protocol) in [
+            ("Cortex-M3", AnyProtocol::Etmv4),
+            ("Cortex-M33", AnyProtocol::Etmv3),
+            ("ARMv7-M", AnyProtocol::Etmv3),
+            ("", AnyProtocol::Etmv3),
+        ] {
+            assert_eq!(of(core, protocol), [], "{core}");
+        }
     }
 }

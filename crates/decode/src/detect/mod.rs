@@ -12,6 +12,7 @@ pub mod complete;
 mod configs;
 mod known_units;
 mod link;
+mod program;
 mod riscv;
 mod trial;
 
@@ -24,6 +25,7 @@ use tracewright_protocols::registry::AnyProtocol;
 use crate::Counts;
 
 pub use configs::Setting;
+pub use program::program;
 
 use trial::Bench;
 

@@ -6,6 +6,8 @@ mod wrong;
 
 use std::fs;
 
+use tracewright_testing::shared;
+
 use crate::common::{Folder, args, tracewright};
 
 /// Files that are recognised are named, whatever the options are, and never decoded.
@@ -20,6 +22,7 @@ fn other_files_are_named() {
         ("dump.zip", b"PK\x03\x04..........................dump.bin", "a ZIP archive"),
         ("trace.sr", b"PK\x03\x04..........................version2", "sigrok"),
         ("port.vcd", b"$date today $end\n", "Value Change Dump"),
+        ("uImage", b"\x27\x05\x19\x56\0\0\0\0", "U-Boot"),
     ] {
         let path = folder.path(name);
         fs::write(&path, bytes).unwrap();
@@ -28,6 +31,24 @@ fn other_files_are_named() {
             assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{words} {name}");
             assert!(output.err.contains(want), "{words} {name}: {}", output.err);
         }
+    }
+}
+
+/// Memory images without a header are named, and are no trace but with `--protocol`.
+#[test]
+fn programs_without_headers_are_named() {
+    for (name, isa) in [
+        ("juno_r1_1/kernel_dump.bin", "A64"),
+        ("bugfix-exact-match/cc1.text_dump.bin", "A64"),
+        ("Snowball/kernel_dump.bin", "A32"),
+        ("TC2/kernel_dump.bin", "T32"),
+        ("tc2-ptm-rstk-t32/mem_Cortex-A15_0_1_RO_CODE.bin", "T32"),
+    ] {
+        let Some(path) = shared(&format!("conformance/arm/snapshots/{name}")) else { return };
+        let output = tracewright(&args("info", &[&path]));
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{name}");
+        let want = format!("{isa} instructions that call each other, not trace data");
+        assert!(output.err.contains(&want), "{name}: {}", output.err);
     }
 }
 
