@@ -80,6 +80,7 @@ impl<L: Listener> CommittedListener<L> {
 
 impl<L: Listener> Listener for CommittedListener<L> {
     const PACKETS: bool = L::PACKETS;
+    const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
 
     #[inline]

@@ -116,6 +116,7 @@ fn joined(before: &base::Range, range: &base::Range) -> base::Range {
 
 impl<L: Listener> Listener for Folded<L> {
     const PACKETS: bool = L::PACKETS;
+    const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
 
     #[inline]

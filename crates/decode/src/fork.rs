@@ -115,6 +115,7 @@ impl<L: Merge + Send> Fork for Merging<L> {
 
 impl<L: Listener> Listener for Merging<L> {
     const PACKETS: bool = L::PACKETS;
+    const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
 

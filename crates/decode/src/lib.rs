@@ -63,6 +63,7 @@ mod checkpoint;
 pub mod committed;
 pub mod committed_listener;
 pub mod detect;
+mod erased;
 mod folded;
 pub mod fork;
 pub mod input;

@@ -24,6 +24,11 @@ pub trait Listener {
     const FRAMES: bool = false;
     /// [`path`](Listener::path) may be called instead of [`element`](Listener::element).
     const PATHS: bool = false;
+    /// The session reaches the listener through a pointer, so that the decoders are not compiled
+    /// for this type: an element costs a call, and [`path`](Listener::path) is not called. For
+    /// listeners that print, search or sum little. It has no effect on one that wants
+    /// [`FRAMES`](Listener::FRAMES).
+    const ERASED: bool = false;
 
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
@@ -244,6 +249,7 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     const PACKETS: bool = A::PACKETS || B::PACKETS;
     const FRAMES: bool = A::FRAMES || B::FRAMES;
     const PATHS: bool = A::PATHS && B::PATHS;
+    const ERASED: bool = A::ERASED || B::ERASED;
 
     #[inline]
     fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
@@ -288,6 +294,7 @@ impl<L: Listener> Listener for Option<L> {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
+    const ERASED: bool = L::ERASED;
 
     #[inline]
     fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
@@ -335,6 +342,7 @@ impl<L: Listener> Listener for Option<L> {
 impl<L: Listener> Listener for &mut L {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;
+    const ERASED: bool = L::ERASED;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         (**self).element(source, at, element);
@@ -367,6 +375,7 @@ impl<L: Listener> Listener for &mut L {
 mod tests {
     use super::*;
     use crate::CommittedListener;
+    use crate::erased::{Erased, Typed};
     use tracewright_base::Piece;
     use tracewright_protocols::itm;
 
@@ -463,6 +472,9 @@ mod tests {
         for recorder in [a, b, c, d, e] {
             assert_eq!(recorder.0, all);
         }
+        let mut erased = Recorder::default();
+        assert!(!call_all(Erased::<true>(&mut Typed(&mut erased))));
+        assert_eq!(erased.0, &all[..6]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions};
 
+use crate::erased::Call;
 use crate::source::{Source, SourceMemory};
 use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
 
@@ -146,6 +147,9 @@ impl Session {
 
     /// Takes the next bytes of the buffer.
     pub fn feed<L: Listener>(&mut self, bytes: &[u8], listener: &mut L) {
+        if L::ERASED && !L::FRAMES {
+            return self.erased(Call::Feed(bytes), listener);
+        }
         if self.raw {
             return self.feed_raw(bytes, listener);
         }
@@ -183,6 +187,9 @@ impl Session {
 
     /// The buffer ends: pending elements are emitted.
     pub fn finish<L: Listener>(&mut self, listener: &mut L) {
+        if L::ERASED && !L::FRAMES {
+            return self.erased(Call::Finish, listener);
+        }
         if self.raw {
             return self.finish_raw(listener);
         }

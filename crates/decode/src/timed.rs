@@ -67,6 +67,7 @@ impl<L: Fork<Output = Vec<u8>>> Timed<L> {
 
 impl<L: Listener + Fork<Output = Vec<u8>>> Listener for Timed<L> {
     const PACKETS: bool = L::PACKETS;
+    const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
 
     #[inline]

@@ -428,6 +428,7 @@ impl Hits<'_> {
 
 impl Listener for Hits<'_> {
     const PACKETS: bool = false;
+    const ERASED: bool = true;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let (Some(time), Some(last)) = (key::time(&element), self.position.times.get_mut(source))

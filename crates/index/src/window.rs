@@ -215,6 +215,7 @@ impl<L: Listener + Fork> Windowed<'_, L> {
 
 impl<L: Listener + Fork> Listener for Windowed<'_, L> {
     const PACKETS: bool = L::PACKETS;
+    const ERASED: bool = true;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if self.over || self.stopped {

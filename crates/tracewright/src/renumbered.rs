@@ -15,6 +15,7 @@ pub(crate) struct Renumbered<'a, L> {
 
 impl<L: Listener> Listener for Renumbered<'_, L> {
     const PACKETS: bool = L::PACKETS;
+    const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
 
     #[inline]

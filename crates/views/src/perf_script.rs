@@ -200,6 +200,7 @@ impl<W: io::Write> PerfScript<W> {
 
 impl<W: io::Write> Listener for PerfScript<W> {
     const PACKETS: bool = false;
+    const ERASED: bool = true;
 
     fn element(&mut self, n: usize, _: u64, element: Element) {
         match element {

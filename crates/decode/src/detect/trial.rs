@@ -175,6 +175,7 @@ impl Features {
 
 impl Listener for Features {
     const PACKETS: bool = false;
+    const ERASED: bool = true;
 
     fn element(&mut self, _: usize, _: u64, element: Element) {
         match element {

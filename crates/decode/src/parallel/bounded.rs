@@ -46,6 +46,7 @@ impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Bounded<'_, L, F> {
 
 impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Listener for Bounded<'_, L, F> {
     const PACKETS: bool = L::PACKETS;
+    const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
 

@@ -29,6 +29,8 @@ fn damaged_streams() {
         0x0065_7372_0000_0027,
         // A return without an address before a transaction that fails.
         72_015_812_646_404_099,
+        // A failure that gives the target of a branch, and the target is unknown.
+        1_690_099_729_760_541,
     ];
     for seed in (0..times(2000)).chain(seeds) {
         if let Err(difference) = differential::check(&Trial::damaged(seed)) {

@@ -26,6 +26,8 @@ impl<'a> Find<'a> {
 }
 
 impl Listener for Find<'_> {
+    const ERASED: bool = true;
+
     fn element(&mut self, _: usize, _: u64, _: Element) {}
 
     fn repeat(&mut self, _: usize, _: u64, _: base::Range, _: u32) {}

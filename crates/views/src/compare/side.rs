@@ -122,6 +122,7 @@ impl Side {
 /// The side of a capture.
 impl Listener for Side {
     const PACKETS: bool = false;
+    const ERASED: bool = true;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.queue(source, Queued::Element { at, element, times: 1 });

@@ -117,6 +117,7 @@ struct Times {
 
 impl Listener for Times {
     const PACKETS: bool = false;
+    const ERASED: bool = true;
 
     fn element(&mut self, _: usize, _: u64, element: Element) {
         match element {

@@ -12,6 +12,9 @@ impl Decoder {
     pub(super) fn exception(&mut self, at: u64, e: Exception, config: &Config) {
         if e.unknown_address {
             self.history.unknown_address();
+            if e.also_target {
+                self.push_target(at);
+            }
             self.push_exception(at, e, None, config);
         } else {
             self.exception = Some((at, e));
@@ -59,10 +62,16 @@ impl Decoder {
             if info.is_some() {
                 self.context(at, info.as_ref(), rules);
             }
-            let is1 = last.is() == SubIsa::Is1;
-            self.push(at, What::Address { address: last.address, is1 });
+            self.push_target(at);
         }
         self.push_exception(at, e, Some(last.address), config);
+    }
+
+    /// The newest address of the history is the target of the last branch.
+    fn push_target(&mut self, at: u64) {
+        let last = self.history.last();
+        let is1 = last.is() == SubIsa::Is1;
+        self.push(at, What::Address { address: last.address, is1 });
     }
 
     fn push_exception(&mut self, at: u64, e: Exception, address: Option<u64>, config: &Config) {
