@@ -9,22 +9,26 @@ use tracewright_protocols::registry::AnyPacket;
 use crate::listener::pass_on;
 use crate::{Fork, Listener, Session};
 
+/// Receives output and its size, and returns whether more is wanted.
+type Send<'a, L> = dyn FnMut(<L as Fork>::Output, usize) -> bool + 'a;
+
 /// Passes everything on to `listener`. Whenever the listener's output takes `limit` bytes of memory
 /// or more, it is taken and passed to `send`. One element makes little output before it is
 /// taken again ([`Fork::start`]), and there are few packets in a block of bytes, so that the
 /// memory does not depend on the number of elements of the block.
-struct Bounded<'a, L, F> {
+struct Bounded<'a, L: Fork> {
     listener: &'a mut L,
     limit: usize,
     /// The weight of the output at which it is taken: more than `limit` where the listener retains
     /// a part of its output.
     due: usize,
-    send: F,
+    /// Behind a pointer, so that the decoders are compiled once for all that receive the output.
+    send: &'a mut Send<'a, L>,
     /// No more output is wanted: elements are ignored.
     stopped: bool,
 }
 
-impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Bounded<'_, L, F> {
+impl<L: Listener + Fork> Bounded<'_, L> {
     /// Takes output until the listener has made all output of the last element.
     #[cold]
     #[inline(never)]
@@ -44,7 +48,7 @@ impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Bounded<'_, L, F> {
     }
 }
 
-impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Listener for Bounded<'_, L, F> {
+impl<L: Listener + Fork> Listener for Bounded<'_, L> {
     const PACKETS: bool = L::PACKETS;
     const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
@@ -111,7 +115,7 @@ pub(super) fn feed<L: Listener + Fork>(
     bytes: Option<&[u8]>,
     listener: &mut L,
     limit: usize,
-    send: impl FnMut(L::Output, usize) -> bool,
+    mut send: impl FnMut(L::Output, usize) -> bool,
 ) -> bool {
     if !L::GROWS {
         match bytes {
@@ -120,7 +124,7 @@ pub(super) fn feed<L: Listener + Fork>(
         }
         return true;
     }
-    let mut bounded = Bounded { listener, limit, due: limit, send, stopped: false };
+    let mut bounded = Bounded { listener, limit, due: limit, send: &mut send, stopped: false };
     match bytes {
         Some(bytes) => session.feed(bytes, &mut bounded),
         None => session.finish(&mut bounded),
