@@ -3,9 +3,10 @@
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 use std::ptr;
 
+use tracewright_views::opencsd::registers::DecoderRegisters;
+
 use super::{code, guard, string};
 use crate::codes::{Error, response};
-use crate::config::Builtin;
 use crate::custom::{self, CustomDecoder};
 use crate::outlet::{ReceiveElement, Receiver};
 use crate::packets::callbacks::{MonitorPacket, PacketCallbacks, SinkPacket};
@@ -123,7 +124,7 @@ pub unsafe extern "C" fn ocsd_dt_create_decoder(
         // SAFETY: the caller states that it is null or a string.
         let Some(name) = (unsafe { string(name) }) else { return Error::INVALID_PARAM_VAL };
         code(registry::with(handle, Error::BAD_HANDLE, |tree| {
-            let Some(builtin) = Builtin::named(name.to_bytes()) else {
+            let Some(builtin) = DecoderRegisters::named(name.to_bytes()) else {
                 let factory = custom::named(name.to_bytes()).ok_or(Error::DCDREG_NAME_UNKNOWN)?;
                 // SAFETY: the caller states that `config` is what the decoder takes, and that `id`
                 // is null or can be written.

@@ -7,12 +7,14 @@
  *          elements), callbacks (the same by a function), sink (packets by a function), frames
  *   BLOCK  bytes in each call
  *   MODE   mutate: WAITS copies of the data with changed bits are decoded
+ *   MODE   count: counts elements, WAITS times, and prints the least processor time of a decode
  *   WAITS  every WAITSth element is answered with WAIT; 0 for none
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "opencsd/c_api/opencsd_c_api.h"
 
@@ -149,6 +151,24 @@ static ocsd_datapath_resp_t element(const void *context, const ocsd_trc_index_t 
     return OCSD_RESP_CONT;
 }
 
+/* Counts of elements by kind, of instructions, and a sum over all addresses of ranges. */
+struct counts {
+    uint64_t kinds[32], instructions, sum;
+};
+
+static ocsd_datapath_resp_t count(const void *context, const ocsd_trc_index_t index,
+                                  const uint8_t id, const ocsd_generic_trace_elem *e)
+{
+    struct counts *counts = (struct counts *)context;
+    counts->kinds[e->elem_type & 31]++;
+    if (e->elem_type == OCSD_GEN_TRC_ELEM_INSTR_RANGE) {
+        counts->instructions += e->num_instr_range;
+        counts->sum = counts->sum * 31 + e->st_addr + 7 * e->en_addr + id + e->last_instr_exec;
+    }
+    (void)index;
+    return OCSD_RESP_CONT;
+}
+
 static ocsd_trace_protocol_t protocols[128];
 static uint8_t ids[128];
 
@@ -282,6 +302,27 @@ static ocsd_datapath_resp_t decode(dcd_tree_handle_t tree, const uint8_t *data, 
     return answer;
 }
 
+/* Decodes `rounds` times, and prints counts and the least processor time. */
+static void count_all(dcd_tree_handle_t tree, const uint8_t *data, long length, long block,
+                      long rounds)
+{
+    struct counts counts;
+    double least = 1e9;
+    ocsd_dt_set_gen_elem_outfn(tree, count, &counts);
+    for (long n = 0; n < rounds; n++) {
+        memset(&counts, 0, sizeof counts);
+        ocsd_dt_process_data(tree, OCSD_OP_RESET, 0, 0, NULL, NULL);
+        clock_t start = clock();
+        decode(tree, data, length, block);
+        double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+        least = seconds < least ? seconds : least;
+    }
+    for (int n = 0; n < 32; n++)
+        printf("%" PRIu64 " ", counts.kinds[n]);
+    printf("%" PRIu64 " instructions, sum %" PRIx64 "\n%.6f s\n", counts.instructions, counts.sum,
+           least);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 5)
@@ -382,7 +423,9 @@ int main(int argc, char **argv)
     if (strcmp(mode, "packets") && strcmp(mode, "sink") && (code = ocsd_dt_set_gen_elem_outfn(tree, element, NULL)))
         fail("ocsd_dt_set_gen_elem_outfn", code);
 
-    if (mutations) {
+    if (!strcmp(mode, "count")) {
+        count_all(tree, data, length, block, waits);
+    } else if (mutations) {
         uint32_t seed = 1;
         uint8_t *changed = malloc(length);
         for (; mutations > 0; mutations--) {

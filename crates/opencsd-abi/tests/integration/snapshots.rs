@@ -6,9 +6,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use tracewright::capture::{Capture, Source};
+use tracewright::capture::Capture;
 use tracewright::decode::{Options, Plan};
 use tracewright::frames::Framing;
+use tracewright::views::opencsd::registers::DecoderRegisters;
 use tracewright_testing::{is_long, shared, text};
 
 use crate::client::{compile, folder, installed, library, output, run};
@@ -33,45 +34,6 @@ const SMALL: [&str; 12] = [
 /// docs/differences-from-opencsd.md has the reasons.
 const LINES_THAT_DIFFER: usize = 2;
 
-/// The name of a decoder, and the registers in its structure.
-fn decoder(source: &Source) -> Option<(&'static str, &'static [&'static str])> {
-    Some(match source.protocol().to_ascii_uppercase().as_str() {
-        "ETM4" => (
-            "ETMV4I",
-            &[
-                "TRCIDR0",
-                "TRCIDR1",
-                "TRCIDR2",
-                "TRCIDR8",
-                "TRCIDR9",
-                "TRCIDR10",
-                "TRCIDR11",
-                "TRCIDR12",
-                "TRCIDR13",
-                "TRCCONFIGR",
-                "TRCTRACEIDR",
-            ],
-        ),
-        "ETE" => (
-            "ETE",
-            &[
-                "TRCIDR0",
-                "TRCIDR1",
-                "TRCIDR2",
-                "TRCIDR8",
-                "TRCDEVARCH",
-                "TRCCONFIGR",
-                "TRCTRACEIDR",
-            ],
-        ),
-        "ETM3" => ("ETMV3", &["ETMIDR", "ETMCR", "ETMCCER", "ETMTRACEIDR"]),
-        "PTM" | "PTM1" | "PFT" | "PFT1" => ("PTM", &["ETMIDR", "ETMCR", "ETMCCER", "ETMTRACEIDR"]),
-        "STM" => ("STM", &["STMTCSR", "", "", "", "", ""]),
-        "ITM" => ("ITM", &["ITMTCR"]),
-        _ => return None,
-    })
-}
-
 /// The description of a capture that the client reads. `None` where the client cannot decode it.
 fn script(capture: &Capture, name: &str, split: bool) -> Option<PathBuf> {
     let framing = (name == "a55-test-tpiu").then_some(Framing::Dstream);
@@ -84,17 +46,18 @@ fn script(capture: &Capture, name: &str, split: bool) -> Option<PathBuf> {
     let mut out = format!("tree {source} {flags:x}\n");
     for planned in &plan.sources {
         let source = &capture.sources[planned.source];
-        let (decoder, registers) = decoder(source)?;
+        let decoder = DecoderRegisters::of(planned.config.protocol())?;
         let default = |name: &&str| match *name {
             "TRCDEVARCH" => 0x4770_5a13,
             "TRCIDR1" => 0x4100_f403,
             _ => 0,
         };
-        let mut words: Vec<u64> = registers
+        let mut words: Vec<u64> = decoder
+            .registers
             .iter()
             .map(|name| source.register(name).unwrap_or_else(|| default(name)))
             .collect();
-        if !matches!(decoder, "STM" | "ITM") {
+        if decoder.has_core {
             let core = capture.core_type(source);
             let version = core.map_or(8, |core| core.version);
             // Version 8 and above have 64-bit opcodes of later versions, too.
@@ -102,7 +65,7 @@ fn script(capture: &Capture, name: &str, split: bool) -> Option<PathBuf> {
             words.push(core.map_or(3, |core| 3 - u64::from(core.profile as u8)));
         }
         let flags = if split { 0x1_0000 } else { 0 };
-        let _ = write!(out, "decoder {decoder} {flags:x} {}", words.len());
+        let _ = write!(out, "decoder {} {flags:x} {}", decoder.name, words.len());
         words.iter().for_each(|word| write!(out, " {word:x}").unwrap());
         out.push('\n');
     }
@@ -280,7 +243,7 @@ fn packets_are_those_of_the_listings() {
         wrong.extend(compare(&name, &own, &theirs, most));
         let text = std::fs::read_to_string(&script).unwrap();
         let has_structures = |line: &str| {
-            ["ETMV4I", "ETE", "PTM", "STM", "ITM"]
+            ["ETMV4I", "ETE", "ETMV3", "PTM", "STM", "ITM"]
                 .iter()
                 .any(|name| line.split(' ').nth(1) == Some(name))
         };
@@ -291,8 +254,8 @@ fn packets_are_those_of_the_listings() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The fields of the packets of ETMv4 that the installed library makes, and the text of those of
-/// PTM.
+/// The fields of the packets of ETMv4 and ETMv3 that the installed library makes, and the text of
+/// those of PTM.
 #[test]
 fn packets_have_the_fields_of_the_installed_library() {
     let Some(client) = compile("client.c") else { return };
@@ -304,7 +267,8 @@ fn packets_have_the_fields_of_the_installed_library() {
         let decoders: Vec<_> = text.lines().filter(|line| line.starts_with("decoder")).collect();
         let all = |name: &str| decoders.iter().all(|line| line.split(' ').nth(1) == Some(name));
         // 1.3.3 has no packet callback for ETE.
-        if !all("ETMV4I") && !all("PTM") || name == "bugfix-exact-match" {
+        let known = ["ETMV4I", "ETMV3", "PTM"].iter().any(|name| all(name));
+        if !known || name == "bugfix-exact-match" {
             continue;
         }
         let ptm = all("PTM");
