@@ -196,6 +196,27 @@ static void print_packet_fields(ocsd_trace_protocol_t kind, const void *packet)
             printf(" event %x", p->event_val);
         printf(" error %x}\n", p->err_type);
     }
+    if (kind == OCSD_PROTOCOL_ETMV3) {
+        const ocsd_etmv3_pkt *p = packet;
+        printf("{%x isa %u %u atoms %u %x %u", p->type, p->curr_isa, p->prev_isa, p->atom.num,
+               p->atom.num ? p->atom.En_bits : 0, p->atom.num ? p->p_hdr_fmt : 0);
+        printf(" context %u %u %u %u", p->context.curr_NS, p->context.curr_Hyp,
+               p->context.updated_c ? p->context.ctxtID : 0,
+               p->context.updated_v ? p->context.VMID : 0);
+        if (p->type == ETM3_PKT_BRANCH_ADDRESS || p->type == ETM3_PKT_I_SYNC)
+            printf(" address %" PRIx64 " %u %u", p->addr.val, p->addr.pkt_bits, p->addr.valid_bits);
+        if (p->type == ETM3_PKT_I_SYNC || p->type == ETM3_PKT_I_SYNC_CYCLE)
+            printf(" sync %u %u %u %u", p->isync_info.reason, p->isync_info.has_cycle_count,
+                   p->isync_info.has_LSipAddress, p->isync_info.no_address);
+        if (p->exception.bits.present)
+            printf(" exception %u %u %u %u %u %u", p->exception.type, p->exception.number,
+                   p->exception.bits.cancel, p->exception.bits.cm_type, p->exception.bits.cm_resume,
+                   p->exception.bits.cm_irq_n);
+        printf(" cycles %u data %u %x", p->cycle_count, p->data.ooo_tag, p->data.value);
+        if (p->type == ETM3_PKT_TIMESTAMP)
+            printf(" time %" PRIx64 " %u", p->timestamp, p->ts_update_bits);
+        printf(" error %x}\n", p->type > ETM3_PKT_TIMESTAMP ? p->err_type : 0);
+    }
 }
 
 static void print_packet(const ocsd_trc_index_t index, uint8_t id, const void *packet)

@@ -288,3 +288,28 @@ fn packets_have_the_fields_of_the_installed_library() {
         assert_eq!(own, fields(None), "{name}");
     }
 }
+
+/// The fields and the text of the packets of ETMv3 that the installed library makes: of a capture
+/// of this repository, and of the ETMv3 in TC2.
+#[test]
+fn packets_of_etmv3_are_those_of_the_installed_library() {
+    let Some(client) = compile("client.c") else { return };
+    if installed().is_none() {
+        return;
+    }
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/etmv3/capture");
+    let shared = shared("conformance/arm").map(|folder| folder.join("snapshots/TC2"));
+    for (name, path) in [("etmv3", Some(own)), ("TC2-etmv3", shared)] {
+        let Some(path) = path else { continue };
+        let capture = tracewright::read_capture(&path).unwrap();
+        let script = script(&capture, name, false).unwrap();
+        let text = std::fs::read_to_string(&script).unwrap();
+        let others = |line: &&str| !line.starts_with("decoder") || line.contains(" ETMV3 ");
+        let only: Vec<&str> = text.lines().filter(others).collect();
+        std::fs::write(&script, only.join("\n") + "\n").unwrap();
+        let args = [script.to_str().unwrap(), "sink", "4096", "-1"];
+        let own = output(run(&client, Some(library()), &args));
+        assert!(own.lines().filter(|line| line.starts_with('{')).count() > 20, "{name}: {own}");
+        assert_eq!(own, output(run(&client, None, &args)), "{name}");
+    }
+}
