@@ -313,3 +313,46 @@ fn packets_of_etmv3_are_those_of_the_installed_library() {
         assert_eq!(own, output(run(&client, None, &args)), "{name}");
     }
 }
+
+/// Snapshots of which 1.3.3 reports other elements than 1.8.0, and what differs.
+const DIFFERENT_IN_1_3_3: [(&str, &str); 12] = [
+    ("TC2", "it has no ITM"),
+    ("armv8_1m_branches", "it does not know the branches of Armv8.1-M"),
+    ("ete_ip", "it reports one range more"),
+    ("ete_spec_2", "it reports one range more"),
+    ("event_test", "it has no response but a fatal one without program memory"),
+    ("init-short-addr", "it has no response but a fatal one without program memory"),
+    ("itm_only_raw", "it has no ITM"),
+    ("juno-uname-001", "it reports missing memory twice before an exception"),
+    ("juno_r1_1", "it reports missing memory twice before an exception"),
+    ("pauth_lr", "it does not end a range at a return with pointer authentication"),
+    ("q_elem", "it reports five elements more"),
+    ("stm_only", "the master of frequency packets is the last one"),
+];
+
+/// The elements of the installed library, 1.3.3, whose text of missing memory has no memory space.
+#[test]
+fn elements_are_those_of_the_installed_library() {
+    let Some(client) = compile("client.c") else { return };
+    if installed().is_none() {
+        return;
+    }
+    for (name, script, _) in scripts() {
+        let different = DIFFERENT_IN_1_3_3.iter().any(|(other, _)| *other == name);
+        if different || name == "bugfix-exact-match" {
+            continue;
+        }
+        let args = [script.to_str().unwrap(), "elements", "4096", "0"];
+        let own = output(run(&client, Some(library()), &args));
+        let without_space = |line: &str| match line.split_once("; Memspace [") {
+            Some((before, rest)) => {
+                format!("{before}{}", rest.split_once(']').map_or("", |(_, after)| after))
+            }
+            None => line.to_owned(),
+        };
+        let own: Vec<String> = own.lines().map(without_space).collect();
+        let theirs = output(run(&client, None, &args));
+        let theirs: Vec<&str> = theirs.lines().collect();
+        assert_eq!(own, theirs, "{name}");
+    }
+}
