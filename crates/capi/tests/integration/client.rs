@@ -43,7 +43,8 @@ pub fn compile(source: &str, options: &[&str]) -> Option<PathBuf> {
     };
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let name = source.rsplit('/').next().unwrap().replace('.', "_");
-    let program = folder().join(format!("{name}-{}", std::process::id()));
+    let kind = options.concat().replace('=', "-");
+    let program = folder().join(format!("{name}{kind}-{}", std::process::id()));
     let done = Command::new(compiler)
         .arg(if cpp { "-std=c++17" } else { "-std=gnu99" })
         .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pedantic", "-pthread"])

@@ -5,7 +5,7 @@ use std::ptr;
 
 use tracewright_views::opencsd::registers::DecoderRegisters;
 
-use super::{code, guard, string};
+use super::{code, guard, string, with_tree};
 use crate::codes::{Error, response};
 use crate::custom::{self, CustomDecoder};
 use crate::outlet::{ReceiveElement, Receiver};
@@ -85,25 +85,21 @@ pub extern "C" fn ocsd_dt_set_gen_elem_outfn(
     function: Option<ReceiveElement>,
     context: *const c_void,
 ) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::BAD_HANDLE, |tree| {
-            tree.outlet.receiver = match function {
-                Some(function) => Receiver::Client(function, context),
-                None => Receiver::None,
-            };
-            Ok(())
-        }))
+    with_tree(handle, Error::BAD_HANDLE, |tree| {
+        tree.outlet.receiver = match function {
+            Some(function) => Receiver::Client(function, context),
+            None => Receiver::None,
+        };
+        Ok(())
     })
 }
 
 /// Prints elements as messages.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_dt_set_gen_elem_printer(handle: *mut c_void) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::NOT_INIT, |tree| {
-            tree.outlet.receiver = Receiver::Printed;
-            Ok(())
-        }))
+    with_tree(handle, Error::NOT_INIT, |tree| {
+        tree.outlet.receiver = Receiver::Printed;
+        Ok(())
     })
 }
 
@@ -253,7 +249,7 @@ pub unsafe extern "C" fn ocsd_dt_attach_packet_callback(
 /// Removes a decoder.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_dt_remove_decoder(handle: *mut c_void, id: c_uchar) -> Error {
-    guard(Error::FAIL, || code(registry::with(handle, Error::BAD_HANDLE, |tree| tree.remove(id))))
+    with_tree(handle, Error::BAD_HANDLE, |tree| tree.remove(id))
 }
 
 /// Prints packets as messages.
@@ -263,23 +259,19 @@ pub extern "C" fn ocsd_dt_set_pkt_protocol_printer(
     id: u8,
     monitor: c_int,
 ) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::NOT_INIT, |tree| {
-            let decoder = tree.decoder(id).ok_or(Error::INVALID_PARAM_VAL)?;
-            if monitor == 0 && decoder.full {
-                return Err(Error::ATTACH_TOO_MANY);
-            }
-            decoder.outputs.print(id, monitor != 0)
-        }))
+    with_tree(handle, Error::NOT_INIT, |tree| {
+        let decoder = tree.decoder(id).ok_or(Error::INVALID_PARAM_VAL)?;
+        if monitor == 0 && decoder.full {
+            return Err(Error::ATTACH_TOO_MANY);
+        }
+        decoder.outputs.print(id, monitor != 0)
     })
 }
 
 /// Prints frames as messages.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_dt_set_raw_frame_printer(handle: *mut c_void, flags: c_int) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::NOT_INIT, |tree| tree.print_frames(flags as u32)))
-    })
+    with_tree(handle, Error::NOT_INIT, |tree| tree.print_frames(flags as u32))
 }
 
 /// The statistics of a decoder. They are valid until the decoder is removed.
@@ -308,7 +300,5 @@ pub unsafe extern "C" fn ocsd_dt_get_decode_stats(
 /// Sets the statistics of a decoder to zero.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_dt_reset_decode_stats(handle: *mut c_void, id: c_uchar) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::BAD_HANDLE, |tree| tree.reset_stats(id)))
-    })
+    with_tree(handle, Error::BAD_HANDLE, |tree| tree.reset_stats(id))
 }
