@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! buffer PATH coresight|tpiu|raw
-//! source PROTOCOL VERSION PROFILE REGISTER...   registers in the order of the table in the driver, in hexadecimal
+//! source PROTOCOL VERSION PROFILE REGISTER...   registers in the order of `DecoderRegisters`, in hexadecimal
 //! memory ADDRESS PATH
 //! ```
 
@@ -16,26 +16,7 @@ use tracewright::base::Profile;
 use tracewright::capture::Form;
 use tracewright::decode::{Options, Plan};
 use tracewright::frames::Framing;
-use tracewright::protocols::registry::AnyConfig;
-
-/// Registers of an ETMv4, in the order of the driver.
-const ETMV4: &[&str] = &[
-    "TRCIDR0",
-    "TRCIDR1",
-    "TRCIDR2",
-    "TRCIDR8",
-    "TRCIDR9",
-    "TRCIDR10",
-    "TRCIDR11",
-    "TRCIDR12",
-    "TRCIDR13",
-    "TRCCONFIGR",
-    "TRCTRACEIDR",
-];
-const ETE: &[&str] =
-    &["TRCIDR0", "TRCIDR1", "TRCIDR2", "TRCIDR8", "TRCDEVARCH", "TRCCONFIGR", "TRCTRACEIDR"];
-const ETMV3: &[&str] = &["ETMIDR", "ETMCR", "ETMCCER", "ETMTRACEIDR"];
-const STM: &[&str] = &["STMTCSR", "STMSPFEAT3R", "STMDEVID", "STMSPFEAT1R"];
+use tracewright::views::opencsd::registers::DecoderRegisters;
 
 /// Writes the job of the first buffer of `capture` into `folder`, with the files that the job
 /// names. Returns the path of the job.
@@ -57,23 +38,17 @@ pub fn write(capture: &Capture, folder: &Path) -> io::Result<PathBuf> {
     let _ = writeln!(text, "buffer {} {framing}", trace.display());
     for planned in &plan.sources {
         let source = &capture.sources[planned.source];
-        let (protocol, registers) = match &planned.config {
-            AnyConfig::Etmv4(_) => ("ETMV4I", ETMV4),
-            AnyConfig::Ete(_) => ("ETE", ETE),
-            AnyConfig::Etmv3(_) => ("ETMV3", ETMV3),
-            AnyConfig::Ptm(_) => ("PTM", ETMV3),
-            AnyConfig::Stm(_) => ("STM", STM),
-            // OpenCSD 1.3.3 decodes no other protocol; its lister skips such sources.
-            _ => continue,
-        };
+        // OpenCSD 1.3.3 decodes no other protocol; its lister skips such sources.
+        let known = DecoderRegisters::of(planned.config.protocol());
+        let Some(decoder) = known.filter(|decoder| decoder.name != "ITM") else { continue };
         let core = capture.core_type(source).unwrap_or_default();
         let profile = match core.profile {
             Profile::Application => 'A',
             Profile::RealTime => 'R',
             Profile::Microcontroller => 'M',
         };
-        let _ = write!(text, "source {protocol} {} {profile}", core.version);
-        for name in registers {
+        let _ = write!(text, "source {} {} {profile}", decoder.name, core.version);
+        for name in decoder.registers {
             let _ = write!(text, " {:#x}", source.register(name).unwrap_or(0));
         }
         text.push('\n');

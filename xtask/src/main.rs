@@ -1,4 +1,5 @@
-//! Chores of this repository: `cargo xtask tidy`, `cargo xtask bench-reference`,
+//! Chores of this repository: `cargo xtask tidy`, `cargo xtask dist`,
+//! `cargo xtask bench-reference`,
 //! `cargo xtask real-programs`, `cargo xtask report-picture`.
 #![forbid(unsafe_code)]
 
@@ -6,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 mod dependencies;
+mod dist;
 mod picture;
 mod programs;
 mod reference;
@@ -15,6 +17,14 @@ const USAGE: &str = "\
 usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
        cargo xtask tidy --list    list the checks
        cargo xtask dependencies   check licences and duplicate versions of all dependencies
+       cargo xtask dist [OPTION...]
+                                  archive and Debian package of the command and the libraries
+         --dev                    of the development profile, which is built sooner
+         --out FOLDER             where; default `dist` in the target folder
+       cargo xtask install --prefix FOLDER [OPTION...]
+                                  the same files in a folder, such as /usr/local
+         --dev                    as above
+         --destdir FOLDER         a folder that stands for the root of the system
        cargo xtask report-picture make the picture of the report in the README
        cargo xtask real-programs [NAME...]
                                   compile programs, run them under QEMU, encode, decode and compare
@@ -42,6 +52,8 @@ fn main() -> ExitCode {
             }
         },
         ["dependencies"] => dependencies::run(root()),
+        ["dist", ref options @ ..] => dist::run(root(), options),
+        ["install", ref options @ ..] => dist::install(root(), options),
         ["report-picture"] => picture::run(root()),
         ["real-programs", ref words @ ..] => programs::run(root(), words),
         ["bench-reference", ref options @ ..] => reference::run(root(), options),

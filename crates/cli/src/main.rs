@@ -63,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Itm(args) => verbs::itm::run(&args),
         Verb::Bench(args) => verbs::bench::run(&args),
         Verb::Completions { shell } => verbs::completions::run(shell),
+        Verb::Man { folder } => verbs::man::run(&folder),
     };
     ended(done)
 }

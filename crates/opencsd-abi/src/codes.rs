@@ -152,6 +152,8 @@ pub mod create {
 
 /// Trace protocols, `ocsd_trace_protocol_t` of 1.8.0.
 pub mod protocol {
+    /// ETMv3.
+    pub const ETMV3: u32 = 1;
     /// ETMv4, instructions.
     pub const ETMV4I: u32 = 2;
     /// PTM.

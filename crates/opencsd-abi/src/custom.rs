@@ -112,7 +112,8 @@ pub fn register(name: &[u8], mut factory: Factory) -> Result<u32, Error> {
         return Err(Error::INVALID_PARAM_VAL);
     }
     factories(|known| {
-        if crate::config::Builtin::named(name).is_some() || known.iter().any(|(own, _)| own == name)
+        if tracewright_views::opencsd::registers::DecoderRegisters::named(name).is_some()
+            || known.iter().any(|(own, _)| own == name)
         {
             return Err(Error::DCDREG_NAME_REPEAT);
         }

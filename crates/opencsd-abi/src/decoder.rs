@@ -284,12 +284,20 @@ impl Receiver<'_> {
 }
 
 impl Sink for Receiver<'_> {
+    #[inline]
     fn element(&mut self, at: u64, element: Element) {
         if self.blocked.get() {
             return;
         }
         self.emitted += 1;
         if self.emitted > self.skipped && self.full {
+            if let Element::Range(range) = &element
+                && self.report.is_plain_range()
+                && self.queue.is_empty()
+                && self.outlet.send_range(self.id, self.maker, at, range)
+            {
+                return;
+            }
             self.reported(|report, mut out| report.element(at, element, &mut out));
         }
     }

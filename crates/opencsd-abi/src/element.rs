@@ -288,12 +288,29 @@ pub struct Maker {
     payload: u64,
     /// Timestamps always have a cycle count.
     timestamp_cycles: bool,
+    /// The last range, of which the next one changes some fields.
+    last_range: Option<TraceElement>,
 }
 
 impl Maker {
     /// For a source that has had no context.
     pub fn new(timestamp_cycles: bool) -> Self {
         Maker { timestamp_cycles, ..Maker::default() }
+    }
+
+    /// The element of a range, as [`make`](Self::make) makes it. It is valid until the next call.
+    #[inline]
+    pub fn range(&mut self, range: &Range) -> &TraceElement {
+        let Maker { context, has_context, last_range, .. } = self;
+        let made = last_range.get_or_insert_with(|| {
+            let mut made = TraceElement::new(kind::RANGE);
+            if *has_context {
+                made.context = *context;
+            }
+            made
+        });
+        set_range(made, range);
+        made
     }
 
     /// The element that a client receives. `None` where OpenCSD has no such element. The payload is
@@ -329,6 +346,7 @@ impl Maker {
             Element::Context(context) => {
                 (self.context, self.isa, self.has_context) =
                     (pe_context(context), context.isa, true);
+                self.last_range = None;
                 new(kind::CONTEXT)
             }
             Element::Unknown { start, next, instructions } => {
@@ -440,8 +458,16 @@ impl Maker {
 }
 
 fn range(range: &Range) -> TraceElement {
+    let mut made = TraceElement::new(kind::RANGE);
+    set_range(&mut made, range);
+    made
+}
+
+/// Sets all fields of `made` that differ between ranges of one context.
+#[inline]
+fn set_range(made: &mut TraceElement, range: &Range) {
     let Last { kind, role, isa, .. } = range.last;
-    let mut made = TraceElement::new(kind::RANGE).number(range.instructions);
+    made.payload = Payload { words: [range.instructions.into(), 0] };
     (made.start, made.end, made.isa) = (range.start, range.end(), isa_number(isa));
     made.last_type = match kind {
         Kind::Plain | Kind::Undefined => 0,
@@ -461,12 +487,13 @@ fn range(range: &Range) -> TraceElement {
     };
     // OpenCSD does not treat loop and compare instructions as conditional.
     let conditional = range.last.conditional() && !matches!(role, Role::Loop | Role::Compare);
-    made.flags = u32::from(range.last.size() & 7) << flag::SIZE_SHIFT;
-    let made = made.flag(flag::EXECUTED, range.taken()).flag(flag::CONDITIONAL, conditional);
-    match range.cycles.get() {
-        Some(count) => made.cycles(count),
-        None => made,
-    }
+    let set = |flag: u32, set: bool| if set { flag } else { 0 };
+    let cycles = range.cycles.get();
+    made.cycles = cycles.unwrap_or(0);
+    made.flags = u32::from(range.last.size() & 7) << flag::SIZE_SHIFT
+        | set(flag::EXECUTED, range.taken())
+        | set(flag::CONDITIONAL, conditional)
+        | set(flag::CYCLES, cycles.is_some());
 }
 
 const fn reason(gap: Gap) -> u32 {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 
-use tracewright_base::{Element, Gap, Inconsistency};
+use tracewright_base::{Element, Gap, Inconsistency, Range};
 use tracewright_views::opencsd::Reported;
 
 use crate::codes::{Error, response};
@@ -92,6 +92,21 @@ impl Outlet {
                 log::message(self.printer.as_ref(), &line);
             }
         }
+    }
+
+    /// Delivers a range to a function of the client. `false` where it must be delivered otherwise,
+    /// or later.
+    #[inline]
+    pub fn send_range(&self, id: u8, maker: &mut Maker, at: u64, range: &Range) -> bool {
+        let Receiver::Client(function, context) = self.receiver else { return false };
+        if self.is_closed() {
+            return false;
+        }
+        let element = maker.range(range);
+        // SAFETY: the client passed this function with this context for as long as the tree exists;
+        // the element lives until the function returns.
+        self.respond(unsafe { function(context, at as u32, id, element) });
+        true
     }
 
     /// Delivers an element of a client's decoder, and returns the response.

@@ -3,9 +3,10 @@
 mod pieces;
 
 use tracewright_frames::{Framing, Link, Splitter};
+use tracewright_views::opencsd::registers::DecoderRegisters;
 
 use crate::codes::{Error, create, formatter, operation, response};
-use crate::config::Builtin;
+use crate::config::configure;
 use crate::custom::CustomDecoder;
 use crate::decoder::Decoder;
 use crate::log::{self, Logged};
@@ -86,14 +87,14 @@ impl Tree {
     /// An invalid trace ID or configuration, or a decoder with this trace ID.
     pub fn create(
         &mut self,
-        builtin: &'static Builtin,
+        builtin: &DecoderRegisters,
         flags: u32,
         words: &[u32],
     ) -> Result<u8, Error> {
         if flags & (create::PACKETS | create::ELEMENTS) == 0 {
             return Err(Error::INVALID_PARAM_VAL);
         }
-        let config = builtin.configure(words, flags).ok_or(Error::HW_CFG_UNSUPP)?;
+        let config = configure(builtin, words, flags).ok_or(Error::HW_CFG_UNSUPP)?;
         let id = config.trace_id();
         self.check_id(id)?;
         let decoder = Decoder::new(id, &config, flags).ok_or(Error::HW_CFG_UNSUPP)?;

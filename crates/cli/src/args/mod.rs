@@ -131,4 +131,9 @@ pub enum Verb {
         /// Shell to generate completions for.
         shell: clap_complete::Shell,
     },
+    /// Write the manual pages: one of the command, and one of each verb.
+    Man {
+        /// Folder to write to.
+        folder: std::path::PathBuf,
+    },
 }

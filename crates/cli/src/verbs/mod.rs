@@ -18,6 +18,7 @@ pub mod info;
 pub mod instructions;
 pub mod itm;
 pub mod log;
+pub mod man;
 pub mod packets;
 pub mod perf_script;
 pub mod profile;

@@ -212,6 +212,22 @@ fn completions_list_the_verbs() {
 }
 
 #[test]
+fn manual_pages_have_the_options_of_each_verb() {
+    let folder = Folder::new("output-man");
+    let output = tracewright(&args("man", &[&folder.path("")]));
+    assert_eq!((output.code, output.out.as_str(), output.err.as_str()), (Some(0), "", ""));
+    let page = |name: &str| fs::read_to_string(folder.path(name)).unwrap();
+    assert!(page("tracewright.1").contains(".TH tracewright 1"));
+    for verb in VERBS {
+        assert!(page("tracewright.1").contains(&format!("tracewright\\-{verb}(1)")), "{verb}");
+        assert!(page(&format!("tracewright-{verb}.1")).contains(".SH OPTIONS"), "{verb}");
+    }
+    assert!(page("tracewright-decode.1").contains("\\-\\-strict"));
+    let output = tracewright(&args("man", &[&folder.path("none")]));
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
+}
+
+#[test]
 fn a_typo_is_an_error_with_a_suggestion() {
     let output = tracewright(&["decod", "x"]);
     assert_eq!((output.code, output.out.as_str()), (Some(2), ""));

@@ -8,7 +8,7 @@ use std::{ffi::OsStr, path::Path};
 
 use tracewright_image::Bytes;
 
-use super::{code, guard, string};
+use super::{code, guard, string, with_tree};
 use crate::codes::Error;
 use crate::memory::{Callback, Content, ReadMemory, ReadMemoryOfSource};
 use crate::registry;
@@ -187,11 +187,7 @@ pub extern "C" fn ocsd_dt_add_callback_trcid_mem_acc(
 /// Removes the memory at `address`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_dt_remove_mem_acc(handle: *mut c_void, address: u64, spaces: u32) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::INVALID_PARAM_VAL, |tree| {
-            tree.memory.remove(address, spaces)
-        }))
-    })
+    with_tree(handle, Error::INVALID_PARAM_VAL, |tree| tree.memory.remove(address, spaces))
 }
 
 /// Logs the memory of the tree.

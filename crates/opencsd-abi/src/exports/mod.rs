@@ -14,14 +14,26 @@ pub use memory::*;
 pub use strings::*;
 pub use trees::*;
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::codes::Error;
+use crate::registry;
+use crate::tree::Tree;
 
 /// Calls `body`. Returns `otherwise` where it panics: unwinding into a client is undefined.
 fn guard<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
+}
+
+/// Calls `body` with the tree of `handle`. Returns its error, or `missing` where the handle has no
+/// tree.
+fn with_tree(
+    handle: *mut c_void,
+    missing: Error,
+    body: impl FnOnce(&mut Tree) -> Result<(), Error>,
+) -> Error {
+    guard(Error::FAIL, || code(registry::with(handle, missing, body)))
 }
 
 /// The error of a result.

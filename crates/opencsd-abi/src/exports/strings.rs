@@ -7,6 +7,7 @@ use crate::codes::{Error, protocol};
 use crate::custom;
 use crate::element::TraceElement;
 use crate::outlet::payload;
+use crate::packets::etmv3::Etmv3Packet;
 use crate::packets::etmv4::Etmv4Packet;
 use crate::packets::itm::ItmPacket;
 use crate::packets::ptm::PtmPacket;
@@ -109,6 +110,7 @@ pub unsafe extern "C" fn ocsd_pkt_str(
                 protocol::ETMV4I | protocol::ETE => {
                     packet.cast::<Etmv4Packet>().read_unaligned().text()
                 }
+                protocol::ETMV3 => packet.cast::<Etmv3Packet>().read_unaligned().text(),
                 protocol::PTM => packet.cast::<PtmPacket>().read_unaligned().text(),
                 protocol::ITM => packet.cast::<ItmPacket>().read_unaligned().text(),
                 protocol::STM => packet.cast::<StmPacket>().read_unaligned().text(),

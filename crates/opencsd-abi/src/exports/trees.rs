@@ -3,9 +3,10 @@
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 use std::ptr;
 
-use super::{code, guard, string};
+use tracewright_views::opencsd::registers::DecoderRegisters;
+
+use super::{code, guard, string, with_tree};
 use crate::codes::{Error, response};
-use crate::config::Builtin;
 use crate::custom::{self, CustomDecoder};
 use crate::outlet::{ReceiveElement, Receiver};
 use crate::packets::callbacks::{MonitorPacket, PacketCallbacks, SinkPacket};
@@ -84,25 +85,21 @@ pub extern "C" fn ocsd_dt_set_gen_elem_outfn(
     function: Option<ReceiveElement>,
     context: *const c_void,
 ) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::BAD_HANDLE, |tree| {
-            tree.outlet.receiver = match function {
-                Some(function) => Receiver::Client(function, context),
-                None => Receiver::None,
-            };
-            Ok(())
-        }))
+    with_tree(handle, Error::BAD_HANDLE, |tree| {
+        tree.outlet.receiver = match function {
+            Some(function) => Receiver::Client(function, context),
+            None => Receiver::None,
+        };
+        Ok(())
     })
 }
 
 /// Prints elements as messages.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_dt_set_gen_elem_printer(handle: *mut c_void) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::NOT_INIT, |tree| {
-            tree.outlet.receiver = Receiver::Printed;
-            Ok(())
-        }))
+    with_tree(handle, Error::NOT_INIT, |tree| {
+        tree.outlet.receiver = Receiver::Printed;
+        Ok(())
     })
 }
 
@@ -123,7 +120,7 @@ pub unsafe extern "C" fn ocsd_dt_create_decoder(
         // SAFETY: the caller states that it is null or a string.
         let Some(name) = (unsafe { string(name) }) else { return Error::INVALID_PARAM_VAL };
         code(registry::with(handle, Error::BAD_HANDLE, |tree| {
-            let Some(builtin) = Builtin::named(name.to_bytes()) else {
+            let Some(builtin) = DecoderRegisters::named(name.to_bytes()) else {
                 let factory = custom::named(name.to_bytes()).ok_or(Error::DCDREG_NAME_UNKNOWN)?;
                 // SAFETY: the caller states that `config` is what the decoder takes, and that `id`
                 // is null or can be written.
@@ -252,7 +249,7 @@ pub unsafe extern "C" fn ocsd_dt_attach_packet_callback(
 /// Removes a decoder.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_dt_remove_decoder(handle: *mut c_void, id: c_uchar) -> Error {
-    guard(Error::FAIL, || code(registry::with(handle, Error::BAD_HANDLE, |tree| tree.remove(id))))
+    with_tree(handle, Error::BAD_HANDLE, |tree| tree.remove(id))
 }
 
 /// Prints packets as messages.
@@ -262,23 +259,19 @@ pub extern "C" fn ocsd_dt_set_pkt_protocol_printer(
     id: u8,
     monitor: c_int,
 ) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::NOT_INIT, |tree| {
-            let decoder = tree.decoder(id).ok_or(Error::INVALID_PARAM_VAL)?;
-            if monitor == 0 && decoder.full {
-                return Err(Error::ATTACH_TOO_MANY);
-            }
-            decoder.outputs.print(id, monitor != 0)
-        }))
+    with_tree(handle, Error::NOT_INIT, |tree| {
+        let decoder = tree.decoder(id).ok_or(Error::INVALID_PARAM_VAL)?;
+        if monitor == 0 && decoder.full {
+            return Err(Error::ATTACH_TOO_MANY);
+        }
+        decoder.outputs.print(id, monitor != 0)
     })
 }
 
 /// Prints frames as messages.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_dt_set_raw_frame_printer(handle: *mut c_void, flags: c_int) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::NOT_INIT, |tree| tree.print_frames(flags as u32)))
-    })
+    with_tree(handle, Error::NOT_INIT, |tree| tree.print_frames(flags as u32))
 }
 
 /// The statistics of a decoder. They are valid until the decoder is removed.
@@ -307,7 +300,5 @@ pub unsafe extern "C" fn ocsd_dt_get_decode_stats(
 /// Sets the statistics of a decoder to zero.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_dt_reset_decode_stats(handle: *mut c_void, id: c_uchar) -> Error {
-    guard(Error::FAIL, || {
-        code(registry::with(handle, Error::BAD_HANDLE, |tree| tree.reset_stats(id)))
-    })
+    with_tree(handle, Error::BAD_HANDLE, |tree| tree.reset_stats(id))
 }

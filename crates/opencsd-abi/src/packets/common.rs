@@ -26,6 +26,39 @@ pub struct PacketAtoms {
     pub count: u8,
 }
 
+/// The context in a packet of PTM or ETMv3.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct PacketContext {
+    /// 0 alternative instruction set, 1 NS, 2 Hyp, 3 updated, 4 context ID updated, 5 VMID updated.
+    pub bits: u32,
+    /// The context ID.
+    pub id: u32,
+    /// The VMID.
+    pub vmid: u8,
+}
+
+/// Exceptions of PTM and, in the A and R profiles, ETMv3 by their number: the kind in the
+/// structure, and the name.
+pub const EXCEPTIONS: [(u32, &str); 16] = [
+    (1, "No Exception"),
+    (6, "Debug Halt"),
+    (9, "SMC"),
+    (10, "Hyp"),
+    (5, "Async Data Abort"),
+    (7, "Jazelle"),
+    (0, "Reserved"),
+    (0, "Reserved"),
+    (2, "PE Reset"),
+    (11, "Undefined Instr"),
+    (8, "SVC"),
+    (12, "Prefetch Abort"),
+    (14, "Data Fault"),
+    (13, "Generic"),
+    (3, "IRQ"),
+    (4, "FIQ"),
+];
+
 impl PacketAtoms {
     /// A letter for each atom.
     pub fn letters(&self, out: &mut String) {
@@ -60,4 +93,16 @@ pub fn value(total: u8, known: u8, value: u64, updated: u8, out: &mut String) {
     if updated != 0 {
         let _ = write!(out, " ~[0x{:X}]", low(updated));
     }
+}
+
+/// Appends the name of an instruction set.
+pub fn write_isa(isa: u32, out: &mut String) {
+    out.push_str(match isa {
+        0 => "ISA=ARM(32); ",
+        1 => "ISA=Thumb2; ",
+        2 => "ISA=AArch64; ",
+        3 => "ISA=ThumbEE; ",
+        4 => "ISA=Jazelle; ",
+        _ => "ISA=Unknown; ",
+    });
 }

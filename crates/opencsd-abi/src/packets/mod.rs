@@ -2,6 +2,7 @@
 
 pub mod callbacks;
 mod common;
+pub mod etmv3;
 pub mod etmv4;
 pub mod itm;
 mod printer;

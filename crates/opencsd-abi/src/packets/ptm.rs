@@ -6,7 +6,7 @@ use tracewright_base::{Fault, Isa};
 use tracewright_protocols::ptm::packet::Reason;
 use tracewright_protocols::ptm::{Config, History, Packet};
 
-use super::common::{PacketAddress, PacketAtoms};
+use super::common::{EXCEPTIONS, PacketAddress, PacketAtoms, PacketContext, write_isa};
 use crate::element::isa_number;
 
 /// A packet and what earlier packets established.
@@ -26,16 +26,6 @@ pub struct PtmPacket {
     timestamp_bits: u8,
     exception: PacketException,
     error_kind: u32,
-}
-
-/// The context in a packet of PTM or ETMv3.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-struct PacketContext {
-    /// 0 alternative instruction set, 1 NS, 2 Hyp, 3 updated, 4 context ID updated, 5 VMID updated.
-    bits: u32,
-    id: u32,
-    vmid: u8,
 }
 
 /// The exception in a packet of PTM.
@@ -103,26 +93,6 @@ const TITLES: [(&str, &str); 18] = [
 fn title(kind: u32) -> (&'static str, &'static str) {
     TITLES.get(kind as usize).copied().unwrap_or(("UNKNOWN", "Unknown packet type."))
 }
-
-/// Exceptions by their number: the kind in the structure, and the name.
-const EXCEPTIONS: [(u32, &str); 16] = [
-    (1, "No Exception"),
-    (6, "Debug Halt"),
-    (9, "SMC"),
-    (10, "Hyp"),
-    (5, "Async Data Abort"),
-    (7, "Jazelle"),
-    (0, "Reserved"),
-    (0, "Reserved"),
-    (2, "PE Reset"),
-    (11, "Undefined Instr"),
-    (8, "SVC"),
-    (12, "Prefetch Abort"),
-    (14, "Data Fault"),
-    (13, "Generic"),
-    (3, "IRQ"),
-    (4, "FIQ"),
-];
 
 /// The number of an instruction set that may be unknown.
 fn number(isa: Option<Isa>) -> u32 {
@@ -272,18 +242,6 @@ const fn packet_kind(packet: &Packet) -> u32 {
         Packet::ExceptionReturn => kind::EXCEPTION_RETURN,
         Packet::Ignore => kind::IGNORE,
     }
-}
-
-/// Appends the name of an instruction set.
-pub fn write_isa(isa: u32, out: &mut String) {
-    out.push_str(match isa {
-        0 => "ISA=ARM(32); ",
-        1 => "ISA=Thumb2; ",
-        2 => "ISA=AArch64; ",
-        3 => "ISA=ThumbEE; ",
-        4 => "ISA=Jazelle; ",
-        _ => "ISA=Unknown; ",
-    });
 }
 
 impl PtmPacket {

@@ -10,6 +10,7 @@ use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use tracewright_protocols::{itm, stm};
 use tracewright_views::opencsd::{ItmText, PacketText, StmText};
 
+use super::etmv3::Etmv3Maker;
 use super::etmv4::Etmv4Maker;
 use super::itm::ItmPacket;
 use super::ptm::PtmMaker;
@@ -21,6 +22,8 @@ use super::stm::StmMaker;
 pub enum Structures {
     /// ETMv4 and ETE.
     Etmv4(Box<Etmv4Maker>),
+    /// ETMv3.
+    Etmv3(Box<Etmv3Maker>),
     /// PTM.
     Ptm(Box<PtmMaker>),
     /// STM, whose packets consist of halves of bytes: the text knows which bytes and which offset
@@ -37,6 +40,7 @@ impl Structures {
             AnyConfig::Etmv4(config) | AnyConfig::Ete(config) => {
                 Some(Structures::Etmv4(Box::new(Etmv4Maker::new(config))))
             }
+            AnyConfig::Etmv3(config) => Some(Structures::Etmv3(Box::new(Etmv3Maker::new(config)))),
             AnyConfig::Ptm(config) => Some(Structures::Ptm(Box::new(PtmMaker::new(config)))),
             AnyConfig::Stm(config) => {
                 let parts = (StmMaker::default(), *config, StmText::default());
@@ -93,6 +97,9 @@ impl Structures {
             (Structures::Etmv4(maker), AnyPacket::Etmv4(packet) | AnyPacket::Ete(packet)) => {
                 ptr::from_ref(maker.packet(packet)).cast()
             }
+            (Structures::Etmv3(maker), AnyPacket::Etmv3(packet)) => {
+                ptr::from_ref(maker.packet(packet)).cast()
+            }
             (Structures::Ptm(maker), AnyPacket::Ptm(packet)) => {
                 ptr::from_ref(maker.packet(packet)).cast()
             }
@@ -113,6 +120,7 @@ impl Structures {
     pub fn bad(&mut self, bytes: &[u8], fault: Fault) -> *const c_void {
         match self {
             Structures::Etmv4(maker) => ptr::from_ref(maker.bad(bytes, fault)).cast(),
+            Structures::Etmv3(maker) => ptr::from_ref(maker.bad(bytes, fault)).cast(),
             Structures::Ptm(maker) => ptr::from_ref(maker.bad(bytes, fault)).cast(),
             Structures::Stm(parts) => {
                 let (maker, config, text) = &mut **parts;

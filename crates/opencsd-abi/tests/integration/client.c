@@ -7,12 +7,14 @@
  *          elements), callbacks (the same by a function), sink (packets by a function), frames
  *   BLOCK  bytes in each call
  *   MODE   mutate: WAITS copies of the data with changed bits are decoded
+ *   MODE   count: counts elements, WAITS times, and prints the least processor time of a decode
  *   WAITS  every WAITSth element is answered with WAIT; 0 for none
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "opencsd/c_api/opencsd_c_api.h"
 
@@ -149,6 +151,24 @@ static ocsd_datapath_resp_t element(const void *context, const ocsd_trc_index_t 
     return OCSD_RESP_CONT;
 }
 
+/* Counts of elements by kind, of instructions, and a sum over all addresses of ranges. */
+struct counts {
+    uint64_t kinds[32], instructions, sum;
+};
+
+static ocsd_datapath_resp_t count(const void *context, const ocsd_trc_index_t index,
+                                  const uint8_t id, const ocsd_generic_trace_elem *e)
+{
+    struct counts *counts = (struct counts *)context;
+    counts->kinds[e->elem_type & 31]++;
+    if (e->elem_type == OCSD_GEN_TRC_ELEM_INSTR_RANGE) {
+        counts->instructions += e->num_instr_range;
+        counts->sum = counts->sum * 31 + e->st_addr + 7 * e->en_addr + id + e->last_instr_exec;
+    }
+    (void)index;
+    return OCSD_RESP_CONT;
+}
+
 static ocsd_trace_protocol_t protocols[128];
 static uint8_t ids[128];
 
@@ -175,6 +195,27 @@ static void print_packet_fields(ocsd_trace_protocol_t kind, const void *packet)
         if (p->type == ETM4_PKT_I_EVENT)
             printf(" event %x", p->event_val);
         printf(" error %x}\n", p->err_type);
+    }
+    if (kind == OCSD_PROTOCOL_ETMV3) {
+        const ocsd_etmv3_pkt *p = packet;
+        printf("{%x isa %u %u atoms %u %x %u", p->type, p->curr_isa, p->prev_isa, p->atom.num,
+               p->atom.num ? p->atom.En_bits : 0, p->atom.num ? p->p_hdr_fmt : 0);
+        printf(" context %u %u %u %u", p->context.curr_NS, p->context.curr_Hyp,
+               p->context.updated_c ? p->context.ctxtID : 0,
+               p->context.updated_v ? p->context.VMID : 0);
+        if (p->type == ETM3_PKT_BRANCH_ADDRESS || p->type == ETM3_PKT_I_SYNC)
+            printf(" address %" PRIx64 " %u %u", p->addr.val, p->addr.pkt_bits, p->addr.valid_bits);
+        if (p->type == ETM3_PKT_I_SYNC || p->type == ETM3_PKT_I_SYNC_CYCLE)
+            printf(" sync %u %u %u %u", p->isync_info.reason, p->isync_info.has_cycle_count,
+                   p->isync_info.has_LSipAddress, p->isync_info.no_address);
+        if (p->exception.bits.present)
+            printf(" exception %u %u %u %u %u %u", p->exception.type, p->exception.number,
+                   p->exception.bits.cancel, p->exception.bits.cm_type, p->exception.bits.cm_resume,
+                   p->exception.bits.cm_irq_n);
+        printf(" cycles %u data %u %x", p->cycle_count, p->data.ooo_tag, p->data.value);
+        if (p->type == ETM3_PKT_TIMESTAMP)
+            printf(" time %" PRIx64 " %u", p->timestamp, p->ts_update_bits);
+        printf(" error %x}\n", p->type > ETM3_PKT_TIMESTAMP ? p->err_type : 0);
     }
 }
 
@@ -282,6 +323,27 @@ static ocsd_datapath_resp_t decode(dcd_tree_handle_t tree, const uint8_t *data, 
     return answer;
 }
 
+/* Decodes `rounds` times, and prints counts and the least processor time. */
+static void count_all(dcd_tree_handle_t tree, const uint8_t *data, long length, long block,
+                      long rounds)
+{
+    struct counts counts;
+    double least = 1e9;
+    ocsd_dt_set_gen_elem_outfn(tree, count, &counts);
+    for (long n = 0; n < rounds; n++) {
+        memset(&counts, 0, sizeof counts);
+        ocsd_dt_process_data(tree, OCSD_OP_RESET, 0, 0, NULL, NULL);
+        clock_t start = clock();
+        decode(tree, data, length, block);
+        double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+        least = seconds < least ? seconds : least;
+    }
+    for (int n = 0; n < 32; n++)
+        printf("%" PRIu64 " ", counts.kinds[n]);
+    printf("%" PRIu64 " instructions, sum %" PRIx64 "\n%.6f s\n", counts.instructions, counts.sum,
+           least);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 5)
@@ -382,7 +444,9 @@ int main(int argc, char **argv)
     if (strcmp(mode, "packets") && strcmp(mode, "sink") && (code = ocsd_dt_set_gen_elem_outfn(tree, element, NULL)))
         fail("ocsd_dt_set_gen_elem_outfn", code);
 
-    if (mutations) {
+    if (!strcmp(mode, "count")) {
+        count_all(tree, data, length, block, waits);
+    } else if (mutations) {
         uint32_t seed = 1;
         uint8_t *changed = malloc(length);
         for (; mutations > 0; mutations--) {

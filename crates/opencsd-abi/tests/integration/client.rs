@@ -52,6 +52,11 @@ pub fn installed() -> Option<PathBuf> {
 /// Compiles `source` in C. `None`, and the test is recorded as skipped, without a compiler or
 /// OpenCSD's headers.
 pub fn compile(source: &str) -> Option<PathBuf> {
+    compile_with(source, "")
+}
+
+/// As [`compile`], with one more option of the compiler; none where it is empty.
+pub fn compile_with(source: &str, option: &str) -> Option<PathBuf> {
     let compiler = tool(&[("cc", "gcc"), ("gcc", "gcc"), ("clang", "clang")])?;
     if !Path::new(HEADERS).exists() {
         skip("not installed: opencsd_c_api.h (Debian: libopencsd-dev)");
@@ -60,18 +65,20 @@ pub fn compile(source: &str) -> Option<PathBuf> {
     // Tests run at the same time: one of them compiles.
     static COMPILED: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let mut compiled = COMPILED.lock().unwrap();
-    let program = folder().join(source.strip_suffix(".c").unwrap());
-    if compiled.iter().any(|other| other == source) {
+    let name = format!("{}{}", source.strip_suffix(".c").unwrap(), option.replace('=', "-"));
+    let program = folder().join(&name);
+    if compiled.contains(&name) {
         return Some(program);
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration").join(source);
     let done = Command::new(compiler)
         .args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
         .args([&program, &path, &built()])
+        .args((!option.is_empty()).then_some(option))
         .output()
         .unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    compiled.push(source.to_owned());
+    compiled.push(name);
     Some(program)
 }
 

@@ -167,12 +167,12 @@ static void strings(void)
     for (unsigned kind = 0; kind < 0x500; kind++) {
         packet->type = (ocsd_etmv4_i_pkt_type)kind;
         EXPECT(ocsd_pkt_str(OCSD_PROTOCOL_ETE, packet, text, sizeof text), OCSD_OK);
+        EXPECT(ocsd_pkt_str(OCSD_PROTOCOL_ETMV3, packet, text, sizeof text), OCSD_OK);
         EXPECT(ocsd_pkt_str(OCSD_PROTOCOL_PTM, packet, text, sizeof text), OCSD_OK);
         EXPECT(ocsd_pkt_str(OCSD_PROTOCOL_STM, packet, text, sizeof text), OCSD_OK);
         /* ITM in 1.8.0. */
         EXPECT(ocsd_pkt_str((ocsd_trace_protocol_t)7, packet, text, sizeof text), OCSD_OK);
     }
-    EXPECT(ocsd_pkt_str(OCSD_PROTOCOL_ETMV3, packet, text, sizeof text), OCSD_ERR_NO_PROTOCOL);
     EXPECT(ocsd_cust_protocol_to_str(OCSD_PROTOCOL_ETE, packet, text, 8), OCSD_ERR_NO_PROTOCOL);
     EXPECT(ocsd_cust_protocol_to_str(OCSD_PROTOCOL_CUSTOM_0, NULL, text, 8),
            OCSD_ERR_INVALID_PARAM_VAL);

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use tracewright_testing::{is_long, short_or_long, tool};
 
-use crate::client::{compile, library, output, run};
+use crate::client::{compile, compile_with, library, output, run};
 use crate::snapshots::scripts;
 
 /// Every function with wrong arguments, and two threads with a tree each.
@@ -35,6 +35,28 @@ fn wrong_calls_touch_no_other_memory() {
     let text = crate::client::text_of(&done.stderr);
     assert!(done.status.success(), "{text}");
     assert!(output(done).ends_with("0 failures\n"), "{text}");
+}
+
+/// The same with AddressSanitizer, which finds memory of the client that must not be read or
+/// written; and the captures, with a client that waits.
+#[test]
+fn clients_run_under_the_address_sanitizer() {
+    if !is_long() {
+        return;
+    }
+    let Some(program) = compile_with("misuse.c", "-fsanitize=address") else { return };
+    let own = std::env::current_exe().unwrap();
+    let done = output(run(&program, Some(library()), &[own.to_str().unwrap()]));
+    assert!(done.ends_with("0 failures\n"), "{done}");
+    let Some(client) = compile_with("client.c", "-fsanitize=address") else { return };
+    for (name, script, _) in scripts() {
+        if name == "bugfix-exact-match" {
+            continue;
+        }
+        for mode in ["callback", "callbacks"] {
+            output(run(&client, Some(library()), &[script.to_str().unwrap(), mode, "64", "5"]));
+        }
+    }
 }
 
 /// Captures with changed bits, with the client waiting now and then.

@@ -6,9 +6,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use tracewright::capture::{Capture, Source};
+use tracewright::capture::Capture;
 use tracewright::decode::{Options, Plan};
 use tracewright::frames::Framing;
+use tracewright::views::opencsd::registers::DecoderRegisters;
 use tracewright_testing::{is_long, shared, text};
 
 use crate::client::{compile, folder, installed, library, output, run};
@@ -33,45 +34,6 @@ const SMALL: [&str; 12] = [
 /// docs/differences-from-opencsd.md has the reasons.
 const LINES_THAT_DIFFER: usize = 2;
 
-/// The name of a decoder, and the registers in its structure.
-fn decoder(source: &Source) -> Option<(&'static str, &'static [&'static str])> {
-    Some(match source.protocol().to_ascii_uppercase().as_str() {
-        "ETM4" => (
-            "ETMV4I",
-            &[
-                "TRCIDR0",
-                "TRCIDR1",
-                "TRCIDR2",
-                "TRCIDR8",
-                "TRCIDR9",
-                "TRCIDR10",
-                "TRCIDR11",
-                "TRCIDR12",
-                "TRCIDR13",
-                "TRCCONFIGR",
-                "TRCTRACEIDR",
-            ],
-        ),
-        "ETE" => (
-            "ETE",
-            &[
-                "TRCIDR0",
-                "TRCIDR1",
-                "TRCIDR2",
-                "TRCIDR8",
-                "TRCDEVARCH",
-                "TRCCONFIGR",
-                "TRCTRACEIDR",
-            ],
-        ),
-        "ETM3" => ("ETMV3", &["ETMIDR", "ETMCR", "ETMCCER", "ETMTRACEIDR"]),
-        "PTM" | "PTM1" | "PFT" | "PFT1" => ("PTM", &["ETMIDR", "ETMCR", "ETMCCER", "ETMTRACEIDR"]),
-        "STM" => ("STM", &["STMTCSR", "", "", "", "", ""]),
-        "ITM" => ("ITM", &["ITMTCR"]),
-        _ => return None,
-    })
-}
-
 /// The description of a capture that the client reads. `None` where the client cannot decode it.
 fn script(capture: &Capture, name: &str, split: bool) -> Option<PathBuf> {
     let framing = (name == "a55-test-tpiu").then_some(Framing::Dstream);
@@ -84,17 +46,18 @@ fn script(capture: &Capture, name: &str, split: bool) -> Option<PathBuf> {
     let mut out = format!("tree {source} {flags:x}\n");
     for planned in &plan.sources {
         let source = &capture.sources[planned.source];
-        let (decoder, registers) = decoder(source)?;
+        let decoder = DecoderRegisters::of(planned.config.protocol())?;
         let default = |name: &&str| match *name {
             "TRCDEVARCH" => 0x4770_5a13,
             "TRCIDR1" => 0x4100_f403,
             _ => 0,
         };
-        let mut words: Vec<u64> = registers
+        let mut words: Vec<u64> = decoder
+            .registers
             .iter()
             .map(|name| source.register(name).unwrap_or_else(|| default(name)))
             .collect();
-        if !matches!(decoder, "STM" | "ITM") {
+        if decoder.has_core {
             let core = capture.core_type(source);
             let version = core.map_or(8, |core| core.version);
             // Version 8 and above have 64-bit opcodes of later versions, too.
@@ -102,7 +65,7 @@ fn script(capture: &Capture, name: &str, split: bool) -> Option<PathBuf> {
             words.push(core.map_or(3, |core| 3 - u64::from(core.profile as u8)));
         }
         let flags = if split { 0x1_0000 } else { 0 };
-        let _ = write!(out, "decoder {decoder} {flags:x} {}", words.len());
+        let _ = write!(out, "decoder {} {flags:x} {}", decoder.name, words.len());
         words.iter().for_each(|word| write!(out, " {word:x}").unwrap());
         out.push('\n');
     }
@@ -280,7 +243,7 @@ fn packets_are_those_of_the_listings() {
         wrong.extend(compare(&name, &own, &theirs, most));
         let text = std::fs::read_to_string(&script).unwrap();
         let has_structures = |line: &str| {
-            ["ETMV4I", "ETE", "PTM", "STM", "ITM"]
+            ["ETMV4I", "ETE", "ETMV3", "PTM", "STM", "ITM"]
                 .iter()
                 .any(|name| line.split(' ').nth(1) == Some(name))
         };
@@ -291,8 +254,8 @@ fn packets_are_those_of_the_listings() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The fields of the packets of ETMv4 that the installed library makes, and the text of those of
-/// PTM.
+/// The fields of the packets of ETMv4 and ETMv3 that the installed library makes, and the text of
+/// those of PTM.
 #[test]
 fn packets_have_the_fields_of_the_installed_library() {
     let Some(client) = compile("client.c") else { return };
@@ -304,7 +267,8 @@ fn packets_have_the_fields_of_the_installed_library() {
         let decoders: Vec<_> = text.lines().filter(|line| line.starts_with("decoder")).collect();
         let all = |name: &str| decoders.iter().all(|line| line.split(' ').nth(1) == Some(name));
         // 1.3.3 has no packet callback for ETE.
-        if !all("ETMV4I") && !all("PTM") || name == "bugfix-exact-match" {
+        let known = ["ETMV4I", "ETMV3", "PTM"].iter().any(|name| all(name));
+        if !known || name == "bugfix-exact-match" {
             continue;
         }
         let ptm = all("PTM");
@@ -322,5 +286,73 @@ fn packets_have_the_fields_of_the_installed_library() {
         let own = fields(Some(library()));
         assert!(!own.is_empty(), "{name}");
         assert_eq!(own, fields(None), "{name}");
+    }
+}
+
+/// The fields and the text of the packets of ETMv3 that the installed library makes: of a capture
+/// of this repository, and of the ETMv3 in TC2.
+#[test]
+fn packets_of_etmv3_are_those_of_the_installed_library() {
+    let Some(client) = compile("client.c") else { return };
+    if installed().is_none() {
+        return;
+    }
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/etmv3/capture");
+    let shared = shared("conformance/arm").map(|folder| folder.join("snapshots/TC2"));
+    for (name, path) in [("etmv3", Some(own)), ("TC2-etmv3", shared)] {
+        let Some(path) = path else { continue };
+        let capture = tracewright::read_capture(&path).unwrap();
+        let script = script(&capture, name, false).unwrap();
+        let text = std::fs::read_to_string(&script).unwrap();
+        let others = |line: &&str| !line.starts_with("decoder") || line.contains(" ETMV3 ");
+        let only: Vec<&str> = text.lines().filter(others).collect();
+        std::fs::write(&script, only.join("\n") + "\n").unwrap();
+        let args = [script.to_str().unwrap(), "sink", "4096", "-1"];
+        let own = output(run(&client, Some(library()), &args));
+        assert!(own.lines().filter(|line| line.starts_with('{')).count() > 20, "{name}: {own}");
+        assert_eq!(own, output(run(&client, None, &args)), "{name}");
+    }
+}
+
+/// Snapshots of which 1.3.3 reports other elements than 1.8.0, and what differs.
+const DIFFERENT_IN_1_3_3: [(&str, &str); 12] = [
+    ("TC2", "it has no ITM"),
+    ("armv8_1m_branches", "it does not know the branches of Armv8.1-M"),
+    ("ete_ip", "it reports one range more"),
+    ("ete_spec_2", "it reports one range more"),
+    ("event_test", "it has no response but a fatal one without program memory"),
+    ("init-short-addr", "it has no response but a fatal one without program memory"),
+    ("itm_only_raw", "it has no ITM"),
+    ("juno-uname-001", "it reports missing memory twice before an exception"),
+    ("juno_r1_1", "it reports missing memory twice before an exception"),
+    ("pauth_lr", "it does not end a range at a return with pointer authentication"),
+    ("q_elem", "it reports five elements more"),
+    ("stm_only", "the master of frequency packets is the last one"),
+];
+
+/// The elements of the installed library, 1.3.3, whose text of missing memory has no memory space.
+#[test]
+fn elements_are_those_of_the_installed_library() {
+    let Some(client) = compile("client.c") else { return };
+    if installed().is_none() {
+        return;
+    }
+    for (name, script, _) in scripts() {
+        let different = DIFFERENT_IN_1_3_3.iter().any(|(other, _)| *other == name);
+        if different || name == "bugfix-exact-match" {
+            continue;
+        }
+        let args = [script.to_str().unwrap(), "elements", "4096", "0"];
+        let own = output(run(&client, Some(library()), &args));
+        let without_space = |line: &str| match line.split_once("; Memspace [") {
+            Some((before, rest)) => {
+                format!("{before}{}", rest.split_once(']').map_or("", |(_, after)| after))
+            }
+            None => line.to_owned(),
+        };
+        let own: Vec<String> = own.lines().map(without_space).collect();
+        let theirs = output(run(&client, None, &args));
+        let theirs: Vec<&str> = theirs.lines().collect();
+        assert_eq!(own, theirs, "{name}");
     }
 }

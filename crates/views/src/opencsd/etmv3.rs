@@ -363,7 +363,8 @@ const M_EXCEPTIONS: [&str; 24] = [
     "Reserved",
 ];
 
-fn m_exception(number: u16, out: &mut String) {
+/// Appends the name of an exception of the M profile.
+pub fn m_exception(number: u16, out: &mut String) {
     match M_EXCEPTIONS.get(usize::from(number)) {
         Some(name) => out.push_str(name),
         None => {

@@ -10,13 +10,14 @@ mod order;
 mod packet_text;
 mod plain;
 mod ptm;
+pub mod registers;
 pub mod reported;
 mod session;
 mod source;
 mod stm;
 pub mod unsynced;
 
-pub use etmv3::Etmv3Text;
+pub use etmv3::{Etmv3Text, m_exception as etmv3_m_exception};
 pub use etmv4::{Etmv4Text, exception_name as etmv4_exception, title_of as etmv4_title};
 pub use itm::{ItmText, begun as itm_begun};
 pub use listing::{Listing, Shown};

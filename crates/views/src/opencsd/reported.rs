@@ -33,6 +33,8 @@ pub struct SourceReport {
     text: SourceText,
     behaviour: Behaviour,
     style: Style,
+    /// Ranges are reported as they are decoded, where nothing waits.
+    plain_ranges: bool,
     /// The reason of the first loss, which is that of the start.
     lost: Option<Gap>,
     /// Trace was lost in an overflow, and has not restarted.
@@ -63,9 +65,12 @@ impl SourceReport {
 
     fn after(config: &AnyConfig, lost: Gap) -> Self {
         let text = SourceText::new(config);
+        let behaviour = text.behaviour();
+        let etmv4 = matches!(config, AnyConfig::Etmv4(_) | AnyConfig::Ete(_));
         SourceReport {
             config: config.clone(),
-            behaviour: text.behaviour(),
+            plain_ranges: etmv4 && !behaviour.late_elements && !behaviour.elements_need_packets,
+            behaviour,
             style: SourceText::style(config),
             text,
             lost: Some(lost),
@@ -181,6 +186,13 @@ impl SourceReport {
             what => what,
         };
         self.report(at, what, out);
+    }
+
+    /// Whether [`element`](Self::element) would report a range as it is, and nothing else.
+    #[inline]
+    pub fn is_plain_range(&self) -> bool {
+        let waits = !self.held.is_empty() || self.late_loss.is_some() || self.bad_end.is_some();
+        self.plain_ranges && !waits
     }
 
     /// Reports the elements that wait for another element or packet.

@@ -23,7 +23,7 @@ const LAYERS: [&[&str]; 14] = [
 
 /// Crates whose interface other languages call: they have unsafe code, and the state that such an
 /// interface has without a handle.
-const FOREIGN: [&str; 1] = ["opencsd-abi"];
+const FOREIGN: [&str; 2] = ["capi", "opencsd-abi"];
 
 /// Crates that may have unsafe code.
 fn may_be_unsafe(file: &File) -> bool {

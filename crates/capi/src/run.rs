@@ -1,0 +1,63 @@
+//! Decodes a buffer to a listener.
+
+use tracewright::decode::{input, parallel, Fork, Merge, Merging, Plan, Session, Tally};
+use tracewright::index::window;
+use tracewright::Listener;
+
+use crate::opened::Opened;
+use crate::select::Selected;
+use crate::status::{Failure, TW_ERR_INTERNAL, TW_ERR_READ};
+
+/// The plans of the selected buffers with a source, each with the number of its first source.
+///
+/// # Errors
+/// Where nothing can be decoded.
+pub(crate) fn plans<'a>(
+    opened: &'a Opened,
+    selected: &Selected,
+) -> Result<Vec<(&'a Plan, usize)>, Failure> {
+    opened.decodable(selected.partial)?;
+    let wanted = |plan: &Plan| selected.buffer.is_none_or(|buffer| buffer == plan.buffer);
+    Ok(opened.plans().filter(|(plan, _)| wanted(plan) && !plan.sources.is_empty()).collect())
+}
+
+/// A session of `plan` in its initial state.
+pub(crate) fn session(opened: &Opened, plan: &Plan) -> Result<Session, Failure> {
+    let subject = opened.subject();
+    subject.session(plan).map_err(|error| Failure::new(TW_ERR_INTERNAL, error))
+}
+
+/// The error of a buffer that cannot be read.
+pub(crate) fn unreadable(name: &str, error: &std::io::Error) -> Failure {
+    Failure::new(TW_ERR_READ, format_args!("{name}: {error}"))
+}
+
+/// Decodes the selected part of the buffer of `plan` to `listener`, and counts. `write` receives
+/// the listener's output in order, and returns whether more is wanted.
+pub(crate) fn run<L: Listener + Fork + Send>(
+    opened: &Opened,
+    plan: &Plan,
+    selected: &Selected,
+    listener: L,
+    mut write: impl FnMut(L::Output) -> bool,
+) -> Result<Tally, Failure> {
+    let Some(buffer) = opened.capture.buffers.get(plan.buffer) else { return Ok(Tally::default()) };
+    let mut session = session(opened, plan)?;
+    let mut both = (listener, Merging(Tally::default()));
+    let mut tally = Tally::default();
+    let mut output = |(output, counts): (L::Output, Tally)| {
+        tally.merge(counts);
+        write(output)
+    };
+    if selected.window.is_all() {
+        let input = &mut *input::of(buffer);
+        parallel::run(&mut session, input, &mut both, &selected.jobs, |both, _| output(both))
+            .map_err(|error| unreadable(&buffer.name, &error))?;
+    } else {
+        let index = selected.index.as_ref().and_then(|index| index.buffer(plan.buffer));
+        let begin = &mut |_, _| {};
+        window::run(session, buffer, &selected.window, index, both, begin, &mut output)
+            .map_err(|error| unreadable(&buffer.name, &error))?;
+    }
+    Ok(tally)
+}

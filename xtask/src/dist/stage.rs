@@ -1,0 +1,124 @@
+//! The folder with all files, as they are installed.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::build::Built;
+use super::{VERSION, failed, output, template};
+
+/// Shells, the option of `tracewright completions`, and the file of the completions.
+const SHELLS: [(&str, &str); 3] = [
+    ("bash", "share/bash-completion/completions/tracewright"),
+    ("zsh", "share/zsh/site-functions/_tracewright"),
+    ("fish", "share/fish/vendor_completions.d/tracewright.fish"),
+];
+
+/// Pages and examples, and their folder.
+const DOCUMENTS: [(&str, &str); 10] = [
+    ("README.md", "share/doc/tracewright"),
+    ("LICENSE-APACHE", "share/doc/tracewright"),
+    ("LICENSE-MIT", "share/doc/tracewright"),
+    ("docs/c-api.md", "share/doc/tracewright"),
+    ("docs/c-library.md", "share/doc/tracewright"),
+    ("docs/elements.md", "share/doc/tracewright"),
+    ("docs/differences-from-opencsd.md", "share/doc/tracewright"),
+    ("crates/capi/examples/ranges.c", "share/doc/tracewright/examples"),
+    ("crates/capi/examples/functions.cpp", "share/doc/tracewright/examples"),
+    ("crates/capi/examples/CMakeLists.txt", "share/doc/tracewright/examples"),
+];
+
+/// Copies and makes all files in the folder `to`. Other files there stay.
+pub(super) fn stage(root: &Path, built: &Built, to: &Path) -> Result<(), String> {
+    copy(&built.command(), &to.join("bin/tracewright"))?;
+    libraries(root, built, to)?;
+    documents(root, to)?;
+    made_by_the_command(&built.command(), to)
+}
+
+/// Libraries, header, and what build tools find them with.
+pub(super) fn libraries(root: &Path, built: &Built, to: &Path) -> Result<(), String> {
+    let capi = root.join("crates/capi");
+    copy(&built.shared(), &to.join("lib/libtracewright.so.0"))?;
+    link("libtracewright.so.0", &to.join("lib/libtracewright.so"))?;
+    copy(&built.archive(), &to.join("lib/libtracewright.a"))?;
+    // A folder of its own: programs load it only where they are asked to.
+    copy(&built.opencsd(), &to.join("lib/tracewright/libopencsd_c_api.so.1"))?;
+    copy(&capi.join("include/tracewright.h"), &to.join("include/tracewright.h"))?;
+    let mut numbers = VERSION.split('.');
+    let (major, minor) = (numbers.next().unwrap_or("0"), numbers.next().unwrap_or("0"));
+    let list = built.system_libraries.replace(' ', ";");
+    let values = [
+        // Relative to the folder of the file, so that the archive can be unpacked anywhere.
+        ("PREFIX", "${pcfiledir}/../.."),
+        ("LIBDIR", "lib"),
+        ("UP", "../../.."),
+        ("URL", env!("CARGO_PKG_REPOSITORY")),
+        ("VERSION", VERSION),
+        ("MAJOR", major),
+        ("MINOR", minor),
+        ("LIBS_PRIVATE", &built.system_libraries),
+        ("LIBS_LIST", &list),
+    ];
+    for (from, into) in [
+        ("tracewright.pc.in", "lib/pkgconfig/tracewright.pc"),
+        ("tracewright-config.cmake.in", "lib/cmake/tracewright/tracewright-config.cmake"),
+        (
+            "tracewright-config-version.cmake.in",
+            "lib/cmake/tracewright/tracewright-config-version.cmake",
+        ),
+    ] {
+        let text = template::filled(&capi.join("packaging").join(from), &values)?;
+        write(&to.join(into), &text)?;
+    }
+    Ok(())
+}
+
+/// Pages and examples.
+fn documents(root: &Path, to: &Path) -> Result<(), String> {
+    for (from, folder) in DOCUMENTS {
+        let name = from.rsplit('/').next().unwrap_or(from);
+        copy(&root.join(from), &to.join(folder).join(name))?;
+    }
+    Ok(())
+}
+
+/// Completions and manual pages.
+fn made_by_the_command(command: &Path, to: &Path) -> Result<(), String> {
+    for (shell, file) in SHELLS {
+        let text = output(Command::new(command).args(["completions", shell]))?;
+        write(&to.join(file), &text)?;
+    }
+    let pages = to.join("share/man/man1");
+    fs::create_dir_all(&pages).map_err(|error| failed(&pages, &error))?;
+    output(Command::new(command).arg("man").arg(&pages)).map(|_| ())
+}
+
+/// Writes a file, and its folder.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
+    folder_of(path)?;
+    fs::write(path, text).map_err(|error| failed(path, &error))
+}
+
+/// Copies a file with its permissions, and makes its folder.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    folder_of(to)?;
+    // A library that is in use must not be overwritten in place.
+    let _ = fs::remove_file(to);
+    fs::copy(from, to).map(|_| ()).map_err(|error| failed(from, &error))
+}
+
+fn folder_of(path: &Path) -> Result<(), String> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))
+}
+
+/// Makes a symbolic link to a file of the same folder.
+fn link(to: &str, path: &Path) -> Result<(), String> {
+    let _ = fs::remove_file(path);
+    #[cfg(unix)]
+    let done = std::os::unix::fs::symlink(to, path);
+    #[cfg(not(unix))]
+    let done = path.parent().map_or(Ok(0), |folder| fs::copy(folder.join(to), path)).map(|_| ());
+    done.map_err(|error| failed(path, &error))
+}
