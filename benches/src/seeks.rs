@@ -1,5 +1,8 @@
 //! Times random access: `seeks CAPTURE INDEX [COUNT [IMAGE]]`.
 //!
+//! `seeks CAPTURE INDEX make JOBS` only makes INDEX on JOBS threads, and prints the processor time
+//! and the peak of memory.
+//!
 //! Where there is no file INDEX, it is made of the first buffer of the capture, on one thread and
 //! on two, and both are compared with the checksum sink.
 //!
@@ -33,7 +36,14 @@ fn main() -> ExitCode {
     };
     let count = args.get(2).and_then(|count| count.parse().ok()).unwrap_or(1000);
     let opening = Opening { path: Path::new(capture), image: args.get(3).map(String::as_str) };
-    match run(&opening, Path::new(index), count) {
+    let done = match args.as_slice() {
+        [_, _, word, jobs] if word == "make" => {
+            let opening = Opening { image: None, ..opening };
+            make_once(&opening, Path::new(index), jobs)
+        }
+        _ => run(&opening, Path::new(index), count),
+    };
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(why) => {
@@ -145,6 +155,38 @@ fn processor() -> f64 {
 fn thread() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     stat.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+/// The peak of memory so far in MB of 10^6 bytes: VmHWM, in KiB. (proc_pid_status(5))
+fn peak() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) * 1024.0 / 1e6
+}
+
+/// Makes the index once.
+fn make_once(
+    opening: &Opening<'_>,
+    index: &Path,
+    jobs: &str,
+) -> Result<bool, Box<dyn std::error::Error>> {
+    let opened = opening.open()?;
+    let (memory, options) = (Memory::new(&opened), Options::default());
+    let plan = Plan::new(&opened, 0, &options).ok_or("no buffer")?;
+    let subject = Subject { capture: &opened, memory: &memory, options: &options };
+    let making = Making { jobs: jobs.parse()?, ..Making::default() };
+    let (start, used) = (Instant::now(), processor());
+    let mut file = Growing::create(index)?;
+    subject
+        .make(std::slice::from_ref(&plan), &making, |bytes, _| file.append(bytes).map(|()| true))?;
+    println!(
+        "jobs {jobs}: {:.2} s, processor time {:.2} s, peak of memory {:.1} MB",
+        start.elapsed().as_secs_f64(),
+        processor() - used,
+        peak()
+    );
+    Ok(true)
 }
 
 /// Makes the index, and prints the times.
@@ -375,6 +417,7 @@ fn run(
             used_at(used.len().saturating_sub(1))
         );
     }
+    println!("peak of memory {:.1} MB", peak());
     if !answers.functions.is_empty() {
         let decoding = decode(&subject, &plan, &mut Nothing)?;
         right &= search(opening, index, &answers.functions, decoding)?;

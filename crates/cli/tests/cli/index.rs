@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -109,6 +110,13 @@ fn parts_of_conformance_captures_are_the_same() {
         let words = format!("index --segment {segment} -o {}", index.display());
         let made = run(&words, &[&snapshot]);
         assert_eq!(made.code, Some(0), "{}", made.err);
+        // The first and the last time.
+        let time = |which: &str| -> Option<u64> {
+            let found = run(&format!("find {which} time 0 --no-index"), &[&snapshot]).out;
+            found.split_whitespace().skip_while(|word| *word != "time").nth(1)?.parse().ok()
+        };
+        let reported = if times(0) > 0 { time("first").zip(time("last")) } else { None };
+        let reported = reported.map(|(a, b)| a.min(b)..a.max(b));
         let words = [
             "decode --packets",
             "decode --format json",
@@ -123,14 +131,36 @@ fn parts_of_conformance_captures_are_the_same() {
             "history",
             "decode --format opencsd",
         ];
-        let of = if times(0) > 0 { &words[..] } else { &words[checked % words.len()..][..1] };
+        let long = times(0) > 0;
+        let of = if long { &words[..] } else { &words[checked % words.len()..][..1] };
+        let index = format!("--index {}", index.display());
+        let compare = |words: &str| {
+            let with = run(&format!("{words} {index}"), &[&snapshot]);
+            let without = run(&format!("{words} --no-index"), &[&snapshot]);
+            assert!(with.out == without.out, "{words} {}", snapshot.display());
+            assert_eq!(with.code, without.code, "{words} {}", snapshot.display());
+        };
         for verb in of {
-            let start = random.below(size);
-            let window = format!("--offset {start}..{}", start + 1 + random.below(size / 4 + 1));
-            let with = run(&format!("{verb} {window} --index {}", index.display()), &[&snapshot]);
-            let without = run(&format!("{verb} {window} --no-index"), &[&snapshot]);
-            assert!(with.out == without.out, "{verb} {window} {}", snapshot.display());
-            assert_eq!(with.code, without.code);
+            let mut some = |most: u64| {
+                let start = random.below(most);
+                format!("{start}..{}", start + 1 + random.below(most / 4 + 1))
+            };
+            compare(&format!("{verb} --offset {}", some(size)));
+            if long {
+                // Everything, and parts of the other kinds.
+                compare(verb);
+                compare(&format!("{verb} --instruction {}", some(4 * size)));
+                compare(&format!("{verb} --at {} --around 40", random.below(size)));
+                if let Some(Range { start, end }) = &reported {
+                    let from = start + random.below(end - start + 1);
+                    compare(&format!("{verb} --time {from}..{}", from + (end - start) / 8 + 1));
+                }
+            }
+        }
+        for query in ["count any", "last any", "first exception", "count gap", "nth 3 context"] {
+            if long {
+                compare(&format!("find {query}"));
+            }
         }
         checked += 1;
     }

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use tracewright_testing::{Random, short_or_long};
+
 use crate::common::{Folder, args, tracewright};
 
 /// The address of both images, and of the code that calls them.
@@ -72,8 +74,9 @@ impl Program {
 }
 
 /// Encodes the program, adds its memory to the capture, and compares what is decoded with the log.
+/// The capture is in the folder `snapshot`.
 #[track_caller]
-fn check(name: &str, encoding: &str, mut program: Program) {
+fn check(name: &str, encoding: &str, mut program: Program) -> Folder {
     program.execute(program.nop());
     let folder = Folder::new(&format!("overlay-{name}"));
     let (log, snapshot, described) =
@@ -151,6 +154,63 @@ fn check(name: &str, encoding: &str, mut program: Program) {
         let profile = tracewright(&args("profile --format callgrind", &[capture]));
         assert_eq!(profile.code, Some(0), "{}", profile.err);
         assert!(profile.out.ends_with(&format!("totals: {}\n", want.len())), "{}", profile.out);
+    }
+    folder
+}
+
+/// Parts of a trace, with an index and without: the memory that is selected at the beginning of a
+/// part depends on what is before it.
+#[test]
+fn parts_have_the_selected_images() {
+    let mut random = Random::new(3);
+    let mut contexts = Program::new(false, ["context=5", "context=6,7"]);
+    let mut times = Program::new(false, ["until=0x1000", "from=0x1000 until=0x9000"]);
+    let keys = ["overlay=bank selected_by=0x2000", "overlay=bank selected_by=0x2010"];
+    let mut addresses = Program::new(false, keys);
+    for n in 0..120u64 {
+        let (image, time) = (random.below(2), 0x40 * n);
+        writeln!(contexts.log, "contextid,,,,,{}", 5 + image).unwrap();
+        contexts.overlay(image as usize);
+        writeln!(times.log, "timestamp,,,,,{time:x}").unwrap();
+        times.overlay(usize::from(time >= 0x1000));
+        if n % 8 == 0 {
+            addresses.call(0x2000 + 0x10 * image as u32, &[addresses.ret()]);
+            (0..8).for_each(|_| addresses.overlay(image as usize));
+        }
+    }
+    for (name, registers, program) in [
+        ("parts-context", "TRCCONFIGR=0x41", contexts),
+        ("parts-time", "TRCCONFIGR=0x801", times),
+        ("parts-address", "TRCCONFIGR=0x1", addresses),
+    ] {
+        let encoding = format!("--protocol ETM4 --config {registers} --config TRCSYNCPR=8");
+        let folder = check(name, &encoding, program);
+        let snapshot = &folder.path("snapshot");
+        let made = tracewright(&args("index --segment 64", &[snapshot]));
+        assert_eq!(made.code, Some(0), "{}", made.err);
+        let count = tracewright(&args("instructions --format pc", &[snapshot])).out.lines().count();
+        let verbs = ["instructions", "decode --packets", "functions"].into_iter().cycle();
+        for verb in verbs.take(short_or_long(2, 30)) {
+            let start = random.below(count as u64);
+            let words = format!("{verb} --instruction {start}..{}", start + 1 + random.below(60));
+            let with = tracewright(&args(&words, &[snapshot]));
+            let without = tracewright(&args(&format!("{words} --no-index"), &[snapshot]));
+            assert_eq!(with.out, without.out, "{name} {words}");
+            assert_eq!((with.code, with.err), (without.code, without.err), "{name} {words}");
+        }
+        if name != "parts-context" {
+            // The opcodes of a part are those of the memory that the part itself selects.
+            continue;
+        }
+        let whole = tracewright(&args("instructions --no-index", &[snapshot])).out;
+        let some = tracewright(&args("instructions --instruction 300..310", &[snapshot])).out;
+        let codes = |text: &str| -> Vec<String> {
+            let lines = text.lines().filter(|line| line.contains(" 0x"));
+            lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        };
+        let (whole, some) = (codes(&whole), codes(&some));
+        assert_eq!(some.len(), 10, "{name} {some:?}");
+        assert!(whole.windows(10).any(|part| part == some), "{name} {some:?}");
     }
 }
 
