@@ -71,6 +71,17 @@ impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Listener for Bounde
         }
     }
 
+    #[inline(always)]
+    fn cached_range(&mut self, source: usize, at: u64, range: base::Range) {
+        if self.stopped {
+            return;
+        }
+        let unfinished = self.listener.start_cached(source, at, range);
+        if unfinished || self.listener.weight() >= self.due {
+            self.take(unfinished);
+        }
+    }
+
     fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
         for _ in 0..times {
             if self.stopped {
