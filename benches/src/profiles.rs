@@ -1,11 +1,17 @@
-//! Times the counts of an execution profile beside the checksum sink, alternating in one process on
-//! one thread, in processor time.
+//! Times what is made of a trace beside the checksum sink, alternating in one process, in processor
+//! time: the counts of a profile, edges, executed code, and the functions.
 #![forbid(unsafe_code)]
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use tracewright::analysis::{Filter, Profile, Profiler, RawProfile};
+use tracewright::analysis::stacks::{Part, StackCounts};
+use tracewright::analysis::{
+    Code, Filter, Paths, Profile, Profiler, RawProfile, Stacks, Transfers,
+};
+use tracewright::base::{self, CachedBlocks, Element, Waypoints};
 use tracewright::capture::Capture;
 use tracewright::decode::input::{Known, Parts};
 use tracewright::decode::{
@@ -13,22 +19,26 @@ use tracewright::decode::{
     memory, parallel,
 };
 use tracewright::export::{Dialect, Format};
-use tracewright::views::sinks::Checksum;
+use tracewright::image::CacheOptions;
+use tracewright::isa::rv::Extensions;
+use tracewright::views::sinks::{Checksum, Coverage, Edges};
 
 const USAGE: &str = "\
-usage: profiles CAPTURE [PASSES]
+usage: profiles CAPTURE [PASSES [JOBS [ONLY]]]
 
-Decodes all buffers of CAPTURE on one thread, alternating between the checksum sink and the counts of a profile, PASSES
-(default 3) times. Prints the processor time of each pass, and of a profile with its text.";
+Decodes all buffers of CAPTURE on JOBS threads (default 1), alternating between the checksum sink and the consumers of
+elements, PASSES (default 3) times. Prints the processor time of each pass, that of the calling thread, which joins what
+the others find, and the time on the clock. With ONLY, only the consumer of that name: none, checksum, profile, edges,
+coverage, functions.";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let passes = words.get(1).map_or(Some(3), |word| word.parse().ok());
-    let (Some(path), Some(passes)) = (words.first(), passes) else {
+    let number = |n: usize, default| words.get(n).map_or(Some(default), |word| word.parse().ok());
+    let (Some(path), Some(passes), Some(jobs)) = (words.first(), number(1, 3), number(2, 1)) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    match times(Path::new(path), passes) {
+    match times(Path::new(path), passes, &Jobs::new(jobs), words.get(3).map(String::as_str)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -37,86 +47,218 @@ fn main() -> ExitCode {
     }
 }
 
-/// Processor time of this thread so far, in seconds.
-fn processor_time() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
-    nanoseconds.unwrap_or(0.0) / 1e9
+/// A point in time.
+struct Point {
+    clock: Instant,
+    /// Processor time of this thread and of all threads, in seconds.
+    own: f64,
+    all: f64,
 }
 
-fn times(path: &Path, passes: usize) -> Result<(), String> {
-    let start = processor_time();
-    let capture = tracewright::read_capture(path).map_err(|error| error.to_string())?;
-    println!("open                {:.3} s", processor_time() - start);
-    let memory = Memory::new(&capture);
-    for _ in 0..passes {
-        let start = processor_time();
-        let (mut sum, mut tally) = (Checksum::default(), Tally::default());
-        let add = |(more, counts)| {
-            sum.merge(more);
-            tally.merge(counts);
-        };
-        pass(&capture, &memory, add, |_, _| Merging(Checksum::default()))?;
-        let ranges: u64 = tally.sources.iter().map(|counts| counts.ranges).sum();
-        println!("checksum            {:.3} s, {ranges} ranges, {sum}", processor_time() - start);
+impl Point {
+    fn here() -> Point {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        let nanoseconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
+        // Fields 14 and 15 are the ticks of all threads, also of those that ended; field 2 is the
+        // name in parentheses.
+        let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let ticks: f64 = fields.skip(11).take(2).filter_map(|word| word.parse::<f64>().ok()).sum();
+        Point {
+            clock: Instant::now(),
+            own: nanoseconds.unwrap_or(0.0) / 1e9,
+            all: ticks / TICKS_PER_SECOND,
+        }
+    }
 
-        let start = processor_time();
-        let (mut raw, mut tally) = (RawProfile::default(), Tally::default());
-        let mut programs: Vec<Program> = Vec::new();
-        let add = |(more, counts)| {
-            raw.merge(more);
-            tally.merge(counts);
+    /// The times since then.
+    fn since(&self) -> String {
+        let end = Point::here();
+        let (own, all) = (end.own - self.own, end.all - self.all);
+        let clock = end.clock.duration_since(self.clock).as_secs_f64();
+        format!("{all:6.2} s, calling thread {own:6.3} s, clock {clock:6.2} s")
+    }
+}
+
+/// USER_HZ of Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+fn times(path: &Path, passes: usize, jobs: &Jobs, only: Option<&str>) -> Result<(), String> {
+    let start = Point::here();
+    let capture = tracewright::read_capture(path).map_err(|error| error.to_string())?;
+    println!("open       {}", start.since());
+    let memory = Memory::new(&capture);
+    let on = Trial { capture: &capture, memory: &memory, jobs };
+    let wanted = |name: &str| only.is_none_or(|only| only == name);
+    for _ in 0..passes {
+        if wanted("none") {
+            let start = Point::here();
+            on.sum::<Nothing>()?;
+            println!("none       {}", start.since());
+        }
+        if wanted("checksum") {
+            let start = Point::here();
+            let sum = on.sum::<Checksum>()?;
+            println!("checksum   {}, {} elements, {sum}", start.since(), sum.elements());
+        }
+        if wanted("profile") {
+            let start = Point::here();
+            let profile = on.profile()?;
+            let text = Format::Folded.write(&profile, Dialect::default())?;
+            println!(
+                "profile    {}, {} bytes, {} instructions",
+                start.since(),
+                text.len(),
+                profile.instructions
+            );
+        }
+        if wanted("edges") {
+            let start = Point::here();
+            let edges = on.sum::<Edges>()?;
+            println!("edges      {}, {} edges", start.since(), edges.len());
+        }
+        if wanted("coverage") {
+            let start = Point::here();
+            let covered = on.sum::<Coverage>()?;
+            println!("coverage   {}, {} bytes", start.since(), covered.bytes());
+        }
+        if wanted("functions") {
+            let start = Point::here();
+            let (paths, counts) = on.functions()?;
+            println!(
+                "functions  {}, {} paths, {} calls, {} returns, {} instructions",
+                start.since(),
+                paths.paths().len(),
+                counts.calls,
+                counts.returns,
+                counts.instructions
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Receives everything, and does nothing with it.
+#[derive(Default)]
+struct Nothing;
+
+impl Listener for Nothing {
+    const PACKETS: bool = false;
+    const PATHS: bool = true;
+
+    fn path(&mut self, _: usize, _: u64, _: &base::Path, _: &CachedBlocks<'_>) {}
+
+    fn element(&mut self, _: usize, _: u64, _: Element) {}
+}
+
+impl Merge for Nothing {
+    fn merge(&mut self, _: Self) {}
+}
+
+/// A capture, and how it is decoded.
+struct Trial<'a> {
+    capture: &'a Capture,
+    memory: &'a Memory,
+    jobs: &'a Jobs,
+}
+
+impl Trial<'_> {
+    /// The sum of all buffers.
+    fn sum<L: Listener + Merge + Send>(&self) -> Result<L, String> {
+        let mut sum = L::default();
+        let add = |more, _| {
+            sum.merge(more);
+            true
         };
-        pass(&capture, &memory, add, |own, before: Option<Profiler>| {
+        self.pass(add, |_, _| Merging(L::default()))?;
+        Ok(sum)
+    }
+
+    fn profile(&self) -> Result<Profile, String> {
+        let mut raw = RawProfile::default();
+        let mut programs: Vec<Program> = Vec::new();
+        let add = |more, _| {
+            raw.merge(more);
+            true
+        };
+        self.pass(add, |own, before: Option<Profiler>| {
+            let own = own.iter().map(|(program, _)| program.clone());
             if own.len() > programs.len() {
-                programs = own.to_vec();
+                programs = own.clone().collect();
             }
             match before {
-                Some(before) => before.for_trace(own.iter().cloned()),
-                None => Profiler::new(own.iter().cloned()),
+                Some(before) => before.for_trace(own),
+                None => Profiler::new(own),
             }
         })?;
-        println!("counts of a profile {:.3} s", processor_time() - start);
         let mut profile = Profile::default();
-        profile.add(raw, &programs, &memory::modules(&capture), &Filter::default());
-        let text = Format::Folded.write(&profile, Dialect::default())?;
-        println!(
-            "to the text         {:.3} s, {} bytes, {} instructions",
-            processor_time() - start,
-            text.len(),
-            profile.instructions
-        );
+        profile.add(raw, &programs, &memory::modules(self.capture), &Filter::default());
+        Ok(profile)
     }
-    Ok(())
-}
 
-/// Decodes all buffers. `listener` makes the listener of a buffer from the programs of its sources
-/// and the listener of the buffer before.
-fn pass<L: Listener + Fork + Send>(
-    capture: &Capture,
-    memory: &Memory,
-    mut add: impl FnMut((L::Output, Tally)),
-    mut listener: impl FnMut(&[Program], Option<L>) -> L,
-) -> Result<(), String> {
-    let (options, jobs) = (Options::default(), Jobs::new(1));
-    let (mut caches, mut before) = (Caches::default(), None);
-    for (n, buffer) in capture.buffers.iter().enumerate() {
-        let plan = Plan::new(capture, n, &options).ok_or("the capture has no buffer")?;
-        let programs: Vec<Program> = plan
-            .sources
-            .iter()
-            .map(|planned| memory.seen_by(capture, plan.buffer, planned.source))
-            .collect();
-        let mut session = Session::with_caches(capture, &plan, memory, &options, caches)
-            .map_err(|error| error.to_string())?;
-        let mut input = Known::new(Parts::new(buffer.parts()), buffer.len());
-        let mut both = (listener(&programs, before.take()), Merging(Tally::default()));
-        let done = parallel::run(&mut session, &mut input, &mut both, &jobs, |output, _| {
-            add(output);
+    /// The call paths of all buffers, each with stacks of its own.
+    fn functions(&self) -> Result<(Paths, StackCounts), String> {
+        let code = Code::of_capture(self.capture);
+        let stacks = RefCell::new(None::<Stacks<Paths>>);
+        let add = |part: Part, _| {
+            if let Some(stacks) = stacks.borrow_mut().as_mut() {
+                stacks.part(&part);
+            }
             true
-        });
-        done.map_err(|error| error.to_string())?;
-        (before, caches) = (Some(both.0), session.into_caches());
+        };
+        let mut counts = StackCounts::default();
+        let mut finish = |stacks: Option<Stacks<Paths>>| {
+            let mut stacks = stacks?;
+            stacks.finish();
+            counts.add(&stacks.counts);
+            Some(stacks.visitor)
+        };
+        self.pass(add, |own, _| {
+            let caches = own.iter().map(|(program, riscv)| {
+                let options = CacheOptions { riscv: *riscv, ..CacheOptions::default() };
+                program.cache(Waypoints::default(), options)
+            });
+            let code = code.with_programs(own.iter().map(|(program, _)| program.clone()));
+            let next =
+                Stacks::new(own.len(), Paths::new()).with_unwind_targets(code.unwind_targets());
+            finish(stacks.borrow_mut().replace(next));
+            Transfers::new(code, caches.collect()).with_frames(self.jobs.count > 1)
+        })?;
+        let paths = finish(stacks.into_inner()).unwrap_or_default();
+        Ok((paths, counts))
     }
-    Ok(())
+
+    /// Decodes all buffers. `listener` makes the listener of a buffer from the programs of its
+    /// sources and the listener of the buffer before.
+    fn pass<L: Listener + Fork + Send>(
+        &self,
+        mut add: impl FnMut(L::Output, u64) -> bool,
+        mut listener: impl FnMut(&[(Program, Extensions)], Option<L>) -> L,
+    ) -> Result<(), String> {
+        let Trial { capture, memory, jobs } = *self;
+        let options = Options::default();
+        let (mut caches, mut before) = (Caches::default(), None);
+        for (n, buffer) in capture.buffers.iter().enumerate() {
+            let plan = Plan::new(capture, n, &options).ok_or("the capture has no buffer")?;
+            let programs: Vec<_> = plan
+                .sources
+                .iter()
+                .map(|planned| {
+                    let program = memory.seen_by(capture, plan.buffer, planned.source);
+                    (program, planned.config.riscv())
+                })
+                .collect();
+            let mut session = Session::with_caches(capture, &plan, memory, &options, caches)
+                .map_err(|error| error.to_string())?;
+            let mut input = Known::new(Parts::new(buffer.parts()), buffer.len());
+            let mut both = (listener(&programs, before.take()), Merging(Tally::default()));
+            let done =
+                parallel::run(&mut session, &mut input, &mut both, jobs, |(output, _), at| {
+                    add(output, at)
+                });
+            done.map_err(|error| error.to_string())?;
+            (before, caches) = (Some(both.0), session.into_caches());
+        }
+        Ok(())
+    }
 }

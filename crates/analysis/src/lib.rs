@@ -13,7 +13,6 @@
 //! | `code.rs` | [`Code`]: the functions that the sources execute |
 //! | `transfer.rs` | [`Transfer`]: a call, a return, another transfer of control |
 //! | `transfers.rs` | [`Transfers`]: finds them in elements |
-//! | `transfer_paths.rs` | the transfers of all ranges of a packet at once |
 //! | `stacks/` | [`Stacks`]: the call stack of each thread, from transfers |
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
@@ -47,7 +46,6 @@ pub mod stacks;
 mod texts;
 mod timeline;
 mod transfer;
-mod transfer_paths;
 mod transfers;
 
 pub use branch_lists::{BranchLister, BranchLists, Branches};

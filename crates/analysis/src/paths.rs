@@ -13,8 +13,13 @@ const MAX_PATHS: usize = 1 << 21;
 /// The number of a path.
 pub type PathId = u32;
 
+/// The slots of the children that were looked up last, a power of two.
+const RECENT: usize = 1 << 14;
+
 /// A function on the path of its callers.
+// In one line of the processor's caches: the paths of a program seldom fit into the nearest one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct Path {
     /// The path of the caller; a thread has none.
     pub parent: Option<PathId>,
@@ -30,11 +35,9 @@ pub struct Path {
     pub ticks: u64,
     /// Frames that were marked as uncertain when they ended.
     pub uncertain: u64,
-    /// Instructions since the last cycle count and since the last timestamp.
-    pending: [u64; 2],
-    /// The path that was called last.
-    recent: PathId,
 }
+
+const _: () = assert!(size_of::<Path>() == 64);
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +65,11 @@ struct Clock {
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     paths: Vec<Path>,
+    /// Of each path: instructions since the last cycle count and since the last timestamp.
+    pending: Vec<[u64; 2]>,
     threads: Vec<ThreadPaths>,
+    /// Children that were looked up: a direct-mapped table.
+    recent: Vec<PathId>,
     children: HashMap<(PathId, FunctionId), PathId, BuildHasherDefault<Mix>>,
     /// For each source: cycles, timestamps.
     clocks: Vec<[Clock; 2]>,
@@ -79,17 +86,7 @@ const NONE: PathId = PathId::MAX;
 
 impl Path {
     fn new(parent: Option<PathId>, function: FunctionId) -> Path {
-        Path {
-            parent,
-            function,
-            calls: 0,
-            instructions: 0,
-            cycles: 0,
-            ticks: 0,
-            uncertain: 0,
-            pending: [0; 2],
-            recent: NONE,
-        }
+        Path { parent, function, calls: 0, instructions: 0, cycles: 0, ticks: 0, uncertain: 0 }
     }
 }
 
@@ -138,24 +135,31 @@ impl Paths {
     fn add(&mut self, path: Path) -> PathId {
         let number = self.paths.len() as PathId;
         self.paths.push(path);
+        self.pending.push([0; 2]);
         number
     }
 
     /// The path of `function` called by `parent`.
     #[inline]
     fn child(&mut self, parent: PathId, function: FunctionId) -> PathId {
-        let recent = self.paths.get(parent as usize).map_or(NONE, |path| path.recent);
-        if let Some(path) = self.paths.get(recent as usize)
+        if let Some(recent) = self.recent.get(slot(parent, function))
+            && let Some(path) = self.paths.get(*recent as usize)
             && path.function == function
             && path.parent == Some(parent)
         {
-            return recent;
+            return *recent;
         }
+        self.find(parent, function)
+    }
+
+    /// As [`child`](Self::child), where another path was looked up last in the slot.
+    #[inline(never)]
+    fn find(&mut self, parent: PathId, function: FunctionId) -> PathId {
         let number = match self.children.get(&(parent, function)) {
             Some(number) => *number,
             None if self.paths.len() >= MAX_PATHS => {
                 self.overflowed = true;
-                self.folded(parent, function)
+                return self.folded(parent, function);
             }
             None => {
                 let number = self.add(Path::new(Some(parent), function));
@@ -163,8 +167,11 @@ impl Paths {
                 number
             }
         };
-        if let Some(path) = self.paths.get_mut(parent as usize) {
-            path.recent = number;
+        if self.recent.is_empty() {
+            self.recent = vec![NONE; RECENT];
+        }
+        if let Some(recent) = self.recent.get_mut(slot(parent, function)) {
+            *recent = number;
         }
         number
     }
@@ -206,8 +213,11 @@ impl Paths {
         let scaled = u128::from(if lost { 0 } else { amount }) << 16;
         let (mut before, mut given) = (0u128, 0u128);
         for number in touched {
-            let Some(path) = self.paths.get_mut(number as usize) else { continue };
-            let Some(pending) = path.pending.get_mut(which) else { continue };
+            let n = number as usize;
+            let Some(path) = self.paths.get_mut(n) else { continue };
+            let Some(pending) = self.pending.get_mut(n).and_then(|own| own.get_mut(which)) else {
+                continue;
+            };
             before += u128::from(std::mem::take(pending));
             // The sum of all shares is the amount.
             let share = scaled * before / u128::from(all.max(1)) - given;
@@ -291,8 +301,8 @@ impl Visitor for Paths {
         let Some(clocks) = self.clocks.get_mut(position.source) else { return };
         for (which, clock) in clocks.iter_mut().enumerate().filter(|(_, c)| c.value.is_some()) {
             clock.instructions = clock.instructions.saturating_add(instructions);
-            let path = self.paths.get_mut(node as usize);
-            if let Some(pending) = path.and_then(|path| path.pending.get_mut(which)) {
+            let own = self.pending.get_mut(node as usize);
+            if let Some(pending) = own.and_then(|own| own.get_mut(which)) {
                 if *pending == 0 {
                     clock.touched.push(node);
                 }
@@ -326,4 +336,16 @@ impl Visitor for Paths {
             clock.lost = true;
         }
     }
+}
+
+/// The slot of a path that `parent` calls.
+#[inline]
+const fn slot(parent: PathId, function: FunctionId) -> usize {
+    let function = match function {
+        FunctionId::Known(number) => number as u64,
+        FunctionId::At(address) => address,
+        FunctionId::Unknown => u64::MAX,
+    };
+    let mixed = (function ^ (parent as u64) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 40) as usize & (RECENT - 1)
 }

@@ -6,8 +6,7 @@
 //! the call stack is made of them in order ([`Stacks`](crate::Stacks)).
 
 use tracewright_base::{
-    CachedBlocks, Code as _, Context, Element, Gap, Isa, Kind as Effect, Last, Path, Pc, Range,
-    Role, Space, Start,
+    Code as _, Context, Element, Gap, Isa, Kind as Effect, Last, Pc, Range, Role, Space, Start,
 };
 use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, MemoryId};
@@ -16,7 +15,6 @@ use crate::Code;
 use crate::code::Finder;
 use crate::stacks::Part;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
-use crate::transfer_paths::{From, Left, TransferPaths};
 
 /// What precedes the next range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +59,50 @@ impl Default for State {
     }
 }
 
+/// How a range continues, by the last instruction: see [`continues`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Continues {
+    /// At the next instruction.
+    Next,
+    /// At the target of a direct branch that is no call and no return.
+    Direct,
+    /// Anywhere.
+    Other,
+}
+
+#[inline]
+fn continues(last: Last) -> Continues {
+    let branch = matches!(last.kind, Effect::Branch | Effect::Indirect) & last.taken();
+    let jump = matches!(last.role, Role::Jump | Role::Loop | Role::Compare);
+    match (branch, jump & (last.kind == Effect::Branch)) {
+        (false, _) => Continues::Next,
+        (true, true) => Continues::Direct,
+        (true, false) => Continues::Other,
+    }
+}
+
+impl State {
+    /// The first and the last address at which a range begins that needs no transfer; none if the
+    /// first is the greater. After a direct branch, it stays in the function; after an instruction
+    /// that does not branch, it follows directly.
+    fn expects(&self) -> (u64, u64) {
+        match self.before {
+            Before::Range(last, end) => self.expects_after(last, end),
+            _ => (u64::MAX, 0),
+        }
+    }
+
+    // Which of the three it is cannot be predicted: values are selected, without a branch.
+    #[inline(always)]
+    fn expects_after(&self, last: Last, end: u64) -> (u64, u64) {
+        let continues = continues(last);
+        let direct = continues == Continues::Direct;
+        let first = if direct { self.within.0 } else { end.max(self.within.0) };
+        let last = if direct { self.within.1 } else { end.min(self.within.1) };
+        if continues == Continues::Other { (u64::MAX, 0) } else { (first, last) }
+    }
+}
+
 /// Counts since the last transfer of a source.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
@@ -69,18 +111,55 @@ struct Pending {
     cycles: u64,
 }
 
+/// A source.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    /// [`State::expects`].
+    expects: (u64, u64),
+    pending: Pending,
+    state: State,
+    /// The function was found in other memory.
+    stale: bool,
+}
+
+impl Default for Current {
+    fn default() -> Current {
+        Current::new(State::default())
+    }
+}
+
+impl Current {
+    fn new(state: State) -> Current {
+        let pending = Pending::default();
+        Current { expects: state.expects(), pending, state, stale: true }
+    }
+
+    /// A range in the function, which ends before `end`.
+    #[inline(always)]
+    fn execute(&mut self, at: u64, range: &Range, end: u64) {
+        self.pending.at = at;
+        self.pending.instructions += u64::from(range.instructions);
+        self.pending.cycles += u64::from(range.cycles.get().unwrap_or(0));
+        self.state.before = Before::Range(range.last, end);
+        self.expects = self.state.expects_after(range.last, end);
+    }
+
+    fn precede(&mut self, before: Before) {
+        self.state.before = before;
+        self.expects = self.state.expects();
+    }
+}
+
 /// Finds the transfers of all sources.
 #[derive(Debug)]
 pub struct Transfers {
     finder: Finder,
     /// For lengths of instructions.
     caches: Vec<Cache>,
-    states: Vec<State>,
-    pending: Vec<Pending>,
+    sources: Vec<Current>,
     found: Vec<Transfer>,
     /// Look for frames in each part.
     frames: bool,
-    paths: TransferPaths,
 }
 
 impl Transfers {
@@ -91,11 +170,9 @@ impl Transfers {
         Transfers {
             finder: Finder::new(code),
             caches,
-            states: vec![State::default(); sources],
-            pending: vec![Pending::default(); sources],
+            sources: vec![Current::default(); sources],
             found: Vec::new(),
             frames: false,
-            paths: TransferPaths::default(),
         }
     }
 
@@ -108,10 +185,20 @@ impl Transfers {
     }
 
     /// Appends a transfer, with the counts since the last one.
+    #[inline]
     fn push(&mut self, source: usize, transfer: Transfer) {
-        let Some(pending) = self.pending.get_mut(source) else { return };
-        let mut left = std::mem::take(pending);
-        // Counts that do not fit into a transfer precede it.
+        let Some(current) = self.sources.get_mut(source) else { return };
+        let mut left = std::mem::take(&mut current.pending);
+        if (left.instructions | left.cycles) > u32::MAX.into() {
+            self.push_excess(source, &mut left);
+        }
+        let (instructions, cycles) = (left.instructions as u32, left.cycles as u32);
+        self.found.push(Transfer { instructions, cycles, ..transfer });
+    }
+
+    /// Appends counts that do not fit into a transfer: they precede it.
+    #[cold]
+    fn push_excess(&mut self, source: usize, left: &mut Pending) {
         while left.instructions > u32::MAX.into() || left.cycles > u32::MAX.into() {
             let instructions = left.instructions.min(u32::MAX.into()) as u32;
             let cycles = left.cycles.min(u32::MAX.into()) as u32;
@@ -119,33 +206,41 @@ impl Transfers {
             left.cycles -= u64::from(cycles);
             self.found.push(Transfer { instructions, cycles, ..empty(source, left.at) });
         }
-        let instructions = left.instructions as u32;
-        self.found.push(Transfer { instructions, cycles: left.cycles as u32, ..transfer });
     }
 
     /// A transfer to an address.
     fn to(&mut self, source: usize, at: u64, kind: Kind, target: u64, ret: Option<u64>) {
         let start = self.finder.code().start(source);
-        let Some(state) = self.states.get_mut(source) else { return };
-        let memory = state.memory.unwrap_or(start);
-        let found = self.finder.find(source, memory, target);
+        let Some(current) = self.sources.get_mut(source) else { return };
+        let state = &mut current.state;
         let before = state.function;
-        state.within = (found.start, found.last);
-        state.function = found.function.unwrap_or(NO_FUNCTION);
-        let same = state.function == before && before != NO_FUNCTION;
+        // All addresses of a function, or of code without one, are found as one.
+        if current.stale || target < state.within.0 || state.within.1 < target {
+            let memory = state.memory.unwrap_or(start);
+            let found = self.finder.find(source, memory, target);
+            state.within = (found.start, found.last);
+            state.function = found.function.unwrap_or(NO_FUNCTION);
+            current.stale = false;
+        }
+        let (function, first) = (state.function, state.within.0);
         // A part of a function that is elsewhere.
-        if same && matches!(kind, Kind::Jump | Kind::Indirect | Kind::Fall) {
+        if function == before
+            && before != NO_FUNCTION
+            && matches!(kind, Kind::Jump | Kind::Indirect | Kind::Fall)
+        {
             return;
         }
-        let known = found.function.and_then(|number| self.finder.code().get(number));
+        let known = match function {
+            NO_FUNCTION => None,
+            number => self.finder.code().get(number),
+        };
         let entry = known.is_some_and(|known| {
             let its = known.function.start;
             // In a process, the addresses of the function are those in its file: they differ by
             // whole pages. A part of a function has another address.
-            found.start == target && target.wrapping_sub(its) & 0xfff == 0
+            first == target && target.wrapping_sub(its) & 0xfff == 0
         });
         let stub = known.is_some_and(|known| known.function.stub);
-        let function = found.function.unwrap_or(NO_FUNCTION);
         self.push(
             source,
             Transfer { target, ret, function, kind, entry, stub, ..empty(source, at) },
@@ -153,9 +248,8 @@ impl Transfers {
     }
 
     /// Execution continues at `target` in a way that needs more than a comparison.
-    #[cold]
     fn follow(&mut self, source: usize, at: u64, target: u64) {
-        let Some(state) = self.states.get(source).copied() else { return };
+        let Some(state) = self.sources.get(source).map(|current| current.state) else { return };
         let (last, end) = match state.before {
             Before::Range(last, end) => (last, end),
             Before::Unknown => return self.to(source, at, Kind::Enter, target, None),
@@ -204,134 +298,58 @@ impl Transfers {
         }
     }
 
-    /// Execution continues at `start`.
-    #[inline]
-    fn enter(&mut self, source: usize, at: u64, start: u64) {
-        let Some(state) = self.states.get(source) else { return };
-        let inside = state.within.0 <= start && start <= state.within.1;
-        let stays = match state.before {
-            Before::Range(last, end) => {
-                inside
-                    && match last.kind {
-                        Effect::Branch if last.taken() => {
-                            matches!(last.role, Role::Jump | Role::Loop | Role::Compare)
-                        }
-                        Effect::Indirect if last.taken() => false,
-                        _ => start == end,
-                    }
-            }
-            _ => false,
-        };
-        if !stays {
-            self.follow(source, at, start);
+    #[inline(always)]
+    fn range(&mut self, source: usize, at: u64, range: &Range) {
+        let Some(current) = self.sources.get_mut(source) else { return };
+        let end = range.end();
+        if range.start < current.expects.0
+            || current.expects.1 < range.start
+            || current.state.within.1 < end.wrapping_sub(1)
+        {
+            return self.elsewhere(source, at, range);
         }
+        current.execute(at, range, end);
     }
 
-    /// Takes a path that is known, from where [`enter`](Self::enter) has continued. Returns whether
-    /// it is.
-    #[inline]
-    fn known_path(&mut self, source: usize, at: u64, path: &Path) -> bool {
-        let Some(state) = self.states.get_mut(source) else { return true };
-        let from = From { start: state.within.0, memory: state.memory, source: source as u16 };
-        let Some(left) = self.paths.get(path, &from) else { return false };
-        state.before = Before::Range(left.last, left.end);
-        if let Some(number) = left.leaves {
-            self.leave(source, at, number);
+    /// A range that does not follow the last one in the function, or may run into another function.
+    #[inline(never)]
+    fn elsewhere(&mut self, source: usize, at: u64, range: &Range) {
+        let Some(Current { expects, .. }) = self.sources.get(source) else { return };
+        if range.start < expects.0 || expects.1 < range.start {
+            self.follow(source, at, range.start);
         }
-        if let Some(pending) = self.pending.get_mut(source) {
-            pending.at = at;
-            pending.instructions += u64::from(left.instructions);
+        let Some(current) = self.sources.get_mut(source) else { return };
+        let end = range.end();
+        if current.state.within.1 < end.wrapping_sub(1) {
+            return self.leave(source, at, range);
         }
-        true
+        current.execute(at, range, end);
     }
 
-    /// The transfers of a path that leaves its function.
-    fn leave(&mut self, source: usize, at: u64, number: u32) {
-        let Some(leaves) = self.paths.leaves(number) else { return };
-        let mut n = 0;
-        while let Some(transfer) = self.paths.transfer(&leaves, n) {
-            if let Some(pending) = self.pending.get_mut(source) {
-                pending.at = at;
-                pending.instructions += u64::from(transfer.instructions);
-            }
-            self.push(source, Transfer { at, ..transfer });
-            n += 1;
-        }
-        if let Some(state) = self.states.get_mut(source) {
-            (state.within, state.function) = (leaves.within, leaves.function);
-        }
-    }
-
-    /// Takes a path range by range, and stores what it does.
+    /// A range that may run from one function into others.
     #[cold]
     #[inline(never)]
-    fn learn(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        let Some(state) = self.states.get(source) else { return };
-        let from = From { start: state.within.0, memory: state.memory, source: source as u16 };
-        let number = self.found.len();
-        let before = self.pending.get(source).copied().unwrap_or_default().instructions;
-        let mut entered = true;
-        path.for_each(blocks, |range| {
-            if !std::mem::take(&mut entered) {
-                self.enter(source, at, range.start);
-            }
-            self.inside(source, at, &range);
-        });
-        let Some(State { before: Before::Range(last, end), within, function, .. }) =
-            self.states.get(source).copied()
-        else {
-            return;
-        };
-        let after = self.pending.get(source).copied().unwrap_or_default().instructions;
-        let mut transfers = self.found.get(number..).unwrap_or_default().to_vec();
-        // The first transfer, or what is pending, has the instructions before the path, too.
-        let left = match transfers.first_mut() {
-            Some(first) => {
-                let own = u64::from(first.instructions).checked_sub(before);
-                let Some(own) = own else { return };
-                first.instructions = own as u32;
-                after
-            }
-            None => after.saturating_sub(before),
-        };
-        let Ok(instructions) = u32::try_from(left) else { return };
-        let left = Left { last, end, instructions, leaves: None };
-        self.paths.insert(path, from, left, &transfers, (within, function));
-    }
-
-    #[inline]
-    fn range(&mut self, source: usize, at: u64, range: &Range) {
-        self.enter(source, at, range.start);
-        self.inside(source, at, range);
-    }
-
-    /// A range after it was [entered](Self::enter).
-    #[inline]
-    fn inside(&mut self, source: usize, at: u64, range: &Range) {
-        let (end, last) = (range.end(), range.last_address());
-        let leaves = self
-            .states
-            .get(source)
-            .is_some_and(|state| last > state.within.1 && state.within.0 <= range.start);
+    fn leave(&mut self, source: usize, at: u64, range: &Range) {
+        let last = self.sources.get(source).map(|current| current.state.within.1);
+        let leaves = last.is_some_and(|last| range.last_address() > last);
         let counted = if leaves { self.parts(source, at, range) } else { 0 };
-        if let Some(pending) = self.pending.get_mut(source) {
-            pending.at = at;
-            pending.instructions += u64::from(range.instructions - counted);
-            pending.cycles += u64::from(range.cycles.get().unwrap_or(0));
-        }
-        if let Some(state) = self.states.get_mut(source) {
-            state.before = Before::Range(range.last, end);
+        if let Some(current) = self.sources.get_mut(source) {
+            current.pending.at = at;
+            current.pending.instructions += u64::from(range.instructions - counted);
+            current.pending.cycles += u64::from(range.cycles.get().unwrap_or(0));
+            current.precede(Before::Range(range.last, range.end()));
         }
     }
 
-    /// A range that runs from one function into others. Returns the number of instructions before
-    /// the last one, which are counted.
-    #[cold]
+    /// The functions of a range. Returns the number of instructions before the last one, which are
+    /// counted.
     fn parts(&mut self, source: usize, at: u64, range: &Range) -> u32 {
         let isa = range.last.isa;
         let (mut address, mut counted) = (range.start, 0);
         while counted < range.instructions {
-            let Some(State { within, space, memory, .. }) = self.states.get(source).copied() else {
+            let Some(State { within, space, memory, .. }) =
+                self.sources.get(source).map(|current| current.state)
+            else {
                 break;
             };
             if address < within.0 || address > within.1 {
@@ -353,7 +371,7 @@ impl Transfers {
             };
             address = address.wrapping_add(size) & isa.address_mask();
             counted += 1;
-            if let Some(pending) = self.pending.get_mut(source) {
+            if let Some(Current { pending, .. }) = self.sources.get_mut(source) {
                 pending.at = at;
                 pending.instructions += 1;
             }
@@ -364,7 +382,7 @@ impl Transfers {
     /// `ranges` as often as `times`, after they were taken once. Returns whether all of it stays in
     /// one function.
     fn stays(&self, source: usize, ranges: &[Range]) -> bool {
-        let Some(state) = self.states.get(source) else { return false };
+        let Some(Current { state, .. }) = self.sources.get(source) else { return false };
         let known = state.function != NO_FUNCTION;
         ranges.iter().all(|range| {
             let inside = state.within.0 <= range.start && range.last_address() <= state.within.1;
@@ -374,7 +392,7 @@ impl Transfers {
     }
 
     fn exception(&mut self, source: usize, at: u64, exception: &tracewright_base::Exception) {
-        let Some(state) = self.states.get(source).copied() else { return };
+        let Some(state) = self.sources.get(source).map(|current| current.state) else { return };
         let ret = exception.return_address;
         let mut before = Before::Exception(exception.number, ret);
         match (state.before, ret) {
@@ -400,14 +418,15 @@ impl Transfers {
             }
             _ => {}
         }
-        if let Some(state) = self.states.get_mut(source) {
-            state.before = before;
+        if let Some(current) = self.sources.get_mut(source) {
+            current.precede(before);
         }
     }
 
     fn context(&mut self, source: usize, at: u64, context: &Context) {
         let memory = self.finder.code().memory(source, context);
-        let Some(state) = self.states.get_mut(source) else { return };
+        let Some(Current { state, stale, .. }) = self.sources.get_mut(source) else { return };
+        *stale |= memory.is_some();
         state.memory = memory.or(state.memory);
         state.space = context.space();
         let thread = Some((context.context_id, context.vmid));
@@ -422,9 +441,10 @@ impl Transfers {
     }
 
     fn lost(&mut self, source: usize, at: u64, kind: Option<Kind>) {
-        let Some(state) = self.states.get_mut(source) else { return };
-        let before = std::mem::take(&mut state.before);
-        (state.within, state.function) = ((1, 0), NO_FUNCTION);
+        let Some(current) = self.sources.get_mut(source) else { return };
+        let before = current.state.before;
+        (current.state.within, current.state.function) = ((1, 0), NO_FUNCTION);
+        current.precede(Before::Unknown);
         match (before, kind) {
             (Before::Exception(exception, ret), None) => {
                 let kind = Kind::Untraced;
@@ -432,6 +452,57 @@ impl Transfers {
             }
             (Before::Unknown, _) | (_, None) => {}
             (_, Some(kind)) => self.push(source, Transfer { kind, ..empty(source, at) }),
+        }
+    }
+
+    /// An element other than a range.
+    #[inline(never)]
+    fn other(&mut self, source: usize, at: u64, element: Element) {
+        match element {
+            Element::Context(context) => self.context(source, at, &context),
+            Element::Corrected { taken } => {
+                if let Some(current) = self.sources.get_mut(source)
+                    && let Before::Range(last, end) = current.state.before
+                {
+                    current.precede(Before::Range(last.with_taken(taken), end));
+                }
+            }
+            Element::Exception(exception) => self.exception(source, at, &exception),
+            Element::ExceptionReturn => {
+                if let Some(current) = self.sources.get_mut(source)
+                    && current.state.before != Before::Unknown
+                {
+                    current.precede(Before::ExceptionReturn);
+                }
+            }
+            Element::Timestamp { value: target, .. } => {
+                self.push(source, Transfer { target, kind: Kind::Timestamp, ..empty(source, at) });
+            }
+            Element::Cycles(Some(cycles)) => {
+                let (target, kind) = (cycles.into(), Kind::Cycles);
+                self.push(source, Transfer { target, kind, ..empty(source, at) });
+            }
+            Element::Cycles(None) => {
+                self.push(source, Transfer { kind: Kind::CyclesLost, ..empty(source, at) });
+            }
+            // What is between is not traced, but nothing is lost.
+            Element::TraceOn(Start::Normal | Start::Debug) => self.lost(source, at, None),
+            Element::NoCode { .. } => {
+                // The handler of an exception may have no memory, as if it were not traced.
+                let before = self.sources.get(source).map(|current| current.state.before);
+                let handler = matches!(before, Some(Before::Exception(..)));
+                self.lost(source, at, (!handler).then_some(Kind::Lost));
+            }
+            Element::TraceOn(Start::Overflow)
+            | Element::Unknown { .. }
+            | Element::Undecodable { .. } => self.lost(source, at, Some(Kind::Lost)),
+            Element::Gap(gap) if !matches!(gap, Gap::Data) => {
+                self.lost(source, at, Some(Kind::Lost));
+            }
+            Element::Inconsistency(reason) if !reason.is_ambiguity() => {
+                self.lost(source, at, Some(Kind::Lost));
+            }
+            _ => {}
         }
     }
 }
@@ -455,64 +526,18 @@ const fn empty(source: usize, at: u64) -> Transfer {
 
 impl Listener for Transfers {
     const PACKETS: bool = false;
-    const PATHS: bool = true;
 
-    #[inline]
-    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        self.enter(source, at, path.start());
-        if !self.known_path(source, at, path) {
-            self.learn(source, at, path, blocks);
-        }
+    #[inline(always)]
+    fn cached_range(&mut self, source: usize, at: u64, range: Range) {
+        self.range(source, at, &range);
     }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         match element {
             Element::Range(range) => self.range(source, at, &range),
-            Element::Context(context) => self.context(source, at, &context),
-            Element::Corrected { taken } => {
-                if let Some(State { before: Before::Range(last, _), .. }) =
-                    self.states.get_mut(source)
-                {
-                    *last = last.with_taken(taken);
-                }
-            }
-            Element::Exception(exception) => self.exception(source, at, &exception),
-            Element::ExceptionReturn => {
-                if let Some(state) = self.states.get_mut(source)
-                    && state.before != Before::Unknown
-                {
-                    state.before = Before::ExceptionReturn;
-                }
-            }
-            Element::Timestamp { value: target, .. } => {
-                self.push(source, Transfer { target, kind: Kind::Timestamp, ..empty(source, at) });
-            }
-            Element::Cycles(Some(cycles)) => {
-                let (target, kind) = (cycles.into(), Kind::Cycles);
-                self.push(source, Transfer { target, kind, ..empty(source, at) });
-            }
-            Element::Cycles(None) => {
-                self.push(source, Transfer { kind: Kind::CyclesLost, ..empty(source, at) });
-            }
-            // What is between is not traced, but nothing is lost.
-            Element::TraceOn(Start::Normal | Start::Debug) => self.lost(source, at, None),
-            Element::NoCode { .. } => {
-                // The handler of an exception may have no memory, as if it were not traced.
-                let before = self.states.get(source).map(|state| state.before);
-                let handler = matches!(before, Some(Before::Exception(..)));
-                self.lost(source, at, (!handler).then_some(Kind::Lost));
-            }
-            Element::TraceOn(Start::Overflow)
-            | Element::Unknown { .. }
-            | Element::Undecodable { .. } => self.lost(source, at, Some(Kind::Lost)),
-            Element::Gap(gap) if !matches!(gap, Gap::Data) => {
-                self.lost(source, at, Some(Kind::Lost));
-            }
-            Element::Inconsistency(reason) if !reason.is_ambiguity() => {
-                self.lost(source, at, Some(Kind::Lost));
-            }
-            _ => {}
+            // Nearly all elements are ranges.
+            other => self.other(source, at, other),
         }
     }
 
@@ -529,7 +554,7 @@ impl Listener for Transfers {
         }
         let left = times - done;
         if left > 0
-            && let Some(pending) = self.pending.get_mut(source)
+            && let Some(Current { pending, .. }) = self.sources.get_mut(source)
         {
             for range in ranges {
                 let cycles = u64::from(range.cycles.get().unwrap_or(0));
@@ -548,27 +573,25 @@ impl Fork for Transfers {
         Transfers {
             finder: self.finder.clone(),
             caches: self.caches.clone(),
-            states: vec![State::default(); self.states.len()],
-            pending: vec![Pending::default(); self.pending.len()],
+            sources: vec![Current::default(); self.sources.len()],
             found: Vec::new(),
             frames: self.frames,
-            paths: TransferPaths::default(),
         }
     }
 
     fn state(&self) -> Vec<State> {
-        self.states.clone()
+        self.sources.iter().map(|current| current.state).collect()
     }
 
     fn resume(&mut self, states: Vec<State>) {
-        self.states = states;
-        self.pending.fill(Pending::default());
+        self.sources = states.into_iter().map(Current::new).collect();
         self.found.clear();
     }
 
     fn take(&mut self) -> Part {
-        for source in 0..self.pending.len() {
-            if let Some(&Pending { at, instructions, cycles }) = self.pending.get(source)
+        for source in 0..self.sources.len() {
+            let pending = self.sources.get(source).map(|current| current.pending);
+            if let Some(Pending { at, instructions, cycles }) = pending
                 && instructions + cycles > 0
             {
                 self.push(source, empty(source, at));
@@ -584,8 +607,74 @@ impl Fork for Transfers {
         }
     }
 
+    #[inline(always)]
+    fn start_cached(&mut self, source: usize, at: u64, range: Range) -> bool {
+        self.range(source, at, &range);
+        false
+    }
+
     #[inline]
     fn weight(&self) -> usize {
         self.found.len() * size_of::<Transfer>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::Instruction;
+    use tracewright_testing::{Random, times};
+
+    use super::*;
+
+    /// Whether a range at `start` needs no transfer, by the definition.
+    fn stays(state: &State, start: u64) -> bool {
+        let Before::Range(last, end) = state.before else { return false };
+        let inside = state.within.0 <= start && start <= state.within.1;
+        let plain = matches!(last.role, Role::Jump | Role::Loop | Role::Compare);
+        inside
+            && match last.kind {
+                Effect::Branch if last.taken() => plain,
+                Effect::Indirect if last.taken() => false,
+                _ => start == end,
+            }
+    }
+
+    #[test]
+    fn expected_addresses_are_those_that_stay_in_the_function() {
+        let mut random = Random::new(7);
+        let kinds = [Effect::Plain, Effect::Branch, Effect::Indirect, Effect::Isb];
+        let roles = [
+            Role::Jump,
+            Role::Call,
+            Role::Return,
+            Role::ExceptionReturn,
+            Role::Loop,
+            Role::Compare,
+            Role::ImpliedReturn,
+            Role::Swap,
+            Role::Link,
+        ];
+        let mut counts = [0; 2];
+        for _ in 0..times(20_000) {
+            // Few addresses, at both ends of memory, too.
+            let base = random.pick(&[0, 0x8000, u64::MAX - 15]);
+            let mut address = || base.wrapping_add(4 * random.below(6));
+            let (mut state, start, end) = (State::default(), address(), address());
+            state.within = (address(), address());
+            let (kind, role) = (random.pick(&kinds), random.pick(&roles));
+            let instruction = Instruction { kind, role, size: 4, ..Instruction::default() };
+            let last = Last::new(&instruction, random.one_in(2));
+            state.before = match random.below(8) {
+                0 => Before::ExceptionReturn,
+                1 => Before::Exception(3, None),
+                2 => Before::Unknown,
+                _ => Before::Range(last, end),
+            };
+            let (first, last) = state.expects();
+            let expected = first <= start && start <= last;
+            assert_eq!(expected, stays(&state, start), "{state:x?} {start:#x}");
+            counts[usize::from(expected)] += 1;
+        }
+        assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
     }
 }

@@ -67,6 +67,15 @@ pub trait Fork: Sized {
         false
     }
 
+    /// As [`start`](Fork::start), for [`Listener::cached_range`].
+    #[inline(always)]
+    fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool
+    where
+        Self: Listener,
+    {
+        self.start(source, at, Element::Range(range))
+    }
+
     /// Makes more of the output that [`start`](Fork::start) has not made. Returns whether there is
     /// still more.
     fn more(&mut self) -> bool {
@@ -111,6 +120,15 @@ impl<L: Merge + Send> Fork for Merging<L> {
     fn take(&mut self) -> L {
         std::mem::take(&mut self.0)
     }
+
+    #[inline(always)]
+    fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool
+    where
+        Self: Listener,
+    {
+        self.cached_range(source, at, range);
+        false
+    }
 }
 
 impl<L: Listener> Listener for Merging<L> {
@@ -127,6 +145,11 @@ impl<L: Listener> Listener for Merging<L> {
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
+    }
+
+    #[inline(always)]
+    fn cached_range(&mut self, source: usize, at: u64, range: base::Range) {
+        self.0.cached_range(source, at, range);
     }
 
     #[inline]
@@ -256,6 +279,11 @@ impl<A: Fork + Listener, B: Fork + Listener> Fork for (A, B) {
     #[inline]
     fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
         self.0.start(source, at, element) | self.1.start(source, at, element)
+    }
+
+    #[inline(always)]
+    fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool {
+        self.0.start_cached(source, at, range) | self.1.start_cached(source, at, range)
     }
 
     fn more(&mut self) -> bool {

@@ -320,7 +320,7 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
     // Where there are selectors, the block cache has no cached blocks, and this is not called.
     #[inline(always)]
     fn cached_range(&mut self, at: u64, range: base::Range) {
-        self.listener.element(self.source, at, Element::Range(range));
+        self.listener.cached_range(self.source, at, range);
     }
 
     // As `cached_range`.

@@ -256,6 +256,14 @@ impl Listener for Tally {
         }
     }
 
+    #[inline(always)]
+    fn cached_range(&mut self, source: usize, _: u64, range: base::Range) {
+        let c = self.source(source);
+        c.elements += 1;
+        c.ranges += 1;
+        c.instructions += u64::from(range.instructions);
+    }
+
     #[inline]
     fn repeat(&mut self, source: usize, _: u64, range: base::Range, times: u32) {
         let c = self.source(source);

@@ -106,7 +106,69 @@ impl<V: Visitor> Stacks<V> {
         Position { at, source, thread: own.current, instructions: own.instructions, depth }
     }
 
+    #[inline]
     fn transfer(&mut self, transfer: &Transfer) {
+        if !self.common(transfer) {
+            self.any(transfer);
+        }
+    }
+
+    /// Takes a call, or a return to the return address of the frame on top: most transfers are one
+    /// of these. Otherwise changes nothing, and returns `false`.
+    #[inline]
+    fn common(&mut self, transfer: &Transfer) -> bool {
+        let source = usize::from(transfer.source);
+        let Some(own) = self.sources.get_mut(source) else { return false };
+        let Some(thread) = self.threads.get_mut(own.current) else { return false };
+        let Some(top) = thread.frames.last() else { return false };
+        let call = match transfer.kind {
+            Kind::Call if !transfer.stub => true,
+            Kind::Return
+                if top.ret == Some(transfer.target)
+                    && !top.exception
+                    && !self.unwind_targets.is_target(transfer.target) =>
+            {
+                false
+            }
+            _ => return false,
+        };
+        if own.deferred.is_some() {
+            return false;
+        }
+        let (instructions, cycles) = (transfer.instructions.into(), transfer.cycles.into());
+        self.counts.instructions = self.counts.instructions.saturating_add(instructions);
+        own.instructions = own.instructions.saturating_add(instructions);
+        own.here = function(transfer, false);
+        let mut position = Position {
+            at: transfer.at,
+            source,
+            thread: own.current,
+            instructions: own.instructions,
+            depth: thread.frames.len(),
+        };
+        let (node, uncertain) = (top.node, top.uncertain);
+        if instructions > 0 || cycles > 0 {
+            self.visitor.run(&position, node, instructions, cycles);
+        }
+        if call {
+            self.counts.calls += 1;
+            self.counts.begun += 1;
+            let (function, entry) = (function(transfer, true), Entry::Call);
+            let begin = Begin { function, entry, address: Some(transfer.target) };
+            let node = self.visitor.begin(&position, node, &begin);
+            let (ret, exception, signal, uncertain) = (transfer.ret, false, false, false);
+            thread.push(Frame { function, ret, node, entry, exception, signal, uncertain });
+        } else {
+            self.counts.returns += 1;
+            self.counts.ended += 1;
+            thread.pop();
+            position.depth -= 1;
+            self.visitor.end(&position, node, Ending::Return, uncertain);
+        }
+        true
+    }
+
+    fn any(&mut self, transfer: &Transfer) {
         let source = usize::from(transfer.source);
         if transfer.instructions > 0 || transfer.cycles > 0 {
             self.run(source, transfer);

@@ -76,6 +76,17 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
         }
     }
 
+    #[inline(always)]
+    fn cached_range(&mut self, source: usize, at: u64, range: base::Range) {
+        if self.stopped {
+            return;
+        }
+        let unfinished = self.listener.start_cached(source, at, range);
+        if unfinished || self.listener.weight() >= self.due {
+            self.take(unfinished);
+        }
+    }
+
     fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
         for _ in 0..times {
             if self.stopped {

@@ -121,8 +121,8 @@ fn files_for_other_tools() {
         for event in ["func_entry", "func_exit"] {
             assert_eq!(text.matches(&format!("cyg_profile:{event}:")).count(), frames, "{text}");
         }
-        let pings = text.lines().filter(|l| l.contains("func_entry") && l.contains("\"ping\""));
-        assert_eq!(pings.count() as u64, found["ping"].calls);
+        let entries = text.lines().filter(|l| l.contains("func_entry") && l.contains("\"middle\""));
+        assert_eq!(entries.count() as u64, found["middle"].calls);
     }
     let mut again = args("timeline --format ctf -o", &[&ctf]);
     again.extend(args("", &[&snapshot]));
@@ -292,18 +292,18 @@ fn history() {
         lines.map(|pc| pc.trim_start_matches('0').to_owned()).collect()
     };
     assert_eq!(listed("--count 30"), pcs[pcs.len() - 30..]);
-    let output = tracewright(&args("functions --format json --function ping", &[&snapshot]));
-    assert!(output.out.contains("\"name\":\"ping\""), "{}", output.err);
-    // `finish` is executed once, `ping` several times.
+    let output = tracewright(&args("functions --format json --function middle", &[&snapshot]));
+    assert!(output.out.contains("\"name\":\"middle\""), "{}", output.err);
+    // `finish` is executed once, `middle` several times.
     let nm = Command::new("llvm-nm-19").arg(&elf).output().expect("it runs").stdout;
     let nm = String::from_utf8_lossy(&nm).into_owned();
-    let ping = nm.lines().find(|line| line.ends_with(" ping")).expect("a symbol");
-    let ping = ping.split(' ').next().expect("an address").trim_start_matches('0');
-    let at = pcs.iter().position(|pc| *pc == ping).expect("a call");
-    assert_eq!(listed("--before ping --first --count 5"), pcs[at - 4..=at]);
-    let at = pcs.iter().rposition(|pc| *pc == ping).expect("a call");
-    assert_eq!(listed("--before ping --count 5"), pcs[at - 4..=at]);
-    assert_eq!(listed(&format!("--before 0x{ping} --count 5")), pcs[at - 4..=at]);
+    let middle = nm.lines().find(|line| line.ends_with(" middle")).expect("a symbol");
+    let middle = middle.split(' ').next().expect("an address").trim_start_matches('0');
+    let at = pcs.iter().position(|pc| *pc == middle).expect("a call");
+    assert_eq!(listed("--before middle --first --count 5"), pcs[at - 4..=at]);
+    let at = pcs.iter().rposition(|pc| *pc == middle).expect("a call");
+    assert_eq!(listed("--before middle --count 5"), pcs[at - 4..=at]);
+    assert_eq!(listed(&format!("--before 0x{middle} --count 5")), pcs[at - 4..=at]);
     let none = tracewright(&args("history --before nothing", &[&snapshot]));
     assert_eq!(none.code, Some(2), "{}", none.out);
 }

@@ -38,9 +38,10 @@ use oracle::{Sums, Tree};
 const HEADER: &str = include_str!("program/start.h");
 const START: &str = include_str!("program/start.c");
 
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
     ("recursion", include_str!("program/recursion.c")),
     ("branches", include_str!("program/branches.c")),
+    ("tails", include_str!("program/tails.c")),
     ("jumps", include_str!("program/jumps.c")),
     ("coroutines", include_str!("program/coroutines.c")),
     ("signals", include_str!("program/signals.c")),
@@ -451,12 +452,13 @@ fn exceptions_riscv() {
     exceptions(&RISCV);
 }
 
+/// By default a part of the program.
 #[test]
 fn rust() {
-    if !is_long() {
-        return;
-    }
     let folder = Folder::new("call-tree-rust");
     let Some(elf) = compile_rust(&folder.path("")) else { return };
-    check_whole(&A64, &elf, "program");
+    match is_long() {
+        true => check_whole(&A64, &elf, "program"),
+        false => check_whole(&Machine { protocols: &["ETM4"], ..A64 }, &elf, "part"),
+    }
 }

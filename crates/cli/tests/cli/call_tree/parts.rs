@@ -3,52 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tracewright::Trace;
 use tracewright::analysis::functions::{FunctionTotals, by_thread};
 use tracewright::analysis::stacks::{Ending, FunctionId, Part, SWITCHES, StackCounts};
 use tracewright::analysis::{Code, Paths, Stacks, Transfers};
-use tracewright::base::{Element, Waypoints};
-use tracewright::decode::{Fork, Memory, Options, Plan, Session};
+use tracewright::base::Waypoints;
+use tracewright::decode::Fork;
 use tracewright::image::CacheOptions;
-use tracewright::{Listener, Trace};
 use tracewright_testing::{is_long, shared};
 
 use crate::common::{args, tracewright};
-
-/// Receives each range alone.
-struct Ranges(Transfers);
-
-impl Listener for Ranges {
-    const PACKETS: bool = false;
-
-    fn element(&mut self, source: usize, at: u64, element: Element) {
-        self.0.element(source, at, element);
-    }
-}
-
-/// Decodes the first buffer of the trace at `path`.
-fn decode<L: Listener>(path: &Path, make: impl Fn(Transfers) -> L) -> L {
-    let capture = tracewright::read_capture(path).expect("a capture");
-    let (options, memory) = (Options::default(), Memory::new(&capture));
-    let plan = Plan::new(&capture, 0, &options).expect("a plan");
-    let mut session = Session::new(&capture, &plan, &memory, &options).expect("a session");
-    let programs = || plan.sources.iter().map(|own| memory.seen_by(&capture, 0, own.source));
-    let caches = programs().map(|p| p.cache(Waypoints::default(), CacheOptions::default()));
-    let mut listener = make(Transfers::new(Code::new(&capture, programs()), caches.collect()));
-    session.run(plan.parts(&capture), &mut listener);
-    listener
-}
-
-/// What a packet executes at once makes the same transfers as its ranges.
-#[test]
-fn transfers_of_packets_are_those_of_their_ranges() {
-    for name in ["bugfix-exact-match", "juno_r1_1", "ete-bc-instr"] {
-        let Some(folder) = shared(&format!("conformance/arm/snapshots/{name}")) else { return };
-        let packets = decode(&folder, |transfers| transfers).take();
-        let ranges = decode(&folder, Ranges).0.take();
-        assert!(packets.len() > 1, "{name}: {} transfers", packets.len());
-        assert!(*packets == *ranges, "{name}");
-    }
-}
 
 /// What is found.
 #[derive(Debug, PartialEq)]

@@ -68,9 +68,20 @@ fn again(dropped: &mut u64) {
     }
 }
 
+/// A part of the program: a closure, a panic, a destructor.
+#[no_mangle]
+#[inline(never)]
+pub extern "C" fn part() {
+    let mut count = 0;
+    let mut dropped = 0;
+    let sum = recursive(6, &mut |n| count += n) + deep(5, &mut dropped);
+    SINK.fetch_add(sum + count + dropped, Ordering::Relaxed);
+}
+
 #[no_mangle]
 #[inline(never)]
 pub extern "C" fn program() {
+    part();
     let mut count = 0;
     let mut dropped = 0;
     let sum = recursive(9, &mut |n| count += n);
