@@ -229,6 +229,30 @@ impl TraceElement {
         }
     }
 
+    /// Reads an element of a client. That of a client that was compiled for a release before 1.4
+    /// ends at offset 88, and has the pointer to its payload at 80. A payload is looked for only
+    /// where the element states that it has one.
+    ///
+    /// # Safety
+    /// `element` is an element of a client of any release.
+    pub unsafe fn of_client(element: *const TraceElement) -> Self {
+        let mut own = TraceElement::new(0);
+        let (from, to) = (element.cast::<u8>(), ptr::from_mut(&mut own).cast::<u8>());
+        let both = std::mem::offset_of!(TraceElement, extended);
+        // SAFETY: the caller states that it is an element, which has this length in all releases;
+        // every part of one may have any value.
+        unsafe { ptr::copy_nonoverlapping(from, to, both) };
+        if own.flags & flag::EXTENDED != 0 {
+            let [_, pointer] = own.payload.words();
+            own.extended = match pointer as usize {
+                // SAFETY: without a pointer at 80 it is that of a later release, with one at 88.
+                0 => unsafe { from.add(both).cast::<*const c_void>().read_unaligned() },
+                pointer => ptr::with_exposed_provenance(pointer),
+            };
+        }
+        own
+    }
+
     fn number(mut self, number: u32) -> Self {
         self.payload = Payload { words: [number.into(), 0] };
         self

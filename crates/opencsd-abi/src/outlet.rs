@@ -124,7 +124,7 @@ impl Outlet {
             Receiver::Client(function, context) => unsafe { function(context, at, id, element) },
             Receiver::Printed => {
                 // SAFETY: it is not null, and the caller states the rest.
-                let element = unsafe { element.read_unaligned() };
+                let element = unsafe { TraceElement::of_client(element) };
                 let what = text(&element, |bits| payload(&element, bits));
                 log::message(self.printer.as_ref(), &format!("Idx:{at}; ID:{id:x}; {what}\n"));
                 response::CONT

@@ -57,9 +57,8 @@ pub unsafe extern "C" fn ocsd_gen_elem_str(
         if element.is_null() || buffer.is_null() || size < 2 {
             return Error::INVALID_PARAM_VAL;
         }
-        // SAFETY: it is not null, and the caller states that it is an element. Every part of one
-        // may have any value.
-        let element = unsafe { element.read_unaligned() };
+        // SAFETY: it is not null, and the caller states that it is an element.
+        let element = unsafe { TraceElement::of_client(element) };
         let text = text(&element, |bits| payload(&element, bits));
         // SAFETY: the caller states that it has `size` bytes.
         unsafe { copy(&text, buffer, size) };
