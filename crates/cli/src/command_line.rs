@@ -57,6 +57,14 @@ fn changes(plan: &Plan, raw: bool, cause: &Cause) -> Option<Vec<Change>> {
             changes.extend(parameters.map(|text| Change::Add("--config", text)));
             Some(changes)
         }
+        Cause::Sources { sources } if raw => {
+            let named = sources.iter().filter_map(|(id, _, protocol)| Some((id, (*protocol)?)));
+            let names = named.map(|(id, protocol)| {
+                let name = protocol.about().names.first().copied().unwrap_or_default();
+                Change::Add("--protocol", format!("{name}@{id:#04x}"))
+            });
+            Some(names.collect())
+        }
         Cause::Registers { source, registers } if raw => {
             let own = plan.sources.get(*source)?;
             let id = if plan.sources.len() > 1 { id(plan, own.id) } else { String::new() };

@@ -80,11 +80,13 @@ pub fn found(
         None => lines(&table),
     }
     // Frames that are not aligned, or damaged, have many IDs, of which none means anything.
-    let explained = matches!(cause, Some(Cause::Alignment { .. } | Cause::Damage { .. }));
+    let others = matches!(cause, Some(Cause::Sources { .. }));
+    let explained = others || matches!(cause, Some(Cause::Alignment { .. } | Cause::Damage { .. }));
     if !part && !explained && decoded.needs_explanation() {
         remarks(&decoded.remarks());
     }
-    Ok(cause.is_some())
+    // What is described is decoded, where only other sources are not.
+    Ok(cause.is_some() && !others)
 }
 
 /// Prints why a trace without instructions gives no output.

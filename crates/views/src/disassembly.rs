@@ -1,7 +1,13 @@
 //! Instructions as text. No decision depends on the text.
 
 #[cfg(feature = "disassembly")]
+mod aarch32;
+#[cfg(feature = "disassembly")]
+mod maintenance;
+#[cfg(feature = "disassembly")]
 mod riscv;
+#[cfg(feature = "disassembly")]
+mod simd;
 #[cfg(feature = "disassembly")]
 mod system;
 
@@ -106,24 +112,39 @@ fn unknown(opcode: u32, wide: bool) -> String {
 
 #[cfg(feature = "disassembly")]
 fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
-    let bytes = &mut U8Reader::new(bytes);
+    let wide = bytes.len() == 4;
     match isa {
-        Isa::A64 => {
-            let instruction = armv8::a64::InstDecoder::default().decode(bytes).ok()?;
-            Some(system::named(instruction.to_string()))
-        }
-        // The disassembler does not handle LDRD and STRD of R15.
-        Isa::A32 if opcode & 0x0e10_f0d0 == 0x0000_f0d0 => None,
-        Isa::A32 => {
-            let instruction = armv7::InstDecoder::default().decode(bytes).ok()?;
-            Some(with_marks(&instruction.to_string()))
-        }
-        Isa::T32 => {
-            let instruction = armv7::InstDecoder::default_thumb().decode(bytes).ok()?;
-            Some(with_marks(&instruction.to_string()))
-        }
+        Isa::A64 if maintenance::is_here(opcode) => maintenance::text(opcode),
+        Isa::A64 => Some(bytes).and_then(|bytes| {
+            let bytes = &mut U8Reader::new(bytes);
+            let text = armv8::a64::InstDecoder::default().decode(bytes).ok()?.to_string();
+            // Loads and stores of reserved sizes.
+            (!text.starts_with("invalid")).then_some(text)
+        }),
+        Isa::A32 if simd::is_a32(opcode) => simd::a32(opcode),
+        Isa::A32 => aarch32::a32(opcode).or_else(|| general_a32(opcode)),
+        Isa::T32 if wide && simd::is_t32(opcode) => simd::t32(opcode),
+        // Coprocessor instructions are those of A32 without a condition.
+        Isa::T32 if wide && matches!(opcode >> 24, 0xec..=0xee) => general_a32(opcode),
+        Isa::T32 => wide.then(|| aarch32::t32(opcode)).flatten().or_else(|| {
+            let bytes = &mut U8Reader::new(bytes);
+            let text = armv7::InstDecoder::default_thumb().decode(bytes).ok()?.to_string();
+            (!text.contains("invalid")).then(|| with_marks(&text))
+        }),
         _ => None,
     }
+}
+
+#[cfg(feature = "disassembly")]
+fn general_a32(opcode: u32) -> Option<String> {
+    // The disassembler does not handle LDRD and STRD of R15.
+    if opcode & 0x0e10_f0d0 == 0x0000_f0d0 {
+        return None;
+    }
+    let bytes = opcode.to_le_bytes();
+    let bytes = &mut U8Reader::new(&bytes);
+    let text = armv7::InstDecoder::default().decode(bytes).ok()?.to_string();
+    (!text.contains("invalid")).then(|| with_marks(&text))
 }
 
 /// `text` with `#` before immediates, as A64 has them. The numbers of coprocessor instructions are

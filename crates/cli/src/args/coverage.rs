@@ -9,6 +9,9 @@ use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::WindowArgs;
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright coverage CAPTURE                        lines, branches and functions of each file")]
 pub struct CoverageArgs {
     #[command(flatten)]
     pub input: InputArgs,

@@ -27,6 +27,10 @@ pub struct OutputArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright demo                                    what the example did
+  tracewright demo --write example                    the example as a snapshot")]
 pub struct DemoArgs {
     /// Write the example as a snapshot to this folder, which must be empty or not exist.
     #[arg(long, value_name = "FOLDER")]
@@ -37,6 +41,11 @@ pub struct DemoArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright info CAPTURE                            overview, problems, and the next command
+  tracewright info trace.bin --image firmware.elf     what an unknown dump is
+  tracewright info CAPTURE --all                      every register, field by field")]
 pub struct InfoArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -56,7 +65,7 @@ pub struct InfoArgs {
 Examples:
   tracewright packets CAPTURE --bytes                 the bytes of each packet, too
   tracewright packets CAPTURE --only exception,address  some kinds
-  tracewright packets trace.bin --protocol ETM4 --config TRCCONFIGR=0xc1 --config TRCIDR0=0x28000ea1")]
+  tracewright packets trace.bin --protocol ETM4 --core Cortex-A53 --config TRCCONFIGR=0xc1")]
 pub struct PacketsArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -87,7 +96,7 @@ Examples:
   tracewright decode CAPTURE --only exception,gap     some kinds
   tracewright decode CAPTURE --offset 4096..8192      a part of the buffer
   tracewright decode CAPTURE --packets --format opencsd  as trc_pkt_lister -decode
-  tracewright decode trace.bin --protocol ETM3 --core Cortex-M3 --image firmware.elf")]
+  tracewright decode trace.bin --protocol ETM3 --core Cortex-M3 --config ETMCR=0 --image a.elf")]
 pub struct DecodeArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -170,6 +179,9 @@ pub struct FramesArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright bench CAPTURE                           how fast it is decoded")]
 pub struct BenchArgs {
     #[command(flatten)]
     pub input: InputArgs,

@@ -90,6 +90,9 @@ pub struct CallsArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright timeline CAPTURE --format perfetto -o timeline.perfetto   for ui.perfetto.dev")]
 pub struct TimelineArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -119,6 +122,9 @@ pub struct TimelineArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright report CAPTURE -o report.html           one page for a browser")]
 pub struct ReportArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -142,6 +148,9 @@ pub struct ReportArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright history CAPTURE --before exception      what led to the first exception")]
 pub struct HistoryArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -168,6 +177,9 @@ pub struct HistoryArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright diff CAPTURE OTHER                      functions that differ")]
 pub struct DiffArgs {
     /// Capture, or a file of raw trace data with --protocol.
     pub a: PathBuf,

@@ -9,13 +9,13 @@ use tracewright::views::itm::{Format, Kind};
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright itm swo.bin                         what a debug probe has written to a file
-  tracewright itm swo.bin --port 0                text of port 0 only
-  tracewright itm capture.sr                      SWO recorded by a logic analyser with sigrok
-  tracewright itm tcp://localhost:3344            from the server of OpenOCD, pyOCD or J-Link
-  tracewright itm /dev/ttyACM0 --follow           from a serial port (set its speed with stty)
-  tracewright itm swo.bin --profile --image a.elf samples of the program counter by function
-  tracewright itm swo.bin --exceptions            durations and nesting of exceptions")]
+  tracewright itm swo.bin                          what a debug probe has written to a file
+  tracewright itm swo.bin --port 0                 text of port 0 only
+  tracewright itm capture.sr                       SWO recorded by a logic analyser with sigrok
+  tracewright itm tcp://localhost:3344             from the server of OpenOCD, pyOCD or J-Link
+  tracewright itm /dev/ttyACM0 --follow            from a serial port (set its speed with stty)
+  tracewright itm swo.bin --profile --image firmware.elf  samples of the program counter by function
+  tracewright itm swo.bin --exceptions             durations and nesting of exceptions")]
 pub struct ItmArgs {
     /// File of SWO or ITM data, `-` for standard input, tcp://HOST:PORT, .sr file of sigrok with the
     /// level of SWO, or capture with registers.

@@ -46,6 +46,9 @@ pub struct LogArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright log info log.csv                        processors and their instructions")]
 pub struct LogInfoArgs {
     /// Execution log; `-` reads standard input.
     pub input: PathBuf,
@@ -54,6 +57,9 @@ pub struct LogInfoArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright log convert log.csv --to tarmac -o log.tarmac")]
 pub struct LogConvertArgs {
     /// Execution log; `-` reads standard input.
     pub input: PathBuf,
@@ -68,6 +74,10 @@ pub struct LogConvertArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright encode --log log.csv --protocol ETM4 -o encoded      a snapshot
+  tracewright encode --log log.csv --protocol ETE --config TRCCONFIGR=0x11 -o cycles   with cycle counts")]
 pub struct EncodeArgs {
     /// Execution log; `-` reads standard input.
     #[arg(long, value_name = "FILE")]
@@ -204,6 +214,10 @@ pub enum EncodeTo {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright compare CAPTURE OTHER                   the first difference
+  tracewright compare CAPTURE CAPTURE                 none, and exit code 0")]
 pub struct CompareArgs {
     /// Capture, or a file of raw trace data with --protocol.
     pub a: PathBuf,

@@ -127,6 +127,9 @@ pub enum Verb {
     /// Explain, check and make the register values of a trace unit, and predict what they trace.
     Unit(UnitVerbs),
     /// Print shell completions.
+    #[command(after_long_help = "\
+Examples:
+  tracewright completions bash                        put it where the shell looks for completions")]
     Completions {
         /// Shell to generate completions for.
         shell: clap_complete::Shell,

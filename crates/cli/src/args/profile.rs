@@ -9,6 +9,10 @@ use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::WindowArgs;
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright profile CAPTURE --format folded         call stacks and their instructions
+  tracewright profile CAPTURE --format pprof -o profile.pb.gz   for pprof")]
 pub struct ProfileArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -51,6 +55,9 @@ pub struct ProfileArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright perf-script perf.data                   branch samples")]
 pub struct PerfScriptArgs {
     #[command(flatten)]
     pub input: InputArgs,

@@ -80,6 +80,9 @@ pub struct UseIndexArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright index CAPTURE -o capture.index          then: tracewright find CAPTURE --index capture.index first exception")]
 pub struct IndexArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -110,7 +113,7 @@ pub struct IndexArgs {
 #[command(after_long_help = "\
 Examples:
   tracewright find CAPTURE first exception
-  tracewright find CAPTURE last function HardFault_Handler
+  tracewright find CAPTURE last function main
   tracewright find CAPTURE count write 0")]
 pub struct FindArgs {
     #[command(flatten)]

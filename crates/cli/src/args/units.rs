@@ -29,6 +29,11 @@ pub enum UnitVerb {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright unit explain CAPTURE                    what the trace units of a capture trace
+  tracewright unit explain ETMv4 TRCCONFIGR=0xc1      one register
+  tracewright unit lint CAPTURE                       what the registers lack")]
 pub struct UnitExplainArgs {
     /// Unit, core or architecture (such as ETM-A8, Cortex-M4, ETMv3.4), then NAME=VALUE, files of
     /// register values, or a snapshot. Without a unit, the identification registers select it.
@@ -40,6 +45,9 @@ pub struct UnitExplainArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright unit program ETMv4 --trace 0x80000000..0x80001000 --timestamps")]
 pub struct UnitProgramArgs {
     /// Unit, core or architecture, then NAME=VALUE or files of its identification registers.
     #[arg(required = true, value_name = "UNIT|NAME=VALUE|FILE")]
@@ -122,6 +130,9 @@ pub struct UnitProgramArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright unit filter ETMv4 TRCVICTLR=0x201 TRCCONFIGR=0x1 --log log.csv")]
 pub struct UnitFilterArgs {
     /// Unit, then NAME=VALUE, files of register values, or a snapshot.
     #[arg(required = true, value_name = "UNIT|NAME=VALUE|FILE|SNAPSHOT")]
@@ -147,6 +158,9 @@ pub struct UnitFilterArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright unit sequence ETMv4 recording.txt       accesses that a debugger made")]
 pub struct UnitSequenceArgs {
     /// Unit, then NAME=VALUE or files of its identification registers, then the recording.
     #[arg(required = true, value_name = "UNIT|NAME=VALUE|RECORDING")]

@@ -232,6 +232,47 @@ fn a_lost_connection_is_reported() {
     assert!(output.err.contains("refused"), "{}", output.err);
 }
 
+/// What servers of debug probes send: raw bytes, in pieces as the probe delivers them, from any
+/// byte on; that of J-Link has a line of text first where it is a terminal port.
+#[test]
+fn servers_of_debug_probes() {
+    let text = |n: u8| [1, b'a' + n, 1, b'\n'];
+    let lines: Vec<u8> = (0..8).flat_map(text).collect();
+    let pieces: [(&str, Vec<&[u8]>, &str); 4] = [
+        // OpenOCD sends what it polls; pyOCD what it reads, often a byte.
+        ("openocd", vec![&lines[..20], &lines[20..]], ""),
+        ("pyocd", lines.chunks(1).collect(), ""),
+        // A client that connects late begins inside of a packet.
+        ("jlink", vec![&lines[..5], &lines[5..6], &lines[6..]], ""),
+        (
+            "jlink-terminal",
+            vec![b"SEGGER J-Link V7.", b"92o - Real time terminal output\r\n", &lines],
+            "text of a terminal",
+        ),
+    ];
+    for (name, pieces, note) in pieces {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("tcp://{}", server.local_addr().unwrap());
+        let child = command(&["itm", &address])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut connection, _) = server.accept().unwrap();
+        connection.set_nodelay(true).unwrap();
+        for piece in pieces {
+            connection.write_all(piece).unwrap();
+            thread::sleep(std::time::Duration::from_millis(1));
+        }
+        drop(connection);
+        let output: crate::common::Output = child.wait_with_output().unwrap().into();
+        assert_eq!(output.code, Some(1), "{name}: {}", output.err);
+        let shown: Vec<_> = output.out.lines().map(|line| line.chars().last().unwrap()).collect();
+        assert_eq!(shown.iter().collect::<String>(), "abcdefgh", "{name}: {}", output.out);
+        assert!(output.err.contains(note), "{name}: {}", output.err);
+    }
+}
+
 #[test]
 fn a_file_that_grows() {
     let folder = Folder::new("itm-follow");

@@ -6,6 +6,7 @@ mod common;
 mod detect;
 mod ete;
 mod etm_units;
+mod examples;
 mod files;
 mod hostile;
 mod index;

@@ -103,14 +103,74 @@ fn a_full_or_closed_standard_error() {
     assert_eq!(status.code(), Some(0));
 }
 
+/// Names of C++ and Rust are demangled.
 #[test]
-fn help_has_examples() {
-    for verb in ["itm", "decode", "packets", "instructions", "frames", "functions", "calls", "find"]
-    {
-        let output = tracewright(&[verb, "--help"]);
-        let examples = output.out.split_once("Examples:").map(|(_, examples)| examples);
-        assert!(examples.is_some_and(|text| text.contains("tracewright ")), "{verb}");
+fn names_are_demangled() {
+    let folder = Folder::with_demo("people-demangled");
+    let image = folder.demo().join("demo.bin");
+    let bytes = fs::read(&image).unwrap();
+    let core = folder.demo().join("cpu_0.ini");
+    let ini = fs::read_to_string(&core).unwrap();
+    let length = |bytes: usize| format!("length={bytes:#x}");
+    for (mangled, shown) in [
+        ("_Z5blinkj", "blink(unsigned int)"),
+        ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
+        ("_RNvC6_123foo3bar", "123foo::bar"),
+    ] {
+        let Some(renamed) = renamed(&bytes, "square", mangled) else {
+            panic!("no symbol `square`")
+        };
+        // The snapshot has the length of the file.
+        let text = ini.replace(&length(bytes.len()), &length(renamed.len()));
+        assert_ne!(text, ini);
+        fs::write(&core, text).unwrap();
+        fs::write(&image, renamed).unwrap();
+        let output = tracewright(&args("instructions", &[&folder.demo()]));
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        assert!(output.out.contains(&format!("<{shown}>")), "{shown}: {}", output.out);
+        assert!(!output.out.contains(mangled), "{mangled}");
+        let output = tracewright(&args("functions", &[&folder.demo()]));
+        assert!(output.out.contains(shown), "{shown}: {}", output.out);
     }
+}
+
+/// An ELF file of which the symbol `from` is called `to`. The string table moves to the end.
+fn renamed(elf: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
+    let mut out = elf.to_vec();
+    let number = |at: usize, size: usize| {
+        let mut bytes = [0; 8];
+        bytes[..size].copy_from_slice(&elf[at..at + size]);
+        u64::from_le_bytes(bytes) as usize
+    };
+    // Section headers of ELF64: sh_type 4, sh_offset 24, sh_size 32.
+    let (headers, count) = (number(40, 8), number(60, 2));
+    let table = |at: usize| number(at + 4, 4) == 3;
+    for at in (0..count).map(|n| headers + 64 * n).filter(|at| table(*at)) {
+        let (start, size) = (number(at + 24, 8), number(at + 32, 8));
+        let names = &elf[start..start + size];
+        let wanted = [b"\0", from.as_bytes(), b"\0"].concat();
+        let Some(found) = names.windows(wanted.len()).position(|part| part == wanted) else {
+            continue;
+        };
+        let moved = out.len();
+        out.extend(names);
+        out.extend(to.bytes().chain([0]));
+        let size = size + to.len() + 1;
+        out[at + 24..at + 32].copy_from_slice(&(moved as u64).to_le_bytes());
+        out[at + 32..at + 40].copy_from_slice(&(size as u64).to_le_bytes());
+        // The symbols that have the old name: ELF64 symbols of 24 bytes, st_name first.
+        for section in (0..count).map(|n| headers + 64 * n).filter(|at| number(at + 4, 4) == 2) {
+            let (symbols, bytes) = (number(section + 24, 8), number(section + 32, 8));
+            for symbol in (symbols..symbols + bytes).step_by(24) {
+                if number(symbol, 4) == found + 1 {
+                    let name = (names.len() as u32).to_le_bytes();
+                    out[symbol..symbol + 4].copy_from_slice(&name);
+                }
+            }
+        }
+        return Some(out);
+    }
+    None
 }
 
 /// Source lines, as `addr2line` of binutils gives them.

@@ -54,6 +54,11 @@ pub enum Cause {
         /// Few of the traced addresses are in the images.
         outside: bool,
     },
+    /// The frames have data of further sources.
+    Sources {
+        /// The trace IDs, the number of their bytes, and the protocol that explains them.
+        sources: Vec<(u16, u64, Option<AnyProtocol>)>,
+    },
     /// The bytes make sense up to an offset.
     Damage {
         /// The offset of the first damaged part.
@@ -106,7 +111,9 @@ impl Cause {
             let (framing, reason) = (best.framing, best.reason.clone());
             return Some(Cause::Framing { framing, reason });
         }
-        if best.skip != 0 && best.framing == plan.framing && margin >= 60 {
+        // Frames at another byte have other IDs, or bytes that are no packets.
+        let misread = is_stray || is_empty || counts.iter().any(is_lost);
+        if misread && best.skip != 0 && best.framing == plan.framing && margin >= 60 {
             return Some(Cause::Alignment { skip: best.skip });
         }
         let own = own.unwrap_or(best);
@@ -118,9 +125,34 @@ impl Cause {
             let (_, stream) = streams.iter().find(|(known, _)| *known == id)?;
             source(n, planned, counts.get(n)?, stream, own, &bench)
         });
-        each.into_iter().next()
+        each.into_iter().next().or_else(|| sources(tally, own))
     }
 }
+
+/// The greatest number of sources that a diagnosis names.
+const SOURCES: usize = 8;
+
+/// The sources whose IDs no source of the plan has: a few IDs have nearly all of the other bytes.
+fn sources(tally: &Tally, own: &Candidate) -> Option<Cause> {
+    let stray: u64 = tally.unknown_ids.values().sum();
+    let is_much = |bytes: u64| bytes >= FEW && bytes * 50 >= stray;
+    let ids = tally.unknown_ids.iter().map(|(&id, &bytes)| (id, bytes));
+    let much: Vec<(u16, u64)> = ids.filter(|(_, bytes)| is_much(*bytes)).collect();
+    let bytes: u64 = much.iter().map(|(_, bytes)| bytes).sum();
+    if much.is_empty() || much.len() > SOURCES || bytes * 10 < stray * 9 {
+        return None;
+    }
+    let sources = much.into_iter().map(|(id, bytes)| {
+        let found = own.sources.iter().find(|source| source.id == id);
+        let known = found.filter(|source| source.certainty() >= Certainty::Possible);
+        (id, bytes, known.and_then(|source| source.best()).map(|best| best.protocol))
+    });
+    let sources: Vec<_> = sources.collect();
+    sources.iter().any(|(.., protocol)| protocol.is_some()).then_some(Cause::Sources { sources })
+}
+
+/// A source with fewer bytes is not named.
+const FEW: u64 = 64;
 
 /// Fewer bytes of a source than these show no cause.
 const ENOUGH: u64 = 256;
@@ -288,17 +320,22 @@ fn damage(head: &[u8], plan: &Plan) -> Option<u64> {
         return None;
     }
     let mut splitter = Splitter::new(Link::new(plan.framing));
-    let mut at = 0;
+    let (mut at, mut ids) = (0, 0u128);
     let shares: Vec<(u64, bool)> = head
         .chunks(PART)
         .map(|part| {
-            let mut strays = Strays { plan, stray: 0, known: 0 };
+            let mut strays = Strays { plan, stray: 0, known: 0, ids: 0 };
             splitter.split(at, part, &mut strays);
             let start = at;
             at += part.len() as u64;
+            ids |= strays.ids;
             (start, strays.stray * 5 > strays.stray + strays.known)
         })
         .collect();
+    // A few IDs are other sources.
+    if ids.count_ones() as usize <= SOURCES {
+        return None;
+    }
     let first = shares.iter().position(|(_, odd)| *odd)?;
     let (before, after) = shares.split_at_checked(first)?;
     let odd = after.iter().filter(|(_, odd)| *odd).count();
@@ -311,12 +348,15 @@ struct Strays<'a> {
     plan: &'a Plan,
     stray: u64,
     known: u64,
+    /// A bit for each of the other IDs.
+    ids: u128,
 }
 
 impl Split for Strays<'_> {
     fn piece(&mut self, id: u16, _: u64, _: bool, bytes: &[u8]) {
         let known = self.plan.sources.iter().any(|source| source.id == id);
         *(if known { &mut self.known } else { &mut self.stray }) += bytes.len() as u64;
+        self.ids |= if known { 0 } else { 1 << (id & 0x7f) };
     }
 
     fn event(&mut self, _: u64, event: Event) {

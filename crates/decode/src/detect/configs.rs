@@ -120,7 +120,8 @@ pub(super) fn variants(protocol: AnyProtocol) -> Vec<Setting> {
             let mut all = Vec::new();
             for context in [0, 3, 1, 2] {
                 for cycles in [0, 1] {
-                    let control = cycles << 12 | context << 14 | 1 << 29;
+                    // Timestamps and the return stack, without which none are traced.
+                    let control = cycles << 12 | context << 14 | 0b11 << 28;
                     let unit = [("ETMCR", control), ("ETMCCER", WIDE), ("ETMIDR", 0x411c_f310)];
                     all.push(Setting::of(&unit));
                 }

@@ -1,6 +1,6 @@
 //! A trial: some bytes of one source, decoded with one configuration, and what was counted.
 
-use tracewright_base::{Channel, Context, CoreType, Element, Inconsistency};
+use tracewright_base::{Channel, Context, CoreType, Element, Gap, Inconsistency};
 use tracewright_capture::{Capture, Form, Source};
 use tracewright_frames::Framing;
 use tracewright_image::{Elf, Load};
@@ -112,8 +112,9 @@ pub(super) struct Trial {
 impl Trial {
     /// How well the configuration explains the bytes: 1000 at most.
     ///
-    /// Bytes in no packet, contradictions, addresses without program memory, and scattered
-    /// addresses and contexts count against it. Without a synchronisation it is 0.
+    /// Bytes in no packet, what is lost after them, contradictions, addresses without program
+    /// memory, and scattered addresses and contexts count against it. Without a synchronisation it
+    /// is 0.
     pub(super) fn score(&self, protocol: AnyProtocol) -> i64 {
         let c = &self.counts;
         if c.syncs == 0 && protocol != AnyProtocol::Itm {
@@ -123,6 +124,8 @@ impl Trial {
         let read = thousandth(c.packet_bytes + c.truncated, self.len);
         let packets = c.packets.max(1);
         let mut score = read - thousandth(20 * c.inconsistencies, packets).min(700);
+        // After an undecodable packet, nothing is known up to the next synchronisation.
+        score -= thousandth(self.features.losses, c.syncs).min(1000) * 3 / 10;
         if self.code && protocol.traces_instructions() {
             score -= thousandth(c.no_code, c.no_code + c.ranges) * 3 / 10;
         } else {
@@ -146,6 +149,8 @@ pub(super) struct Features {
     addresses: u64,
     /// A bit for each stimulus port that was written.
     ports: u32,
+    /// The times that decoding stopped at an undecodable packet.
+    losses: u64,
     /// DWT events with a reserved discriminator.
     reserved_events: u64,
     /// An address of A64 code, and of other code.
@@ -205,6 +210,7 @@ impl Listener for Features {
                 let known = matches!(event.discriminator, 0..=2 | 8..=23);
                 self.reserved_events += u64::from(!known);
             }
+            Element::Gap(Gap::BadPacket) => self.losses += 1,
             Element::Inconsistency(Inconsistency::ExpansionLimit) => {}
             _ => {}
         }

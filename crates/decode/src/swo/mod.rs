@@ -4,11 +4,14 @@
 //! |---|---|
 //! | `grammar.rs` | how well bytes can be parsed as packets of an ITM |
 //! | `form.rs` | [`Form`]: the framing, the trace ID, and where packets begin |
+//! | `greeting.rs` | [`Greeting`]: the line of text of a terminal port |
 //! | `receiver.rs` | [`Receiver`]: from bytes, as they arrive, to elements |
 
 mod form;
 mod grammar;
+mod greeting;
 mod receiver;
 
 pub use form::Form;
+pub use greeting::Greeting;
 pub use receiver::{Receiver, Wanted};

@@ -69,6 +69,22 @@ impl Decoded<'_> {
                 ),
                 "give the program that ran, at its address, with --image FILE[@ADDRESS]".to_owned(),
             ),
+            Cause::Sources { sources } => {
+                let each = sources.iter().map(|(id, bytes, protocol)| match protocol {
+                    Some(protocol) => {
+                        let name = protocol.about().names.first().copied().unwrap_or_default();
+                        format!("ID {id:#04x} ({name}, {bytes} bytes)")
+                    }
+                    None => format!("ID {id:#04x} ({bytes} bytes)"),
+                });
+                (
+                    format!(
+                        "the frames have data of other sources: {}",
+                        each.collect::<Vec<_>>().join(", ")
+                    ),
+                    "describe them too, or select sources with --id".to_owned(),
+                )
+            }
             Cause::Damage { from } => (
                 format!(
                     "the buffer is damaged from byte {from} on: up to there only configured trace \

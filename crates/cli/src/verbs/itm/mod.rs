@@ -10,7 +10,7 @@ use tracewright::capture::levels::{SwoRecording, read_swo};
 use tracewright::capture::live::{Live, TCP};
 use tracewright::capture::{Capture, Container, Found, Kind, probe};
 use tracewright::decode::input::{Following, Input as Bytes, More, Piped, Reading, pause};
-use tracewright::decode::swo::{Receiver, Wanted};
+use tracewright::decode::swo::{Greeting, Receiver, Wanted};
 use tracewright::frames::Framing;
 
 use crate::args::ItmArgs;
@@ -125,6 +125,7 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     let mut receiver = Receiver::new(wanted(args));
     let mut elements = Vec::new();
     let mut block = Vec::new();
+    let mut greeting = Greeting::default();
     let mut ticked = Instant::now();
     // The reader of the output does not want more.
     let mut stopped = false;
@@ -136,7 +137,12 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
             ticked = Instant::now();
         }
         match bytes.more(BLOCK, !waits, &mut block) {
-            Ok(More::Some) => receiver.feed(&block, &mut elements),
+            Ok(More::Some) => {
+                if connection {
+                    greeting.pass(&mut block);
+                }
+                receiver.feed(&block, &mut elements);
+            }
             Ok(More::Later) => pause(LOOK),
             Ok(More::End) => break None,
             Err(error) => break Some(error),
@@ -153,8 +159,16 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
             break None;
         }
     };
+    receiver.feed(&greeting.rest(), &mut elements);
     receiver.finish(&mut elements);
     printer.elements(elements.drain(..), None);
+    if greeting.removed() > 0 {
+        message::line(&format!(
+            "note: {}: it begins with the text of a terminal of J-Link, which is left out; SWO is on \
+             another port (2332, or -swoport of the server)",
+            path.display()
+        ));
+    }
     let has_time = printer.has_time();
     let lost = printer.close()?;
     summary(args, &receiver, has_time);

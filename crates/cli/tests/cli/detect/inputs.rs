@@ -25,6 +25,24 @@ pub struct Blind {
     /// The code at 0x1000 that is in no program file.
     pub boot: Option<Vec<u8>>,
     pub expected: Expected,
+    /// The snapshot that describes the input.
+    pub origin: Option<Origin>,
+}
+
+/// A snapshot that describes an input: the file of its buffer, and the bytes in its place.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    pub file: PathBuf,
+    pub bytes: Vec<u8>,
+    /// The trace ID of the input among those of the snapshot, where the input has no frames.
+    pub id: Option<u64>,
+}
+
+/// The snapshot with the buffer `path` of which `bytes` are taken.
+fn origin(path: &str, bytes: Vec<u8>, id: Option<u64>) -> Option<Origin> {
+    let file = shared(path)?;
+    let described = file.parent()?.join("snapshot.ini").is_file();
+    described.then_some(Origin { file, bytes, id })
 }
 
 /// The folders of the captures.
@@ -99,7 +117,9 @@ fn framed(out: &mut Vec<Blind>) -> Option<()> {
         let bytes = read(&path)?;
         let bytes: Vec<u8> = bytes.into_iter().skip(cut).take(len).collect();
         let align = (16 - cut as u64 % 16) % 16;
+        let aligned = bytes.get(align as usize..).unwrap_or_default().to_vec();
         out.push(Blind {
+            origin: origin(&path, aligned, None),
             name: format!("{path} cut at {cut}"),
             bytes,
             image: image.and_then(shared),
@@ -117,23 +137,32 @@ fn ports(out: &mut Vec<Blind>) -> Option<()> {
     for cut in [7usize, 300] {
         let align = 512 - cut as u64;
         let expected = Expected::Trace { framing: "dstream", align, sources: sources.clone() };
+        let path = format!("{ARM}/a55-test-tpiu/DSTREAM_0.bin");
+        let origin = origin(&path, bytes[512..].to_vec(), None);
         let (name, bytes) = (format!("DSTREAM cut at {cut}"), bytes[cut..].to_vec());
-        out.push(Blind { name, bytes, image: None, boot: None, expected });
+        out.push(Blind { name, bytes, image: None, boot: None, expected, origin });
     }
     let port: Vec<u8> =
         bytes.chunks(512).flat_map(|block| &block[..block.len() - 8]).copied().collect();
     for cut in [0usize, 11] {
         let expected = Expected::Trace { framing: "tpiu", align: 0, sources: sources.clone() };
         let (name, bytes) = (format!("TPIU cut at {cut}"), port[cut..].to_vec());
-        out.push(Blind { name, bytes, image: None, boot: None, expected });
+        out.push(Blind { name, bytes, image: None, boot: None, expected, origin: None });
     }
     Some(())
 }
 
 fn unframed(out: &mut Vec<Blind>) -> Option<()> {
-    let mut add = |name: String, bytes: Vec<u8>, protocol, image: Option<&str>| {
+    let mut add = |name: String, bytes: Vec<u8>, protocol, image: Option<&str>, origin| {
         let expected = Expected::Trace { framing: "raw", align: 0, sources: vec![(0, protocol)] };
-        out.push(Blind { name, bytes, image: image.and_then(shared), boot: None, expected });
+        out.push(Blind {
+            name,
+            bytes,
+            image: image.and_then(shared),
+            boot: None,
+            expected,
+            origin,
+        });
     };
     for (path, id, protocol, image) in [
         (TI.to_owned(), 0x10, "ETM3", Some(TI_ELF)),
@@ -145,12 +174,10 @@ fn unframed(out: &mut Vec<Blind>) -> Option<()> {
         (SWO.to_owned(), 2, "ETM3", Some(SWO_ELF)),
         (format!("{CAPTURES}/ricsec-decoder/branches/trace2/cstrace.bin"), 0x10, "ETM4", None),
     ] {
-        add(
-            format!("{path}, ID {id:#x} without frames"),
-            stream(&read(&path)?, id),
-            protocol,
-            image,
-        );
+        let bytes = read(&path)?;
+        let name = format!("{path}, ID {id:#x} without frames");
+        let origin = origin(&path, bytes.clone(), Some(id.into()));
+        add(name, stream(&bytes, id), protocol, image, origin);
     }
     for (path, cut, protocol) in [
         ("conformance/arm/snapshots/001-ack_test/session1.bin", 0, "ETE"),
@@ -164,11 +191,12 @@ fn unframed(out: &mut Vec<Blind>) -> Option<()> {
         ("conformance/arm/snapshots/itm_only_raw/itm_testdata.bin", 7, "ITM"),
         ("captures/rtic-scope/itm-crate-itm.bin", 5, "ITM"),
     ] {
-        let bytes = read(path)?.into_iter().skip(cut).collect();
-        add(format!("{path} from byte {cut}"), bytes, protocol, None);
+        let bytes: Vec<u8> = read(path)?.into_iter().skip(cut).collect();
+        let origin = origin(path, bytes.clone(), Some(0));
+        add(format!("{path} from byte {cut}"), bytes, protocol, None, origin);
     }
     let middle = stream(&read(SWO)?, 1).into_iter().skip(1003).collect();
-    add("the ITM of the SWO capture from its middle".to_owned(), middle, "ITM", None);
+    add("the ITM of the SWO capture from its middle".to_owned(), middle, "ITM", None, None);
     Some(())
 }
 
@@ -205,7 +233,7 @@ fn messages(out: &mut Vec<Blind>) -> Option<()> {
         let bytes = read(&format!("captures/riscv/{path}"))?;
         let (name, image) = (path.to_owned(), shared(&image));
         let boot = (!path.starts_with("pulp/")).then(|| boot(path.contains("rv32")));
-        out.push(Blind { name, bytes, image, boot, expected });
+        out.push(Blind { name, bytes, image, boot, expected, origin: None });
     }
     Some(())
 }
@@ -228,6 +256,7 @@ fn containers(out: &mut Vec<Blind>) -> Option<()> {
             image: None,
             boot: None,
             expected,
+            origin: None,
         });
     }
     Some(())

@@ -215,6 +215,68 @@ fn the_first_sentence_names_the_cause() {
     assert!(right >= least, "{right} of {count}\n{table}");
 }
 
+/// The frames of a trace unit with `id`, whose bytes are `bytes`.
+fn frames(id: u8, bytes: &[u8]) -> Vec<u8> {
+    let frame = |part: &[u8]| {
+        let mut frame = [0; 16];
+        frame[0] = id << 1 | 1;
+        let mut low = 0;
+        for (n, byte) in part.iter().enumerate().map(|(n, byte)| (n + 1, *byte)) {
+            frame[n] = if n % 2 == 0 { byte & !1 } else { byte };
+            low |= if n % 2 == 0 { (byte & 1) << (n / 2) } else { 0 };
+        }
+        frame[15] = low;
+        frame
+    };
+    bytes.chunks_exact(14).flat_map(frame).collect()
+}
+
+/// Trace IDs that no source has are one line: damage from a byte on, or another source, with the
+/// command that decodes it.
+#[test]
+fn stray_ids_have_a_cause() {
+    let Some(path) = shared(SNOWBALL) else { return };
+    let bytes = fs::read(path).unwrap();
+    let folder = Folder::new("detect-stray");
+    let input = folder.path("input");
+    let options = "decode --format none --framing coresight --protocol PTM@0x10 --core Cortex-A9 \
+                   --config ETMCR=0x10001000";
+    let run = || {
+        let mut args: Vec<OsString> = options.split_whitespace().map(Into::into).collect();
+        args.push(input.clone().into_os_string());
+        tracewright(&args)
+    };
+    let notes = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with("note:"));
+        lines.filter(|line| !line.contains("is assumed")).map(ToOwned::to_owned).collect()
+    };
+    // The second core of the Snowball.
+    fs::write(&input, &bytes).unwrap();
+    let output = run();
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let first = notes(&output.err).into_iter().next().unwrap();
+    assert!(first.contains("the frames have data of other sources: ID 0x11 (PTM, "), "{first}");
+    assert!(output.err.contains("--protocol PTM@0x11"), "{}", output.err);
+    runs(&output.err);
+    // One source, and noise from the middle on.
+    let mut random = 1u32;
+    let mut noise = || {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 24) as u8
+    };
+    let good = frames(0x10, &stream(&bytes, 0x10));
+    let from = good.len() / 1024 * 1024;
+    assert!(from >= 4096, "{from}");
+    let damaged: Vec<u8> = good[..from].iter().copied().chain((0..4096).map(|_| noise())).collect();
+    fs::write(&input, damaged).unwrap();
+    let output = run();
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    let want = format!("the buffer is damaged from byte {from} on");
+    let first = notes(&output.err).into_iter().next().unwrap();
+    assert!(first.contains(&want), "{}", output.err);
+    assert!(!output.err.contains("no configured source"), "{}", output.err);
+}
+
 /// The command that is printed, if any, runs, and finds nothing wrong.
 fn runs(messages: &str) {
     let Some(line) = messages.lines().find(|line| line.starts_with("help: run: tracewright "))
