@@ -128,6 +128,12 @@ impl BranchLister {
 impl Listener for BranchLister {
     const PACKETS: bool = false;
 
+    fn select(&mut self, source: usize, selection: Selection) {
+        if let Some(state) = self.states.get_mut(source) {
+            state.memory = Some(selection);
+        }
+    }
+
     fn element(&mut self, source: usize, _: u64, element: Element) {
         match element {
             Element::Range(range) => {

@@ -187,6 +187,12 @@ impl Listener for Profiler {
     const PACKETS: bool = false;
     const PATHS: bool = true;
 
+    fn select(&mut self, source: usize, selection: Selection) {
+        if let Some(current) = self.sources.get_mut(source) {
+            (current.memory, current.settled) = (Some(selection), false);
+        }
+    }
+
     #[inline]
     fn path(&mut self, source: usize, _: u64, path: &Path, blocks: &CachedBlocks<'_>) {
         if let Some(current) = self.sources.get_mut(source)

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, OffsetMap};
 use tracewright_frames::Event;
+use tracewright_image::Selection;
 use tracewright_protocols::registry::AnyPacket;
 
 use crate::{Listener, Session};
@@ -12,6 +13,7 @@ use crate::{Listener, Session};
 /// no type.
 pub(crate) trait Receive {
     fn element(&mut self, source: usize, at: u64, element: Element);
+    fn select(&mut self, source: usize, selection: Selection);
     fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32);
     fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64);
     fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64);
@@ -52,6 +54,11 @@ macro_rules! receive {
         fn element(&mut self, source: usize, at: u64, element: Element) {
             let $this = self;
             $to.element(source, at, element);
+        }
+
+        fn select(&mut self, source: usize, selection: Selection) {
+            let $this = self;
+            $to.select(source, selection);
         }
 
         fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {

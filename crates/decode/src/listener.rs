@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path};
 use tracewright_frames::{Event, Frame};
+use tracewright_image::Selection;
 use tracewright_protocols::registry::AnyPacket;
 
 /// Receives the elements, packets and link events of a [`Session`](crate::Session), in the order in
@@ -75,6 +76,13 @@ pub trait Listener {
     /// before them.
     fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
         self.repeat_path(source, at, ranges, times);
+    }
+
+    /// The elements of `source` before the first one that is received selected this program memory:
+    /// for a part of a trace. Called before that element, where memory is selected by time or by
+    /// what the program does.
+    fn select(&mut self, source: usize, selection: Selection) {
+        let _ = (source, selection);
     }
 
     /// A packet, before its elements: `bytes[span]`, where `offsets` maps offsets in `bytes`.
@@ -164,6 +172,13 @@ pub trait Listener {
 /// of a listener in `$this`. They are written once, so that no wrapper can omit one.
 macro_rules! pass_on {
     (|$this:ident| $($to:expr),+) => {
+        fn select(&mut self, source: usize, selection: tracewright_image::Selection) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.select(source, selection);
+            })+
+        }
+
         fn packet(
             &mut self,
             source: usize,

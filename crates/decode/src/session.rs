@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tracewright_base::{OffsetMap, Piece};
 use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
-use tracewright_image::{Cache, CacheOptions};
+use tracewright_image::{Cache, CacheOptions, MemorySelectors, Selection};
 
 use crate::erased::Call;
 use crate::source::{Source, SourceMemory};
@@ -132,6 +132,13 @@ impl Session {
     /// The state.
     pub fn state(&self) -> &Checkpoint {
         &self.state
+    }
+
+    /// What selects the program memory of source `n`, and what is selected in the state: where
+    /// memory depends on more than the context.
+    pub fn selected(&self, n: usize) -> Option<(MemorySelectors, Selection)> {
+        let selectors = self.programs.get(n)?.selectors()?;
+        Some((selectors, self.state.sources.get(n)?.selection()))
     }
 
     /// Continues from `checkpoint`, which was taken of this session or of a clone of it.

@@ -44,12 +44,21 @@ impl SourceMemory {
         SourceMemory { cache, nibbles: Vec::new() }
     }
 
+    pub(crate) fn selectors(&self) -> Option<MemorySelectors> {
+        self.cache.memory_selectors()
+    }
+
     pub(crate) fn into_cache(self) -> Cache {
         self.cache
     }
 }
 
 impl Source {
+    /// What selects the program memory.
+    pub(crate) fn selection(&self) -> Selection {
+        self.memory
+    }
+
     pub(crate) fn new(id: u16, stream: AnyStream, program: &mut SourceMemory) -> Self {
         let (block, memory) = (frames::Source::new(id), program.cache.selection());
         Source {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tracewright_base::Element;
 
-use crate::Viewpoint;
+use crate::{Selection, Viewpoint};
 
 /// Elements that the decoder emitted since it last asked for code. A clone has none.
 #[derive(Debug)]
@@ -35,6 +35,11 @@ impl MemorySelectors {
     pub fn sender(&self) -> MemorySelectors {
         let (viewpoint, shared) = (self.viewpoint.clone(), Arc::clone(&self.shared));
         MemorySelectors { viewpoint, ranges: self.ranges, shared }
+    }
+
+    /// Follows what `element` selects. Returns whether it is other memory.
+    pub fn follow(&self, selection: &mut Selection, element: &Element) -> bool {
+        self.viewpoint.follow(selection, element)
     }
 
     /// The decoder emitted `element`.

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use tracewright_capture::Buffer;
 use tracewright_decode::{Checkpoint, Listener, Session};
+use tracewright_image::{MemorySelectors, Selection};
 
 use crate::build::{fill, from};
 use crate::index::IndexedBuffer;
@@ -42,6 +43,11 @@ impl<'a> Scan<'a> {
         self.index = None;
         self.session.resume(self.blank.clone());
         (self.next, self.reader) = (0, None);
+    }
+
+    /// What selects the memory of a source, and what is selected before the next segment.
+    pub(crate) fn selected(&self, source: usize) -> Option<(MemorySelectors, Selection)> {
+        self.session.selected(source)
     }
 
     /// The number of segments.

@@ -7,6 +7,7 @@ use tracewright_base::{self as base, Element, Fault, OffsetMap};
 use tracewright_capture::Buffer;
 use tracewright_decode::{Fork, Listener, Session};
 use tracewright_frames::Event;
+use tracewright_image::{MemorySelectors, Selection};
 use tracewright_protocols::registry::AnyPacket;
 
 use crate::index::IndexedBuffer;
@@ -112,6 +113,7 @@ pub fn run<L: Listener + Fork>(
         window,
         position: start?,
         shown: vec![false; sources],
+        selections: (0..sources).map(|n| scan.selected(n)).collect(),
         over: false,
         stopped: false,
         begin,
@@ -131,6 +133,9 @@ struct Windowed<'a, L: Fork> {
     position: Position,
     /// By source: something of it was passed on.
     shown: Vec<bool>,
+    /// By source: what selects its memory, and what is selected, where that depends on more than
+    /// the context.
+    selections: Vec<Option<(MemorySelectors, Selection)>>,
     over: bool,
     /// No more output is wanted.
     stopped: bool,
@@ -165,6 +170,9 @@ impl<L: Listener + Fork> Windowed<'_, L> {
     fn pass(&mut self, source: usize, at: u64, element: Element) {
         if let Some(shown) = self.shown.get_mut(source).filter(|shown| !**shown) {
             *shown = true;
+            if let Some(Some((_, selection))) = self.selections.get(source) {
+                self.listener.select(source, *selection);
+            }
             let context = self.position.contexts.get(source).copied().flatten();
             if let Some((at, context)) = context
                 && !matches!(element, Element::Context(_))
@@ -231,6 +239,9 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
         };
         if self.has(Some(source), at, instructions) {
             self.pass(source, at, element);
+        }
+        if let Some(Some((selectors, selection))) = self.selections.get_mut(source) {
+            selectors.follow(selection, &element);
         }
         if let (Element::Context(context), Some(last)) =
             (element, self.position.contexts.get_mut(source))

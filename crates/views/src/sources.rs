@@ -136,6 +136,14 @@ impl Source {
         (self.selection, self.image) = (self.program.begin(), self.program.start());
     }
 
+    /// The memory is that of `selection`.
+    pub(crate) fn select(&mut self, selection: Selection) {
+        self.selection = selection;
+        if let Some(image) = self.program.image_of(&selection) {
+            self.image = image;
+        }
+    }
+
     /// The selections of the memory of `sources`.
     pub(crate) fn selections(sources: &[Source]) -> Vec<Selection> {
         sources.iter().map(|source| source.selection).collect()
@@ -144,10 +152,7 @@ impl Source {
     /// Continues with `selections`.
     pub(crate) fn resume(sources: &mut [Source], selections: &[Selection]) {
         for (source, selection) in sources.iter_mut().zip(selections) {
-            source.selection = *selection;
-            if let Some(image) = source.program.image_of(selection) {
-                source.image = image;
-            }
+            source.select(*selection);
         }
     }
 }

@@ -50,6 +50,11 @@ pub trait Steps {
         let _ = (source, at, element);
     }
 
+    /// The memory is that of `selection`: see [`Listener::select`].
+    fn select(&mut self, source: usize, selection: Selection) {
+        let _ = (source, selection);
+    }
+
     /// An element other than a range that is not shown. The context and the memory may follow from
     /// it.
     fn hidden(&mut self, source: usize, element: &Element) {
@@ -286,6 +291,13 @@ impl<V: Steps + Fork> Fork for Expand<V> {
 
 impl<V: Steps> Listener for Expand<V> {
     const PACKETS: bool = false;
+
+    fn select(&mut self, source: usize, selection: Selection) {
+        if let Some(program) = self.sources.get_mut(source) {
+            program.enter(program.context, selection);
+        }
+        self.view.select(source, selection);
+    }
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let Element::Range(range) = element else {

@@ -117,6 +117,13 @@ impl<W: io::Write> Steps for Json<W> {
         self.lines.relieve();
     }
 
+    fn select(&mut self, n: usize, selection: Selection) {
+        if let Some(source) = self.sources.get_mut(n) {
+            source.select(selection);
+        }
+        self.steps = RenderCache::default();
+    }
+
     fn hidden(&mut self, n: usize, what: &Element) {
         if self.sources.get_mut(n).is_some_and(|source| source.follow(what)) {
             self.steps = RenderCache::default();

@@ -2,6 +2,7 @@
 
 use tracewright_base::{Element, Range};
 use tracewright_decode::Fork;
+use tracewright_image::Selection;
 
 use super::{Step, Steps};
 use crate::Filter;
@@ -62,6 +63,10 @@ impl<V: Steps> Steps for Picked<V> {
         } else {
             self.view.hidden(source, element);
         }
+    }
+
+    fn select(&mut self, source: usize, selection: Selection) {
+        self.view.select(source, selection);
     }
 
     fn hidden(&mut self, source: usize, element: &Element) {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracewright_base::{Element, Range};
 use tracewright_decode::Fork;
+use tracewright_image::Selection;
 
 use super::{Step, Steps};
 
@@ -85,6 +86,10 @@ impl<V: Steps> Steps for Slice<'_, V> {
 
     fn other(&mut self, source: usize, at: u64, element: &Element) {
         self.view.other(source, at, element);
+    }
+
+    fn select(&mut self, source: usize, selection: Selection) {
+        self.view.select(source, selection);
     }
 
     fn hidden(&mut self, source: usize, element: &Element) {

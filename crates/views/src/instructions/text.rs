@@ -163,6 +163,12 @@ impl<W: io::Write> Steps for Text<W> {
         self.ranges.store(&self.lines);
     }
 
+    fn select(&mut self, n: usize, selection: Selection) {
+        if let Some(source) = self.sources.get_mut(n) {
+            source.select(selection);
+        }
+    }
+
     fn hidden(&mut self, n: usize, what: &Element) {
         if let Some(source) = self.sources.get_mut(n) {
             source.follow(what);

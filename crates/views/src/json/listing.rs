@@ -181,6 +181,13 @@ impl Fork for Listing<Vec<u8>> {
 }
 
 impl<W: io::Write> Listener for Listing<W> {
+    fn select(&mut self, n: usize, selection: Selection) {
+        if let Some(source) = self.sources.get_mut(n) {
+            source.select(selection);
+        }
+        self.ranges = RenderCache::default();
+    }
+
     fn element(&mut self, n: usize, at: u64, what: Element) {
         let bad = matches!(what, Element::Undecodable { .. });
         if bad && let Some(transcript) = self.transcripts.get_mut(n) {
