@@ -48,7 +48,8 @@ pub(crate) trait Receive {
     fn full(&self) -> bool;
 }
 
-/// Implements [`Receive`], or that part of [`Listener`], by calling the same methods of `$to` in `$this`.
+/// Implements [`Receive`], or that part of [`Listener`], by calling the same methods of `$to` in
+/// `$this`.
 macro_rules! receive {
     (|$this:ident| $to:expr) => {
         fn element(&mut self, source: usize, at: u64, element: Element) {
