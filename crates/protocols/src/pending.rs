@@ -66,9 +66,15 @@ impl Pending {
     }
 
     /// The last instruction, of which only the first half was traced, is complete. Elements after
-    /// the first half are reported before the whole instruction.
+    /// the first half are reported before the whole instruction. Those that belong to the first half
+    /// are not withdrawn with the second.
     pub(crate) fn complete(&mut self, at: u64, range: Range) {
         self.last = Some((at, range));
+        for entry in &mut self.after {
+            if entry.withdrawal == Withdrawal::Instruction {
+                entry.withdrawal = Withdrawal::Never;
+            }
+        }
         self.before = self.after.len();
     }
 

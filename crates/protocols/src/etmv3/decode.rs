@@ -498,7 +498,7 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        if self.cancel_half(at, sink) {
+        if self.cancel_half(at, resume, sink) {
             return;
         }
         if resume > 0 {

@@ -65,8 +65,13 @@ fn etmv3_legal_streams() {
 /// ETMv3 streams with changed, lost and repeated packets, up to the first that is malformed.
 #[test]
 fn etmv3_damaged_streams() {
-    // In the last, a return from an exception follows an address that is not one of the program.
-    for seed in (0..times(300)).chain([0x0028_7f00_0791_e8ff]) {
+    let seeds = [
+        // A return from an exception follows an address that is not one of the program.
+        0x0028_7f00_0791_e8ff,
+        // A return from an exception is cancelled with the first half of an instruction.
+        72_057_590_447_602_611,
+    ];
+    for seed in (0..times(300)).chain(seeds) {
         let trial = etmv3_differential::Trial::damaged(seed);
         if let Err(difference) = etmv3_differential::check(&trial) {
             panic!("seed {seed}: {difference}");

@@ -10,6 +10,7 @@ use tracewright_base::{BlockCache, Counted, Element, Instruction, Isa, Last, Ran
 use super::{Decoder, Flow};
 use crate::etmv3::Config;
 use crate::flow::is_second_half;
+use crate::pending::Withdrawal;
 
 /// The halves of such instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,12 +136,18 @@ impl Decoder {
         }
     }
 
-    /// Withdraws a first half whose atom came last. Returns `false` where there is none.
-    pub(super) fn cancel_half<S: Sink>(&mut self, at: u64, sink: &mut S) -> bool {
+    /// Withdraws a first half whose atom came last, and what belongs to its instruction unless that
+    /// continues. Returns `false` where there is none.
+    pub(super) fn cancel_half<S: Sink>(&mut self, at: u64, resume: u8, sink: &mut S) -> bool {
         let (Some(first), Flow::At(address)) = (self.halves.first, self.flow) else { return false };
         let Some(first) = Some(first).filter(|first| !first.reported) else { return false };
         self.halves.first = None;
-        self.pending.withdraw_last();
+        if resume > 0 {
+            self.pending.withdraw_last();
+        } else {
+            self.pending.cancel();
+            self.data.cancel(Withdrawal::Instruction);
+        }
         let cycles = first.cycles.saturating_add(first.after);
         let first = First { cycles, ..first };
         let range = first_half(address, self.context.isa, first);
