@@ -135,6 +135,9 @@ Examples:
         shell: clap_complete::Shell,
     },
     /// Write the manual pages: one of the command, and one of each verb.
+    #[command(after_long_help = "\
+Examples:
+  tracewright man man1                                tracewright.1, tracewright-decode.1 and so on")]
     Man {
         /// Folder to write to.
         folder: std::path::PathBuf,

@@ -112,8 +112,10 @@ impl Cause {
             return Some(Cause::Framing { framing, reason });
         }
         // Frames at another byte have other IDs, or bytes that are no packets.
-        let misread = is_stray || is_empty || counts.iter().any(is_lost);
-        if misread && best.skip != 0 && best.framing == plan.framing && margin >= 60 {
+        let lost: u64 = counts.iter().filter(|c| is_lost(c)).map(Counts::bytes).sum();
+        let misread = is_stray || is_empty || lost * 2 > known;
+        let other = best.skip != 0 && best.framing == plan.framing && margin >= 60;
+        if misread && other && is_ordered(&head, best) {
             return Some(Cause::Alignment { skip: best.skip });
         }
         let own = own.unwrap_or(best);
@@ -127,6 +129,17 @@ impl Cause {
         });
         each.into_iter().next().or_else(|| sources(tally, own))
     }
+}
+
+/// Whether a few IDs have nearly all bytes of the frames at the byte that `candidate` states. At a
+/// wrong byte, data are read as IDs.
+fn is_ordered(head: &[u8], candidate: &Candidate) -> bool {
+    let bytes = head.get(candidate.skip..).unwrap_or_default();
+    let streams = streams(bytes, candidate.framing);
+    let mut lengths: Vec<usize> = streams.iter().map(|(_, stream)| stream.len()).collect();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    let all: usize = lengths.iter().sum();
+    lengths.iter().take(SOURCES).sum::<usize>() * 10 >= all * 9
 }
 
 /// The greatest number of sources that a diagnosis names.
