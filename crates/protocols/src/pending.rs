@@ -66,8 +66,8 @@ impl Pending {
     }
 
     /// The last instruction, of which only the first half was traced, is complete. Elements after
-    /// the first half are reported before the whole instruction. Those that belong to the first half
-    /// are not withdrawn with the second.
+    /// the first half are reported before the whole instruction. Those that belong to the first
+    /// half are not withdrawn with the second.
     pub(crate) fn complete(&mut self, at: u64, range: Range) {
         self.last = Some((at, range));
         for entry in &mut self.after {

@@ -81,7 +81,9 @@ impl Cause {
         let stray: u64 = tally.unknown_ids.values().sum();
         let known: u64 = counts.iter().map(Counts::bytes).sum();
         let is_stray = stray * 10 > stray + known;
-        let has_code = capture.memory.iter().any(|dump| dump.bytes.is_some());
+        // A file that cannot be read is the reason for addresses outside of the others.
+        let has_code =
+            !capture.memory.is_empty() && capture.memory.iter().all(|dump| dump.bytes.is_some());
         let suspects: Vec<usize> = (0..counts.len())
             .filter(|n| counts.get(*n).is_some_and(|c| is_suspect(c, has_code)))
             .collect();
