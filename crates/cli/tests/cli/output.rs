@@ -223,7 +223,7 @@ fn manual_pages_have_the_options_of_each_verb() {
         assert!(page(&format!("tracewright-{verb}.1")).contains(".SH OPTIONS"), "{verb}");
     }
     assert!(page("tracewright-decode.1").contains("\\-\\-strict"));
-    let output = tracewright(&args("man", &[&folder.path("none")]));
+    let output = tracewright(&args("man", &[&folder.path("tracewright.1/none")]));
     assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
 }
 
