@@ -3,20 +3,22 @@
 use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, OffsetMap};
-use tracewright_frames::Event;
+use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
 use tracewright_protocols::registry::AnyPacket;
 
+use crate::listener::pass_on;
 use crate::{Listener, Session};
 
-/// What a session calls of a listener without frames and paths: the part of [`Listener`] that needs
-/// no type.
+/// [`Listener`] without what needs its type: constants and paths.
 pub(crate) trait Receive {
     fn element(&mut self, source: usize, at: u64, element: Element);
-    fn select(&mut self, source: usize, selection: Selection);
     fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32);
     fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64);
     fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64);
+    fn wants_each_packet(&self) -> bool;
+    fn full(&self) -> bool;
+    fn select(&mut self, source: usize, selection: Selection);
     fn packet(
         &mut self,
         source: usize,
@@ -25,7 +27,6 @@ pub(crate) trait Receive {
         bytes: &[u8],
         packet: AnyPacket<'_>,
     );
-    fn wants_each_packet(&self) -> bool;
     fn packets(
         &mut self,
         source: usize,
@@ -45,98 +46,39 @@ pub(crate) trait Receive {
     fn awaiting_sync(&mut self, source: usize, bytes: &[u8]);
     fn unknown_id(&mut self, id: u16, at: u64, len: usize);
     fn link(&mut self, at: u64, event: Event);
-    fn full(&self) -> bool;
+    fn frame(&mut self, frame: &Frame<'_>);
+    fn packed(&mut self, at: u64, bytes: &[u8]);
+    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]);
 }
 
-/// Implements [`Receive`], or that part of [`Listener`], by calling the same methods of `$to` in
-/// `$this`.
+/// The methods of [`Receive`], or the same of [`Listener`], called for the listener in field 0.
 macro_rules! receive {
-    (|$this:ident| $to:expr) => {
+    () => {
         fn element(&mut self, source: usize, at: u64, element: Element) {
-            let $this = self;
-            $to.element(source, at, element);
-        }
-
-        fn select(&mut self, source: usize, selection: Selection) {
-            let $this = self;
-            $to.select(source, selection);
+            self.0.element(source, at, element);
         }
 
         fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-            let $this = self;
-            $to.repeat(source, at, range, times);
+            self.0.repeat(source, at, range, times);
         }
 
         fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-            let $this = self;
-            $to.repeat_path(source, at, ranges, times);
+            self.0.repeat_path(source, at, ranges, times);
         }
 
         fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-            let $this = self;
-            $to.repeat_unlisted(source, at, ranges, times);
-        }
-
-        fn packet(
-            &mut self,
-            source: usize,
-            offsets: &OffsetMap<'_>,
-            span: Range<usize>,
-            bytes: &[u8],
-            packet: AnyPacket<'_>,
-        ) {
-            let $this = self;
-            $to.packet(source, offsets, span, bytes, packet);
+            self.0.repeat_unlisted(source, at, ranges, times);
         }
 
         fn wants_each_packet(&self) -> bool {
-            let $this = self;
-            $to.wants_each_packet()
-        }
-
-        fn packets(
-            &mut self,
-            source: usize,
-            offsets: &OffsetMap<'_>,
-            span: Range<usize>,
-            count: usize,
-            syncs: usize,
-        ) {
-            let $this = self;
-            $to.packets(source, offsets, span, count, syncs);
-        }
-
-        fn undecodable(
-            &mut self,
-            source: usize,
-            offsets: &OffsetMap<'_>,
-            span: Range<usize>,
-            bytes: &[u8],
-            fault: Fault,
-        ) {
-            let $this = self;
-            $to.undecodable(source, offsets, span, bytes, fault);
-        }
-
-        fn awaiting_sync(&mut self, source: usize, bytes: &[u8]) {
-            let $this = self;
-            $to.awaiting_sync(source, bytes);
-        }
-
-        fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
-            let $this = self;
-            $to.unknown_id(id, at, len);
-        }
-
-        fn link(&mut self, at: u64, event: Event) {
-            let $this = self;
-            $to.link(at, event);
+            self.0.wants_each_packet()
         }
 
         fn full(&self) -> bool {
-            let $this = self;
-            $to.full()
+            self.0.full()
         }
+
+        pass_on!(|this| Some(&mut *this.0));
     };
 }
 
@@ -144,17 +86,20 @@ macro_rules! receive {
 pub(crate) struct Typed<'a, L>(pub(crate) &'a mut L);
 
 impl<L: Listener> Receive for Typed<'_, L> {
-    receive!(|this| this.0);
+    receive!();
 }
 
 /// A listener without its type. The decoders are compiled for this one, in this crate, in place of
 /// each listener with [`Listener::ERASED`].
-pub(crate) struct Erased<'a, const PACKETS: bool>(pub(crate) &'a mut dyn Receive);
+pub(crate) struct Erased<'a, const PACKETS: bool, const FRAMES: bool>(
+    pub(crate) &'a mut dyn Receive,
+);
 
-impl<const PACKETS: bool> Listener for Erased<'_, PACKETS> {
+impl<const PACKETS: bool, const FRAMES: bool> Listener for Erased<'_, PACKETS, FRAMES> {
     const PACKETS: bool = PACKETS;
+    const FRAMES: bool = FRAMES;
 
-    receive!(|this| this.0);
+    receive!();
 }
 
 /// What a session does for an erased listener.
@@ -166,25 +111,33 @@ pub(crate) enum Call<'a> {
 
 impl Session {
     /// [`feed`](Session::feed) or [`finish`](Session::finish), for a listener with
-    /// [`Listener::ERASED`] that wants no frames.
+    /// [`Listener::ERASED`].
     pub(crate) fn erased<L: Listener>(&mut self, call: Call<'_>, listener: &mut L) {
         let mut typed = Typed(listener);
-        if L::PACKETS {
+        if L::FRAMES {
+            self.with_frames(call, &mut typed);
+        } else if L::PACKETS {
             self.with_packets(call, &mut typed);
         } else {
             self.with_elements(call, &mut typed);
         }
     }
 
-    // Neither is generic nor in line, so that both are compiled in this crate.
+    // None is generic or in line, so that all are compiled in this crate. A listener of frames may
+    // get packets that it does not want.
+    #[inline(never)]
+    fn with_frames(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
+        self.call(call, &mut Erased::<true, true>(listener));
+    }
+
     #[inline(never)]
     fn with_packets(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
-        self.call(call, &mut Erased::<true>(listener));
+        self.call(call, &mut Erased::<true, false>(listener));
     }
 
     #[inline(never)]
     fn with_elements(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
-        self.call(call, &mut Erased::<false>(listener));
+        self.call(call, &mut Erased::<false, false>(listener));
     }
 
     fn call<L: Listener>(&mut self, call: Call<'_>, listener: &mut L) {

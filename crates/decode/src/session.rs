@@ -154,7 +154,7 @@ impl Session {
 
     /// Takes the next bytes of the buffer.
     pub fn feed<L: Listener>(&mut self, bytes: &[u8], listener: &mut L) {
-        if L::ERASED && !L::FRAMES {
+        if L::ERASED {
             return self.erased(Call::Feed(bytes), listener);
         }
         if self.raw {
@@ -194,7 +194,7 @@ impl Session {
 
     /// The buffer ends: pending elements are emitted.
     pub fn finish<L: Listener>(&mut self, listener: &mut L) {
-        if L::ERASED && !L::FRAMES {
+        if L::ERASED {
             return self.erased(Call::Finish, listener);
         }
         if self.raw {
