@@ -76,14 +76,17 @@ impl Decoder {
         // The remaining instructions of `steps`: their number, the ones that passed from bit 0 on,
         // and the number of W before the first.
         let (mut left, mut bits, mut cycles) = (0, 0, 0);
+        // How many of them the inner loop leaves: the last instruction of the run, which becomes
+        // pending.
+        let mut keep = 0;
         let (mut at, mut taken) = (feed.last, feed.taken);
         // The difference between trace offset and index, valid up to index `until`.
         let (mut add, mut until) = (0, taken);
         loop {
             let blocks = code.blocks();
             // Whether the loop needs an instruction that is not cached.
-            let enter = 'fast_path: loop {
-                while left > 0 {
+            let mut enter = 'fast_path: loop {
+                while left > keep {
                     let Some((cached, class)) = blocks.get(cursor.next) else {
                         break 'fast_path true;
                     };
@@ -95,28 +98,18 @@ impl Decoder {
                         let Some(first) = self.halves.first.take() else {
                             self.data.completed(&mut self.pending);
                             let first = First { cycles: count, passed, ..First::default() };
-                            if left == 0 && taken == end {
-                                let (address, isa) = (range.start as u32, range.last.isa);
-                                self.first_half(at, address, isa, first, sink);
-                            } else {
-                                self.halves.first = Some(first);
-                            }
+                            self.halves.first = Some(first);
                             continue;
                         };
-                        count = count.saturating_add(first.cycles).saturating_add(first.after);
-                        self.halves.last_first = first;
+                        count = self.second_half(count, first);
                     }
                     let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
                     let range = Range { cycles: count, ..range };
                     cursor = cursor.pass(passed, &blocks);
-                    if left == 0 && taken == end {
-                        self.pending.instruction(at, range, sink);
-                    } else {
-                        sink.cached_range(at, range);
-                    }
+                    sink.cached_range(at, range);
                 }
                 // Up to the next header with an instruction.
-                while left == 0 {
+                while left <= keep {
                     let Some(&header) = bytes.get(taken) else { break 'fast_path false };
                     if taken >= until {
                         (at, until) = feed.offsets.run(taken);
@@ -124,6 +117,7 @@ impl Decoder {
                     }
                     at = add.wrapping_add(taken as u64);
                     taken += 1;
+                    keep = u8::from(taken == end);
                     steps = headers[usize::from(header)];
                     (left, bits, cycles) = (steps.len(), steps.passed(), steps.cycles());
                     if left == 0 && cycles > 0 {
@@ -134,6 +128,19 @@ impl Decoder {
                     }
                 }
             };
+            if !enter && left > 0 {
+                if let Some((cached, class)) = blocks.get(cursor.next) {
+                    let passed = bits & 1 != 0;
+                    let range = cached.range(class, passed);
+                    let cycles = u32::from(cycles);
+                    left = 0;
+                    if self.last_atom::<HALVES, S>(at, range, passed, cycles, accurate, sink) {
+                        cursor = cursor.pass(passed, &blocks);
+                    }
+                } else {
+                    enter = true;
+                }
+            }
             self.settle(cursor, code);
             if !enter {
                 break;
@@ -147,6 +154,39 @@ impl Decoder {
         }
         feed.packets += taken - feed.taken;
         (feed.last, feed.taken) = (at, taken);
+    }
+
+    /// Takes the last instruction of a run, `range` without its cycles, which becomes pending.
+    /// Whether it is complete: not the first half of one.
+    #[inline]
+    fn last_atom<const HALVES: bool, S: Sink>(
+        &mut self,
+        at: u64,
+        range: Range,
+        passed: bool,
+        mut cycles: u32,
+        accurate: bool,
+        sink: &mut S,
+    ) -> bool {
+        if HALVES && range.bytes == 4 && range.last.isa != Isa::A32 {
+            let Some(first) = self.halves.first.take() else {
+                self.data.completed(&mut self.pending);
+                let first = First { cycles, passed, ..First::default() };
+                self.first_half(at, range.start as u32, range.last.isa, first, sink);
+                return false;
+            };
+            cycles = self.second_half(cycles, first);
+        }
+        let cycles = if accurate { Counted::of(cycles) } else { Counted::UNKNOWN };
+        self.pending.instruction(at, Range { cycles, ..range }, sink);
+        true
+    }
+
+    /// The cycles of an instruction whose second half took `cycles`.
+    #[inline]
+    fn second_half(&mut self, cycles: u32, first: First) -> u32 {
+        self.halves.last_first = first;
+        cycles.saturating_add(first.cycles).saturating_add(first.after)
     }
 
     /// Takes atoms whose instructions are not cached, or not known. `more`: other atoms follow.
