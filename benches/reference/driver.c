@@ -9,7 +9,7 @@
  * (crates/views/src/sinks/ranges.rs).
  *
  * Prints one line of words and numbers: what was counted, or for each pass the seconds on the clock and the seconds of the
- * processor. Timed is what lies between the first and the last byte given to the library: the input is in memory, and the tree
+ * processor; `no decoder` where the library has none for any source. Timed is what lies between the first and the last byte given to the library: the input is in memory, and the tree
  * exists.
  */
 #include <stdint.h>
@@ -25,12 +25,19 @@
 
 #include <opencsd/c_api/opencsd_c_api.h>
 #include <opencsd/ete/trc_pkt_types_ete.h>
+#ifdef OCSD_BUILTIN_DCD_ITM
+#include <opencsd/itm/trc_pkt_types_itm.h>
+#endif
 
 #define MOST 64
 /* Bytes given to the library at a time: what its lister gives. Larger blocks are no faster. */
 #define BLOCK 1024u
 
-static const char *const PROTOCOLS[] = {"ETMV4I", "ETE", "ETMV3", "PTM", "STM"};
+static const char *const PROTOCOLS[] = {"ETMV4I", "ETE", "ETMV3", "PTM", "STM",
+#ifdef OCSD_BUILTIN_DCD_ITM
+    "ITM",
+#endif
+};
 
 struct source {
     char protocol[16];
@@ -174,7 +181,11 @@ static void create(dcd_tree_handle_t tree, const struct source *source)
     ocsd_arch_version_t arch = source->version >= 9 ? ARCH_AA64 : source->version == 8 ? ARCH_V8 : ARCH_V7;
     ocsd_core_profile_t profile = source->profile == 'M' ? profile_CortexM
         : source->profile == 'R' ? profile_CortexR : profile_CortexA;
-    union { ocsd_etmv4_cfg etmv4; ocsd_ete_cfg ete; ocsd_etmv3_cfg etmv3; ocsd_ptm_cfg ptm; ocsd_stm_cfg stm; } config;
+    union { ocsd_etmv4_cfg etmv4; ocsd_ete_cfg ete; ocsd_etmv3_cfg etmv3; ocsd_ptm_cfg ptm; ocsd_stm_cfg stm;
+#ifdef OCSD_BUILTIN_DCD_ITM
+        ocsd_itm_cfg itm;
+#endif
+    } config;
     memset(&config, 0, sizeof config);
     if (!strcmp(source->protocol, "ETMV4I")) {
         config.etmv4 = (ocsd_etmv4_cfg){r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], arch, profile};
@@ -185,6 +196,10 @@ static void create(dcd_tree_handle_t tree, const struct source *source)
         config.etmv3 = (ocsd_etmv3_cfg){r[0], r[1], r[2], r[3], arch, profile};
     } else if (!strcmp(source->protocol, "PTM")) {
         config.ptm = (ocsd_ptm_cfg){r[0], r[1], r[2], r[3], arch, profile};
+#ifdef OCSD_BUILTIN_DCD_ITM
+    } else if (!strcmp(source->protocol, "ITM")) {
+        config.itm.reg_tcr = r[0];
+#endif
     } else {
         config.stm.reg_tcsr = r[0], config.stm.reg_feat3r = r[1], config.stm.reg_devid = r[2], config.stm.reg_feat1r = r[3];
     }
@@ -254,16 +269,24 @@ int main(int argc, char **argv)
     if (argc != 4) fail("usage", "driver JOB REPEAT files|buffers");
     job.files = !strcmp(argv[3], "files");
     read_job(argv[1], &job);
+    int sources = 0;
     for (int n = 0; n < job.sources_len; n++) {
         int known = 0;
         for (size_t k = 0; k < sizeof PROTOCOLS / sizeof *PROTOCOLS; k++)
             known |= !strcmp(job.sources[n].protocol, PROTOCOLS[k]);
-        if (!known) fail("unknown protocol", job.sources[n].protocol);
+        /* Version 1.3.3 has no decoder for ITM. */
+        if (known) job.sources[sources++] = job.sources[n];
     }
+    job.sources_len = sources;
     ocsd_def_errlog_init(OCSD_ERR_SEV_NONE, 0);
     int repeat = atoi(argv[2]);
     double clock, processor;
-    printf("version %s bytes %zu", ocsd_get_version_str(), job.len);
+    printf("version %s", ocsd_get_version_str());
+    if (!sources) {
+        puts(" no decoder");
+        return 0;
+    }
+    printf(" bytes %zu", job.len);
     if (repeat == 0) {
         struct found all = decode(&job, count, &clock, &processor);
         uint64_t sum = 0;

@@ -38,9 +38,7 @@ pub fn write(capture: &Capture, folder: &Path) -> io::Result<PathBuf> {
     let _ = writeln!(text, "buffer {} {framing}", trace.display());
     for planned in &plan.sources {
         let source = &capture.sources[planned.source];
-        // OpenCSD 1.3.3 decodes no other protocol; its lister skips such sources.
-        let known = DecoderRegisters::of(planned.config.protocol());
-        let Some(decoder) = known.filter(|decoder| decoder.name != "ITM") else { continue };
+        let Some(decoder) = DecoderRegisters::of(planned.config.protocol()) else { continue };
         let core = capture.core_type(source).unwrap_or_default();
         let profile = match core.profile {
             Profile::Application => 'A',

@@ -30,6 +30,8 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
                                   compile programs, run them under QEMU, encode, decode and compare
        cargo xtask bench-reference [OPTION...]
                                   time decoding beside OpenCSD on the same inputs
+         --opencsd FOLDER         the OpenCSD of this source tree, which is built where it is not,
+                                  or of this folder with `include` and `lib`; default the installed one
          --only NAME              only this input (repeatable)
          --rounds N               rounds, in which the programs alternate; default 3
          --scale PERCENT          inputs of this part of their size; default 100

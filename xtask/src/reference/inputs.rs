@@ -18,11 +18,12 @@ pub(super) struct Input {
 /// Name, size in MB, and whether it is one of the captures of the conformance tests. A byte of the
 /// loop makes 20 ranges, one of the others 1 to 2: sizes are such that OpenCSD takes a minute at
 /// most.
-const INPUTS: [(&str, usize, bool); 12] = [
+const INPUTS: [(&str, usize, bool); 17] = [
     ("bugfix-exact-match", 64, true),
     ("loop", 4, false),
     ("calls", 16, false),
     ("large", 64, false),
+    ("cores", 64, false),
     ("branchy", 16, false),
     ("trace_file_vmid", 64, true),
     ("juno_r1_1", 64, true),
@@ -31,6 +32,10 @@ const INPUTS: [(&str, usize, bool); 12] = [
     ("tc2-ptm-rstk-t32", 64, true),
     ("Snowball", 64, true),
     ("TC2", 64, true),
+    ("ete_spec_1", 32, true),
+    ("ete_spec_2", 32, true),
+    ("stm_only", 32, true),
+    ("itm_only_raw", 32, true),
 ];
 
 /// All inputs that are there, and the names of those that are not: they are captures from

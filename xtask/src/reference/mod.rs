@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `options.rs` | what the user asked for |
 //! | `inputs.rs` | the list of inputs |
+//! | `library.rs` | the library of OpenCSD that the driver is linked with |
 //! | `tools.rs` | the programs: built, found, run |
 //! | `ratio.rs` | full decode: the ratio and its spread |
 //! | `sizes.rs` | cost and memory against size |
@@ -11,6 +12,7 @@
 //! | `table.rs` | tables, as Markdown |
 
 mod inputs;
+mod library;
 mod listings;
 mod options;
 mod ratio;
@@ -39,7 +41,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> ExitCode {
 /// Measures, prints and records. Returns whether both decoders agree.
 fn answer(root: &Path, words: &[&str]) -> Result<bool, String> {
     let options = Options::of(words)?;
-    let tools = Tools::build(root)?;
+    let tools = Tools::build(root, &options)?;
     let (body, agree) = match options.what {
         What::Ratio => ratio::measure(&tools, &options)?,
         What::Sizes => (sizes::measure(&tools, &options)?, true),

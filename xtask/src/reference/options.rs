@@ -22,13 +22,21 @@ pub(super) struct Options {
     /// Of the inputs' sizes.
     pub(super) percent: usize,
     pub(super) record: Option<String>,
+    /// The folder with OpenCSD; the installed library where it is `None`.
+    pub(super) opencsd: Option<String>,
 }
 
 impl Options {
     /// From the command line.
     pub(super) fn of(words: &[&str]) -> Result<Self, String> {
-        let mut options =
-            Options { what: What::Ratio, only: Vec::new(), rounds: 3, percent: 100, record: None };
+        let mut options = Options {
+            what: What::Ratio,
+            only: Vec::new(),
+            rounds: 3,
+            percent: 100,
+            record: None,
+            opencsd: None,
+        };
         let mut words = words.iter();
         while let Some(&word) = words.next() {
             let mut value = || words.next().copied().ok_or(format!("{word} wants a value"));
@@ -41,6 +49,7 @@ impl Options {
                 "--rounds" => options.rounds = number(value()?)?,
                 "--scale" => options.percent = number(value()?)?,
                 "--record" => options.record = Some(value()?.to_owned()),
+                "--opencsd" => options.opencsd = Some(value()?.to_owned()),
                 "--sizes" => options.what = What::Sizes,
                 "--listings" => options.what = What::Listings,
                 _ => return Err(format!("`{word}` is no option; see cargo xtask")),
@@ -61,9 +70,20 @@ mod tests {
 
     #[test]
     fn words() {
-        let options =
-            Options::of(&["--sizes", "--only", "a", "--rounds", "5", "--only", "b"]).unwrap();
+        let options = Options::of(&[
+            "--sizes",
+            "--only",
+            "a",
+            "--rounds",
+            "5",
+            "--only",
+            "b",
+            "--opencsd",
+            "c",
+        ])
+        .unwrap();
         assert_eq!((options.what, options.rounds), (What::Sizes, 5));
+        assert_eq!(options.opencsd.as_deref(), Some("c"));
         assert!(options.wants("a") && options.wants("b") && !options.wants("c"));
         assert!(Options::of(&[]).unwrap().wants("anything"));
         for bad in [&["--rounds", "0"][..], &["--rounds"], &["--scale", "x"], &["loop"]] {

@@ -11,8 +11,8 @@ use super::tools::{Row, Tools, output, size};
 const METHOD: &str = "\
 Method. Each input is one capture: formatter frames (or raw trace data), registers, program memory. Both decoders get the same bytes of trace and of \
 memory. In each round, alternately: Tracewright decodes the capture three times in one process (`tracewright bench --repeat 3 --jobs 1`), OpenCSD once with \
-program memory given as files, which is how its own lister gives it, and once as buffers, which is faster (`benches/reference/driver.c`, -O2, Debian's \
-library, blocks of 1 KiB as its lister gives them). Each pass begins with a decoder that knows nothing. Every element is delivered, and every field of it \
+program memory given as files, which is how its own lister gives it, and once as buffers, which is faster (`benches/reference/driver.c`, -O2, \
+blocks of 1 KiB as its lister gives them). Each pass begins with a decoder that knows nothing. Every element is delivered, and every field of it \
 folded into a number, on both sides. Timed is from the first byte of trace to the last, without reading files, as time of the processor (user and system) \
 and not on the clock, because the machine may be busy. Of Tracewright's three passes the shortest counts for the round. Ratios are made round by round: \
 median (least to greatest). Before the rounds, each decoder folds its ranges alone, with start, end, number of instructions and kind, size, condition \
@@ -23,6 +23,7 @@ and outcome of the last instruction: `ranges` shows whether the two numbers are 
 pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool), String> {
     let mut rows = Vec::new();
     let mut agree = true;
+    let mut version = None;
     for input in tools.list(options)? {
         eprintln!("{} ...", input.name);
         let folder = tools.write(&input, size(&input, options))?;
@@ -33,7 +34,12 @@ pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool)
         let row = measured.row();
         eprintln!("  {}", row.join("  "));
         rows.push(row);
+        version = measured.version.or(version);
     }
+    let version = match version {
+        Some(version) => format!("OpenCSD {version}"),
+        None => "OpenCSD did not run".into(),
+    };
     let head = [
         "input",
         "MB",
@@ -41,13 +47,13 @@ pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool)
         "ns/range",
         "MB/s",
         "Minstr/s",
-        "1.3.3 files ns",
-        "buffers ns",
-        "ratio, files",
         "ratio, buffers",
+        "ratio, files",
+        "OpenCSD buffers ns",
+        "files ns",
         "ranges agree",
     ];
-    Ok((format!("\n{METHOD}\n{}", table(&head, &rows)), agree))
+    Ok((format!("\n{METHOD}\n{version}.\n\n{}", table(&head, &rows)), agree))
 }
 
 /// One input, measured.
@@ -61,6 +67,8 @@ struct Measured {
     ratio_buffers: Vec<f64>,
     /// Both found the same ranges; `None` where there is no reference.
     agree: Option<bool>,
+    /// The version of OpenCSD that ran.
+    version: Option<String>,
 }
 
 impl Measured {
@@ -73,14 +81,24 @@ impl Measured {
             ratio_files: Vec::new(),
             ratio_buffers: Vec::new(),
             agree: None,
+            version: None,
         };
+        // Absent where OpenCSD has no decoder for the capture.
         let job = folder.join("reference/reference.job");
+        let driver = tools.driver.as_ref().ok().filter(|_| job.is_file());
         let reference = |repeat: &str, memory: &str| -> Result<Option<Row>, String> {
-            let Ok(driver) = &tools.driver else { return Ok(None) };
+            let Some(driver) = driver else { return Ok(None) };
             let words = output(Command::new(driver).arg(&job).args([repeat, memory]))?;
+            if words.trim_end().ends_with("no decoder") {
+                eprintln!("{}: OpenCSD has no decoder for it", input.name);
+                return Ok(None);
+            }
             Ok(Some(Row::of_driver(&words)))
         };
         let counted = reference("0", "buffers")?;
+        if let Some(counted) = counted.as_ref().filter(|counted| counted.errors > 0) {
+            eprintln!("{}: OpenCSD stopped with an error: {counted:?}", input.name);
+        }
         for _ in 0..rounds {
             let ours = tools.bench(folder, 3)?;
             let least = ours.least();
@@ -111,6 +129,7 @@ impl Measured {
                 );
             }
             measured.agree = Some(same);
+            measured.version = Some(counted.version);
         }
         Ok(measured)
     }
@@ -118,7 +137,10 @@ impl Measured {
     fn row(&self) -> Vec<String> {
         let Row { bytes, ranges, instructions, .. } = self.ours;
         let least = self.ours.least();
-        let per_range = |seconds: f64| format!("{:.2}", 1e9 * seconds / ranges.max(1) as f64);
+        let per_range = |seconds: f64| match ranges {
+            0 => "-".into(),
+            ranges => format!("{:.2}", 1e9 * seconds / ranges as f64),
+        };
         let shortest =
             |all: &[f64]| Spread::of(all).map_or("-".into(), |spread| per_range(spread.least));
         let ratio = |all: &[f64]| Spread::of(all).map_or("-".into(), Spread::text);
@@ -129,10 +151,10 @@ impl Measured {
             per_range(least),
             format!("{:.1}", bytes as f64 / 1e6 / least),
             format!("{:.0}", instructions as f64 / 1e6 / least),
-            shortest(&self.files),
-            shortest(&self.buffers),
-            ratio(&self.ratio_files),
             ratio(&self.ratio_buffers),
+            ratio(&self.ratio_files),
+            shortest(&self.buffers),
+            shortest(&self.files),
             match self.agree {
                 Some(true) => "yes".into(),
                 Some(false) => "NO".into(),

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::inputs::{self, Input, MB};
+use super::library::Library;
 use super::options::Options;
 
 /// What there is to run.
@@ -32,11 +33,16 @@ pub(super) struct Used {
 }
 
 const NO_LIBRARY: &str = "OpenCSD's library is not installed, so Tracewright is timed alone; \
-                          on Debian: apt-get install libopencsd-dev (and libopencsd-bin for --listings)";
+                          on Debian: apt-get install libopencsd-dev (and libopencsd-bin for --listings); \
+                          or give the source tree of a version with --opencsd FOLDER";
 
 impl Tools {
     /// Builds what is ours, and the driver where it can be built.
-    pub(super) fn build(root: &Path) -> Result<Self, String> {
+    pub(super) fn build(root: &Path, options: &Options) -> Result<Self, String> {
+        let library = match &options.opencsd {
+            Some(folder) => Library::at(Path::new(folder))?,
+            None => Library::default(),
+        };
         let target = match std::env::var_os("CARGO_TARGET_DIR") {
             Some(folder) => root.join(folder),
             None => root.join("target"),
@@ -51,8 +57,11 @@ impl Tools {
         }
         let folder = target.join("bench-reference");
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        let driver = driver(root, &folder);
+        let driver = driver(root, &folder, &library);
         if let Err(why) = &driver {
+            if options.opencsd.is_some() {
+                return Err(why.clone());
+            }
             eprintln!("note: {NO_LIBRARY}\nnote: {why}");
         }
         let commit =
@@ -119,10 +128,10 @@ impl Tools {
 }
 
 /// Builds the driver.
-fn driver(root: &Path, folder: &Path) -> Result<PathBuf, String> {
+fn driver(root: &Path, folder: &Path, library: &Library) -> Result<PathBuf, String> {
     let (source, driver) = (root.join("benches/reference/driver.c"), folder.join("driver"));
     let mut command = Command::new("cc");
-    command.args(["-O2", "-o"]).arg(&driver).arg(&source);
+    command.args(["-O2", "-o"]).arg(&driver).arg(&source).args(library.arguments());
     command.args(["-lopencsd_c_api", "-lopencsd"]).stderr(Stdio::piped());
     let output = command.output().map_err(|error| format!("no C compiler `cc`: {error}"))?;
     let words = String::from_utf8_lossy(&output.stderr);
@@ -172,6 +181,10 @@ pub(super) struct Row {
     pub(super) ranges: u64,
     pub(super) instructions: u64,
     pub(super) range_checksum: String,
+    /// Errors after which the driver stopped.
+    pub(super) errors: u64,
+    /// The version of OpenCSD that ran, of the driver.
+    pub(super) version: String,
     /// Processor seconds of each pass.
     pub(super) seconds: Vec<f64>,
 }
@@ -193,6 +206,8 @@ impl Row {
             ranges: number("ranges"),
             instructions: number("instructions"),
             range_checksum: field("range_checksum").unwrap_or_default().to_owned(),
+            errors: 0,
+            version: String::new(),
             seconds: seconds.split(',').filter_map(|text| text.parse().ok()).collect(),
         })
     }
@@ -209,6 +224,8 @@ impl Row {
             ranges: number("ranges"),
             instructions: number("instructions"),
             range_checksum: all("range_checksum").next().unwrap_or_default().to_owned(),
+            errors: number("errors"),
+            version: all("version").next().unwrap_or_default().to_owned(),
             seconds: all("processor").filter_map(|text| text.parse().ok()).collect(),
         }
     }
@@ -244,6 +261,7 @@ mod tests {
             assert_eq!((row.range_checksum.as_str(), row.least()), ("00ff", 0.125));
             assert_eq!(row.seconds.len(), 2);
         }
+        assert_eq!(Row::of_driver(driver).version, "1.3.3");
         assert!(Row::of("").is_err());
     }
 }

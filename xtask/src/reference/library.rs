@@ -1,0 +1,117 @@
+//! The library of OpenCSD that the driver is linked with.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The name of the C library's file that the linker looks for.
+const FILE: &str = "libopencsd_c_api.so";
+
+/// Where headers and libraries are. Both are `None` for the installed ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Library {
+    headers: Option<PathBuf>,
+    libraries: Option<PathBuf>,
+}
+
+impl Library {
+    /// The library in `folder`: a source tree of OpenCSD, in which the libraries are built where
+    /// they are absent, or a folder with `include` and `lib`.
+    ///
+    /// # Errors
+    /// A sentence if there are no headers, or if the build fails.
+    pub(super) fn at(folder: &Path) -> Result<Library, String> {
+        let folder = folder
+            .canonicalize()
+            .map_err(|error| format!("--opencsd {}: {error}", folder.display()))?;
+        let root = [folder.join("decoder"), folder.clone()]
+            .into_iter()
+            .find(|root| root.join("include/opencsd").is_dir())
+            .ok_or_else(|| {
+                format!(
+                    "--opencsd {}: no headers in `decoder/include/opencsd` or `include/opencsd`; \
+                     expected a source tree of OpenCSD or a folder into which it was installed",
+                    folder.display()
+                )
+            })?;
+        let lib = root.join("lib");
+        let found = match library_below(&lib, 3) {
+            None if root.join("build/linux/makefile").is_file() => {
+                build(&root.join("build/linux"))?;
+                library_below(&lib, 3)
+            }
+            found => found,
+        };
+        let libraries = found.ok_or_else(|| format!("no {FILE} in {}", lib.display()))?;
+        Ok(Library { headers: Some(root.join("include")), libraries: Some(libraries) })
+    }
+
+    /// What a C compiler is to be told, before the names of the libraries.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let headers = self.headers.iter().map(|folder| format!("-I{}", folder.display()));
+        let libraries = self.libraries.iter().flat_map(|folder| {
+            [format!("-L{}", folder.display()), format!("-Wl,-rpath,{}", folder.display())]
+        });
+        headers.chain(libraries).collect()
+    }
+}
+
+/// The folder with the library, at most `depth` folders below `folder`.
+fn library_below(folder: &Path, depth: usize) -> Option<PathBuf> {
+    if folder.join(FILE).is_file() {
+        return Some(folder.to_owned());
+    }
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+    folders.sort();
+    let below = depth.checked_sub(1)?;
+    folders.iter().find_map(|folder| library_below(folder, below))
+}
+
+fn build(folder: &Path) -> Result<(), String> {
+    eprintln!("building OpenCSD in {} ...", folder.display());
+    let mut make = Command::new("make");
+    make.args(["-j2", "libs"]).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
+    let output = make.output().map_err(|error| format!("no `make`: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    let first = words.lines().find(|line| line.contains("rror")).unwrap_or("make failed");
+    Err(format!("{}: {first}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn folders() {
+        let folder = std::env::temp_dir().join(format!("opencsd-{}", std::process::id()));
+        let made = |paths: &[&str]| {
+            let _ = fs::remove_dir_all(&folder);
+            for path in paths {
+                let path = folder.join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(&path, "all libs:\n\tfalse\n").unwrap();
+            }
+            let library = Library::at(&folder);
+            library.map(|library| library.arguments().join(" "))
+        };
+        let header = "include/opencsd/ocsd_if_types.h";
+        let words = made(&[header, "lib/x86_64-linux-gnu/libopencsd_c_api.so"]).unwrap();
+        assert!(words.contains("/include -L") && words.ends_with("/x86_64-linux-gnu"), "{words}");
+        let header = &format!("decoder/{header}");
+        let words = made(&[header, "decoder/lib/linux64/rel/libopencsd_c_api.so"]).unwrap();
+        assert!(words.contains("/decoder/include -L") && words.ends_with("/rel"), "{words}");
+        let error = made(&[header, "decoder/build/linux/makefile"]).unwrap_err();
+        assert!(error.contains("build/linux"), "{error}");
+        let error = made(&[header]).unwrap_err();
+        assert!(error.contains("no libopencsd_c_api.so"), "{error}");
+        let error = made(&["README"]).unwrap_err();
+        assert!(error.contains("no headers"), "{error}");
+        let _ = fs::remove_dir_all(&folder);
+        assert_eq!(Library::default().arguments(), Vec::<String>::new());
+    }
+}
