@@ -25,6 +25,7 @@
 
 #include <opencsd/c_api/opencsd_c_api.h>
 #include <opencsd/ete/trc_pkt_types_ete.h>
+#include <opencsd/ocsd_if_version.h>
 #ifdef OCSD_BUILTIN_DCD_ITM
 #include <opencsd/itm/trc_pkt_types_itm.h>
 #endif
@@ -278,6 +279,7 @@ int main(int argc, char **argv)
         if (known) job.sources[sources++] = job.sources[n];
     }
     job.sources_len = sources;
+    if (strcmp(ocsd_get_version_str(), OCSD_VER_STRING)) fail("headers of another version", OCSD_VER_STRING);
     ocsd_def_errlog_init(OCSD_ERR_SEV_NONE, 0);
     int repeat = atoi(argv[2]);
     double clock, processor;

@@ -48,8 +48,10 @@ impl Library {
     /// What a C compiler is to be told, before the names of the libraries.
     pub(super) fn arguments(&self) -> Vec<String> {
         let headers = self.headers.iter().map(|folder| format!("-I{}", folder.display()));
+        // An RPATH, unlike a RUNPATH, also counts for the libraries that these libraries need.
         let libraries = self.libraries.iter().flat_map(|folder| {
-            [format!("-L{}", folder.display()), format!("-Wl,-rpath,{}", folder.display())]
+            let path = folder.display();
+            [format!("-L{path}"), format!("-Wl,--disable-new-dtags,-rpath,{path}")]
         });
         headers.chain(libraries).collect()
     }
