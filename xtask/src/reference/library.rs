@@ -45,7 +45,7 @@ impl Library {
         Ok(Library { headers: Some(root.join("include")), libraries: Some(libraries) })
     }
 
-    /// What a C compiler is to be told, before the names of the libraries.
+    /// The arguments for a C compiler, before the names of the libraries.
     pub(super) fn arguments(&self) -> Vec<String> {
         let headers = self.headers.iter().map(|folder| format!("-I{}", folder.display()));
         // An RPATH, unlike a RUNPATH, also counts for the libraries that these libraries need.

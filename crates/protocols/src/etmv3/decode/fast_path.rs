@@ -78,7 +78,7 @@ impl Decoder {
         let (mut left, mut bits, mut cycles) = (0, 0, 0);
         // How many of them the inner loop leaves: the last instruction of the run, which becomes
         // pending.
-        let mut keep = 0;
+        let mut reserved = 0;
         let (mut at, mut taken) = (feed.last, feed.taken);
         // The difference between trace offset and index, valid up to index `until`.
         let (mut add, mut until) = (0, taken);
@@ -86,7 +86,7 @@ impl Decoder {
             let blocks = code.blocks();
             // Whether the loop needs an instruction that is not cached.
             let mut enter = 'fast_path: loop {
-                while left > keep {
+                while left > reserved {
                     let Some((cached, class)) = blocks.get(cursor.next) else {
                         break 'fast_path true;
                     };
@@ -109,7 +109,7 @@ impl Decoder {
                     sink.cached_range(at, range);
                 }
                 // Up to the next header with an instruction.
-                while left <= keep {
+                while left <= reserved {
                     let Some(&header) = bytes.get(taken) else { break 'fast_path false };
                     if taken >= until {
                         (at, until) = feed.offsets.run(taken);
@@ -117,7 +117,7 @@ impl Decoder {
                     }
                     at = add.wrapping_add(taken as u64);
                     taken += 1;
-                    keep = u8::from(taken == end);
+                    reserved = u8::from(taken == end);
                     steps = headers[usize::from(header)];
                     (left, bits, cycles) = (steps.len(), steps.passed(), steps.cycles());
                     if left == 0 && cycles > 0 {
