@@ -6,9 +6,13 @@
  *   MODE   elements, callback (memory is read by a function), packets, monitor (packets and
  *          elements), callbacks (the same by a function), sink (packets by a function), frames
  *   BLOCK  bytes in each call
- *   MODE   mutate: WAITS copies of the data with changed bits are decoded
+ *   MODE   mutate: WAITS copies of the data with changed bits are decoded; where WAITS is odd,
+ *          memory is read by a function, and a function receives the packets
  *   MODE   count: counts elements, WAITS times, and prints the least processor time of a decode
- *   WAITS  every WAITSth element is answered with WAIT; 0 for none
+ *   WAITS  every WAITSth element is answered with WAIT; 0 for none. In mode sink -1 prints the
+ *          fields of packets, -2 also where an ETMv3 has the address of a data access
+ *
+ * client release: prints the release of the headers, and the size of an element
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "opencsd/c_api/opencsd_c_api.h"
+#include "fields.h"
 
 struct region {
     uint64_t address;
@@ -86,43 +90,6 @@ static uint32_t read_memory(const void *context, const ocsd_vaddr_t address,
     return 0;
 }
 
-/* The fields of an element that have a meaning for its kind. */
-static void print_fields(const ocsd_generic_trace_elem *e)
-{
-    switch (e->elem_type) {
-    case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
-        printf("{%d %" PRIx64 " %" PRIx64 " %u %d %d %d %d %d}", e->isa, e->st_addr, e->en_addr,
-               e->num_instr_range, e->last_i_type, e->last_i_subtype, e->last_instr_exec,
-               e->last_instr_sz, e->has_cc ? (int)e->cycle_count : -1);
-        break;
-    case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
-        printf("{%d %d %d %x %x %d%d%d%d}", e->isa, e->context.security_level,
-               e->context.el_valid ? e->context.exception_level : -1,
-               e->context.ctxt_id_valid ? e->context.context_id : 0,
-               e->context.vmid_valid ? e->context.vmid : 0, e->context.bits64,
-               e->context.ctxt_id_valid, e->context.vmid_valid, e->context.el_valid);
-        break;
-    case OCSD_GEN_TRC_ELEM_EXCEPTION:
-        printf("{%x %d %" PRIx64 "}", e->exception_number, e->excep_ret_addr,
-               e->excep_ret_addr ? e->en_addr : 0);
-        break;
-    case OCSD_GEN_TRC_ELEM_TIMESTAMP:
-        printf("{%" PRIx64 " %d}", e->timestamp, e->has_cc ? (int)e->cycle_count : -1);
-        break;
-    case OCSD_GEN_TRC_ELEM_CYCLE_COUNT:
-        printf("{%d}", e->cycle_count);
-        break;
-    case OCSD_GEN_TRC_ELEM_SWTRACE:
-        printf("{%x %x %x}", e->sw_trace_info.swt_master_id, e->sw_trace_info.swt_channel_id,
-               e->sw_trace_info.swt_payload_pkt_bitsize);
-        if (e->sw_trace_info.swt_payload_pkt_bitsize == 32)
-            printf("{%x}", *(const uint32_t *)e->ptr_extended_data);
-        break;
-    default:
-        break;
-    }
-}
-
 static ocsd_datapath_resp_t element(const void *context, const ocsd_trc_index_t index,
                                     const uint8_t id, const ocsd_generic_trace_elem *e)
 {
@@ -172,53 +139,6 @@ static ocsd_datapath_resp_t count(const void *context, const ocsd_trc_index_t in
 static ocsd_trace_protocol_t protocols[128];
 static uint8_t ids[128];
 
-/* Fields of a packet that have a meaning for its kind. Asked for with WAITS -1. */
-static void print_packet_fields(ocsd_trace_protocol_t kind, const void *packet)
-{
-    if (kind == OCSD_PROTOCOL_ETMV4I || kind == OCSD_PROTOCOL_ETE) {
-        const ocsd_etmv4_i_pkt *p = packet;
-        printf("{%x atoms %u %x", p->type, p->atom.num, p->atom.num ? p->atom.En_bits : 0);
-        if (p->type >= ETM4_PKT_I_ADDR_CTXT_L_32IS0 && p->type <= ETM4_PKT_I_ADDR_L_64IS1)
-            printf(" address %" PRIx64 " %u %u %u", p->v_addr.val, p->v_addr.pkt_bits,
-                   p->v_addr.valid_bits, p->v_addr_ISA);
-        if (p->context.updated)
-            printf(" context %u %u %u %x %x", p->context.EL, p->context.SF, p->context.NS,
-                   p->context.updated_c ? p->context.ctxtID : 0,
-                   p->context.updated_v ? p->context.VMID : 0);
-        if (p->type == ETM4_PKT_I_TIMESTAMP)
-            printf(" time %" PRIx64 " %u", p->ts.timestamp, p->ts.bits_changed);
-        if (p->pkt_valid.bits.cc_valid)
-            printf(" cycles %u", p->cycle_count);
-        if (p->type == ETM4_PKT_I_EXCEPT)
-            printf(" exception %x %u", p->exception_info.exceptionType,
-                   p->exception_info.addr_interp);
-        if (p->type == ETM4_PKT_I_EVENT)
-            printf(" event %x", p->event_val);
-        printf(" error %x}\n", p->err_type);
-    }
-    if (kind == OCSD_PROTOCOL_ETMV3) {
-        const ocsd_etmv3_pkt *p = packet;
-        printf("{%x isa %u %u atoms %u %x %u", p->type, p->curr_isa, p->prev_isa, p->atom.num,
-               p->atom.num ? p->atom.En_bits : 0, p->atom.num ? p->p_hdr_fmt : 0);
-        printf(" context %u %u %u %u", p->context.curr_NS, p->context.curr_Hyp,
-               p->context.updated_c ? p->context.ctxtID : 0,
-               p->context.updated_v ? p->context.VMID : 0);
-        if (p->type == ETM3_PKT_BRANCH_ADDRESS || p->type == ETM3_PKT_I_SYNC)
-            printf(" address %" PRIx64 " %u %u", p->addr.val, p->addr.pkt_bits, p->addr.valid_bits);
-        if (p->type == ETM3_PKT_I_SYNC || p->type == ETM3_PKT_I_SYNC_CYCLE)
-            printf(" sync %u %u %u %u", p->isync_info.reason, p->isync_info.has_cycle_count,
-                   p->isync_info.has_LSipAddress, p->isync_info.no_address);
-        if (p->exception.bits.present)
-            printf(" exception %u %u %u %u %u %u", p->exception.type, p->exception.number,
-                   p->exception.bits.cancel, p->exception.bits.cm_type, p->exception.bits.cm_resume,
-                   p->exception.bits.cm_irq_n);
-        printf(" cycles %u data %u %x", p->cycle_count, p->data.ooo_tag, p->data.value);
-        if (p->type == ETM3_PKT_TIMESTAMP)
-            printf(" time %" PRIx64 " %u", p->timestamp, p->ts_update_bits);
-        printf(" error %x}\n", p->type > ETM3_PKT_TIMESTAMP ? p->err_type : 0);
-    }
-}
-
 static void print_packet(const ocsd_trc_index_t index, uint8_t id, const void *packet)
 {
     char text[1024];
@@ -228,7 +148,22 @@ static void print_packet(const ocsd_trc_index_t index, uint8_t id, const void *p
     printf(";\t%s\n", text);
     (void)index;
     if (waits < 0)
-        print_packet_fields(protocols[id & 0x7f], packet);
+        print_packet_fields(protocols[id & 0x7f], packet, waits == -2);
+}
+
+/* The text of each packet is made and not printed. */
+static void silent_monitor(const void *context, const ocsd_datapath_op_t op,
+                           const ocsd_trc_index_t index, const void *packet, const uint32_t size,
+                           const uint8_t *data)
+{
+    char text[256];
+    uint32_t sum = 0;
+    (void)index;
+    for (uint32_t n = 0; n < size && data; n++)
+        sum += data[n];
+    if (op == OCSD_OP_DATA && (ocsd_pkt_str(protocols[*(const uint8_t *)context & 0x7f], packet,
+                                            text, sizeof text) || sum == UINT32_MAX))
+        fail("ocsd_pkt_str", 0);
 }
 
 static void monitor(const void *context, const ocsd_datapath_op_t op,
@@ -346,6 +281,8 @@ static void count_all(dcd_tree_handle_t tree, const uint8_t *data, long length, 
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && !strcmp(argv[1], "release"))
+        return printf("%s %zu\n", OCSD_VER_STRING, sizeof(ocsd_generic_trace_elem)) < 0;
     if (argc < 5)
         return 2;
     const char *mode = argv[2];
@@ -407,6 +344,10 @@ int main(int argc, char **argv)
             if (!strcmp(mode, "callbacks") &&
                 (code = ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_MON,
                                                        (void *)monitor, &ids[id & 0x7f])))
+                fail("monitor", code);
+            if (mutations % 2 &&
+                (code = ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_MON,
+                                                       (void *)silent_monitor, &ids[id & 0x7f])))
                 fail("monitor", code);
             if (prints && strcmp(mode, "frames") &&
                 (code = ocsd_dt_set_pkt_protocol_printer(tree, id, !strcmp(mode, "monitor"))))

@@ -6,7 +6,9 @@
 
 mod client;
 mod custom;
+mod data_addresses;
 mod misuse;
 mod perf;
+mod releases;
 mod snapshots;
 mod symbols;
