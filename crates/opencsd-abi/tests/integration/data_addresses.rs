@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::client::{compile, folder, installed, library, other_library, output, run};
+use crate::client::{compile, folder, installed, library, other_library_or_none, output, run};
 
 /// A-sync; I-sync at 0x8000, in Secure state, because trace was enabled. (IHI 0014, 7.7.2, 7.7.3)
 const BEGIN: [u8; 12] = [0, 0, 0, 0, 0, 0x80, 0x08, 0x21, 0x00, 0x80, 0x00, 0x00];
@@ -49,7 +49,7 @@ fn data_addresses_of_etmv3_are_in_their_field() {
     ];
     assert_eq!(own, want);
     // OpenCSD puts the bits into the address of the instruction, and reads one byte of them.
-    let libraries = [installed().map(|_| None), other_library().map(Some)];
+    let libraries = [installed().map(|_| None), other_library_or_none().map(Some)];
     for folder in libraries.iter().flatten() {
         let theirs = data_packets(&program, folder.as_deref(), "short-data-addresses", &short);
         let want = [

@@ -9,6 +9,7 @@ mod custom;
 mod data_addresses;
 mod misuse;
 mod perf;
+mod release_1_3;
 mod releases;
 mod snapshots;
 mod symbols;

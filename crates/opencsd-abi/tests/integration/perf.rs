@@ -87,8 +87,8 @@ impl Setup {
     }
 
     /// Runs each perf with each library of OpenCSD, and checks that its status and its standard
-    /// output with this library are the same. Calls `each` with whether perf is the installed one, and
-    /// with the output.
+    /// output with this library are the same. Calls `each` with whether perf is the installed one,
+    /// and with the output.
     fn compare(&self, args: &[&str], mut each: impl FnMut(bool, &Output)) {
         for perf in &self.perfs {
             let own = self.run(perf, Some(library()), args);
