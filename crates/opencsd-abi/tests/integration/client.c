@@ -3,8 +3,10 @@
  * library and with ours.
  *
  * client SCRIPT MODE BLOCK WAITS
- *   MODE   elements, callback (memory is read by a function), packets, monitor (packets and
- *          elements), callbacks (the same by a function), sink (packets by a function), frames
+ *   MODE   elements, callback (memory is read by a function), plain (by one that is not passed a
+ *          trace ID), buffer (memory of the client), packets, monitor (packets and elements),
+ *          callbacks (the same by a function), sink (packets by a function), frames, printer
+ *          (elements that the library prints), stats
  *   BLOCK  bytes in each call
  *   MODE   mutate: WAITS copies of the data with changed bits are decoded; where WAITS is odd,
  *          memory is read by a function, and a function receives the packets
@@ -216,6 +218,28 @@ static ocsd_trace_protocol_t protocol(const char *name)
     return strcmp(name, "ITM") ? OCSD_PROTOCOL_ETMV4I : (ocsd_trace_protocol_t)7;
 }
 
+/* A function that is not passed the trace ID. */
+static uint32_t read_memory_of_all(const void *context, const ocsd_vaddr_t address,
+                                   const ocsd_mem_space_acc_t space, const uint32_t count,
+                                   uint8_t *out)
+{
+    return read_memory(context, address, space, 0, count, out);
+}
+
+static void print_stats(dcd_tree_handle_t tree)
+{
+    for (int id = 0; id < 128; id++) {
+        ocsd_decode_stats_t *s;
+        if (!protocols[id] || ocsd_dt_get_decode_stats(tree, (unsigned char)id, &s))
+            continue;
+        printf("%x: %" PRIu64 " bytes, %" PRIu64 " unsynced, %u %u errors; %" PRIu64 " %" PRIu64
+               " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", id, s->channel_total, s->channel_unsynced,
+               s->bad_header_errs, s->bad_sequence_errs, s->demux.valid_id_bytes,
+               s->demux.no_id_bytes, s->demux.reserved_id_bytes, s->demux.unknown_id_bytes,
+               s->demux.frame_bytes);
+    }
+}
+
 static void message(const void *context, const char *text, const int length)
 {
     (void)context;
@@ -288,12 +312,13 @@ int main(int argc, char **argv)
     const char *mode = argv[2];
     long block = atol(argv[3]);
     waits = atol(argv[4]);
-    mode_is_callback = !strcmp(mode, "callback");
+    int mode_is_plain = !strcmp(mode, "plain"), mode_is_printer = !strcmp(mode, "printer");
+    mode_is_callback = !strcmp(mode, "callback") || mode_is_plain;
     mode_is_monitor = !strcmp(mode, "monitor") || !strcmp(mode, "callbacks");
-    mode_is_frames = !strcmp(mode, "frames") || !strcmp(mode, "mutate");
+    mode_is_frames = !strcmp(mode, "frames") || !strcmp(mode, "stats") || !strcmp(mode, "mutate");
     long mutations = strcmp(mode, "mutate") ? 0 : waits;
     mode_is_callback |= mutations > 0 && waits % 2;
-    int prints = !strcmp(mode, "packets") || !strcmp(mode, "monitor") || !strcmp(mode, "frames");
+    int prints = mode_is_printer || !strcmp(mode, "packets") || !strcmp(mode, "monitor") || !strcmp(mode, "frames");
     FILE *script = fopen(argv[1], "r");
     char word[32], name[32], path[1024];
     dcd_tree_handle_t tree = C_API_INVALID_TREE_HANDLE;
@@ -349,7 +374,7 @@ int main(int argc, char **argv)
                 (code = ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_MON,
                                                        (void *)silent_monitor, &ids[id & 0x7f])))
                 fail("monitor", code);
-            if (prints && strcmp(mode, "frames") &&
+            if (prints && !mode_is_printer && strcmp(mode, "frames") &&
                 (code = ocsd_dt_set_pkt_protocol_printer(tree, id, !strcmp(mode, "monitor"))))
                 fail("ocsd_dt_set_pkt_protocol_printer", code);
         } else if (!strcmp(word, "memory")) {
@@ -363,8 +388,11 @@ int main(int argc, char **argv)
             if (mode_is_callback)
                 continue;
             ocsd_file_mem_region_t part = {(size_t)offset, region->address, (size_t)size};
-            code = ocsd_dt_add_binfile_region_mem_acc(
-                tree, &part, 1, (ocsd_mem_space_acc_t)region->space, path);
+            if (!strcmp(mode, "buffer"))
+                code = OCSD_ERR_MEM_ACC_FILE_DIFF_RANGE;
+            else
+                code = ocsd_dt_add_binfile_region_mem_acc(
+                    tree, &part, 1, (ocsd_mem_space_acc_t)region->space, path);
             /* A second region of the same file. */
             if (code == OCSD_ERR_MEM_ACC_FILE_DIFF_RANGE || code == OCSD_ERR_MEM_ACC_OVERLAP)
                 code = ocsd_dt_add_buffer_mem_acc(tree, region->address,
@@ -378,11 +406,17 @@ int main(int argc, char **argv)
             data = load(path, 0, &length);
         }
     }
-    if (mode_is_callback &&
+    if (mode_is_plain &&
+        (code = ocsd_dt_add_callback_mem_acc(tree, 0, ~(ocsd_vaddr_t)0, OCSD_MEM_SPACE_ANY,
+                                             read_memory_of_all, NULL)))
+        fail("ocsd_dt_add_callback_mem_acc", code);
+    if (mode_is_callback && !mode_is_plain &&
         (code = ocsd_dt_add_callback_trcid_mem_acc(tree, 0, ~(ocsd_vaddr_t)0, OCSD_MEM_SPACE_ANY,
                                                    read_memory, NULL)))
         fail("ocsd_dt_add_callback_trcid_mem_acc", code);
-    if (strcmp(mode, "packets") && strcmp(mode, "sink") && (code = ocsd_dt_set_gen_elem_outfn(tree, element, NULL)))
+    if (mode_is_printer && (code = ocsd_dt_set_gen_elem_printer(tree)))
+        fail("ocsd_dt_set_gen_elem_printer", code);
+    if (strcmp(mode, "packets") && strcmp(mode, "sink") && !mode_is_printer && (code = ocsd_dt_set_gen_elem_outfn(tree, element, NULL)))
         fail("ocsd_dt_set_gen_elem_outfn", code);
 
     if (!strcmp(mode, "count")) {
@@ -409,8 +443,13 @@ int main(int argc, char **argv)
         ocsd_datapath_resp_t answer = decode(tree, data, length, block);
         if (OCSD_DATA_RESP_IS_FATAL(answer))
             printf("FATAL %d\n", answer);
+        if (!strcmp(mode, "stats"))
+            print_stats(tree);
     }
-    ocsd_destroy_dcd_tree(tree);
+    /* OpenCSD ends with a fault where it destroys a tree that has printed elements. */
+    fflush(stdout);
+    if (!mode_is_printer)
+        ocsd_destroy_dcd_tree(tree);
     for (int n = 0; n < region_count; n++)
         free(regions[n].bytes);
     free(data);

@@ -69,8 +69,9 @@ static void print_fields(const ocsd_generic_trace_elem *e)
         break;
 #endif
     case OCSD_GEN_TRC_ELEM_SWTRACE:
-        printf("{%x %x %x}", e->sw_trace_info.swt_master_id, e->sw_trace_info.swt_channel_id,
-               e->sw_trace_info.swt_payload_pkt_bitsize);
+        if (e->sw_trace_info.swt_id_valid)
+            printf("{%x %x}", e->sw_trace_info.swt_master_id, e->sw_trace_info.swt_channel_id);
+        printf("{%x}", e->sw_trace_info.swt_payload_pkt_bitsize);
         if (e->sw_trace_info.swt_payload_pkt_bitsize == 32)
             printf("{%x}", *(const uint32_t *)e->ptr_extended_data);
         break;

@@ -124,7 +124,7 @@ fn listed(listing: &Path) -> Vec<String> {
 }
 
 /// The elements that the client received, without their fields.
-fn without_fields(text: &str) -> Vec<String> {
+pub fn without_fields(text: &str) -> Vec<String> {
     let elements = text.lines().filter(|line| line.starts_with("Idx:"));
     elements.map(|line| line.split(" | ").next().unwrap().trim_end().to_owned()).collect()
 }
@@ -198,6 +198,8 @@ fn elements_do_not_depend_on_the_calls() {
             ("elements", "4096", "3"),
             ("callback", "64", "1"),
             ("callback", "4096", "5"),
+            ("buffer", "4096", "0"),
+            ("plain", "4096", "0"),
         ] {
             assert!(decode(mode, block, waits) == whole, "{name}: {mode} {block} {waits}");
         }
