@@ -231,7 +231,8 @@ impl TraceElement {
 
     /// Reads an element of a client. That of a client that was compiled for a release before 1.4
     /// ends at offset 88, and has the pointer to its payload at 80. A payload is looked for only
-    /// where the element states that it has one.
+    /// where the element states that it has one, and has a kind whose payload the library reads:
+    /// STM packets.
     ///
     /// # Safety
     /// `element` is an element of a client of any release.
@@ -242,10 +243,12 @@ impl TraceElement {
         // SAFETY: the caller states that it is an element, which has this length in all releases;
         // every part of one may have any value.
         unsafe { ptr::copy_nonoverlapping(from, to, both) };
-        if own.flags & flag::EXTENDED != 0 {
-            let [_, pointer] = own.payload.words();
+        let [info, pointer] = own.payload.words();
+        let has_payload = own.flags & flag::EXTENDED != 0 && info >> 32 & 0xff != 0;
+        if own.kind == kind::SOFTWARE && has_payload {
             own.extended = match pointer as usize {
-                // SAFETY: without a pointer at 80 it is that of a later release, with one at 88.
+                // SAFETY: an STM packet with a payload has a pointer to it. Where it is not at 80
+                // the element is that of a later release, which has it at 88.
                 0 => unsafe { from.add(both).cast::<*const c_void>().read_unaligned() },
                 pointer => ptr::with_exposed_provenance(pointer),
             };
@@ -428,7 +431,10 @@ impl Maker {
                     TimeDelay::Packet => 4,
                     TimeDelay::Both => 5,
                 };
-                let mut made = TraceElement::of_itm(delay, 0, 0, time.delta, time.after_overflow);
+                // The bytes of its packet, which have 7 bits each: 1 where it is in the header.
+                let size = (u32::BITS - time.delta.leading_zeros()).div_ceil(7).clamp(1, 4) as u8;
+                let mut made =
+                    TraceElement::of_itm(delay, 0, size, time.delta, time.after_overflow);
                 (made.timestamp, made.flags) = (time.total, flag::TIMESTAMP);
                 made
             }
@@ -575,5 +581,33 @@ pub const fn memory_space(space: Space) -> u32 {
         (Some(Security::Realm), _) => 0x60,
         // OpenCSD takes a core without security states to be secure.
         (Some(Security::Secure) | None, _) => 0x19,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only an STM packet that states that it has a payload has a pointer at 80 or 88.
+    #[test]
+    fn payloads_of_clients() {
+        let value = 0x1234_5678_u32;
+        let pointer = ptr::from_ref(&value).expose_provenance() as u64;
+        let with_payload = u64::from(flag::EXTENDED) << 32;
+        for (kind, flags, info, at_80, at_88, want) in [
+            // A client of a release before 1.4, then one of a later release.
+            (kind::SOFTWARE, with_payload, 32 << 32, pointer, 7, pointer),
+            (kind::SOFTWARE, with_payload, 32 << 32, 0, pointer, pointer),
+            // Behind an element without a payload is other memory of the client.
+            (kind::SOFTWARE, 0, 32 << 32, 0, pointer, 0),
+            (kind::SOFTWARE, with_payload, 0, 0, pointer, 0),
+            (kind::EVENT, with_payload, 32 << 32, 0, pointer, 0),
+            (kind::EVENT, u64::MAX, u64::MAX, 0, pointer, 0),
+        ] {
+            let words = [kind.into(), 0, 0, 0, 0, 0, 0, 0, flags, info, at_80, at_88];
+            // SAFETY: the words have the size of the longest element, 96 bytes.
+            let element = unsafe { TraceElement::of_client(words.as_ptr().cast()) };
+            assert_eq!(element.extended.addr() as u64, want, "{kind} {flags:x} {info:x}");
+        }
     }
 }

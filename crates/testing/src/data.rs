@@ -78,3 +78,15 @@ pub fn unpacked(path: &Path) -> Vec<u8> {
 pub fn text(path: &Path) -> String {
     String::from_utf8_lossy(&unpacked(path)).into_owned()
 }
+
+/// The file `name` of another build of the libraries for C than the one beside the tests: in the
+/// folder that `TRACEWRIGHT_C_LIBRARIES` names.
+pub fn c_library(name: &str) -> Option<PathBuf> {
+    env::var_os("TRACEWRIGHT_C_LIBRARIES").map(|folder| Path::new(&folder).join(name))
+}
+
+/// More options for the compiler of clients in C and C++: the words of `TRACEWRIGHT_C_OPTIONS`.
+pub fn c_options() -> Vec<String> {
+    let options = env::var("TRACEWRIGHT_C_OPTIONS").unwrap_or_default();
+    options.split_whitespace().map(str::to_owned).collect()
+}

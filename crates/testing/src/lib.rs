@@ -12,7 +12,7 @@ mod data;
 mod random;
 mod skipped;
 
-pub use data::{reader, shared, shared_or_none, text, tool, unpacked};
+pub use data::{c_library, c_options, reader, shared, shared_or_none, text, tool, unpacked};
 pub use random::Random;
 pub use skipped::{print_summary, skip};
 

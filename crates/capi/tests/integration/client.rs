@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use tracewright_testing::{short_or_long, tool};
+use tracewright_testing::{c_library, c_options, short_or_long, tool};
 
 /// A folder for what the tests make.
 pub fn folder() -> PathBuf {
@@ -12,9 +12,10 @@ pub fn folder() -> PathBuf {
     folder
 }
 
-/// This library: Cargo builds it beside the tests.
+/// This library: Cargo builds it beside the tests. `TRACEWRIGHT_C_LIBRARIES` names the folder of
+/// another build.
 pub fn library(name: &str) -> PathBuf {
-    std::env::current_exe().unwrap().with_file_name(name)
+    c_library(name).unwrap_or_else(|| std::env::current_exe().unwrap().with_file_name(name))
 }
 
 /// A small capture of this repository.
@@ -49,6 +50,7 @@ pub fn compile(source: &str, options: &[&str]) -> Option<PathBuf> {
         .arg(if cpp { "-std=c++17" } else { "-std=gnu99" })
         .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pedantic", "-pthread"])
         .args(options)
+        .args(c_options())
         .arg("-I")
         .arg(here.join("include"))
         .arg("-o")
@@ -67,7 +69,8 @@ pub fn run(program: &Path, args: &[&str]) -> Output {
 /// Runs `program` under valgrind, in a long run. `None` in a short run, and without valgrind, where
 /// the test is recorded as skipped.
 pub fn run_checked(program: &Path, args: &[&str]) -> Option<Output> {
-    if !short_or_long(false, true) {
+    // valgrind does not run programs with a sanitizer.
+    if !short_or_long(false, true) || c_options().iter().any(|option| option.contains("sanitize")) {
         return None;
     }
     let valgrind = tool(&[("valgrind", "valgrind")])?;
@@ -80,7 +83,7 @@ pub fn run_checked(program: &Path, args: &[&str]) -> Option<Output> {
     Some(done.unwrap())
 }
 
-/// The standard output of a run that succeeds.
+/// The standard output of a run that succeeds, and in which the library did not panic.
 #[track_caller]
 pub fn output(done: &Output) -> String {
     assert!(
@@ -90,6 +93,7 @@ pub fn output(done: &Output) -> String {
         text(&done.stdout),
         text(&done.stderr)
     );
+    assert!(!text(&done.stderr).contains("panicked"), "{}", text(&done.stderr));
     text(&done.stdout)
 }
 

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod damaged;
 mod examples;
 mod header;
 mod misuse;

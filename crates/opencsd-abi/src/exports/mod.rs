@@ -55,3 +55,46 @@ unsafe fn string<'a>(text: *const c_char) -> Option<&'a CStr> {
     // SAFETY: it is not null, and the caller states the rest.
     Some(unsafe { CStr::from_ptr(text) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error() {
+        assert_eq!(guard(Error::FAIL, || panic!("a number {}", 5)), Error::FAIL);
+        let tree = ocsd_create_dcd_tree(0, 4);
+        let with_panic = |tree| with_tree(tree, Error::NOT_INIT, |_| panic!("with a tree"));
+        assert_eq!(with_panic(tree), Error::FAIL);
+        // The tree is not locked for ever.
+        assert_ne!(ocsd_dt_remove_decoder(tree, 0x10), Error::OK);
+        ocsd_destroy_dcd_tree(tree);
+        assert_eq!(with_panic(tree), Error::NOT_INIT);
+    }
+
+    /// Each exported function, and each that a client's decoder calls, catches panics.
+    #[test]
+    fn each_function_for_clients_is_guarded() {
+        let files = [
+            include_str!("logging.rs"),
+            include_str!("memory.rs"),
+            include_str!("strings.rs"),
+            include_str!("trees.rs"),
+            include_str!("../custom.rs"),
+        ];
+        let mut count = 0;
+        for function in files.iter().flat_map(|file| file.split("extern \"C\" fn ").skip(1)) {
+            let name = function.split('(').next().unwrap();
+            // Types of functions have no name, and constants do not fail.
+            if name.is_empty() || ["ocsd_get_version", "ocsd_get_version_str"].contains(&name) {
+                continue;
+            }
+            let body = function.split("\n}\n").next().unwrap();
+            let catches = ["guard(", "with_tree(", "within(", "catch_unwind("];
+            assert!(catches.iter().any(|catch| body.contains(catch)), "{name}");
+            count += 1;
+        }
+        // 34 exported functions without those two, and seven for a client's decoder.
+        assert_eq!(count, 32 + 7);
+    }
+}

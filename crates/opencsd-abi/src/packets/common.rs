@@ -59,7 +59,63 @@ pub const EXCEPTIONS: [(u32, &str); 16] = [
     (4, "FIQ"),
 ];
 
+/// Names of the reasons of an I-sync of PTM or ETMv3, by their numbers.
+pub const SYNC_REASONS: [&str; 4] = ["Periodic", "Trace Enable", "Restart Overflow", "Debug Exit"];
+
+impl PacketContext {
+    /// The begin of a packet: what earlier packets established stays, and nothing is updated.
+    pub fn begin(&mut self) {
+        self.bits &= 0x7;
+    }
+
+    /// The packet has the states.
+    pub fn update(&mut self, non_secure: bool, hyp: bool, alternative: bool) {
+        self.bits =
+            u32::from(alternative) | u32::from(non_secure) << 1 | u32::from(hyp) << 2 | 1 << 3;
+    }
+
+    /// The packet has the context ID.
+    pub fn update_id(&mut self, id: u32) {
+        self.id = id;
+        self.bits |= 1 << 4;
+    }
+
+    /// The packet has the VMID.
+    pub fn update_vmid(&mut self, vmid: u8) {
+        self.vmid = vmid;
+        self.bits |= 1 << 5;
+    }
+
+    const fn has(&self, bit: u32) -> bool {
+        self.bits >> bit & 1 != 0
+    }
+
+    /// Appends the states, if the packet of a branch has them.
+    pub fn write_updated(&self, out: &mut String) {
+        if self.has(3) {
+            out.push_str(if self.has(1) { "NS; " } else { "S; " });
+            out.push_str(if self.has(2) { "Hyp; " } else { "" });
+        }
+    }
+
+    /// Appends the states of an I-sync, and its context ID if it has one.
+    pub fn write_sync(&self, out: &mut String) {
+        out.push_str(if self.has(1) { "NS; " } else { "S; " });
+        out.push_str(if self.has(2) { "Hyp; " } else { " " });
+        if self.has(4) {
+            // Writing to a string does not fail.
+            let _ = write!(out, "CtxtID={:x}; ", self.id);
+        }
+    }
+}
+
 impl PacketAtoms {
+    /// Adds the next atom.
+    pub fn push(&mut self, executed: bool) {
+        self.bits |= u32::from(executed) << self.count;
+        self.count += 1;
+    }
+
     /// A letter for each atom.
     pub fn letters(&self, out: &mut String) {
         let letter = |n: u8| if self.bits >> (n & 31) & 1 != 0 { 'E' } else { 'N' };
@@ -68,6 +124,11 @@ impl PacketAtoms {
 }
 
 impl PacketAddress {
+    /// An address of 32 bits.
+    pub fn new(value: u32, packet_bits: u8, valid_bits: u8) -> Self {
+        PacketAddress { size: 0, value: value.into(), packet_bits, valid_bits }
+    }
+
     /// Appends the address. `updated` is the number of bits in the packet, or 0 to leave them out.
     pub fn write(&self, updated: u8, out: &mut String) {
         let total = if self.size == 0 { 32 } else { 64 };

@@ -9,7 +9,9 @@ use tracewright_protocols::etmv3::packet::{
 use tracewright_protocols::etmv3::{Config, History, Packet};
 use tracewright_views::opencsd::etmv3_m_exception;
 
-use super::common::{EXCEPTIONS, PacketAddress, PacketAtoms, PacketContext, write_isa};
+use super::common::{
+    EXCEPTIONS, PacketAddress, PacketAtoms, PacketContext, SYNC_REASONS, write_isa,
+};
 use crate::element::isa_number;
 
 /// A packet and what earlier packets established.
@@ -154,7 +156,7 @@ impl Etmv3Maker {
         let made = &mut self.made;
         made.kind = kind;
         made.isa_before = made.isa;
-        made.context.bits &= 0x7;
+        made.context.begin();
         made.address.packet_bits = 0;
         (made.atoms.count, made.cycles, made.timestamp_bits) = (0, 0, 0);
         (made.sync_bits, made.error_kind) = (0, kind::NO_ERROR);
@@ -183,14 +185,8 @@ impl Etmv3Maker {
                 self.value(value);
             }
             Packet::ValueNotTraced { address, .. } => self.data_address(address),
-            Packet::ContextId(id) => {
-                self.made.context.id = *id;
-                self.made.context.bits |= 1 << 4;
-            }
-            Packet::Vmid(vmid) => {
-                self.made.context.vmid = *vmid;
-                self.made.context.bits |= 1 << 5;
-            }
+            Packet::ContextId(id) => self.made.context.update_id(*id),
+            Packet::Vmid(vmid) => self.made.context.update_vmid(*vmid),
             Packet::Timestamp { bits, count, .. } => {
                 let (time, _) = self.history.timestamp(*bits, *count, &self.config);
                 (self.made.timestamp, self.made.timestamp_bits) = (time, *count);
@@ -229,18 +225,15 @@ impl Etmv3Maker {
             Reason::Overflow => 2,
             Reason::Debug => 3,
         };
-        self.context(isync.non_secure, isync.hyp, isync.alternative);
+        self.made.context.update(isync.non_secure, isync.hyp, isync.alternative);
         if let Some(id) = isync.context_id {
-            self.made.context.id = id;
-            self.made.context.bits |= 1 << 4;
+            self.made.context.update_id(id);
         }
         match isync.start_address() {
             None => self.made.sync_bits |= 1 << 2,
             Some((address, isa)) => {
                 self.made.isa = isa_number(isa);
-                let value = address.into();
-                self.made.address =
-                    PacketAddress { size: 0, value, packet_bits: 32, valid_bits: 32 };
+                self.made.address = PacketAddress::new(address, 32, 32);
             }
         }
         if let Some(cycles) = isync.cycles {
@@ -250,20 +243,14 @@ impl Etmv3Maker {
         if let Some(current) = &isync.current {
             let target = self.history.branch(current, &self.config);
             self.made.sync_bits |= 1 << 1;
-            self.made.data.address = PacketAddress {
-                size: 0,
-                value: target.address.into(),
-                packet_bits: target.updated,
-                valid_bits: target.known,
-            };
+            self.made.data.address =
+                PacketAddress::new(target.address, target.updated, target.known);
         }
     }
 
     fn branch(&mut self, branch: &Branch) {
         let target = self.history.branch(branch, &self.config);
-        let value = target.address.into();
-        let (packet_bits, valid_bits) = (target.updated, target.known);
-        self.made.address = PacketAddress { size: 0, value, packet_bits, valid_bits };
+        self.made.address = PacketAddress::new(target.address, target.updated, target.known);
         self.made.isa = isa_number(target.isa);
         let m_profile = self.config.m_profile();
         let Some(info) = branch.info else { return };
@@ -271,7 +258,7 @@ impl Etmv3Maker {
         let (kind, resume) = match info {
             Info::Old { code, .. } => (OLD_KINDS.get(usize::from(code)).copied(), 0),
             Info::Bytes(InfoBytes { non_secure, hyp, alternative, resume, .. }) => {
-                self.context(non_secure, hyp, alternative);
+                self.made.context.update(non_secure, hyp, alternative);
                 let kind = match m_profile {
                     true => Some(M_KINDS.get(usize::from(number)).copied().unwrap_or(23)),
                     false => EXCEPTIONS.get(usize::from(number)).map(|(kind, _)| *kind),
@@ -304,24 +291,17 @@ impl Etmv3Maker {
         };
         let mut atoms = PacketAtoms::default();
         for atom in (0..header.len()).filter_map(|k| header.get(k)) {
-            atoms.bits |= u32::from(atom.passed) << atoms.count;
-            atoms.count += 1;
+            atoms.push(atom.passed);
         }
         self.made.atoms = atoms;
         (self.made.format, self.made.cycles) = (format, header.cycles().into());
-    }
-
-    fn context(&mut self, non_secure: bool, hyp: bool, alternative: bool) {
-        self.made.context.bits =
-            u32::from(alternative) | u32::from(non_secure) << 1 | u32::from(hyp) << 2 | 1 << 3;
     }
 
     fn data_address(&mut self, address: &Option<DataAddress>) {
         let Some(address) = address else { return };
         let (full, known) = self.history.data(address);
         let data = &mut self.made.data;
-        let (value, packet_bits) = (full.into(), address.count);
-        data.address = PacketAddress { size: 0, value, packet_bits, valid_bits: known };
+        data.address = PacketAddress::new(full, address.count, known);
         data.bits |= 1 << 4;
         if let Some(big_endian) = address.big_endian {
             data.bits = data.bits & !(1 << 2) | u32::from(big_endian) << 2 | 1 << 3;
@@ -409,10 +389,6 @@ impl Etmv3Packet {
         out
     }
 
-    fn has_context(&self, bit: u32) -> bool {
-        self.context.bits >> bit & 1 != 0
-    }
-
     fn write_branch(&self, out: &mut String) -> std::fmt::Result {
         out.push_str("; Addr=");
         self.address.write(self.address.packet_bits, out);
@@ -420,10 +396,7 @@ impl Etmv3Packet {
         if self.isa != self.isa_before {
             write_isa(self.isa, out);
         }
-        if self.has_context(3) {
-            out.push_str(if self.has_context(1) { "NS; " } else { "S; " });
-            out.push_str(if self.has_context(2) { "Hyp; " } else { "" });
-        }
+        self.context.write_updated(out);
         let PacketException { number, bits, .. } = self.exception;
         if bits & 1 == 0 {
             return Ok(());
@@ -444,19 +417,14 @@ impl Etmv3Packet {
     }
 
     fn write_sync(&self, out: &mut String) -> std::fmt::Result {
-        let reasons = ["Periodic", "Trace Enable", "Restart Overflow", "Debug Exit"];
-        let reason = reasons.get(self.reason as usize).copied().unwrap_or_default();
+        let reason = SYNC_REASONS.get(self.reason as usize).copied().unwrap_or_default();
         let (in_progress, no_address) = (self.sync_bits & 2 != 0, self.sync_bits & 4 != 0);
         write!(out, "; ({reason}); ")?;
         if !no_address {
             out.push_str(if in_progress { "Data Instr Addr=0x" } else { "Addr=0x" });
             write!(out, "{:08x}; ", self.address.value)?;
         }
-        out.push_str(if self.has_context(1) { "NS; " } else { "S; " });
-        out.push_str(if self.has_context(2) { "Hyp; " } else { " " });
-        if self.has_context(4) {
-            write!(out, "CtxtID={:x}; ", self.context.id)?;
-        }
+        self.context.write_sync(out);
         if no_address {
             return Ok(());
         }

@@ -155,7 +155,9 @@ impl Etmv4Maker {
             Packet::Timestamp { count, cycles, .. } => {
                 let made = &mut self.made;
                 let value = self.history.timestamp_so_far();
-                made.timestamp = PacketTimestamp { value, bits: count };
+                // The bits that the first one after a Trace Info does not have are 0.
+                let is_first = made.valid & valid::TIMESTAMP == 0 && !initial;
+                made.timestamp = PacketTimestamp { value, bits: if is_first { 64 } else { count } };
                 made.valid |= valid::TIMESTAMP;
                 self.cycles(cycles);
             }

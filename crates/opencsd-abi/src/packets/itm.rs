@@ -81,12 +81,13 @@ impl ItmPacket {
             }
             Packet::GlobalTimeHigh { bits, bytes } => {
                 let high = (bits >> 32) as u8;
-                ItmPacket { high, ..new(kind::GLOBAL_TIME_2, 0, bits as u32, bytes) }
+                // 5 stands for the bits of `value` and `high`.
+                ItmPacket { high, ..new(kind::GLOBAL_TIME_2, 0, bits as u32, bytes.min(5)) }
             }
-            Packet::Page(page) => new(kind::EXTENSION, 2, page.into(), 1),
+            Packet::Page(page) => new(kind::EXTENSION, 2, page.into(), 4),
             Packet::Extension { hardware, value, bytes } => {
                 let top = EXTENSION_BITS.get(usize::from(bytes)).copied().unwrap_or(31);
-                new(kind::EXTENSION, u8::from(hardware) << 7 | top, value, bytes)
+                new(kind::EXTENSION, u8::from(hardware) << 7 | top, value, 4)
             }
             Packet::Software { port, data } => new(kind::SOFTWARE, port, data.value(), data.size()),
             Packet::Hardware { discriminator, data } => {
@@ -142,7 +143,7 @@ impl ItmPacket {
             },
             kind::GLOBAL_TIME_2 => Packet::GlobalTimeHigh {
                 bits: u64::from(self.high) << 32 | u64::from(value),
-                bytes: bytes.clamp(1, 6),
+                bytes: if bytes < 5 { bytes.max(1) } else { 6 },
             },
             kind::EXTENSION if source == 2 => Packet::Page(value as u8),
             kind::EXTENSION => {

@@ -50,7 +50,7 @@ impl PacketOutputs {
             callbacks: PacketCallbacks::default(),
             structures: Structures::new(config),
             unsynced: Unsynced::new(report.group()),
-            one_unsynced: report.has_one_unsynced_packet(),
+            one_unsynced: report.has_one_unsynced_packet() || matches!(config, AnyConfig::Itm(_)),
             has_unsynced: false,
             no_bad: (flags & create::NO_FORWARD_BAD != 0, flags & create::NO_MONITOR_BAD != 0),
         }

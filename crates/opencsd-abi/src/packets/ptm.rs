@@ -6,7 +6,9 @@ use tracewright_base::{Fault, Isa};
 use tracewright_protocols::ptm::packet::Reason;
 use tracewright_protocols::ptm::{Config, History, Packet};
 
-use super::common::{EXCEPTIONS, PacketAddress, PacketAtoms, PacketContext, write_isa};
+use super::common::{
+    EXCEPTIONS, PacketAddress, PacketAtoms, PacketContext, SYNC_REASONS, write_isa,
+};
 use crate::element::isa_number;
 
 /// A packet and what earlier packets established.
@@ -118,7 +120,7 @@ impl PtmMaker {
         let made = &mut self.made;
         made.kind = kind;
         made.isa_before = number(self.history.isa());
-        made.context.bits &= 0x7;
+        made.context.begin();
         made.atoms = PacketAtoms::default();
         (made.has_cycles, made.timestamp_bits, made.error_kind) = (0, 0, kind::NO_ERROR);
         made.exception.present = 0;
@@ -139,19 +141,15 @@ impl PtmMaker {
                     Reason::DebugExit => 3,
                 };
                 self.address(32);
-                self.context(sync.non_secure, sync.hyp);
-                self.made.context.bits |= u32::from(sync.alternative);
+                self.made.context.update(sync.non_secure, sync.hyp, sync.alternative);
                 if let Some(id) = sync.context_id {
-                    self.made.context.id = id;
-                    self.made.context.bits |= 1 << 4;
+                    self.made.context.update_id(id);
                 }
                 sync.cycles
             }
             Packet::Atoms(atoms) => {
                 for taken in atoms.iter() {
-                    let PacketAtoms { bits, count } = &mut self.made.atoms;
-                    *bits |= u32::from(taken) << *count;
-                    *count += 1;
+                    self.made.atoms.push(taken);
                 }
                 None
             }
@@ -162,7 +160,7 @@ impl PtmMaker {
             Packet::Branch(branch) => {
                 self.address(branch.address.value(isa.unwrap_or(Isa::T32)).1);
                 if let Some(info) = &branch.info {
-                    self.context(info.non_secure, info.hyp);
+                    self.made.context.update(info.non_secure, info.hyp, false);
                     let (kind, _) =
                         EXCEPTIONS.get(usize::from(info.exception)).copied().unwrap_or_default();
                     let number = info.exception;
@@ -175,13 +173,11 @@ impl PtmMaker {
                 None
             }
             Packet::ContextId(id) => {
-                self.made.context.id = *id;
-                self.made.context.bits |= 1 << 4;
+                self.made.context.update_id(*id);
                 None
             }
             Packet::Vmid(vmid) => {
-                self.made.context.vmid = *vmid;
-                self.made.context.bits |= 1 << 5;
+                self.made.context.update_vmid(*vmid);
                 None
             }
             Packet::Timestamp(time) => {
@@ -220,11 +216,7 @@ impl PtmMaker {
 
     fn address(&mut self, packet_bits: u8) {
         let (value, valid_bits) = self.history.low_address();
-        self.made.address = PacketAddress { size: 0, value: value.into(), packet_bits, valid_bits };
-    }
-
-    fn context(&mut self, non_secure: bool, hyp: bool) {
-        self.made.context.bits = u32::from(non_secure) << 1 | u32::from(hyp) << 2 | 1 << 3;
+        self.made.address = PacketAddress::new(value, packet_bits, valid_bits);
     }
 }
 
@@ -249,7 +241,6 @@ impl PtmPacket {
     pub fn text(&self) -> String {
         let (name, description) = title(self.kind);
         let mut out = format!("{name} : {description}; ");
-        let (context, set) = (&self.context, |bit: u32| self.context.bits >> bit & 1 != 0);
         // Writing to a string does not fail.
         let _ = match self.kind {
             kind::BAD_SEQUENCE => write!(out, "[{}]; ", title(self.error_kind).0),
@@ -257,8 +248,8 @@ impl PtmPacket {
                 self.atoms.letters(&mut out);
                 out.write_str("; ")
             }
-            kind::CONTEXT_ID => write!(out, "CtxtID=0x{:08x}; ", context.id),
-            kind::VMID => write!(out, "VMID=0x{:02x}; ", context.vmid),
+            kind::CONTEXT_ID => write!(out, "CtxtID=0x{:08x}; ", self.context.id),
+            kind::VMID => write!(out, "VMID=0x{:02x}; ", self.context.vmid),
             kind::WAYPOINT | kind::BRANCH => {
                 out.push_str("Addr=");
                 self.address.write(self.address.packet_bits, &mut out);
@@ -266,21 +257,13 @@ impl PtmPacket {
                 if self.isa != self.isa_before {
                     write_isa(self.isa, &mut out);
                 }
-                if set(3) {
-                    out.push_str(if set(1) { "NS; " } else { "S; " });
-                    out.push_str(if set(2) { "Hyp; " } else { "" });
-                }
+                self.context.write_updated(&mut out);
                 self.write_exception(&mut out)
             }
             kind::SYNC => {
-                let reasons = ["Periodic", "Trace Enable", "Restart Overflow", "Debug Exit"];
-                let reason = reasons.get(self.reason as usize).copied().unwrap_or_default();
+                let reason = SYNC_REASONS.get(self.reason as usize).copied().unwrap_or_default();
                 let _ = write!(out, "({reason}); Addr=0x{:08x}; ", self.address.value);
-                out.push_str(if set(1) { "NS; " } else { "S; " });
-                out.push_str(if set(2) { "Hyp; " } else { " " });
-                if set(4) {
-                    let _ = write!(out, "CtxtID={:08x}; ", context.id);
-                }
+                self.context.write_sync(&mut out);
                 write_isa(self.isa, &mut out);
                 Ok(())
             }

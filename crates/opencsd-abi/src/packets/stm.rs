@@ -109,7 +109,7 @@ impl StmMaker {
                     Format::Gray => (4, 2),
                 };
                 made.payload = number | u64::from(revision.is_some()) << 3;
-                made.coding = coding;
+                (made.coding, made.master, made.channel) = (coding, 0, 0);
             }
             Packet::Master8(_) | Packet::Master16(_) => {
                 made.master = self.history.master.unwrap_or(0) as u8;
@@ -133,11 +133,7 @@ impl StmMaker {
                 made.payload = hertz.into();
                 time = stamp;
             }
-            Packet::Flag { time: stamp } => {
-                made.marker = 1;
-                time = stamp;
-            }
-            Packet::Null { time: stamp } => time = stamp,
+            Packet::Flag { time: stamp } | Packet::Null { time: stamp } => time = stamp,
             _ => {}
         }
         if let Some(Stamp { nibbles, .. }) = time {

@@ -3,12 +3,18 @@
  * library and with ours.
  *
  * client SCRIPT MODE BLOCK WAITS
- *   MODE   elements, callback (memory is read by a function), packets, monitor (packets and
- *          elements), callbacks (the same by a function), sink (packets by a function), frames
+ *   MODE   elements, callback (memory is read by a function), plain (by one that is not passed a
+ *          trace ID), buffer (memory of the client), packets, monitor (packets and elements),
+ *          callbacks (the same by a function), sink (packets by a function), frames, printer
+ *          (elements that the library prints), stats
  *   BLOCK  bytes in each call
- *   MODE   mutate: WAITS copies of the data with changed bits are decoded
+ *   MODE   mutate: WAITS copies of the data with changed bits are decoded; where WAITS is odd,
+ *          memory is read by a function, and a function receives the packets
  *   MODE   count: counts elements, WAITS times, and prints the least processor time of a decode
- *   WAITS  every WAITSth element is answered with WAIT; 0 for none
+ *   WAITS  every WAITSth element is answered with WAIT; 0 for none. In mode sink -1 prints the
+ *          fields of packets, -2 also where an ETMv3 has the address of a data access
+ *
+ * client release: prints the release of the headers, and the size of an element
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "opencsd/c_api/opencsd_c_api.h"
+#include "fields.h"
 
 struct region {
     uint64_t address;
@@ -86,43 +92,6 @@ static uint32_t read_memory(const void *context, const ocsd_vaddr_t address,
     return 0;
 }
 
-/* The fields of an element that have a meaning for its kind. */
-static void print_fields(const ocsd_generic_trace_elem *e)
-{
-    switch (e->elem_type) {
-    case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
-        printf("{%d %" PRIx64 " %" PRIx64 " %u %d %d %d %d %d}", e->isa, e->st_addr, e->en_addr,
-               e->num_instr_range, e->last_i_type, e->last_i_subtype, e->last_instr_exec,
-               e->last_instr_sz, e->has_cc ? (int)e->cycle_count : -1);
-        break;
-    case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
-        printf("{%d %d %d %x %x %d%d%d%d}", e->isa, e->context.security_level,
-               e->context.el_valid ? e->context.exception_level : -1,
-               e->context.ctxt_id_valid ? e->context.context_id : 0,
-               e->context.vmid_valid ? e->context.vmid : 0, e->context.bits64,
-               e->context.ctxt_id_valid, e->context.vmid_valid, e->context.el_valid);
-        break;
-    case OCSD_GEN_TRC_ELEM_EXCEPTION:
-        printf("{%x %d %" PRIx64 "}", e->exception_number, e->excep_ret_addr,
-               e->excep_ret_addr ? e->en_addr : 0);
-        break;
-    case OCSD_GEN_TRC_ELEM_TIMESTAMP:
-        printf("{%" PRIx64 " %d}", e->timestamp, e->has_cc ? (int)e->cycle_count : -1);
-        break;
-    case OCSD_GEN_TRC_ELEM_CYCLE_COUNT:
-        printf("{%d}", e->cycle_count);
-        break;
-    case OCSD_GEN_TRC_ELEM_SWTRACE:
-        printf("{%x %x %x}", e->sw_trace_info.swt_master_id, e->sw_trace_info.swt_channel_id,
-               e->sw_trace_info.swt_payload_pkt_bitsize);
-        if (e->sw_trace_info.swt_payload_pkt_bitsize == 32)
-            printf("{%x}", *(const uint32_t *)e->ptr_extended_data);
-        break;
-    default:
-        break;
-    }
-}
-
 static ocsd_datapath_resp_t element(const void *context, const ocsd_trc_index_t index,
                                     const uint8_t id, const ocsd_generic_trace_elem *e)
 {
@@ -172,53 +141,6 @@ static ocsd_datapath_resp_t count(const void *context, const ocsd_trc_index_t in
 static ocsd_trace_protocol_t protocols[128];
 static uint8_t ids[128];
 
-/* Fields of a packet that have a meaning for its kind. Asked for with WAITS -1. */
-static void print_packet_fields(ocsd_trace_protocol_t kind, const void *packet)
-{
-    if (kind == OCSD_PROTOCOL_ETMV4I || kind == OCSD_PROTOCOL_ETE) {
-        const ocsd_etmv4_i_pkt *p = packet;
-        printf("{%x atoms %u %x", p->type, p->atom.num, p->atom.num ? p->atom.En_bits : 0);
-        if (p->type >= ETM4_PKT_I_ADDR_CTXT_L_32IS0 && p->type <= ETM4_PKT_I_ADDR_L_64IS1)
-            printf(" address %" PRIx64 " %u %u %u", p->v_addr.val, p->v_addr.pkt_bits,
-                   p->v_addr.valid_bits, p->v_addr_ISA);
-        if (p->context.updated)
-            printf(" context %u %u %u %x %x", p->context.EL, p->context.SF, p->context.NS,
-                   p->context.updated_c ? p->context.ctxtID : 0,
-                   p->context.updated_v ? p->context.VMID : 0);
-        if (p->type == ETM4_PKT_I_TIMESTAMP)
-            printf(" time %" PRIx64 " %u", p->ts.timestamp, p->ts.bits_changed);
-        if (p->pkt_valid.bits.cc_valid)
-            printf(" cycles %u", p->cycle_count);
-        if (p->type == ETM4_PKT_I_EXCEPT)
-            printf(" exception %x %u", p->exception_info.exceptionType,
-                   p->exception_info.addr_interp);
-        if (p->type == ETM4_PKT_I_EVENT)
-            printf(" event %x", p->event_val);
-        printf(" error %x}\n", p->err_type);
-    }
-    if (kind == OCSD_PROTOCOL_ETMV3) {
-        const ocsd_etmv3_pkt *p = packet;
-        printf("{%x isa %u %u atoms %u %x %u", p->type, p->curr_isa, p->prev_isa, p->atom.num,
-               p->atom.num ? p->atom.En_bits : 0, p->atom.num ? p->p_hdr_fmt : 0);
-        printf(" context %u %u %u %u", p->context.curr_NS, p->context.curr_Hyp,
-               p->context.updated_c ? p->context.ctxtID : 0,
-               p->context.updated_v ? p->context.VMID : 0);
-        if (p->type == ETM3_PKT_BRANCH_ADDRESS || p->type == ETM3_PKT_I_SYNC)
-            printf(" address %" PRIx64 " %u %u", p->addr.val, p->addr.pkt_bits, p->addr.valid_bits);
-        if (p->type == ETM3_PKT_I_SYNC || p->type == ETM3_PKT_I_SYNC_CYCLE)
-            printf(" sync %u %u %u %u", p->isync_info.reason, p->isync_info.has_cycle_count,
-                   p->isync_info.has_LSipAddress, p->isync_info.no_address);
-        if (p->exception.bits.present)
-            printf(" exception %u %u %u %u %u %u", p->exception.type, p->exception.number,
-                   p->exception.bits.cancel, p->exception.bits.cm_type, p->exception.bits.cm_resume,
-                   p->exception.bits.cm_irq_n);
-        printf(" cycles %u data %u %x", p->cycle_count, p->data.ooo_tag, p->data.value);
-        if (p->type == ETM3_PKT_TIMESTAMP)
-            printf(" time %" PRIx64 " %u", p->timestamp, p->ts_update_bits);
-        printf(" error %x}\n", p->type > ETM3_PKT_TIMESTAMP ? p->err_type : 0);
-    }
-}
-
 static void print_packet(const ocsd_trc_index_t index, uint8_t id, const void *packet)
 {
     char text[1024];
@@ -228,7 +150,22 @@ static void print_packet(const ocsd_trc_index_t index, uint8_t id, const void *p
     printf(";\t%s\n", text);
     (void)index;
     if (waits < 0)
-        print_packet_fields(protocols[id & 0x7f], packet);
+        print_packet_fields(protocols[id & 0x7f], packet, waits == -2);
+}
+
+/* The text of each packet is made and not printed. */
+static void silent_monitor(const void *context, const ocsd_datapath_op_t op,
+                           const ocsd_trc_index_t index, const void *packet, const uint32_t size,
+                           const uint8_t *data)
+{
+    char text[256];
+    uint32_t sum = 0;
+    (void)index;
+    for (uint32_t n = 0; n < size && data; n++)
+        sum += data[n];
+    if (op == OCSD_OP_DATA && (ocsd_pkt_str(protocols[*(const uint8_t *)context & 0x7f], packet,
+                                            text, sizeof text) || sum == UINT32_MAX))
+        fail("ocsd_pkt_str", 0);
 }
 
 static void monitor(const void *context, const ocsd_datapath_op_t op,
@@ -279,6 +216,28 @@ static ocsd_trace_protocol_t protocol(const char *name)
         return OCSD_PROTOCOL_ETE;
     /* Headers before 1.8.0 do not have the number of ITM. */
     return strcmp(name, "ITM") ? OCSD_PROTOCOL_ETMV4I : (ocsd_trace_protocol_t)7;
+}
+
+/* A function that is not passed the trace ID. */
+static uint32_t read_memory_of_all(const void *context, const ocsd_vaddr_t address,
+                                   const ocsd_mem_space_acc_t space, const uint32_t count,
+                                   uint8_t *out)
+{
+    return read_memory(context, address, space, 0, count, out);
+}
+
+static void print_stats(dcd_tree_handle_t tree)
+{
+    for (int id = 0; id < 128; id++) {
+        ocsd_decode_stats_t *s;
+        if (!protocols[id] || ocsd_dt_get_decode_stats(tree, (unsigned char)id, &s))
+            continue;
+        printf("%x: %" PRIu64 " bytes, %" PRIu64 " unsynced, %u %u errors; %" PRIu64 " %" PRIu64
+               " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", id, s->channel_total, s->channel_unsynced,
+               s->bad_header_errs, s->bad_sequence_errs, s->demux.valid_id_bytes,
+               s->demux.no_id_bytes, s->demux.reserved_id_bytes, s->demux.unknown_id_bytes,
+               s->demux.frame_bytes);
+    }
 }
 
 static void message(const void *context, const char *text, const int length)
@@ -346,17 +305,20 @@ static void count_all(dcd_tree_handle_t tree, const uint8_t *data, long length, 
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && !strcmp(argv[1], "release"))
+        return printf("%s %zu\n", OCSD_VER_STRING, sizeof(ocsd_generic_trace_elem)) < 0;
     if (argc < 5)
         return 2;
     const char *mode = argv[2];
     long block = atol(argv[3]);
     waits = atol(argv[4]);
-    mode_is_callback = !strcmp(mode, "callback");
+    int mode_is_plain = !strcmp(mode, "plain"), mode_is_printer = !strcmp(mode, "printer");
+    mode_is_callback = !strcmp(mode, "callback") || mode_is_plain;
     mode_is_monitor = !strcmp(mode, "monitor") || !strcmp(mode, "callbacks");
-    mode_is_frames = !strcmp(mode, "frames") || !strcmp(mode, "mutate");
+    mode_is_frames = !strcmp(mode, "frames") || !strcmp(mode, "stats") || !strcmp(mode, "mutate");
     long mutations = strcmp(mode, "mutate") ? 0 : waits;
     mode_is_callback |= mutations > 0 && waits % 2;
-    int prints = !strcmp(mode, "packets") || !strcmp(mode, "monitor") || !strcmp(mode, "frames");
+    int prints = mode_is_printer || !strcmp(mode, "packets") || !strcmp(mode, "monitor") || !strcmp(mode, "frames");
     FILE *script = fopen(argv[1], "r");
     char word[32], name[32], path[1024];
     dcd_tree_handle_t tree = C_API_INVALID_TREE_HANDLE;
@@ -408,7 +370,11 @@ int main(int argc, char **argv)
                 (code = ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_MON,
                                                        (void *)monitor, &ids[id & 0x7f])))
                 fail("monitor", code);
-            if (prints && strcmp(mode, "frames") &&
+            if (mutations % 2 &&
+                (code = ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_MON,
+                                                       (void *)silent_monitor, &ids[id & 0x7f])))
+                fail("monitor", code);
+            if (prints && !mode_is_printer && strcmp(mode, "frames") &&
                 (code = ocsd_dt_set_pkt_protocol_printer(tree, id, !strcmp(mode, "monitor"))))
                 fail("ocsd_dt_set_pkt_protocol_printer", code);
         } else if (!strcmp(word, "memory")) {
@@ -422,8 +388,11 @@ int main(int argc, char **argv)
             if (mode_is_callback)
                 continue;
             ocsd_file_mem_region_t part = {(size_t)offset, region->address, (size_t)size};
-            code = ocsd_dt_add_binfile_region_mem_acc(
-                tree, &part, 1, (ocsd_mem_space_acc_t)region->space, path);
+            if (!strcmp(mode, "buffer"))
+                code = OCSD_ERR_MEM_ACC_FILE_DIFF_RANGE;
+            else
+                code = ocsd_dt_add_binfile_region_mem_acc(
+                    tree, &part, 1, (ocsd_mem_space_acc_t)region->space, path);
             /* A second region of the same file. */
             if (code == OCSD_ERR_MEM_ACC_FILE_DIFF_RANGE || code == OCSD_ERR_MEM_ACC_OVERLAP)
                 code = ocsd_dt_add_buffer_mem_acc(tree, region->address,
@@ -437,11 +406,17 @@ int main(int argc, char **argv)
             data = load(path, 0, &length);
         }
     }
-    if (mode_is_callback &&
+    if (mode_is_plain &&
+        (code = ocsd_dt_add_callback_mem_acc(tree, 0, ~(ocsd_vaddr_t)0, OCSD_MEM_SPACE_ANY,
+                                             read_memory_of_all, NULL)))
+        fail("ocsd_dt_add_callback_mem_acc", code);
+    if (mode_is_callback && !mode_is_plain &&
         (code = ocsd_dt_add_callback_trcid_mem_acc(tree, 0, ~(ocsd_vaddr_t)0, OCSD_MEM_SPACE_ANY,
                                                    read_memory, NULL)))
         fail("ocsd_dt_add_callback_trcid_mem_acc", code);
-    if (strcmp(mode, "packets") && strcmp(mode, "sink") && (code = ocsd_dt_set_gen_elem_outfn(tree, element, NULL)))
+    if (mode_is_printer && (code = ocsd_dt_set_gen_elem_printer(tree)))
+        fail("ocsd_dt_set_gen_elem_printer", code);
+    if (strcmp(mode, "packets") && strcmp(mode, "sink") && !mode_is_printer && (code = ocsd_dt_set_gen_elem_outfn(tree, element, NULL)))
         fail("ocsd_dt_set_gen_elem_outfn", code);
 
     if (!strcmp(mode, "count")) {
@@ -468,8 +443,13 @@ int main(int argc, char **argv)
         ocsd_datapath_resp_t answer = decode(tree, data, length, block);
         if (OCSD_DATA_RESP_IS_FATAL(answer))
             printf("FATAL %d\n", answer);
+        if (!strcmp(mode, "stats"))
+            print_stats(tree);
     }
-    ocsd_destroy_dcd_tree(tree);
+    /* OpenCSD ends with a fault where it destroys a tree that has printed elements. */
+    fflush(stdout);
+    if (!mode_is_printer)
+        ocsd_destroy_dcd_tree(tree);
     for (int n = 0; n < region_count; n++)
         free(regions[n].bytes);
     free(data);

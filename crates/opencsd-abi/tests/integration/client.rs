@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, OnceLock};
 
-use tracewright_testing::{skip, tool};
+use tracewright_testing::{c_library, c_options, skip, tool};
 
 /// Where Debian installs OpenCSD's headers.
 const HEADERS: &str = "/usr/include/opencsd/c_api/opencsd_c_api.h";
@@ -14,15 +14,18 @@ const LIBRARY: &str = "libopencsd_c_api.so.1";
 
 /// A folder for what the tests make.
 pub fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("opencsd-abi");
+    // Clients with a sanitizer are other programs.
+    let name = format!("opencsd-abi{}", c_options().concat().replace('=', "-"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// This library: Cargo builds it beside the tests.
+/// This library: Cargo builds it beside the tests. `TRACEWRIGHT_C_LIBRARIES` names the folder of
+/// another build.
 fn built() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    tests.with_file_name("libopencsd_c_api.so")
+    let beside = || std::env::current_exe().unwrap().with_file_name("libopencsd_c_api.so");
+    c_library("libopencsd_c_api.so").unwrap_or_else(beside)
 }
 
 /// A folder in which the library has the name under which programs load it.
@@ -49,6 +52,31 @@ pub fn installed() -> Option<PathBuf> {
     found
 }
 
+/// OpenCSD's sources of another release, the folder of which `TRACEWRIGHT_OPENCSD` names.
+pub fn other_release() -> Option<PathBuf> {
+    let folder = std::env::var_os("TRACEWRIGHT_OPENCSD").map(PathBuf::from);
+    if folder.is_none() {
+        skip("TRACEWRIGHT_OPENCSD does not name the sources of OpenCSD");
+    }
+    folder
+}
+
+/// The folder with OpenCSD's library of that release, if it was built there.
+pub fn other_library() -> Option<PathBuf> {
+    other_release()?;
+    let folder = other_library_or_none();
+    if folder.is_none() {
+        skip("the sources of OpenCSD are not built (make -C decoder/build/linux libs)");
+    }
+    folder
+}
+
+/// The same, for a test that checks the rest without it.
+pub fn other_library_or_none() -> Option<PathBuf> {
+    let sources = PathBuf::from(std::env::var_os("TRACEWRIGHT_OPENCSD")?);
+    Some(sources.join("decoder/lib/builddir")).filter(|folder| folder.join(LIBRARY).exists())
+}
+
 /// Compiles `source` in C. `None`, and the test is recorded as skipped, without a compiler or
 /// OpenCSD's headers.
 pub fn compile(source: &str) -> Option<PathBuf> {
@@ -57,17 +85,32 @@ pub fn compile(source: &str) -> Option<PathBuf> {
 
 /// As [`compile`], with one more option of the compiler; none where it is empty.
 pub fn compile_with(source: &str, option: &str) -> Option<PathBuf> {
-    let compiler = tool(&[("cc", "gcc"), ("gcc", "gcc"), ("clang", "clang")])?;
     if !Path::new(HEADERS).exists() {
         skip("not installed: opencsd_c_api.h (Debian: libopencsd-dev)");
         return None;
     }
+    compile_as(
+        &format!("{}{}", source.strip_suffix(".c")?, option.replace('=', "-")),
+        source,
+        option,
+    )
+}
+
+/// As [`compile`], with the headers of [`other_release`].
+pub fn compile_with_other_headers(source: &str) -> Option<PathBuf> {
+    let headers = other_release()?.join("decoder/include");
+    let name = format!("{}-other-headers", source.strip_suffix(".c")?);
+    compile_as(&name, source, &format!("-I{}", headers.display()))
+}
+
+/// Compiles `source` to the program `name`.
+fn compile_as(name: &str, source: &str, option: &str) -> Option<PathBuf> {
+    let compiler = tool(&[("cc", "gcc"), ("gcc", "gcc"), ("clang", "clang")])?;
     // Tests run at the same time: one of them compiles.
     static COMPILED: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let mut compiled = COMPILED.lock().unwrap();
-    let name = format!("{}{}", source.strip_suffix(".c").unwrap(), option.replace('=', "-"));
-    let program = folder().join(&name);
-    if compiled.contains(&name) {
+    let program = folder().join(name);
+    if compiled.iter().any(|other| other == name) {
         return Some(program);
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration").join(source);
@@ -75,10 +118,11 @@ pub fn compile_with(source: &str, option: &str) -> Option<PathBuf> {
         .args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
         .args([&program, &path, &built()])
         .args((!option.is_empty()).then_some(option))
+        .args(c_options())
         .output()
         .unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    compiled.push(name);
+    compiled.push(name.to_owned());
     Some(program)
 }
 
@@ -89,14 +133,19 @@ pub fn run(program: &Path, folder: Option<&Path>, args: &[&str]) -> Output {
     if let Some(folder) = folder {
         command.env("LD_LIBRARY_PATH", folder);
     }
+    if folder != Some(library()) {
+        // OpenCSD's library does not free what it allocates for functions of a client.
+        command.env("ASAN_OPTIONS", "detect_leaks=0");
+    }
     command.output().unwrap()
 }
 
-/// The standard output of a run that succeeds.
+/// The standard output of a run that succeeds, and in which the library did not panic.
 #[track_caller]
 pub fn output(done: Output) -> String {
-    let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(done.status.success(), "{:?}: {text} {}", done.status, text_of(&done.stderr));
+    let (text, errors) = (text_of(&done.stdout), text_of(&done.stderr));
+    assert!(done.status.success(), "{:?}: {text} {errors}", done.status);
+    assert!(!errors.contains("panicked"), "{errors}");
     text
 }
 

@@ -6,7 +6,11 @@
 
 mod client;
 mod custom;
+mod data_addresses;
 mod misuse;
+mod outputs;
 mod perf;
+mod release_1_3;
+mod releases;
 mod snapshots;
 mod symbols;

@@ -183,8 +183,8 @@ static void strings(void)
     ocsd_get_last_err(NULL, NULL, NULL, 0);
     ocsd_get_last_err(&index, &id, text, sizeof text);
     ocsd_def_errlog_msgout(NULL);
-    EXPECT(ocsd_get_version() >= 0x010201, 1);
-    EXPECT(strlen(ocsd_get_version_str()) > 0, 1);
+    EXPECT(ocsd_get_version(), 0x010800);
+    EXPECT(strcmp(ocsd_get_version_str(), "1.8.0"), 0);
 }
 
 static void trees(void)

@@ -128,9 +128,15 @@ pub fn title_of(header: u8, ete: bool) -> (&'static str, &'static str) {
     if header == 0x06 {
         whole[1] = 0x01 << 1 | 1;
     }
+    let unknown = ("I_UNKNOWN", "Unknown Packet Header");
     match config.map(|config| (Packet::parse(&whole, &config), config)) {
         Ok((Parse::Packet(packet, _), config)) => title(&config, &packet),
-        _ => ("I_UNKNOWN", "Unknown Packet Header"),
+        // A header of another profile, or of packets that this library does not decode.
+        Ok((_, config)) => match begun(&config, &whole) {
+            "I_RESERVED" => unknown,
+            name => (name, ""),
+        },
+        Err(_) => unknown,
     }
 }
 

@@ -1,0 +1,81 @@
+//! What the library prints and counts: raw frames, elements, statistics.
+
+use std::path::Path;
+
+use crate::client::{compile, installed, library, output, run};
+use crate::release_1_3::{is_the_same, without_space};
+use crate::snapshots::{scripts, without_fields};
+
+/// The lines that the client prints in `mode`.
+fn lines(client: &Path, library: Option<&Path>, script: &str, mode: &str) -> Vec<String> {
+    let text = output(run(client, library, &[script, mode, "4096", "0"]));
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Calls `compare` with the name and the script of each snapshot, and what the script has.
+fn for_each(compare: impl Fn(&str, &str, &str)) {
+    for (name, script, _) in scripts() {
+        let text = std::fs::read_to_string(&script).unwrap();
+        // Errors of infrastructure are among what is printed, in other words than OpenCSD's.
+        if name != "bugfix-exact-match" && name != "infrastructure" {
+            compare(&name, script.to_str().unwrap(), &text);
+        }
+    }
+}
+
+/// The raw frame printer prints frames as they are, and the bytes of each source in them.
+#[test]
+fn raw_frames_are_those_of_the_installed_library() {
+    let Some(client) = compile("client.c") else { return };
+    if installed().is_none() {
+        return;
+    }
+    for_each(|name, script, text| {
+        // 1.3.3 has no ITM.
+        if !text.starts_with("tree 0") || text.contains("decoder ITM") {
+            return;
+        }
+        let own = lines(&client, Some(library()), script, "frames");
+        assert!(own.iter().any(|line| line.contains("Frame Data")), "{name}");
+        assert!(own == lines(&client, None, script, "frames"), "{name}");
+    });
+}
+
+/// Elements that the library prints are those that a function of the client receives, and those
+/// that the installed library prints.
+#[test]
+fn printed_elements_are_those_of_the_installed_library() {
+    let Some(client) = compile("client.c") else { return };
+    let is_installed = installed().is_some();
+    for_each(|name, script, _| {
+        let own = lines(&client, Some(library()), script, "printer");
+        let own: Vec<&str> = own.iter().map(|line| line.trim_end()).collect();
+        let received = lines(&client, Some(library()), script, "elements").join("\n");
+        let received = without_fields(&received);
+        assert!(own == received, "{name}");
+        if is_installed && is_the_same(name) {
+            let own: Vec<String> = own.iter().map(|line| without_space(line)).collect();
+            let theirs = lines(&client, None, script, "printer");
+            let theirs: Vec<&str> = theirs.iter().map(|line| line.trim_end()).collect();
+            assert!(own == theirs, "{name}");
+        }
+    });
+}
+
+/// Statistics of ETMv4 and ETE, which are the ones that OpenCSD has.
+#[test]
+fn statistics_are_those_of_the_installed_library() {
+    let Some(client) = compile("client.c") else { return };
+    if installed().is_none() {
+        return;
+    }
+    for_each(|name, script, text| {
+        let mut decoders = text.lines().filter(|line| line.starts_with("decoder "));
+        let has_memory = text.contains("memory ");
+        if has_memory && decoders.all(|line| line.contains(" ETMV4I ") || line.contains(" ETE ")) {
+            let own = lines(&client, Some(library()), script, "stats");
+            assert!(!own.is_empty(), "{name}");
+            assert_eq!(own, lines(&client, None, script, "stats"), "{name}");
+        }
+    });
+}
