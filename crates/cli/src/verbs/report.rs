@@ -175,6 +175,8 @@ fn add_code(
                 let opcode = cache.opcode(pc).unwrap_or(0);
                 let count = covered.executions.get(&(address - start + own)).copied();
                 let line = at.as_ref().and_then(|at| at.at(address - start + own));
+                // The compiler names no line 0.
+                let line = line.filter(|line| line.line > 0);
                 let line = line.map_or_else(String::new, |line| format!("  ; line {}", line.line));
                 let text = disassemble(isa, opcode, address);
                 lines.push((Some(count.unwrap_or(0)), format!("{address:#x}  {text}{line}")));
