@@ -117,7 +117,7 @@ pub use problem::{Note, OpenError, Problem, Severity};
 pub use raw::Raw;
 pub use replacement::Replacement;
 pub use sink::{Layout, Sink};
-pub use snapshot::{write, write_over};
+pub use snapshot::{write, write_over, write_with};
 pub use spool::Spool;
 pub use stamp::Stamp;
 pub use stream::stream;

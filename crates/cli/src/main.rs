@@ -15,6 +15,7 @@ mod output;
 mod report;
 mod run;
 mod select;
+mod sources;
 mod stacks;
 mod verbs;
 

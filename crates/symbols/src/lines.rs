@@ -125,7 +125,7 @@ impl Lines {
                 name.raw_name().map(|raw| demangled(&raw)).ok()
             });
             let location =
-                frame.location.and_then(|l| Some((l.file?.to_owned(), l.line.unwrap_or(0))));
+                frame.location.and_then(|l| Some((without_dots(l.file?), l.line.unwrap_or(0))));
             all.push(Frame { function: name, location });
         }
         all
@@ -204,7 +204,20 @@ fn path(
     }
     let name = dwarf.attr_string(unit, file.path_name()).ok()?;
     join(&mut path, &name.to_string_lossy().ok()?);
-    Some(path)
+    Some(without_dots(&path))
+}
+
+/// A path without components that are the same folder: `.` is the folder of compilation where
+/// compilers write no other.
+fn without_dots(path: &str) -> String {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    let last = parts.len() - 1;
+    let mut n = 0;
+    parts.retain(|part| {
+        n += 1;
+        *part != "." || n > last
+    });
+    parts.join("/")
 }
 
 /// Appends a part, which may be a whole path.
@@ -216,4 +229,24 @@ fn join(path: &mut String, part: &str) {
         path.push('/');
     }
     path.push_str(part);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_folders_are_left_out() {
+        for (path, want) in [
+            ("././program.c", "program.c"),
+            ("/src/a/./b.c", "/src/a/b.c"),
+            ("../a/.b/c..c", "../a/.b/c..c"),
+            ("/b.c", "/b.c"),
+            ("C:/a/./b.c", "C:/a/b.c"),
+            ("", ""),
+            (".", "."),
+        ] {
+            assert_eq!(without_dots(path), want, "{path}");
+        }
+    }
 }

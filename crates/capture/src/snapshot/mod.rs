@@ -7,7 +7,7 @@ mod register;
 mod trace;
 mod write;
 
-pub use write::{write, write_over};
+pub use write::{write, write_over, write_with};
 
 use std::path::Path;
 

@@ -32,9 +32,25 @@ use crate::{
 /// [`OpenError`] where the folder contains files, where a file cannot be written, and where a name
 /// cannot be written to an ini file. Then the folder is left as it was.
 pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
+    write_with(capture, folder, &[])
+}
+
+/// As [`write()`], with further files: names that the snapshot has not, and their contents.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_with(
+    capture: &Capture,
+    folder: &Path,
+    files: &[(&str, &[u8])],
+) -> Result<(), OpenError> {
     let snapshot = Snapshot::of(capture).map_err(|problem| OpenError::new(folder, problem))?;
     let new = NewFolder::new(folder)?;
     write_files(&snapshot, new.path(), folder)?;
+    for (name, contents) in files {
+        let written = fs::write(new.path().join(name), contents);
+        written.map_err(|error| failed(&folder.join(name), &error))?;
+    }
     new.finish()
 }
 

@@ -1,24 +1,46 @@
-//! The built-in example: a program and its trace, made by the packet encoders of the library.
-
-mod elf;
-mod program;
-mod trace;
+//! The built-in example: a program for a Cortex-M7, and the trace of an execution of it.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `program.c`, `program.ld` | the program |
+//! | `program.elf` | the program, compiled with symbols and line numbers |
+//! | `trace.bin` | what an ETMv4 and an ITM trace of its execution, in formatter frames |
+//!
+//! The program is executed by QEMU, and its execution is encoded by the trace units in software:
+//! `tests/cli/demo.rs` makes `program.elf` and `trace.bin`, and checks them.
 
 use tracewright::Capture;
 use tracewright::capture::{
     Buffer, BufferRef, Core, Dump, Form, Format, Kind, Owner, Registers, Source,
 };
 
-use self::trace::{ETM_REGISTERS, ITM};
+/// The source of the program.
+pub const SOURCE: &str = include_str!("program.c");
 
-/// The example as a capture. `None` where an instruction cannot be encoded, which a test excludes.
-pub fn capture() -> Option<Capture> {
-    let buffer = Buffer::new("ETB", Format::CoreSight, trace::frames()?);
+/// The name of the source in the line table of the program.
+pub const SOURCE_NAME: &str = "program.c";
+
+/// The registers of the ETM: timestamps and the return stack are on; addresses have 32 bits.
+const ETM: [(&str, u64); 6] = [
+    ("TRCCONFIGR", 0x1801),
+    ("TRCTRACEIDR", 0x10),
+    ("TRCIDR0", 0x2800_0ea1),
+    ("TRCIDR1", 0x4100_f402),
+    ("TRCIDR2", 0x0000_0004),
+    ("TRCIDR8", 0),
+];
+
+/// The registers of the ITM: on, with local timestamps and software writes; the trace ID is in bits
+/// \[22:16]. (Armv7-M ARM, C1.7.6)
+const ITM: [(&str, u64); 1] = [("ITMTCR", 0x0020_000b)];
+
+/// The example as a capture.
+pub fn capture() -> Capture {
     let buffers = vec![BufferRef { buffer: 0, stream: None }];
     let etm = Source {
         name: "ETM_0".into(),
         device_type: "ETM4.0".into(),
-        registers: Registers::from_iter(ETM_REGISTERS),
+        registers: Registers::from_iter(ETM),
         core: Some(0),
         buffers: buffers.clone(),
         ..Source::default()
@@ -26,27 +48,26 @@ pub fn capture() -> Option<Capture> {
     let itm = Source {
         name: "ITM_0".into(),
         device_type: "ITM".into(),
-        // ITMENA and TSENA on, and the trace id in bits [22:16].
-        registers: Registers::from_iter([("ITMTCR", u64::from(ITM) << 16 | 0b11)]),
+        registers: Registers::from_iter(ITM),
         buffers,
         ..Source::default()
     };
-    let core = Core { name: "cpu_0".into(), device_type: "Cortex-A53".into(), ..Core::default() };
+    let core = Core { name: "cpu_0".into(), device_type: "Cortex-M7".into(), ..Core::default() };
     let image = Dump {
-        name: "demo.elf".into(),
-        file: "demo.elf".into(),
+        name: "program.elf".into(),
+        file: "program.elf".into(),
         owner: Owner::Any,
         form: Form::Elf,
-        bytes: Some(elf::elf(program::START, &program::code()?, program::SYMBOLS).into()),
+        bytes: Some(include_bytes!("program.elf").to_vec().into()),
         ..Dump::default()
     };
-    Some(Capture {
+    Capture {
         kind: Kind::Memory,
-        description: Some("squares 3, 2 and 1, then calls the operating system".into()),
-        buffers: vec![buffer],
+        description: Some("places queens on a chessboard, and divides by zero".into()),
+        buffers: vec![Buffer::new("ETB", Format::CoreSight, include_bytes!("trace.bin").to_vec())],
         sources: vec![etm, itm],
         cores: vec![core],
         memory: vec![image],
         ..Capture::default()
-    })
+    }
 }

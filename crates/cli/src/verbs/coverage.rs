@@ -24,6 +24,7 @@ use crate::message;
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, RunOptions};
+use crate::sources;
 
 /// What was executed of each program file, and the losses of trace.
 type Found = (Vec<(ProgramFile, ProgramCoverage)>, u64);
@@ -212,7 +213,7 @@ fn write(
             return Err(Fail::input(&args.input.input, &what));
         };
         // The program may have been compiled elsewhere.
-        let text = fs::read_to_string(path).or_else(|_| fs::read_to_string(name));
+        let text = sources::read(&args.input.input, path).or_else(|_| fs::read_to_string(name));
         let text = text.map_err(|error| {
             Fail::input(&args.input.input, &format!("cannot read the source file {path}: {error}"))
         })?;

@@ -1,42 +1,62 @@
 //! `tracewright demo`
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
-use tracewright::capture::write;
-use tracewright::decode::{CommittedListener, Jobs, input};
+use tracewright::capture::write_with;
+use tracewright::decode::{CommittedListener, Fork, Jobs, input};
+use tracewright::views::calls::{self, Calls};
+use tracewright::views::functions;
+use tracewright::views::history::{Event, History};
 use tracewright::views::instructions::{Expand, Text};
 use tracewright::views::text::{Listing, Shown};
 
-use crate::args::{DemoArgs, SwitchArgs};
+use crate::args::{DemoArgs, JobsArgs, SwitchArgs};
 use crate::demo;
 use crate::fail::Fail;
-use crate::input::Input;
+use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
 use crate::output::Output;
 use crate::run::{self, RunOptions};
+use crate::stacks;
+use crate::verbs::functions as table;
 use crate::verbs::report;
 
 const ABOUT: &str = "\
-Built-in example: a Cortex-A53 computes the squares of 3, 2 and 1 and calls the operating system. An ETMv4
-traces it, while the program writes text to an ITM.
+Built-in example: a Cortex-M7 places 5 queens on a chessboard of 5 by 5 and prints each solution to an ITM, while
+a timer interrupts it. Then it tries 3 queens, for which there is no solution. An ETMv4 traces it.
 
-Columns: byte offset in the trace buffer, trace source, decoded element.
+What ran, how often? (tracewright functions FOLDER)
 
 ";
 
-const INSTRUCTIONS: &str = "
-Executed instructions of ETM_0. Columns: address, opcode, disassembly, symbol, context.
+const CALLS: &str = "
+Who called it? The first calls. (tracewright calls FOLDER)
+Columns: instructions before, time, function with its instructions.
+
+";
+
+const HISTORY: &str = "
+What happened just before the fault? (tracewright history FOLDER --before exception:6)
+
+";
+
+const ELEMENTS: &str = "
+What the trace consists of: the first elements. (tracewright decode FOLDER)
+Columns: byte offset in the trace buffer, trace source, decoded element.
 
 ";
 
 const NEXT: &str = "
 Next:
-  tracewright demo --write FOLDER           write this capture as a snapshot
+  tracewright demo --write FOLDER           write this capture as a snapshot, with its program
   tracewright info FOLDER                   describe it, each register field by field
   tracewright decode --packets FOLDER       interleave its packets with the decoded elements
-  tracewright functions FOLDER              what was executed: calls, instructions, time
+  tracewright instructions FOLDER           every executed instruction
+  tracewright coverage FOLDER --annotate program.c
+                                            the source, with what was executed and what was not
   tracewright report FOLDER -o report.html  one page with functions, flame graph, timeline, coverage
 With your own capture:
   tracewright decode SNAPSHOT               a snapshot: its folder, or its snapshot.ini
@@ -44,22 +64,37 @@ With your own capture:
   tracewright info ...                      list what is missing to decode it
 ";
 
+/// The lines of the calls, the instructions before the fault, and the lines of elements.
+const CALL_LINES: u64 = 30;
+const INSTRUCTIONS: usize = 6;
+const ELEMENT_LINES: usize = 31;
+
+/// The exception number of UsageFault. (Armv7-M ARM, B1.5.2)
+const USAGE_FAULT: u16 = 6;
+
 /// Runs the verb.
 pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
-    let capture = demo::capture().ok_or_else(|| Fail::internal("the example cannot be built"))?;
+    let capture = demo::capture();
     if let Some(folder) = &args.write {
-        write(&capture, folder)?;
+        let source = (demo::SOURCE_NAME, demo::SOURCE.as_bytes());
+        write_with(&capture, folder, &[source])?;
         message::line(&format!("{0} written; next: tracewright info {0}", folder.display()));
         return Ok(true);
     }
     let input = Input::all(capture);
-    let job = input.job(0);
     let mut output = Output::standard()?;
-    let colour = output.colour();
-
+    let switches = &SwitchArgs { switch_at: Vec::new() };
+    let how = table::How {
+        committed: false,
+        threads: &JobsArgs { jobs: Some(NonZeroUsize::MIN) },
+        switches,
+        window: None,
+        path: Path::new(demo::SOURCE_NAME),
+    };
     output.print(ABOUT)?;
-    let shown = Shown { elements: true, colour, ..Shown::default() };
-    let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.size(), shown);
+    table::print(&input, &how, &functions::Shown::default(), &mut output)?;
+
+    let job = input.job(0);
     let refused = &AtomicUsize::new(0);
     let options = RunOptions {
         committed: false,
@@ -69,33 +104,74 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
         selected: None,
         parts: None,
     };
-    let bytes = &mut *input::of(job.buffer);
-    listing::decode(&job, bytes, &options, listing, &mut None, |text| output.put(&text))?;
-
-    output.print(INSTRUCTIONS)?;
-    let sources = job.sources.iter().take(1).cloned().collect();
-    let expand = Expand::new(Text::new(Vec::new(), sources, colour), &job.sources[..1]);
-    let expand = CommittedListener::when(options.committed, expand);
-    let bytes = &mut *input::of(job.buffer);
-    run::run(job.session()?, job.buffer, bytes, expand, &options, |text| output.put(&text))?;
+    output.print(CALLS)?;
+    calls(&job, &options, &mut output)?;
+    output.print(HISTORY)?;
+    history(&job, &options, &mut output)?;
+    output.print(ELEMENTS)?;
+    elements(&job, &options, &mut output)?;
     output.failed()?;
 
     output.print(NEXT)?;
-    write_report(&input, &args.report, &mut output)?;
+    write_report(&input, switches, &args.report, &mut output)?;
     output.close()?;
     Ok(true)
 }
 
+/// Prints the first calls.
+fn calls(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Result<(), Fail> {
+    let code = job.code();
+    let shown = calls::Shown { limit: Some(CALL_LINES), ..calls::Shown::default() };
+    let names = job.sources.iter().map(|source| source.name.clone());
+    let calls = Calls::new(code.clone(), names, shown);
+    let (mut calls, ..) = stacks::run(job, options, &code, &[], calls, |_| true)?;
+    output.print(&calls.take())
+}
+
+/// Prints the instructions before the fault.
+fn history(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Result<(), Fail> {
+    let history = History::new(Event::Exception(Some(USAGE_FAULT)), INSTRUCTIONS, true);
+    let expand = Expand::new(history, &job.sources);
+    let expand = CommittedListener::when(options.committed, expand);
+    let bytes = &mut *input::of(job.buffer);
+    let (mut found, _) = run::run(job.session()?, job.buffer, bytes, expand, options, |()| true)?;
+    let mut text = Text::new(Vec::new(), job.sources.clone(), output.colour());
+    found.listener.view.show(&mut text);
+    output.put(&text.take());
+    Ok(())
+}
+
+/// Prints the first elements.
+fn elements(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Result<(), Fail> {
+    let shown = Shown { elements: true, colour: output.colour(), ..Shown::default() };
+    let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.size(), shown);
+    let bytes = &mut *input::of(job.buffer);
+    let mut all = Vec::new();
+    listing::decode(job, bytes, options, listing, &mut None, |text| {
+        all.extend(text);
+        true
+    })?;
+    for line in all.split_inclusive(|&byte| byte == b'\n').take(ELEMENT_LINES) {
+        output.put(line);
+    }
+    Ok(())
+}
+
 /// Writes the report, and its name. The example does not fail where the file cannot be written.
-fn write_report(input: &Input, path: &Path, output: &mut Output) -> Result<(), Fail> {
-    let switches = SwitchArgs { switch_at: Vec::new() };
+fn write_report(
+    input: &Input,
+    switches: &SwitchArgs,
+    path: &Path,
+    output: &mut Output,
+) -> Result<(), Fail> {
     let how = report::How {
         committed: false,
         jobs: Jobs::new(1),
-        switches: &switches,
-        limit: 1000,
+        switches,
+        limit: 10_000,
         title: Path::new("built-in example"),
         selected: None,
+        source: &|name| name.ends_with(demo::SOURCE_NAME).then(|| demo::SOURCE.to_owned()),
     };
     let file = Output::open(Some(path), &input.inputs);
     let written = file.and_then(|mut file| {

@@ -61,6 +61,19 @@ pub fn by_name(
     Ok(names)
 }
 
+/// Prints the functions of a capture.
+pub fn print(
+    input: &Input,
+    how: &How<'_>,
+    shown: &Shown<'_>,
+    output: &mut Output,
+) -> Result<(), Fail> {
+    let (all, _) = gather(input, how, None, output)?;
+    let tables: Vec<FunctionTable> = all.threads.into_values().collect();
+    output.print(&FunctionTable::of_all(&tables).text(&all.code, shown))?;
+    output.print(&counts_text(&all.counts))
+}
+
 /// The functions of all buffers, and whether there were problems. With a format of call paths,
 /// these are written to `output`.
 fn gather(

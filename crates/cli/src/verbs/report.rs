@@ -1,7 +1,6 @@
 //! `tracewright report`
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
@@ -22,6 +21,7 @@ use crate::listing;
 use crate::output::Output;
 use crate::report;
 use crate::run::RunOptions;
+use crate::sources;
 use crate::stacks;
 
 /// The functions whose code is shown, and the most lines of each.
@@ -42,6 +42,8 @@ pub struct How<'a> {
     pub title: &'a Path,
     /// The part of the trace that is shown.
     pub selected: Option<&'a Selected>,
+    /// The text of a source file.
+    pub source: &'a (dyn Fn(&str) -> Option<String> + Sync),
 }
 
 /// Runs the verb.
@@ -59,6 +61,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
         limit: args.limit,
         title: &args.input.input,
         selected: selected.as_ref(),
+        source: &|path| sources::read(&args.input.input, path).ok(),
     };
     let problems = write(&input, &how, &mut output)?;
     input.decodable()?;
@@ -106,7 +109,7 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<bool, 
             page.notes.extend(decoded.summary().lines().map(str::to_owned));
         }
         let (raw, (texts, losses)) = all;
-        add_code(job, &code, raw, losses.count, &mut page);
+        add_code(job, &code, how, raw, losses.count, &mut page);
         for (source, channel, text) in texts.texts() {
             page.texts.push((format!("{} {channel}", job.thread_name(source, None)), text));
         }
@@ -117,7 +120,14 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<bool, 
 }
 
 /// Adds the coverage, and the code of the functions with the most instructions.
-fn add_code(job: &Job<'_>, code: &Code, raw: RawProfile, losses: u64, page: &mut Report) {
+fn add_code(
+    job: &Job<'_>,
+    code: &Code,
+    how: &How<'_>,
+    raw: RawProfile,
+    losses: u64,
+    page: &mut Report,
+) {
     let files = program_files(job.capture());
     let mut covered = vec![ProgramCoverage::default(); files.len()];
     let programs: Vec<_> = job
@@ -151,7 +161,7 @@ fn add_code(job: &Job<'_>, code: &Code, raw: RawProfile, losses: u64, page: &mut
             .zip(&covered)
             .find_map(|(file, covered)| Some((file, covered, file.address(start)?)));
         let Some((file, covered, own)) = found else { continue };
-        let lines = source_lines(&sources, &name).unwrap_or_else(|| {
+        let lines = source_lines(&sources, &name, how.source).unwrap_or_else(|| {
             let mut lines = Vec::new();
             let executed = covered.isa(own, own.wrapping_add(end.wrapping_sub(start)));
             let Some(isa) = file.isa().or(executed) else { return lines };
@@ -165,6 +175,8 @@ fn add_code(job: &Job<'_>, code: &Code, raw: RawProfile, losses: u64, page: &mut
                 let opcode = cache.opcode(pc).unwrap_or(0);
                 let count = covered.executions.get(&(address - start + own)).copied();
                 let line = at.as_ref().and_then(|at| at.at(address - start + own));
+                // The compiler names no line 0.
+                let line = line.filter(|line| line.line > 0);
                 let line = line.map_or_else(String::new, |line| format!("  ; line {}", line.line));
                 let text = disassemble(isa, opcode, address);
                 lines.push((Some(count.unwrap_or(0)), format!("{address:#x}  {text}{line}")));
@@ -180,12 +192,13 @@ fn add_code(job: &Job<'_>, code: &Code, raw: RawProfile, losses: u64, page: &mut
 fn source_lines(
     sources: &BTreeMap<String, SourceFile>,
     name: &str,
+    read: &dyn Fn(&str) -> Option<String>,
 ) -> Option<Vec<(Option<u64>, String)>> {
     let (path, source, function) = sources.iter().find_map(|(path, source)| {
         let function = source.functions.iter().find(|function| function.name == name)?;
         Some((path, source, function))
     })?;
-    let text = fs::read_to_string(path).ok()?;
+    let text = read(path)?;
     let (first, last) = function.lines;
     let lines = (1..).zip(text.lines()).skip_while(|(n, _)| *n < first);
     let lines = lines.take_while(|(n, _)| *n <= last).take(LINES);

@@ -14,7 +14,7 @@ fn a_header_and_a_row() {
     assert_eq!(lines[0].join(" "), head);
     assert_eq!(lines[1].len(), 8);
     // 19 packets of the ETM and 14 of the ITM; a range for each of the 11 atoms, and one before the
-    // exception: see src/demo/trace.rs. The elements are in golden/demo.txt.
+    // exception.
     assert_eq!(&lines[1][..5], ["144", "33", "34", "12", "21"]);
     assert!(lines[1][5..].iter().all(|number| number.parse::<f64>().unwrap() > 0.0));
 }

@@ -3,11 +3,13 @@
 mod bench;
 mod call_tree;
 mod common;
+mod demo;
 mod detect;
 mod ete;
 mod etm_units;
 mod examples;
 mod files;
+mod first_paint;
 mod hostile;
 mod index;
 mod interleaved;

@@ -91,6 +91,8 @@ pub struct Report {
     pub threads: Vec<ThreadRow>,
     /// The exceptions.
     pub exceptions: Vec<ExceptionRow>,
+    /// Exceptions of whose handlers no instruction was traced.
+    pub untraced_handlers: u64,
     /// The source files: path, executed lines, lines, occurred outcomes, outcomes.
     pub coverage: Vec<(String, [u64; 4])>,
     /// The functions with the most instructions, as code.
@@ -137,6 +139,11 @@ impl Report {
         report.add_flame(code, paths, threads, &mut names);
         report.add_timeline(code, timeline, threads, &mut names, exception);
         report.names = names.all;
+        // The timeline has the handlers of all exceptions, or ends early.
+        let handlers: u64 = report.exceptions.iter().map(|row| row.count).sum();
+        if timeline.left_out == 0 {
+            report.untraced_handlers = counts.exceptions.saturating_sub(handlers);
+        }
         let facts = [
             ("instructions", counts.instructions),
             ("calls", counts.calls),

@@ -84,8 +84,17 @@ impl Report {
 
     fn exceptions(&self, out: &mut String) {
         out.push_str("<h2 id=\"h-exceptions\">Exceptions</h2>\n");
+        if self.untraced_handlers > 0 {
+            let _ = writeln!(
+                out,
+                "<p>Exceptions without instructions of a handler in the trace: {}.</p>",
+                grouped(&self.untraced_handlers.to_string())
+            );
+        }
         if self.exceptions.is_empty() {
-            out.push_str("<p>None.</p>\n");
+            if self.untraced_handlers == 0 {
+                out.push_str("<p>None.</p>\n");
+            }
             return;
         }
         let _ = writeln!(
@@ -118,23 +127,18 @@ impl Report {
             out.push_str("<p>The program has no line numbers.</p>\n");
             return;
         }
-        out.push_str(
-            "<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"name\">file</th>\
-             <th scope=\"col\">lines</th><th scope=\"col\">%</th><th scope=\"col\">outcomes of \
-             branches</th><th scope=\"col\">%</th></tr></thead><tbody>\n",
-        );
-        let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
-        for (path, [lines, all, outcomes, branches]) in &self.coverage {
+        let (executed, others): (Vec<_>, Vec<_>) =
+            self.coverage.iter().partition(|(_, [lines, ..])| *lines > 0);
+        coverage_table(&executed, out);
+        if !others.is_empty() {
+            let count = others.len();
             let _ = writeln!(
                 out,
-                "<tr><td class=\"name\">{}</td><td>{lines}/{all}</td><td>{:.1}</td>\
-                 <td>{outcomes}/{branches}</td><td>{:.1}</td></tr>",
-                xml(path),
-                percent(*lines, *all),
-                percent(*outcomes, *branches)
+                "<details><summary>Files of which no line was executed: {count}</summary>"
             );
+            coverage_table(&others, out);
+            out.push_str("</details>\n");
         }
-        out.push_str("</tbody></table></div>\n");
     }
 
     fn code(&self, out: &mut String) {
@@ -201,6 +205,34 @@ impl Report {
     }
 }
 
+/// The table of the coverage of files.
+fn coverage_table(files: &[&(String, [u64; 4])], out: &mut String) {
+    if files.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"name\">file</th>\
+         <th scope=\"col\">lines</th><th scope=\"col\">%</th><th scope=\"col\">outcomes of \
+         branches</th><th scope=\"col\">%</th></tr></thead><tbody>\n",
+    );
+    // There is no share of nothing.
+    let percent = |part: u64, whole: u64| match whole {
+        0 => String::new(),
+        whole => format!("{:.1}", 100.0 * part as f64 / whole as f64),
+    };
+    for (path, [lines, all, outcomes, branches]) in files {
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"name\">{}</td><td>{lines}/{all}</td><td>{}</td>\
+             <td>{outcomes}/{branches}</td><td>{}</td></tr>",
+            xml(path),
+            percent(*lines, *all),
+            percent(*outcomes, *branches)
+        );
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
 /// A number with commas between groups of three digits; another text unchanged.
 fn grouped(text: &str) -> String {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
@@ -235,6 +267,24 @@ mod tests {
         assert_eq!(html.matches("<script").count(), 2);
         assert_eq!(html.matches("</script>").count(), 2);
         assert!(!html.contains("http"), "no address of the network");
+    }
+
+    #[test]
+    fn files_without_executed_lines_follow() {
+        let file = |path: &str, lines| (path.to_owned(), [lines, 4, 0, 0]);
+        let coverage = vec![file("a.h", 0), file("b.c", 3), file("c.h", 0)];
+        let html = Report { coverage, ..Report::default() }.html();
+        let order = ["b.c", "Files of which no line was executed: 2", "a.h", "c.h"];
+        let places = order.map(|text| html.find(text).unwrap());
+        assert!(places.is_sorted(), "{places:?}");
+        assert!(html.contains("<td>3/4</td><td>75.0</td><td>0/0</td><td></td>"));
+    }
+
+    #[test]
+    fn exceptions_without_handlers_are_counted() {
+        let text = |untraced_handlers| Report { untraced_handlers, ..Report::default() }.html();
+        assert!(text(33).contains("of a handler in the trace: 33.") && !text(33).contains("None."));
+        assert!(text(0).contains("None."));
     }
 
     #[test]

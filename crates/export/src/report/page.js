@@ -65,7 +65,11 @@ function flame() {
     frame.setAttribute("aria-label", text);
     frame.onclick = () => { root = n; flame(); at("where").textContent = text; };
     frame.onfocus = frame.onmouseenter = () => { at("where").textContent = text; };
-    if (w < 8) frame.tabIndex = -1;
+    if (w < 8) {
+      frame.tabIndex = -1;
+      // Not wider than its share.
+      frame.style.padding = "0";
+    }
     frames.push(frame);
   });
   const room = make("div");
