@@ -1,7 +1,8 @@
 //! Times random access: `seeks CAPTURE INDEX [COUNT [IMAGE]]`.
 //!
-//! `seeks CAPTURE INDEX make JOBS` only makes INDEX on JOBS threads, and prints the processor time
-//! and the peak of memory.
+//! `seeks CAPTURE INDEX make JOBS [SEGMENT]` only makes INDEX on JOBS threads, with segments of
+//! SEGMENT bytes, and prints the processor time, the peak of memory and the sizes; with 0 JOBS,
+//! only the checksum sink runs, on one thread.
 //!
 //! Where there is no file INDEX, it is made of the first buffer of the capture, on one thread and
 //! on two, and both are compared with the checksum sink.
@@ -25,21 +26,21 @@ use tracewright::decode::{
     Jobs, Listener, Memory, Merging, Options, Plan, Program, input, parallel,
 };
 use tracewright::index::query::{Condition, Which};
-use tracewright::index::{Answer, Finder, Index, Making, Query, Subject, time};
+use tracewright::index::{Answer, Finder, Index, Making, Query, Shape, Subject, time};
 use tracewright::views::sinks::Checksum;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let ([capture, index] | [capture, index, _] | [capture, index, _, _]) = args.as_slice() else {
+    let [capture, index, options @ ..] = args.as_slice() else {
         eprintln!("usage: seeks CAPTURE INDEX [COUNT [IMAGE]]");
         return ExitCode::from(2);
     };
     let count = args.get(2).and_then(|count| count.parse().ok()).unwrap_or(1000);
     let opening = Opening { path: Path::new(capture), image: args.get(3).map(String::as_str) };
-    let done = match args.as_slice() {
-        [_, _, word, jobs] if word == "make" => {
+    let done = match options {
+        [word, jobs, segment @ ..] if word == "make" => {
             let opening = Opening { image: None, ..opening };
-            make_once(&opening, Path::new(index), jobs)
+            make_once(&opening, Path::new(index), jobs, segment.first().map(String::as_str))
         }
         _ => run(&opening, Path::new(index), count),
     };
@@ -170,13 +171,25 @@ fn make_once(
     opening: &Opening<'_>,
     index: &Path,
     jobs: &str,
+    segment: Option<&str>,
 ) -> Result<bool, Box<dyn std::error::Error>> {
     let opened = opening.open()?;
     let (memory, options) = (Memory::new(&opened), Options::default());
     let plan = Plan::new(&opened, 0, &options).ok_or("no buffer")?;
     let subject = Subject { capture: &opened, memory: &memory, options: &options };
-    let making = Making { jobs: jobs.parse()?, ..Making::default() };
+    let shape = match segment {
+        Some(bytes) => Shape::with_segment(bytes.parse()?),
+        None => Shape::default(),
+    };
+    let making = Making { jobs: jobs.parse()?, shape, ..Making::default() };
     let (start, used) = (Instant::now(), processor());
+    if making.jobs == 0 {
+        let mut sum = Checksum::default();
+        let took = decode(&subject, &plan, &mut sum)?;
+        let used = processor() - used;
+        println!("checksum: {:.2} s, processor time {used:.2} s", took.as_secs_f64());
+        return Ok(true);
+    }
     let mut file = Growing::create(index)?;
     subject
         .make(std::slice::from_ref(&plan), &making, |bytes, _| file.append(bytes).map(|()| true))?;
@@ -186,7 +199,18 @@ fn make_once(
         processor() - used,
         peak()
     );
+    let len = opened.buffers.first().map_or(0, |buffer| buffer.len());
+    sizes(&Index::read(read_file(index)?)?, len);
     Ok(true)
+}
+
+/// Prints the sizes of an index of `len` bytes of trace.
+fn sizes(made: &Index, len: u64) {
+    let share = |bytes: u64| bytes as f64 * 100.0 / len as f64;
+    println!("{} bytes, {:.3} % of the trace", made.used(), share(made.used()));
+    for (name, bytes) in made.sizes() {
+        println!("  {name} {:.3} %", share(bytes));
+    }
 }
 
 /// Makes the index, and prints the times.
@@ -222,12 +246,7 @@ fn make(
             checksum_used / made_used
         );
     }
-    let made = Index::read(read_file(index)?)?;
-    let share = |bytes: u64| bytes as f64 * 100.0 / buffer.len() as f64;
-    println!("{} bytes, {:.3} % of the trace", made.used(), share(made.used()));
-    for (name, bytes) in made.sizes() {
-        println!("  {name} {:.3} %", share(bytes));
-    }
+    sizes(&Index::read(read_file(index)?)?, buffer.len());
     Ok(())
 }
 

@@ -13,6 +13,9 @@ pub struct Stamp {
     /// The time of the last modification, where the system records it: in nanoseconds since 1970 on
     /// Unix, in its own unit elsewhere.
     pub modified: Option<i128>,
+    /// The time of the last change of the file or of what the system records of it, in nanoseconds
+    /// since 1970, on Unix. Programs cannot set it.
+    pub changed: Option<i128>,
     /// The device and the number of the file on it, where the system has them.
     pub identity: Option<(u64, u64)>,
 }
@@ -24,6 +27,7 @@ impl Stamp {
             path: path.to_owned(),
             len: about.len(),
             modified: modified(about),
+            changed: changed(about),
             identity: identity(about),
         }
     }
@@ -32,7 +36,8 @@ impl Stamp {
     /// when it was opened; or does not exist.
     pub fn is_changed(&self) -> bool {
         let now = std::fs::metadata(&self.path).map(|about| Stamp::of(&self.path, &about));
-        now.ok().as_ref() != Some(self)
+        // Another name or another permission is no change of what was read.
+        now.ok().is_none_or(|now| Stamp { changed: self.changed, ..now } != *self)
     }
 }
 
@@ -46,6 +51,17 @@ fn identity(about: &Metadata) -> Option<(u64, u64)> {
 fn modified(about: &Metadata) -> Option<i128> {
     use std::os::unix::fs::MetadataExt;
     Some(i128::from(about.mtime()) * 1_000_000_000 + i128::from(about.mtime_nsec()))
+}
+
+#[cfg(unix)]
+fn changed(about: &Metadata) -> Option<i128> {
+    use std::os::unix::fs::MetadataExt;
+    Some(i128::from(about.ctime()) * 1_000_000_000 + i128::from(about.ctime_nsec()))
+}
+
+#[cfg(not(unix))]
+fn changed(_: &Metadata) -> Option<i128> {
+    None
 }
 
 #[cfg(windows)]

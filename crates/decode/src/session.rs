@@ -152,6 +152,24 @@ impl Session {
         std::mem::swap(&mut self.state, state);
     }
 
+    /// Decodes only sources for which `wanted` holds from here on, whatever the state. The bytes of
+    /// the others are passed to [`Listener::unknown_id`], and the states of the others are
+    /// undefined: [`Checkpoint::adopt`] replaces them. A buffer without framing has one source,
+    /// which is always decoded.
+    pub fn only(&mut self, wanted: impl Fn(usize) -> bool) {
+        for (source, n) in self.state.sources.iter().zip(0..u16::MAX) {
+            if let Some(slot) = self.slots.get_mut(usize::from(source.id)) {
+                *slot = if wanted(n.into()) { n } else { u16::MAX };
+            }
+        }
+    }
+
+    /// Reserves memory for the blocks of code of each source that has none yet, where many are
+    /// expected: less than 5 MB for 2^16 blocks.
+    pub fn reserve_blocks(&mut self, blocks: usize) {
+        self.programs.iter_mut().for_each(|program| program.reserve_blocks(blocks));
+    }
+
     /// Takes the next bytes of the buffer.
     pub fn feed<L: Listener>(&mut self, bytes: &[u8], listener: &mut L) {
         if L::ERASED {

@@ -48,6 +48,10 @@ impl SourceMemory {
         self.cache.memory_selectors()
     }
 
+    pub(crate) fn reserve_blocks(&mut self, blocks: usize) {
+        self.cache.reserve(blocks);
+    }
+
     pub(crate) fn into_cache(self) -> Cache {
         self.cache
     }

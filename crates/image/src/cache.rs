@@ -260,6 +260,12 @@ impl Cache {
         self.table.use_paths();
     }
 
+    /// An empty cache has room for this many blocks from its first block on: it is not sorted until
+    /// it holds more. For a trace of which only a part is decoded.
+    pub fn reserve(&mut self, blocks: usize) {
+        self.table.reserve(blocks);
+    }
+
     /// The program memory.
     pub fn image(&self) -> &Arc<Image> {
         &self.image

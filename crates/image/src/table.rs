@@ -32,6 +32,8 @@ pub(crate) struct Table {
     target_cache: TargetCache,
     /// The maximum number of blocks.
     limit: usize,
+    /// The capacity for the first blocks.
+    first: usize,
     /// Paths through the blocks. Empty as long as there are no blocks, and without `uses_paths`.
     paths: Vec<PathSlot>,
     uses_paths: bool,
@@ -87,6 +89,7 @@ impl Table {
             slots: Vec::new(),
             target_cache: TargetCache::default(),
             limit,
+            first: FIRST,
             paths: Vec::new(),
             uses_paths: false,
             overflowed: false,
@@ -95,6 +98,11 @@ impl Table {
 
     pub(crate) fn len(&self) -> usize {
         self.blocks.len()
+    }
+
+    /// The capacity for the first blocks is `blocks`, at least [`FIRST`].
+    pub(crate) fn reserve(&mut self, blocks: usize) {
+        self.first = blocks.max(FIRST);
     }
 
     /// Whether the table was full at any time.
@@ -268,7 +276,11 @@ impl Table {
     /// then in the same cache lines, in whatever order they were inserted.
     fn grow(&mut self) {
         let len = self.blocks.len();
-        let more = if len < MANY { len / 2 } else { len };
+        let more = match len {
+            0 => self.first,
+            1..MANY => len / 2,
+            _ => len,
+        };
         let capacity = len + more.max(FIRST).min(self.limit - len);
         let blocks = self.blocks();
         let mut order: Vec<(u32, u64, u32)> = (0..len)

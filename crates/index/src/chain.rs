@@ -28,7 +28,7 @@ pub struct Shape {
 
 impl Default for Shape {
     fn default() -> Self {
-        Shape::with_segment(1 << 15)
+        Shape::with_segment(3 << 13)
     }
 }
 
@@ -42,7 +42,7 @@ impl Shape {
     pub fn new(segment: u64, chunk: u64) -> Shape {
         let step = (segment / 32).next_power_of_two().clamp(16, 1 << 12);
         let segment = segment.next_multiple_of(step).max(4 * step);
-        let near = (segment / 4).next_multiple_of(step);
+        let near = (segment / 4 * 3).next_multiple_of(step).min(segment - step);
         let lead = (chunk * segment / 64).next_multiple_of(step).max(near);
         Shape { segment, step: step as usize, near, lead, limit: 8 * lead, chunk }
     }
@@ -53,7 +53,7 @@ const CHUNK: u64 = 1 << 22;
 const LEAST_CHUNK: u64 = 16;
 
 /// The shortest distance of a probe from its segment is [`Shape::near`] divided by this.
-const LEAST: u64 = 4;
+const LEAST: u64 = 12;
 
 /// Attempts that fail in a chunk before the probe rests until the next chunk.
 const ATTEMPTS: u32 = 2;
@@ -76,8 +76,10 @@ pub(crate) struct Chain {
     sum: Checksum,
     restarts: Vec<Restart>,
     failed: u32,
-    /// How far before the next segment a probe begins.
+    /// How far before the next segment a probe begins, at the most, and the segment before which
+    /// the last one began.
     near: u64,
+    probed: u64,
 }
 
 impl Chain {
@@ -97,6 +99,7 @@ impl Chain {
             restarts: Vec::new(),
             failed: 0,
             near: shape.near,
+            probed: 0,
         };
         chain.begin_chunk();
         chain
@@ -122,7 +125,7 @@ impl Chain {
     pub(crate) fn begin_chunk(&mut self) {
         self.probe.stop();
         self.handover.stop();
-        (self.failed, self.near) = (0, self.shape.near);
+        (self.failed, self.near, self.probed) = (0, self.shape.near, 0);
         self.collector.take(&[]);
         self.begin_segment();
     }
@@ -141,8 +144,10 @@ impl Chain {
     pub(crate) fn feed(&mut self, bytes: &[u8], end: u64) -> Option<Segment> {
         let at = self.at();
         let boundary = (at / self.shape.segment + 1) * self.shape.segment;
-        if at + self.near == boundary && self.probe.from().is_none() && self.failed < ATTEMPTS {
+        let due = at + self.near >= boundary && self.probed < boundary;
+        if due && self.probe.from().is_none() && self.failed < ATTEMPTS {
             self.probe.start(&mut self.session);
+            self.probed = boundary;
         }
         if at + self.shape.lead == end {
             self.handover.start(&mut self.session);
@@ -176,15 +181,17 @@ impl Chain {
         segment
     }
 
-    /// A shorter distance where the states before this segment's end were verified soon: a reader
-    /// decodes these bytes, too.
+    /// The distance in which the states before this segment's end were verified, and a quarter
+    /// more: a reader decodes these bytes, too, and one more segment where a state is verified only
+    /// after the beginning of the next one. It decreases slowly, as the distances differ.
     fn next_near(&self) -> u64 {
-        let most = self.shape.near;
+        let Shape { near: most, step, .. } = self.shape;
         let taken = self.restarts.iter().map(|restart| restart.at - restart.from).max();
         match taken {
             Some(taken) if self.probe.from().is_none() => {
-                let step = self.shape.step as u64;
-                (2 * taken).max(most / LEAST).next_multiple_of(step).min(most)
+                let slowly = self.near - self.near / 8;
+                let least = (most / LEAST).max(slowly);
+                (taken + taken / 4).max(least).next_multiple_of(step as u64).min(most)
             }
             _ => most,
         }

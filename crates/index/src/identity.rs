@@ -20,19 +20,19 @@ const PART: usize = 1 << 14;
 /// Bytes that are read at a time.
 const READ: usize = 1 << 18;
 
-/// What an index of the buffer of `plan` depends on.
+/// What an index of the buffer of `plan` depends on. `memory` is the result of [`of_memory`].
 pub(crate) fn identity(
     capture: &Capture,
     plan: &Plan,
     options: &Options,
-    memory: &Memory,
+    memory: u64,
 ) -> BufferHead {
     let text = format!("{} {plan:?} {options:?}", env!("CARGO_PKG_VERSION"));
     BufferHead {
         number: plan.buffer,
         name: capture.buffers.get(plan.buffer).map_or_else(String::new, |b| b.name.clone()),
         configuration: Checksum::of(text.as_bytes()),
-        memory: of_memory(capture, memory),
+        memory,
         sources: plan.sources.iter().map(source).collect(),
     }
 }
@@ -46,7 +46,12 @@ fn source(planned: &Planned) -> IndexedSource {
 }
 
 /// A checksum of the program memory of a capture.
-fn of_memory(capture: &Capture, memory: &Memory) -> u64 {
+pub(crate) fn of_memory(capture: &Capture, memory: &Memory) -> u64 {
+    Checksum::of(&describe(capture, memory, true))
+}
+
+/// What program memory depends on. `contents`: with checksums of the files.
+fn describe(capture: &Capture, memory: &Memory, contents: bool) -> Vec<u8> {
     let mut out = Vec::new();
     for dump in &capture.memory {
         let about = format!(
@@ -58,7 +63,7 @@ fn of_memory(capture: &Capture, memory: &Memory) -> u64 {
             dump.owner
         );
         out.extend_from_slice(about.as_bytes());
-        if let Some(bytes) = &dump.bytes {
+        if let Some(bytes) = dump.bytes.as_ref().filter(|_| contents) {
             out.extend_from_slice(&of_bytes(bytes).to_le_bytes());
         }
     }
@@ -69,9 +74,14 @@ fn of_memory(capture: &Capture, memory: &Memory) -> u64 {
         for module in linux.spaces.modules() {
             let about = format!("{} {:?} {:?};", module.path, module.build_id, module.segments);
             out.extend_from_slice(about.as_bytes());
+            // A build identifier stands for the content.
+            let unnamed = module.content.as_ref().filter(|_| module.build_id.is_none());
+            if let Some(bytes) = unnamed.filter(|_| contents) {
+                out.extend_from_slice(&of_bytes(bytes).to_le_bytes());
+            }
         }
     }
-    Checksum::of(&out)
+    out
 }
 
 /// A checksum of bytes of program memory.
@@ -94,17 +104,35 @@ fn of_bytes(bytes: &Bytes) -> u64 {
     sum.value()
 }
 
-/// A checksum of the sizes and times of modification of the files of a capture. 0 without files.
-pub(crate) fn stamps(capture: &Capture) -> u64 {
+/// A checksum of the files of a capture as the system describes them, and of where its program
+/// memory is: where it is the same, the trace data are not compared, nor is program memory that is
+/// [in files](memory_is_stamped). 0 without files.
+///
+/// A file that is written, replaced, or restored with its former time of modification has another
+/// time of change, which programs cannot set.
+pub(crate) fn stamps(capture: &Capture, memory: &Memory) -> u64 {
     if capture.stamps.is_empty() {
         return 0;
     }
-    let mut out = Vec::new();
+    let mut out = describe(capture, memory, false);
     for stamp in &capture.stamps {
         out.extend(stamp.len.to_le_bytes());
         out.extend(stamp.modified.unwrap_or(0).to_le_bytes());
+        out.extend(stamp.changed.unwrap_or(0).to_le_bytes());
+        out.extend(stamp.identity.map_or(0, |(_, number)| number).to_le_bytes());
     }
     Checksum::of(&out)
+}
+
+/// Whether all program memory is in files with [`stamps`], whose times of change are known.
+pub(crate) fn memory_is_stamped(capture: &Capture) -> bool {
+    let dumps = capture.memory.iter().filter(|dump| dump.bytes.is_some()).map(|dump| &dump.path);
+    let modules = capture.linux.iter().flat_map(|linux| linux.spaces.modules());
+    let modules = modules.filter_map(|module| module.found.as_ref());
+    dumps.chain(modules).all(|path| {
+        let mut stamps = capture.stamps.iter();
+        stamps.any(|stamp| stamp.path == *path && stamp.changed.is_some())
+    })
 }
 
 /// Compares the trace data with an index of them. `all`: each segment; otherwise the length only.

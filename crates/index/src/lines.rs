@@ -145,7 +145,8 @@ impl ExecutedLines {
         self.limit = 0;
         // Other parts of the trace may execute other pages; the marks of these stay.
         self.others.clear();
-        let groups = self.recent.iter_mut().flat_map(|page| &mut page.groups);
+        let known = self.recent.iter_mut().filter(|page| page.number != NONE);
+        let groups = known.flat_map(|page| &mut page.groups);
         groups.for_each(|[executed, _]| *executed = 0);
         runs
     }

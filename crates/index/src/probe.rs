@@ -22,7 +22,8 @@ pub(crate) struct Probe {
     last: Option<u64>,
     /// The state of the link is the actual one.
     linked: bool,
-    /// By source: its activity at the beginning, until its state is the actual one.
+    /// By source: its activity at the beginning, until its state is the actual one. From then on
+    /// the source is not decoded here.
     pending: Vec<Option<u64>>,
 }
 
@@ -84,7 +85,15 @@ impl Probe {
     pub(crate) fn feed(&mut self, bytes: &[u8], session: &mut Session, found: &mut Vec<Restart>) {
         let Some(from) = self.from else { return };
         session.exchange(&mut self.state);
+        let pending = &self.pending;
+        let some = pending.iter().any(Option::is_none);
+        if some {
+            session.only(|n| pending.get(n).is_some_and(Option::is_some));
+        }
         session.feed(bytes, &mut Nothing);
+        if some {
+            session.only(|_| true);
+        }
         session.exchange(&mut self.state);
         let (state, actual) = (&self.state, session.state());
         self.linked = self.linked || state.same_link(actual);

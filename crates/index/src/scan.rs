@@ -13,6 +13,9 @@ use crate::position::Position;
 /// Bytes that are decoded at a time. A window decodes the same steps with and without an index.
 const STEP: usize = 1 << 12;
 
+/// Blocks of code that each source may have in a few segments of a large program.
+const BLOCKS: usize = 1 << 14;
+
 /// Decodes segments of a buffer, in any order. The part that the index does not cover is one more
 /// segment; without an index it is the only one.
 pub(crate) struct Scan<'a> {
@@ -33,8 +36,11 @@ impl<'a> Scan<'a> {
         buffer: &'a Buffer,
         index: Option<&'a IndexedBuffer>,
     ) -> Self {
+        let (mut session, space) = (session, vec![0; STEP]);
+        if index.is_some() {
+            session.reserve_blocks(BLOCKS);
+        }
         let blank = session.state().clone();
-        let space = vec![0; STEP];
         Scan { session, blank, buffer, index, next: 0, reader: None, space }
     }
 

@@ -22,6 +22,14 @@ pub struct Start {
     pub position: Position,
 }
 
+/// Sources that begin at the same offset.
+struct Run {
+    /// Where their decoding begins, and where it may end.
+    from: u64,
+    to: u64,
+    sources: Vec<usize>,
+}
+
 /// Bytes that are decoded at a time.
 const STEP: usize = 1 << 12;
 
@@ -51,60 +59,98 @@ impl IndexedBuffer {
             None => Ok(Start { segment: n, state, position }),
             Some(damage) => Err(damage.into()),
         };
-        // By offset where decoding begins: the sources, and where their decoding ends.
-        let mut groups: Vec<(u64, u64, Vec<usize>)> = Vec::new();
+        let mut runs: Vec<Run> = Vec::new();
         for source in 0..blank.sources() {
             let Some(active) = self.active_before(n, source) else { continue };
             let from = self.restart(n, source).map_or(0, |restart| restart.from);
             let to = self.begin(active + 1).unwrap_or(begin);
-            match groups.iter_mut().find(|group| group.0 == from) {
-                Some(group) => {
-                    group.1 = group.1.max(to);
-                    group.2.push(source);
+            match runs.iter_mut().find(|run| run.from == from) {
+                Some(run) => {
+                    run.to = run.to.max(to);
+                    run.sources.push(source);
                 }
-                None => groups.push((from, to, vec![source])),
+                None => runs.push(Run { from, to, sources: vec![source] }),
             }
         }
-        let known = self.link(&blank, n).flatten();
-        let messages = known.is_none();
-        // The state of messages is that of the session that began last.
-        groups.sort_by_key(|group| group.0);
-        let mut state = match &known {
+        runs.sort_by_key(|run| run.from);
+        let state = match self.link(&blank, n).flatten() {
             Some(link) => {
-                place(session, &blank, begin, Some(link.clone()));
-                session.state().clone()
+                place(session, &blank, begin, Some(link));
+                let mut state = session.state().clone();
+                self.decode_frames(session, &blank, buffer, runs, &mut state).map(|()| state)
             }
-            None => blank.clone(),
+            None => self.decode_messages(session, &blank, buffer, runs, begin),
         };
-        if messages && groups.is_empty() {
-            groups.push((0, begin, Vec::new()));
-        }
-        let mut sources: Vec<(usize, Checkpoint)> = Vec::new();
-        for (at, to, members) in groups {
-            let to = if messages { begin } else { to };
-            self.decode(session, &blank, buffer, at, to)?;
-            let reached = session.state();
-            sources.extend(members.into_iter().map(|source| (source, reached.clone())));
-            if messages {
-                state = reached.clone();
-            }
-        }
-        for (source, reached) in sources {
-            state.adopt(source, &reached);
-        }
-        start(state)
+        session.only(|_| true);
+        start(state?)
     }
 
-    /// Decodes the bytes from `at` to `to`, from the initial state.
-    fn decode(
+    /// Decodes each source from its restart on, with the link in its actual state, and copies their
+    /// states to `state`. Bytes between two runs are decoded once, and only for the sources that
+    /// have begun.
+    fn decode_frames(
+        &self,
+        session: &mut Session,
+        blank: &Checkpoint,
+        buffer: &Buffer,
+        runs: Vec<Run>,
+        state: &mut Checkpoint,
+    ) -> io::Result<()> {
+        let mut runs = runs.into_iter().peekable();
+        while let Some(Run { from, mut to, mut sources }) = runs.next() {
+            self.begin_at(session, blank, buffer, from)?;
+            session.only(|n| sources.contains(&n));
+            while let Some(run) = runs.next_if(|run| run.from <= to) {
+                feed(session, buffer, run.from)?;
+                let mut reached = session.state().clone();
+                run.sources.iter().for_each(|source| reached.adopt(*source, blank));
+                session.resume(reached);
+                sources.extend(run.sources);
+                session.only(|n| sources.contains(&n));
+                to = to.max(run.to);
+            }
+            feed(session, buffer, to)?;
+            sources.iter().for_each(|source| state.adopt(*source, session.state()));
+        }
+        Ok(())
+    }
+
+    /// Decodes each source from its restart to offset `end`, with the link in its initial state
+    /// there. The state of the link is that of the session that began last.
+    fn decode_messages(
+        &self,
+        session: &mut Session,
+        blank: &Checkpoint,
+        buffer: &Buffer,
+        mut runs: Vec<Run>,
+        end: u64,
+    ) -> io::Result<Checkpoint> {
+        if runs.is_empty() {
+            runs.push(Run { from: 0, to: end, sources: Vec::new() });
+        }
+        let mut state = blank.clone();
+        let mut reached: Vec<(usize, Checkpoint)> = Vec::new();
+        for Run { from, sources, .. } in runs {
+            self.begin_at(session, blank, buffer, from)?;
+            session.only(|n| sources.contains(&n));
+            feed(session, buffer, end)?;
+            state = session.state().clone();
+            reached.extend(sources.into_iter().map(|source| (source, state.clone())));
+        }
+        for (source, reached) in reached {
+            state.adopt(source, &reached);
+        }
+        Ok(state)
+    }
+
+    /// Puts `session` into its initial state at offset `at`, with the link in its actual state.
+    fn begin_at(
         &self,
         session: &mut Session,
         blank: &Checkpoint,
         buffer: &Buffer,
         at: u64,
-        to: u64,
     ) -> io::Result<()> {
-        let mut space = vec![0; STEP];
         let link = match self.with_byte(at) {
             Some(n) if at > 0 => {
                 let mut link = self.link(blank, n).flatten();
@@ -121,16 +167,6 @@ impl IndexedBuffer {
         } else {
             place(session, blank, at, link);
         }
-        let mut reader = from(buffer, at);
-        while session.state().at() < to {
-            let left = usize::try_from(to - session.state().at()).unwrap_or(usize::MAX);
-            let most = left.min(space.len());
-            let bytes = fill(&mut *reader, space.get_mut(..most).unwrap_or_default())?;
-            if bytes.is_empty() {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            session.feed(bytes, &mut Nothing);
-        }
         Ok(())
     }
 
@@ -145,6 +181,23 @@ impl IndexedBuffer {
         let state = self.segment(n)?.link.as_ref()?;
         Some(Some(Route::Frames(Splitter::restore(initial.link(), state)?)))
     }
+}
+
+/// Decodes the bytes up to offset `to`. The elements are ignored.
+fn feed(session: &mut Session, buffer: &Buffer, to: u64) -> io::Result<()> {
+    let mut at = session.state().at();
+    let mut space = vec![0; STEP];
+    let mut reader = from(buffer, at);
+    while at < to {
+        let most = usize::try_from(to - at).unwrap_or(usize::MAX).min(space.len());
+        let bytes = fill(&mut *reader, space.get_mut(..most).unwrap_or_default())?;
+        if bytes.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        session.feed(bytes, &mut Nothing);
+        at = session.state().at();
+    }
+    Ok(())
 }
 
 /// Follows the link from offset `at` to offset `to`.
@@ -169,17 +222,7 @@ impl IndexedBuffer {
         let last = self.len().saturating_sub(1);
         let start = self.seek(session, buffer, last)?;
         session.resume(start.state);
-        let mut reader = from(buffer, session.state().at());
-        let mut space = vec![0; STEP];
-        while session.state().at() < self.covered() {
-            let left = self.covered() - session.state().at();
-            let most = usize::try_from(left).unwrap_or(usize::MAX).min(space.len());
-            let bytes = fill(&mut *reader, space.get_mut(..most).unwrap_or_default())?;
-            if bytes.is_empty() {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            session.feed(bytes, &mut Nothing);
-        }
+        feed(session, buffer, self.covered())?;
         Ok(session.state().clone())
     }
 }

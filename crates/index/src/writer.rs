@@ -67,11 +67,13 @@ impl Subject<'_> {
     }
 
     fn head(&self, plans: &[Plan], making: &Making) -> Head {
-        let identity = |plan| identity::identity(self.capture, plan, self.options, self.memory);
+        let memory = identity::of_memory(self.capture, self.memory);
+        let identity = |plan| identity::identity(self.capture, plan, self.options, memory);
+        let stamps = identity::stamps(self.capture, self.memory);
         Head {
             full: making.full,
             segment: making.shape.segment,
-            stamps: if making.growing { 0 } else { identity::stamps(self.capture) },
+            stamps: if making.growing { 0 } else { stamps },
             buffers: plans.iter().map(identity).collect(),
         }
     }
@@ -172,9 +174,10 @@ impl Subject<'_> {
     /// Whether `index` was made with the configuration and the program memory of `plans`, and its
     /// segments are those of the trace so far.
     pub fn is_of(&self, index: &Index, plans: &[Plan]) -> bool {
+        let memory = identity::of_memory(self.capture, self.memory);
         index.buffers().len() == plans.len()
             && plans.iter().zip(index.buffers()).all(|(plan, indexed)| {
-                let identity = identity::identity(self.capture, plan, self.options, self.memory);
+                let identity = identity::identity(self.capture, plan, self.options, memory);
                 let buffer = self.capture.buffers.get(plan.buffer);
                 indexed.head == identity
                     && buffer.is_some_and(|b| identity::check_trace(b, indexed, true).is_ok())
@@ -186,10 +189,15 @@ impl Subject<'_> {
     /// # Errors
     /// What differs.
     pub fn check(&self, index: &Index, plans: &[Plan]) -> Result<(), IndexError> {
-        let stamps = identity::stamps(self.capture);
+        let stamps = identity::stamps(self.capture, self.memory);
         let unchanged = stamps != 0 && index.head().stamps == stamps;
+        let same_memory = unchanged && identity::memory_is_stamped(self.capture);
+        let memory = (!same_memory).then(|| identity::of_memory(self.capture, self.memory));
         for plan in plans {
-            let identity = identity::identity(self.capture, plan, self.options, self.memory);
+            // The files of an index with these stamps are those of its program memory, too.
+            let memory = memory.or(index.buffer(plan.buffer).map(|indexed| indexed.head.memory));
+            let memory = memory.unwrap_or(0);
+            let identity = identity::identity(self.capture, plan, self.options, memory);
             let indexed = index.buffer(plan.buffer).filter(|indexed| !indexed.is_empty());
             let indexed =
                 indexed.ok_or_else(|| IndexError::NoSegments { buffer: identity.name.clone() })?;

@@ -97,7 +97,7 @@ pub struct IndexArgs {
     /// which a decoder may start, and event of the link.
     #[arg(long)]
     pub full: bool,
-    /// Length of a segment in bytes. Default: 32768.
+    /// Length of a segment in bytes. Default: 24576.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
     pub segment: Option<u64>,
     /// The trace is still being written: extend the index until the trace has not grown for this

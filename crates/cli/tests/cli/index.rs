@@ -220,7 +220,7 @@ fn segments_have_the_documented_length() {
     let folder = Folder::with_demo("index-segment");
     let demo = folder.demo();
     let index = folder.path("demo.twx");
-    for (words, len) in [("", 32768u64), (" --segment 4096", 4096)] {
+    for (words, len) in [("", 24576u64), (" --segment 4096", 4096)] {
         let made = run(&format!("index{words} -o {}", index.display()), &[&demo]);
         assert_eq!(made.code, Some(0), "{}", made.err);
         assert_eq!(fs::read(&index).unwrap()[16..24], len.to_le_bytes(), "index{words}");
@@ -240,6 +240,7 @@ fn a_stale_index_is_not_used() {
     let window = "decode --offset 100..300";
     let before = run(window, &[capture]);
     assert_eq!(before.err, "");
+    let before_out = before.out.clone();
     // The same bytes with another time of modification: the segments are compared.
     fs::write(&file, &trace).unwrap();
     let touched = run(window, &[capture]);
@@ -252,6 +253,41 @@ fn a_stale_index_is_not_used() {
     assert!(stale.err.contains("made of other trace data"), "{}", stale.err);
     assert_eq!(stale.out, run(&format!("{window} --no-index"), &[capture]).out);
     fs::write(&file, &trace).unwrap();
+    // Other bytes, other program memory, and a file of the same size in the place of another one,
+    // each with the former time of modification.
+    #[cfg(unix)]
+    for (name, reason) in
+        [("ETB_0.bin", "made of other trace data"), ("cpu_0.bin", "made with other program memory")]
+    {
+        let path = capture.join(name);
+        let before = fs::read(&path).unwrap();
+        assert_eq!(run("index --segment 64", &[capture]).code, Some(0));
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        let restore = |path: &std::path::Path| {
+            fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+        };
+        let mut other = before.clone();
+        let half = other.len() / 2;
+        other[half] ^= 0x20;
+        for moved in [false, true] {
+            if moved {
+                let apart = folder.path("apart");
+                fs::write(&apart, &other).unwrap();
+                restore(&apart);
+                fs::rename(&apart, &path).unwrap();
+            } else {
+                fs::write(&path, &other).unwrap();
+                restore(&path);
+            }
+            let stale = run(window, &[capture]);
+            assert!(stale.err.contains(reason), "{name}: {}", stale.err);
+            assert_eq!(stale.out, run(&format!("{window} --no-index"), &[capture]).out);
+            fs::write(&path, &before).unwrap();
+            restore(&path);
+            let same = run(window, &[capture]);
+            assert_eq!((same.out.as_str(), same.err.as_str()), (before_out.as_str(), ""), "{name}");
+        }
+    }
     // Other options.
     let options = run(&format!("{window} --check-opcodes"), &[capture]);
     assert!(options.err.contains("other options"), "{}", options.err);

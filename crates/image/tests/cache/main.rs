@@ -394,6 +394,9 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
         let options = CacheOptions { check_opcodes, blocks: limit, explored, ..DEFAULT };
         let image = Arc::new(random_image(&mut random));
         let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
+        if round % 2 == 0 {
+            cache.reserve([1, 100, 1 << 14][round % 3]);
+        }
         let mut at = pc(Isa::A64, 0xffff_fe00);
         for _ in 0..400 {
             // Follow the code as a decoder does, with occasional jumps.
@@ -579,6 +582,31 @@ fn successors_are_preserved_when_the_cache_grows() {
         .map(|(cached, class)| cached.start(class))
         .collect();
     assert!(starts.array_windows().take(600).all(|[a, b]| a < b));
+}
+
+/// Blocks are not moved before a cache holds more than were expected.
+#[test]
+fn expected_blocks_are_not_sorted() {
+    for expected in [0, 1000] {
+        let region = Region::new("code", 0, words(&[RET; 1001]));
+        let mut cache = cache([region], DEFAULT);
+        cache.reserve(expected);
+        let code_space = cache.code_space(Isa::A64, ANY);
+        let ids = |cache: &Cache| {
+            let addresses = (1..=1000).rev().map(|n| 4 * n);
+            let ids = addresses.map(|address| cache.find(address, code_space).index());
+            ids.collect::<Vec<_>>()
+        };
+        for n in (1..=1000).rev() {
+            cache.block(pc(Isa::A64, 4 * n)).unwrap();
+        }
+        let in_order = ids(&cache).is_sorted();
+        assert_eq!(in_order, expected > 0);
+        cache.block(pc(Isa::A64, 0)).unwrap();
+        let starts = ids(&cache);
+        assert!(starts.iter().rev().is_sorted() || expected == 0, "sorted when it grows");
+        assert_eq!(starts.len(), 1000);
+    }
 }
 
 /// Look-ups through a shared reference may be on any thread.

@@ -228,3 +228,54 @@ fn a_stale_index_is_refused() {
         }
     }
 }
+
+/// Program memory in files is compared where a file has another size, time or number, or where its
+/// time of change is not known; other program memory always is.
+#[cfg(unix)]
+#[test]
+fn files_are_compared_where_they_may_have_changed() {
+    type Change<'a> = &'a dyn Fn(&mut tracewright_capture::Capture);
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures");
+    let case = super::Case::open(&folder.join("etmv4/capture"));
+    let with = |changes: &[Change<'_>]| {
+        let mut capture = case.capture.clone();
+        changes.iter().for_each(|change| change(&mut capture));
+        super::Case::of(case.name.clone(), capture)
+    };
+    let index = case.index(&crate::Making::default());
+    let check = |changes: &[Change<'_>]| {
+        let other = with(changes);
+        other.subject().check(&index, &other.plans)
+    };
+    let byte: Change<'_> = &|capture| {
+        let dump = &mut capture.memory[0];
+        let mut bytes = dump.bytes.as_deref().unwrap_or_default().to_vec();
+        bytes[0] ^= 1;
+        dump.bytes = Some(bytes.into());
+    };
+    // The bytes are not read.
+    assert_eq!(check(&[byte]), Ok(()));
+    let stamps: [Change<'_>; 4] = [
+        &|capture| capture.stamps[0].len += 1,
+        &|capture| capture.stamps[0].modified = capture.stamps[0].modified.map(|time| time + 1),
+        &|capture| capture.stamps[0].changed = capture.stamps[0].changed.map(|time| time + 1),
+        &|capture| capture.stamps[0].identity = Some((1, 2)),
+    ];
+    for stamp in stamps {
+        assert_eq!(check(&[stamp]), Ok(()));
+        assert_eq!(check(&[stamp, byte]), Err(IndexError::OtherMemory));
+    }
+    let other = Err(IndexError::OtherMemory);
+    assert_eq!(check(&[&|capture| capture.memory[0].address += 4]), other, "another address");
+    assert_eq!(check(&[&|capture| capture.memory[0].path.clear(), byte]), other, "not in a file");
+    // The system records no time of change.
+    let timeless: Change<'_> = &|capture| {
+        capture.stamps.iter_mut().for_each(|stamp| stamp.changed = None);
+    };
+    let made = with(&[timeless]);
+    let index = made.index(&crate::Making::default());
+    for changes in [&[timeless, byte][..], &[byte]] {
+        let later = with(changes);
+        assert_eq!(later.subject().check(&index, &later.plans), other);
+    }
+}
