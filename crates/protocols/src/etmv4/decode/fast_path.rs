@@ -7,12 +7,10 @@
 //! ends. Timestamps, cycle counts and events may be between atoms; if atoms follow soon they are
 //! emitted at once, and the fast path continues.
 
-use tracewright_base::{
-    BlockCache, BlockId, CachedBlock, CodeSpace, Element, Feed, Isa, Parse, Sink, Wire,
-};
+use tracewright_base::{BlockCache, BlockId, CodeSpace, Element, Feed, Isa, Parse, Sink, Wire};
 
 use super::block_walk::{BlockWalk, PacketSource, Stop};
-use super::flow::Rules;
+use super::flow::{Rules, special_kinds};
 use super::lookup::{Set, Sets, prefetch_block};
 use super::prefetch::Prefetcher;
 use super::resolution::emit;
@@ -374,11 +372,4 @@ fn aside(bytes: &[u8], config: &Config) -> Option<(Packet, usize)> {
         }
         _ => None,
     }
-}
-
-/// The kinds of waypoints that need more work than an emitted range where they take effect.
-const fn special_kinds(rules: Rules) -> u16 {
-    let calls = if rules.return_stack { CachedBlock::CALL } else { 0 };
-    let returns = if rules.implicit_exception_returns { CachedBlock::EXCEPTION_RETURN } else { 0 };
-    calls | returns
 }

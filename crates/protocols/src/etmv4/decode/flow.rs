@@ -1,13 +1,13 @@
 //! The program flow: resolved elements to executed instructions. (ETE K10.5.5)
 
 use tracewright_base::{
-    BlockCache, CodeSpace, Context, Counted, Element, End, Exception, Inconsistency, Instruction,
-    Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
+    BlockCache, BlockId, CodeSpace, Context, Counted, Element, End, Exception, Inconsistency,
+    Instruction, Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
 };
 
 use super::lookup::{Set, Sets};
 use super::returns::{Return, Returns};
-pub(super) use super::rules::{Rules, isa};
+pub(super) use super::rules::{Rules, isa, special_kinds};
 use super::straight::{MAX_WALK, Stop, Until, WAYPOINT_COST, Walked, limit, walk};
 use crate::cursor::Cursor;
 
@@ -280,6 +280,67 @@ impl Flow {
         }
         self.unplaced(at, sink);
         true
+    }
+
+    /// `len` atoms, the oldest in bit 0 of `taken`; `first` are their traced values, before
+    /// mispredicts. Returns `false` if the program image is wrong.
+    #[expect(clippy::too_many_arguments, reason = "atoms with both their values")]
+    pub(super) fn atoms<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        taken: u32,
+        first: u32,
+        len: u32,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let special = special_kinds(rules);
+        let mut cursor = self.cached(Cursor::before(BlockId::NONE), code);
+        let mut k = 0;
+        loop {
+            let blocks = code.blocks();
+            while k < len
+                && let Some((cached, class)) = blocks.get(cursor.next)
+            {
+                let (taken, first) = (taken >> k & 1 != 0, first >> k & 1 != 0);
+                if cached.is_any_of(special) && (taken || first) {
+                    break;
+                }
+                sink.cached_range(at, cached.range(class, taken));
+                cursor = cursor.pass(taken, &blocks);
+                k += 1;
+            }
+            self.settle(cursor, rules, code);
+            if k == len {
+                return true;
+            }
+            // A waypoint that changes the return stack, or a block that is not the successor.
+            let passed = cursor.last != BlockId::NONE;
+            cursor = self.cached(cursor, code);
+            if passed && cursor.next != BlockId::NONE {
+                continue;
+            }
+            let (taken, first) = (taken >> k & 1 != 0, first >> k & 1 != 0);
+            if !self.atom(at, taken, first, rules, code, sink) {
+                return false;
+            }
+            k += 1;
+            cursor = self.cached(Cursor::before(BlockId::NONE), code);
+        }
+    }
+
+    /// The position before the next block, which is cached as the successor of the last block of
+    /// `cursor` where there is one. The state is settled.
+    fn cached<K: BlockCache>(&self, cursor: Cursor, code: &mut K) -> Cursor {
+        match self.selected().filter(|_| self.known == CONTEXT | ADDRESS) {
+            None => Cursor::before(BlockId::NONE),
+            Some(pc) if cursor.last != BlockId::NONE => cursor.enter(pc, true, code),
+            Some(pc) => {
+                let code_space = code.code_space(pc.isa, pc.space);
+                Cursor::find(pc.address, pc.isa, code_space, code)
+            }
+        }
     }
 
     /// One atom: all instructions up to and including the next waypoint were executed. `first` is

@@ -146,12 +146,7 @@ impl Decoder {
                     let (first, last, len) = (first >> now, last >> now, len - now as u8);
                     self.window.push_front(Item { at, what: What::Atoms { first, last, len } });
                 }
-                for k in 0..now {
-                    let (taken, first) = (last >> k & 1 != 0, first >> k & 1 != 0);
-                    if !self.flow.atom(at, taken, first, rules, code, sink) {
-                        return false;
-                    }
-                }
+                return self.flow.atoms(at, last, first, now, rules, code, sink);
             }
             What::Source { address, is1, taken } => {
                 *n = n.saturating_sub(1);

@@ -1,6 +1,6 @@
 //! What the program flow depends on.
 
-use tracewright_base::Isa;
+use tracewright_base::{CachedBlock, Isa};
 
 use super::super::Config;
 
@@ -37,4 +37,11 @@ pub(super) const fn isa(bits64: bool, is1: bool, rules: Rules) -> Isa {
         (false, true, _) => Isa::A64,
         (false, false, false) => Isa::A32,
     }
+}
+
+/// The kinds of waypoints that need more work than an emitted range where they take effect.
+pub(super) const fn special_kinds(rules: Rules) -> u16 {
+    let calls = if rules.return_stack { CachedBlock::CALL } else { 0 };
+    let returns = if rules.implicit_exception_returns { CachedBlock::EXCEPTION_RETURN } else { 0 };
+    calls | returns
 }
