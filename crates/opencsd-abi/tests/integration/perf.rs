@@ -55,11 +55,12 @@ impl Setup {
         let root = folder().join("root");
         let programs = root.join("data/local/tmp");
         std::fs::create_dir_all(&programs).unwrap();
-        std::fs::copy(captures.join("etm_test_loop"), programs.join("etm_test_loop")).unwrap();
+        let program = std::fs::read(captures.join("etm_test_loop")).unwrap();
+        place(&programs.join("etm_test_loop"), &program);
         // perf inject looks for programs by their build ID only, which has 20 bytes in the file.
         let cached = root.join(".debug/.build-id/0c/9a20bf9c009d0e4e8bbf9fad0300ae00000000");
         std::fs::create_dir_all(&cached).unwrap();
-        std::fs::copy(captures.join("etm_test_loop"), cached.join("elf")).unwrap();
+        place(&cached.join("elf"), &program);
         Some(Setup { perfs, libraries, captures, root })
     }
 
@@ -109,6 +110,17 @@ impl Setup {
     }
 }
 
+/// Writes a file that a perf of another test may be reading: the file is never a part of it.
+fn place(path: &Path, bytes: &[u8]) {
+    if std::fs::read(path).is_ok_and(|old| old == bytes) {
+        return;
+    }
+    let test = std::thread::current().name().unwrap_or_default().replace("::", "-");
+    let written = path.with_extension(format!("{test}-{}", std::process::id()));
+    std::fs::write(&written, bytes).unwrap();
+    std::fs::rename(&written, path).unwrap();
+}
+
 /// A file of simpleperf, without the sections that perf cannot read, and with the count of its
 /// index.
 fn repaired(captures: &Path, name: &str) -> PathBuf {
@@ -116,7 +128,7 @@ fn repaired(captures: &Path, name: &str) -> PathBuf {
     let mut data = PerfData::read(&Bytes::from(bytes)).unwrap();
     data.features.retain(|number, _| *number < 128);
     let repaired = folder().join(name);
-    std::fs::write(&repaired, data.write(Layout::default())).unwrap();
+    place(&repaired, &data.write(Layout::default()));
     repaired
 }
 
