@@ -1,6 +1,7 @@
 //! The command line of this run with other options: the next command that a diagnosis suggests.
 
 use std::env;
+use std::path::Path;
 
 use tracewright::capture::plain;
 use tracewright::decode::Plan;
@@ -25,6 +26,24 @@ pub fn next(plan: &Plan, raw: bool, cause: &Cause) -> Option<String> {
     let changes = changes(plan, raw, cause)?;
     let arguments = env::args().skip(1).collect();
     Some(command(&changed(arguments, &changes)))
+}
+
+/// The command for the ITM in `input`.
+pub fn itm(input: &Path) -> String {
+    command(&["itm".to_owned(), input.display().to_string()])
+}
+
+/// This command without the protocol, so that it is detected.
+pub fn without_protocol() -> String {
+    let drop = Change::Drop("--protocol", String::new());
+    command(&changed(env::args().skip(1).collect(), &[drop]))
+}
+
+/// This command with only the protocol `name`.
+pub fn with_protocol(name: &str) -> String {
+    let drop = Change::Drop("--protocol", String::new());
+    let add = Change::Add("--protocol", name.to_owned());
+    command(&changed(env::args().skip(1).collect(), &[drop, add]))
 }
 
 fn changes(plan: &Plan, raw: bool, cause: &Cause) -> Option<Vec<Change>> {

@@ -11,7 +11,7 @@ use tracewright::capture::levels::Names;
 use tracewright::capture::{Access, Buffer, Format, Found, Kind, OpenError, Problem, perf, probe};
 use tracewright::decode::detect::complete::complete;
 use tracewright::decode::detect::{Candidate, HEAD, alignment};
-use tracewright::decode::raw::{self, RawTrace};
+use tracewright::decode::raw::{self, RawFraming, RawTrace};
 use tracewright::decode::{Caches, Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
@@ -21,7 +21,7 @@ use tracewright::views::{LineTable, Source};
 use crate::args::{AlignArg, FramingArg, HowArgs, InputArgs, SourceArgs};
 use crate::fail::Fail;
 use crate::inputs::Inputs;
-use crate::message;
+use crate::{hardware, message};
 
 /// A capture and its selected buffers.
 pub struct Input {
@@ -101,7 +101,8 @@ impl Input {
         levels: Option<Names>,
     ) -> Result<Input, Fail> {
         let mut notes = Vec::new();
-        let (mut described, mut found) = (false, None);
+        let (mut described, mut found, mut port) = (false, None, None);
+        hardware::check(args, path)?;
         let mut capture = match probe(path)? {
             found @ (Found::Snapshot(_) | Found::Folder(_) | Found::Perf)
                 if described_by(args).is_some() =>
@@ -158,6 +159,7 @@ impl Input {
                 if without {
                     found = detection.and_then(|detection| detection.best().cloned());
                 }
+                port = of_port(raw.framing);
                 raw::capture(path, &raw, &mut notes)?
             }
         };
@@ -172,7 +174,7 @@ impl Input {
         }
         let options = Options {
             ids: args.ids.clone(),
-            framing: args.framing.chosen(),
+            framing: args.framing.chosen().or(port),
             numbering: Numbering::Capture,
             check_opcodes: match how.is_some_and(|how| how.check_opcodes) {
                 true => OpcodeCheck::Undefined,
@@ -355,6 +357,14 @@ impl Job<'_> {
     pub fn decoded<'b>(&'b self, tally: &'b Tally) -> Decoded<'b> {
         let Input { capture, memory, options, .. } = self.input;
         Decoded { capture, plan: &self.plan, sources: &self.sources, memory, options, tally }
+    }
+}
+
+/// The framing of a trace port, which the format of a buffer does not state.
+fn of_port(framing: RawFraming) -> Option<Framing> {
+    match framing {
+        RawFraming::Framed(framing @ (Framing::Tpiu | Framing::TpiuHalf)) => Some(framing),
+        _ => None,
     }
 }
 

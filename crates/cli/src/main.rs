@@ -5,6 +5,7 @@ mod args;
 mod command_line;
 mod demo;
 mod fail;
+mod hardware;
 mod index;
 mod input;
 mod inputs;

@@ -142,3 +142,23 @@ fn bar(total: Option<u64>) -> ProgressBar {
     }
     bar
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bar is shown on a terminal, and after the delay.
+    #[test]
+    fn the_progress_of_long_work_is_shown() {
+        for (terminal, elapsed, shown) in
+            [(true, 0, false), (true, 1, false), (true, 3, true), (false, 3, false)]
+        {
+            let start = Instant::now().checked_sub(Duration::from_secs(elapsed)).unwrap();
+            let mut progress = Progress { start, total: Some(10), terminal, bar: None };
+            progress.show(5, String::new);
+            assert_eq!(progress.bar.is_some(), shown, "{terminal}, {elapsed} s");
+            progress.end();
+            assert!(progress.bar.is_none());
+        }
+    }
+}

@@ -10,6 +10,8 @@ mod riscv;
 mod simd;
 #[cfg(feature = "disassembly")]
 mod system;
+#[cfg(feature = "disassembly")]
+mod widening;
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -115,6 +117,7 @@ fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
     let wide = bytes.len() == 4;
     match isa {
         Isa::A64 if maintenance::is_here(opcode) => maintenance::text(opcode),
+        Isa::A64 if widening::is_here(opcode) => widening::text(opcode),
         Isa::A64 => Some(bytes).and_then(|bytes| {
             let bytes = &mut U8Reader::new(bytes);
             let text = armv8::a64::InstDecoder::default().decode(bytes).ok()?.to_string();

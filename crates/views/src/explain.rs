@@ -56,11 +56,17 @@ impl Decoded<'_> {
         // Some of several cores may have been idle, but not all of them.
         let counts = || (0..self.sources.len()).map(|n| self.tally.of(n));
         let silent = counts().any(|c| !c.has_activity() && c.bytes() > 0);
-        let silent = silent || !counts().any(|c| c.has_activity());
+        silent || !counts().any(|c| c.has_activity()) || self.has_problems()
+    }
+
+    /// Whether something is wrong. A source that sent nothing, or only synchronised, needs an
+    /// explanation, but is no problem.
+    pub fn has_problems(&self) -> bool {
+        let mut counts = (0..self.sources.len()).map(|n| self.tally.of(n));
         let left_out = self.plan.skipped.iter().any(|s| !matches!(s.why, Why::NotChosen(_)));
-        silent
-            || left_out
+        left_out
             || self.sources.is_empty()
+            || counts.any(|c| c.bytes() > 0 && c.packets == 0)
             || self.tally.flawed_before_end()
             || !self.unknown_ids().is_empty()
     }

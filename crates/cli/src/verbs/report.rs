@@ -106,7 +106,10 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<bool, 
         page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
         let decoded = job.decoded(&tally);
         if decoded.needs_explanation() {
-            page.notes.extend(decoded.summary().lines().map(str::to_owned));
+            let summary = decoded.summary();
+            let lines = summary.lines().map(str::to_owned);
+            let to = if decoded.has_problems() { &mut page.notes } else { &mut page.information };
+            to.extend(lines);
         }
         let (raw, (texts, losses)) = all;
         add_code(job, &code, how, raw, losses.count, &mut page);

@@ -103,6 +103,25 @@ fn a_full_or_closed_standard_error() {
     assert_eq!(status.code(), Some(0));
 }
 
+/// An empty buffer is information on the page of `report`; data of unknown sources are a note.
+#[test]
+fn an_empty_buffer_is_no_warning() {
+    let folder = Folder::with_demo("people-empty");
+    let page = folder.path("page.html");
+    let report = |bytes: &[u8]| {
+        fs::write(folder.demo().join("ETB.bin"), bytes).unwrap();
+        let output = tracewright(&args("report -o", &[&page, &folder.demo()]));
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        let page = fs::read_to_string(&page).unwrap();
+        (page.contains(r#"<p class="note">"#), page.contains(r#"<p class="info">ETB: 0 bytes"#))
+    };
+    assert_eq!(report(&[]), (false, true));
+    // Frames of trace ID 0x30.
+    let mut frame = [0; 16];
+    frame[0] = 0x61;
+    assert_eq!(report(&frame.repeat(20)), (true, false));
+}
+
 /// Names of C++ and Rust are demangled.
 #[test]
 fn names_are_demangled() {

@@ -4,7 +4,7 @@ use memchr::memmem;
 use tracewright_base::SyncSearch;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
-use super::configs::{Setting, variants, with_code};
+use super::configs::{Setting, variants, with_code, with_timestamps};
 use super::trial::{Bench, Target, Trial, core_of};
 use super::{Given, Inference, LONG, SHORT};
 
@@ -103,11 +103,12 @@ fn infer(
         }
         let trial = bench.run(part, &config);
         let mut score = trial.score(protocol);
-        if setting.get("TRCIDR8").is_some_and(|elements| elements > 0) {
-            // Nearly all units trace what is committed; where one does not, the others contradict
-            // its trace often.
-            score -= 40;
+        if is_beginning(protocol, &trial) {
+            score = BEGUN - sync_points(protocol);
         }
+        // Nearly all units trace what is committed, and no Q elements; where one does not, the
+        // configurations of the others contradict its trace often.
+        score -= 40 * setting.rarities();
         let t32 = trial.features.aarch32 && !trial.features.a64;
         if setting.core.is_some() && !t32 && bench.target != Some(Target::Arm(true)) {
             // A microcontroller executes T32 code only.
@@ -116,10 +117,12 @@ fn infer(
         Some((score, trial))
     };
     let rank = |bench: &Bench, part: &[u8], settings: Vec<Setting>| {
-        let mut ranked: Vec<(i64, Setting, Trial)> = settings
+        let mut ranked: Vec<Ranked> = settings
             .into_iter()
             .filter_map(|setting| run(bench, part, &setting).map(|(s, t)| (s, setting, t)))
             .collect();
+        settle_reserved(protocol, &mut ranked);
+        settle_speculation(&mut ranked);
         // Of equal scores the first remains the first.
         ranked.sort_by_key(|(score, ..)| -score);
         ranked
@@ -134,6 +137,10 @@ fn infer(
         let settings = best.iter().take(2).flat_map(|(_, s, _)| with_code(protocol, s)).collect();
         best = rank(bench, long, settings);
     }
+    settle_timestamps(&mut best, |setting| {
+        let settings = with_timestamps(protocol, setting);
+        rank(if bench.has_code() { bench } else { plain }, long, settings)
+    });
     let (score, mut setting, trial) = best.into_iter().next()?;
     if setting.core.is_none() && bench.target == Some(Target::Arm(true)) && core.is_none() {
         setting.core = Some("ARMv7-M");
@@ -165,15 +172,79 @@ fn infer(
         ));
     }
     let a64 = trial.features.a64 && !trial.features.aarch32;
+    let t32 = trial.features.t32 && !trial.features.not_t32;
     Some(Inference {
         protocol,
         setting,
         score,
         reasons,
         a64,
+        t32,
         start: start.unwrap_or(0),
         counts: *c,
     })
+}
+
+/// A configuration, its score and its trial.
+type Ranked = (i64, Setting, Trial);
+
+/// The elements that a speculative configuration holds back to the end count against it: a unit
+/// that traces what is not committed commits it later.
+fn settle_speculation(ranked: &mut [Ranked]) {
+    let known = |trial: &Trial| trial.features.addresses + trial.counts.ranges;
+    let others = ranked.iter().filter(|(_, setting, _)| !setting.is_speculative());
+    let most = others.map(|(.., trial)| known(trial)).max().unwrap_or(0);
+    for (score, setting, trial) in ranked.iter_mut() {
+        if setting.is_speculative() {
+            *score -= (most.saturating_sub(known(trial)) * 300 / most.max(1)) as i64;
+        }
+    }
+}
+
+/// Bytes of an ETMv4 or ETE that are packets only in another configuration count against this one
+/// twice more: their headers are reserved without an option of the unit.
+fn settle_reserved(protocol: AnyProtocol, ranked: &mut [Ranked]) {
+    if !matches!(protocol, AnyProtocol::Etmv4 | AnyProtocol::Ete) {
+        return;
+    }
+    let lost = |trial: &Trial| trial.counts.undecodable - trial.counts.truncated;
+    let least = ranked.iter().map(|(.., trial)| lost(trial)).min().unwrap_or(0);
+    for (score, _, trial) in ranked.iter_mut() {
+        *score -= ((lost(trial) - least) * 2000 / trial.len.max(1)) as i64;
+    }
+}
+
+/// Chooses the form of timestamps with which the most are known and the fewest are before the
+/// timestamp that precedes them; of equal forms the first. `forms` are the trials of each form.
+fn settle_timestamps(best: &mut [Ranked], forms: impl Fn(&Setting) -> Vec<Ranked>) {
+    let Some(first) = best.first_mut() else { return };
+    let points = |trial: &Trial| trial.features.time_order();
+    let forms = forms(&first.1).into_iter();
+    let other = forms.fold(None, |most: Option<Ranked>, form| match most {
+        Some(most) if points(&most.2) >= points(&form.2) => Some(most),
+        _ => Some(form),
+    });
+    if let Some(other) = other
+        && points(&other.2) > points(&first.2)
+    {
+        *first = other;
+    }
+}
+
+/// An alignment synchronisation of ETMv4 and ETE without the trace info that units send after it
+/// is in fewer bytes than these.
+const BEGINNING: u64 = 64;
+
+/// The score of a buffer that ends before the trace info after its alignment synchronisation.
+const BEGUN: i64 = 560;
+
+/// Whether the bytes are the beginning of a trace of an ETMv4 or ETE: all are packets, and the
+/// first one is an alignment synchronisation.
+fn is_beginning(protocol: AnyProtocol, trial: &Trial) -> bool {
+    let c = &trial.counts;
+    let all = c.packet_bytes + c.truncated == trial.len && c.inconsistencies == 0;
+    let four = matches!(protocol, AnyProtocol::Etmv4 | AnyProtocol::Ete);
+    four && c.syncs == 0 && c.packets > 1 && all && trial.len < BEGINNING
 }
 
 impl Setting {
@@ -184,7 +255,7 @@ impl Setting {
 }
 
 /// Whether the first bytes have a few values only, as an erased memory has.
-fn is_filling(stream: &[u8]) -> bool {
+pub(super) fn is_filling(stream: &[u8]) -> bool {
     let mut values = [false; 256];
     for byte in stream.iter().take(SHORT) {
         values.get_mut(usize::from(*byte)).into_iter().for_each(|value| *value = true);
@@ -255,8 +326,9 @@ fn settle_etmv4(all: &mut [Inference], framed: bool) {
         return;
     }
     let best = all.get(four).into_iter().chain(all.get(ete)).map(|inference| inference.score).max();
-    let likely =
-        if !framed && all.get(four).is_some_and(|inference| inference.a64) { ete } else { four };
+    // Without an address, the instruction set is not known.
+    let a64 = |inference: &Inference| inference.a64 || inference.counts.syncs == 0;
+    let likely = if !framed && all.get(four).is_some_and(a64) { ete } else { four };
     if let Some(inference) = all.get_mut(likely) {
         inference.score = best.unwrap_or(0) + 1;
         let why = "no packet distinguishes ETMv4 and ETE; ";
@@ -301,6 +373,7 @@ fn branch_records(stream: &[u8]) -> Option<Inference> {
         score,
         reasons: vec![reason],
         a64: false,
+        t32: false,
         start: 0,
         counts: crate::Counts::default(),
     })

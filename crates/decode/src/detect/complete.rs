@@ -32,6 +32,9 @@ impl Description {
     /// The options of the command line.
     pub fn options(&self) -> Vec<String> {
         let mut out = Vec::new();
+        if self.framing == RawFraming::Etb {
+            out.extend(["--framing", "etb"].map(ToOwned::to_owned));
+        }
         if let RawFraming::Framed(framing) = self.framing
             && framing != Framing::Raw
         {
@@ -88,7 +91,7 @@ impl Candidate {
         }
         let core = found.iter().find_map(|(_, _, setting)| setting.core);
         Description {
-            framing: RawFraming::Framed(self.framing),
+            framing: if self.words { RawFraming::Etb } else { RawFraming::Framed(self.framing) },
             skip: self.skip as u64,
             registers,
             core: core.map(ToOwned::to_owned),
@@ -122,6 +125,11 @@ pub fn complete(
     align: Option<u64>,
     notes: &mut Vec<String>,
 ) -> Result<Option<Detection>, OpenError> {
+    raw.skip += align.unwrap_or(0);
+    let is_bytes = |unit: &Unit| {
+        let protocol = AnyProtocol::named(&unit.protocol);
+        protocol.is_some_and(|protocol| protocol.form() == TraceForm::Bytes)
+    };
     if raw.levels.is_some() {
         return Ok(None);
     }
@@ -129,6 +137,10 @@ pub fn complete(
     let given_framing = match raw.framing {
         RawFraming::Framed(framing) => Some(framing),
         RawFraming::Auto if raw.units.is_empty() => None,
+        // Where registers are missing as well, the unit may be one of several in frames.
+        RawFraming::Auto if matches!(raw.units.as_slice(), [unit] if unit.id.is_none() && is_bytes(unit)) => {
+            None
+        }
         RawFraming::Auto if raw.units.len() > 1 => Some(Framing::Coresight),
         RawFraming::Auto => Some(Framing::Raw),
         RawFraming::Encapsulated | RawFraming::Etb => return Ok(None),
@@ -150,7 +162,6 @@ pub fn complete(
         protocol.is_some_and(|protocol| protocol.form() != TraceForm::Messages)
     });
     let aligns = align.is_none() && given_framing == Some(Framing::Coresight) && frames;
-    raw.skip += align.unwrap_or(0);
     if !raw.units.is_empty() && missing.is_empty() && !aligns {
         return Ok(None);
     }
@@ -208,6 +219,12 @@ pub fn complete(
         raw.framing = found.framing;
         raw.skip += found.skip;
     } else if missing.iter().all(|unit| fits(&found, unit)) {
+        if given_framing.is_none() && best.framing != Framing::Raw {
+            notes.push(format!("no --framing was given; detected: {}", best.summary()));
+            raw.units.clone_from(&found.units);
+            raw.framing = found.framing;
+            raw.skip += found.skip;
+        }
         let list: Vec<_> = found.registers.iter().filter(|text| !is_given(raw, text)).collect();
         let list: Vec<_> = list.iter().map(|text| text.as_str()).collect();
         if !list.is_empty() {

@@ -5,6 +5,7 @@
 //! the packets of every unit are accepted.
 
 use tracewright_base::CoreType;
+use tracewright_frames::cycles::Width;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 /// A configuration: registers or parameters by name, and the core.
@@ -51,9 +52,13 @@ impl Setting {
     }
 }
 
-/// TRCIDR0 of a unit that has all options: branch broadcast, cycle counts in commit mode 1, return
-/// stack, four events, Q elements of both forms, 64-bit timestamps.
-const TRCIDR0: u64 = 0x2801_8ea1;
+/// TRCIDR0 of a unit that has all options but Q elements: branch broadcast, cycle counts in commit
+/// mode 1, return stack, four events, 64-bit timestamps.
+const TRCIDR0: u64 = 0x2800_0ea1;
+
+/// TRCIDR0.QSUPP, bits \[16:15]: Q elements of both forms. Without them the headers of Q packets
+/// are reserved.
+const Q_ELEMENTS: u64 = 0b11 << 15;
 
 /// TRCIDR2: 64-bit addresses, 32-bit context IDs, 8-bit virtual machine IDs.
 const TRCIDR2: u64 = 0x488;
@@ -86,19 +91,23 @@ pub(super) fn variants(protocol: AnyProtocol) -> Vec<Setting> {
             }));
             // A microcontroller: 32-bit addresses, no context IDs.
             all.push(Setting { core: Some("ARMv8-M"), ..unit(4) });
+            let mut counting = unit(TRCIDR2);
+            counting.set("TRCIDR0", TRCIDR0 | Q_ELEMENTS);
+            all.push(counting);
             all
         }
         AnyProtocol::Ete => {
-            let unit = |speculation| {
+            let unit = |(speculation, q_elements)| {
                 Setting::of(&[
                     ("TRCCONFIGR", TRCCONFIGR),
-                    ("TRCIDR0", TRCIDR0 | 1 << 23),
+                    ("TRCIDR0", TRCIDR0 | 1 << 23 | q_elements),
                     ("TRCIDR2", 0x1088),
                     ("TRCIDR8", speculation),
                     ("TRCDEVARCH", 0x4775_5a13),
                 ])
             };
-            [0, MAX_SPECULATION].map(unit).into()
+            let q = Q_ELEMENTS;
+            [(0, 0), (MAX_SPECULATION, 0), (0, q), (MAX_SPECULATION, q)].map(unit).into()
         }
         AnyProtocol::Etmv3 => {
             let mut all = Vec::new();
@@ -132,8 +141,59 @@ pub(super) fn variants(protocol: AnyProtocol) -> Vec<Setting> {
     }
 }
 
+/// The configurations of an ETMv1 or ETMv2 whose port has `width` that read the same cycles
+/// differently, the most common first.
+pub(super) fn port_variants(protocol: AnyProtocol, width: Width) -> Vec<Setting> {
+    // The latest version, which has all that the others have.
+    let version = match protocol {
+        AnyProtocol::Etmv1 => ("ETMCCR", 0x3000_0000),
+        _ => ("ETMIDR", 0x4100_2100),
+    };
+    let size = match width {
+        Width::W4 => 0,
+        Width::W8 => 1 << 4,
+        Width::W16 => 2 << 4,
+    };
+    let mut all = Vec::new();
+    for context in [0, 3, 1, 2] {
+        for data in [0b11, 0, 0b01, 0b10] {
+            let control = size | data << 2 | context << 14;
+            all.push(Setting::of(&[("ETMCR", control), version]));
+        }
+    }
+    all
+}
+
 /// ETMCCER: timestamps have 64 bits and are natural binary numbers.
 const WIDE: u64 = 0x3000_0000;
+
+/// The configurations with each form of timestamps: those of ETMCCER, bits \[29:28].
+pub(super) fn with_timestamps(protocol: AnyProtocol, setting: &Setting) -> Vec<Setting> {
+    if !matches!(protocol, AnyProtocol::Etmv3 | AnyProtocol::Ptm) {
+        return Vec::new();
+    }
+    let form = |bits: u64| {
+        let mut setting = setting.clone();
+        setting.set("ETMCCER", bits << 28);
+        setting
+    };
+    // 64 bits before 48, natural binary numbers before Gray code.
+    [0b11, 0b10, 0b01, 0b00].map(form).into()
+}
+
+impl Setting {
+    /// The rare options that the unit has: it traces what is not committed, and Q elements.
+    pub(super) fn rarities(&self) -> i64 {
+        let speculative = self.is_speculative();
+        let counting = self.get("TRCIDR0").is_some_and(|options| options & Q_ELEMENTS != 0);
+        i64::from(speculative) + i64::from(counting)
+    }
+
+    /// Whether the unit traces what is not committed.
+    pub(super) fn is_speculative(&self) -> bool {
+        self.get("TRCIDR8").is_some_and(|elements| elements > 0)
+    }
+}
 
 /// Further configurations, which only the program distinguishes.
 pub(super) fn with_code(protocol: AnyProtocol, setting: &Setting) -> Vec<Setting> {

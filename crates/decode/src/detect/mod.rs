@@ -10,6 +10,7 @@ mod arm;
 pub mod cause;
 pub mod complete;
 mod configs;
+mod cycles;
 mod known_units;
 mod link;
 mod program;
@@ -27,6 +28,7 @@ use crate::Counts;
 pub use configs::Setting;
 pub use program::program;
 
+use link::LinkCandidate;
 use trial::Bench;
 
 /// The bytes at the start of a buffer that are looked at.
@@ -102,6 +104,8 @@ pub struct Inference {
     pub reasons: Vec<String>,
     /// All code is A64.
     pub a64: bool,
+    /// All code is T32.
+    pub t32: bool,
     /// The offset in the bytes of the source where decoding starts.
     pub start: usize,
     /// The counts of the trial.
@@ -162,7 +166,9 @@ const GOOD: i64 = 950;
 pub struct Candidate {
     /// The framing.
     pub framing: Framing,
-    /// The bytes before the first whole frame.
+    /// The bytes are words of a 24-bit Embedded Trace Buffer, which has the cycles of a port.
+    pub words: bool,
+    /// The bytes before the first whole frame, record or word.
     pub skip: usize,
     /// The sources by ID.
     pub sources: Vec<SourceCandidate>,
@@ -176,6 +182,7 @@ impl Candidate {
     /// Framing, alignment, and the protocol of each source, in one line.
     pub fn summary(&self) -> String {
         let framing = match self.framing {
+            Framing::Raw if self.words => "words of a 24-bit Embedded Trace Buffer".to_owned(),
             Framing::Raw => "unframed data".to_owned(),
             Framing::Coresight => "CoreSight formatter frames".to_owned(),
             Framing::Tpiu => "frames of a TPIU with synchronisation packets".to_owned(),
@@ -248,6 +255,10 @@ impl Detection {
             let framed = candidates.iter().any(|candidate| candidate.score >= GOOD);
             candidates.push(candidate(link, &bench, given, !framed));
         }
+        candidates.extend(cycles::candidate(head, &bench, given, false));
+        if candidates.iter().all(|candidate| candidate.score < LEAST) {
+            candidates.extend(cycles::candidate(head, &bench, given, true));
+        }
         candidates.sort_by_key(|candidate| -candidate.score);
         Detection { looked: head.len(), candidates }
     }
@@ -262,7 +273,7 @@ impl Detection {
 const MAX_OFFSETS: usize = 2;
 
 /// The frames whose streams are explained best by the most common configurations.
-fn promising(frames: Vec<link::LinkCandidate>) -> impl Iterator<Item = link::LinkCandidate> {
+fn promising(frames: Vec<LinkCandidate>) -> impl Iterator<Item = LinkCandidate> {
     let mut frames = frames;
     if frames.len() > MAX_OFFSETS {
         frames.sort_by_cached_key(|link| (-stream_score(link), link.cost, link.skip));
@@ -278,7 +289,7 @@ const ENOUGH: usize = 1 << 10;
 const ALIGNED: i64 = 985;
 
 /// How well the most common configurations explain the largest streams.
-fn stream_score(link: &link::LinkCandidate) -> i64 {
+fn stream_score(link: &LinkCandidate) -> i64 {
     let mut streams: Vec<_> = link.streams.iter().map(|(_, bytes)| bytes).collect();
     streams.sort_by_key(|bytes| std::cmp::Reverse(bytes.len()));
     let total: usize = streams.iter().map(|bytes| bytes.len()).sum();
@@ -303,12 +314,27 @@ pub fn alignment(head: &[u8]) -> Option<usize> {
     (best.skip != 0 && there >= 850 && there >= here + 25).then_some(best.skip)
 }
 
-fn candidate(
-    link: link::LinkCandidate,
-    bench: &Bench,
-    given: &Given<'_>,
-    messages: bool,
-) -> Candidate {
+/// DWT events come from a processor of the M profile: a unit beside their ITM that traces T32 code
+/// only traces that processor.
+fn settle_profile(sources: &mut [SourceCandidate], given: &Given<'_>) {
+    let sends_events = |source: &SourceCandidate| {
+        let best = source.best();
+        best.is_some_and(|i| i.protocol == AnyProtocol::Itm && i.counts.dwt_events > 0)
+    };
+    if given.core.is_some() || !sources.iter().any(sends_events) {
+        return;
+    }
+    let units = sources.iter_mut().filter_map(|source| source.inferences.first_mut());
+    for unit in units.filter(|unit| unit.t32 && unit.setting.core.is_none()) {
+        unit.setting.core = match unit.protocol {
+            AnyProtocol::Etmv3 => Some("ARMv7-M"),
+            AnyProtocol::Etmv4 => Some("ARMv8-M"),
+            _ => None,
+        };
+    }
+}
+
+fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bool) -> Candidate {
     let framed = link.framing != Framing::Raw;
     let total: usize = link.streams.iter().map(|(_, bytes)| bytes.len()).sum();
     let mut explained = 0;
@@ -324,10 +350,12 @@ fn candidate(
         explained += best * bytes.len() as i64;
         sources.push(SourceCandidate { id, bytes: bytes.len(), inferences });
     }
+    settle_profile(&mut sources, given);
     let mut score = explained / total.max(1) as i64;
     if framed {
         // Frames that cost less are more regular.
         score += 20 - i64::from(link.cost / 16).min(20);
     }
-    Candidate { framing: link.framing, skip: link.skip, sources, score, reason: link.reason }
+    let LinkCandidate { framing, skip, reason, .. } = link;
+    Candidate { framing, words: false, skip, sources, score, reason }
 }

@@ -118,7 +118,7 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
         }
         let protocol = AnyProtocol::Etrace;
         let (setting, start) = (unit.setting(), 0);
-        Inference { protocol, setting, score, reasons, a64: false, start, counts: *c }
+        Inference { protocol, setting, score, reasons, a64: false, t32: false, start, counts: *c }
     };
     all.into_iter().map(inference).collect()
 }

@@ -1,6 +1,6 @@
 //! A trial: some bytes of one source, decoded with one configuration, and what was counted.
 
-use tracewright_base::{Channel, Context, CoreType, Element, Gap, Inconsistency};
+use tracewright_base::{Channel, Context, CoreType, Element, Gap, Inconsistency, Isa};
 use tracewright_capture::{Capture, Form, Source};
 use tracewright_frames::Framing;
 use tracewright_image::{Elf, Load};
@@ -146,16 +146,22 @@ pub(super) struct Features {
     last: Option<Context>,
     /// The addresses at which tracing went on without program memory, by their bits from 20 on.
     regions: Vec<(u64, u64)>,
-    addresses: u64,
+    pub(super) addresses: u64,
     /// A bit for each stimulus port that was written.
     ports: u32,
     /// The times that decoding stopped at an undecodable packet.
     losses: u64,
+    /// The timestamps whose value is known, those before the one that precedes them, and the last.
+    times: (u64, u64),
+    time: u64,
     /// DWT events with a reserved discriminator.
     reserved_events: u64,
     /// An address of A64 code, and of other code.
     pub(super) a64: bool,
     pub(super) aarch32: bool,
+    /// An address of T32 code, and of other code.
+    pub(super) t32: bool,
+    pub(super) not_t32: bool,
 }
 
 /// The most regions of addresses that are counted.
@@ -169,6 +175,12 @@ impl Features {
         let largest = self.regions.iter().map(|(_, count)| *count).max().unwrap_or(0);
         let scattered = self.addresses - largest.min(self.addresses);
         share(changes, contexts.max(4)) + share(scattered, self.addresses.max(4))
+    }
+
+    /// How many timestamps are in order, less those that are not.
+    pub(super) fn time_order(&self) -> i64 {
+        let (times, backwards) = self.times;
+        times as i64 - 4 * backwards as i64
     }
 
     /// How unlikely the channels of an ITM are: 0 to 1000.
@@ -188,8 +200,10 @@ impl Listener for Features {
                 self.contexts.0 += 1;
                 self.contexts.1 += u64::from(self.last.is_some_and(|last| last != context));
                 self.last = Some(context);
-                self.a64 |= context.isa == tracewright_base::Isa::A64;
-                self.aarch32 |= context.isa != tracewright_base::Isa::A64;
+                self.a64 |= context.isa == Isa::A64;
+                self.t32 |= context.isa == Isa::T32;
+                self.not_t32 |= context.isa != Isa::T32;
+                self.aarch32 |= context.isa != Isa::A64;
             }
             Element::NoCode { address, .. } => {
                 self.addresses += 1;
@@ -205,6 +219,11 @@ impl Listener for Features {
                 if let Channel::Port { port, .. } = write.channel {
                     self.ports |= 1 << (u32::from(port) & 31);
                 }
+            }
+            Element::Timestamp { value, .. } => {
+                self.times.0 += 1;
+                self.times.1 += u64::from(value < self.time);
+                self.time = value;
             }
             Element::DwtEvent(event) => {
                 let known = matches!(event.discriminator, 0..=2 | 8..=23);

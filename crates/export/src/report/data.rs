@@ -77,6 +77,8 @@ pub struct Report {
     pub facts: Vec<(String, String)>,
     /// What is missing or wrong, and what was left out.
     pub notes: Vec<String>,
+    /// What explains a page with little in it where nothing is wrong.
+    pub information: Vec<String>,
     /// All instructions.
     pub instructions: u64,
     /// What a unit of the timeline is.

@@ -46,6 +46,9 @@ impl Report {
         for note in &self.notes {
             let _ = writeln!(out, "<p class=\"note\">{}</p>", xml(note));
         }
+        for text in &self.information {
+            let _ = writeln!(out, "<p class=\"info\">{}</p>", xml(text));
+        }
         out.push_str(
             "<h2 id=\"h-functions\">Functions</h2>\n\
              <p class=\"dim\">Instructions in each function, and with the functions that it calls. \

@@ -82,7 +82,7 @@ fn detection(detected: &Candidate, out: &mut String) {
     };
     Object::new(out)
         .text("type", "detection")
-        .text("framing", framing_option(detected.framing))
+        .text("framing", if detected.words { "etb" } else { framing_option(detected.framing) })
         .number("align", detected.skip as u64)
         .text("reason", &detected.reason)
         .text("options", &options)

@@ -25,24 +25,36 @@ pub struct Blind {
     /// The code at 0x1000 that is in no program file.
     pub boot: Option<Vec<u8>>,
     pub expected: Expected,
-    /// The snapshot that describes the input.
+    /// What describes the input.
     pub origin: Option<Origin>,
+}
+
+/// What describes an input.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// A snapshot.
+    Snapshot(Described),
+    /// Options.
+    Options(String),
 }
 
 /// A snapshot that describes an input: the file of its buffer, and the bytes in its place.
 #[derive(Clone, Debug)]
-pub struct Origin {
+pub struct Described {
     pub file: PathBuf,
     pub bytes: Vec<u8>,
     /// The trace ID of the input among those of the snapshot, where the input has no frames.
     pub id: Option<u64>,
+    /// The framing, where it is not that of the snapshot.
+    pub framing: Option<&'static str>,
 }
 
 /// The snapshot with the buffer `path` of which `bytes` are taken.
 fn origin(path: &str, bytes: Vec<u8>, id: Option<u64>) -> Option<Origin> {
     let file = shared(path)?;
     let described = file.parent()?.join("snapshot.ini").is_file();
-    described.then_some(Origin { file, bytes, id })
+    let described = described.then_some(Described { file, bytes, id, framing: None })?;
+    Some(Origin::Snapshot(described))
 }
 
 /// The folders of the captures.
@@ -118,8 +130,9 @@ fn framed(out: &mut Vec<Blind>) -> Option<()> {
         let bytes: Vec<u8> = bytes.into_iter().skip(cut).take(len).collect();
         let align = (16 - cut as u64 % 16) % 16;
         let aligned = bytes.get(align as usize..).unwrap_or_default().to_vec();
+        let origin = origin(&path, aligned, None).or_else(|| options(&path, align));
         out.push(Blind {
-            origin: origin(&path, aligned, None),
+            origin,
             name: format!("{path} cut at {cut}"),
             bytes,
             image: image.and_then(shared),
@@ -128,6 +141,26 @@ fn framed(out: &mut Vec<Blind>) -> Option<()> {
         });
     }
     Some(())
+}
+
+/// The options for a capture without a snapshot, whose first frame is at `align`.
+fn options(path: &str, align: u64) -> Option<Origin> {
+    let unit = match path {
+        SWO => {
+            "--protocol ITM@1 --protocol ETM3@2 --core Cortex-M3 --config ETMCR=0 --config \
+             ETMIDR=0x4114f250"
+        }
+        TI => {
+            "--protocol ETM3@0x10 --core Cortex-R5 --config ETMCR=0xc40 --config ETMIDR=0x4104f230"
+        }
+        // The capture records no registers: those of an ETMv4 without cycle counts.
+        _ if path.contains("ricsec") => {
+            "--protocol ETM4@0x10 --config TRCCONFIGR=1 --config TRCIDR0=0x28000ea1 --config \
+             TRCIDR2=0x488"
+        }
+        _ => return None,
+    };
+    Some(Origin::Options(format!("--framing coresight --align {align} {unit}")))
 }
 
 /// Frames with synchronisation packets, and the blocks of a probe.
@@ -147,7 +180,11 @@ fn ports(out: &mut Vec<Blind>) -> Option<()> {
     for cut in [0usize, 11] {
         let expected = Expected::Trace { framing: "tpiu", align: 0, sources: sources.clone() };
         let (name, bytes) = (format!("TPIU cut at {cut}"), port[cut..].to_vec());
-        out.push(Blind { name, bytes, image: None, boot: None, expected, origin: None });
+        let file = shared(&format!("{ARM}/a55-test-tpiu/DSTREAM_0.bin"))?;
+        let framing = Some("tpiu");
+        let described = Described { file, bytes: bytes.clone(), id: None, framing };
+        let origin = Some(Origin::Snapshot(described));
+        out.push(Blind { name, bytes, image: None, boot: None, expected, origin });
     }
     Some(())
 }
@@ -176,7 +213,8 @@ fn unframed(out: &mut Vec<Blind>) -> Option<()> {
     ] {
         let bytes = read(&path)?;
         let name = format!("{path}, ID {id:#x} without frames");
-        let origin = origin(&path, bytes.clone(), Some(id.into()));
+        let itm = || (protocol == "ITM").then(|| Origin::Options("--protocol ITM".to_owned()));
+        let origin = origin(&path, bytes.clone(), Some(id.into())).or_else(itm);
         add(name, stream(&bytes, id), protocol, image, origin);
     }
     for (path, cut, protocol) in [
@@ -192,7 +230,8 @@ fn unframed(out: &mut Vec<Blind>) -> Option<()> {
         ("captures/rtic-scope/itm-crate-itm.bin", 5, "ITM"),
     ] {
         let bytes: Vec<u8> = read(path)?.into_iter().skip(cut).collect();
-        let origin = origin(path, bytes.clone(), Some(0));
+        let itm = || (protocol == "ITM").then(|| Origin::Options("--protocol ITM".to_owned()));
+        let origin = origin(path, bytes.clone(), Some(0)).or_else(itm);
         add(format!("{path} from byte {cut}"), bytes, protocol, None, origin);
     }
     let middle = stream(&read(SWO)?, 1).into_iter().skip(1003).collect();

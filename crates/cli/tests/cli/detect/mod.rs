@@ -1,6 +1,7 @@
 //! Detection by the command: inputs without a description, and inputs with a wrong one.
 
 mod blind;
+mod cycles;
 mod inputs;
 mod wrong;
 
@@ -98,4 +99,49 @@ fn the_overview_comes_first() {
     assert!(!output.out.contains("TRCCONFIGR ="), "{}", output.out);
     let output = tracewright(&args("info --all", &[&folder.demo()]));
     assert!(output.out.contains("TRCCONFIGR ="), "{}", output.out);
+}
+
+/// Hardware that is no protocol: what it is, and the next command, which runs.
+#[test]
+fn names_of_hardware_are_explained() {
+    let folder = Folder::new("detect-hardware");
+    // A synchronisation packet, and text on port 0 of an ITM.
+    let mut bytes = vec![0, 0, 0, 0, 0, 0x80];
+    bytes.extend(b"Hello, world!\n".repeat(8).iter().flat_map(|byte| [0x01, *byte]));
+    let path = folder.path("dump.bin");
+    fs::write(&path, bytes).unwrap();
+    for (name, what, run) in [
+        ("SWO", "SWO is a pin, not a protocol: it sends the packets of an ITM", "itm"),
+        ("TPIU", "a TPIU is a trace port, not a protocol", "decode"),
+        ("ETB", "that is where trace is stored, not a protocol", "decode"),
+        ("CoreSight", "CoreSight is the system of trace units, not a protocol", "decode"),
+        ("etm", "an ETM has one of several protocols", "decode"),
+    ] {
+        let output = tracewright(&args(&format!("decode --protocol {name}"), &[&path]));
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{name}");
+        let next = format!("run: tracewright {run} {}", path.display());
+        assert!(output.err.contains(what) && output.err.contains(&next), "{}", output.err);
+        let output = tracewright(&args(run, &[&path]));
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        assert!(output.out.contains("Hello, world!") || run == "decode", "{}", output.out);
+    }
+}
+
+/// A unit without framing and registers is found in frames, too; names with `v` are corrected.
+#[test]
+fn a_protocol_suffices() {
+    let Some(path) = shared("captures/ti-am243x-r5f/freertos/files/freertos.data") else { return };
+    let folder = Folder::new("detect-protocol");
+    let bytes = fs::read(path).unwrap();
+    let file = folder.path("etb.bin");
+    fs::write(&file, &bytes[..1 << 14]).unwrap();
+    let output = tracewright(&args("decode --protocol ETM3", &[&file]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let want = "no --framing was given; detected: CoreSight formatter frames: ID 0x10 ETM3";
+    assert!(output.err.contains(want), "{}", output.err);
+    let all = tracewright(&args("decode --framing coresight --protocol ETM3@0x10", &[&file]));
+    assert!(output.out == all.out && all.out.lines().count() > 1000, "{}", all.err);
+    let output = tracewright(&args("decode --protocol ETMv3", &[&file]));
+    let next = format!("run: tracewright decode {} --protocol ETM3\n", file.display());
+    assert!(output.code == Some(2) && output.err.contains(&next), "{}", output.err);
 }
