@@ -361,8 +361,11 @@ fn written_again(fresh: &Run<'_>, whole: &Output) -> Result<(), String> {
         AnyConfig::Etrace(_) => (LOOKED_AHEAD, LOOKED_AHEAD),
         _ => (1, 0),
     };
-    for span in &whole.spans {
-        let bytes = span.emitted.as_ref().filter(|_| since_bad >= uncertain).unwrap_or(&span.bytes);
+    for (n, span) in whole.spans.iter().enumerate() {
+        // A synchronisation after undecodable bytes may begin in the packet before them.
+        let before_bad = whole.spans.get(n + 1).is_some_and(|next| next.emitted.is_none());
+        let emitted = span.emitted.as_ref().filter(|_| since_bad >= uncertain && !before_bad);
+        let bytes = emitted.unwrap_or(&span.bytes);
         again.extend_from_slice(bytes);
         since_bad = if span.emitted.is_none() { 0 } else { since_bad + span.bytes.len() };
     }
