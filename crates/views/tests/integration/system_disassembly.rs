@@ -41,8 +41,13 @@ const A64: &[Known] = &[
         why: "LLVM names other system registers",
         explains: |opcode, ours, llvm| {
             let unnamed = ours.contains(" s2_") || ours.contains(" s3_");
-            opcode >> 20 == 0xd51 | opcode >> 20 & 2 && (unnamed || llvm.contains("s3_"))
+            opcode >> 20 == 0xd51 | opcode >> 20 & 2
+                && (unnamed || [" s2_", "s3_"].iter().any(|name| llvm.contains(name)))
         },
+    },
+    Known {
+        why: "PSTATE.PM has no name",
+        explains: |_, ours, llvm| ours.is_empty() && llvm.starts_with("msr pm, "),
     },
     Known {
         why: "SYS of unnamed operations, and registers where none is taken",
