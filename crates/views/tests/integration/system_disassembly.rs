@@ -60,10 +60,6 @@ const A64: &[Known] = &[
         explains: |opcode, _, llvm| llvm.is_empty() && opcode >> 22 != 0b11_0101_0100,
     },
     Known {
-        why: "a literal address",
-        explains: |opcode, _, llvm| opcode & 0x3b00_0000 == 0x1800_0000 && llvm.starts_with("ldr"),
-    },
-    Known {
         why: "a shift amount of zero may be omitted",
         explains: |_, ours, llvm| {
             let shown = |text: &str| text.replace(", lsl #0]", "]").replace(" #0]", "]");
