@@ -41,8 +41,13 @@ const A64: &[Known] = &[
         why: "LLVM names other system registers",
         explains: |opcode, ours, llvm| {
             let unnamed = ours.contains(" s2_") || ours.contains(" s3_");
-            opcode >> 20 == 0xd51 | opcode >> 20 & 2 && (unnamed || llvm.contains("s3_"))
+            opcode >> 20 == 0xd51 | opcode >> 20 & 2
+                && (unnamed || [" s2_", "s3_"].iter().any(|name| llvm.contains(name)))
         },
+    },
+    Known {
+        why: "PSTATE.PM has no name",
+        explains: |_, ours, llvm| ours.is_empty() && llvm.starts_with("msr pm, "),
     },
     Known {
         why: "SYS of unnamed operations, and registers where none is taken",
@@ -53,10 +58,6 @@ const A64: &[Known] = &[
     Known {
         why: "unallocated opcodes that the general disassembler accepts",
         explains: |opcode, _, llvm| llvm.is_empty() && opcode >> 22 != 0b11_0101_0100,
-    },
-    Known {
-        why: "a literal address",
-        explains: |opcode, _, llvm| opcode & 0x3b00_0000 == 0x1800_0000 && llvm.starts_with("ldr"),
     },
     Known {
         why: "a shift amount of zero may be omitted",
