@@ -243,7 +243,7 @@ fn large_buffers_are_not_read_as_a_whole() {
     let one = fs::read(&trace).unwrap();
     // More padding than memory is allowed, and the trace again at the end.
     let file = fs::OpenOptions::new().append(true).open(&trace).unwrap();
-    file.set_len(one.len() as u64 + (120 << 20)).unwrap();
+    file.set_len(one.len() as u64 + (260 << 20)).unwrap();
     std::io::Write::write_all(&mut &file, &one).unwrap();
     drop(file);
     let small = Folder::with_demo("memory-small");

@@ -6,7 +6,7 @@
 //! the most branches have addresses.
 
 use tracewright_frames::Framing;
-use tracewright_frames::cycles::{Width, etb, records};
+use tracewright_frames::cycles::{TRIGGER, Width, etb, records};
 use tracewright_protocols::registry::AnyProtocol;
 
 use super::arm::is_filling;
@@ -125,6 +125,9 @@ pub(super) fn candidate(
             continue;
         }
         let records = form.records(head);
+        if has_triggers(&records, form.width) {
+            continue;
+        }
         let each = protocols.iter().filter_map(|p| infer(form, *p, &records, bench, given));
         all.extend(each);
     }
@@ -167,6 +170,15 @@ pub(super) fn candidate(
         score: best.score,
         reason: best.form.reason(),
     })
+}
+
+/// Whether more than one cycle in 50 of `records` is a trigger: a trace has one or a few, random
+/// bytes have one in eight cycles. (IHI 0014, Table 5-1)
+fn has_triggers(records: &[u8], width: Width) -> bool {
+    let cycles = records.chunks_exact(width.record());
+    let all = cycles.len();
+    let triggers = cycles.filter(|cycle| cycle.first().is_some_and(|low| low & 0b111 == TRIGGER));
+    triggers.count() * 50 > all
 }
 
 /// The best configuration of `protocol` for the records `all` of `form`.
@@ -221,4 +233,24 @@ fn score(trial: &Trial, protocol: AnyProtocol) -> i64 {
         score -= (200 * c.syncs.saturating_sub(known) / c.syncs.max(1)) as i64;
     }
     score.max(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_frames::cycles::Cycle;
+
+    use super::*;
+
+    /// A trace with a trigger in a hundred cycles, and random bytes.
+    #[test]
+    fn random_bytes_have_too_many_triggers() {
+        for width in Width::ALL {
+            let of = |status| Cycle { status, ..Cycle::NOTHING }.record(width).as_ref().to_vec();
+            let mut records = of(0).repeat(99);
+            records.extend(of(TRIGGER));
+            assert!(!has_triggers(&records, width));
+            let mut random = tracewright_testing::Random::new(3);
+            assert!(has_triggers(&random.bytes(4000), width));
+        }
+    }
 }
