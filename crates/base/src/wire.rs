@@ -55,7 +55,7 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     /// Takes one packet.
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<P>,
+        p: Spanned<&P>,
         config: &C,
         code: &mut K,
         sink: &mut S,

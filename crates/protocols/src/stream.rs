@@ -309,7 +309,7 @@ impl<P: Listed> Stream<P> {
                     self.last = at;
                     observer.packet(offsets, taken..taken + len, bytes, P::any_packet(&packet));
                     P::learn(&mut self.config, &packet);
-                    let spanned = Spanned { at, len: len as u32, packet };
+                    let spanned = Spanned { at, len: len as u32, packet: &packet };
                     self.decoder.packet(spanned, &self.config, code, observer);
                     feed.taken += len;
                 }

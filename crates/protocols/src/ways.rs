@@ -140,7 +140,7 @@ pub(crate) fn decoded<P: Protocol, K: BlockCache>(
 ) -> Vec<(u64, Element)> {
     let mut elements = Vec::new();
     let mut decoder = P::Decoder::default();
-    for (at, &packet) in packets.iter().enumerate() {
+    for (at, packet) in packets.iter().enumerate() {
         let spanned = Spanned { at: at as u64, len: 1, packet };
         decoder.packet(spanned, config, code, &mut elements);
     }

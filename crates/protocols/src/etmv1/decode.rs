@@ -111,7 +111,7 @@ const TOO_LARGE: u8 = 15;
 impl Decode<Config, Packet> for Decoder {
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         config: &Config,
         code: &mut K,
         sink: &mut S,

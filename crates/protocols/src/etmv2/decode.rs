@@ -68,7 +68,7 @@ const EVENTS: usize = 1024;
 impl Decode<Config, Packet> for Decoder {
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         config: &Config,
         code: &mut K,
         sink: &mut S,
@@ -80,8 +80,8 @@ impl Decode<Config, Packet> for Decoder {
             self.cycles = self.cycles.saturating_add(1);
         }
         let was_synced = self.fifo.synced();
-        let outs = self.fifo.cycle(p.at, &p.packet, config);
-        let status = match p.packet {
+        let outs = self.fifo.cycle(p.at, p.packet, config);
+        let status = match *p.packet {
             Packet::Cycle { status, .. } => Some(status),
             Packet::Disabled { pins } => {
                 self.disabled(p.at, pins);

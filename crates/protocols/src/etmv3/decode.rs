@@ -75,7 +75,7 @@ impl Decode<Config, Packet> for Decoder {
     #[inline]
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         config: &Config,
         code: &mut K,
         sink: &mut S,
@@ -92,7 +92,7 @@ impl Decode<Config, Packet> for Decoder {
             self.data.other_packet();
         }
         let (pending, history) = (&mut self.pending, &mut self.history);
-        match p.packet {
+        match *p.packet {
             Packet::Async { .. } | Packet::Ignore => {}
             Packet::Atoms(atoms) => self.atoms(at, atoms.steps(), config, code, sink),
             Packet::Branch(ref branch) => self.branch(at, branch, config, code, sink),

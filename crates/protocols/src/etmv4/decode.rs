@@ -78,7 +78,7 @@ impl Decode<Config, Packet> for Decoder {
     #[inline]
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         config: &Config,
         code: &mut K,
         sink: &mut S,
@@ -133,12 +133,12 @@ impl Decode<Config, Packet> for Decoder {
 impl Decoder {
     /// A packet before synchronisation. (ETE K10.5.1)
     #[cold]
-    fn start<S: Sink>(&mut self, p: Spanned<Packet>, config: &Config, sink: &mut S) {
+    fn start<S: Sink>(&mut self, p: Spanned<&Packet>, config: &Config, sink: &mut S) {
         if self.stage == Stage::Start {
             sink.element(p.at, Element::Gap(Gap::Start));
             self.stage = Stage::Lost;
         }
-        match (self.stage, p.packet) {
+        match (self.stage, *p.packet) {
             (_, Packet::AlignSync) => self.stage = Stage::Aligned,
             (Stage::Aligned, Packet::TraceInfo(info)) => {
                 self.stage = Stage::Running;
@@ -183,7 +183,7 @@ impl Decoder {
     #[inline]
     fn running<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         config: &Config,
         rules: Rules,
         code: &mut K,
@@ -207,7 +207,7 @@ impl Decoder {
             }
             return;
         }
-        match p.packet {
+        match *p.packet {
             Packet::Atoms(atoms) => {
                 let (bits, len) = (atoms.bits(), atoms.len());
                 if max == 0 && self.depth == 0 {
@@ -282,7 +282,7 @@ impl Decoder {
             | Packet::CycleCount1 { .. }
             | Packet::CycleCount2 { .. }
             | Packet::CycleCount3 { .. } => {
-                if let Some((what, committed)) = self.aside(&p.packet, config) {
+                if let Some((what, committed)) = self.aside(p.packet, config) {
                     commit = committed;
                     self.push(at, what);
                 }
@@ -430,13 +430,13 @@ impl Decoder {
     #[cold]
     fn speculation<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         max: u32,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
     ) {
-        let (atoms, cancel, mispredict) = match p.packet {
+        let (atoms, cancel, mispredict) = match *p.packet {
             Packet::Cancel1 { count, mispredict } => ((0, 0), count, mispredict),
             Packet::Cancel2(before) => ((before.atoms().bits(), before.atoms().len()), 1, true),
             Packet::Cancel3 { atom, count } => ((atom.into(), atom.into()), u32::from(count), true),

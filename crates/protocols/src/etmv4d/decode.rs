@@ -27,14 +27,14 @@ impl Decoder {
 impl Decode<Config, Packet> for Decoder {
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         _config: &Config,
         _code: &mut K,
         sink: &mut S,
     ) {
         let Spanned { at, packet, .. } = p;
         self.start(at, sink);
-        let element = match packet {
+        let element = match *packet {
             Packet::Align | Packet::Marker | Packet::NumberedMarker(_) => return,
             Packet::Info(_) => {
                 self.time = Some(0);

@@ -95,7 +95,7 @@ pub const INTERRUPT: u16 = 1 << 15;
 impl Decode<Params, Packet> for Decoder {
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         params: &Params,
         code: &mut K,
         sink: &mut S,
@@ -157,12 +157,12 @@ impl Decoder {
     #[inline]
     fn any_packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         params: &Params,
         code: &mut K,
         sink: &mut S,
     ) {
-        let Spanned { at, packet: Packet { envelope, payload }, .. } = p;
+        let Spanned { at, packet: &Packet { envelope, payload }, .. } = p;
         if self.phase == Phase::Fresh {
             self.phase = Phase::Waiting(Why::Off);
             sink.element(at, Element::Gap(Gap::Start));

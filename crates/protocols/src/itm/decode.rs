@@ -101,14 +101,14 @@ impl Decode<Config, Packet> for Decoder {
     #[inline]
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         config: &Config,
         _: &mut K,
         sink: &mut S,
     ) {
         self.begin(p.at, State::Running, sink);
         let after_overflow = self.overflowed;
-        let element = match p.packet {
+        let element = match *p.packet {
             Packet::Sync { .. } => {
                 // A synchronisation packet resets the page to 0.
                 self.page = Some(0);

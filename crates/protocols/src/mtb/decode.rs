@@ -28,12 +28,12 @@ const NOT_TRACED: u16 = 0;
 impl Decode<Config, Packet> for Decoder {
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         _: &Config,
         code: &mut K,
         sink: &mut S,
     ) {
-        let (at, packet) = (p.at, p.packet);
+        let (at, packet) = (p.at, *p.packet);
         if !self.begun {
             sink.element(at, Element::Gap(Gap::Start));
         }

@@ -75,7 +75,7 @@ const MAX_UPDATE_DISTANCE: u32 = 1 << 20;
 impl Decode<Config, Packet> for Decoder {
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         config: &Config,
         code: &mut K,
         sink: &mut S,
@@ -96,9 +96,9 @@ impl Decode<Config, Packet> for Decoder {
             sink.element(at, Element::Gap(Gap::Start));
         }
         let isa = self.history.isa();
-        self.history.take(&packet, config);
+        self.history.take(packet, config);
         if self.phase == Phase::Waiting {
-            match packet {
+            match *packet {
                 Packet::Sync(sync) => self.sync(at, &sync, isa, config, code, sink),
                 Packet::ContextId(id) => self.context.context_id = Some(id),
                 Packet::Vmid(vmid) if config.vmid() => self.context.vmid = Some(vmid),
@@ -106,7 +106,7 @@ impl Decode<Config, Packet> for Decoder {
             }
             return;
         }
-        match packet {
+        match *packet {
             Packet::Align | Packet::Ignore | Packet::Atoms(_) => {}
             Packet::Sync(sync) => self.sync(at, &sync, isa, config, code, sink),
             Packet::TimedAtom { taken, cycles } => {

@@ -192,14 +192,14 @@ impl Decode<Config, Packet> for Decoder {
     #[inline]
     fn packet<K: BlockCache, S: Sink>(
         &mut self,
-        p: Spanned<Packet>,
+        p: Spanned<&Packet>,
         _: &Config,
         _: &mut K,
         sink: &mut S,
     ) {
         self.begin(p.at, State::Running, sink);
-        let time = self.history.packet(&p.packet);
-        if let Some(software) = self.history.element(&p.packet, time) {
+        let time = self.history.packet(p.packet);
+        if let Some(software) = self.history.element(p.packet, time) {
             sink.element(p.at, Element::SoftwareWrite(software));
         }
     }

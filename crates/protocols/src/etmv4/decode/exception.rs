@@ -27,13 +27,13 @@ impl Decoder {
     #[cold]
     pub(super) fn complete_exception<S: Sink>(
         &mut self,
-        p: &Spanned<Packet>,
+        p: &Spanned<&Packet>,
         config: &Config,
         rules: Rules,
         sink: &mut S,
     ) {
         let Some((at, e)) = self.exception.take() else { return };
-        let info = match p.packet {
+        let info = match *p.packet {
             Packet::Address(address) => {
                 self.history.complete(address);
                 None
