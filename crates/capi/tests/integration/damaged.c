@@ -94,7 +94,7 @@ static void copy_folder(const char *from, const char *to)
 static uint8_t *changed(const struct file *file, size_t *length)
 {
     size_t room = file->length + 64;
-    uint8_t *bytes = malloc(room);
+    uint8_t *bytes = calloc(room, 1);
     memcpy(bytes, file->bytes, file->length);
     *length = file->length;
     for (uint32_t changes = 1 + number_below(6); changes > 0 && *length > 0; changes--) {
