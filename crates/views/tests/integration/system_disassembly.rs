@@ -67,10 +67,12 @@ const A64: &[Known] = &[
         },
     },
     Known {
-        why: "op0 of MRS and MSR is 2 or 3; LLVM takes fields of PSTATE that it lacks for registers",
-        explains: |_, ours, llvm| {
-            let field = ours == "cfinv" || ours.starts_with("msr allint");
+        why: "op0 of MRS and MSR is 2 or 3; LLVM shows what its version lacks as registers and numbers",
+        explains: |opcode, ours, llvm| {
+            let field = opcode & 0xfff8_f01f == 0xd500_401f;
+            let hint = matches!(ours, "gcsb dsync" | "chkfeat x16" | "clrbhb");
             (ours.is_empty() || field) && llvm.contains(" s0_")
+                || hint && llvm.starts_with("hint #")
         },
     },
 ];
