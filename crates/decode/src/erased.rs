@@ -18,6 +18,7 @@ pub(crate) trait Receive {
     fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64);
     fn wants_each_packet(&self) -> bool;
     fn full(&self) -> bool;
+    fn enter_source(&mut self, source: usize);
     fn select(&mut self, source: usize, selection: Selection);
     fn packet(
         &mut self,

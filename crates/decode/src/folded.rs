@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, Kind, Last, OffsetMap};
 use tracewright_frames::{Event, Frame};
+use tracewright_image::Selection;
 use tracewright_protocols::registry::{AnyPacket, AnyProtocol};
 
 use crate::{Fork, Listener, Plan};
@@ -118,6 +119,14 @@ impl<L: Listener> Listener for Folded<L> {
     const PACKETS: bool = L::PACKETS;
     const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
+
+    fn enter_source(&mut self, source: usize) {
+        self.listener.enter_source(source);
+    }
+
+    fn select(&mut self, source: usize, selection: Selection) {
+        self.listener.select(source, selection);
+    }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {

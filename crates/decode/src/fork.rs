@@ -134,6 +134,7 @@ impl<L: Merge + Send> Fork for Merging<L> {
 impl<L: Listener> Listener for Merging<L> {
     const PACKETS: bool = L::PACKETS;
     const ERASED: bool = L::ERASED;
+    const BY_SOURCE: bool = L::BY_SOURCE;
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
 

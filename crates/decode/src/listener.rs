@@ -29,6 +29,9 @@ pub trait Listener {
     /// for this type: an element costs a call, and [`path`](Listener::path) is not called. For
     /// listeners that print, search or sum little.
     const ERASED: bool = false;
+    /// The listener does not depend on the order of the elements of different sources. A session
+    /// then decodes more bytes of a source at a time where the sources of a formatter alternate.
+    const BY_SOURCE: bool = false;
 
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
@@ -75,6 +78,13 @@ pub trait Listener {
     /// before them.
     fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
         self.repeat_path(source, at, ranges, times);
+    }
+
+    /// The elements that follow are of `source`, up to the next call: for a listener that has a state
+    /// for each source, and does not look for it at each element. What passes elements on passes
+    /// this on before them.
+    fn enter_source(&mut self, source: usize) {
+        let _ = source;
     }
 
     /// The elements of `source` before the first one that is received selected this program memory:
@@ -171,6 +181,14 @@ pub trait Listener {
 /// of a listener in `$this`. They are written once, so that no wrapper can omit one.
 macro_rules! pass_on {
     (|$this:ident| $($to:expr),+) => {
+        #[inline]
+        fn enter_source(&mut self, source: usize) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.enter_source(source);
+            })+
+        }
+
         fn select(&mut self, source: usize, selection: tracewright_image::Selection) {
             let $this = self;
             $(if let Some(to) = $to {
@@ -272,6 +290,7 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     const FRAMES: bool = A::FRAMES || B::FRAMES;
     const PATHS: bool = A::PATHS && B::PATHS;
     const ERASED: bool = A::ERASED || B::ERASED;
+    const BY_SOURCE: bool = A::BY_SOURCE && B::BY_SOURCE;
 
     #[inline]
     fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
@@ -323,6 +342,7 @@ impl<L: Listener> Listener for Option<L> {
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
     const ERASED: bool = L::ERASED;
+    const BY_SOURCE: bool = L::BY_SOURCE;
 
     #[inline]
     fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
@@ -371,6 +391,7 @@ impl<L: Listener> Listener for &mut L {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;
     const ERASED: bool = L::ERASED;
+    const BY_SOURCE: bool = L::BY_SOURCE;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         (**self).element(source, at, element);
@@ -412,6 +433,14 @@ mod tests {
     struct Recorder(Vec<&'static str>);
 
     impl Listener for Recorder {
+        fn enter_source(&mut self, _: usize) {
+            self.0.push("enter source");
+        }
+
+        fn select(&mut self, _: usize, _: Selection) {
+            self.0.push("select");
+        }
+
         fn element(&mut self, _: usize, _: u64, _: Element) {
             self.0.push("element");
         }
@@ -459,7 +488,7 @@ mod tests {
         }
 
         fn full(&self) -> bool {
-            self.0.len() >= 8
+            self.0.len() >= 10
         }
     }
 
@@ -467,6 +496,8 @@ mod tests {
     fn call_all(mut listener: impl Listener) -> bool {
         let pieces = [Piece { start: 0, at: 0, fragment: true }];
         let offsets = OffsetMap::new(&pieces);
+        listener.enter_source(0);
+        listener.select(0, Selection::default());
         listener.element(0, 0, Element::ExceptionReturn);
         listener.packet(0, &offsets, 0..1, &[0x70], AnyPacket::Itm(&itm::Packet::Overflow));
         listener.undecodable(0, &offsets, 0..1, &[0], Fault::Truncated);
@@ -481,6 +512,8 @@ mod tests {
     #[test]
     fn wrappers_pass_on_everything() {
         let all = [
+            "enter source",
+            "select",
             "element",
             "packet",
             "undecodable",

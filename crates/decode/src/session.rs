@@ -14,6 +14,10 @@ use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
 /// A source's bytes are decoded when this many wait, or when bytes of another source follow.
 const BLOCK: usize = 1 << 14;
 
+/// The same for a listener with [`Listener::BY_SOURCE`], where bytes of other sources may follow: few
+/// enough for the waiting bytes of all sources to stay in the second-level cache.
+const SHARE: usize = 1 << 12;
+
 /// The same for frames without an ID byte ([`Split::plain`]): few enough bytes to stay in the
 /// processor's first-level cache while they are unpacked and decoded.
 const PLAIN: usize = 1 << 12;
@@ -334,8 +338,19 @@ struct Router<'a, L> {
 }
 
 impl<L: Listener> Router<'_, L> {
+    /// As many waiting bytes of a source are decoded, whatever follows.
+    const BLOCK: usize = if L::BY_SOURCE { SHARE } else { BLOCK };
+
+    /// Decodes all waiting bytes.
     fn flush(&mut self) {
-        if let Some(n) = self.current.take() {
+        let current = self.current.take();
+        if L::BY_SOURCE {
+            for n in 0..self.sources.len() {
+                if self.sources.get(n).is_some_and(|source| source.waiting() > 0) {
+                    self.feed(n);
+                }
+            }
+        } else if let Some(n) = current {
             self.feed(n);
         }
     }
@@ -363,7 +378,7 @@ impl<L: Listener> Router<'_, L> {
 
 impl<L: Listener> Router<'_, L> {
     /// Makes the source of `id` the current one and returns its index. Decodes the waiting bytes of
-    /// another one first. Where there is no source, reports the bytes to the listener and returns
+    /// another one first, where the order matters. Where there is no source, reports the bytes to the listener and returns
     /// `None`.
     #[inline]
     fn select(&mut self, id: u16, at: u64, len: usize) -> Option<usize> {
@@ -372,7 +387,7 @@ impl<L: Listener> Router<'_, L> {
             self.listener.unknown_id(id, at, len);
             return None;
         }
-        if *self.current != Some(n) {
+        if !L::BY_SOURCE && *self.current != Some(n) {
             self.flush();
             *self.current = Some(n);
         }
@@ -385,7 +400,7 @@ impl<L: Listener> Split for Router<'_, L> {
         let Some(n) = self.select(id, at, bytes.len()) else { return };
         let source = &mut self.sources[n];
         source.push(at, fragment, bytes);
-        if source.waiting() >= BLOCK {
+        if source.waiting() >= Self::BLOCK {
             self.feed(n);
         }
     }
@@ -395,7 +410,7 @@ impl<L: Listener> Split for Router<'_, L> {
         let Some(n) = self.select(id, at, len) else { return };
         let source = &mut self.sources[n];
         source.push_short(at, fragment, word, len);
-        if source.waiting() >= BLOCK {
+        if source.waiting() >= Self::BLOCK {
             self.feed(n);
         }
     }

@@ -139,7 +139,7 @@ impl Source {
         }
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
         let selectors = program.cache.memory_selectors();
-        let observer = &mut SourceObserver { source, listener, selectors };
+        let observer = &mut SourceObserver::new(source, listener, selectors);
         let taken = self.stream.feed(bytes, &offsets, &mut program.cache, observer);
         if !one_memory {
             self.memory = program.cache.selection();
@@ -151,7 +151,7 @@ impl Source {
     pub(crate) fn lost<L: Listener>(&mut self, at: u64, source: usize, listener: &mut L) {
         self.events += 1;
         let selectors = None;
-        self.stream.lost(at, &mut SourceObserver { source, listener, selectors });
+        self.stream.lost(at, &mut SourceObserver::new(source, listener, selectors));
     }
 
     /// A barrier of the link at offset `at` ends the trace, and another one follows. The processor
@@ -178,7 +178,7 @@ impl Source {
             bytes,
             &offsets,
             cache,
-            &mut SourceObserver { source, listener, selectors },
+            &mut SourceObserver::new(source, listener, selectors),
         );
         self.memory = cache.selection();
         self.block.consume(self.block.bytes().len());
@@ -204,7 +204,7 @@ impl Source {
             program.cache.use_paths();
         }
         let selectors = program.cache.memory_selectors();
-        let observer = &mut SourceObserver { source, listener, selectors };
+        let observer = &mut SourceObserver::new(source, listener, selectors);
         let taken = self.stream.feed(bytes, offsets, &mut program.cache, observer);
         self.memory = program.cache.selection();
         taken
@@ -223,7 +223,7 @@ impl Source {
         let offsets = self.block.offsets().of_nibbles();
         let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
         let selectors = cache.memory_selectors();
-        let observer = &mut SourceObserver { source, listener, selectors };
+        let observer = &mut SourceObserver::new(source, listener, selectors);
         self.taken += self.stream.feed(fresh, &offsets, cache, observer);
         self.memory = cache.selection();
         self.block.consume(self.taken / 2);
@@ -254,7 +254,12 @@ impl Source {
         cache.select(self.memory);
         let selectors = cache.memory_selectors();
         let Rest { stream, bytes, offsets } = self.rest(nibbles);
-        stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener, selectors });
+        stream.finish(
+            bytes,
+            &offsets,
+            cache,
+            &mut SourceObserver::new(source, listener, selectors),
+        );
         self.memory = cache.selection();
     }
 
@@ -273,7 +278,7 @@ impl Source {
             rest,
             offsets,
             &mut program.cache,
-            &mut SourceObserver { source, listener, selectors },
+            &mut SourceObserver::new(source, listener, selectors),
         );
         self.memory = program.cache.selection();
     }
@@ -300,7 +305,12 @@ struct SourceObserver<'a, L> {
     selectors: Option<MemorySelectors>,
 }
 
-impl<L: Listener> SourceObserver<'_, L> {
+impl<'a, L: Listener> SourceObserver<'a, L> {
+    fn new(source: usize, listener: &'a mut L, selectors: Option<MemorySelectors>) -> Self {
+        listener.enter_source(source);
+        SourceObserver { source, listener, selectors }
+    }
+
     /// Passes on an element that may select other memory. Apart from the common case, because a
     /// reference to the element would store it in memory for each range.
     #[cold]

@@ -225,6 +225,10 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
     const PACKETS: bool = L::PACKETS;
     const ERASED: bool = true;
 
+    fn enter_source(&mut self, source: usize) {
+        self.listener.enter_source(source);
+    }
+
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if self.over || self.stopped {
             return;

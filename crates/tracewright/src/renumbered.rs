@@ -17,6 +17,11 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
     const PACKETS: bool = L::PACKETS;
     const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
+    const BY_SOURCE: bool = L::BY_SOURCE;
+
+    fn enter_source(&mut self, source: usize) {
+        self.listener.enter_source(self.first + source);
+    }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {

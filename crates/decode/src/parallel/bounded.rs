@@ -29,14 +29,15 @@ struct Bounded<'a, L: Fork> {
 }
 
 impl<L: Listener + Fork> Bounded<'_, L> {
-    /// Takes output until the listener has made all output of the last element.
+    /// Takes output until the listener has made all output of the last element, one of `source`.
     #[cold]
     #[inline(never)]
-    fn take(&mut self, mut unfinished: bool) {
+    fn take(&mut self, source: usize, mut unfinished: bool) {
         loop {
             let weight = self.listener.weight();
             if weight >= self.due {
                 let output = self.listener.take();
+                self.listener.enter_source(source);
                 self.stopped = !(self.send)(output, weight);
                 self.due = self.listener.weight() + self.limit;
             }
@@ -51,6 +52,7 @@ impl<L: Listener + Fork> Bounded<'_, L> {
 impl<L: Listener + Fork> Listener for Bounded<'_, L> {
     const PACKETS: bool = L::PACKETS;
     const ERASED: bool = L::ERASED;
+    const BY_SOURCE: bool = L::BY_SOURCE;
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
 
@@ -61,7 +63,7 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
         }
         self.listener.path(source, at, path, blocks);
         if self.listener.weight() >= self.due {
-            self.take(false);
+            self.take(source, false);
         }
     }
 
@@ -72,7 +74,7 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
         }
         let unfinished = self.listener.start(source, at, element);
         if unfinished || self.listener.weight() >= self.due {
-            self.take(unfinished);
+            self.take(source, unfinished);
         }
     }
 
@@ -83,7 +85,7 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
         }
         let unfinished = self.listener.start_cached(source, at, range);
         if unfinished || self.listener.weight() >= self.due {
-            self.take(unfinished);
+            self.take(source, unfinished);
         }
     }
 
@@ -103,7 +105,7 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
         // A listener whose output grows makes one line of them.
         self.listener.repeat_unlisted(source, at, ranges, times);
         if self.listener.weight() >= self.due {
-            self.take(false);
+            self.take(source, false);
         }
     }
 

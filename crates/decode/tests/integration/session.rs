@@ -98,6 +98,51 @@ fn any_pieces_give_the_same_elements() {
     }
 }
 
+/// [`Recorder`] for which the order of the elements of different sources does not matter.
+#[derive(Default)]
+struct BySource {
+    recorder: Recorder,
+    /// The sources in turn.
+    turns: Vec<usize>,
+}
+
+impl Listener for BySource {
+    const PACKETS: bool = false;
+    const BY_SOURCE: bool = true;
+
+    fn enter_source(&mut self, source: usize) {
+        self.turns.push(source);
+    }
+
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        assert_eq!(self.turns.last(), Some(&source));
+        self.recorder.element(source, at, element);
+    }
+}
+
+#[test]
+fn sources_that_alternate_may_be_decoded_one_after_another() {
+    let clean = capture();
+    let bytes = clean.buffers[0].bytes().to_vec();
+    let mut damaged = bytes.clone();
+    // A full synchronisation packet inside a frame ends the frames, and trace of both sources is lost.
+    damaged[500..504].copy_from_slice(&sync::FULL);
+    for bytes in [bytes, damaged] {
+        let capture = of(bytes.clone());
+        let want = whole(&capture);
+        for piece in [1, 16, 100, bytes.len()] {
+            let (mut session, mut listener) = (session(&capture), BySource::default());
+            for part in bytes.chunks(piece) {
+                session.feed(part, &mut listener);
+            }
+            let turns = listener.turns.len();
+            assert!(piece < bytes.len() || turns <= 4, "{turns} turns");
+            session.finish(&mut listener);
+            assert_eq!(by_source(listener.recorder), want, "pieces of {piece}");
+        }
+    }
+}
+
 #[test]
 fn a_clone_goes_on_from_where_the_original_was() {
     let capture = capture();

@@ -136,7 +136,8 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
     })
     .expect("bytes in memory can be read");
     counted.extend(found.0.table(&sources()).into_bytes());
-    counted.extend(format!("{:?} {:?} {:?}", found.1, sums.0, sums.1.sorted()).into_bytes());
+    let (elements, edges) = (sums.0.elements(), sums.1.sorted());
+    counted.extend(format!("{:?} {} {elements} {edges:?}", found.1, sums.0).into_bytes());
 
     // A listener without packets: packets are counted many at a time, and not listed.
     let what = text::Shown { packets: false, bytes: true, elements: true, ..Default::default() };

@@ -63,6 +63,7 @@ impl Default for Bitmap {
 
 impl Listener for Bitmap {
     const PACKETS: bool = false;
+    const BY_SOURCE: bool = true;
 
     #[inline]
     fn element(&mut self, source: usize, _: u64, element: Element) {

@@ -16,6 +16,7 @@ pub struct Count {
 
 impl Listener for Count {
     const PACKETS: bool = false;
+    const BY_SOURCE: bool = true;
 
     #[inline]
     fn element(&mut self, _: usize, _: u64, element: Element) {

@@ -130,6 +130,7 @@ impl PartialEq for Coverage {
 
 impl Listener for Coverage {
     const PACKETS: bool = false;
+    const BY_SOURCE: bool = true;
 
     #[inline]
     fn element(&mut self, _: usize, _: u64, element: Element) {

@@ -105,6 +105,7 @@ impl PartialEq for Edges {
 
 impl Listener for Edges {
     const PACKETS: bool = false;
+    const BY_SOURCE: bool = true;
 
     #[inline]
     fn element(&mut self, source: usize, _: u64, element: Element) {

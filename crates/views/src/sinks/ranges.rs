@@ -48,6 +48,7 @@ impl fmt::Display for RangeChecksum {
 
 impl Listener for RangeChecksum {
     const PACKETS: bool = false;
+    const BY_SOURCE: bool = true;
 
     #[inline]
     fn element(&mut self, source: usize, _: u64, element: Element) {

@@ -52,7 +52,10 @@ fn random_elements(seed: u64, len: usize) -> Vec<Output> {
 
 fn result_of<L: Listener + Default>(outputs: &[Output]) -> L {
     let mut sink = L::default();
-    outputs.iter().for_each(|&(source, at, element)| sink.element(source, at, element));
+    for &(source, at, element) in outputs {
+        sink.enter_source(source);
+        sink.element(source, at, element);
+    }
     sink
 }
 
@@ -87,12 +90,16 @@ fn chunks_merge_to_the_whole() {
 fn repeats<L: Listener + Merge + PartialEq + std::fmt::Debug>(before: &[Output], times: u32) {
     let Element::Range(r) = range(0x1f00, 3) else { unreachable!() };
     let (mut each, mut at_once): (L, L) = (result_of(before), result_of(before));
+    each.enter_source(1);
+    at_once.enter_source(1);
     (0..times).for_each(|_| each.element(1, 7, Element::Range(r)));
     at_once.repeat(1, 7, r, times);
     assert_eq!(at_once, each, "{times} times");
 
     let Element::Range(other) = range(0x2f00, 5) else { unreachable!() };
     let (mut each, mut at_once): (L, L) = (result_of(before), result_of(before));
+    each.enter_source(1);
+    at_once.enter_source(1);
     for _ in 0..times {
         each.element(1, 7, Element::Range(r));
         each.element(1, 7, Element::Range(other));

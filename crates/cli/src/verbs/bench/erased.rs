@@ -12,6 +12,8 @@ pub struct Erased(Box<dyn Sums>);
 
 /// The object-safe part of a sink.
 pub trait Sums: Send {
+    fn enter_source(&mut self, source: usize);
+
     fn element(&mut self, source: usize, at: u64, element: Element);
 
     fn repeat_path(&mut self, source: usize, at: u64, ranges: &[Range], times: u64);
@@ -23,6 +25,10 @@ pub trait Sums: Send {
 }
 
 impl<L: Listener + Merge + Send + 'static> Sums for L {
+    fn enter_source(&mut self, source: usize) {
+        Listener::enter_source(self, source);
+    }
+
     fn element(&mut self, source: usize, at: u64, element: Element) {
         Listener::element(self, source, at, element);
     }
@@ -54,6 +60,10 @@ pub fn downcast<L: Default + 'static>(output: Box<dyn Sums>) -> L {
 
 impl Listener for Erased {
     const PACKETS: bool = false;
+
+    fn enter_source(&mut self, source: usize) {
+        self.0.enter_source(source);
+    }
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
