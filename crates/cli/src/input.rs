@@ -363,7 +363,9 @@ impl Job<'_> {
 /// The framing of a trace port, which the format of a buffer does not state.
 fn of_port(framing: RawFraming) -> Option<Framing> {
     match framing {
-        RawFraming::Framed(framing @ (Framing::Tpiu | Framing::TpiuHalf)) => Some(framing),
+        RawFraming::Framed(
+            framing @ (Framing::Tpiu | Framing::TpiuHalf | Framing::TpiuHalfOnly),
+        ) => Some(framing),
         _ => None,
     }
 }
@@ -388,7 +390,7 @@ fn skip(capture: &mut Capture, path: &Path, args: &SourceArgs) -> Result<(), Fai
         Some(AlignArg::Auto) => {
             for buffer in &mut capture.buffers {
                 if buffer.format == Format::CoreSight
-                    && let Some(at) = alignment(&buffer.head(HEAD))
+                    && let Some(at) = alignment(&buffer.head(HEAD), Framing::Coresight)
                 {
                     buffer.skip(at as u64);
                 }

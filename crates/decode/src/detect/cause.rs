@@ -87,7 +87,8 @@ impl Cause {
         let suspects: Vec<usize> = (0..counts.len())
             .filter(|n| counts.get(*n).is_some_and(|c| is_suspect(c, has_code)))
             .collect();
-        let is_empty = known == 0 && stray >= ENOUGH;
+        // Nothing is a frame, or no frame has data of a source.
+        let is_empty = known == 0 && stray + tally.bad_frames >= ENOUGH;
         if suspects.is_empty() && !is_empty && (!is_stray || known + stray < ENOUGH) {
             return None;
         }
@@ -104,7 +105,7 @@ impl Cause {
         let own = found.candidates.iter().find(|c| c.framing == plan.framing && c.skip == 0);
         let margin = best.score - own.map_or(0, |own| own.score);
         let ports = [Framing::Tpiu, Framing::TpiuHalf, Framing::Dstream];
-        let alike = ports.contains(&best.framing) && ports.contains(&plan.framing);
+        let alike = ports.contains(&best.framing) && ports.contains(&plan.framing) && known > 0;
         let proven = best.sources.iter().any(|source| {
             source.certainty() >= Certainty::Possible
                 && source.best().is_some_and(|best| best.counts.syncs > 0)
@@ -259,7 +260,7 @@ fn parameters(inference: &Inference) -> Vec<String> {
 }
 
 /// Whether two protocols are one, or ETMv4 and ETE, which many traces do not distinguish.
-fn is_same(a: AnyProtocol, b: AnyProtocol) -> bool {
+pub(super) fn is_same(a: AnyProtocol, b: AnyProtocol) -> bool {
     let four = |p| matches!(p, AnyProtocol::Etmv4 | AnyProtocol::Ete);
     a == b || four(a) && four(b)
 }
@@ -320,7 +321,7 @@ fn with_register(config: &AnyConfig, name: &str, value: u64) -> Option<AnyConfig
 }
 
 /// The bytes of each ID.
-fn streams(head: &[u8], framing: Framing) -> Vec<(u16, Vec<u8>)> {
+pub(super) fn streams(head: &[u8], framing: Framing) -> Vec<(u16, Vec<u8>)> {
     if framing == Framing::Raw {
         return vec![(0, head.to_vec())];
     }

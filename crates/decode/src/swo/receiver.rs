@@ -162,7 +162,7 @@ impl Receiver {
         let id = form.id.map_or(0, u16::from);
         (self.router.id, self.router.source) = (id, Source::new(id));
         if form.framing != Framing::Raw {
-            self.link = Some(splitter(form.framing, form.skip, &mut self.router));
+            self.link = Some(splitter(form.framing));
         }
         let head = std::mem::take(&mut self.head);
         let skip = form.skip.min(head.len());
