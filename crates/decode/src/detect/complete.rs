@@ -256,13 +256,14 @@ pub fn complete(
 /// Adds the registers and the core that were found and are not given.
 fn assume(raw: &mut RawTrace, found: Description, notes: &mut Vec<String>) {
     let new: Vec<_> = found.registers.into_iter().filter(|text| !is_given(raw, text)).collect();
-    if !new.is_empty() {
-        notes.push(format!("assumed, as they explain the bytes best: {}", new.join(", ")));
+    let core = found.core.filter(|_| raw.core.is_none());
+    let mut list = new.clone();
+    list.extend(core.iter().map(|core| format!("core {core}")));
+    if !list.is_empty() {
+        notes.push(format!("assumed, as they explain the bytes best: {}", list.join(", ")));
     }
     raw.registers.extend(new);
-    if raw.core.is_none() {
-        raw.core = found.core;
-    }
+    raw.core = raw.core.take().or(core);
 }
 
 /// That the given options do not explain the bytes, and those that do.
