@@ -159,7 +159,7 @@ impl Input {
                 if without {
                     found = detection.and_then(|detection| detection.best().cloned());
                 }
-                port = of_port(raw.framing);
+                port = raw.framing.of_port();
                 raw::capture(path, &raw, &mut notes)?
             }
         };
@@ -357,16 +357,6 @@ impl Job<'_> {
     pub fn decoded<'b>(&'b self, tally: &'b Tally) -> Decoded<'b> {
         let Input { capture, memory, options, .. } = self.input;
         Decoded { capture, plan: &self.plan, sources: &self.sources, memory, options, tally }
-    }
-}
-
-/// The framing of a trace port, which the format of a buffer does not state.
-fn of_port(framing: RawFraming) -> Option<Framing> {
-    match framing {
-        RawFraming::Framed(
-            framing @ (Framing::Tpiu | Framing::TpiuHalf | Framing::TpiuHalfOnly),
-        ) => Some(framing),
-        _ => None,
     }
 }
 
