@@ -11,7 +11,7 @@ use tracewright::capture::levels::Names;
 use tracewright::capture::{Access, Buffer, Format, Found, Kind, OpenError, Problem, perf, probe};
 use tracewright::decode::detect::complete::complete;
 use tracewright::decode::detect::{Candidate, HEAD, alignment};
-use tracewright::decode::raw::{self, RawFraming, RawTrace};
+use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Caches, Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
