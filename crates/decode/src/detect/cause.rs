@@ -8,8 +8,9 @@ use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::arm::sync_points;
 use super::complete::value_text;
+use super::link::streams;
 use super::trial::Bench;
-use super::{Candidate, Certainty, Detection, Given, HEAD, Inference, LONG};
+use super::{Candidate, Certainty, Detection, Given, HEAD, Inference, LONG, is_same};
 use crate::{Counts, Plan, Planned, Tally};
 
 /// The most likely cause, and what to change.
@@ -259,12 +260,6 @@ fn parameters(inference: &Inference) -> Vec<String> {
     registers.map(text).collect()
 }
 
-/// Whether two protocols are one, or ETMv4 and ETE, which many traces do not distinguish.
-pub(super) fn is_same(a: AnyProtocol, b: AnyProtocol) -> bool {
-    let four = |p| matches!(p, AnyProtocol::Etmv4 | AnyProtocol::Ete);
-    a == b || four(a) && four(b)
-}
-
 /// The scores of a configuration without and with program memory.
 fn own_scores(stream: &[u8], config: &AnyConfig, bench: &Bench) -> (i64, i64) {
     let at = match config.sync(stream) {
@@ -318,16 +313,6 @@ fn with_register(config: &AnyConfig, name: &str, value: u64) -> Option<AnyConfig
         _ => return None,
     }
     (changed != *config).then_some(changed)
-}
-
-/// The bytes of each ID.
-pub(super) fn streams(head: &[u8], framing: Framing) -> Vec<(u16, Vec<u8>)> {
-    if framing == Framing::Raw {
-        return vec![(0, head.to_vec())];
-    }
-    let mut sources = tracewright_frames::Sources::default();
-    Splitter::new(Link::new(framing)).split(0, head, &mut sources);
-    sources.iter().map(|source| (source.id(), source.bytes().to_vec())).collect()
 }
 
 /// The offset from which on frames have IDs that no source has, where those before it have none.

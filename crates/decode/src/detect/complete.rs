@@ -159,7 +159,7 @@ pub fn complete(
     });
     let aligns = given_framing.filter(|framing| framing.begins_in_frame());
     let aligns = aligns.filter(|_| align.is_none() && frames);
-    let single = Single::of(raw, given_framing);
+    let single = Single::of(raw, given_framing, |name| given_register(raw, name));
     if !raw.units.is_empty() && missing.is_empty() && aligns.is_none() && single.is_none() {
         return Ok(None);
     }
@@ -309,7 +309,7 @@ fn lacks_registers(unit: &Unit, raw: &RawTrace) -> bool {
 }
 
 /// The value of a register that the user gives.
-pub(super) fn given_register(raw: &RawTrace, name: &str) -> Option<u64> {
+fn given_register(raw: &RawTrace, name: &str) -> Option<u64> {
     let given = raw.registers.iter().filter_map(|text| text.split_once('='));
     let mut values = given.filter(|(known, _)| plain_name(known).eq_ignore_ascii_case(name));
     let (_, value) = values.next_back()?;

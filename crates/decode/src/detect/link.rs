@@ -128,6 +128,16 @@ fn framed(framing: Framing, head: &[u8], skip: usize, reason: String) -> LinkCan
     LinkCandidate { framing, skip, cost: 0, streams, reason }
 }
 
+/// The bytes of each ID.
+pub(super) fn streams(head: &[u8], framing: Framing) -> Vec<(u16, Vec<u8>)> {
+    if framing == Framing::Raw {
+        return vec![(0, head.to_vec())];
+    }
+    let mut sources = Sources::default();
+    Splitter::new(Link::new(framing)).split(0, head, &mut sources);
+    sources.iter().map(|source| (source.id(), source.bytes().to_vec())).collect()
+}
+
 /// The number of full and of half synchronisation packets, without those of barriers.
 fn syncs(head: &[u8]) -> (usize, usize) {
     let barriers = head.windows(FRAME).filter(|window| *window == sync::BARRIER).count();

@@ -157,7 +157,13 @@ impl SourceCandidate {
     }
 }
 
-/// A inference with a lower score explains nothing.
+/// Whether two protocols are one, or ETMv4 and ETE, which many traces do not distinguish.
+fn is_same(a: AnyProtocol, b: AnyProtocol) -> bool {
+    let four = |p| matches!(p, AnyProtocol::Etmv4 | AnyProtocol::Ete);
+    a == b || four(a) && four(b)
+}
+
+/// An inference with a lower score explains nothing.
 const LEAST: i64 = 500;
 
 /// Frames with this score are no coincidence.

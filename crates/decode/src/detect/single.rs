@@ -4,9 +4,8 @@ use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
 
-use super::cause::{is_same, streams};
-use super::complete::given_register;
-use super::{Candidate, Certainty, Detection, LONG, link};
+use super::link::{self, streams};
+use super::{Candidate, Certainty, Detection, LONG, is_same};
 use crate::raw::{RawFraming, RawTrace, Unit};
 
 /// A unit of which the framing, or the trace ID in frames, is not given.
@@ -20,8 +19,12 @@ pub(super) struct Single {
 const MARGIN: i64 = 50;
 
 impl Single {
-    /// The only unit of `raw`; `None` where all is given.
-    pub(super) fn of(raw: &RawTrace, framing: Option<Framing>) -> Option<Single> {
+    /// The only unit of `raw`, of which `register` gives the registers; `None` where all is given.
+    pub(super) fn of(
+        raw: &RawTrace,
+        framing: Option<Framing>,
+        register: impl Fn(&str) -> Option<u64>,
+    ) -> Option<Single> {
         let [unit] = raw.units.as_slice() else { return None };
         let protocol = AnyProtocol::named(&unit.protocol)?;
         if protocol.form() != TraceForm::Bytes || protocol.has_own_port() {
@@ -29,7 +32,7 @@ impl Single {
         }
         let of_register = || {
             let (name, shift) = protocol.id_register()?;
-            u16::try_from(given_register(raw, name)? >> shift & 0x7f).ok().filter(|id| *id > 0)
+            u16::try_from(register(name)? >> shift & 0x7f).ok().filter(|id| *id > 0)
         };
         let of_option = || raw.ids.first().copied().filter(|_| raw.ids.len() == 1);
         let id = unit.id.or_else(of_option).or_else(of_register);
