@@ -7,7 +7,6 @@ use tracewright::capture::plain;
 use tracewright::decode::Plan;
 use tracewright::decode::detect::cause::Cause;
 use tracewright::frames::Framing;
-use tracewright::views::explain::framing_option;
 
 /// A change of the options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +48,7 @@ pub fn with_protocol(name: &str) -> String {
 fn changes(plan: &Plan, raw: bool, cause: &Cause) -> Option<Vec<Change>> {
     match cause {
         Cause::Framing { framing, .. } => {
-            let mut changes = vec![Change::Set("--framing", framing_option(*framing).to_owned())];
+            let mut changes = vec![Change::Set("--framing", framing.option().to_owned())];
             if raw {
                 // Frames have IDs, and unframed data have none: all is detected again.
                 changes.push(Change::Drop("--protocol", String::new()));
@@ -64,11 +63,8 @@ fn changes(plan: &Plan, raw: bool, cause: &Cause) -> Option<Vec<Change>> {
             let own = plan.sources.get(*source)?;
             let old = own.config.protocol().about().names;
             let id = id(plan, own.id);
-            let mut changes: Vec<_> = old
-                .iter()
-                .flat_map(|old| [format!("{old}{id}"), (*old).to_owned()])
-                .map(|old| Change::Drop("--protocol", old))
-                .collect();
+            let mut changes: Vec<_> =
+                old.iter().flat_map(|old| spellings(old, own.id)).map(drop_protocol).collect();
             changes.push(Change::Drop("--config", String::new()));
             changes.push(Change::Drop("--params", String::new()));
             changes.push(Change::Add("--protocol", format!("{name}{id}")));
@@ -78,11 +74,18 @@ fn changes(plan: &Plan, raw: bool, cause: &Cause) -> Option<Vec<Change>> {
         }
         Cause::Sources { sources } if raw => {
             let named = sources.iter().filter_map(|(id, _, protocol)| Some((id, (*protocol)?)));
-            let names = named.map(|(id, protocol)| {
-                let name = protocol.about().names.first().copied().unwrap_or_default();
-                Change::Add("--protocol", format!("{name}@{id:#04x}"))
+            let add = |name: &str, id: u16| Change::Add("--protocol", format!("{name}@{id:#04x}"));
+            // With several units, each has its ID; ID 0 is that of padding.
+            let own = plan.sources.iter().flat_map(|own| {
+                let names = own.config.protocol().about().names;
+                let old = names.iter().flat_map(|name| spellings(name, own.id)).map(drop_protocol);
+                let name = names.first().filter(|_| own.id > 0);
+                old.chain(name.map(|name| add(name, own.id)))
             });
-            Some(names.collect())
+            let names = named.map(|(id, protocol)| {
+                add(protocol.about().names.first().copied().unwrap_or_default(), *id)
+            });
+            Some(own.chain(names).collect())
         }
         Cause::Registers { source, registers } if raw => {
             let own = plan.sources.get(*source)?;
@@ -97,6 +100,16 @@ fn changes(plan: &Plan, raw: bool, cause: &Cause) -> Option<Vec<Change>> {
         }
         _ => None,
     }
+}
+
+fn drop_protocol(value: String) -> Change {
+    Change::Drop("--protocol", value)
+}
+
+/// The spellings of a protocol without and with a trace ID.
+fn spellings(name: &str, id: u16) -> [String; 4] {
+    let id = [String::new(), format!("@{id}"), format!("@{id:#x}"), format!("@{id:#04x}")];
+    id.map(|id| format!("{name}{id}"))
 }
 
 /// `@ID` of a source in frames.

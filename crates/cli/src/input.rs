@@ -11,7 +11,7 @@ use tracewright::capture::levels::Names;
 use tracewright::capture::{Access, Buffer, Format, Found, Kind, OpenError, Problem, perf, probe};
 use tracewright::decode::detect::complete::complete;
 use tracewright::decode::detect::{Candidate, HEAD, alignment};
-use tracewright::decode::raw::{self, RawFraming, RawTrace};
+use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Caches, Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
@@ -159,7 +159,7 @@ impl Input {
                 if without {
                     found = detection.and_then(|detection| detection.best().cloned());
                 }
-                port = of_port(raw.framing);
+                port = raw.framing.of_port();
                 raw::capture(path, &raw, &mut notes)?
             }
         };
@@ -360,14 +360,6 @@ impl Job<'_> {
     }
 }
 
-/// The framing of a trace port, which the format of a buffer does not state.
-fn of_port(framing: RawFraming) -> Option<Framing> {
-    match framing {
-        RawFraming::Framed(framing @ (Framing::Tpiu | Framing::TpiuHalf)) => Some(framing),
-        _ => None,
-    }
-}
-
 /// The first option that describes raw trace data.
 fn described_by(args: &SourceArgs) -> Option<&'static str> {
     [
@@ -388,7 +380,7 @@ fn skip(capture: &mut Capture, path: &Path, args: &SourceArgs) -> Result<(), Fai
         Some(AlignArg::Auto) => {
             for buffer in &mut capture.buffers {
                 if buffer.format == Format::CoreSight
-                    && let Some(at) = alignment(&buffer.head(HEAD))
+                    && let Some(at) = alignment(&buffer.head(HEAD), Framing::Coresight)
                 {
                     buffer.skip(at as u64);
                 }

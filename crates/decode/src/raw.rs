@@ -71,6 +71,19 @@ pub enum RawFraming {
     Etb,
 }
 
+impl RawFraming {
+    /// The framing of a trace port, which the format of a buffer does not state: that of the
+    /// [`Options`](crate::Options).
+    pub const fn of_port(self) -> Option<Framing> {
+        match self {
+            RawFraming::Framed(
+                framing @ (Framing::Tpiu | Framing::TpiuHalf | Framing::TpiuHalfOnly),
+            ) => Some(framing),
+            _ => None,
+        }
+    }
+}
+
 /// Makes a capture of the file of raw trace data at `path`. `notes` receives what was inferred, one
 /// text per line.
 ///

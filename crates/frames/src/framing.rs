@@ -11,6 +11,9 @@ pub enum Framing {
     Tpiu,
     /// [`Tpiu`](Framing::Tpiu) with half synchronisation packets between halfwords, too.
     TpiuHalf,
+    /// Frames on a trace port from the first byte on, with half synchronisation packets between
+    /// halfwords: full ones are not needed.
+    TpiuHalfOnly,
     /// [`Tpiu`](Framing::Tpiu) in the blocks of a DSTREAM: see [`dstream`].
     Dstream,
     /// No framing: the bytes of one source.
@@ -18,20 +21,43 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// The name. (On the command line [`TpiuHalf`](Framing::TpiuHalf) is `tpiu-hsync`.)
+    /// The name. (The command line has `hsync` in place of `half`: see
+    /// [`option`](Framing::option).)
     pub const fn name(self) -> &'static str {
         match self {
             Framing::Coresight => "coresight",
             Framing::Tpiu => "tpiu",
             Framing::TpiuHalf => "tpiu-half",
+            Framing::TpiuHalfOnly => "tpiu-half-only",
             Framing::Dstream => "dstream",
             Framing::Raw => "raw",
         }
     }
 
+    /// The value of the command line's option `--framing`.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Framing::TpiuHalf => "tpiu-hsync",
+            Framing::TpiuHalfOnly => "tpiu-hsync-only",
+            framing => framing.name(),
+        }
+    }
+
+    /// Whether a frame begins at the first byte. Otherwise, frames begin after the first full
+    /// synchronisation packet, or there are none.
+    pub const fn begins_in_frame(self) -> bool {
+        matches!(self, Framing::Coresight | Framing::TpiuHalfOnly)
+    }
+
     /// Every framing.
-    pub const ALL: [Framing; 5] =
-        [Framing::Coresight, Framing::Tpiu, Framing::TpiuHalf, Framing::Dstream, Framing::Raw];
+    pub const ALL: [Framing; 6] = [
+        Framing::Coresight,
+        Framing::Tpiu,
+        Framing::TpiuHalf,
+        Framing::Dstream,
+        Framing::Raw,
+        Framing::TpiuHalfOnly,
+    ];
 }
 
 /// How offsets are counted.

@@ -34,7 +34,7 @@ pub struct Joiner {
 impl Joiner {
     /// A joiner at the beginning of a buffer. With the framing of a trace port it writes a full
     /// synchronisation packet before the first frame and before each 64th after it, and a half one
-    /// after each 13th pair of bytes.
+    /// after each 13th pair of bytes; [`Framing::TpiuHalfOnly`] has no full ones.
     pub fn new(framing: Framing) -> Self {
         Joiner { framing, full_every: 64, half_every: 13, half_in: 13, ..Joiner::default() }
     }
@@ -167,11 +167,12 @@ impl Joiner {
             return out.extend(frame.iter().copied());
         }
         let due = self.frames.checked_rem(u64::from(self.full_every)) == Some(0);
-        if self.frames == 0 || due {
+        let halves = matches!(self.framing, Framing::TpiuHalf | Framing::TpiuHalfOnly);
+        if (self.frames == 0 || due) && self.framing != Framing::TpiuHalfOnly {
             self.send(&sync::FULL, out);
         }
         self.frames = self.frames.wrapping_add(1);
-        if self.framing != Framing::TpiuHalf || self.half_every == 0 {
+        if !halves || self.half_every == 0 {
             return self.send(frame, out);
         }
         for pair in frame.as_chunks::<2>().0 {

@@ -29,7 +29,7 @@ pub struct Splitter {
     link: Link,
     /// The trace ID of the next data byte.
     id: Option<u8>,
-    /// Trace port: a full synchronisation packet was seen. Without framing: a byte was seen.
+    /// Trace port: where frames begin is known. Without framing: a byte was seen.
     synced: bool,
     /// The beginning of a frame.
     frame: Pending<FRAME>,
@@ -45,7 +45,8 @@ pub struct Splitter {
 impl Splitter {
     /// A splitter at the beginning of a buffer.
     pub fn new(link: Link) -> Self {
-        Splitter { link, ..Splitter::default() }
+        let synced = link.framing == Framing::TpiuHalfOnly;
+        Splitter { link, synced, ..Splitter::default() }
     }
 
     /// The framing and how offsets are counted.
@@ -62,7 +63,7 @@ impl Splitter {
     pub fn split<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
         match self.link.framing {
             Framing::Coresight => self.aligned(at, bytes, out),
-            Framing::Tpiu | Framing::TpiuHalf => self.port(at, bytes, out),
+            Framing::Tpiu | Framing::TpiuHalf | Framing::TpiuHalfOnly => self.port(at, bytes, out),
             Framing::Dstream => self.blocks(at, bytes, out),
             Framing::Raw => self.raw(at, bytes, out),
         }

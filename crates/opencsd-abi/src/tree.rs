@@ -60,7 +60,8 @@ impl Tree {
         }
         let (framing, alignment) = match () {
             () if !framed => (Framing::Raw, 1),
-            () if has(formatter::HSYNCS) => (Framing::TpiuHalf, 2),
+            () if has(formatter::HSYNCS) && has(formatter::FSYNCS) => (Framing::TpiuHalf, 2),
+            () if has(formatter::HSYNCS) => (Framing::TpiuHalfOnly, 2),
             () if has(formatter::FSYNCS) => (Framing::Tpiu, 4),
             () => (Framing::Coresight, 16),
         };

@@ -18,6 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`open_raw`] reads a dump of a trace buffer, of which nothing needs to be known.
 //! [`Trace::decode`] gives the elements to a [`Listener`], which can also receive packets and
 //! formatter frames, and returns a [`Summary`]. [`decode::parallel`] decodes one buffer on several
 //! threads.
@@ -85,7 +86,7 @@ pub use error::DecodeError;
 #[cfg(feature = "std")]
 pub use summary::Summary;
 #[cfg(feature = "std")]
-pub use trace::{Trace, open};
+pub use trace::{Trace, open, open_raw};
 
 #[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../../../README.md")]

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use tracewright_capture::{Capture, OpenError};
+use tracewright_decode::detect::Detection;
+use tracewright_decode::detect::complete::complete;
 use tracewright_decode::plan::Why;
+use tracewright_decode::raw::{self, RawTrace};
 use tracewright_decode::{Listener, Memory, Options, Plan, Session, Skipped, Tally};
 use tracewright_views::Source;
 
@@ -147,9 +150,35 @@ impl Trace {
     }
 }
 
+/// Reads the raw trace data at `path`, such as a dump of a trace buffer, with the programs
+/// `images`: ELF files, or raw images as `FILE@ADDRESS`. What `raw` does not state is detected; the
+/// default states nothing. Returns what was assumed, too, one text per line.
+///
+/// # Errors
+/// [`OpenError`] where a file cannot be read, or nothing explains the bytes.
+pub fn open_raw(
+    path: impl AsRef<Path>,
+    mut raw: RawTrace,
+    images: &[&str],
+) -> Result<(Trace, Vec<String>), OpenError> {
+    let (path, mut notes) = (path.as_ref(), Vec::new());
+    let images: Vec<String> = images.iter().map(|image| (*image).to_owned()).collect();
+    let without = raw.units.is_empty();
+    let detection = complete(path, &mut raw, &images, None, &mut notes)?;
+    if let Some(best) = detection.iter().filter(|_| without).find_map(Detection::best) {
+        notes.push(format!("detected: {}", best.summary()));
+    }
+    let mut capture = raw::capture(path, &raw, &mut notes)?;
+    for image in &images {
+        capture.add_image(image)?;
+    }
+    let options = Options { framing: raw.framing.of_port(), ..Options::default() };
+    Ok((Trace::new(capture).with_options(options), notes))
+}
+
 /// Reads the capture at `path`: an Arm snapshot (its folder or its `snapshot.ini`), a folder
 /// with a `capture.toml`, a `perf.data` file or folder, or a file with the cycles of an ETMv1 or
-/// ETMv2 trace port. Raw trace data are refused: see [`decode::raw`](crate::decode::raw).
+/// ETMv2 trace port. Raw trace data are refused: see [`open_raw`].
 ///
 /// # Errors
 /// [`OpenError`] with path, section and key, where the capture cannot be read.

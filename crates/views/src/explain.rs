@@ -160,7 +160,7 @@ impl Decoded<'_> {
             ));
         }
         if let Some((framing, packets)) = other {
-            let name = framing_option(framing);
+            let name = framing.option();
             remarks.push(remark(
                 format!(
                     "with framing {name}, the start of the buffer decodes to {packets} packets"
@@ -503,17 +503,9 @@ pub fn left_out(skipped: &Skipped) -> Option<Remark> {
     Some(remark(format!("{what}, so {} is not decoded", skipped.name), help))
 }
 
-/// The value of `--framing`.
-pub const fn framing_option(framing: Framing) -> &'static str {
-    match framing {
-        Framing::TpiuHalf => "tpiu-hsync",
-        framing => framing.name(),
-    }
-}
-
 /// The value of `--framing` for a plan.
 pub fn plan_framing(plan: &Plan) -> &'static str {
-    if plan.messages.is_some() { plan.framing_name() } else { framing_option(plan.framing) }
+    if plan.messages.is_some() { plan.framing_name() } else { plan.framing.option() }
 }
 
 fn source_line(source: &Source, c: &Counts, out: &mut String) {

@@ -200,7 +200,9 @@ fn of_etmv4(history: &mut etmv4::History, packet: &etmv4::Packet) -> Option<Made
             | Packet::Q(Q::To(..))
     );
     let last = history.last();
-    has_address.then(|| Made::new(last.address, last.known(), 64, Some(history.isa())))
+    // Without a context, the instruction set is not known.
+    let isa = history.context().el.map(|_| history.isa());
+    has_address.then(|| Made::new(last.address, last.known(), 64, isa))
 }
 
 /// Of a packet with an address: the address, and the one that the next difference is relative to,

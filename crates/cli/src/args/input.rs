@@ -250,6 +250,9 @@ pub enum FramingArg {
     Tpiu,
     /// TPIU: formatter frames with full and half synchronisation packets.
     TpiuHsync,
+    /// TPIU: formatter frames from the first byte, or that of --align, with half synchronisation
+    /// packets only.
+    TpiuHsyncOnly,
     /// DSTREAM: TPIU frames in 512-byte blocks.
     Dstream,
     /// No framing: the trace data of one source.
@@ -269,6 +272,7 @@ impl FramingArg {
             FramingArg::Coresight => Some(Framing::Coresight),
             FramingArg::Tpiu => Some(Framing::Tpiu),
             FramingArg::TpiuHsync => Some(Framing::TpiuHalf),
+            FramingArg::TpiuHsyncOnly => Some(Framing::TpiuHalfOnly),
             FramingArg::Dstream => Some(Framing::Dstream),
             FramingArg::Raw | FramingArg::Etb => Some(Framing::Raw),
         }

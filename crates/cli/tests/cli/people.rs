@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::process::{Command, Stdio};
 
-use tracewright_testing::shared;
+use tracewright_testing::{shared, tool};
 
 use crate::common::{Folder, Output, args, command, tracewright};
 
@@ -65,6 +65,22 @@ fn colours_are_chosen() {
     {
         let output = tracewright(&args(words, &[&demo]));
         assert_eq!(output.out.contains('\x1b'), coloured, "{words}");
+    }
+}
+
+/// On a terminal, text has colours, but not with NO_COLOR.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_has_colours() {
+    let Some(script) = tool(&[("script", "bsdutils")]) else { return };
+    let folder = Folder::with_demo("people-terminal");
+    let words = format!("{} decode {}", env!("CARGO_BIN_EXE_tracewright"), folder.demo().display());
+    for (variable, coloured) in [("NO_COLOR_", true), ("NO_COLOR", false)] {
+        let mut run = Command::new(script);
+        run.args(["-qec", &words, "/dev/null"]).env_remove("NO_COLOR").env("TERM", "xterm");
+        let output: Output = run.env(variable, "1").output().unwrap().into();
+        assert!(output.out.contains("square"), "{}", output.out);
+        assert_eq!(output.out.contains("\x1b[3"), coloured, "{variable}: {:?}", output.out);
     }
 }
 

@@ -96,7 +96,6 @@ fn contexts_offsets_times_and_limits() {
     assert_eq!(got, of(&all[first..], etm));
     assert_eq!(lines("decode --context 0x2b", &demo), [""; 0]);
     assert_eq!(lines("packets --context 0x2b", &demo), [""; 0]);
-    let offset = |line: &str| line.split_whitespace().next().unwrap().parse::<u64>().unwrap();
     let got = lines("decode --offset 30..60 --only range", &demo);
     assert_eq!(got, of(&all, |line| (30..60).contains(&offset(line)) && line.contains("range  ")));
     assert!(got.len() > 3);
@@ -111,6 +110,73 @@ fn contexts_offsets_times_and_limits() {
     // A limit after a selection.
     let got = lines("decode --function square --limit 2", &demo);
     assert_eq!(got.len(), 2);
+}
+
+/// The offset that begins a line.
+fn offset(line: &str) -> u64 {
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Lines of packets without the addresses that they make.
+fn without_addresses(lines: &[String]) -> Vec<&str> {
+    lines.iter().map(|line| line.split(" = ").next().unwrap_or(line)).collect()
+}
+
+/// A time divides what has one into two parts: `all` is before and after it.
+#[test]
+fn times() {
+    let capture = capture("etmv4");
+    for verb in ["decode --only range", "packets", "instructions --only instruction"] {
+        let time = |range: &str| lines(&format!("{verb} --time {range}"), &capture);
+        let (all, first) = (time("404813497457.."), time("404813497457..404813497567"));
+        let rest = time("404813497567..");
+        assert!(!first.is_empty() && !rest.is_empty(), "{verb}");
+        let both = [first, rest].concat();
+        assert_eq!(without_addresses(&both), without_addresses(&all), "{verb}");
+        // What comes before the first timestamp has no time.
+        let whole = lines(verb, &capture);
+        let (all, whole) = (without_addresses(&all), without_addresses(&whole));
+        assert!(all.len() < whole.len() && whole.ends_with(&all), "{verb}");
+        assert_eq!(time("..404813497457"), [""; 0], "{verb}");
+    }
+    let ranges = lines("decode --only range --time 404813497457..404813497567", &capture);
+    let offsets: Vec<u64> = ranges.iter().map(|line| offset(line)).collect();
+    assert_eq!((offsets.first(), offsets.last()), (Some(&40), Some(&74)));
+}
+
+/// Packets and instructions by offset, context ID and function.
+#[test]
+fn packets_and_instructions() {
+    let capture = capture("etmv4");
+    let inside = |line: &str| (60..70).contains(&offset(line));
+    let packets = lines("packets", &capture);
+    let got = lines("packets --offset 60..70", &capture);
+    let want: Vec<String> = packets.iter().filter(|line| inside(line)).cloned().collect();
+    assert_eq!(without_addresses(&got), without_addresses(&want));
+    assert!(want.len() > 4);
+    // Without the packets before them, the instruction set is not known.
+    assert!(got.iter().all(|line| !line.contains("A32")), "{got:?}");
+    let ranges = lines("decode --only range", &capture);
+    let count = |line: &&str| line.split_whitespace().nth(4).unwrap().parse::<usize>().unwrap();
+    let counts: usize = of(&ranges, inside).iter().map(count).sum();
+    let code = "instructions --only instruction";
+    assert!(counts > 20);
+    assert_eq!(lines(&format!("{code} --offset 60..70"), &capture).len(), counts);
+
+    let all = lines(code, &capture);
+    let of_context = of(&all, |line| line.contains("context-id 0x7895dcd0"));
+    assert!(of_context.len() > 50 && of_context.len() < all.len());
+    assert_eq!(lines(&format!("{code} --context 0x7895dcd0"), &capture), of_context);
+    let first = lines("packets --context 0x8b6e", &capture);
+    let second = lines("packets --context 0x7895dcd0", &capture);
+    assert!(first.len() > 3 && second.len() > 20, "{} {}", first.len(), second.len());
+    assert!(packets.ends_with(&[first, second].concat()));
+
+    let folder = Folder::with_demo("select-functions");
+    for (function, addresses) in [("main", 3), ("vector", 1)] {
+        let got = lines(&format!("packets --function {function}"), &folder.demo());
+        assert_eq!(got.len(), addresses, "{function}: {got:?}");
+    }
 }
 
 /// A packet with a part of an address has the address that it makes.

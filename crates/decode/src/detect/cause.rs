@@ -8,8 +8,9 @@ use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::arm::sync_points;
 use super::complete::value_text;
+use super::link::streams;
 use super::trial::Bench;
-use super::{Candidate, Certainty, Detection, Given, HEAD, Inference, LONG};
+use super::{Candidate, Certainty, Detection, Given, HEAD, Inference, LONG, is_same};
 use crate::{Counts, Plan, Planned, Tally};
 
 /// The most likely cause, and what to change.
@@ -87,7 +88,8 @@ impl Cause {
         let suspects: Vec<usize> = (0..counts.len())
             .filter(|n| counts.get(*n).is_some_and(|c| is_suspect(c, has_code)))
             .collect();
-        let is_empty = known == 0 && stray >= ENOUGH;
+        // Nothing is a frame, or no frame has data of a source.
+        let is_empty = known == 0 && stray + tally.bad_frames >= ENOUGH;
         if suspects.is_empty() && !is_empty && (!is_stray || known + stray < ENOUGH) {
             return None;
         }
@@ -104,7 +106,7 @@ impl Cause {
         let own = found.candidates.iter().find(|c| c.framing == plan.framing && c.skip == 0);
         let margin = best.score - own.map_or(0, |own| own.score);
         let ports = [Framing::Tpiu, Framing::TpiuHalf, Framing::Dstream];
-        let alike = ports.contains(&best.framing) && ports.contains(&plan.framing);
+        let alike = ports.contains(&best.framing) && ports.contains(&plan.framing) && known > 0;
         let proven = best.sources.iter().any(|source| {
             source.certainty() >= Certainty::Possible
                 && source.best().is_some_and(|best| best.counts.syncs > 0)
@@ -258,12 +260,6 @@ fn parameters(inference: &Inference) -> Vec<String> {
     registers.map(text).collect()
 }
 
-/// Whether two protocols are one, or ETMv4 and ETE, which many traces do not distinguish.
-fn is_same(a: AnyProtocol, b: AnyProtocol) -> bool {
-    let four = |p| matches!(p, AnyProtocol::Etmv4 | AnyProtocol::Ete);
-    a == b || four(a) && four(b)
-}
-
 /// The scores of a configuration without and with program memory.
 fn own_scores(stream: &[u8], config: &AnyConfig, bench: &Bench) -> (i64, i64) {
     let at = match config.sync(stream) {
@@ -317,16 +313,6 @@ fn with_register(config: &AnyConfig, name: &str, value: u64) -> Option<AnyConfig
         _ => return None,
     }
     (changed != *config).then_some(changed)
-}
-
-/// The bytes of each ID.
-fn streams(head: &[u8], framing: Framing) -> Vec<(u16, Vec<u8>)> {
-    if framing == Framing::Raw {
-        return vec![(0, head.to_vec())];
-    }
-    let mut sources = tracewright_frames::Sources::default();
-    Splitter::new(Link::new(framing)).split(0, head, &mut sources);
-    sources.iter().map(|source| (source.id(), source.bytes().to_vec())).collect()
 }
 
 /// The offset from which on frames have IDs that no source has, where those before it have none.

@@ -10,6 +10,7 @@ use tracewright_protocols::etrace::config::PARAMETERS;
 use tracewright_protocols::registry::AnyProtocol;
 
 use super::known_units::{self, Register};
+use super::single::Single;
 use super::{Candidate, Certainty, Detection, Given, HEAD, alignment, program};
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
@@ -38,11 +39,7 @@ impl Description {
         if let RawFraming::Framed(framing) = self.framing
             && framing != Framing::Raw
         {
-            let name = match framing {
-                Framing::TpiuHalf => "tpiu-hsync",
-                framing => framing.name(),
-            };
-            out.extend(["--framing".to_owned(), name.to_owned()]);
+            out.extend(["--framing", framing.option()].map(ToOwned::to_owned));
         }
         if self.skip > 0 {
             out.extend(["--align".to_owned(), self.skip.to_string()]);
@@ -137,10 +134,8 @@ pub fn complete(
     let given_framing = match raw.framing {
         RawFraming::Framed(framing) => Some(framing),
         RawFraming::Auto if raw.units.is_empty() => None,
-        // Where registers are missing as well, the unit may be one of several in frames.
-        RawFraming::Auto if matches!(raw.units.as_slice(), [unit] if unit.id.is_none() && is_bytes(unit)) => {
-            None
-        }
+        // The unit may be one of several in frames.
+        RawFraming::Auto if matches!(raw.units.as_slice(), [unit] if is_bytes(unit)) => None,
         RawFraming::Auto if raw.units.len() > 1 => Some(Framing::Coresight),
         RawFraming::Auto => Some(Framing::Raw),
         RawFraming::Encapsulated | RawFraming::Etb => return Ok(None),
@@ -156,13 +151,16 @@ pub fn complete(
         });
         raw.registers.push(text);
     }
-    let missing: Vec<_> = raw.units.iter().filter(|unit| lacks_registers(unit, raw)).collect();
+    let missing = raw.units.iter().filter(|unit| lacks_registers(unit, raw));
+    let missing: Vec<Unit> = missing.cloned().collect();
     let frames = raw.units.iter().all(|unit| {
         let protocol = AnyProtocol::named(&unit.protocol);
         protocol.is_some_and(|protocol| protocol.form() != TraceForm::Messages)
     });
-    let aligns = align.is_none() && given_framing == Some(Framing::Coresight) && frames;
-    if !raw.units.is_empty() && missing.is_empty() && !aligns {
+    let aligns = given_framing.filter(|framing| framing.begins_in_frame());
+    let aligns = aligns.filter(|_| align.is_none() && frames);
+    let single = Single::of(raw, given_framing, |name| given_register(raw, name));
+    if !raw.units.is_empty() && missing.is_empty() && aligns.is_none() && single.is_none() {
         return Ok(None);
     }
     // A pipe can be read only once, by the decoder.
@@ -174,20 +172,24 @@ pub fn complete(
     }
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &Raw::default())?;
     skip(&mut capture, path, raw.skip)?;
+    let buffer = capture.buffers.first();
+    let head = buffer.map(|buffer| buffer.head(HEAD).into_owned()).unwrap_or_default();
+    let single = single.filter(|single| single.may_be_framed(&head));
+    if !raw.units.is_empty() && missing.is_empty() && aligns.is_none() && single.is_none() {
+        return Ok(None);
+    }
     for image in images {
         capture.add_image(image)?;
     }
-    let buffer = capture.buffers.first();
-    let head = buffer.map(|buffer| buffer.head(HEAD).into_owned()).unwrap_or_default();
-    if aligns && !raw.units.is_empty() {
-        if let Some(found) = alignment(&head) {
+    if let Some(framing) = aligns.filter(|_| !raw.units.is_empty()) {
+        if let Some(found) = alignment(&head, framing) {
             raw.skip += found as u64;
             notes.push(format!(
                 "frames begin at byte {found}: the bytes before it are the end of a frame (--align \
                  {found})"
             ));
         }
-        if missing.is_empty() {
+        if missing.is_empty() && single.is_none() {
             return Ok(None);
         }
         return complete(path, raw, images, Some(0), notes);
@@ -197,7 +199,8 @@ pub fn complete(
     {
         return Err(OpenError::new(path, Problem::Code(isa)));
     }
-    let registers = |name: &str| given_register(raw, name);
+    let stated = raw.clone();
+    let registers = |name: &str| given_register(&stated, name);
     let named = raw.units.iter().filter_map(|unit| AnyProtocol::named(&unit.protocol));
     let given = Given {
         core,
@@ -206,8 +209,24 @@ pub fn complete(
         skip: align.map(|_| 0),
         only: named.collect(),
     };
+    if let Some(single) = single {
+        let lacks = !missing.is_empty();
+        let found = Detection::of(&head, &capture, &Given { only: Vec::new(), ..given });
+        let settled = single.settle(raw, &found, notes);
+        if lacks && let Some(settled) = &settled {
+            assume(raw, settled.description(), notes);
+        }
+        if settled.is_some() || !lacks {
+            return Ok(Some(found));
+        }
+    }
     let detection = Detection::of(&head, &capture, &given);
     let Some(best) = detection.best() else {
+        let any = Given { core, registers: &registers, ..Given::default() };
+        let other = Detection::of(&head, &capture, &any);
+        if let Some(best) = other.best().filter(|best| best.is_sure()) {
+            return Err(OpenError::new(path, Problem::Parameter(contradiction(raw, align, best))));
+        }
         if !raw.units.is_empty() || head.is_empty() {
             return Ok(Some(detection));
         }
@@ -225,20 +244,47 @@ pub fn complete(
             raw.framing = found.framing;
             raw.skip += found.skip;
         }
-        let list: Vec<_> = found.registers.iter().filter(|text| !is_given(raw, text)).collect();
-        let list: Vec<_> = list.iter().map(|text| text.as_str()).collect();
-        if !list.is_empty() {
-            notes.push(format!("assumed, as they explain the bytes best: {}", list.join(", ")));
-        }
+        assume(raw, found, notes);
+        return Ok(Some(detection));
     } else {
         return Ok(Some(detection));
     }
-    let new: Vec<_> = found.registers.into_iter().filter(|text| !is_given(raw, text)).collect();
-    raw.registers.extend(new);
-    if raw.core.is_none() {
-        raw.core = found.core;
-    }
+    assume(raw, found, &mut Vec::new());
     Ok(Some(detection))
+}
+
+/// Adds the registers and the core that were found and are not given.
+fn assume(raw: &mut RawTrace, found: Description, notes: &mut Vec<String>) {
+    let new: Vec<_> = found.registers.into_iter().filter(|text| !is_given(raw, text)).collect();
+    let core = found.core.filter(|_| raw.core.is_none());
+    let mut list = new.clone();
+    list.extend(core.iter().map(|core| format!("core {core}")));
+    if !list.is_empty() {
+        notes.push(format!("assumed, as they explain the bytes best: {}", list.join(", ")));
+    }
+    raw.registers.extend(new);
+    raw.core = raw.core.take().or(core);
+}
+
+/// That the given options do not explain the bytes, and those that do.
+fn contradiction(raw: &RawTrace, align: Option<u64>, best: &Candidate) -> String {
+    let given = Description {
+        framing: raw.framing,
+        skip: align.unwrap_or(0),
+        units: raw.units.clone(),
+        ..Description::default()
+    };
+    let mut given = given.options();
+    if raw.framing == RawFraming::Framed(Framing::Raw) {
+        given.insert(0, "--framing raw".to_owned());
+    }
+    let better = Description { registers: Vec::new(), core: None, ..best.description() };
+    format!(
+        "{} does not explain the bytes; detected: {}; use {}",
+        given.join(" "),
+        best.summary(),
+        better.options().join(" ")
+    )
 }
 
 /// Whether the description has a unit of the same protocol.

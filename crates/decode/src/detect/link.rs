@@ -57,18 +57,64 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
             found.push(framed(framing, head, 0, reason));
         }
     }
-    let mut costs = costs(head.get(..ALIGNED).unwrap_or(head));
-    costs.sort_by_key(|(skip, cost)| (*cost, *skip));
-    let least = costs.first().map_or(0, |(_, cost)| *cost);
+    let part = head.get(..ALIGNED).unwrap_or(head);
+    let mut costs = costs(part);
+    if full == 0 && half > 0 {
+        costs.extend(half_costs(part));
+    }
+    costs.sort_by_key(|link| (link.cost, link.skip, link.halves));
+    let least = costs.first().map_or(0, |link| link.cost);
     let most = MAX_COST.min(least + least / 4 + 8);
-    for &(skip, cost) in costs.iter().filter(|(_, cost)| *cost <= most) {
-        let reason = match skip {
+    for &Cost { halves, skip, cost } in costs.iter().filter(|link| link.cost <= most) {
+        let ids = match skip {
             0 => "the ID bytes repeat a few values".to_owned(),
             _ => format!("the ID bytes repeat a few values only if frames begin at byte {skip}"),
         };
-        found.push(LinkCandidate { cost, ..framed(Framing::Coresight, head, skip, reason) });
+        let (framing, reason) = match halves {
+            0 => (Framing::Coresight, ids),
+            _ => {
+                (Framing::TpiuHalfOnly, format!("without the half synchronisation packets, {ids}"))
+            }
+        };
+        found.push(LinkCandidate { cost, ..framed(framing, head, skip, reason) });
     }
     found
+}
+
+/// The cost of the ID bytes, if the first frame begins at an offset.
+struct Cost {
+    /// The number of half synchronisation packets between the bytes of frames.
+    halves: usize,
+    /// The offset of the first frame.
+    skip: usize,
+    /// In bits per 16 frames.
+    cost: u32,
+}
+
+/// The costs of frames with half synchronisation packets, and no full ones. Frames and packets
+/// consist of pairs of bytes: all at even offsets, or all at odd ones.
+fn half_costs(head: &[u8]) -> Vec<Cost> {
+    let of_pairs = |odd: usize| {
+        let offsets: Vec<usize> = frame_pairs(head, odd).collect();
+        let halves = head.len().saturating_sub(odd) / 2 - offsets.len();
+        let pairs = offsets.iter().filter_map(|&at| head.get(at..at + 2));
+        let frames: Vec<u8> = pairs.flatten().copied().collect();
+        let even = costs(&frames).into_iter().filter(|link| link.skip % 2 == 0 && halves > 0);
+        let of_buffer = |link: Cost| {
+            let skip = *offsets.get(link.skip / 2)?;
+            Some(Cost { halves, skip, ..link })
+        };
+        even.filter_map(of_buffer).collect::<Vec<_>>()
+    };
+    (0..2).flat_map(of_pairs).collect()
+}
+
+/// The offsets of the pairs of bytes that are no half synchronisation packets. `odd`: the offset of
+/// the first pair, 0 or 1.
+pub(crate) fn frame_pairs(head: &[u8], odd: usize) -> impl Iterator<Item = usize> {
+    let pairs = head.get(odd..).unwrap_or_default().as_chunks::<2>().0.iter();
+    let pairs = pairs.enumerate().filter(|(_, pair)| **pair != sync::HALF);
+    pairs.map(move |(n, _)| odd + 2 * n)
 }
 
 /// The bytes from `skip` on, split.
@@ -80,6 +126,16 @@ fn framed(framing: Framing, head: &[u8], skip: usize, reason: String) -> LinkCan
     let mut streams: Vec<_> = streams.filter(|(_, bytes)| !bytes.is_empty()).collect();
     streams.sort_unstable_by_key(|(id, _)| *id);
     LinkCandidate { framing, skip, cost: 0, streams, reason }
+}
+
+/// The bytes of each ID.
+pub(super) fn streams(head: &[u8], framing: Framing) -> Vec<(u16, Vec<u8>)> {
+    if framing == Framing::Raw {
+        return vec![(0, head.to_vec())];
+    }
+    let mut sources = Sources::default();
+    Splitter::new(Link::new(framing)).split(0, head, &mut sources);
+    sources.iter().map(|source| (source.id(), source.bytes().to_vec())).collect()
 }
 
 /// The number of full and of half synchronisation packets, without those of barriers.
@@ -109,7 +165,7 @@ fn block_phase(head: &[u8]) -> Option<usize> {
 }
 
 /// The cost of the ID bytes for each offset of the first frame, in bits per 16 frames.
-fn costs(head: &[u8]) -> Vec<(usize, u32)> {
+fn costs(head: &[u8]) -> Vec<Cost> {
     let cost = |skip: usize| {
         let (frames, _) = head.get(skip..)?.as_chunks::<FRAME>();
         let frames: Vec<_> = frames.iter().filter(|frame| **frame != sync::BARRIER).collect();
@@ -134,7 +190,7 @@ fn costs(head: &[u8]) -> Vec<(usize, u32)> {
         };
         let entropy: f64 = counts.iter().map(bits).sum();
         let all = entropy + f64::from(total) + 16.0 * f64::from(reserved);
-        Some((skip, (all * 16.0 / frames.len() as f64) as u32))
+        Some(Cost { halves: 0, skip, cost: (all * 16.0 / frames.len() as f64) as u32 })
     };
     (0..FRAME).filter_map(cost).collect()
 }

@@ -15,6 +15,7 @@ mod known_units;
 mod link;
 mod program;
 mod riscv;
+mod single;
 mod trial;
 
 use tracewright_base::CoreType;
@@ -29,6 +30,7 @@ pub use configs::Setting;
 pub use program::program;
 
 use link::LinkCandidate;
+pub(crate) use link::frame_pairs;
 use trial::Bench;
 
 /// The bytes at the start of a buffer that are looked at.
@@ -155,7 +157,13 @@ impl SourceCandidate {
     }
 }
 
-/// A inference with a lower score explains nothing.
+/// Whether two protocols are one, or ETMv4 and ETE, which many traces do not distinguish.
+fn is_same(a: AnyProtocol, b: AnyProtocol) -> bool {
+    let four = |p| matches!(p, AnyProtocol::Etmv4 | AnyProtocol::Ete);
+    a == b || four(a) && four(b)
+}
+
+/// An inference with a lower score explains nothing.
 const LEAST: i64 = 500;
 
 /// Frames with this score are no coincidence.
@@ -179,6 +187,11 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Whether the protocol of a source is likely at least.
+    pub fn is_sure(&self) -> bool {
+        self.sources.iter().any(|source| source.certainty() >= Certainty::Likely)
+    }
+
     /// Framing, alignment, and the protocol of each source, in one line.
     pub fn summary(&self) -> String {
         let framing = match self.framing {
@@ -187,6 +200,9 @@ impl Candidate {
             Framing::Coresight => "CoreSight formatter frames".to_owned(),
             Framing::Tpiu => "frames of a TPIU with synchronisation packets".to_owned(),
             Framing::TpiuHalf => "frames of a TPIU with half synchronisation packets".to_owned(),
+            Framing::TpiuHalfOnly => {
+                "frames of a TPIU with half synchronisation packets only".to_owned()
+            }
             Framing::Dstream => "frames of a TPIU in DSTREAM blocks".to_owned(),
             other => format!("{} frames", other.name()),
         };
@@ -248,7 +264,7 @@ impl Detection {
             .filter(|link| given.framing.is_none_or(|framing| framing == link.framing))
             .filter(|link| given.skip.is_none_or(|skip| skip == link.skip));
         let (frames, others): (Vec<_>, Vec<_>) =
-            links.partition(|link| link.framing == Framing::Coresight);
+            links.partition(|link| link.framing.begins_in_frame());
         let mut candidates: Vec<Candidate> = Vec::new();
         // Unframed bytes come last: with good frames, RISC-V messages are not searched for.
         for link in promising(frames).chain(others.into_iter().rev()) {
@@ -298,10 +314,11 @@ fn stream_score(link: &LinkCandidate) -> i64 {
     sum / total.max(1) as i64
 }
 
-/// The offset of the first formatter frame in `head`, where frames do not begin at byte 0.
-pub fn alignment(head: &[u8]) -> Option<usize> {
+/// The offset of the first frame in `head`, where frames do not begin at byte 0. The framing is one
+/// that begins in a frame.
+pub fn alignment(head: &[u8], framing: Framing) -> Option<usize> {
     let links = link::links(head.get(..HEAD).unwrap_or(head)).into_iter();
-    let frames: Vec<_> = links.filter(|link| link.framing == Framing::Coresight).collect();
+    let frames: Vec<_> = links.filter(|link| link.framing == framing).collect();
     if head.len() < ENOUGH {
         return None;
     }

@@ -6,6 +6,7 @@ use tracewright_frames::{Event, FRAME, Framing, Link, Split, Splitter, sync};
 
 use super::Wanted;
 use super::grammar::{first_packet, share};
+use crate::detect::frame_pairs;
 
 /// A trace may have at least this share of bytes in packets.
 const GOOD: f64 = 0.9;
@@ -74,30 +75,42 @@ fn raw(head: &[u8]) -> Found {
 /// The framings that are tried, with the number of bytes before the first frame.
 fn framings(head: &[u8], wanted: Option<Framing>) -> Vec<(Framing, usize)> {
     let synced = head.windows(sync::FULL.len()).any(|bytes| *bytes == sync::FULL);
+    let half = head.windows(sync::HALF.len()).any(|bytes| *bytes == sync::HALF);
     let tried: &[Framing] = match wanted {
         Some(Framing::Raw) => &[],
         Some(ref framing) => std::slice::from_ref(framing),
         None if head.len() < LEAST => &[],
         None if synced => &[Framing::Tpiu, Framing::TpiuHalf, Framing::Coresight],
+        None if half => &[Framing::Coresight, Framing::TpiuHalfOnly],
         None => &[Framing::Coresight],
     };
-    tried.iter().flat_map(|&framing| (0..FRAME).map(move |skip| (framing, skip))).collect()
+    let offsets = |framing| match framing {
+        // The bytes of the first frame may have half synchronisation packets between them.
+        Framing::TpiuHalf | Framing::TpiuHalfOnly => {
+            (0..2).flat_map(|odd| frame_pairs(head, odd).take(FRAME / 2)).collect()
+        }
+        _ => (0..FRAME).collect::<Vec<_>>(),
+    };
+    let all = tried
+        .iter()
+        .flat_map(|&framing| offsets(framing).into_iter().map(move |skip| (framing, skip)));
+    all.collect()
 }
 
-/// A splitter of frames, the first of which begins at offset `at`. A trace port that is recorded
+/// A splitter of frames, the first of which begins at the first byte. A trace port that is recorded
 /// from the middle on has no synchronisation packet before it.
-pub(super) fn splitter(framing: Framing, at: usize, out: &mut impl Split) -> Splitter {
-    let mut splitter = Splitter::new(Link::new(framing));
-    if let Framing::Tpiu | Framing::TpiuHalf = framing {
-        splitter.split((at as u64).wrapping_sub(sync::FULL.len() as u64), &sync::FULL, out);
-    }
-    splitter
+pub(super) fn splitter(framing: Framing) -> Splitter {
+    let framing = match framing {
+        Framing::Tpiu | Framing::TpiuHalf => Framing::TpiuHalfOnly,
+        framing => framing,
+    };
+    Splitter::new(Link::new(framing))
 }
 
 fn framed(head: &[u8], framing: Framing, skip: usize, id: Option<u8>) -> Found {
     let mut ids = Ids::default();
     let head = head.get(skip..).unwrap_or_default();
-    splitter(framing, skip, &mut ids).split(skip as u64, head, &mut ids);
+    splitter(framing).split(skip as u64, head, &mut ids);
     let all: usize = ids.bytes.values().map(Vec::len).sum();
     let rare = ids.bytes.values().map(Vec::len).filter(|&len| (len as f64) < RARE * all as f64);
     let stray = rare.sum::<usize>() + ids.bad;

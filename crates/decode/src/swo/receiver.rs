@@ -162,7 +162,7 @@ impl Receiver {
         let id = form.id.map_or(0, u16::from);
         (self.router.id, self.router.source) = (id, Source::new(id));
         if form.framing != Framing::Raw {
-            self.link = Some(splitter(form.framing, form.skip, &mut self.router));
+            self.link = Some(splitter(form.framing));
         }
         let head = std::mem::take(&mut self.head);
         let skip = form.skip.min(head.len());
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn frames_from_any_byte_on() {
         let (bytes, want) = (trace(), want());
-        for framing in [Framing::Coresight, Framing::Tpiu] {
+        for framing in [Framing::Coresight, Framing::Tpiu, Framing::TpiuHalfOnly] {
             let (mut frames, mut joiner) = (Vec::new(), Joiner::new(framing));
             for (n, part) in bytes.chunks(23).enumerate() {
                 joiner.push(0x13, part, &mut frames).unwrap();
@@ -277,6 +277,9 @@ mod tests {
                 assert_eq!(form.id, Some(0x13), "{framing:?} cut at {cut}");
                 if framing == Framing::Coresight {
                     assert_eq!((form.framing, form.skip), (framing, (16 - cut % 16) % 16));
+                }
+                if framing == Framing::TpiuHalfOnly {
+                    assert_eq!(form.framing, framing, "cut at {cut}");
                 }
                 assert!(want.ends_with(&got), "{framing:?} cut at {cut}: {form:?}");
                 assert!(got.len() + 20 >= want.len(), "{framing:?} cut at {cut}: {}", got.len());

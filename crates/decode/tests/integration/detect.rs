@@ -93,7 +93,7 @@ impl Drop for File {
     }
 }
 
-/// A description without units is completed; one with all registers stays as it is.
+/// A description without units is completed; what one states stays as it is.
 #[test]
 fn descriptions_are_completed() {
     let capture = small("etmv3");
@@ -112,10 +112,17 @@ fn descriptions_are_completed() {
         registers: vec!["ETMCR=0x1000".into(), "ETMIDR=0x4114f250".into()],
         ..RawTrace::default()
     };
+    // The registers stay, and the framing is found.
+    let mut found = given.clone();
+    complete(&file.0, &mut found, &[], None, &mut notes).unwrap();
+    assert_eq!((&found.registers, found.skip, found.framing), (&given.registers, 11, raw.framing));
+    assert_eq!(found.units, raw.units);
+    // Nothing is left to find.
+    let given = RawTrace { framing: RawFraming::Framed(Framing::Raw), ..given };
     let mut same = given.clone();
     let detection = complete(&file.0, &mut same, &[], None, &mut notes).unwrap();
     assert!(detection.is_none());
-    assert_eq!((same.registers, same.skip), (given.registers, 0));
+    assert_eq!((same.registers, same.skip, same.framing), (given.registers, 0, given.framing));
 }
 
 /// The registers of a known core are assumed, which a note states.

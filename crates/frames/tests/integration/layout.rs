@@ -179,6 +179,41 @@ fn port_synchronisation() {
     }
 }
 
+/// Without full synchronisation packets, the first frame begins at the first byte, or after half
+/// synchronisation packets.
+#[test]
+fn half_synchronisation_only() {
+    let half = [0xff, 0x7f];
+    let bytes = [&half[..], &ONE[..6], &half, &half, &ONE[6..16], &half, &ONE[16..]].concat();
+    let data = [0x11, 0x23, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xef];
+    let (first, inside) =
+        (event(0, Event::HalfSync), [event(8, Event::HalfSync), event(10, Event::HalfSync)]);
+    let (between, end) = (event(22, Event::HalfSync), |at| event(at, Event::Null { len: 9 }));
+    let last = [0x13, 0x13, 0x14, 0x15, 0x41];
+    let capture = [
+        piece(0x10, 3, true, &data[..5]),
+        piece(0x10, 12, false, &data[5..]),
+        between.clone(),
+        piece(0x10, 24, true, &last[..4]),
+        piece(0x10, 29, false, &last[4..]),
+        end(30),
+    ];
+    let opencsd = [piece(0x10, 2, true, &data), between, piece(0x10, 24, true, &last), end(28)];
+    let head = [&[first][..], &inside].concat();
+    check(
+        Framing::TpiuHalfOnly,
+        &bytes,
+        &[&head[..], &capture].concat(),
+        &[&head[..], &opencsd].concat(),
+    );
+    let unsynchronised = Event::Bad { len: 46 - 6, fault: Fault::Unsynchronised };
+    let want = whole(Link::new(Framing::TpiuHalf), &bytes).out();
+    assert_eq!(want, [event(0, unsynchronised)]);
+    // 13 pairs, one half synchronisation packet, the other three pairs.
+    let joined = [&ONE[..26], &half, &ONE[26..]].concat();
+    joins(Framing::TpiuHalfOnly, &[(0x10, &data), (0x10, &last)], &joined);
+}
+
 /// After a synchronisation packet that begins in a frame, the id is not known until the next ID
 /// byte.
 #[test]

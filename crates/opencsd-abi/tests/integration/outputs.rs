@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::client::{compile, installed, library, output, run};
+use crate::client::{compile, folder, installed, library, output, run};
 use crate::release_1_3::{is_the_same, without_space};
 use crate::snapshots::{scripts, without_fields};
 
@@ -38,6 +38,39 @@ fn raw_frames_are_those_of_the_installed_library() {
         let own = lines(&client, Some(library()), script, "frames");
         assert!(own.iter().any(|line| line.contains("Frame Data")), "{name}");
         assert!(own == lines(&client, None, script, "frames"), "{name}");
+    });
+}
+
+/// With half synchronisation packets and without full ones, frames begin at the first byte.
+#[test]
+fn half_synchronisation_only() {
+    let Some(client) = compile("client.c") else { return };
+    for_each(|name, _, text| {
+        if name != "Snowball" {
+            return;
+        }
+        let (head, data) = text.split_once("data ").unwrap();
+        let frames = std::fs::read(data.trim()).unwrap();
+        // Inside of frames: OpenCSD counts those before a frame as a part of it.
+        let halved = |(n, pair): (usize, &[u8])| match n % 13 {
+            0 if n % 8 != 7 => [pair, &[0xff, 0x7f]].concat(),
+            _ => pair.to_vec(),
+        };
+        let port: Vec<u8> = frames.chunks(2).enumerate().flat_map(halved).collect();
+        let (path, script) = (folder().join("half.data"), folder().join("half.script"));
+        std::fs::write(&path, port).unwrap();
+        let head = head.replace("tree 0 4", "tree 0 2");
+        std::fs::write(&script, format!("{head}data {}\n", path.display())).unwrap();
+        let script = script.to_str().unwrap();
+        let data = |library| {
+            let all = lines(&client, library, script, "frames").into_iter();
+            all.filter(|line| line.contains("ID_DATA")).collect::<Vec<_>>()
+        };
+        let own = data(Some(library()));
+        assert!(own.len() > 500, "{own:?}");
+        if installed().is_some() {
+            assert!(own == data(None));
+        }
     });
 }
 

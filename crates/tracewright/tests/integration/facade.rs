@@ -2,6 +2,7 @@
 
 use tracewright::base::{Channel, Context, Isa, Retired, Security, Software, Step};
 use tracewright::capture::{Buffer, BufferRef, Dump, Format, Registers, Source};
+use tracewright::decode::raw::RawTrace;
 use tracewright::isa::assemble::a64;
 use tracewright::isa::{ItState, classify};
 use tracewright::protocols::encoders::AnyUnit;
@@ -157,4 +158,22 @@ fn a_listener_that_is_full_ends_the_decoding() {
     let _ = Trace::new(capture()).decode(&mut one).unwrap();
     // The second buffer is not decoded.
     assert!(one.0 > 0 && one.0 < 8, "{}", one.0);
+}
+
+/// A dump without a description has the elements of its snapshot, and states what was assumed.
+#[test]
+fn a_dump_without_a_description() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/captures/itm/capture");
+    let (dump, notes) =
+        tracewright::open_raw(format!("{folder}/ETB_0.bin"), RawTrace::default(), &[]).unwrap();
+    let elements = |trace: &Trace| {
+        let items = trace.elements().unwrap().map(|item| item.unwrap());
+        items.map(|item| (item.offset, item.element)).collect::<Vec<_>>()
+    };
+    let want = elements(&tracewright::open(folder).unwrap());
+    assert!(want.len() > 20, "{}", want.len());
+    assert_eq!(elements(&dump), want);
+    assert!(notes.iter().any(|note| note.starts_with("detected: ")), "{notes:?}");
+    let missing = tracewright::open_raw("no such file", RawTrace::default(), &[]).err().unwrap();
+    assert_eq!(format!("{missing:?}"), missing.to_string());
 }

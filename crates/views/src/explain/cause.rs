@@ -2,7 +2,7 @@
 
 use tracewright_decode::detect::cause::Cause;
 
-use super::{Decoded, Remark, framing_option};
+use super::{Decoded, Remark};
 
 impl Decoded<'_> {
     /// The most likely cause of a poor result; `None` where the result is good, or nothing explains
@@ -24,10 +24,10 @@ impl Decoded<'_> {
             Cause::Framing { framing, reason } => (
                 format!(
                     "the framing is not {} but {}: {reason}",
-                    framing_option(self.plan.framing),
-                    framing_option(*framing)
+                    self.plan.framing.option(),
+                    framing.option()
                 ),
-                format!("use --framing {}", framing_option(*framing)),
+                format!("use --framing {}", framing.option()),
             ),
             Cause::Alignment { skip } => (
                 format!(

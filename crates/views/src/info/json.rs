@@ -4,7 +4,6 @@
 use tracewright_decode::detect::{Candidate, Inference, SourceCandidate};
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, Overview, RegisterInfo, SourceInfo};
-use crate::explain::framing_option;
 use crate::json::{Object, object::string};
 
 impl Info {
@@ -82,7 +81,7 @@ fn detection(detected: &Candidate, out: &mut String) {
     };
     Object::new(out)
         .text("type", "detection")
-        .text("framing", if detected.words { "etb" } else { framing_option(detected.framing) })
+        .text("framing", if detected.words { "etb" } else { detected.framing.option() })
         .number("align", detected.skip as u64)
         .text("reason", &detected.reason)
         .text("options", &options)

@@ -62,7 +62,7 @@ const CAPTURES: &str = "captures";
 const ARM: &str = "conformance/arm/snapshots";
 const TI: &str = "captures/ti-am243x-r5f/freertos/files/freertos.data";
 const TI_ELF: &str = "captures/ti-am243x-r5f/freertos/freertos.out";
-const SWO: &str = "captures/sigrok-stm32f105/swo_uart.bin";
+pub const SWO: &str = "captures/sigrok-stm32f105/swo_uart.bin";
 const SWO_ELF: &str = "captures/sigrok-stm32f105/trace_example.elf";
 
 fn read(path: &str) -> Option<Vec<u8>> {

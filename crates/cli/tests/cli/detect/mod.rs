@@ -3,6 +3,7 @@
 mod blind;
 mod cycles;
 mod inputs;
+mod ports;
 mod wrong;
 
 use std::fs;

@@ -1,0 +1,99 @@
+//! Trace ports, and units that are named without their framing or trace ID.
+
+use std::fs;
+
+use tracewright::frames::sync;
+use tracewright_testing::shared;
+
+use super::inputs::SWO;
+use crate::common::{Folder, args, tracewright};
+
+/// The units of the SWO capture.
+const UNITS: &str = "--protocol ITM@1 --protocol ETM3@2 --config ETMCR=0 --config ETMIDR=0x4114f250 --config \
+     ETMCCER=0x30000000 --core ARMv7-M";
+
+/// The elements in a listing, without their offsets.
+fn elements(out: &str) -> Vec<&str> {
+    out.lines().filter_map(|line| line.trim_start().split_once(' ')).map(|(_, rest)| rest).collect()
+}
+
+/// A trace port with half synchronisation packets only: the first frame is found, and the elements
+/// are those of the frames.
+#[test]
+fn half_synchronisation_only() {
+    let Some(path) = shared(SWO) else { return };
+    let folder = Folder::new("detect-half");
+    let frames = fs::read(&path).unwrap();
+    let all = tracewright(&args(&format!("decode --framing coresight {UNITS}"), &[&path]));
+    let mut port = Vec::new();
+    for (n, pair) in frames.chunks(2).enumerate() {
+        port.extend(pair);
+        port.extend(sync::HALF.repeat([0, 3, 0, 0, 1, 0, 0, 0, 0, 0, 0][n % 11]));
+    }
+    let file = folder.path("port.bin");
+    // The first frame has 4 half synchronisation packets; the second begins at byte 24.
+    for (cut, align) in [(0, 0), (9, 15)] {
+        fs::write(&file, &port[cut..]).unwrap();
+        let found = tracewright(&args("decode", &[&file]));
+        let decode = |align| {
+            let options = format!("--framing tpiu-hsync-only --align {align} {UNITS}");
+            tracewright(&args(&format!("decode {options}"), &[&file]))
+        };
+        assert!(found.out == decode(align).out, "cut at {cut}: {}", found.err);
+        if cut == 0 {
+            assert_eq!(elements(&found.out), elements(&all.out));
+        } else {
+            assert!(found.out != decode(0).out, "--align has no effect");
+        }
+    }
+    let info = tracewright(&args("info", &[&file]));
+    let want = "half synchronisation packets only from byte 15 on: ID 0x01 ITM";
+    assert!(info.out.contains(want), "{}", info.out);
+    // Without full synchronisation packets, nothing is decoded with the other framing.
+    let output = tracewright(&args("decode --protocol ITM@1 --framing tpiu-hsync", &[&file]));
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    assert!(output.err.contains("tpiu-hsync but tpiu-hsync-only"), "{}", output.err);
+}
+
+/// What is not given of a unit is detected, and the elements are those with all options.
+#[test]
+fn one_unit_in_frames() {
+    let Some(path) = shared(SWO) else { return };
+    let decode = |options: &str| tracewright(&args(&format!("decode {options}"), &[&path]));
+    let want = decode("--framing coresight --protocol ITM@1");
+    assert!(elements(&want.out).len() > 500, "{}", want.err);
+    for options in ["--protocol ITM", "--framing coresight --protocol ITM"] {
+        let output = decode(options);
+        assert_eq!(output.code, Some(0), "{options}: {}", output.err);
+        assert!(output.out == want.out, "{options}: {}", output.err);
+        assert!(output.err.contains("was given; detected: CoreSight"), "{options}: {}", output.err);
+    }
+    let registers = UNITS.split_once("ETM3@2").map_or("", |(_, registers)| registers);
+    let want = decode(&format!("--framing coresight --protocol ETM3@2 {registers}"));
+    let output = decode("--protocol ETM3");
+    assert!(output.out == want.out && elements(&want.out).len() > 200, "{}", output.err);
+}
+
+/// Options that do not explain the bytes are contradicted in one sentence, with those that do.
+#[test]
+fn wrong_options_are_contradicted() {
+    let Some(path) = shared(SWO) else { return };
+    let better = "use --framing coresight --protocol ITM@0x01 --protocol ETM3@0x02\n";
+    for given in ["--framing tpiu", "--protocol ETM4"] {
+        let output = tracewright(&args(&format!("info {given}"), &[&path]));
+        assert_eq!(output.code, Some(2), "{given}: {}", output.err);
+        let what = format!("{given} does not explain the bytes; detected: CoreSight");
+        assert!(output.err.contains(&what), "{given}: {}", output.err);
+        assert!(output.err.ends_with(better), "{given}: {}", output.err);
+    }
+    for (given, cause, next) in [
+        ("--framing tpiu --protocol ITM", "the framing is not tpiu but coresight", "coresight"),
+        ("--protocol ITM@2", "the protocol is not ITM but ETM3", "--protocol ETM3@0x02"),
+    ] {
+        let output = tracewright(&args(&format!("decode {given}"), &[&path]));
+        assert_eq!(output.code, Some(1), "{given}: {}", output.err);
+        let run = output.err.lines().find(|line| line.starts_with("help: run: tracewright "));
+        assert!(output.err.contains(cause), "{given}: {}", output.err);
+        assert!(run.is_some_and(|run| run.ends_with(next)), "{given}: {}", output.err);
+    }
+}
