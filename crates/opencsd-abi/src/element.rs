@@ -673,6 +673,22 @@ mod tests {
         }
     }
 
+    /// A range has the context before it.
+    #[test]
+    fn ranges_have_a_context() {
+        let mut maker = Maker::new(false);
+        let last = Last::new(&Instruction::default(), true);
+        let range = Range { start: 0, bytes: 4, instructions: 1, cycles: Counted::UNKNOWN, last };
+        assert_eq!(maker.range(&range).context.el, -1);
+        for el in [1, 2] {
+            let context = Context { el: Some(el), ..Context::default() };
+            let element = Element::Context(context);
+            let reported = Reported { at: 0, element, cycles: None, after_overflow: false };
+            assert_eq!(maker.make(&reported).map(|made| made.context.el), Some(el.into()));
+            assert_eq!(maker.range(&range).context.el, el.into());
+        }
+    }
+
     /// Only an STM packet that states that it has a payload has a pointer at 80 or 88.
     #[test]
     fn payloads_of_clients() {
