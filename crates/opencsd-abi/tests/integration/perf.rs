@@ -178,8 +178,8 @@ fn script(setup: &Setup) {
 }
 
 /// `perf inject`, which ends with a fault in some files of simpleperf that are not repaired,
-/// whatever the library. It writes a few bytes that it has not set behind the samples: two runs with
-/// the same library differ in them, too.
+/// whatever the library. It writes a few bytes that it has not set behind the samples: two runs
+/// with the same library differ in them, too.
 fn inject(setup: &Setup) {
     // Tests run at the same time.
     let test = std::thread::current().name().unwrap_or_default().replace("::", "-");
