@@ -4,8 +4,8 @@
  *
  * JOB is a file that the program `inputs` writes beside a capture: the buffer, the sources with their registers, and the memory.
  * Memory is given to the library as files, as its own lister does it, or as buffers, which is faster: see docs/speed.md.
- * The library decodes REPEAT times, each time with a new decode tree, to a callback that folds every field of every element into
- * one number. With a REPEAT of 0 it decodes once, counts, and folds the ranges as `tracewright bench` does
+ * The library decodes REPEAT times, each time with a new decode tree, to a callback that folds every field of every element that
+ * has a meaning for its kind into one number. With a REPEAT of 0 it decodes once, counts, and folds the ranges as `tracewright bench` does
  * (crates/views/src/sinks/ranges.rs).
  *
  * Prints one line of words and numbers: what was counted, or for each pass the seconds on the clock and the seconds of the
@@ -64,8 +64,9 @@ struct job {
 };
 
 struct found {
-    uint64_t elements, ranges, instructions, fold, errors;
-    /* By trace id. */
+    uint64_t elements, ranges, instructions, errors;
+    /* By trace id: libraries may deliver the elements of two sources in another order. */
+    uint64_t fold[256];
     struct { uint64_t sum, count; } range_fold[256];
 };
 
@@ -137,7 +138,75 @@ static inline uint32_t last_of(const ocsd_generic_trace_elem *e)
         | (uint32_t)e->last_instr_sz << 12 | (uint32_t)e->last_instr_exec << 16 | conditional << 17;
 }
 
-/* The timed pass: every field that the kind of element has. */
+static inline uint32_t cycles_of(const ocsd_generic_trace_elem *e)
+{
+    return e->has_cc ? e->cycle_count : 0;
+}
+
+/* What an element that is no range adds to the fold. Fields that its kind does not have are not read: OpenCSD leaves in them
+ * the addresses and levels of an earlier element. */
+static uint64_t value_of(const ocsd_generic_trace_elem *e, uint64_t place)
+{
+    ocsd_generic_trace_elem flags = *e;
+    uint64_t start = 0, end = 0, number = 0, time = e->has_ts ? e->timestamp : 0;
+    /* OpenCSD sets it in elements of ETMv4, ETE and STM only. */
+    flags.has_ts = 0;
+    uint64_t kind = (uint64_t)e->elem_type | (uint64_t)flags.flag_bits << 16;
+    switch (e->elem_type) {
+    case OCSD_GEN_TRC_ELEM_TIMESTAMP:
+        time = e->timestamp;
+        break;
+    case OCSD_GEN_TRC_ELEM_I_RANGE_NOPATH:
+        start = e->st_addr, end = e->en_addr, number = e->num_instr_range;
+        break;
+    case OCSD_GEN_TRC_ELEM_ADDR_NACC:
+        start = e->st_addr;
+        break;
+    case OCSD_GEN_TRC_ELEM_EXCEPTION:
+        end = e->excep_ret_addr ? e->en_addr : 0, number = e->exception_number;
+        break;
+    case OCSD_GEN_TRC_ELEM_TRACE_ON:
+        number = e->trace_on_reason;
+        break;
+    case OCSD_GEN_TRC_ELEM_NO_SYNC:
+    case OCSD_GEN_TRC_ELEM_EO_TRACE:
+        number = e->unsync_eot_info;
+        break;
+    case OCSD_GEN_TRC_ELEM_EVENT:
+        number = (uint64_t)e->trace_event.ev_type << 16 | e->trace_event.ev_number;
+        break;
+    case OCSD_GEN_TRC_ELEM_MEMTRANS:
+        number = e->mem_trans;
+        break;
+    case OCSD_GEN_TRC_ELEM_SWTRACE:
+        number = e->sw_trace_info.swt_flag_bits;
+        if (e->sw_trace_info.swt_id_valid)
+            start = (uint64_t)e->sw_trace_info.swt_master_id << 16 | e->sw_trace_info.swt_channel_id;
+        if (e->extended_data) end = *(const uint8_t *)e->ptr_extended_data;
+        break;
+#ifdef OCSD_BUILTIN_DCD_ITM
+    case OCSD_GEN_TRC_ELEM_ITMTRACE:
+        number = (uint64_t)e->swt_itm.pkt_type | (uint64_t)e->swt_itm.payload_src_id << 8
+            | (uint64_t)e->swt_itm.payload_size << 16 | (uint64_t)e->swt_itm.overflow << 24;
+        start = e->swt_itm.value;
+        time = e->swt_itm.pkt_type >= TS_SYNC ? e->timestamp : 0;
+        break;
+#endif
+    default:
+        break;
+    }
+    uint64_t value = mix(mix(place, kind), mix(start, end));
+    value = mix(value, mix(time, (uint64_t)cycles_of(e) << 32 ^ number));
+    if (e->elem_type == OCSD_GEN_TRC_ELEM_PE_CONTEXT) {
+        const ocsd_pe_context *c = &e->context;
+        value = mix(value, (uint64_t)e->isa);
+        uint64_t ids = (uint64_t)(c->ctxt_id_valid ? c->context_id : 0) << 32 | (c->vmid_valid ? c->vmid : 0);
+        value = mix(value, mix(ids, (uint64_t)(c->el_valid ? c->exception_level : 0) << 8 | (uint64_t)c->security_level));
+    }
+    return value;
+}
+
+/* The timed pass. */
 static ocsd_datapath_resp_t element(const void *context, const ocsd_trc_index_t at, const uint8_t id,
     const ocsd_generic_trace_elem *e)
 {
@@ -145,17 +214,12 @@ static ocsd_datapath_resp_t element(const void *context, const ocsd_trc_index_t 
     uint64_t place = (uint64_t)at ^ (uint64_t)id << 56, value;
     if (e->elem_type == OCSD_GEN_TRC_ELEM_INSTR_RANGE) {
         uint64_t counts = e->en_addr ^ (uint64_t)e->num_instr_range << 32;
-        uint64_t last = (uint64_t)e->cycle_count | (uint64_t)(last_of(e) | e->flag_bits << 18) << 32;
+        uint64_t last = (uint64_t)cycles_of(e) | (uint64_t)(last_of(e) | e->has_cc << 18) << 32;
         value = mix(e->st_addr, counts) + mix(place, last);
     } else {
-        uint64_t kind = (uint64_t)e->elem_type | (uint64_t)e->isa << 8 | (uint64_t)e->flag_bits << 16;
-        value = mix(mix(place, kind), mix(e->st_addr, e->en_addr));
-        value = mix(value, mix(e->timestamp, (uint64_t)e->cycle_count << 32 | e->exception_number));
-        value = mix(value, mix((uint64_t)e->context.context_id << 32 | e->context.vmid,
-            (uint64_t)e->context.exception_level << 8 | (uint64_t)e->context.security_level));
-        if (e->extended_data && e->ptr_extended_data) value = mix(value, *(const uint8_t *)e->ptr_extended_data);
+        value = value_of(e, place);
     }
-    found->fold = fold(found->fold, value);
+    found->fold[id] = fold(found->fold[id], value);
     found->elements++;
     return OCSD_RESP_CONT;
 }
@@ -300,8 +364,10 @@ int main(int argc, char **argv)
     }
     for (int n = 0; n < repeat; n++) {
         struct found found = decode(&job, element, &clock, &processor);
+        uint64_t sum = 0;
+        for (int id = 0; id < 256; id++) sum = fold(sum, found.fold[id]);
         printf(" elements %llu fold %016llx clock %.6f processor %.6f", (unsigned long long)found.elements,
-            (unsigned long long)found.fold, clock, processor);
+            (unsigned long long)sum, clock, processor);
     }
     putchar('\n');
     return 0;

@@ -4,17 +4,17 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use tracewright_base::{BlockCache, Element, Fault, NoMemory, OffsetMap, Sink};
+use tracewright_base::{self as base, BlockCache, Element, Fault, NoMemory, OffsetMap, Sink};
 use tracewright_frames::Source;
 use tracewright_image::{Cache, CacheOptions, OpcodeCheck};
 use tracewright_protocols::Observer;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use tracewright_views::opencsd::{Reported, SourceReport};
 
-use crate::codes::create;
+use crate::codes::{create, response};
 use crate::element::Maker;
 use crate::memory::{ClientCode, Fetched, Memory};
-use crate::outlet::Outlet;
+use crate::outlet::{Client, Outlet};
 use crate::packets::PacketOutputs;
 use crate::stats::DecodeStats;
 use crate::stream::SourceStream;
@@ -211,10 +211,12 @@ impl Decoder {
             skipped: replay.unwrap_or(0),
             replays: replay.is_some(),
             emitted: 0,
+            client_of_ranges: None,
         };
         if *full && !bytes.is_empty() && !end {
             receiver.reported(|report, mut out| report.begin(offsets.at(0), &mut out));
         }
+        receiver.set_client_of_ranges();
         let taken = if !*full {
             run(stream, bytes, &offsets, &mut NoMemory, &mut receiver, end)
         } else if memory.has_callbacks() {
@@ -265,8 +267,11 @@ struct Receiver<'a> {
     /// The first elements and the first packet were received before.
     skipped: usize,
     replays: bool,
-    /// Elements so far.
+    /// Elements so far; not counted are those of `client_of_ranges`, which needs no replay.
     emitted: usize,
+    /// The function that receives each range as it is decoded. `None` where ranges are delivered in
+    /// another way: they wait, or OpenCSD reports them otherwise.
+    client_of_ranges: Option<Client>,
 }
 
 impl Receiver<'_> {
@@ -283,22 +288,54 @@ impl Receiver<'_> {
     }
 }
 
-impl Sink for Receiver<'_> {
-    #[inline]
-    fn element(&mut self, at: u64, element: Element) {
+impl Receiver<'_> {
+    /// Finds out how ranges are delivered until the next packet or element of another kind.
+    fn set_client_of_ranges(&mut self) {
+        let in_order = self.full && !self.one_packet && self.skipped == 0;
+        let plain = in_order && self.queue.is_empty() && self.report.is_plain_range();
+        self.client_of_ranges = if plain { self.outlet.open_client() } else { None };
+    }
+
+    /// Takes an element that is not a range for `client_of_ranges`.
+    #[inline(never)]
+    fn any_element(&mut self, at: u64, element: Element) {
         if self.blocked.get() {
             return;
         }
         self.emitted += 1;
         if self.emitted > self.skipped && self.full {
-            if let Element::Range(range) = &element
-                && self.report.is_plain_range()
-                && self.queue.is_empty()
-                && self.outlet.send_range(self.id, self.maker, at, range)
-            {
-                return;
-            }
             self.reported(|report, mut out| report.element(at, element, &mut out));
+        }
+        self.set_client_of_ranges();
+    }
+
+    /// Takes a response that is not [`response::CONT`].
+    #[cold]
+    #[inline(never)]
+    fn respond(&mut self, answer: u32) {
+        self.outlet.respond(answer);
+        self.set_client_of_ranges();
+    }
+}
+
+impl Sink for Receiver<'_> {
+    #[inline]
+    fn element(&mut self, at: u64, element: Element) {
+        match element {
+            Element::Range(range) => self.cached_range(at, range),
+            element => self.any_element(at, element),
+        }
+    }
+
+    // In line, fields of the range go from the block cache to the client's element without a copy.
+    #[inline(always)]
+    fn cached_range(&mut self, at: u64, range: base::Range) {
+        let Some(client) = self.client_of_ranges else {
+            return self.any_element(at, Element::Range(range));
+        };
+        let answer = client.receive(at, self.id, self.maker.range(&range));
+        if answer != response::CONT {
+            self.respond(answer);
         }
     }
 }
@@ -319,6 +356,7 @@ impl Observer for Receiver<'_> {
             self.reported(|report, mut out| report.packet(offsets, &span, packet, &mut out));
         }
         self.outputs.packet(offsets, span, bytes, packet, self.outlet);
+        self.set_client_of_ranges();
     }
 
     fn wants_each_packet(&self) -> bool {
@@ -348,9 +386,11 @@ impl Observer for Receiver<'_> {
             self.report.bad_packet(end);
         }
         self.outputs.undecodable(offsets, span, bytes, fault, self.outlet);
+        self.set_client_of_ranges();
     }
 
     fn awaiting_sync(&mut self, bytes: &[u8]) {
         self.outputs.awaiting_sync(bytes, self.outlet);
+        self.set_client_of_ranges();
     }
 }

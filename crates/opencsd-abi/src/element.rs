@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::ptr;
 
 use tracewright_base::{
-    Channel, Context, Element, Gap, Isa, Kind, Last, Range, Role, Security, Software, Space, Start,
-    TimeDelay, Transaction,
+    Channel, Context, Element, Gap, Instruction, Isa, Kind, Last, Range, Role, Security, Software,
+    Space, Start, TimeDelay, Transaction,
 };
 use tracewright_views::opencsd::Reported;
 
@@ -306,7 +306,7 @@ impl TraceElement {
 
 /// What an element needs in addition to what is reported: the context of its source, and memory for
 /// its payload.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Maker {
     context: PeContext,
     isa: Isa,
@@ -315,28 +315,38 @@ pub struct Maker {
     payload: u64,
     /// Timestamps always have a cycle count.
     timestamp_cycles: bool,
-    /// The last range, of which the next one changes some fields.
-    last_range: Option<TraceElement>,
+    /// The last range in the current context, of which the next one changes some fields.
+    last_range: TraceElement,
+    /// The fields of the last instructions of ranges.
+    last_fields: LastCache,
 }
 
 impl Maker {
     /// For a source that has had no context.
     pub fn new(timestamp_cycles: bool) -> Self {
-        Maker { timestamp_cycles, ..Maker::default() }
+        Maker {
+            context: PeContext::default(),
+            isa: Isa::default(),
+            has_context: false,
+            payload: 0,
+            timestamp_cycles,
+            last_range: TraceElement::new(kind::RANGE),
+            last_fields: LastCache::default(),
+        }
     }
 
     /// The element of a range, as [`make`](Self::make) makes it. It is valid until the next call.
     #[inline]
     pub fn range(&mut self, range: &Range) -> &TraceElement {
-        let Maker { context, has_context, last_range, .. } = self;
-        let made = last_range.get_or_insert_with(|| {
-            let mut made = TraceElement::new(kind::RANGE);
-            if *has_context {
-                made.context = *context;
-            }
-            made
-        });
-        set_range(made, range);
+        let made = &mut self.last_range;
+        let last = self.last_fields.get(range.last);
+        made.payload = Payload { words: [range.instructions.into(), 0] };
+        (made.start, made.end, made.isa) = (range.start, range.end(), last.isa);
+        (made.cycles, made.flags) = (0, last.flags);
+        (made.last_type, made.last_subtype) = (last.last_type, last.last_subtype);
+        if let Some(cycles) = range.cycles.get() {
+            (made.cycles, made.flags) = (cycles, made.flags | flag::CYCLES);
+        }
         made
     }
 
@@ -362,7 +372,7 @@ impl Maker {
     fn element(&mut self, element: &Element) -> Option<TraceElement> {
         let new = TraceElement::new;
         Some(match element {
-            Element::Range(range) => self::range(range),
+            Element::Range(range) => *self.range(range),
             Element::Gap(gap) => new(kind::NO_SYNC).number(reason(*gap)),
             Element::TraceOn(start) => new(kind::TRACE_ON).number(match start {
                 Start::Normal => 0,
@@ -373,7 +383,7 @@ impl Maker {
             Element::Context(context) => {
                 (self.context, self.isa, self.has_context) =
                     (pe_context(context), context.isa, true);
-                self.last_range = None;
+                self.last_range.context = self.context;
                 new(kind::CONTEXT)
             }
             Element::Unknown { start, next, instructions } => {
@@ -487,43 +497,75 @@ impl Maker {
     }
 }
 
-fn range(range: &Range) -> TraceElement {
-    let mut made = TraceElement::new(kind::RANGE);
-    set_range(&mut made, range);
-    made
+/// The fields of a range that depend on its last instruction only.
+#[derive(Clone, Copy, Debug)]
+struct LastFields {
+    last: Last,
+    isa: u32,
+    last_type: u32,
+    last_subtype: u32,
+    flags: u32,
 }
 
-/// Sets all fields of `made` that differ between ranges of one context.
-#[inline]
-fn set_range(made: &mut TraceElement, range: &Range) {
-    let Last { kind, role, isa, .. } = range.last;
-    made.payload = Payload { words: [range.instructions.into(), 0] };
-    (made.start, made.end, made.isa) = (range.start, range.end(), isa_number(isa));
-    made.last_type = match kind {
-        Kind::Plain | Kind::Undefined => 0,
-        Kind::Branch => 1,
-        Kind::Indirect => 2,
-        Kind::Isb => 3,
-        Kind::Barrier => 4,
-        Kind::Wait | Kind::TimedWait => 5,
-        Kind::TransactionStart => 6,
-    };
-    made.last_subtype = match role {
-        Role::Call => 1,
-        Role::Return if isa == Isa::A64 => 2,
-        Role::ExceptionReturn if isa == Isa::A64 => 3,
-        Role::ImpliedReturn => 4,
-        _ => 0,
-    };
-    // OpenCSD does not treat loop and compare instructions as conditional.
-    let conditional = range.last.conditional() && !matches!(role, Role::Loop | Role::Compare);
-    let set = |flag: u32, set: bool| if set { flag } else { 0 };
-    let cycles = range.cycles.get();
-    made.cycles = cycles.unwrap_or(0);
-    made.flags = u32::from(range.last.size() & 7) << flag::SIZE_SHIFT
-        | set(flag::EXECUTED, range.taken())
-        | set(flag::CONDITIONAL, conditional)
-        | set(flag::CYCLES, cycles.is_some());
+impl LastFields {
+    fn of(last: Last) -> Self {
+        let Last { kind, role, isa, .. } = last;
+        let last_type = match kind {
+            Kind::Plain | Kind::Undefined => 0,
+            Kind::Branch => 1,
+            Kind::Indirect => 2,
+            Kind::Isb => 3,
+            Kind::Barrier => 4,
+            Kind::Wait | Kind::TimedWait => 5,
+            Kind::TransactionStart => 6,
+        };
+        let last_subtype = match role {
+            Role::Call => 1,
+            Role::Return if isa == Isa::A64 => 2,
+            Role::ExceptionReturn if isa == Isa::A64 => 3,
+            Role::ImpliedReturn => 4,
+            _ => 0,
+        };
+        // OpenCSD does not treat loop and compare instructions as conditional.
+        let conditional = last.conditional() && !matches!(role, Role::Loop | Role::Compare);
+        let set = |flag: u32, set: bool| if set { flag } else { 0 };
+        let flags = u32::from(last.size() & 7) << flag::SIZE_SHIFT
+            | set(flag::EXECUTED, last.taken())
+            | set(flag::CONDITIONAL, conditional);
+        LastFields { last, isa: isa_number(isa), last_type, last_subtype, flags }
+    }
+}
+
+/// The [`LastFields`] of a few last instructions: a program has few kinds of them. To compare one
+/// number costs less than to make the fields of each range.
+#[derive(Clone, Debug)]
+struct LastCache([LastFields; LAST_CACHE]);
+
+/// A power of two.
+const LAST_CACHE: usize = 32;
+
+impl Default for LastCache {
+    fn default() -> Self {
+        LastCache([LastFields::of(Last::new(&Instruction::default(), false)); LAST_CACHE])
+    }
+}
+
+impl LastCache {
+    #[inline]
+    fn get(&mut self, last: Last) -> LastFields {
+        let slot = last.word().wrapping_mul(0x9e37_79b9) >> (u32::BITS - LAST_CACHE.ilog2());
+        let fields = &mut self.0[slot as usize % LAST_CACHE];
+        if fields.last != last {
+            LastCache::replace(fields, last);
+        }
+        *fields
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn replace(fields: &mut LastFields, last: Last) {
+        *fields = LastFields::of(last);
+    }
 }
 
 const fn reason(gap: Gap) -> u32 {
@@ -586,7 +628,66 @@ pub const fn memory_space(space: Space) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use tracewright_base::Counted;
+
     use super::*;
+
+    /// Whatever ranges were before: some of the instructions share a place in the cache.
+    #[test]
+    fn fields_of_the_last_instruction() {
+        let (kinds, roles) = (
+            [Kind::Plain, Kind::Branch, Kind::Indirect, Kind::Isb, Kind::Barrier, Kind::Wait],
+            [Role::Jump, Role::Call, Role::Return, Role::ExceptionReturn, Role::ImpliedReturn],
+        );
+        let mut all = Vec::new();
+        for (kind, role) in kinds.into_iter().flat_map(|kind| roles.map(|role| (kind, role))) {
+            for (isa, size, conditional, taken) in
+                [(Isa::A64, 4, false, true), (Isa::T32, 2, true, true), (Isa::T32, 2, true, false)]
+            {
+                let last =
+                    Instruction { kind, role, isa, size, conditional, ..Instruction::default() };
+                all.push((Last::new(&last, taken), kind as u32, role as u32));
+            }
+        }
+        let mut maker = Maker::new(false);
+        for (n, &(last, kind, role)) in all.iter().chain(&all).chain(all.iter().rev()).enumerate() {
+            let cycles = if n % 3 == 0 { Counted::of(n as u32) } else { Counted::UNKNOWN };
+            let start = 0x1000 + n as u64;
+            let range = Range { start, bytes: 8, instructions: n as u32, cycles, last };
+            let made = *maker.range(&range);
+            let in_a64 = last.isa == Isa::A64;
+            let subtype = match role {
+                6 => 4,
+                2 | 3 if !in_a64 => 0,
+                role => role,
+            };
+            let flags = u32::from(last.size()) << 1
+                | u32::from(last.taken())
+                | u32::from(n % 3 == 0) << 4
+                | u32::from(last.conditional()) << 10;
+            let count = if n % 3 == 0 { n as u32 } else { 0 };
+            assert_eq!((made.isa, made.start, made.end), (1 + u32::from(in_a64), start, start + 8));
+            assert_eq!((made.last_type, made.last_subtype), (kind, subtype), "{last:?}");
+            assert_eq!((made.flags, made.cycles), (flags, count), "{last:?}");
+            assert_eq!(made.payload.number(), n as u32);
+        }
+    }
+
+    /// A range has the context before it.
+    #[test]
+    fn ranges_have_a_context() {
+        let mut maker = Maker::new(false);
+        let last = Last::new(&Instruction::default(), true);
+        let range = Range { start: 0, bytes: 4, instructions: 1, cycles: Counted::UNKNOWN, last };
+        assert_eq!(maker.range(&range).context.el, -1);
+        for el in [1, 2] {
+            let context = Context { el: Some(el), ..Context::default() };
+            let element = Element::Context(context);
+            let reported = Reported { at: 0, element, cycles: None, after_overflow: false };
+            assert_eq!(maker.make(&reported).map(|made| made.context.el), Some(el.into()));
+            assert_eq!(maker.range(&range).context.el, el.into());
+        }
+    }
 
     /// Only an STM packet that states that it has a payload has a pointer at 80 or 88.
     #[test]

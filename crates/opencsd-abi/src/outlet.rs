@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 
-use tracewright_base::{Element, Gap, Inconsistency, Range};
+use tracewright_base::{Element, Gap, Inconsistency};
 use tracewright_views::opencsd::Reported;
 
 use crate::codes::{Error, response};
@@ -20,10 +20,29 @@ pub enum Receiver {
     /// Nobody.
     #[default]
     None,
-    /// A function of the client, and its context.
-    Client(ReceiveElement, *const c_void),
+    /// A function of the client.
+    Client(Client),
     /// They are printed as messages.
     Printed,
+}
+
+/// A function of the client that receives elements, and its context.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    /// The function.
+    pub function: ReceiveElement,
+    /// Its first argument.
+    pub context: *const c_void,
+}
+
+impl Client {
+    /// Passes an element to the client, and returns the response.
+    #[inline]
+    pub fn receive(self, at: u64, id: u8, element: &TraceElement) -> u32 {
+        // SAFETY: the client passed this function with this context for as long as the tree exists;
+        // the element and its payload live until the function returns.
+        unsafe { (self.function)(self.context, at as u32, id, element) }
+    }
 }
 
 /// Where the elements and messages of a tree go.
@@ -81,11 +100,7 @@ impl Outlet {
         let Some(element) = maker.make(reported) else { return };
         match self.receiver {
             Receiver::None => {}
-            Receiver::Client(function, context) => {
-                // SAFETY: the client passed this function with this context for as long as the tree
-                // exists; the element and its payload live until the function returns.
-                self.respond(unsafe { function(context, reported.at as u32, id, &element) });
-            }
+            Receiver::Client(client) => self.respond(client.receive(reported.at, id, &element)),
             Receiver::Printed => {
                 let what = text(&element, |bits| payload(&element, bits));
                 let line = format!("Idx:{}; ID:{id:x}; {what}\n", reported.at as u32);
@@ -94,19 +109,12 @@ impl Outlet {
         }
     }
 
-    /// Delivers a range to a function of the client. `false` where it must be delivered otherwise,
-    /// or later.
-    #[inline]
-    pub fn send_range(&self, id: u8, maker: &mut Maker, at: u64, range: &Range) -> bool {
-        let Receiver::Client(function, context) = self.receiver else { return false };
-        if self.is_closed() {
-            return false;
+    /// The function of the client that can receive elements now.
+    pub fn open_client(&self) -> Option<Client> {
+        match self.receiver {
+            Receiver::Client(client) if !self.is_closed() => Some(client),
+            _ => None,
         }
-        let element = maker.range(range);
-        // SAFETY: the client passed this function with this context for as long as the tree exists;
-        // the element lives until the function returns.
-        self.respond(unsafe { function(context, at as u32, id, element) });
-        true
     }
 
     /// Delivers an element of a client's decoder, and returns the response.
@@ -121,7 +129,9 @@ impl Outlet {
             Receiver::None => response::CONT,
             // SAFETY: the client passed this function with this context for as long as the tree
             // exists; the caller states the rest.
-            Receiver::Client(function, context) => unsafe { function(context, at, id, element) },
+            Receiver::Client(Client { function, context }) => unsafe {
+                function(context, at, id, element)
+            },
             Receiver::Printed => {
                 // SAFETY: it is not null, and the caller states the rest.
                 let element = unsafe { TraceElement::of_client(element) };

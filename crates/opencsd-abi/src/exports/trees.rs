@@ -8,7 +8,7 @@ use tracewright_views::opencsd::registers::DecoderRegisters;
 use super::{code, guard, string, with_tree};
 use crate::codes::{Error, response};
 use crate::custom::{self, CustomDecoder};
-use crate::outlet::{ReceiveElement, Receiver};
+use crate::outlet::{Client, ReceiveElement, Receiver};
 use crate::packets::callbacks::{MonitorPacket, PacketCallbacks, SinkPacket};
 use crate::registry;
 use crate::stats::DecodeStats;
@@ -87,7 +87,7 @@ pub extern "C" fn ocsd_dt_set_gen_elem_outfn(
 ) -> Error {
     with_tree(handle, Error::BAD_HANDLE, |tree| {
         tree.outlet.receiver = match function {
-            Some(function) => Receiver::Client(function, context),
+            Some(function) => Receiver::Client(Client { function, context }),
             None => Receiver::None,
         };
         Ok(())

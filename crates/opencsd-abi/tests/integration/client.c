@@ -58,6 +58,9 @@ static uint8_t *load(const char *path, long offset, long *length)
     return bytes;
 }
 
+static ocsd_trace_protocol_t protocols[128];
+static uint8_t ids[128];
+
 /* The memory space of the last context that was received of each ETMv4 or ETE: 0 for none. */
 static uint32_t spaces[128];
 static int has_level[128];
@@ -75,6 +78,8 @@ static uint32_t read_memory(const void *context, const ocsd_vaddr_t address,
                             const uint32_t count, uint8_t *out)
 {
     (void)context;
+    if (id && !protocols[id & 0x7f])
+        printf("MEMORY FOR TRACE ID %x, WHICH HAS NO DECODER\n", id);
     /* Memory of a context is not read before its element was received. */
     if (has_level[id & 0x7f] && spaces[id & 0x7f] != space)
         printf("MEMORY OF SPACE %x IN A CONTEXT OF %x\n", space, spaces[id & 0x7f]);
@@ -114,7 +119,7 @@ static ocsd_datapath_resp_t element(const void *context, const ocsd_trc_index_t 
     }
     printf("\n");
     if (waits > 0 && received % waits == 0) {
-        after_wait = mode_is_callback;
+        after_wait = 1;
         return OCSD_RESP_WAIT;
     }
     return OCSD_RESP_CONT;
@@ -137,9 +142,6 @@ static ocsd_datapath_resp_t count(const void *context, const ocsd_trc_index_t in
     (void)index;
     return OCSD_RESP_CONT;
 }
-
-static ocsd_trace_protocol_t protocols[128];
-static uint8_t ids[128];
 
 static void print_packet(const ocsd_trc_index_t index, uint8_t id, const void *packet)
 {

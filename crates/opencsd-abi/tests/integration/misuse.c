@@ -321,6 +321,13 @@ static const uint8_t trace[] = {0, 0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0x8
                                 1, 0,    0x04, 0x85, 0,    0, 0, 0, 0, 0, 0, 0,    0x31,
                                 0xf7, 0xf7, 0xff, 0xf6};
 
+static ocsd_datapath_resp_t waiting_element(const void *context, const ocsd_trc_index_t index,
+                                            const uint8_t id, const ocsd_generic_trace_elem *e)
+{
+    (void)context, (void)index, (void)id, (void)e;
+    return OCSD_RESP_WAIT;
+}
+
 static void responses(void)
 {
     ocsd_etmv4_cfg unit = config(0x10);
@@ -342,6 +349,12 @@ static void responses(void)
     EXPECT(ocsd_dt_process_data(current, OCSD_OP_DATA, 0, sizeof trace, trace, &used),
            OCSD_RESP_FATAL_SYS_ERR);
     EXPECT(used <= sizeof trace, 1);
+    /* What was not decoded is not taken. */
+    EXPECT(ocsd_dt_set_gen_elem_outfn(current, waiting_element, NULL), OCSD_OK);
+    EXPECT(ocsd_dt_process_data(current, OCSD_OP_RESET, 0, 0, NULL, NULL), OCSD_RESP_CONT);
+    EXPECT(ocsd_dt_process_data(current, OCSD_OP_DATA, 0, sizeof trace, trace, &used),
+           OCSD_RESP_WAIT);
+    EXPECT(used < sizeof trace, 1);
     EXPECT(ocsd_dt_set_gen_elem_outfn(current, element, &count), OCSD_OK);
     EXPECT(ocsd_dt_process_data(current, OCSD_OP_RESET, 0, 0, NULL, NULL), OCSD_RESP_CONT);
     EXPECT(ocsd_dt_process_data(current, OCSD_OP_DATA, 0, sizeof trace, trace, &used),

@@ -4,7 +4,9 @@
 //! The installed release is 1.3.3 in Debian 12; `TRACEWRIGHT_OPENCSD` names the sources of another
 //! one, 1.8.0. Without them the tests are recorded as skipped.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use tracewright_testing::is_long;
 
 use crate::client::{
     compile, compile_with_other_headers, library, other_library, other_library_or_none, output, run,
@@ -14,6 +16,11 @@ use crate::snapshots::scripts;
 /// What a client prints.
 fn printed(client: &Path, library: Option<&Path>, args: &[&str]) -> String {
     output(run(client, library, args))
+}
+
+/// The snapshots; `bugfix-exact-match`, which takes longer than all others, in a long run only.
+fn compared() -> impl Iterator<Item = (String, PathBuf, PathBuf)> {
+    scripts().into_iter().filter(|(name, ..)| is_long() || name != "bugfix-exact-match")
 }
 
 /// `text` without the fields of elements that the headers of 1.3.3 do not have, or number
@@ -37,10 +44,7 @@ fn clients_of_two_releases_receive_the_same() {
     let release = |client| printed(client, Some(library()), &["release"]);
     // The headers are different ones, and the structures have another size.
     assert_eq!((release(&client).as_str(), release(&other).as_str()), ("1.3.3 88\n", "1.8.0 96\n"));
-    for (name, script, _) in scripts() {
-        if name == "bugfix-exact-match" {
-            continue;
-        }
+    for (name, script, _) in compared() {
         let has_frames = std::fs::read_to_string(&script).unwrap().starts_with("tree 0");
         let script = script.to_str().unwrap();
         for (mode, block, waits) in [
@@ -76,9 +80,9 @@ const DIFFERENT_IN_1_8_0: [(&str, &str, &str); 3] = [
 fn elements_are_those_of_the_other_release() {
     let Some(client) = compile_with_other_headers("client.c") else { return };
     let Some(folder) = other_library() else { return };
-    for (name, script, _) in scripts() {
+    for (name, script, _) in compared() {
         // Without program memory 1.8.0 has no response but a fatal one.
-        if ["event_test", "init-short-addr", "bugfix-exact-match"].contains(&name.as_str()) {
+        if ["event_test", "init-short-addr"].contains(&name.as_str()) {
             continue;
         }
         let args = [script.to_str().unwrap(), "elements", "4096", "0"];
@@ -109,10 +113,7 @@ fn packets_are_those_of_the_other_release() {
     let Some(client) = compile_with_other_headers("client.c") else { return };
     let Some(folder) = other_library() else { return };
     let mut wrong = Vec::new();
-    for (name, script, _) in scripts() {
-        if name == "bugfix-exact-match" {
-            continue;
-        }
+    for (name, script, _) in compared() {
         let args = [script.to_str().unwrap(), "sink", "4096", "-1"];
         let packets = |folder| -> Vec<String> {
             // Lines of bytes of an STM before a synchronisation have bytes that OpenCSD read
