@@ -114,7 +114,7 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
     };
     for _ in 0..args.repeat.get() {
         found.pass(job, &options)?;
-        if found.sink == BenchSink::Checksum && found.result.1 != elements.value() {
+        if found.sink == BenchSink::Checksum && found.result.1 != found.elements.value() {
             return Err(Fail::internal("two passes over the same bytes found different elements"));
         }
     }
