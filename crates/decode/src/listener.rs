@@ -80,9 +80,9 @@ pub trait Listener {
         self.repeat_path(source, at, ranges, times);
     }
 
-    /// The elements that follow are of `source`, up to the next call: for a listener that has a state
-    /// for each source, and does not look for it at each element. What passes elements on passes
-    /// this on before them.
+    /// The elements that follow are of `source`, up to the next call: for a listener that has a
+    /// state for each source, and does not look for it at each element. What passes elements on
+    /// passes this on before them.
     fn enter_source(&mut self, source: usize) {
         let _ = source;
     }

@@ -14,8 +14,8 @@ use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
 /// A source's bytes are decoded when this many wait, or when bytes of another source follow.
 const BLOCK: usize = 1 << 14;
 
-/// The same for a listener with [`Listener::BY_SOURCE`], where bytes of other sources may follow: few
-/// enough for the waiting bytes of all sources to stay in the second-level cache.
+/// The same for a listener with [`Listener::BY_SOURCE`], where bytes of other sources may follow:
+/// few enough for the waiting bytes of all sources to stay in the second-level cache.
 const SHARE: usize = 1 << 12;
 
 /// The same for frames without an ID byte ([`Split::plain`]): few enough bytes to stay in the
@@ -378,8 +378,8 @@ impl<L: Listener> Router<'_, L> {
 
 impl<L: Listener> Router<'_, L> {
     /// Makes the source of `id` the current one and returns its index. Decodes the waiting bytes of
-    /// another one first, where the order matters. Where there is no source, reports the bytes to the listener and returns
-    /// `None`.
+    /// another one first, where the order matters. Where there is no source, reports the bytes to
+    /// the listener and returns `None`.
     #[inline]
     fn select(&mut self, id: u16, at: u64, len: usize) -> Option<usize> {
         let n = self.slots.get(usize::from(id)).map_or(usize::MAX, |n| usize::from(*n));

@@ -125,7 +125,7 @@ fn sources_that_alternate_may_be_decoded_one_after_another() {
     let clean = capture();
     let bytes = clean.buffers[0].bytes().to_vec();
     let mut damaged = bytes.clone();
-    // A full synchronisation packet inside a frame ends the frames, and trace of both sources is lost.
+    // A full synchronisation packet inside a frame ends it: trace of both sources is lost.
     damaged[500..504].copy_from_slice(&sync::FULL);
     for bytes in [bytes, damaged] {
         let capture = of(bytes.clone());
