@@ -127,6 +127,7 @@ impl BranchLister {
 
 impl Listener for BranchLister {
     const PACKETS: bool = false;
+    const BY_SOURCE: bool = true;
 
     fn select(&mut self, source: usize, selection: Selection) {
         if let Some(state) = self.states.get_mut(source) {

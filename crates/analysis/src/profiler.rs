@@ -186,6 +186,7 @@ impl Profiler {
 impl Listener for Profiler {
     const PACKETS: bool = false;
     const PATHS: bool = true;
+    const BY_SOURCE: bool = true;
 
     fn select(&mut self, source: usize, selection: Selection) {
         if let Some(current) = self.sources.get_mut(source) {

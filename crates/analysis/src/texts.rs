@@ -67,6 +67,7 @@ impl Merge for Texts {
 impl Listener for Texts {
     const PACKETS: bool = false;
     const ERASED: bool = true;
+    const BY_SOURCE: bool = true;
 
     #[inline]
     fn element(&mut self, source: usize, _: u64, element: Element) {

@@ -233,6 +233,7 @@ impl Merge for Counts {
 
 impl Listener for Tally {
     const PATHS: bool = true;
+    const BY_SOURCE: bool = true;
 
     #[inline]
     fn path(&mut self, source: usize, _: u64, path: &Path, _: &CachedBlocks<'_>) {

@@ -86,6 +86,8 @@ impl Merge for Stats {
 }
 
 impl Listener for Stats {
+    const BY_SOURCE: bool = true;
+
     fn element(&mut self, source: usize, _at: u64, element: Element) {
         *self.source(source).elements.entry(element.kind()).or_default() += 1;
     }

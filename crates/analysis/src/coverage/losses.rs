@@ -20,6 +20,7 @@ impl Merge for Losses {
 impl Listener for Losses {
     const PACKETS: bool = false;
     const PATHS: bool = true;
+    const BY_SOURCE: bool = true;
 
     #[inline]
     fn path(&mut self, _: usize, _: u64, _: &Path, _: &CachedBlocks<'_>) {}
