@@ -28,6 +28,7 @@ pub(crate) trait Receive {
         bytes: &[u8],
         packet: AnyPacket<'_>,
     );
+    fn skipped_packet(&mut self, source: usize, at: u64, packet: Option<AnyPacket<'_>>);
     fn packets(
         &mut self,
         source: usize,

@@ -181,6 +181,10 @@ impl<L: Listener> Listener for Folded<L> {
         self.listener.packet(source, offsets, span, bytes, packet);
     }
 
+    fn skipped_packet(&mut self, source: usize, at: u64, packet: Option<AnyPacket<'_>>) {
+        self.listener.skipped_packet(source, at, packet);
+    }
+
     fn packets(
         &mut self,
         source: usize,

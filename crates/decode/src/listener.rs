@@ -106,6 +106,12 @@ pub trait Listener {
         let _ = (source, offsets, span, bytes, packet);
     }
 
+    /// A packet at offset `at` that is outside the part of the trace that is received, on which
+    /// packets that follow may depend; `None` for undecodable bytes.
+    fn skipped_packet(&mut self, source: usize, at: u64, packet: Option<AnyPacket<'_>>) {
+        let _ = (source, at, packet);
+    }
+
     /// Whether [`packet`](Listener::packet) must be called for each packet. Otherwise packets that
     /// a decoder takes at once are only [counted](Listener::packets).
     fn wants_each_packet(&self) -> bool {
@@ -207,6 +213,13 @@ macro_rules! pass_on {
             let $this = self;
             $(if let Some(to) = $to {
                 to.packet(source, offsets, span.clone(), bytes, packet);
+            })+
+        }
+
+        fn skipped_packet(&mut self, source: usize, at: u64, packet: Option<AnyPacket<'_>>) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.skipped_packet(source, at, packet);
             })+
         }
 
@@ -456,6 +469,10 @@ mod tests {
             self.0.push("packet");
         }
 
+        fn skipped_packet(&mut self, _: usize, _: u64, _: Option<AnyPacket<'_>>) {
+            self.0.push("skipped packet");
+        }
+
         fn undecodable(
             &mut self,
             _: usize,
@@ -488,7 +505,7 @@ mod tests {
         }
 
         fn full(&self) -> bool {
-            self.0.len() >= 10
+            self.0.len() >= 11
         }
     }
 
@@ -500,6 +517,7 @@ mod tests {
         listener.select(0, Selection::default());
         listener.element(0, 0, Element::ExceptionReturn);
         listener.packet(0, &offsets, 0..1, &[0x70], AnyPacket::Itm(&itm::Packet::Overflow));
+        listener.skipped_packet(0, 0, None);
         listener.undecodable(0, &offsets, 0..1, &[0], Fault::Truncated);
         listener.awaiting_sync(0, &[0]);
         listener.unknown_id(1, 0, 1);
@@ -516,6 +534,7 @@ mod tests {
             "select",
             "element",
             "packet",
+            "skipped packet",
             "undecodable",
             "awaiting sync",
             "unknown id",

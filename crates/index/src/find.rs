@@ -12,6 +12,7 @@ use crate::index::{Index, IndexedBuffer};
 use crate::key;
 use crate::matcher::{Matcher, Matches};
 use crate::position::Position;
+use crate::probe::Nothing;
 use crate::query::{Bound, Condition, Query, Which};
 use crate::resolve::Addresses;
 use crate::scan::Scan;
@@ -282,7 +283,7 @@ impl<'a> Finder<'a> {
             }
             // The scan may begin before the segment, whose elements are the ones of interest.
             hits.domain = domain.start.max(from)..domain.end.min(to);
-            hits.position = self.scan.go(n)?;
+            hits.position = self.scan.go(n, &mut Nothing)?;
             while self.scan.segment() <= n && self.scan.next(hits)? && !hits.full() {}
             if hits.full() || backward && !hits.found.is_empty() {
                 break;

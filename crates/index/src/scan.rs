@@ -108,8 +108,9 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Goes to segment `n`, or to one before it, and returns what is known there.
-    pub(crate) fn go(&mut self, n: usize) -> io::Result<Position> {
+    /// Goes to segment `n`, or to one before it, and returns what is known there. What is decoded
+    /// for this is passed to `listener`: see [`IndexedBuffer::seek`].
+    pub(crate) fn go<L: Listener>(&mut self, n: usize, listener: &mut L) -> io::Result<Position> {
         if self.next == n {
             return Ok(self.position(n));
         }
@@ -119,7 +120,7 @@ impl<'a> Scan<'a> {
             self.next = 0;
             return Ok(self.position(0));
         };
-        let start = index.seek(&mut self.session, self.buffer, n)?;
+        let start = index.seek(&mut self.session, self.buffer, n, listener)?;
         self.session.resume(start.state);
         self.next = start.segment;
         Ok(start.position)

@@ -3,7 +3,7 @@
 use std::io;
 
 use tracewright_capture::Buffer;
-use tracewright_decode::{Checkpoint, Route, Session};
+use tracewright_decode::{Checkpoint, Listener, Route, Session};
 use tracewright_frames::Splitter;
 
 use crate::build::{fill, from};
@@ -38,13 +38,19 @@ impl IndexedBuffer {
     /// the state can be found. `session` is in its initial state at the beginning of `buffer`; its
     /// state is left undefined.
     ///
-    /// Each source is decoded from its last verified restart to the end of its last bytes before
-    /// the segment. The elements are ignored.
+    /// Each source is decoded for `listener` from its last verified restart to the end of its last
+    /// bytes before the segment. Sources may follow one another.
     ///
     /// # Errors
     /// Where the buffer cannot be read, or summaries of segments are
     /// [damaged](IndexedBuffer::damage).
-    pub fn seek(&self, session: &mut Session, buffer: &Buffer, n: usize) -> io::Result<Start> {
+    pub fn seek<L: Listener>(
+        &self,
+        session: &mut Session,
+        buffer: &Buffer,
+        n: usize,
+        listener: &mut L,
+    ) -> io::Result<Start> {
         let blank = session.state().clone();
         let n = (1..=n.min(self.len())).rev().find(|n| self.link(&blank, *n).is_some());
         let Some(n) = n else {
@@ -77,31 +83,33 @@ impl IndexedBuffer {
             Some(link) => {
                 place(session, &blank, begin, Some(link));
                 let mut state = session.state().clone();
-                self.decode_frames(session, &blank, buffer, runs, &mut state).map(|()| state)
+                self.decode_frames(session, &blank, buffer, runs, &mut state, listener)?;
+                state
             }
-            None => self.decode_messages(session, &blank, buffer, runs, begin),
+            None => self.decode_messages(session, &blank, buffer, runs, begin, listener)?,
         };
         session.only(|_| true);
-        start(state?)
+        start(state)
     }
 
     /// Decodes each source from its restart on, with the link in its actual state, and copies their
     /// states to `state`. Bytes between two runs are decoded once, and only for the sources that
     /// have begun.
-    fn decode_frames(
+    fn decode_frames<L: Listener>(
         &self,
         session: &mut Session,
         blank: &Checkpoint,
         buffer: &Buffer,
         runs: Vec<Run>,
         state: &mut Checkpoint,
+        listener: &mut L,
     ) -> io::Result<()> {
         let mut runs = runs.into_iter().peekable();
         while let Some(Run { from, mut to, mut sources }) = runs.next() {
             self.begin_at(session, blank, buffer, from)?;
             session.only(|n| sources.contains(&n));
             while let Some(run) = runs.next_if(|run| run.from <= to) {
-                feed(session, buffer, run.from)?;
+                feed(session, buffer, run.from, listener)?;
                 let mut reached = session.state().clone();
                 run.sources.iter().for_each(|source| reached.adopt(*source, blank));
                 session.resume(reached);
@@ -109,7 +117,7 @@ impl IndexedBuffer {
                 session.only(|n| sources.contains(&n));
                 to = to.max(run.to);
             }
-            feed(session, buffer, to)?;
+            feed(session, buffer, to, listener)?;
             sources.iter().for_each(|source| state.adopt(*source, session.state()));
         }
         Ok(())
@@ -117,13 +125,14 @@ impl IndexedBuffer {
 
     /// Decodes each source from its restart to offset `end`, with the link in its initial state
     /// there. The state of the link is that of the session that began last.
-    fn decode_messages(
+    fn decode_messages<L: Listener>(
         &self,
         session: &mut Session,
         blank: &Checkpoint,
         buffer: &Buffer,
         mut runs: Vec<Run>,
         end: u64,
+        listener: &mut L,
     ) -> io::Result<Checkpoint> {
         if runs.is_empty() {
             runs.push(Run { from: 0, to: end, sources: Vec::new() });
@@ -133,7 +142,7 @@ impl IndexedBuffer {
         for Run { from, sources, .. } in runs {
             self.begin_at(session, blank, buffer, from)?;
             session.only(|n| sources.contains(&n));
-            feed(session, buffer, end)?;
+            feed(session, buffer, end, listener)?;
             state = session.state().clone();
             reached.extend(sources.into_iter().map(|source| (source, state.clone())));
         }
@@ -183,8 +192,13 @@ impl IndexedBuffer {
     }
 }
 
-/// Decodes the bytes up to offset `to`. The elements are ignored.
-fn feed(session: &mut Session, buffer: &Buffer, to: u64) -> io::Result<()> {
+/// Decodes the bytes up to offset `to`.
+fn feed<L: Listener>(
+    session: &mut Session,
+    buffer: &Buffer,
+    to: u64,
+    listener: &mut L,
+) -> io::Result<()> {
     let mut at = session.state().at();
     let mut space = vec![0; STEP];
     let mut reader = from(buffer, at);
@@ -194,7 +208,7 @@ fn feed(session: &mut Session, buffer: &Buffer, to: u64) -> io::Result<()> {
         if bytes.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        session.feed(bytes, &mut Nothing);
+        session.feed(bytes, listener);
         at = session.state().at();
     }
     Ok(())
@@ -220,9 +234,9 @@ impl IndexedBuffer {
     /// The actual state at the end of the last segment.
     pub(crate) fn end(&self, session: &mut Session, buffer: &Buffer) -> io::Result<Checkpoint> {
         let last = self.len().saturating_sub(1);
-        let start = self.seek(session, buffer, last)?;
+        let start = self.seek(session, buffer, last, &mut Nothing)?;
         session.resume(start.state);
-        feed(session, buffer, self.covered())?;
+        feed(session, buffer, self.covered(), &mut Nothing)?;
         Ok(session.state().clone())
     }
 }

@@ -13,6 +13,7 @@ use tracewright_protocols::registry::AnyPacket;
 use crate::index::IndexedBuffer;
 use crate::key;
 use crate::position::Position;
+use crate::probe::Nothing;
 use crate::scan::Scan;
 use crate::segment::Segment;
 
@@ -91,6 +92,7 @@ pub fn run<L: Listener + Fork>(
 ) -> io::Result<L> {
     let sources = session.state().sources();
     let mut scan = Scan::new(session, buffer, index);
+    let (initial, mut listener) = (listener.state(), listener);
     let (mut first, mut end) = (0, usize::MAX);
     if let Some(index) = index {
         match window.segments(index) {
@@ -102,11 +104,15 @@ pub fn run<L: Listener + Fork>(
             None => first = index.len(),
         }
     }
-    let mut start = if end > 0 { scan.go(first) } else { Ok(Position::default()) };
+    let mut start = match end {
+        0 => Ok(Position::default()),
+        _ => scan.go(first, &mut Before(&mut listener)),
+    };
     if index.is_some_and(|index| index.damage().is_some()) {
         // What the index has of the segments is not complete. No more of them are read below.
         scan.without_index();
-        (end, start) = (usize::MAX, scan.go(0));
+        listener.resume(initial);
+        (end, start) = (usize::MAX, scan.go(0, &mut Nothing));
     }
     let mut windowed = Windowed {
         listener,
@@ -124,6 +130,39 @@ pub fn run<L: Listener + Fork>(
     }
     windowed.relieve(0);
     Ok(windowed.listener)
+}
+
+/// Passes on what packets in the window may depend on.
+struct Before<'a, L>(&'a mut L);
+
+impl<L: Listener> Listener for Before<'_, L> {
+    const PACKETS: bool = L::PACKETS;
+    const ERASED: bool = true;
+
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        if let Element::Undecodable { .. } = element {
+            self.0.skipped_packet(source, at, None);
+        }
+    }
+
+    fn repeat(&mut self, _: usize, _: u64, _: base::Range, _: u32) {}
+
+    fn repeat_path(&mut self, _: usize, _: u64, _: &[base::Range], _: u64) {}
+
+    fn wants_each_packet(&self) -> bool {
+        self.0.wants_each_packet()
+    }
+
+    fn packet(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        _bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        self.0.skipped_packet(source, offsets.at(span.start), Some(packet));
+    }
 }
 
 /// Passes on what is inside a window.
@@ -243,6 +282,8 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
         };
         if self.has(Some(source), at, instructions) {
             self.pass(source, at, element);
+        } else {
+            Before(&mut self.listener).element(source, at, element);
         }
         if let Some(Some((selectors, selection))) = self.selections.get_mut(source) {
             selectors.follow(selection, &element);
@@ -322,8 +363,13 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
         bytes: &[u8],
         packet: AnyPacket<'_>,
     ) {
-        if !self.over && self.has(Some(source), offsets.at(span.start), 0) {
+        if self.over {
+            return;
+        }
+        if self.has(Some(source), offsets.at(span.start), 0) {
             self.listener.packet(source, offsets, span, bytes, packet);
+        } else {
+            Before(&mut self.listener).packet(source, offsets, span, bytes, packet);
         }
     }
 

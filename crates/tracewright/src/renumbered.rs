@@ -52,6 +52,10 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
         self.listener.packet(self.first + source, offsets, span, bytes, packet);
     }
 
+    fn skipped_packet(&mut self, source: usize, at: u64, packet: Option<AnyPacket<'_>>) {
+        self.listener.skipped_packet(self.first + source, at, packet);
+    }
+
     fn wants_each_packet(&self) -> bool {
         self.listener.wants_each_packet()
     }

@@ -68,6 +68,16 @@ impl Transcript {
         out.len() > before
     }
 
+    /// Follows a packet that is not listed, or for `None` undecodable bytes.
+    pub(crate) fn skip(&mut self, source: &Source, at: u64, packet: Option<AnyPacket<'_>>) {
+        let Some(packet) = packet else {
+            *self = Transcript::default();
+            return;
+        };
+        let _ = self.address(source, packet);
+        let _ = self.interpret(source, at, packet, &mut String::new());
+    }
+
     /// The address that `packet` makes together with the packets before it.
     pub(crate) fn address(&mut self, source: &Source, packet: AnyPacket<'_>) -> Option<Made> {
         match (packet, &source.config) {

@@ -21,15 +21,26 @@ impl PacketFields {
         bytes: &[u8],
         packet: AnyPacket<'_>,
     ) -> Vec<Field> {
-        if n >= self.learned.len() {
-            self.learned.resize(n + 1, None);
-        }
         let mut fields = Vec::new();
-        if let Some(slot) = self.learned.get_mut(n) {
-            let config = slot.get_or_insert_with(|| source.config.clone());
+        if let Some(config) = self.config(n, source) {
             config.explain(bytes, &mut |field| fields.push(field));
             config.learn(packet);
         }
         fields
+    }
+
+    /// Follows a packet whose fields are not listed.
+    pub(crate) fn skip(&mut self, n: usize, source: &Source, packet: AnyPacket<'_>) {
+        if let Some(config) = self.config(n, source) {
+            config.learn(packet);
+        }
+    }
+
+    /// The configuration of source `n` so far.
+    fn config(&mut self, n: usize, source: &Source) -> Option<&mut AnyConfig> {
+        if n >= self.learned.len() {
+            self.learned.resize(n + 1, None);
+        }
+        Some(self.learned.get_mut(n)?.get_or_insert_with(|| source.config.clone()))
     }
 }

@@ -20,7 +20,7 @@ fn check_states(case: &Case, plan: &Plan, index: &Index) {
     let blank = found.state().clone();
     for n in 0..indexed.len() - 1 {
         found.resume(blank.clone());
-        let start = indexed.seek(&mut found, buffer, n).expect("bytes");
+        let start = indexed.seek(&mut found, buffer, n, &mut Nothing).expect("bytes");
         let begin = indexed.begin(start.segment).expect("a segment");
         if start.segment == n {
             assert_eq!(start.state.at(), begin);

@@ -71,6 +71,20 @@ fn bytes_are_skipped() {
     assert!(output.err.contains("no alignment"), "{}", output.err);
 }
 
+/// The buffer of a snapshot begins within a frame: its frames are found.
+#[test]
+fn frames_of_a_snapshot_are_aligned() {
+    let folder = Folder::with_demo("detect-align");
+    let decode = |words: &str| tracewright(&args(words, &[&folder.demo()]));
+    let whole = decode("decode");
+    let path = folder.demo().join("ETB.bin");
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, [&[0xee; 5], bytes.as_slice()].concat()).unwrap();
+    let output = decode("decode --align auto");
+    assert_eq!((output.code, &output.out), (Some(0), &whole.out), "{}", output.err);
+    assert_ne!(decode("decode").out, whole.out);
+}
+
 /// A missing description lists all registers that are missing, at once.
 #[test]
 fn all_missing_registers_are_listed_at_once() {
