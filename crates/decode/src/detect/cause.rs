@@ -177,7 +177,11 @@ const ENOUGH: u64 = 256;
 /// Whether much of a source is not explained.
 fn is_suspect(c: &Counts, has_code: bool) -> bool {
     c.bytes() >= ENOUGH
-        && (is_lost(c) || is_contradicted(c) || c.packets == 0 || is_outside(c) && has_code)
+        && (is_lost(c)
+            || is_contradicted(c)
+            || is_contradicted_again(c)
+            || c.packets == 0
+            || is_outside(c) && has_code)
 }
 
 /// Whether so much is wrong that a register must be another one.
@@ -185,12 +189,23 @@ fn is_garbled(c: &Counts) -> bool {
     (c.undecodable - c.truncated) * 50 > c.bytes()
         || c.unsynchronised * 2 > c.bytes()
         || is_contradicted(c)
+        || is_contradicted_again(c)
 }
 
 /// Whether packets often contradict the program.
 fn is_contradicted(c: &Counts) -> bool {
     (c.inconsistencies - c.expansion_limits) * 12 > c.packets
 }
+
+/// Whether packets contradict the program after nearly each synchronisation. RISC-V decoding waits
+/// for a synchronisation after an inconsistency, so that few packets are contradicted.
+fn is_contradicted_again(c: &Counts) -> bool {
+    let inconsistencies = c.inconsistencies - c.expansion_limits;
+    c.syncs >= MANY && inconsistencies * 10 >= c.syncs * 9
+}
+
+/// Fewer synchronisations than these may all be followed by damage.
+const MANY: u64 = 16;
 
 /// Whether nearly all addresses are outside of the program memory.
 fn is_outside(c: &Counts) -> bool {
@@ -229,7 +244,8 @@ fn source(
         });
     }
     let same: &Inference = found.inferences.iter().find(|i| is_same(i.protocol, protocol))?;
-    if protocol == AnyProtocol::Etrace && same.score >= own + 50 {
+    let fits = !is_contradicted(&same.counts) && !is_contradicted_again(&same.counts);
+    if protocol == AnyProtocol::Etrace && same.score >= own + 50 && fits {
         return Some(Cause::Protocol {
             source: n,
             protocol,
@@ -245,7 +261,9 @@ fn source(
             return Some(Cause::Registers { source: n, registers });
         }
     }
-    let (outside, wrong) = (is_outside(counts), is_contradicted(counts));
+    let waits = protocol == AnyProtocol::Etrace;
+    let wrong = is_contradicted(counts) || waits && is_contradicted_again(counts);
+    let outside = is_outside(counts);
     (bench.has_code() && protocol.traces_instructions() && (outside || wrong))
         .then_some(Cause::Image { source: n, outside })
 }
