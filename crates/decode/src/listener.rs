@@ -470,7 +470,7 @@ mod tests {
         }
 
         fn skipped_packet(&mut self, _: usize, _: u64, _: Option<AnyPacket<'_>>) {
-            self.0.push("skipped packet");
+            self.0.push("packet outside");
         }
 
         fn undecodable(
@@ -534,7 +534,7 @@ mod tests {
             "select",
             "element",
             "packet",
-            "skipped packet",
+            "packet outside",
             "undecodable",
             "awaiting sync",
             "unknown id",

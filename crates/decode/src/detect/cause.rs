@@ -244,8 +244,11 @@ fn source(
         });
     }
     let same: &Inference = found.inferences.iter().find(|i| is_same(i.protocol, protocol))?;
-    let fits = !is_contradicted(&same.counts) && !is_contradicted_again(&same.counts);
-    if protocol == AnyProtocol::Etrace && same.score >= own + 50 && fits {
+    let fits = |c: &Counts| {
+        let is_elsewhere = is_outside(c) && bench.has_code();
+        !is_contradicted(c) && !is_contradicted_again(c) && !is_elsewhere
+    };
+    if protocol == AnyProtocol::Etrace && same.score >= own + 50 && fits(&same.counts) {
         return Some(Cause::Protocol {
             source: n,
             protocol,
@@ -254,7 +257,7 @@ fn source(
             parameters: parameters(same),
         });
     }
-    let better = same.score >= own + 60;
+    let better = protocol != AnyProtocol::Etrace && same.score >= own + 60;
     if better && same.score >= 700 && is_garbled(counts) {
         let registers = registers(stream, &planned.config, same, bench, own - points);
         if !registers.is_empty() {
