@@ -1089,10 +1089,10 @@ tw_status tw_reader_counts(struct tw_reader *reader, struct tw_counts *counts, s
 const char *tw_status_text(tw_status status);
 
 #ifdef __cplusplus
-} // extern "C"
-#endif // __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
 
-#endif /* TRACEWRIGHT_H */
+#endif  /* TRACEWRIGHT_H */
 
 /* Initial values: all fields 0 but the size. */
 #ifdef __cplusplus

@@ -1,31 +1,10 @@
-//! The header is what cbindgen makes of the sources.
+//! The library has what the header declares.
 
-use std::path::Path;
 use std::process::Command;
 
 use tracewright_testing::tool;
 
-use crate::client::{folder, text};
-
-#[test]
-fn the_header_is_what_cbindgen_makes() {
-    let Some(cbindgen) = tool(&[("cbindgen", "cbindgen")]) else { return };
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let made = folder().join("tracewright.h");
-    let done = Command::new(cbindgen)
-        .args(["--config", "cbindgen.toml", "--output"])
-        .arg(&made)
-        .arg(".")
-        .current_dir(here)
-        .output()
-        .unwrap();
-    assert!(done.status.success(), "{}", text(&done.stderr));
-    let made = std::fs::read_to_string(made).unwrap();
-    let header = std::fs::read_to_string(here.join("include/tracewright.h")).unwrap();
-    let differs = made.lines().zip(header.lines()).find(|(made, header)| made != header);
-    assert_eq!(differs, None, "`cbindgen --config cbindgen.toml --output include/tracewright.h .`");
-    assert_eq!(made.len(), header.len());
-}
+use crate::client::text;
 
 /// Each function of the header is exported, and no other `tw_` function is.
 #[test]

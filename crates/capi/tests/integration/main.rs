@@ -1,7 +1,7 @@
 //! The library under clients in C and C++: the examples, and a client that calls every function
 //! wrongly. And the header.
 //!
-//! Without a C compiler, cbindgen or valgrind the tests are recorded as skipped.
+//! Without a C compiler or valgrind the tests are recorded as skipped.
 #![forbid(unsafe_code)]
 
 mod client;

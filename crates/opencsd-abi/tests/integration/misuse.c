@@ -363,6 +363,76 @@ static void responses(void)
     ocsd_destroy_dcd_tree(current);
 }
 
+/* The message that was received last. */
+static char logged[512];
+
+static void log_message(const void *context, const char *text, const int length)
+{
+    EXPECT((size_t)length, strlen(text));
+    snprintf((char *)context, sizeof logged, "%s", text);
+}
+
+static void error_log(void)
+{
+    static const uint8_t frame[16] = {0};
+    ocsd_etmv4_cfg unit = config(0x10);
+    uint32_t used;
+    unsigned char id;
+    ocsd_trc_index_t index = 0;
+    char text[256];
+    dcd_tree_handle_t tree =
+        ocsd_create_dcd_tree(OCSD_TRC_SRC_FRAME_FORMATTED, OCSD_DFRMTR_FRAME_MEM_ALIGN);
+
+    EXPECT(ocsd_dt_create_decoder(tree, "ETMV4I", 2, &unit, &id), OCSD_OK);
+    EXPECT(ocsd_def_errlog_set_strprint_cb(tree, logged, log_message), OCSD_OK);
+    EXPECT(ocsd_dt_process_data(tree, OCSD_OP_DATA, 0, 16, frame, &used), OCSD_RESP_CONT);
+    EXPECT(logged[0], 0);
+    EXPECT(ocsd_dt_process_data(tree, OCSD_OP_DATA, 64, 16, frame, &used),
+           OCSD_RESP_FATAL_INVALID_DATA);
+    EXPECT(ocsd_get_last_err(&index, &id, text, sizeof text), OCSD_ERR_DFMTR_NOTCONTTRACE);
+    EXPECT(index, 64);
+    /* The error is of no source. */
+    EXPECT(id, 0xff);
+    EXPECT(strstr(text, "(OCSD_ERR_DFMTR_NOTCONTTRACE) [") != NULL, 1);
+    EXPECT(strstr(text, "; TrcIdx=64; ") != NULL, 1);
+    EXPECT(strncmp(logged, "DFMT_CSFRAMES : 0x", 18), 0);
+    EXPECT(strcmp(logged + strlen("DFMT_CSFRAMES : "), text), 0);
+    ocsd_destroy_dcd_tree(tree);
+}
+
+static ocsd_datapath_resp_t waiting_sink(const void *context, const ocsd_datapath_op_t op,
+                                         const ocsd_trc_index_t index, const void *packet)
+{
+    (void)index, (void)packet;
+    if (op != OCSD_OP_DATA)
+        return OCSD_RESP_CONT;
+    ++*(int *)context;
+    return OCSD_RESP_WAIT;
+}
+
+/* A sink that waits receives one packet with each operation. */
+static void sinks(void)
+{
+    ocsd_etmv4_cfg unit = config(0x10);
+    uint32_t used = 99;
+    unsigned char id;
+    int count = 0;
+    dcd_tree_handle_t tree = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0);
+
+    EXPECT(ocsd_dt_create_decoder(tree, "ETMV4I", OCSD_CREATE_FLG_PACKET_PROC, &unit, &id), OCSD_OK);
+    EXPECT(ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_SINK, (void *)waiting_sink,
+                                          &count),
+           OCSD_OK);
+    EXPECT(ocsd_dt_process_data(tree, OCSD_OP_DATA, 0, sizeof trace, trace, &used), OCSD_RESP_WAIT);
+    EXPECT(count, 1);
+    EXPECT(used < sizeof trace, 1);
+    EXPECT(ocsd_dt_process_data(tree, OCSD_OP_DATA, used, (uint32_t)sizeof trace - used,
+                                trace + used, &used),
+           OCSD_RESP_WAIT);
+    EXPECT(count, 2);
+    ocsd_destroy_dcd_tree(tree);
+}
+
 static uint8_t *capture;
 static long capture_length;
 
@@ -418,6 +488,8 @@ int main(int argc, char **argv)
     EXPECT(ocsd_def_errlog_config_output(0, NULL), OCSD_ERR_NOT_INIT);
     EXPECT(ocsd_def_errlog_init(OCSD_ERR_SEV_ERROR, 1), OCSD_OK);
     EXPECT(ocsd_def_errlog_config_output(0, NULL), OCSD_OK);
+    error_log();
+    sinks();
     if (argc > 1) {
         FILE *file = fopen(argv[1], "rb");
         if (!file)
