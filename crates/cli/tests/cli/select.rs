@@ -238,7 +238,14 @@ fn a_large_etmv3_trace() {
     }
     let Some(path) = shared("captures/ti-am243x-r5f/freertos") else { return };
     let (joined, single) = (lines("decode", &path), lines("decode --single", &path));
-    assert!(single.len() > 232_000 && joined.len() * 4 < single.len(), "{}", joined.len());
+    assert!(single.len() > 232_000, "{}", single.len());
+    // A range ends with a branch or a failed condition code test, but for the end of the trace and
+    // what interrupts it.
+    let range = |line: &&String| line.contains("  range ");
+    let straight = |line: &&String| line.ends_with(" no branch");
+    let ends = single.iter().filter(range).filter(|line| !straight(line)).count();
+    let joined_ranges = joined.iter().filter(range).count();
+    assert!((ends..ends + 100).contains(&joined_ranges), "{joined_ranges}, {ends}");
     for jobs in [1, 5] {
         assert_eq!(lines(&format!("decode --jobs {jobs}"), &path), joined);
     }

@@ -177,11 +177,7 @@ const ENOUGH: u64 = 256;
 /// Whether much of a source is not explained.
 fn is_suspect(c: &Counts, has_code: bool) -> bool {
     c.bytes() >= ENOUGH
-        && (is_lost(c)
-            || is_contradicted(c)
-            || is_contradicted_again(c)
-            || c.packets == 0
-            || is_outside(c) && has_code)
+        && (is_lost(c) || is_contradicted(c) || c.packets == 0 || is_outside(c) && has_code)
 }
 
 /// Whether so much is wrong that a register must be another one.
@@ -189,23 +185,12 @@ fn is_garbled(c: &Counts) -> bool {
     (c.undecodable - c.truncated) * 50 > c.bytes()
         || c.unsynchronised * 2 > c.bytes()
         || is_contradicted(c)
-        || is_contradicted_again(c)
 }
 
 /// Whether packets often contradict the program.
 fn is_contradicted(c: &Counts) -> bool {
     (c.inconsistencies - c.expansion_limits) * 12 > c.packets
 }
-
-/// Whether packets contradict the program after nearly each synchronisation. RISC-V decoding waits
-/// for a synchronisation after an inconsistency, so that few packets are contradicted.
-fn is_contradicted_again(c: &Counts) -> bool {
-    let inconsistencies = c.inconsistencies - c.expansion_limits;
-    c.syncs >= MANY && inconsistencies * 10 >= c.syncs * 9
-}
-
-/// Fewer synchronisations than these may all be followed by damage.
-const MANY: u64 = 16;
 
 /// Whether nearly all addresses are outside of the program memory.
 fn is_outside(c: &Counts) -> bool {
@@ -244,11 +229,7 @@ fn source(
         });
     }
     let same: &Inference = found.inferences.iter().find(|i| is_same(i.protocol, protocol))?;
-    let fits = |c: &Counts| {
-        let is_elsewhere = is_outside(c) && bench.has_code();
-        !is_contradicted(c) && !is_contradicted_again(c) && !is_elsewhere
-    };
-    if protocol == AnyProtocol::Etrace && same.score >= own + 50 && fits(&same.counts) {
+    if protocol == AnyProtocol::Etrace && same.score >= own + 50 {
         return Some(Cause::Protocol {
             source: n,
             protocol,
@@ -257,16 +238,14 @@ fn source(
             parameters: parameters(same),
         });
     }
-    let better = protocol != AnyProtocol::Etrace && same.score >= own + 60;
+    let better = same.score >= own + 60;
     if better && same.score >= 700 && is_garbled(counts) {
         let registers = registers(stream, &planned.config, same, bench, own - points);
         if !registers.is_empty() {
             return Some(Cause::Registers { source: n, registers });
         }
     }
-    let waits = protocol == AnyProtocol::Etrace;
-    let wrong = is_contradicted(counts) || waits && is_contradicted_again(counts);
-    let outside = is_outside(counts);
+    let (outside, wrong) = (is_outside(counts), is_contradicted(counts));
     (bench.has_code() && protocol.traces_instructions() && (outside || wrong))
         .then_some(Cause::Image { source: n, outside })
 }
