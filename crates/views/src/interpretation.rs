@@ -10,6 +10,7 @@ use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use tracewright_protocols::{etmv1, etmv2, etmv3, etmv4, etrace, ptm};
 
 use crate::Source;
+use crate::packet_fields::PacketFields;
 
 /// What the interpretation of the next packet of a source depends on. Packets of other protocols
 /// need none.
@@ -256,4 +257,20 @@ pub(crate) fn of(all: &mut Vec<Transcript>, n: usize) -> Option<&mut Transcript>
         all.resize(n + 1, Transcript::default());
     }
     all.get_mut(n)
+}
+
+/// Follows a packet of source `n` that is not listed; `fields` where fields of packets are.
+pub(crate) fn skip(
+    all: &mut Vec<Transcript>,
+    fields: Option<&mut PacketFields>,
+    sources: &[Source],
+    n: usize,
+    at: u64,
+    packet: Option<AnyPacket<'_>>,
+) {
+    let (Some(transcript), Some(source)) = (of(all, n), sources.get(n)) else { return };
+    transcript.skip(source, at, packet);
+    if let (Some(fields), Some(packet)) = (fields, packet) {
+        fields.skip(n, source, packet);
+    }
 }

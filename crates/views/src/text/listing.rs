@@ -379,17 +379,8 @@ impl<W: io::Write> Listener for Listing<W> {
     }
 
     fn skipped_packet(&mut self, n: usize, at: u64, packet: Option<AnyPacket<'_>>) {
-        if !self.shown.packets {
-            return;
-        }
-        if let (Some(transcript), Some(source)) =
-            (interpretation::of(&mut self.transcripts, n), self.sources.get(n))
-        {
-            transcript.skip(source, at, packet);
-            if let Some(packet) = packet.filter(|_| self.shown.fields) {
-                self.fields.skip(n, source, packet);
-            }
-        }
+        let fields = self.shown.fields.then_some(&mut self.fields);
+        interpretation::skip(&mut self.transcripts, fields, &self.sources, n, at, packet);
     }
 
     fn full(&self) -> bool {
