@@ -1,6 +1,7 @@
 //! Compares `crates/capi/include/tracewright.h` with what cbindgen makes of `crates/capi`.
 //! `cargo run --manifest-path tests/header/Cargo.toml -- --write` writes the header.
 #![forbid(unsafe_code)]
+
 use std::path::Path;
 use std::process::ExitCode;
 
