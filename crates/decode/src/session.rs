@@ -256,6 +256,12 @@ impl Session {
         self.finish(listener);
     }
 
+    /// The bytes of an unframed buffer that were fed and are not decoded yet: they begin a packet,
+    /// or synchronisation needs those that follow.
+    pub(crate) fn waiting(&self) -> usize {
+        self.state.rest.len()
+    }
+
     /// Sets `pieces` for `len` unframed bytes at offset `at`.
     fn raw_pieces(&mut self, at: u64, len: usize) {
         self.pieces.clear();

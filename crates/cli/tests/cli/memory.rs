@@ -36,7 +36,7 @@ fn some(all: &[std::ffi::OsString]) -> (Vec<u8>, Option<u64>) {
 }
 
 fn check(words: &str, formats: &[&str], paths: &[&std::path::Path]) {
-    for format in formats {
+    for format in sample(2, formats) {
         let mut want = Vec::new();
         for jobs in sample(2, 1..=3) {
             let words = format!("{words} --format {format} --jobs {jobs}");
@@ -247,7 +247,8 @@ fn large_buffers_are_not_read_as_a_whole() {
     std::io::Write::write_all(&mut &file, &one).unwrap();
     drop(file);
     let small = Folder::with_demo("memory-small");
-    let (text, kib) = peak(&args("compare", &[&folder.demo(), &folder.demo()]));
+    fs::write(small.demo().join("ETB.bin"), one.repeat(2)).unwrap();
+    let (text, kib) = peak(&args("compare", &[&folder.demo(), &small.demo()]));
     assert!(text.starts_with("the same: "), "{text}");
     assert!(kib < MOST, "{kib} KiB");
     let (text, kib) = peak(&args("bench --repeat 1 --sink count", &[&folder.demo()]));

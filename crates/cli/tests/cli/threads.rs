@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::common::{Folder, Output, args, command, tracewright};
+use tracewright_testing::sample;
 
 #[test]
 fn threads_that_cannot_be_started() {
@@ -10,7 +11,7 @@ fn threads_that_cannot_be_started() {
     let trace = folder.demo().join("ETB.bin");
     let bytes = fs::read(&trace).unwrap().repeat(2_000);
     fs::write(&trace, bytes).unwrap();
-    for verb in ["decode", "packets", "instructions", "decode --all-buffers"] {
+    for verb in sample(3, ["decode", "packets", "instructions", "decode --all-buffers"]) {
         let want = tracewright(&args(&format!("{verb} --jobs 1"), &[&folder.demo()]));
         assert_eq!((want.code, want.err.contains("used instead")), (Some(0), false));
         // No thread has so much memory.

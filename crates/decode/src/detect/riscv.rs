@@ -59,8 +59,8 @@ impl Unit {
 pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec<Inference> {
     let plain = Bench::empty();
     let part = |len: usize| stream.get(..len).unwrap_or(stream);
-    let run = |bench: &Bench, part: &[u8], unit: &Unit| -> Option<(i64, Trial)> {
-        let trial = bench.run(part, &AnyConfig::Etrace(unit.params()?));
+    let run = |bench: &Bench, part: &[u8], unit: &Unit, least: i64| -> Option<(i64, Trial)> {
+        let trial = bench.run_for(part, &AnyConfig::Etrace(unit.params()?), least)?;
         Some((trial.score(AnyProtocol::Etrace), trial))
     };
     let given_xlen = (given.registers)("xlen").map(|xlen| xlen == 64);
@@ -79,12 +79,11 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
             for rv64 in widths {
                 for changes in CHANGES {
                     let unit = Unit { version, profile, rv64, changes, aligned };
-                    let trial = run(&plain, part(SHORT), &unit);
+                    let trial = run(&plain, part(SHORT), &unit, LEAST_SCORE);
                     all.extend(trial.map(|(score, trial)| (score, unit, trial)));
                 }
             }
         }
-        all.retain(|(score, ..)| *score >= 700);
         if !all.is_empty() {
             break;
         }
@@ -92,7 +91,7 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
     all.sort_by_key(|(score, unit, _)| (-score, unit.changes.len()));
     all.truncate(MAX_TRIED);
     let again = all.into_iter().filter_map(|(_, unit, _)| {
-        let (score, trial) = run(bench, part(LONG), &unit)?;
+        let (score, trial) = run(bench, part(LONG), &unit, 0)?;
         Some((score, unit, trial))
     });
     let mut all: Vec<_> = again.collect();
@@ -122,6 +121,9 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
     };
     all.into_iter().map(inference).collect()
 }
+
+/// The score of a unit whose messages the first bytes can be.
+const LEAST_SCORE: i64 = 700;
 
 /// Units of which a longer part is decoded.
 const MAX_TRIED: usize = 64;

@@ -63,6 +63,18 @@ impl Bench {
 
     /// Decodes `bytes`, those of one source, with `config`.
     pub(super) fn run(&self, bytes: &[u8], config: &AnyConfig) -> Trial {
+        self.trial(bytes, config, None)
+    }
+
+    /// Decodes `bytes`, those of one source, with `config`, up to where the score cannot be `least`
+    /// any more: `None`.
+    pub(super) fn run_for(&self, bytes: &[u8], config: &AnyConfig, least: i64) -> Option<Trial> {
+        let protocol = config.protocol();
+        let trial = self.trial(bytes, config, Some(least));
+        Some(trial).filter(|trial| trial.score(protocol) >= least)
+    }
+
+    fn trial(&self, bytes: &[u8], config: &AnyConfig, least: Option<i64>) -> Trial {
         let planned = Planned::new(0, NAME, 0, config.clone());
         let plan = Plan::with_sources(0, Framing::Raw, vec![planned]);
         let options = Options { max_expansion: MAX_EXPANSION, ..Options::default() };
@@ -70,7 +82,18 @@ impl Bench {
         if let Some(memory) = &self.memory
             && let Ok(mut session) = Session::new(&self.capture, &plan, memory, &options)
         {
-            session.run([bytes], &mut counter);
+            let mut rest = bytes;
+            while let Some((piece, after)) = least.and(rest.split_at_checked(PIECE)) {
+                session.feed(piece, &mut counter);
+                let read = counter.0.of(0).packet_bytes;
+                let most = read + (session.waiting() + after.len()) as u64;
+                if least.is_some_and(|least| thousandths(most, bytes.len() as u64) < least) {
+                    rest = &[];
+                    break;
+                }
+                rest = after;
+            }
+            session.run([rest], &mut counter);
         }
         let (tally, features) = counter;
         Trial { len: bytes.len() as u64, counts: tally.of(0), features, code: self.has_code() }
@@ -98,6 +121,13 @@ pub(super) fn core_of(name: Option<&str>) -> Option<CoreType> {
 /// The instructions that a trial follows for each byte of a packet.
 const MAX_EXPANSION: u32 = 1 << 10;
 
+/// Bytes after which a trial with a score to reach is looked at.
+const PIECE: usize = 1 << 7;
+
+fn thousandths(part: u64, all: u64) -> i64 {
+    (part * 1000 / all.max(1)) as i64
+}
+
 /// What a trial counted.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
@@ -120,14 +150,13 @@ impl Trial {
         if c.syncs == 0 && protocol != AnyProtocol::Itm {
             return 0;
         }
-        let thousandth = |part: u64, all: u64| (part * 1000 / all.max(1)) as i64;
-        let read = thousandth(c.packet_bytes + c.truncated, self.len);
+        let read = thousandths(c.packet_bytes + c.truncated, self.len);
         let packets = c.packets.max(1);
-        let mut score = read - thousandth(20 * c.inconsistencies, packets).min(700);
+        let mut score = read - thousandths(20 * c.inconsistencies, packets).min(700);
         // After an undecodable packet, nothing is known up to the next synchronisation.
-        score -= thousandth(self.features.losses, c.syncs).min(1000) * 3 / 10;
+        score -= thousandths(self.features.losses, c.syncs).min(1000) * 3 / 10;
         if self.code && protocol.traces_instructions() {
-            score -= thousandth(c.no_code, c.no_code + c.ranges) * 3 / 10;
+            score -= thousandths(c.no_code, c.no_code + c.ranges) * 3 / 10;
         } else {
             score -= self.features.scatter();
         }

@@ -6,7 +6,7 @@ use crate::trial::Trial;
 
 /// How often each property is tried.
 fn times() -> u64 {
-    tracewright_testing::times(1000)
+    tracewright_testing::times(400)
 }
 
 /// Random programs through random trace units, and back.

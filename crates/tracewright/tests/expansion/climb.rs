@@ -20,7 +20,7 @@ const MIN_LEN: usize = 64;
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// The number of changes in one climb, in a long run and otherwise.
-const CHANGES: [usize; 2] = [100, 20];
+const CHANGES: [usize; 2] = [100, 10];
 
 /// What is to be large, for each byte of trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

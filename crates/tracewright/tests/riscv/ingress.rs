@@ -4,7 +4,7 @@
 use tracewright::base::{Encode, Wire};
 use tracewright::protocols::etrace::encode::{Block, Cycle, Encoder, Itype, Settings};
 
-use tracewright_testing::short_or_long;
+use tracewright_testing::{sample, short_or_long};
 
 use crate::streams::{read, reference, shared, up_to};
 
@@ -36,7 +36,7 @@ fn cycle(line: &str, params: &tracewright::protocols::etrace::Params) -> Cycle {
 fn rows_of_the_port() {
     let Some(root) = shared() else { return };
     let mut compared = 0;
-    for stream in up_to(6_000, reference(&root)) {
+    for stream in sample(2, up_to(6_000, reference(&root))) {
         let suite = stream.path.parent().and_then(|p| p.file_name()).unwrap().to_str().unwrap();
         let width = if suite.starts_with("itype3") { 3 } else { 4 };
         let name = format!("etrace-ref/encoder_input/{}.itype{width}.csv.xz", stream.program);
@@ -67,5 +67,5 @@ fn rows_of_the_port() {
         compared += 1;
     }
     println!("{compared} streams");
-    assert!(compared >= short_or_long(10, 25), "only {compared} streams");
+    assert!(compared >= short_or_long(5, 25), "only {compared} streams");
 }

@@ -129,7 +129,13 @@ pub(crate) const CHECKS: &[Check] = &[
 
 /// Each line of `code` that holds `word` with no letter beside it.
 fn lines_with<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let code = if memmem(code, word) { code } else { "" };
     super::tree::lines(code).filter(move |(_, line)| holds(line, word)).map(|(n, _)| n)
+}
+
+/// Whether `word` is anywhere in `text`.
+fn memmem(text: &str, word: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some()
 }
 
 fn holds(line: &str, word: &str) -> bool {

@@ -50,7 +50,7 @@ fn cycles_without_a_description() {
     let image = format!("--image {}@0", program.display());
     let units = [("ETM1", "ETMCCR=0x30000000"), ("ETM2", "ETMIDR=0x41002100")];
     let all = units.iter().flat_map(|unit| Width::ALL.map(|width| (*unit, width)));
-    for ((protocol, version), width) in sample(4, all) {
+    for ((protocol, version), width) in sample(7, all) {
         let size = match width {
             Width::W4 => 0,
             Width::W8 => 0x10,
