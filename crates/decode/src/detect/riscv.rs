@@ -79,7 +79,7 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
             for rv64 in widths {
                 for changes in CHANGES {
                     let unit = Unit { version, profile, rv64, changes, aligned };
-                    let trial = run(&plain, part(SHORT), &unit, LEAST_SCORE);
+                    let trial = run(&plain, part(SHORT / 2), &unit, LEAST_SCORE);
                     all.extend(trial.map(|(score, trial)| (score, unit, trial)));
                 }
             }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use tracewright::frames::sync;
-use tracewright_testing::shared;
+use tracewright_testing::{sample, shared};
 
 use super::inputs::SWO;
 use crate::common::{Folder, args, tracewright};
@@ -62,7 +62,7 @@ fn one_unit_in_frames() {
     let decode = |options: &str| tracewright(&args(&format!("decode {options}"), &[&path]));
     let want = decode("--framing coresight --protocol ITM@1");
     assert!(elements(&want.out).len() > 500, "{}", want.err);
-    for options in ["--protocol ITM", "--framing coresight --protocol ITM"] {
+    for options in sample(2, ["--protocol ITM", "--framing coresight --protocol ITM"]) {
         let output = decode(options);
         assert_eq!(output.code, Some(0), "{options}: {}", output.err);
         assert!(output.out == want.out, "{options}: {}", output.err);
@@ -79,7 +79,7 @@ fn one_unit_in_frames() {
 fn wrong_options_are_contradicted() {
     let Some(path) = shared(SWO) else { return };
     let better = "use --framing coresight --protocol ITM@0x01 --protocol ETM3@0x02\n";
-    for given in ["--framing tpiu", "--protocol ETM4"] {
+    for given in sample(2, ["--framing tpiu", "--protocol ETM4"]) {
         let output = tracewright(&args(&format!("info {given}"), &[&path]));
         assert_eq!(output.code, Some(2), "{given}: {}", output.err);
         let what = format!("{given} does not explain the bytes; detected: CoreSight");
