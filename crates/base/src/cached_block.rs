@@ -203,7 +203,7 @@ impl CachedBlock {
     pub const INDIRECT: u16 = 1 << 2;
     /// It is its own taken successor: a loop of one block.
     pub const LOOP: u16 = 1 << 3;
-    /// Its waypoint is none after which only its [`Successors`] can be executed, or calls.
+    /// Its waypoint is a call, an indirect branch, or a return from an exception.
     pub const TRANSFER: u16 =
         CachedBlock::CALL | CachedBlock::EXCEPTION_RETURN | CachedBlock::INDIRECT;
     /// Its waypoint is a branch without a condition.

@@ -23,11 +23,11 @@ pub trait Sink {
         (1, 0)
     }
 
-    /// Takes consecutive ranges as their sum; the offset is that of the last one. Called only with
-    /// [`SUMS`](Sink::SUMS), and only for ranges between the addresses of
-    /// [`sums_within`](Sink::sums_within), which follow a range in such a way: neither they nor the
-    /// range before them end with a call, an indirect branch or a return, and each begins where the
-    /// one before it ends, or at the target of its branch.
+    /// Takes consecutive ranges as their sum; `at` is the offset of the last one. Called only with
+    /// [`SUMS`](Sink::SUMS). All of the ranges are between the addresses of
+    /// [`sums_within`](Sink::sums_within). The ranges, and the range before them, do not end with a
+    /// call, an indirect branch or a return. Each range begins at the end of the range before it, or
+    /// at the target of the branch.
     #[inline]
     fn sum(&mut self, at: u64, sum: &RangeSum) {
         let _ = (at, sum);
