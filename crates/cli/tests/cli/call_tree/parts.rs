@@ -7,7 +7,7 @@ use tracewright::Trace;
 use tracewright::analysis::functions::{FunctionTotals, by_thread};
 use tracewright::analysis::stacks::{Ending, FunctionId, Part, SWITCHES, StackCounts};
 use tracewright::analysis::{Code, Paths, Stacks, Transfers};
-use tracewright::base::{Element, RangeSum, Waypoints};
+use tracewright::base::{Element, Waypoints};
 use tracewright::decode::{Fork, Listener};
 use tracewright::image::CacheOptions;
 use tracewright_testing::{is_long, shared};
@@ -25,18 +25,11 @@ struct Found {
 }
 
 /// Receives each range on its own, without sums.
-struct Each {
-    transfers: Transfers,
-    sums: u32,
-}
+struct Each(Transfers);
 
 impl Listener for Each {
     fn element(&mut self, source: usize, at: u64, element: Element) {
-        self.transfers.element(source, at, element);
-    }
-
-    fn sum(&mut self, _: usize, _: u64, _: &RangeSum) {
-        self.sums += 1;
+        self.0.element(source, at, element);
     }
 }
 
@@ -57,10 +50,9 @@ pub(super) fn same_in_parts(path: &Path) -> (u64, usize, usize) {
     let mut transfers = Transfers::new(code.clone(), caches.clone());
     let _ = trace.decode(&mut transfers).expect("the trace is decoded");
     let (all, targets) = (transfers.take(), code.unwind_targets());
-    let mut each = Each { transfers: Transfers::new(code.clone(), caches), sums: 0 };
+    let mut each = Each(Transfers::new(code.clone(), caches));
     let _ = trace.decode(&mut each).expect("the trace is decoded");
-    assert!(each.transfers.take()[..] == all[..], "{}: sums of ranges", path.display());
-    assert_eq!(each.sums, 0);
+    assert!(each.0.take()[..] == all[..], "{}: sums of ranges", path.display());
     let found = |take: &mut dyn FnMut(&mut Stacks<Paths>)| {
         let switches = SWITCHES.iter().flat_map(|name| code.named(name));
         let mut stacks = Stacks::new(trace.sources().len(), Paths::new())
