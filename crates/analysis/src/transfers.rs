@@ -6,7 +6,8 @@
 //! the call stack is made of them in order ([`Stacks`](crate::Stacks)).
 
 use tracewright_base::{
-    Code as _, Context, Element, Gap, Isa, Kind as Effect, Last, Pc, Range, Role, Space, Start,
+    Code as _, Context, Counted, Element, Gap, Isa, Kind as Effect, Last, Pc, Range, RangeSum,
+    Role, Space, Start,
 };
 use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, MemoryId};
@@ -132,6 +133,18 @@ impl Current {
     fn new(state: State) -> Current {
         let pending = Pending::default();
         Current { expects: state.expects(), pending, state, stale: true }
+    }
+
+    /// Whether a range at `start` needs no transfer.
+    #[inline(always)]
+    const fn expects(&self, start: u64) -> bool {
+        self.expects.0 <= start && start <= self.expects.1
+    }
+
+    /// Whether a range needs no transfer and is in the function.
+    #[inline(always)]
+    const fn stays(&self, start: u64, end: u64) -> bool {
+        self.expects(start) && end.wrapping_sub(1) <= self.state.within.1
     }
 
     /// A range in the function, which ends before `end`.
@@ -299,23 +312,34 @@ impl Transfers {
     }
 
     #[inline(always)]
-    fn range(&mut self, source: usize, at: u64, range: &Range) {
+    fn range(&mut self, source: usize, at: u64, range: Range) {
         let Some(current) = self.sources.get_mut(source) else { return };
         let end = range.end();
-        if range.start < current.expects.0
-            || current.expects.1 < range.start
-            || current.state.within.1 < end.wrapping_sub(1)
-        {
-            return self.elsewhere(source, at, range);
+        if current.stays(range.start, end) {
+            return current.execute(at, &range, end);
         }
-        current.execute(at, range, end);
+        if range.cycles.get().is_some() {
+            return self.elsewhere(source, at, &range);
+        }
+        // In registers: behind a reference, the fields would be written to memory for each range.
+        let counts = u64::from(range.bytes) | u64::from(range.instructions) << 32;
+        self.plain_elsewhere(source, at, range.start, counts, range.last);
+    }
+
+    /// [`elsewhere`](Self::elsewhere) for a range without cycles. `counts`: length in bytes, bits
+    /// \[31:0]; number of instructions, \[63:32].
+    #[inline(never)]
+    fn plain_elsewhere(&mut self, source: usize, at: u64, start: u64, counts: u64, last: Last) {
+        let (bytes, instructions) = (counts as u32, (counts >> 32) as u32);
+        let range = Range { start, bytes, instructions, cycles: Counted::UNKNOWN, last };
+        self.elsewhere(source, at, &range);
     }
 
     /// A range that does not follow the last one in the function, or may run into another function.
-    #[inline(never)]
+    #[inline]
     fn elsewhere(&mut self, source: usize, at: u64, range: &Range) {
-        let Some(Current { expects, .. }) = self.sources.get(source) else { return };
-        if range.start < expects.0 || expects.1 < range.start {
+        let Some(current) = self.sources.get(source) else { return };
+        if !current.expects(range.start) {
             self.follow(source, at, range.start);
         }
         let Some(current) = self.sources.get_mut(source) else { return };
@@ -526,16 +550,30 @@ const fn empty(source: usize, at: u64) -> Transfer {
 
 impl Listener for Transfers {
     const PACKETS: bool = false;
+    const SUMS: bool = true;
+
+    #[inline(always)]
+    fn sums_within(&self, source: usize) -> (u64, u64) {
+        self.sources.get(source).map_or((1, 0), |current| current.state.within)
+    }
+
+    #[inline(always)]
+    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
+        let Some(current) = self.sources.get_mut(source) else { return };
+        current.pending.at = at;
+        current.pending.instructions += sum.instructions;
+        current.precede(Before::Range(sum.last.last, sum.last.end()));
+    }
 
     #[inline(always)]
     fn cached_range(&mut self, source: usize, at: u64, range: Range) {
-        self.range(source, at, &range);
+        self.range(source, at, range);
     }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         match element {
-            Element::Range(range) => self.range(source, at, &range),
+            Element::Range(range) => self.range(source, at, range),
             // Nearly all elements are ranges.
             other => self.other(source, at, other),
         }
@@ -549,7 +587,7 @@ impl Listener for Transfers {
         let mut done = 0;
         // The second turn follows the last range of the first.
         while done < times && (done < 2 || !self.stays(source, ranges)) {
-            ranges.iter().for_each(|range| self.range(source, at, range));
+            ranges.iter().for_each(|range| self.range(source, at, *range));
             done += 1;
         }
         let left = times - done;
@@ -609,7 +647,7 @@ impl Fork for Transfers {
 
     #[inline(always)]
     fn start_cached(&mut self, source: usize, at: u64, range: Range) -> bool {
-        self.range(source, at, &range);
+        self.range(source, at, range);
         false
     }
 

@@ -203,6 +203,9 @@ impl CachedBlock {
     pub const INDIRECT: u16 = 1 << 2;
     /// It is its own taken successor: a loop of one block.
     pub const LOOP: u16 = 1 << 3;
+    /// Its waypoint is a call, an indirect branch, or a return from an exception.
+    pub const TRANSFER: u16 =
+        CachedBlock::CALL | CachedBlock::EXCEPTION_RETURN | CachedBlock::INDIRECT;
     /// Its waypoint is a branch without a condition.
     pub const UNCONDITIONAL: u16 = 1 << 4;
 
@@ -262,6 +265,14 @@ impl CachedBlock {
     #[inline]
     pub const fn start(&self, class: &BlockClass) -> u64 {
         class.high | self.low as u64
+    }
+
+    /// Whether all of it is between these addresses, the last one included.
+    #[inline]
+    pub const fn is_within(&self, class: &BlockClass, (first, last): (u64, u64)) -> bool {
+        let start = self.start(class);
+        // A block that wraps to address 0 is not.
+        first <= start && start.saturating_add(self.bytes() as u64 - 1) <= last
     }
 
     /// The whole block as a range whose waypoint is `taken` or not.

@@ -61,7 +61,7 @@ pub use instruction::{Instruction, Kind, Role};
 pub use isa::Isa;
 pub use offset_map::{Forward, OffsetMap, Piece};
 pub use path::{Path, PathSlot, Paths};
-pub use range::{Counted, Last, Range};
+pub use range::{Counted, Last, Range, RangeSum};
 pub use register::{Field, MissingRegister, Register};
 pub use sink::Sink;
 pub use software::{Channel, Software};

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{CachedBlocks, Element, Path, Range};
+use crate::{CachedBlocks, Element, Path, Range, RangeSum};
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
 /// for RISC-V, of the packet at which it is emitted. Offsets do not always rise.
@@ -10,8 +10,28 @@ pub trait Sink {
     /// Whether [`path`](Sink::path) is called for the atoms of a packet.
     const PATHS: bool = false;
 
+    /// Whether [`sum`](Sink::sum) may be called.
+    const SUMS: bool = false;
+
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
+
+    /// The first and the last address between which ranges may be received as a sum, until the
+    /// next element; none if the first is the greater.
+    #[inline]
+    fn sums_within(&self) -> (u64, u64) {
+        (1, 0)
+    }
+
+    /// Takes consecutive ranges as their sum; `at` is the offset of the last one. Called only with
+    /// [`SUMS`](Sink::SUMS). All of the ranges are between the addresses of
+    /// [`sums_within`](Sink::sums_within). The ranges, and the range before them, do not end with a
+    /// call, an indirect branch or a return. Each range begins at the end of the range before it,
+    /// or at the target of the branch.
+    #[inline]
+    fn sum(&mut self, at: u64, sum: &RangeSum) {
+        let _ = (at, sum);
+    }
 
     /// Takes a range that a decoder found in the block cache's table, without asking for its code.
     #[inline]
@@ -60,6 +80,16 @@ pub trait Sink {
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
+    #[inline(always)]
+    fn sums_within(&self) -> (u64, u64) {
+        (**self).sums_within()
+    }
+
+    #[inline(always)]
+    fn sum(&mut self, at: u64, sum: &RangeSum) {
+        (**self).sum(at, sum);
+    }
+
     #[inline]
     fn element(&mut self, at: u64, element: Element) {
         (**self).element(at, element);

@@ -4,15 +4,18 @@ use std::path::Path;
 
 use tracewright::Listener;
 use tracewright::analysis::stacks::{Join, Part, StackCounts, Stacks, Visitor};
-use tracewright::analysis::{Code, Profiler, Transfers};
+use tracewright::analysis::{Code, Transfers};
 use tracewright::base::Waypoints;
-use tracewright::decode::{Fork, Tally, input};
+use tracewright::decode::{Fork, Merging, Tally, input};
 use tracewright::image::CacheOptions;
 
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::run::RunOptions;
+
+/// No other listener: of a type that receives sums of ranges, as the transfers do.
+const NO_OTHER: Option<Merging<Tally>> = None;
 
 /// Decodes `job` to the call stacks of its threads, with `visitor`. `more` is called after each
 /// part, and returns whether more is needed.
@@ -25,7 +28,7 @@ pub fn run<V: Visitor>(
     mut more: impl FnMut(&mut V) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
     let more = |visitor: &mut V, _| more(visitor);
-    run_with(job, options, code, switches, visitor, None::<Profiler>, more)
+    run_with(job, options, code, switches, visitor, NO_OTHER, more)
 }
 
 /// As [`run`], where the order of the frames does not matter: workers find them.
@@ -38,7 +41,7 @@ pub fn run_joined<V: Join>(
 ) -> Result<(V, StackCounts, Tally), Fail> {
     let frames = options.jobs.count > 1;
     let (how, more) = ((frames, Stacks::part as Take<V>), |_: &mut V, _| true);
-    run_how(job, options, code, switches, visitor, None::<Profiler>, how, more)
+    run_how(job, options, code, switches, visitor, NO_OTHER, how, more)
 }
 
 /// How a part of the trace is taken.

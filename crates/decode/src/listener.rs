@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path};
+use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum};
 use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
 use tracewright_protocols::registry::AnyPacket;
@@ -33,8 +33,26 @@ pub trait Listener {
     /// then decodes more bytes of a source at a time where the sources of a formatter alternate.
     const BY_SOURCE: bool = false;
 
+    /// [`sum`](Listener::sum) may be called instead of [`cached_range`](Listener::cached_range).
+    const SUMS: bool = false;
+
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
+
+    /// See [`Sink::sums_within`](base::Sink::sums_within). A listener that any sum suits returns all
+    /// addresses.
+    #[inline]
+    fn sums_within(&self, source: usize) -> (u64, u64) {
+        let _ = source;
+        (0, u64::MAX)
+    }
+
+    /// Consecutive ranges of cached blocks as their sum, at the offset of the last one: see
+    /// [`Sink::sum`](base::Sink::sum). A listener with [`SUMS`](Listener::SUMS) implements it.
+    #[inline]
+    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
+        let _ = (source, at, sum);
+    }
 
     /// A range of blocks that are cached: nearly all ranges. By default
     /// [`element`](Listener::element) is called. A listener that counts implements it: put in line
@@ -304,6 +322,19 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     const PATHS: bool = A::PATHS && B::PATHS;
     const ERASED: bool = A::ERASED || B::ERASED;
     const BY_SOURCE: bool = A::BY_SOURCE && B::BY_SOURCE;
+    const SUMS: bool = A::SUMS && B::SUMS;
+
+    #[inline(always)]
+    fn sums_within(&self, source: usize) -> (u64, u64) {
+        let (a, b) = (self.0.sums_within(source), self.1.sums_within(source));
+        (a.0.max(b.0), a.1.min(b.1))
+    }
+
+    #[inline(always)]
+    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
+        self.0.sum(source, at, sum);
+        self.1.sum(source, at, sum);
+    }
 
     #[inline]
     fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
@@ -356,6 +387,19 @@ impl<L: Listener> Listener for Option<L> {
     const PATHS: bool = L::PATHS;
     const ERASED: bool = L::ERASED;
     const BY_SOURCE: bool = L::BY_SOURCE;
+    const SUMS: bool = L::SUMS;
+
+    #[inline]
+    fn sums_within(&self, source: usize) -> (u64, u64) {
+        self.as_ref().map_or((0, u64::MAX), |listener| listener.sums_within(source))
+    }
+
+    #[inline]
+    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
+        if let Some(listener) = self {
+            listener.sum(source, at, sum);
+        }
+    }
 
     #[inline]
     fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
@@ -405,6 +449,17 @@ impl<L: Listener> Listener for &mut L {
     const FRAMES: bool = L::FRAMES;
     const ERASED: bool = L::ERASED;
     const BY_SOURCE: bool = L::BY_SOURCE;
+    const SUMS: bool = L::SUMS;
+
+    #[inline(always)]
+    fn sums_within(&self, source: usize) -> (u64, u64) {
+        (**self).sums_within(source)
+    }
+
+    #[inline(always)]
+    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
+        (**self).sum(source, at, sum);
+    }
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         (**self).element(source, at, element);

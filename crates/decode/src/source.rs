@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path, Sink};
+use tracewright_base::{
+    self as base, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum, Sink,
+};
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
 use tracewright_protocols::registry::AnyPacket;
@@ -325,6 +327,17 @@ impl<'a, L: Listener> SourceObserver<'a, L> {
 
 impl<L: Listener> Sink for SourceObserver<'_, L> {
     const PATHS: bool = L::PATHS;
+    const SUMS: bool = L::SUMS;
+
+    #[inline(always)]
+    fn sums_within(&self) -> (u64, u64) {
+        self.listener.sums_within(self.source)
+    }
+
+    #[inline(always)]
+    fn sum(&mut self, at: u64, sum: &RangeSum) {
+        self.listener.sum(self.source, at, sum);
+    }
 
     // Called for each range: a call that is not inlined costs as much as most listeners do.
     #[inline(always)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, CachedBlocks, Element, Fault, Gap, Inconsistency, OffsetMap, Path,
+    self as base, CachedBlocks, Element, Fault, Gap, Inconsistency, OffsetMap, Path, RangeSum,
 };
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
@@ -234,6 +234,15 @@ impl Merge for Counts {
 impl Listener for Tally {
     const PATHS: bool = true;
     const BY_SOURCE: bool = true;
+    const SUMS: bool = true;
+
+    #[inline(always)]
+    fn sum(&mut self, source: usize, _: u64, sum: &RangeSum) {
+        let c = self.source(source);
+        c.elements += sum.ranges;
+        c.ranges += sum.ranges;
+        c.instructions += sum.instructions;
+    }
 
     #[inline]
     fn path(&mut self, source: usize, _: u64, path: &Path, _: &CachedBlocks<'_>) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, OffsetMap};
+use tracewright_base::{self as base, Element, Fault, OffsetMap, RangeSum};
 use tracewright_decode::Listener;
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
@@ -18,6 +18,17 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
     const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
     const BY_SOURCE: bool = L::BY_SOURCE;
+    const SUMS: bool = L::SUMS;
+
+    #[inline(always)]
+    fn sums_within(&self, source: usize) -> (u64, u64) {
+        self.listener.sums_within(self.first + source)
+    }
+
+    #[inline(always)]
+    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
+        self.listener.sum(self.first + source, at, sum);
+    }
 
     fn enter_source(&mut self, source: usize) {
         self.listener.enter_source(self.first + source);

@@ -11,7 +11,8 @@ fn threads_that_cannot_be_started() {
     let trace = folder.demo().join("ETB.bin");
     let bytes = fs::read(&trace).unwrap().repeat(2_000);
     fs::write(&trace, bytes).unwrap();
-    for verb in sample(3, ["decode", "packets", "instructions", "decode --all-buffers"]) {
+    let verbs = ["decode", "packets", "instructions", "calls", "functions", "decode --all-buffers"];
+    for verb in sample(3, verbs) {
         let want = tracewright(&args(&format!("{verb} --jobs 1"), &[&folder.demo()]));
         assert_eq!((want.code, want.err.contains("used instead")), (Some(0), false));
         // No thread has so much memory.

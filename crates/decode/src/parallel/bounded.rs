@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path};
+use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -55,6 +55,20 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
     const BY_SOURCE: bool = L::BY_SOURCE;
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
+    const SUMS: bool = L::SUMS;
+
+    #[inline(always)]
+    fn sums_within(&self, source: usize) -> (u64, u64) {
+        self.listener.sums_within(source)
+    }
+
+    // A sum makes no output.
+    #[inline(always)]
+    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
+        if !self.stopped {
+            self.listener.sum(source, at, sum);
+        }
+    }
 
     #[inline]
     fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {

@@ -12,6 +12,9 @@ const UNIT: u64 = 2;
 const WORD: u64 = 64 * UNIT;
 /// Words in a page.
 const WORDS: usize = 64;
+/// Words that a page takes in memory: the last one is always 0, so that each word of the page has
+/// one after it.
+const STRIDE: usize = WORDS + 1;
 /// Bytes of code for each page.
 const PAGE: u64 = WORDS as u64 * WORD;
 /// Slots of the cache of page indices.
@@ -21,10 +24,11 @@ const RECENT: usize = 256;
 /// with the executed code, not with the length of the trace.
 #[derive(Clone, Debug)]
 pub struct Coverage {
-    /// The index in `bits` of each page.
+    /// The index in `bits` of the first word of each page.
     index: HashMap<u64, usize>,
-    bits: Vec<[u64; WORDS]>,
-    /// A direct-mapped cache of `index`: page and index in `bits`.
+    /// The words of all pages, [`STRIDE`] of each.
+    bits: Vec<u64>,
+    /// A direct-mapped cache of `index`.
     recent: Vec<(u64, usize)>,
 }
 
@@ -37,16 +41,14 @@ impl Default for Coverage {
 impl Coverage {
     /// Whether the code at `address` was executed.
     pub fn contains(&self, address: u64) -> bool {
-        let page = self.index.get(&(address / PAGE)).and_then(|&n| self.bits.get(n));
-        let word = page.and_then(|page| page.get((address % PAGE / WORD) as usize));
+        let first = self.index.get(&(address / PAGE));
+        let word = first.and_then(|&n| self.bits.get(n + (address % PAGE / WORD) as usize));
         word.is_some_and(|word| word >> (address % WORD / UNIT) & 1 != 0)
     }
 
     /// Bytes of executed code.
     pub fn bytes(&self) -> u64 {
-        let ones =
-            |page: &[u64; WORDS]| page.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
-        self.bits.iter().map(ones).sum::<u64>() * UNIT
+        self.bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>() * UNIT
     }
 
     /// The address ranges of executed code, sorted and as long as possible.
@@ -55,7 +57,7 @@ impl Coverage {
         pages.sort_unstable();
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for (page, n) in pages {
-            let words = self.bits.get(n).into_iter().flatten();
+            let words = self.bits.get(n..n + WORDS).into_iter().flatten();
             for (k, word) in words.enumerate() {
                 let start = page * PAGE + k as u64 * WORD;
                 let set = (0..64).filter(|bit| word >> bit & 1 != 0);
@@ -70,7 +72,7 @@ impl Coverage {
         ranges
     }
 
-    /// The index in `bits` of `page`.
+    /// The index in `bits` of the first word of `page`.
     #[inline]
     fn page(&mut self, page: u64) -> usize {
         match self.recent.get(page as usize % RECENT) {
@@ -83,7 +85,7 @@ impl Coverage {
     fn find(&mut self, page: u64) -> usize {
         let n = *self.index.entry(page).or_insert(self.bits.len());
         if n == self.bits.len() {
-            self.bits.push([0; WORDS]);
+            self.bits.resize(n + STRIDE, 0);
         }
         if let Some(recent) = self.recent.get_mut(page as usize % RECENT) {
             *recent = (page, n);
@@ -94,14 +96,41 @@ impl Coverage {
     /// Sets the bits `mask` of the word that contains `address`.
     #[inline]
     fn set(&mut self, address: u64, mask: u64) {
-        let n = self.page(address / PAGE);
-        let word = self.bits.get_mut(n).and_then(|p| p.get_mut((address % PAGE / WORD) as usize));
-        if let Some(word) = word {
+        let n = self.page(address / PAGE) + (address % PAGE / WORD) as usize;
+        if let Some(word) = self.bits.get_mut(n) {
             *word |= mask;
         }
     }
 
-    #[inline]
+    /// Adds executed code. Nearly all of a trace executes what was executed before: to read that
+    /// costs less than to write it again.
+    #[inline(always)]
+    fn cover(&mut self, range: &base::Range) {
+        if !self.is_known(range.start, range.bytes.into()) {
+            self.add(range.start, range.bytes.into());
+        }
+    }
+
+    /// Whether the code was executed before. `false` also where that is not found at once: in
+    /// ranges of more than 64 units, or in two pages.
+    #[inline(always)]
+    fn is_known(&self, start: u64, bytes: u64) -> bool {
+        let Some(&(page, n)) = self.recent.get((start / PAGE) as usize % RECENT) else {
+            return false;
+        };
+        let n = n + (start % PAGE / WORD) as usize;
+        let Some(&[word, next]) = self.bits.get(n..).and_then(|words| words.first_chunk()) else {
+            return false;
+        };
+        // The bits from the first unit on. A branch on whether there are two words could not be
+        // predicted.
+        let bits = ((u128::from(next) << 64 | u128::from(word)) >> (start / UNIT % 64)) as u64;
+        let units = (start % UNIT + bytes).div_ceil(UNIT);
+        page == start / PAGE && (1..=64).contains(&units) && !bits << (64 - units) == 0
+    }
+
+    #[cold]
+    #[inline(never)]
     fn add(&mut self, start: u64, bytes: u64) {
         if bytes == 0 {
             return;
@@ -135,20 +164,25 @@ impl Listener for Coverage {
     #[inline]
     fn element(&mut self, _: usize, _: u64, element: Element) {
         if let Element::Range(range) = element {
-            self.add(range.start, range.bytes.into());
+            self.cover(&range);
         }
+    }
+
+    #[inline(always)]
+    fn cached_range(&mut self, _: usize, _: u64, range: base::Range) {
+        self.cover(&range);
     }
 
     #[inline]
     fn repeat(&mut self, _: usize, _: u64, range: base::Range, times: u32) {
         if times > 0 {
-            self.add(range.start, range.bytes.into());
+            self.cover(&range);
         }
     }
 
     fn repeat_path(&mut self, _: usize, _: u64, ranges: &[base::Range], times: u64) {
         if times > 0 {
-            ranges.iter().for_each(|range| self.add(range.start, range.bytes.into()));
+            ranges.iter().for_each(|range| self.cover(range));
         }
     }
 }
@@ -157,7 +191,8 @@ impl Merge for Coverage {
     fn merge(&mut self, later: Self) {
         for (page, n) in later.index {
             let own = self.page(page);
-            if let (Some(own), Some(its)) = (self.bits.get_mut(own), later.bits.get(n)) {
+            let its = later.bits.get(n..n + WORDS).unwrap_or_default();
+            if let Some(own) = self.bits.get_mut(own..own + WORDS) {
                 own.iter_mut().zip(its).for_each(|(own, its)| *own |= its);
             }
         }

@@ -7,8 +7,8 @@ use tracewright::Trace;
 use tracewright::analysis::functions::{FunctionTotals, by_thread};
 use tracewright::analysis::stacks::{Ending, FunctionId, Part, SWITCHES, StackCounts};
 use tracewright::analysis::{Code, Paths, Stacks, Transfers};
-use tracewright::base::Waypoints;
-use tracewright::decode::Fork;
+use tracewright::base::{Element, Waypoints};
+use tracewright::decode::{Fork, Listener};
 use tracewright::image::CacheOptions;
 use tracewright_testing::{is_long, shared};
 
@@ -24,6 +24,15 @@ struct Found {
     counts: StackCounts,
 }
 
+/// Receives each range on its own, without sums.
+struct Each(Transfers);
+
+impl Listener for Each {
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.0.element(source, at, element);
+    }
+}
+
 /// The call paths of the trace at `path` in 1, 2, 3 and 7 parts are those of all its transfers.
 /// Returns the numbers of frames that begin and end in a part, of transfers that depend on earlier
 /// frames, and of all transfers, where there is one part.
@@ -37,9 +46,13 @@ pub(super) fn same_in_parts(path: &Path) -> (u64, usize, usize) {
         let options = CacheOptions { riscv, ..CacheOptions::default() };
         source.program.cache(Waypoints::default(), options)
     });
-    let mut transfers = Transfers::new(code.clone(), caches.collect());
+    let caches: Vec<_> = caches.collect();
+    let mut transfers = Transfers::new(code.clone(), caches.clone());
     let _ = trace.decode(&mut transfers).expect("the trace is decoded");
     let (all, targets) = (transfers.take(), code.unwind_targets());
+    let mut each = Each(Transfers::new(code.clone(), caches));
+    let _ = trace.decode(&mut each).expect("the trace is decoded");
+    assert!(each.0.take()[..] == all[..], "{}: sums of ranges", path.display());
     let found = |take: &mut dyn FnMut(&mut Stacks<Paths>)| {
         let switches = SWITCHES.iter().flat_map(|name| code.named(name));
         let mut stacks = Stacks::new(trace.sources().len(), Paths::new())

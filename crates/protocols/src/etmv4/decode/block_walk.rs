@@ -1,6 +1,6 @@
 //! The loop that takes each atom through cached blocks.
 
-use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Feed, Sink};
+use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Feed, RangeSum, Sink};
 
 use super::lookup::prefetch_block;
 use super::returns::{Calls, Returns};
@@ -50,6 +50,40 @@ pub(super) enum Stop {
     Address,
     /// The last block ends with a return from an exception.
     ExceptionReturn,
+}
+
+/// Ranges that a sink receives as one.
+#[derive(Default)]
+struct Sum {
+    /// The next block is a successor of a block that the sink has received.
+    follows: bool,
+    within: (u64, u64),
+    ranges: u64,
+    instructions: u64,
+    /// The offset of the last one.
+    at: u64,
+}
+
+impl Sum {
+    /// Passes the ranges to `sink`. The last one is `last`, whose waypoint took effect if bit 0 of
+    /// `before` is set.
+    #[inline(always)]
+    fn flush<S: Sink>(
+        &mut self,
+        last: BlockId,
+        before: u32,
+        blocks: &CachedBlocks<'_>,
+        sink: &mut S,
+    ) {
+        if self.ranges > 0
+            && let Some((cached, class)) = blocks.get(last)
+        {
+            let last = cached.range(class, before & 1 != 0);
+            let Sum { ranges, instructions, at, .. } = *self;
+            sink.sum(at, &RangeSum { ranges, instructions, last });
+            (self.ranges, self.instructions) = (0, 0);
+        }
+    }
 }
 
 /// A next block within this distance, in blocks, is probably prefetched already.
@@ -122,6 +156,11 @@ impl BlockWalk {
         if self.is_indirect(blocks) { self.calls.pop(blocks) } else { BlockId::NONE }
     }
 
+    /// Whether ranges are received as sums.
+    const fn sums<S: Sink>() -> bool {
+        S::SUMS && !S::PATHS
+    }
+
     /// Takes the remaining atoms and then `packets`. `special`: the kinds of waypoints that need
     /// more work if they take effect. `PREFETCH`: blocks are prefetched.
     // All variables of the loop are in registers: only the sink is called for an atom.
@@ -141,6 +180,7 @@ impl BlockWalk {
         let check = [0, special | CachedBlock::LOOP];
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut base, mut piece) = packets.piece(taken);
+        let mut sum = Sum::default();
         let stop = 'walk: loop {
             while steps > 1 {
                 if S::PATHS
@@ -164,6 +204,7 @@ impl BlockWalk {
                 }
                 let Some((cached, successors, class)) = blocks.step(next) else {
                     (self.last, self.before) = (last, before);
+                    sum.follows = false;
                     next = self.return_to(&blocks);
                     if next == BlockId::NONE {
                         break 'walk Stop::Unknown;
@@ -172,12 +213,30 @@ impl BlockWalk {
                 };
                 let executed = steps & 1 != 0;
                 let after = successors[usize::from(executed)];
+                if Self::sums::<S>() {
+                    let transfers = cached.is_any_of(CachedBlock::TRANSFER);
+                    if sum.follows && !transfers && cached.is_within(class, sum.within) {
+                        sum.ranges += 1;
+                        sum.instructions += u64::from(cached.instructions());
+                        sum.at = at;
+                        (last, before) = (next, steps);
+                        if PREFETCH {
+                            prefetch_block(blocks, after);
+                        }
+                        next = after;
+                        steps >>= 1;
+                        continue;
+                    }
+                    sum.flush(last, before, &blocks, sink);
+                    sum.follows = !transfers;
+                }
                 (last, before) = (next, steps);
                 if cached.is_any_of(check[usize::from(executed)]) {
                     if !cached.is_any_of(special) {
                         // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());
                         sink.repeat(at, cached.range(class, true), times);
+                        sum.within = sink.sums_within();
                         steps >>= times;
                         continue;
                     }
@@ -195,6 +254,9 @@ impl BlockWalk {
                     continue;
                 }
                 sink.cached_range(at, cached.range(class, executed));
+                if Self::sums::<S>() {
+                    sum.within = sink.sums_within();
+                }
                 if PREFETCH
                     && after.index().wrapping_sub(next.index()).wrapping_add(ADJACENT)
                         > 2 * ADJACENT
@@ -219,6 +281,7 @@ impl BlockWalk {
                     }
                     taken += len as usize;
                     next = to;
+                    sum.follows = false;
                     if next == BlockId::NONE {
                         break Stop::Address;
                     }
@@ -230,6 +293,7 @@ impl BlockWalk {
                 }
             }
         };
+        sum.flush(last, before, &blocks, sink);
         self.before = before;
         (self.next, self.last, self.steps) = (next, last, steps);
         (self.at, self.taken) = (at, taken);
@@ -448,10 +512,10 @@ mod tests {
     }
 
     /// Random packets through random blocks, of which some are not known: with paths the elements
-    /// are the same, and so is the position at each stop.
+    /// are the same, sums replace ranges as they may, and the position at each stop is the same.
     #[test]
-    fn paths_have_the_ranges_of_the_atoms() {
-        let (mut random, mut paths) = (Random::new(11), 0);
+    fn paths_and_sums_have_the_ranges_of_the_atoms() {
+        let (mut random, mut paths, mut sums) = (Random::new(11), 0, 0);
         for round in 0..300 {
             let count = 3 + round % 9;
             let mut classes = std::vec![BlockClass::NONE; BLOCK_CLASSES];
@@ -496,8 +560,73 @@ mod tests {
             assert_eq!(found, want, "round {round}");
             assert_eq!(each.elements, plain, "round {round}");
             paths += each.paths;
+            // Not the first block and not the last one.
+            let within = (SIZE, SIZE * (count as u64 - 1) - 1);
+            let mut summed = Summed { within, all: Vec::new() };
+            let found = stops(&bytes, &blocks, special, &starts, &mut summed);
+            assert_eq!(found, want, "round {round}");
+            sums += summed.check(&plain);
         }
-        assert!(paths > 10_000, "{paths}");
+        assert!(paths > 10_000 && sums > 10_000, "{paths} {sums}");
+    }
+
+    /// Takes sums of ranges between some of the addresses, and the other elements.
+    struct Summed {
+        within: (u64, u64),
+        all: Vec<(u64, Result<Element, RangeSum>)>,
+    }
+
+    impl Sink for Summed {
+        const SUMS: bool = true;
+
+        fn element(&mut self, at: u64, element: Element) {
+            self.all.push((at, Ok(element)));
+        }
+
+        fn sums_within(&self) -> (u64, u64) {
+            self.within
+        }
+
+        fn sum(&mut self, at: u64, sum: &RangeSum) {
+            self.all.push((at, Err(*sum)));
+        }
+    }
+
+    impl Summed {
+        /// All are the elements of `plain`, and the sums those of ranges that may be summed.
+        /// Returns the number of sums.
+        fn check(&self, plain: &[(u64, Element)]) -> usize {
+            let range = |n: usize| match plain[n].1 {
+                Element::Range(range) => range,
+                other => panic!("{other:?}"),
+            };
+            let transfers = |n: usize| {
+                let last = range(n).last;
+                last.kind == Kind::Indirect || last.role == Role::Call
+            };
+            let (mut next, mut sums) = (0, 0);
+            for (at, item) in &self.all {
+                let sum = match item {
+                    Ok(element) => {
+                        assert_eq!((*at, *element), plain[next]);
+                        next += 1;
+                        continue;
+                    }
+                    Err(sum) => sum,
+                };
+                let end = next + sum.ranges as usize;
+                assert_eq!((*at, sum.last), (plain[end - 1].0, range(end - 1)));
+                let instructions = (next..end).map(|n| u64::from(range(n).instructions));
+                assert_eq!(sum.instructions, instructions.sum::<u64>());
+                for n in next..end {
+                    assert!(self.within.0 <= range(n).start && range(n).end() - 1 <= self.within.1);
+                    assert!(!transfers(n) && !transfers(n - 1));
+                }
+                (next, sums) = (end, sums + 1);
+            }
+            assert_eq!(next, plain.len());
+            sums
+        }
     }
 
     /// The position at each stop of a walk, which continues at `starts`.
