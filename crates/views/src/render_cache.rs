@@ -10,6 +10,9 @@ const MAX_LEN: usize = 1 << 13;
 /// The most bytes of text of a cache. A cache that is full begins again.
 const MAX_TEXT: usize = 1 << 23;
 
+/// Texts, of which one is stored where most are never recalled.
+const SPARSE: u32 = 16;
+
 /// The text of recent keys. The cache is direct-mapped: a key replaces the key that has the same
 /// slot. Slots are added while keys are, so that a small program takes little memory.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +25,12 @@ pub(crate) struct RenderCache {
     generation: u32,
     /// The number of texts stored in this generation.
     stored: usize,
+    /// The number of texts that were not stored since the last one that was.
+    skipped: u32,
+    /// The number of texts recalled in this generation.
+    recalled: usize,
+    /// The last generation stored more than it recalled: one text of [`SPARSE`] is stored.
+    sparse: bool,
 }
 
 /// A key and the position of its text.
@@ -53,16 +62,17 @@ impl RenderCache {
 
     /// Appends the cached text of `key`. `false` where there is none.
     #[inline]
-    pub(crate) fn recall(&self, key: impl CacheKey, out: &mut String) -> bool {
+    pub(crate) fn recall(&mut self, key: impl CacheKey, out: &mut String) -> bool {
         self.recall_words(key.words(), out)
     }
 
     #[inline]
-    fn recall_words(&self, key: [u64; 4], out: &mut String) -> bool {
+    fn recall_words(&mut self, key: [u64; 4], out: &mut String) -> bool {
         match self.slots.get(slot(key, self.slots.len())) {
             Some(slot) if slot.key == key && slot.generation == self.generation => {
                 let start = slot.start as usize;
                 out.push_str(self.text.get(start..start + usize::from(slot.len)).unwrap_or(""));
+                self.recalled += 1;
                 true
             }
             _ => false,
@@ -78,7 +88,15 @@ impl RenderCache {
         if text.len() > MAX_LEN {
             return;
         }
-        if self.text.len() + text.len() > MAX_TEXT || self.slots.is_empty() {
+        if self.sparse && self.skipped + 1 < SPARSE {
+            self.skipped += 1;
+            return;
+        }
+        self.skipped = 0;
+        if self.text.len() + text.len() > MAX_TEXT {
+            self.sparse = self.recalled < self.stored;
+            self.clear();
+        } else if self.slots.is_empty() {
             self.clear();
         }
         if self.stored >= self.slots.len() / 2 && self.slots.len() < MOST_SLOTS {
@@ -111,7 +129,7 @@ impl RenderCache {
     /// Drops all texts.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
-        self.stored = 0;
+        (self.stored, self.recalled) = (0, 0);
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
             // Slots of the generation with that number may exist.
@@ -124,11 +142,12 @@ impl RenderCache {
 /// The index of the slot of `key` among `slots`, a power of two.
 #[inline]
 fn slot(key: [u64; 4], slots: usize) -> usize {
-    // The top bits of a product depend on all bits of its factors.
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let [a, b, c, d] = key;
-    let mixed = a ^ b.wrapping_mul(FACTOR) ^ (c ^ d << 7).wrapping_mul(FACTOR.rotate_left(17) | 1);
-    (mixed.wrapping_mul(FACTOR) >> 40) as usize & slots.wrapping_sub(1)
+    let mixed = a ^ b.rotate_left(20) ^ c.rotate_left(41).wrapping_mul(FACTOR) ^ d.rotate_left(50);
+    // Both halves of the product together depend on all bits of its factors.
+    let product = u128::from(mixed) * u128::from(FACTOR);
+    (product >> 64 ^ product) as usize & slots.wrapping_sub(1)
 }
 
 /// The key of a cached text.
@@ -210,7 +229,7 @@ mod tests {
         let (mut cache, text) = (RenderCache::default(), "x".repeat(MAX_LEN));
         for key in 0..3 * (MAX_TEXT / MAX_LEN) as u64 {
             cache.store(key, &text);
-            assert!(cache.recall(key, &mut String::new()));
+            assert!(cache.sparse || cache.recall(key, &mut String::new()));
             assert!(cache.text.len() <= MAX_TEXT && cache.slots.len() <= MOST_SLOTS);
         }
         cache.generation = u32::MAX;
@@ -220,5 +239,22 @@ mod tests {
         cache.store(2u64, "two");
         cache.clear();
         assert!(!cache.recall(2u64, &mut String::new()));
+    }
+
+    /// Ranges that differ only in their last instruction have slots of their own.
+    #[test]
+    fn keys_that_differ_in_one_bit_seldom_share_a_slot() {
+        let key = [0x8000_1400, 4 | 2 << 32, 0x0102_0304_ffff_ffff, 0];
+        let same = (0..256).filter(|bit| {
+            let mut other = key;
+            other[bit / 64] ^= 1 << (bit % 64);
+            slot(key, LEAST_SLOTS) == slot(other, LEAST_SLOTS)
+        });
+        assert!(same.count() <= 2);
+        // The bit of `Last` that states whether the branch was taken.
+        assert_ne!(
+            slot(key, LEAST_SLOTS),
+            slot([key[0], key[1], key[2] ^ 1 << 61, 0], LEAST_SLOTS)
+        );
     }
 }
