@@ -5,17 +5,21 @@ use tracewright_base::Range;
 /// The least and the most slots of a cache: powers of two.
 const LEAST_SLOTS: usize = 1 << 10;
 const MOST_SLOTS: usize = 1 << 16;
+/// The most slots where most texts are never recalled: they and their text fit into the caches of
+/// the processor.
+const FEW_SLOTS: usize = 1 << 12;
 /// The longest text that is cached, in bytes.
 const MAX_LEN: usize = 1 << 13;
-/// The most bytes of text of a cache. A cache that is full begins again.
-const MAX_TEXT: usize = 1 << 23;
-
-/// Texts, of which one is stored where most are never recalled.
-const SPARSE: u32 = 16;
+/// The most bytes of text for each slot. A cache that is full begins again.
+const TEXT_PER_SLOT: usize = 1 << 7;
+/// The number of stored texts after which the number of slots is chosen again: with many slots, and
+/// with few.
+const TRIAL: usize = 1 << 18;
+const FEW_TRIAL: usize = 1 << 23;
 
 /// The text of recent keys. The cache is direct-mapped: a key replaces the key that has the same
 /// slot. Slots are added while keys are, so that a small program takes little memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct RenderCache {
     /// Empty until the first text is stored.
     slots: Vec<Slot>,
@@ -24,13 +28,19 @@ pub(crate) struct RenderCache {
     /// Slots of other generations are empty.
     generation: u32,
     /// The number of texts stored in this generation.
+    filled: usize,
+    /// [`MOST_SLOTS`] or [`FEW_SLOTS`].
+    most: usize,
+    /// The numbers of texts stored and recalled since `most` was chosen.
     stored: usize,
-    /// The number of texts that were not stored since the last one that was.
-    skipped: u32,
-    /// The number of texts recalled in this generation.
     recalled: usize,
-    /// The last generation stored more than it recalled: one text of [`SPARSE`] is stored.
-    sparse: bool,
+}
+
+impl Default for RenderCache {
+    fn default() -> Self {
+        let (slots, text, most) = (Vec::new(), String::new(), MOST_SLOTS);
+        RenderCache { slots, text, generation: 1, filled: 0, most, stored: 0, recalled: 0 }
+    }
 }
 
 /// A key and the position of its text.
@@ -61,22 +71,24 @@ impl RenderCache {
     }
 
     /// Appends the cached text of `key`. `false` where there is none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn recall(&mut self, key: impl CacheKey, out: &mut String) -> bool {
         self.recall_words(key.words(), out)
     }
 
-    #[inline]
+    // In line, the words of the key are in registers.
+    #[inline(always)]
     fn recall_words(&mut self, key: [u64; 4], out: &mut String) -> bool {
-        match self.slots.get(slot(key, self.slots.len())) {
-            Some(slot) if slot.key == key && slot.generation == self.generation => {
-                let start = slot.start as usize;
-                out.push_str(self.text.get(start..start + usize::from(slot.len)).unwrap_or(""));
-                self.recalled += 1;
-                true
-            }
-            _ => false,
+        let Some(slot) = self.slots.get(slot(key, self.slots.len())) else { return false };
+        let [a, b, c, d] = slot.key;
+        let other = a ^ key[0] | b ^ key[1] | c ^ key[2] | d ^ key[3];
+        if other != 0 || slot.generation != self.generation {
+            return false;
         }
+        let start = slot.start as usize;
+        out.push_str(self.text.get(start..start + usize::from(slot.len)).unwrap_or(""));
+        self.recalled += 1;
+        true
     }
 
     /// Stores `text` as the text of `key`.
@@ -88,24 +100,34 @@ impl RenderCache {
         if text.len() > MAX_LEN {
             return;
         }
-        if self.sparse && self.skipped + 1 < SPARSE {
-            self.skipped += 1;
-            return;
+        self.stored += 1;
+        if self.stored > if self.most == MOST_SLOTS { TRIAL } else { FEW_TRIAL } {
+            self.choose();
         }
-        self.skipped = 0;
-        if self.text.len() + text.len() > MAX_TEXT {
-            self.sparse = self.recalled < self.stored;
-            self.clear();
-        } else if self.slots.is_empty() {
+        if self.text.len() + text.len() > self.most * TEXT_PER_SLOT {
             self.clear();
         }
-        if self.stored >= self.slots.len() / 2 && self.slots.len() < MOST_SLOTS {
+        if self.filled >= self.slots.len() / 2 && self.slots.len() < self.most {
             self.grow();
         }
         let start = self.text.len() as u32;
         self.text.push_str(text);
-        self.stored += 1;
+        self.filled += 1;
         self.insert(Slot { key, start, len: text.len() as u16, generation: self.generation });
+    }
+
+    /// Chooses the most slots.
+    #[cold]
+    fn choose(&mut self) {
+        if self.most == FEW_SLOTS {
+            self.most = MOST_SLOTS;
+        } else if self.recalled < self.stored {
+            self.most = FEW_SLOTS;
+            self.clear();
+            self.slots = vec![Slot::default(); FEW_SLOTS];
+            self.text = String::new();
+        }
+        (self.stored, self.recalled) = (0, 0);
     }
 
     fn insert(&mut self, of_key: Slot) {
@@ -129,7 +151,7 @@ impl RenderCache {
     /// Drops all texts.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
-        (self.stored, self.recalled) = (0, 0);
+        self.filled = 0;
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
             // Slots of the generation with that number may exist.
@@ -227,10 +249,11 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_a_cleared_cache_is_empty() {
         let (mut cache, text) = (RenderCache::default(), "x".repeat(MAX_LEN));
-        for key in 0..3 * (MAX_TEXT / MAX_LEN) as u64 {
+        for key in 0..3 * (MOST_SLOTS * TEXT_PER_SLOT / MAX_LEN) as u64 {
             cache.store(key, &text);
-            assert!(cache.sparse || cache.recall(key, &mut String::new()));
-            assert!(cache.text.len() <= MAX_TEXT && cache.slots.len() <= MOST_SLOTS);
+            assert!(cache.recall(key, &mut String::new()));
+            assert!(cache.text.len() <= MOST_SLOTS * TEXT_PER_SLOT);
+            assert!(cache.slots.len() <= MOST_SLOTS);
         }
         cache.generation = u32::MAX;
         cache.store(1u64, "one");
@@ -256,5 +279,23 @@ mod tests {
             slot(key, LEAST_SLOTS),
             slot([key[0], key[1], key[2] ^ 1 << 61, 0], LEAST_SLOTS)
         );
+    }
+
+    #[test]
+    fn texts_that_are_not_recalled_take_few_slots() {
+        let mut cache = RenderCache::default();
+        (0..TRIAL as u64).for_each(|key| cache.store(key, "x"));
+        assert_eq!(cache.slots.len(), MOST_SLOTS);
+        cache.store(0u64, "y");
+        assert_eq!(cache.slots.len(), FEW_SLOTS);
+        let mut out = String::new();
+        assert!(cache.recall(0u64, &mut out) && !cache.recall(1u64, &mut out));
+        assert_eq!(out, "y");
+        // Texts that are recalled.
+        let mut cache = RenderCache::default();
+        for key in 0..2 * TRIAL as u64 {
+            cache.put(key % 20_000, &mut String::new(), |out| out.push('x'));
+        }
+        assert_eq!(cache.slots.len(), MOST_SLOTS);
     }
 }
