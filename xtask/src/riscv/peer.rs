@@ -44,7 +44,7 @@ pub fn decode(input: &Input) -> Result<u64, String> {
 pub fn decode_flat(input: &Input) -> Result<u64, String> {
     let file = file(input)?;
     let mut program: binary::elf::Elf<_, _, instruction::base::Set> =
-        binary::elf::Elf::new(file).map_err(|e| format!("{}: {e:?}", input.name))?;
+        binary::elf::Elf::new(&file).map_err(|e| format!("{}: {e:?}", input.name))?;
     let segments = file.segments().into_iter().flat_map(|all| all.iter());
     let code = segments.filter(|s| s.p_flags & elf::abi::PF_X != 0 && s.p_filesz > 0);
     let mut tables: Vec<(u64, Vec<Option<Instruction<Info>>>)> = code
