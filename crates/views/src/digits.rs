@@ -1,7 +1,20 @@
 //! Numbers as text. Listings print millions of numbers, so nothing here allocates.
 
-const LOWER: &[u8; 16] = b"0123456789abcdef";
-const UPPER: &[u8; 16] = b"0123456789ABCDEF";
+/// The distance between `9` + 1 and the first letter.
+const LOWER: u64 = (b'a' - b'9' - 1) as u64;
+const UPPER: u64 = (b'A' - b'9' - 1) as u64;
+
+/// Digits, aligned: whole words of ASCII characters are the fast case of `str::from_utf8`.
+#[repr(align(16))]
+struct Aligned<const N: usize>([u8; N]);
+
+impl<const N: usize> Aligned<N> {
+    /// The text from `start`.
+    #[inline]
+    fn from(&self, start: usize) -> &str {
+        str::from_utf8(&self.0).ok().and_then(|text| text.get(start..)).unwrap_or_default()
+    }
+}
 
 /// Lower-case hexadecimal, without leading zeros.
 #[inline]
@@ -27,29 +40,41 @@ pub fn upper_hex_padded(value: u64, width: u8, out: &mut String) {
     digits(UPPER, value, width, out);
 }
 
-fn digits(alphabet: &[u8; 16], value: u64, width: u8, out: &mut String) {
+#[inline]
+fn digits(letters: u64, value: u64, width: u8, out: &mut String) {
     let significant = 16 - value.leading_zeros() as usize / 4;
     let count = significant.max(width.into()).clamp(1, 16);
-    let mut text = [0; 16];
-    for (k, digit) in text.iter_mut().enumerate() {
-        *digit = alphabet[(value >> (60 - 4 * k) & 0xf) as usize];
-    }
-    out.push_str(str::from_utf8(&text[16 - count..]).unwrap_or_default());
+    let mut text = Aligned([0; 16]);
+    let (high, low) = text.0.split_at_mut(8);
+    high.copy_from_slice(&eight(letters, value >> 32).to_be_bytes());
+    low.copy_from_slice(&eight(letters, value & 0xffff_ffff).to_be_bytes());
+    out.push_str(text.from(16 - count));
+}
+
+/// The eight digits of a number below 2^32, one in each byte, the first one on top.
+#[inline]
+const fn eight(letters: u64, value: u64) -> u64 {
+    let pairs = (value << 16 | value) & 0x0000_ffff_0000_ffff;
+    let bytes = (pairs << 8 | pairs) & 0x00ff_00ff_00ff_00ff;
+    let digits = (bytes << 4 | bytes) & 0x0f0f_0f0f_0f0f_0f0f;
+    // 1 in the bytes of digits above 9.
+    let above = digits + 0x0606_0606_0606_0606 >> 4 & 0x0101_0101_0101_0101;
+    digits + 0x3030_3030_3030_3030 + above * letters
 }
 
 /// Decimal.
 pub fn decimal(mut value: u64, out: &mut String) {
-    let mut text = [0; 20];
-    let mut start = text.len();
+    let mut text = Aligned([0; 32]);
+    let mut start = text.0.len();
     loop {
         start -= 1;
-        text[start] = b'0' + (value % 10) as u8;
+        text.0[start] = b'0' + (value % 10) as u8;
         value /= 10;
         if value == 0 {
             break;
         }
     }
-    out.push_str(str::from_utf8(&text[start..]).unwrap_or_default());
+    out.push_str(text.from(start));
 }
 
 /// A value of `total` bits in the form of OpenCSD: `0x????4A20 (15:0) ~[0x20]`. The low `known`

@@ -13,9 +13,6 @@ mod system;
 #[cfg(feature = "disassembly")]
 mod widening;
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
 use tracewright_base::Isa;
 use tracewright_isa::rv::{self, Extensions};
 #[cfg(feature = "disassembly")]
@@ -29,17 +26,17 @@ use crate::Source;
 #[cfg(feature = "disassembly")]
 use crate::digits::hex;
 use crate::digits::hex_padded;
-use crate::fold::Mixer;
-
-/// The most texts in the cache.
-const CACHED: usize = 1 << 16;
+use crate::render_cache::RenderCache;
 
 /// Disassembles instructions, and caches their text: programs execute the same instructions many
 /// times.
 #[derive(Debug, Default)]
 pub struct Disassembler {
     riscv: Extensions,
-    cache: HashMap<(u64, u32, Isa), Box<str>, BuildHasherDefault<Mixer>>,
+    /// Texts before [`resolve`], by opcode, and by address where they depend on it.
+    cache: RenderCache,
+    /// The last text.
+    text: String,
 }
 
 impl Disassembler {
@@ -57,12 +54,19 @@ impl Disassembler {
     /// for an unknown opcode. A narrow T32 opcode is in bits \[15:0]; a wide one has its first
     /// halfword in bits \[31:16].
     pub fn text(&mut self, isa: Isa, opcode: u32, address: u64) -> &str {
-        if self.cache.len() >= CACHED {
-            self.cache.clear();
-        }
-        self.cache
-            .entry((address, opcode, isa))
-            .or_insert_with(|| disassemble_with(isa, opcode, address, &self.riscv).into())
+        let by_address = match isa {
+            Isa::Rv32 | Isa::Rv64 => {
+                self.riscv.has_custom() || rv::standard(isa, opcode, 0, false).target.is_some()
+            }
+            _ => false,
+        };
+        let key = [u64::from(opcode) | (isa as u64) << 32, if by_address { address } else { 0 }];
+        self.text.clear();
+        self.cache.put(key, &mut self.text, |out| {
+            out.push_str(&unresolved(isa, opcode, address, &self.riscv));
+        });
+        resolve(&mut self.text, isa, opcode, address);
+        &self.text
     }
 }
 
@@ -74,8 +78,23 @@ pub fn disassemble(isa: Isa, opcode: u32, address: u64) -> String {
 
 /// The text of one instruction of a processor with the RISC-V extensions `riscv`.
 pub fn disassemble_with(isa: Isa, opcode: u32, address: u64, riscv: &Extensions) -> String {
+    let mut text = unresolved(isa, opcode, address, riscv);
+    resolve(&mut text, isa, opcode, address);
+    text
+}
+
+/// The text of one instruction. Arm's has offsets from the instruction, such as `$+0x10`, and does
+/// not depend on the address.
+fn unresolved(isa: Isa, opcode: u32, address: u64, riscv: &Extensions) -> String {
     let wide = isa == Isa::ThumbEe || !narrow(isa, opcode);
     instruction(isa, opcode, address, riscv).unwrap_or_else(|| unknown(opcode, wide))
+}
+
+/// Replaces an offset in Arm's text by the address.
+fn resolve(text: &mut String, isa: Isa, opcode: u32, address: u64) {
+    if !matches!(isa, Isa::Rv32 | Isa::Rv64) && text.contains('$') {
+        *text = absolute(text, isa, opcode, address);
+    }
 }
 
 /// Without the feature `disassembly`, no instruction has a text.
@@ -84,17 +103,28 @@ fn instruction(_: Isa, _: u32, _: u64, _: &Extensions) -> Option<String> {
     None
 }
 
+/// Without the feature `disassembly`, no text has an offset.
+#[cfg(not(feature = "disassembly"))]
+fn absolute(text: &str, _: Isa, _: u32, _: u64) -> String {
+    text.to_owned()
+}
+
 /// The text of an instruction, if the opcode is known.
 #[cfg(feature = "disassembly")]
 fn instruction(isa: Isa, opcode: u32, address: u64, riscv: &Extensions) -> Option<String> {
     if let Isa::Rv32 | Isa::Rv64 = isa {
         return riscv::extended(isa, opcode, address, riscv);
     }
+    let (bytes, size) = bytes(isa, opcode);
+    text(isa, opcode, bytes.get(..size)?)
+}
+
+/// The bytes of an Arm opcode in memory, and how many there are.
+#[cfg(feature = "disassembly")]
+fn bytes(isa: Isa, opcode: u32) -> ([u8; 4], usize) {
     let wide = isa == Isa::ThumbEe || !narrow(isa, opcode);
     let word = if isa == Isa::T32 && wide { opcode.rotate_left(16) } else { opcode };
-    let bytes = word.to_le_bytes();
-    let bytes = if wide { &bytes[..] } else { &bytes[..2] };
-    text(isa, opcode, bytes).map(|text| absolute(&text, isa, bytes, address))
+    (word.to_le_bytes(), if wide { 4 } else { 2 })
 }
 
 /// Whether an opcode has two bytes.
@@ -174,7 +204,9 @@ fn with_marks(text: &str) -> String {
 
 /// `text` with an address instead of an offset from the instruction, such as `$+0x10`.
 #[cfg(feature = "disassembly")]
-fn absolute(text: &str, isa: Isa, bytes: &[u8], address: u64) -> String {
+fn absolute(text: &str, isa: Isa, opcode: u32, address: u64) -> String {
+    let (bytes, size) = bytes(isa, opcode);
+    let bytes = bytes.get(..size).unwrap_or_default();
     let Some((before, after)) = text.split_once('$') else { return text.to_owned() };
     let (back, after) = (after.starts_with('-'), after.get(3..).unwrap_or_default());
     let len = after.bytes().take_while(u8::is_ascii_hexdigit).count();

@@ -6,11 +6,16 @@ use std::process::{Command, Stdio};
 /// The name of the C library's file that the linker looks for.
 const FILE: &str = "libopencsd_c_api.so";
 
+/// The name of the lister.
+const LISTER: &str = "trc_pkt_lister";
+
 /// Where headers and libraries are. Both are `None` for the installed ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Library {
     headers: Option<PathBuf>,
     libraries: Option<PathBuf>,
+    /// The lister, where it is built.
+    lister: Option<PathBuf>,
 }
 
 impl Library {
@@ -34,15 +39,26 @@ impl Library {
                 )
             })?;
         let lib = root.join("lib");
-        let found = match library_below(&lib, 3) {
+        let found = match below(&lib, 3, FILE) {
             None if root.join("build/linux/makefile").is_file() => {
                 build(&root.join("build/linux"))?;
-                library_below(&lib, 3)
+                below(&lib, 3, FILE)
             }
             found => found,
         };
         let libraries = found.ok_or_else(|| format!("no {FILE} in {}", lib.display()))?;
-        Ok(Library { headers: Some(root.join("include")), libraries: Some(libraries) })
+        let programs = [(root.join("tests/bin"), 3), (root.join("bin"), 1)];
+        let lister = programs.iter().find_map(|(folder, depth)| below(folder, *depth, LISTER));
+        let lister = lister.map(|folder| folder.join(LISTER));
+        Ok(Library { headers: Some(root.join("include")), libraries: Some(libraries), lister })
+    }
+
+    /// The lister; `None` where a source tree has none. It is built by `make` in `build/linux`.
+    pub(super) fn lister(&self) -> Option<Command> {
+        let Some(libraries) = &self.libraries else { return Some(Command::new(LISTER)) };
+        let mut command = Command::new(self.lister.as_ref()?);
+        command.env("LD_LIBRARY_PATH", libraries);
+        Some(command)
     }
 
     /// The arguments for a C compiler, before the names of the libraries.
@@ -57,16 +73,16 @@ impl Library {
     }
 }
 
-/// The folder with the library, at most `depth` folders below `folder`.
-fn library_below(folder: &Path, depth: usize) -> Option<PathBuf> {
-    if folder.join(FILE).is_file() {
+/// The folder with the file `name`, at most `depth` folders below `folder`.
+fn below(folder: &Path, depth: usize, name: &str) -> Option<PathBuf> {
+    if folder.join(name).is_file() {
         return Some(folder.to_owned());
     }
     let mut folders: Vec<PathBuf> =
         std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
     folders.sort();
-    let below = depth.checked_sub(1)?;
-    folders.iter().find_map(|folder| library_below(folder, below))
+    let depth = depth.checked_sub(1)?;
+    folders.iter().find_map(|folder| self::below(folder, depth, name))
 }
 
 fn build(folder: &Path) -> Result<(), String> {
@@ -104,6 +120,10 @@ mod tests {
         let header = "include/opencsd/ocsd_if_types.h";
         let words = made(&[header, "lib/x86_64-linux-gnu/libopencsd_c_api.so"]).unwrap();
         assert!(words.contains("/include -L") && words.ends_with("/x86_64-linux-gnu"), "{words}");
+        let lister = "tests/bin/builddir/trc_pkt_lister";
+        let _ = made(&[header, "lib/libopencsd_c_api.so", lister]).unwrap();
+        let command = Library::at(&folder).unwrap().lister().unwrap();
+        assert!(Path::new(command.get_program()).ends_with(lister));
         let header = &format!("decoder/{header}");
         let words = made(&[header, "decoder/lib/linux64/rel/libopencsd_c_api.so"]).unwrap();
         assert!(words.contains("/decoder/include -L") && words.ends_with("/rel"), "{words}");
@@ -115,5 +135,6 @@ mod tests {
         assert!(error.contains("no headers"), "{error}");
         let _ = fs::remove_dir_all(&folder);
         assert_eq!(Library::default().arguments(), Vec::<String>::new());
+        assert_eq!(Library::default().lister().unwrap().get_program(), LISTER);
     }
 }

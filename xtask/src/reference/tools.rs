@@ -16,6 +16,8 @@ pub(super) struct Tools {
     inputs: PathBuf,
     /// OpenCSD's driver, where its library is installed; else why not.
     pub(super) driver: Result<PathBuf, String>,
+    /// OpenCSD's library, and its lister.
+    pub(super) library: Library,
     /// Captures of the conformance tests.
     shared: PathBuf,
     /// Where inputs are written.
@@ -71,6 +73,7 @@ impl Tools {
             tracewright: target.join("release/tracewright"),
             inputs: target.join("release/inputs"),
             driver,
+            library,
             shared: shared.unwrap_or_else(|| root.join("../shared")),
             folder,
             commit: commit.unwrap_or_else(|_| "?".into()),

@@ -2,14 +2,18 @@
 //! run, alternately; and packets read, and steps encoded.
 #![forbid(unsafe_code)]
 
+mod command;
 mod inputs;
 mod ours;
 mod peer;
+#[path = "../processor_time.rs"]
+mod processor_time;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use command::Files;
 use inputs::Input;
 
 /// What was timed, in words.
@@ -17,7 +21,9 @@ const METHOD: &str = "\
 Method: one process, one thread, everything in memory before the clock starts; seconds are those that the thread had a processor; both decoders begin with the bytes of the trace and
 the ELF file, and end with a count of instructions and an exclusive or of what was consumed. They take turns; the best of all rounds counts, and
 the ratio's spread is that of the rounds. `blocks` is Tracewright's own form: ranges into a sink. `ELF path` is riscv-etrace 0.10 as its documentation
-has it: an `Elf` and the boot ROM in a boxed `Multi`, an item for each instruction. Both counts are the same, or the run fails. `steps` encodes what
+has it: an `Elf` and the boot ROM in a boxed `Multi`, an item for each instruction; `flat table` is the same with all instructions decoded before, in a
+table by address. `command` is `tracewright instructions --jobs 1` of the same files, the whole process, with `--format none` and `pc`, its output
+discarded; its ratio is to the flat table. All counts are the same, or the run fails. `steps` encodes what
 was decoded: up to 4 million steps, in memory. Built with the workspace's release profile.\n";
 
 fn main() -> ExitCode {
@@ -62,8 +68,9 @@ fn run() -> Result<(), String> {
     let mut text = format!("{METHOD}\n");
     let _ = writeln!(
         text,
-        "| trace | bytes | instructions | blocks, M insn/s | ELF path, M insn/s | ratio | packets alone, MB/s | steps, M/s |\n\
-         |---|---|---|---|---|---|---|---|"
+        "| trace | bytes | instructions | blocks, M insn/s | ELF path, M insn/s | ratio | flat table, M insn/s | \
+         command none, M insn/s | ratio | command pc, M insn/s | ratio | packets alone, MB/s | steps, M/s |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     print!("{text}");
     for input in &inputs {
@@ -109,7 +116,10 @@ fn on_processor() -> Option<u64> {
 }
 
 fn row(input: &Input, rounds: usize) -> Result<String, String> {
-    let (mut ours, mut peers, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ours, mut peers, mut flats) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ratios, mut commands) = (Vec::new(), [const { Vec::new() }; 2]);
+    let mut command_ratios = [const { Vec::new() }; 2];
+    let files = Files::of(input)?;
     let mut count = 0;
     for _ in 0..rounds {
         let (a, mine) = timed(|| ours::blocks(input));
@@ -122,6 +132,23 @@ fn row(input: &Input, rounds: usize) -> Result<String, String> {
         ours.push(a);
         peers.push(b);
         ratios.push(b / a);
+        let (flat, its) = timed(|| peer::decode_flat(input));
+        if its? != mine {
+            return Err(format!("{}: the flat table misses instructions", input.name));
+        }
+        flats.push(flat);
+        for (n, format) in ["none", "pc"].into_iter().enumerate() {
+            if let Some(files) = &files {
+                let seconds = files.seconds(format)?;
+                commands[n].push(seconds);
+                command_ratios[n].push(flat / seconds);
+            }
+        }
+    }
+    if let Some(lines) = files.as_ref().map(Files::lines).transpose()?
+        && lines != count
+    {
+        return Err(format!("{}: {count} instructions, the command lists {lines}", input.name));
     }
     let best = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
     let parse = best(&(0..rounds).map(|_| timed(|| ours::packets(input)).0).collect::<Vec<_>>());
@@ -134,18 +161,30 @@ fn row(input: &Input, rounds: usize) -> Result<String, String> {
         }
         encode.push(seconds);
     }
-    ratios.sort_by(f64::total_cmp);
     let size = input.bytes.len() as f64;
     let millions = count as f64 / 1e6;
-    let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
     Ok(format!(
-        "| {} | {} | {count} | {:.0} | {:.1} | {:.1} ({least:.1} to {most:.1}) | {:.0} | {:.0} |",
+        "| {} | {} | {count} | {:.0} | {:.1} | {} | {:.1} | {:.0} | {} | {:.0} | {} | {:.0} | {:.0} |",
         input.name,
         input.bytes.len(),
         millions / best(&ours),
         millions / best(&peers),
-        best(&peers) / best(&ours),
+        spread(&mut ratios),
+        millions / best(&flats),
+        millions / best(&commands[0]),
+        spread(&mut command_ratios[0]),
+        millions / best(&commands[1]),
+        spread(&mut command_ratios[1]),
         size / 1e6 / parse,
         steps.len() as f64 / 1e6 / best(&encode),
     ))
+}
+
+/// The median, the least and the greatest.
+fn spread(ratios: &mut [f64]) -> String {
+    ratios.sort_by(f64::total_cmp);
+    match (ratios.first(), ratios.get(ratios.len() / 2), ratios.last()) {
+        (Some(least), Some(median), Some(most)) => format!("{median:.1} ({least:.1} to {most:.1})"),
+        _ => "-".into(),
+    }
 }

@@ -1,17 +1,77 @@
 //! The peer: riscv-etrace.
 
+use std::fmt::Debug;
 use std::hint::black_box;
 use std::num::NonZeroU8;
 
-use riscv_etrace::binary::{self, Adaptable};
+use riscv_etrace::binary::{self, Adaptable, Binary};
 use riscv_etrace::config::Parameters;
+use riscv_etrace::instruction::{self, Instruction};
+use riscv_etrace::packet;
 use riscv_etrace::tracer::{self, Tracer, item};
-use riscv_etrace::{instruction, packet};
 
 use crate::inputs::Input;
 
-/// The whole way from bytes to items: how many instructions.
+type Info = Option<instruction::Kind>;
+
+/// The boot ROM.
+fn boot() -> [(u64, Instruction<Info>); 5] {
+    [
+        (0x1000, instruction::Kind::new_auipc(5, 0).into()),
+        (0x1004, instruction::UNCOMPRESSED),
+        (0x1008, instruction::UNCOMPRESSED),
+        (0x100c, instruction::UNCOMPRESSED),
+        (0x1010, instruction::Kind::new_jalr(0, 5, 0).into()),
+    ]
+}
+
+type File<'a> = elf::ElfBytes<'a, elf::endian::LittleEndian>;
+
+fn file(input: &Input) -> Result<File<'_>, String> {
+    File::minimal_parse(&input.elf).map_err(|e| format!("{}: {e}", input.name))
+}
+
+/// As the documentation has it, an `Elf` and the boot ROM in a boxed `Multi`: how many
+/// instructions.
 pub fn decode(input: &Input) -> Result<u64, String> {
+    let program: binary::elf::Elf<_, _, instruction::base::Set> =
+        binary::elf::Elf::new(file(input)?).map_err(|e| format!("{}: {e:?}", input.name))?;
+    let boot = binary::from_sorted_map(boot()).ok_or("the boot ROM is not sorted")?;
+    trace(input, binary::Multi::from(vec![program.boxed(), boot.boxed()]))
+}
+
+/// With all instructions decoded before, in tables by address: how many instructions.
+pub fn decode_flat(input: &Input) -> Result<u64, String> {
+    let file = file(input)?;
+    let mut program: binary::elf::Elf<_, _, instruction::base::Set> =
+        binary::elf::Elf::new(&file).map_err(|e| format!("{}: {e:?}", input.name))?;
+    let segments = file.segments().into_iter().flat_map(|all| all.iter());
+    let code = segments.filter(|s| s.p_flags & elf::abi::PF_X != 0 && s.p_filesz > 0);
+    let mut tables: Vec<(u64, Vec<Option<Instruction<Info>>>)> = code
+        .map(|s| {
+            let addresses = (s.p_vaddr..s.p_vaddr + s.p_filesz).step_by(2);
+            (s.p_vaddr, addresses.map(|at| program.get_insn(at).ok()).collect())
+        })
+        .collect();
+    let mut rom = vec![None; 10];
+    for (address, instruction) in boot() {
+        rom[(address - 0x1000) as usize / 2] = Some(instruction);
+    }
+    tables.push((0x1000, rom));
+    let find = |address: u64| {
+        let found = tables
+            .iter()
+            .find_map(|(start, table)| *table.get(address.checked_sub(*start)? as usize / 2)?);
+        found.ok_or(binary::error::NoInstruction)
+    };
+    trace(input, binary::from_fn(find))
+}
+
+/// The whole way from bytes to items: how many instructions.
+fn trace<B: Binary<Info>>(input: &Input, program: B) -> Result<u64, String>
+where
+    B::Error: Debug,
+{
     let bits = |n: u8| NonZeroU8::new(n).unwrap_or(NonZeroU8::MIN);
     let w = &input.params.widths;
     let params = Parameters {
@@ -22,21 +82,8 @@ pub fn decode(input: &Input) -> Result<u64, String> {
         nocontext_p: false,
         ..Parameters::default()
     };
-    let file = elf::ElfBytes::<elf::endian::LittleEndian>::minimal_parse(&input.elf);
-    let file = file.map_err(|e| format!("{}: {e}", input.name))?;
-    let program: binary::elf::Elf<_, _, instruction::base::Set> =
-        binary::elf::Elf::new(file).map_err(|e| format!("{}: {e:?}", input.name))?;
-    let boot = binary::from_sorted_map([
-        (0x1000, instruction::Kind::new_auipc(5, 0).into()),
-        (0x1004, instruction::UNCOMPRESSED),
-        (0x1008, instruction::UNCOMPRESSED),
-        (0x100c, instruction::UNCOMPRESSED),
-        (0x1010, instruction::Kind::new_jalr(0, 5, 0).into()),
-    ])
-    .ok_or("the boot ROM is not sorted")?;
-    let program = binary::Multi::from(vec![program.boxed(), boot.boxed()]);
     let mut decoder = packet::builder().with_params(&params).decoder(&input.bytes);
-    let mut tracer: Tracer<_> = tracer::builder()
+    let mut tracer: Tracer<B> = tracer::builder()
         .with_binary(program)
         .with_params(&params)
         .build()

@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use tracewright::base::Range;
 use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, Timed, TimedText, input};
 use tracewright::views::Filter;
-use tracewright::views::instructions::{Expand, Json, Pcs, Picked, Slice, Step, Steps, Text};
+use tracewright::views::instructions::{Expand, Json, Pcs, Picked, Slice, Steps, Text};
 use tracewright::views::json;
 
 use crate::args::{InstructionFormat, InstructionsArgs};
@@ -61,7 +60,12 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
             InstructionFormat::Pc => {
                 expand(job, &options, Pcs::new(Vec::new()), filter, timed, write)?
             }
-            InstructionFormat::None => expand(job, &options, Nothing, filter, false, |_| true)?,
+            InstructionFormat::None => {
+                // Only counts are shown, which depend neither on the filter nor on `committed`.
+                let (session, bytes) = (job.session()?, &mut *input::of(job.buffer));
+                let nothing = listing::Nothing;
+                run::run(session, job.buffer, bytes, nothing, &options, |()| true)?.1
+            }
         };
         for counts in &tally.sources {
             instructions.fetch_add(counts.instructions, Ordering::Relaxed);
@@ -101,35 +105,4 @@ fn expand<V: Steps + Fork<Output = Vec<u8>> + Send>(
     let expand = Timed::when(timed, expand);
     let expand = CommittedListener::when(options.committed, expand);
     Ok(run::run(session, job.buffer, &mut *input::of(job.buffer), expand, options, write)?.1)
-}
-
-/// Ignores all instructions.
-struct Nothing;
-
-impl Fork for Nothing {
-    type State = ();
-    type Output = Vec<u8>;
-    const GROWS: bool = false;
-
-    fn fork(&self) -> Self {
-        Nothing
-    }
-
-    fn state(&self) {}
-
-    fn resume(&mut self, (): ()) {}
-
-    fn take(&mut self) -> Vec<u8> {
-        Vec::new()
-    }
-}
-
-impl Steps for Nothing {
-    const OPCODES: bool = false;
-
-    fn step(&mut self, _: usize, _: u64, _: &Step) {}
-
-    fn unlisted(&mut self, _: usize, _: u64, _: &[Range], _: u64) -> bool {
-        true
-    }
 }

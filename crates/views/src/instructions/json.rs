@@ -25,13 +25,16 @@ pub struct Json<W> {
     /// The beginning of the lines of each source.
     heads: Vec<String>,
     /// The text after the offset, by source and step.
-    steps: RenderCache<(usize, Step)>,
+    steps: RenderCache,
 }
 
 impl CacheKey for Step {
     #[inline]
-    fn hash(&self) -> u64 {
-        self.address ^ u64::from(self.taken.is_some()) << 40
+    fn words(self) -> [u64; 4] {
+        let word = |value: Option<u32>| value.map_or(u64::MAX, u64::from);
+        let taken = self.taken.map_or(2, u64::from);
+        let flags = u64::from(self.failed) | taken << 1 | (self.isa as u64) << 8;
+        [self.address, word(self.opcode), word(self.cycles), flags]
     }
 }
 
@@ -91,7 +94,7 @@ impl Fork for Json<Vec<u8>> {
     fn resume(&mut self, contexts: Self::State) {
         if Source::selections(&self.sources) != contexts {
             Source::resume(&mut self.sources, &contexts);
-            self.steps = RenderCache::default();
+            self.steps.clear();
         }
         self.lines.clear();
     }
@@ -121,12 +124,12 @@ impl<W: io::Write> Steps for Json<W> {
         if let Some(source) = self.sources.get_mut(n) {
             source.select(selection);
         }
-        self.steps = RenderCache::default();
+        self.steps.clear();
     }
 
     fn hidden(&mut self, n: usize, what: &Element) {
         if self.sources.get_mut(n).is_some_and(|source| source.follow(what)) {
-            self.steps = RenderCache::default();
+            self.steps.clear();
         }
     }
 

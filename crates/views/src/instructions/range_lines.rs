@@ -13,7 +13,7 @@ type Key = (usize, (usize, Range));
 /// Caches the lines of each range of a source in a context.
 #[derive(Debug, Default)]
 pub(super) struct RangeLines {
-    cache: RenderCache<Key>,
+    cache: RenderCache,
     /// The range that is being written, the position of its text in the buffer, and the number of
     /// writes of the buffer before it.
     current: Option<(Key, usize, u64)>,

@@ -40,7 +40,7 @@ pub struct Listing<W> {
     /// The incomplete lines of text of each source.
     ports: Vec<Ports>,
     /// The fields of ranges, by source.
-    ranges: RenderCache<(usize, base::Range)>,
+    ranges: RenderCache,
     /// What the interpretation of the next cycle depends on, by source.
     transcripts: Vec<Transcript>,
     fields: PacketFields,
@@ -164,7 +164,7 @@ impl Fork for Listing<Vec<u8>> {
         self.filter.resume(ids);
         if Source::selections(&self.sources) != contexts {
             Source::resume(&mut self.sources, &contexts);
-            self.ranges = RenderCache::default();
+            self.ranges.clear();
         }
         (self.ports, self.transcripts, self.fields.learned) = (ports, transcripts, learned);
         self.lines.clear();
@@ -185,7 +185,7 @@ impl<W: io::Write> Listener for Listing<W> {
         if let Some(source) = self.sources.get_mut(n) {
             source.select(selection);
         }
-        self.ranges = RenderCache::default();
+        self.ranges.clear();
     }
 
     fn element(&mut self, n: usize, at: u64, what: Element) {
@@ -202,7 +202,7 @@ impl<W: io::Write> Listener for Listing<W> {
             Element::Context(_) | Element::Timestamp { .. } | Element::DataAccess(_)
         );
         if selects && self.sources.get_mut(n).is_some_and(|source| source.follow(&what)) {
-            self.ranges = RenderCache::default();
+            self.ranges.clear();
         }
         let mut done = Vec::new();
         if self.shown.elements
@@ -222,7 +222,7 @@ impl<W: io::Write> Listener for Listing<W> {
         if let Element::Range(range) = &what
             && self.sources.get_mut(n).is_some_and(|source| source.follow_range(range))
         {
-            self.ranges = RenderCache::default();
+            self.ranges.clear();
         }
         done.iter().filter(last).for_each(|line| self.text_line(n, line));
     }

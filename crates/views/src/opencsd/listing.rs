@@ -51,7 +51,7 @@ pub struct Listing<W> {
     /// The beginning of the last line: offset, trace ID, and their text.
     prefix: (u64, u16, String),
     /// The text of ranges.
-    ranges: RenderCache<tracewright_base::Range>,
+    ranges: RenderCache,
     /// What follows offset and trace ID in the line of a packet with constant text, by the byte of
     /// the packet.
     constant: Vec<String>,

@@ -56,7 +56,7 @@ pub struct Listing<W> {
     /// The beginning of the last line: source, offset and text.
     beginning: (usize, u64, String),
     /// The text of ranges, by source.
-    ranges: RenderCache<(usize, base::Range)>,
+    ranges: RenderCache,
 }
 
 impl<W: io::Write> Listing<W> {
@@ -148,14 +148,14 @@ impl<W: io::Write> Listing<W> {
         });
         self.lines.relieve();
         if self.sources.get_mut(n).is_some_and(|source| source.follow_range(&range)) {
-            self.ranges = RenderCache::default();
+            self.ranges.clear();
         }
     }
 
     /// Follows a range that is not shown.
     fn hidden_range(&mut self, n: usize, range: base::Range) {
         if self.sources.get_mut(n).is_some_and(|source| source.follow_range(&range)) {
-            self.ranges = RenderCache::default();
+            self.ranges.clear();
         }
     }
 
@@ -223,7 +223,7 @@ impl Fork for Listing<Vec<u8>> {
         self.filter.resume(ids);
         if Source::selections(&self.sources) != contexts {
             Source::resume(&mut self.sources, &contexts);
-            self.ranges = RenderCache::default();
+            self.ranges.clear();
         }
         (self.ports, self.transcripts, self.fields.learned) = (ports, transcripts, learned);
         self.lines.clear();
@@ -244,7 +244,7 @@ impl<W: io::Write> Listener for Listing<W> {
         if let Some(source) = self.sources.get_mut(n) {
             source.select(selection);
         }
-        self.ranges = RenderCache::default();
+        self.ranges.clear();
     }
 
     #[inline]
@@ -276,7 +276,7 @@ impl<W: io::Write> Listener for Listing<W> {
             Element::Context(_) | Element::Timestamp { .. } | Element::DataAccess(_)
         );
         if selects && self.sources.get_mut(n).is_some_and(|source| source.follow(&what)) {
-            self.ranges = RenderCache::default();
+            self.ranges.clear();
         }
         let mut done = Vec::new();
         if let Some(ports) = self.ports.get_mut(n) {

@@ -1,9 +1,10 @@
 //! The text of instructions: no panic, and the same branch targets as the classification.
 
 use tracewright_base::{Isa, Kind};
+use tracewright_isa::rv::Extensions;
 use tracewright_isa::{ItState, classify};
 use tracewright_testing::short_or_long;
-use tracewright_views::disassembly::disassemble;
+use tracewright_views::disassembly::{Disassembler, disassemble, disassemble_with};
 
 /// Opcodes in steps of an odd number, which would visit all 2^32.
 fn opcodes() -> impl Iterator<Item = u32> {
@@ -89,5 +90,36 @@ fn texts() {
         (Isa::T32, 0xde, 0x8000, "lsls r6, r3, #0x3"),
     ] {
         assert_eq!(disassemble(isa, opcode, address), want);
+    }
+}
+
+/// Cached text does not depend on the addresses at which the opcode was before.
+#[test]
+fn cached_text_is_that_of_the_address() {
+    let mut extensions = Extensions::NONE;
+    let custom = "name=jump mask=0x707f match=0x600b kind=branch offset=B";
+    extensions.opcodes.push(custom.parse().expect(custom)).expect("room");
+    let opcodes = [
+        (Isa::A64, 0x1400_0010),
+        (Isa::A64, 0x9000_0001),
+        (Isa::A64, 0x9101_0021),
+        (Isa::A32, 0xeb00_0004),
+        (Isa::T32, 0xe7fe),
+        (Isa::T32, 0xf000_f804),
+        (Isa::Rv32, 0x2001),
+        (Isa::Rv64, 0x2001),
+        (Isa::Rv64, 0xa001),
+        (Isa::Rv64, 0x0040_00ef),
+        (Isa::Rv64, 0x0000_0013),
+        (Isa::Rv64, 0x0055_660b),
+    ];
+    for riscv in [Extensions::NONE, extensions] {
+        let mut words = Disassembler::new(riscv);
+        for address in [0x8000, 0x0010_0000, 0x8000, 0x1_0004] {
+            for (isa, opcode) in opcodes {
+                let want = disassemble_with(isa, opcode, address, &riscv);
+                assert_eq!(words.text(isa, opcode, address), want, "{isa} at {address:#x}");
+            }
+        }
     }
 }
