@@ -175,6 +175,8 @@ fn fold(element: &Element) -> u64 {
 }
 
 impl Listener for Collector {
+    const BY_SOURCE: bool = true;
+
     #[inline(always)]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let Element::Range(range) = element {
