@@ -127,9 +127,10 @@ pub fn list(
             }
             // Without other listeners, counting has a fast path.
             Format::None if stats.is_none() && !committed => {
-                run::run(job.session()?, job.buffer, bytes, Nothing, &options, |()| true)?.1
+                run::run(job.session()?, job.buffer, bytes, Nothing::<false>, &options, |()| true)?
+                    .1
             }
-            Format::None => decode(job, bytes, &options, Nothing, &mut stats, |()| true)?.1,
+            Format::None => decode(job, bytes, &options, Nothing::<true>, &mut stats, |()| true)?.1,
         };
         Ok((tally, stats.filter(|_| args.format != Format::Json)))
     };
@@ -341,10 +342,11 @@ pub fn decode<L: Listener + Fork + Send>(
     Ok((both.listener.0, tally))
 }
 
-/// Ignores all elements: counting alone has a fast path.
-pub struct Nothing;
+/// Ignores all elements: counting alone has a fast path. `ERASED`: a listener beside it is reached
+/// through a pointer, as [`Listener::ERASED`] states. For combinations that are rarely used.
+pub struct Nothing<const ERASED: bool>;
 
-impl Fork for Nothing {
+impl<const ERASED: bool> Fork for Nothing<ERASED> {
     type State = ();
     type Output = ();
     const GROWS: bool = false;
@@ -360,8 +362,9 @@ impl Fork for Nothing {
     fn take(&mut self) {}
 }
 
-impl Listener for Nothing {
+impl<const ERASED: bool> Listener for Nothing<ERASED> {
     const PACKETS: bool = false;
+    const ERASED: bool = ERASED;
 
     fn element(&mut self, _: usize, _: u64, _: tracewright::Element) {}
 

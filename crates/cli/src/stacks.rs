@@ -83,12 +83,13 @@ fn run_how<V: Visitor, L: Listener + Fork + Send>(
         .with_unwind_targets(code.unwind_targets());
     let bytes = &mut *input::of(job.buffer);
     let both = (transfers, listener);
-    let write = |(found, output): (Part, L::Output)| {
+    let mut write = |(found, output): (Part, L::Output)| {
         take(&mut stacks, &found);
         more(&mut stacks.visitor, Some(output))
     };
     let tally = if options.committed {
-        listing::decode(job, bytes, options, both, &mut None, write)?.1
+        let both = (both, listing::Nothing::<true>);
+        listing::decode(job, bytes, options, both, &mut None, |(found, ())| write(found))?.1
     } else {
         crate::run::run(job.session()?, job.buffer, bytes, both, options, write)?.1
     };

@@ -80,6 +80,7 @@ fn a_search_finds_what_the_index_has() {
 struct Both(Transfers, u64);
 
 impl Listener for Both {
+    const ERASED: bool = true;
     const PACKETS: bool = false;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {

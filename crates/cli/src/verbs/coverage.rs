@@ -140,12 +140,14 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
         let listener = (profiler, Merging(Losses::default()));
         let mut all = (RawProfile::default(), Losses::default());
         let bytes = &mut *input::of(job.buffer);
-        let write = |found| {
+        let mut write = |found| {
             all.merge(found);
             true
         };
         let tally = if how.committed {
-            listing::decode(job, bytes, &options, listener, &mut None, write)?.1
+            let listener = (listener, listing::Nothing::<true>);
+            listing::decode(job, bytes, &options, listener, &mut None, |(found, ())| write(found))?
+                .1
         } else {
             run::run(job.session()?, job.buffer, bytes, listener, &options, write)?.1
         };

@@ -63,7 +63,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
             InstructionFormat::None => {
                 // Only counts are shown, which depend neither on the filter nor on `committed`.
                 let (session, bytes) = (job.session()?, &mut *input::of(job.buffer));
-                let nothing = listing::Nothing;
+                let nothing = listing::Nothing::<false>;
                 run::run(session, job.buffer, bytes, nothing, &options, |()| true)?.1
             }
         };

@@ -214,12 +214,14 @@ fn one(
                 Some(known) => known.for_trace(programs.iter().cloned()),
                 None => Profiler::new(programs.iter().cloned()),
             };
-            let write = |more| {
+            let mut write = |more| {
                 counts.merge(more);
                 true
             };
             let (profiler, tally, caches) = if args.how.committed || selected.is_some() {
-                let (profiler, tally) =
+                let profiler = (profiler, listing::Nothing::<true>);
+                let write = |(more, ())| write(more);
+                let ((profiler, _), tally) =
                     listing::decode(job, bytes, &options, profiler, &mut None, write)?;
                 (profiler, tally, caches)
             } else {

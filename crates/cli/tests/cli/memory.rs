@@ -6,12 +6,12 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
-use tracewright_testing::{is_long, sample};
+use tracewright_testing::{is_long, sample, short_or_long};
 
 use crate::common::{Folder, args, command, tracewright};
 
-/// Output that is read before the memory is measured.
-const READ: u64 = 8 << 20;
+/// Output that is read before the memory is measured, in a short and in a long run.
+const READ: [u64; 2] = [2 << 20, 8 << 20];
 /// The most memory, in KiB: a program without optimisations, and for each thread 16 MiB of output
 /// that waits.
 const MOST: u64 = 100_000;
@@ -22,7 +22,8 @@ fn some(all: &[std::ffi::OsString]) -> (Vec<u8>, Option<u64>) {
     let mut child = command(all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut out = Vec::new();
     let mut stdout = child.stdout.take().unwrap();
-    Read::by_ref(&mut stdout).take(READ).read_to_end(&mut out).unwrap();
+    let [short, long] = READ;
+    Read::by_ref(&mut stdout).take(short_or_long(short, long)).read_to_end(&mut out).unwrap();
     // The threads go on until their output waits.
     sleep(Duration::from_millis(100));
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
@@ -241,16 +242,21 @@ fn large_buffers_are_not_read_as_a_whole() {
     let folder = Folder::with_demo("memory-large");
     let trace = folder.demo().join("ETB.bin");
     let one = fs::read(&trace).unwrap();
-    // More padding than memory is allowed, and the trace again at the end.
-    let file = fs::OpenOptions::new().append(true).open(&trace).unwrap();
-    file.set_len(one.len() as u64 + (260 << 20)).unwrap();
-    std::io::Write::write_all(&mut &file, &one).unwrap();
-    drop(file);
+    // Padding, and the trace again at the end.
+    let pad = |mib: u64| {
+        let mut file = fs::OpenOptions::new().append(true).open(&trace).unwrap();
+        file.set_len(one.len() as u64 + (mib << 20)).unwrap();
+        std::io::Write::write_all(&mut file, &one).unwrap();
+    };
+    // More than memory is allowed.
+    pad(120);
     let small = Folder::with_demo("memory-small");
     fs::write(small.demo().join("ETB.bin"), one.repeat(2)).unwrap();
     let (text, kib) = peak(&args("compare", &[&folder.demo(), &small.demo()]));
     assert!(text.starts_with("the same: "), "{text}");
     assert!(kib < MOST, "{kib} KiB");
+    // More than `bench` reads at once.
+    pad(260);
     let (text, kib) = peak(&args("bench --repeat 1 --sink count", &[&folder.demo()]));
     assert!(text.contains("with reading the files"), "{text}");
     assert!(kib < MOST, "{kib} KiB");

@@ -13,6 +13,7 @@ use tracewright_testing::{shared, text};
 struct Elements(usize, Vec<(u64, Element)>);
 
 impl Listener for Elements {
+    const ERASED: bool = true;
     const PACKETS: bool = false;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
@@ -134,6 +135,8 @@ fn freertos_decodes_whole() {
 struct Cycles(Elements, u64);
 
 impl Listener for Cycles {
+    const ERASED: bool = true;
+
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
     }

@@ -13,6 +13,7 @@ use tracewright_testing::shared;
 struct Elements(Vec<Element>);
 
 impl Listener for Elements {
+    const ERASED: bool = true;
     const PACKETS: bool = false;
 
     fn element(&mut self, _: usize, _: u64, element: Element) {

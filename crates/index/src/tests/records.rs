@@ -24,6 +24,8 @@ struct All {
 }
 
 impl Listener for All {
+    const ERASED: bool = true;
+
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let (elements, instructions) = (self.elements[source], self.instructions[source]);
         Key::each(&element, |key| self.sources[source].push((key, at, elements, instructions)));

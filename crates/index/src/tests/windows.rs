@@ -42,6 +42,8 @@ impl Fork for Lines {
 }
 
 impl Listener for Lines {
+    const ERASED: bool = true;
+
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.lines.push(format!("{source} {at} {element:?}"));
     }
@@ -87,6 +89,7 @@ struct Items {
 }
 
 impl Listener for Items {
+    const ERASED: bool = true;
     const PACKETS: bool = false;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {

@@ -358,6 +358,7 @@ fn decode(capture: &Capture) -> (String, Vec<Element>) {
 struct Elements(Vec<Element>);
 
 impl Listener for Elements {
+    const ERASED: bool = true;
     const PACKETS: bool = false;
 
     fn element(&mut self, _: usize, _: u64, element: Element) {

@@ -56,6 +56,8 @@ impl Decoded {
 struct Record(Vec<Decoded>);
 
 impl Listener for Record {
+    const ERASED: bool = true;
+
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0[source].elements.push((at, element));
     }

@@ -145,6 +145,8 @@ fn a_listener_that_is_full_ends_the_decoding() {
     struct One(usize);
 
     impl Listener for One {
+        const ERASED: bool = true;
+
         fn element(&mut self, _: usize, _: u64, _: Element) {
             self.0 += 1;
         }

@@ -77,12 +77,12 @@ fn reference_streams() {
 fn streams_with_optional_modes() {
     let Some(root) = streams::shared() else { return };
     let streams = streams::up_to(15_000, streams::optional(&root));
-    let results = streams.into_iter().map(|stream| {
+    let results = sample(2, streams).map(|stream| {
         let program = stream.program.split('.').next().unwrap();
         let list = list(&root.join(format!("etrace-ref/ref-decode/{program}.pcs.xz")));
         compare(elf(&root, &stream), &stream, &list, 0)
     });
-    all(results, short_or_long(12, 30));
+    all(results, short_or_long(6, 30));
 }
 
 /// Streams of 0.026 have no end packet, so the last instructions are not reported.
@@ -159,7 +159,7 @@ fn long_streams() {
     let Some(root) = streams::shared() else { return };
     let digests = digests(&root);
     let streams = streams::up_to(60_000, streams::large(&root));
-    let results = sample(2, streams).map(|stream| {
+    let results = sample(3, streams).map(|stream| {
         let elf = root.join(format!("etrace-ref-large/{}.riscv.xz", stream.program));
         let image = program(read(&elf), stream.params.rv64);
         let mut crc = Crc::new();
@@ -181,7 +181,7 @@ fn long_streams() {
             &odd[..odd.len().min(3)],
         ))
     });
-    all(results, short_or_long(3, 12));
+    all(results, short_or_long(2, 12));
 }
 
 /// Captures of PULP's unit as the records of PULP's own decoder, and as the lines of a simulation:

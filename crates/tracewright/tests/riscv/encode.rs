@@ -75,7 +75,7 @@ pub fn log(root: &Path, program: &str) -> Option<Vec<Step>> {
 #[test]
 fn reference_flow() {
     let Some(root) = shared() else { return };
-    let streams = up_to(20_000, reference(&root));
+    let streams: Vec<_> = sample(2, up_to(20_000, reference(&root))).collect();
     let programs: BTreeSet<_> = streams.iter().map(|stream| stream.program.clone()).collect();
     for program in programs {
         let Some(steps) = log(&root, &program) else { continue };
@@ -90,7 +90,7 @@ fn reference_flow() {
 #[test]
 fn pulp_trdb() {
     let Some(root) = shared() else { return };
-    for stream in up_to(25_000, draft(&root)) {
+    for stream in sample(2, up_to(25_000, draft(&root))) {
         let program = stream.program.split('.').next().unwrap_or_default();
         let Some(steps) = log(&root, program) else { continue };
         let (packets, got) = encode(&without_rom(steps), &stream.params, &Settings::default());
@@ -129,7 +129,7 @@ fn pulp_trdb_sizes() {
 /// and all options.
 #[test]
 fn several_instructions_at_a_time() {
-    for seed in 0..short_or_long(120, 400) {
+    for seed in 0..short_or_long(60, 400) {
         let mut random = Random::new(seed);
         let version = random.pick(&[Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1]);
         let mix = Mix {
@@ -350,7 +350,7 @@ impl Sink for Again<'_> {
 #[test]
 fn reference_flow_long() {
     let Some(root) = shared() else { return };
-    for stream in sample(3, up_to(60_000, large(&root))) {
+    for stream in sample(5, up_to(60_000, large(&root))) {
         let elf = read(&root.join(format!("etrace-ref-large/{}.riscv.xz", stream.program)));
         let image = program(elf, stream.params.rv64);
         let params = &stream.params;

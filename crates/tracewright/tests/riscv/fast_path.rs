@@ -5,6 +5,7 @@ use tracewright::base::{Element, OffsetMap, Piece, Sink};
 use tracewright::image::Cache;
 use tracewright::protocols::etrace::{Etrace, Params};
 use tracewright::protocols::{Observer, Stream};
+use tracewright_testing::short_or_long;
 
 use crate::decode::elf;
 use crate::program::Random;
@@ -83,7 +84,7 @@ fn at_once_and_one_by_one() {
         let image = program(elf(&root, stream), params.rv64);
         let mut code = cache(&image, params);
         check(&name, &stream.bytes, params, &mut code, &mut random);
-        for _ in 0..if stream.bytes.len() < 40_000 { 6 } else { 1 } {
+        for _ in 0..if stream.bytes.len() < 40_000 { short_or_long(3, 6) } else { 1 } {
             let mut damaged = stream.bytes.clone();
             for _ in 0..1 + random.below(12) {
                 let at = random.below(damaged.len() as u64) as usize;

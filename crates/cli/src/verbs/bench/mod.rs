@@ -93,8 +93,9 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
         parts: None,
     };
     let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
-    let counting = CommittedListener::when(options.committed, Merging(Default::default()));
-    let work = job.decode(&options, counting, |output| seen.merge(output))?;
+    let counting = (Merging(Default::default()), listing::Nothing::<true>);
+    let counting = CommittedListener::when(options.committed, counting);
+    let work = job.decode(&options, counting, |(output, ())| seen.merge(output))?;
     if let Some(threads) = work.refused {
         message::threads(options.jobs.count, threads);
     }

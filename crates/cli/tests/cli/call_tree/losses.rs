@@ -79,6 +79,7 @@ impl Visitor for Frames {
 struct Executed(Vec<(u64, u64)>);
 
 impl Listener for Executed {
+    const ERASED: bool = true;
     const PACKETS: bool = false;
 
     fn element(&mut self, _: usize, at: u64, element: Element) {
