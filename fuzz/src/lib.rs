@@ -1,5 +1,5 @@
 //! What must hold of any bytes. The fuzz targets call these;
-//! `crates/tracewright/tests/properties.rs` calls them with random and damaged bytes, for a short
+//! `crates/tracewright/tests/properties/` calls them with random and damaged bytes, for a short
 //! while.
 //!
 //! A property returns nothing: it panics where it does not hold.

@@ -19,8 +19,8 @@ const TESTS: &[&str] = &[
     "crates/units/src/buffers/trbe/tests/operations.rs",
     "crates/capture/src/sink/trbe.rs",
     "crates/capture/tests/integration/sinks.rs",
-    "crates/tracewright/tests/sinks/encode.rs",
-    "crates/tracewright/tests/sinks/scheduler.rs",
+    "crates/tracewright/tests/integration/sinks/encode.rs",
+    "crates/tracewright/tests/integration/sinks/scheduler.rs",
 ];
 
 #[test]

@@ -14,5 +14,7 @@ mod generated;
 mod perf;
 mod perf_processes;
 mod programmed;
+mod reference;
 mod reference_arm32;
 mod selection;
+mod sinks;

@@ -108,7 +108,8 @@ fn record(
 #[test]
 fn opencsd_lists_the_same_elements() {
     let Some(_) = tool(&[("trc_pkt_lister", "libopencsd-bin")]) else { return };
-    let folder = std::env::temp_dir().join(format!("tracewright-reference-{}", std::process::id()));
+    let folder =
+        std::env::temp_dir().join(format!("tracewright-reference-arm32-{}", std::process::id()));
     let a32 = [Sets::A32, Sets::T32];
     // Where direct branches have no packet, OpenCSD's ETMv3 decoder loses the instruction set.
     type Unit<'a> = (&'a str, AnyProtocol, &'a [Sets], &'a [(&'a str, u64)], &'a str);

@@ -10,7 +10,7 @@ use tracewright::protocols::registry::AnyProtocol::{self, Ete, Etmv4};
 use tracewright::{Capture, Trace, open};
 use tracewright_model::{Machine, Stimulus};
 
-use crate::{Folder, instructions, memory, program, state};
+use super::{Folder, instructions, memory, program, state};
 
 const INSTRUCTIONS: usize = 100_000;
 

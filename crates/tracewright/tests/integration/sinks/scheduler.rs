@@ -14,7 +14,7 @@ use tracewright::{Capture, Trace, open};
 use tracewright_model::{Machine, Program, Random, Stimulus};
 use tracewright_units::buffers::trbe::{Bytes, Limit, Reg, Status, Trbe};
 
-use crate::{Folder, instructions, memory, program};
+use super::{Folder, instructions, memory, program};
 
 const CORES: usize = 2;
 const PROCESSES: usize = 5;

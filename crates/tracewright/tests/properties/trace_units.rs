@@ -1,20 +1,7 @@
 //! Made-up programs through trace units of ETMv1 and ETMv2 and back: the properties of
 //! `fuzz/src/cycles.rs`, for a short while.
-#![forbid(unsafe_code)]
-#![allow(dead_code, reason = "the properties have more than each test needs")]
 
-#[path = "cases/case.rs"]
-mod case;
-#[path = "cases/chunks.rs"]
-mod chunks;
-#[path = "../../../fuzz/src/cycles.rs"]
-mod cycles;
-#[path = "../../../fuzz/src/properties.rs"]
-mod properties;
-#[path = "../../../fuzz/src/script.rs"]
-mod script;
-#[path = "cases/ways.rs"]
-mod ways;
+use crate::cycles;
 
 /// How often each property is tried.
 fn times() -> u64 {

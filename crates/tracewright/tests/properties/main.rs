@@ -2,27 +2,34 @@
 //! with damaged cases.
 #![forbid(unsafe_code)]
 
-#[path = "../../../fuzz/src/captures.rs"]
+#[path = "../../../../fuzz/src/captures.rs"]
 mod captures;
-#[path = "cases/case.rs"]
+#[path = "../cases/case.rs"]
 mod case;
-#[path = "cases/chunks.rs"]
+#[path = "../cases/chunks.rs"]
 mod chunks;
-#[path = "../../../fuzz/src/etmv4.rs"]
+#[allow(dead_code, reason = "fuzz targets use the rest")]
+#[path = "../../../../fuzz/src/cycles.rs"]
+mod cycles;
+#[path = "../../../../fuzz/src/etmv4.rs"]
 mod etmv4;
-#[path = "../../../fuzz/src/etrace.rs"]
+#[path = "../../../../fuzz/src/etrace.rs"]
 mod etrace;
-#[path = "../../../fuzz/src/index.rs"]
+#[path = "../../../../fuzz/src/index.rs"]
 mod index;
-#[path = "../../../fuzz/src/levels.rs"]
+#[path = "../../../../fuzz/src/levels.rs"]
 mod levels;
-#[path = "../../../fuzz/src/packets.rs"]
+#[path = "../../../../fuzz/src/packets.rs"]
 mod packets;
-#[path = "../../../fuzz/src/properties.rs"]
+#[path = "../../../../fuzz/src/properties.rs"]
 mod properties;
-#[path = "../../../fuzz/src/units.rs"]
+#[allow(dead_code, reason = "fuzz targets use the rest")]
+#[path = "../../../../fuzz/src/script.rs"]
+mod script;
+mod trace_units;
+#[path = "../../../../fuzz/src/units.rs"]
 mod units;
-#[path = "cases/ways.rs"]
+#[path = "../cases/ways.rs"]
 mod ways;
 
 use case::Case;

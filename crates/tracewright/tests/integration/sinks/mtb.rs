@@ -10,7 +10,7 @@ use tracewright_model::generate::{self, Recipe, Sets};
 use tracewright_model::{Machine, Stimulus, round_trip};
 use tracewright_units::buffers::mtb::Mtb;
 
-use crate::Folder;
+use super::Folder;
 
 /// The addresses of executed instructions, and the packets of the trace unit in software.
 fn execute(program: &tracewright_model::Program, seed: u64) -> (Vec<u64>, Vec<u8>, AnyUnit) {
