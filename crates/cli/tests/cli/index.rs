@@ -86,6 +86,58 @@ fn parts_are_the_same_with_and_without_an_index() {
     }
 }
 
+/// Two RISC-V harts in messages with source numbers.
+#[test]
+fn parts_of_two_harts_are_the_same() {
+    let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/etrace-2.0");
+    let log = fs::read_to_string(small.join("log.csv")).unwrap();
+    let (head, steps) = log.split_once('\n').unwrap();
+    // The other hart takes the same steps, a few lines later.
+    let other: Vec<String> = steps
+        .lines()
+        .map(|line| line.strip_prefix('0').map_or(line.to_owned(), |line| format!("1{line}")))
+        .collect();
+    let mut both = vec![head.to_owned()];
+    for (n, line) in steps.lines().enumerate() {
+        both.push(line.to_owned());
+        both.extend(n.checked_sub(5).map(|n| other[n].clone()));
+    }
+    both.extend_from_slice(&other[other.len() - 5..]);
+    let folder = Folder::new("index-harts");
+    let log = folder.path("log.csv");
+    fs::write(&log, both.join("\n") + "\n").unwrap();
+    let capture = folder.path("capture");
+    let mut words = args(
+        "encode --protocol etrace --framing encapsulated --config xlen=64 --config version=10 \
+         --config source_width=3 --config source=2 --log",
+        &[&log],
+    );
+    words.extend(args("-o", &[&capture]));
+    let made = tracewright(&words);
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    let files = fs::read_dir(&capture).unwrap().map(|file| file.unwrap().path());
+    let trace = files.into_iter().find(|file| file.extension().is_some_and(|e| e == "bin"));
+    let trace = trace.expect("a trace");
+    fs::write(&trace, fs::read(&trace).unwrap().repeat(12)).unwrap();
+    let made = run("index --segment 128 --jobs 2", &[&capture]);
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    for (verb, window) in [
+        ("decode", "--offset 3000..3100"),
+        ("decode --format json", "--instruction 2000..2050"),
+        ("functions --format json", "--offset 1500..4000"),
+    ] {
+        same(&capture, verb, window);
+    }
+    let both = run("decode --offset 3000..3200", &[&capture]).out;
+    assert!(both.contains("ETRACE_0") && both.contains("ETRACE_1"), "{both}");
+    let [with, without] = ["", " --no-index"].map(|index| {
+        let mut words = args("find", &[&capture]);
+        words.extend(args(&format!("--all exception 12{index}"), &[]));
+        tracewright(&words).out
+    });
+    assert!(with == without && with.lines().count() > 12, "{with}\n{without}");
+}
+
 /// Captures of OpenCSD: each part in its format, too.
 #[test]
 fn parts_of_conformance_captures_are_the_same() {
