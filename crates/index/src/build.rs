@@ -21,6 +21,9 @@ use crate::segment::Segment;
 /// Chunks in a row that are decoded again before the calling thread decodes alone.
 const MOST_FAILURES: u32 = 4;
 
+/// Bytes that are read at once, approximately: few system calls, and less than a first-level cache.
+const READ: usize = 1 << 14;
+
 /// The bytes of a buffer from an offset on.
 pub fn from(buffer: &Buffer, offset: u64) -> Box<dyn Read + Send> {
     let mut skip = offset;
@@ -120,14 +123,15 @@ impl Build<'_> {
 /// Decodes bytes of `reader` up to offset `end`.
 fn decode(chain: &mut Chain, reader: &mut dyn Read, end: u64) -> io::Result<Vec<Segment>> {
     let mut segments = Vec::new();
-    let mut space = vec![0; chain.shape().step];
+    let step = chain.shape().step;
+    let mut space = vec![0; READ.next_multiple_of(step)];
     while chain.at() < end {
         let most = usize::try_from(end - chain.at()).unwrap_or(usize::MAX).min(space.len());
         let bytes = fill(reader, space.get_mut(..most).unwrap_or_default())?;
         if bytes.is_empty() {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
         }
-        segments.extend(chain.feed(bytes, end));
+        bytes.chunks(step).for_each(|bytes| segments.extend(chain.feed(bytes, end)));
     }
     // The buffer ends inside a segment.
     segments.extend(chain.close());
