@@ -1,24 +1,29 @@
-//! The fast path: many packets of formats 1 and 2 at once.
+//! The fast path: many packets of formats 0, 1 and 2 at once.
 //!
-//! Nearly all packets of a trace are of formats 1 and 2. The program between two addresses is a
+//! Nearly all packets of a trace are of these formats. The program between two addresses is a
 //! path through cached blocks. The fast path holds the position on that path as a [`BlockId`], so
 //! that a branch is one load. The position in the decoder's own terms is computed from the last
 //! block only when it is needed. The fast path leaves every other case to [`Decoder::walk`].
+
+mod extension;
+mod predicted;
 
 use tracewright_base::{
     BlockCache, BlockId, CachedBlock, CachedBlocks, Feed, Inconsistency, Kind, Pc, Role, Sink,
 };
 
 use super::Decoder;
-use super::goal::{Goal, Path, cost, last_address};
+use super::goal::{BLOCK, Goal, Path, cost, last_address};
 use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
+use extension::Extension;
+use predicted::PredictedBranches;
 
-/// The most instructions of the branches of a packet, and of the jump to its address: the fast path
-/// adds them up, and compares the sum with the limit at each jump only.
-const MAX_BRANCHES: u64 = (u64::BITS as u64 + 1) * CachedBlock::MAX_INSTRUCTIONS as u64;
+/// The most that the branches of a packet and the jump to its address cost: the fast path adds the
+/// costs up, and compares the sum with the limit at each jump only.
+const MAX_BRANCHES: u64 = (u64::BITS as u64 + 1) * (CachedBlock::MAX_INSTRUCTIONS as u64 + BLOCK);
 
 /// The most branches that are followed at once: a word has one bit for each, and one for their end.
 const MAX_KNOWN: u32 = u64::BITS - 1;
@@ -37,7 +42,7 @@ enum Stop {
 }
 
 impl Decoder {
-    /// Decodes packets of formats 1 and 2 that have only branches and addresses.
+    /// Decodes packets of formats 0, 1 and 2 that have only branches and addresses.
     pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
@@ -47,8 +52,6 @@ impl Decoder {
     ) {
         let options = &params.options;
         let plain = !options.implicit_return
-            && !options.branch_prediction
-            && !options.jump_target_cache
             && !params.choices.drop_unretired
             && params.before.is_none();
         let Some(shape) = Shape::of(params).filter(|_| plain) else { return };
@@ -70,7 +73,7 @@ impl Decoder {
         else {
             return false;
         };
-        let (mut map, mut known) = self.pending.known_map();
+        let mut outcomes = self.pending.outcomes;
         // The limit of a packet of one byte. Where a packet needs more, the walk continues with the
         // limit for its length.
         let Some(limit) = u64::from(code.max_expansion()).checked_sub(MAX_BRANCHES) else {
@@ -79,7 +82,7 @@ impl Decoder {
         let usual = self.phase == Phase::Following
             && self.passed.is_none()
             && self.waiting_trap.is_none()
-            && self.pending.count() == u64::from(known)
+            && outcomes.predicted == 0
             && !(pending_retire && pc != base);
         if !usual {
             return false;
@@ -88,6 +91,21 @@ impl Decoder {
         let code_space = code.code_space(isa, self.space);
         let (lsb, full) = (params.widths.iaddress_lsb, params.options.full_address);
         let backwards = params.choices.difference == Difference::PreviousMinusCurrent;
+        let (predicts, caches) =
+            (params.options.branch_prediction, params.options.jump_target_cache);
+        let address_of = |address: i64, base: u64| {
+            let difference = (address << lsb) as u64;
+            let reported = match full {
+                true => params.full_address(shape.bits(address)),
+                false if backwards => base.wrapping_sub(difference),
+                false => base.wrapping_add(difference),
+            };
+            reported & mask
+        };
+        let price = |instructions, jump| match predicts {
+            true => cost(instructions, false) + BLOCK,
+            false => cost(instructions, jump),
+        };
         let mut cursor = Cursor::find(pc, isa, code_space, code);
         // The last block jumped to the reported address `pc`.
         let mut jumped = false;
@@ -104,35 +122,68 @@ impl Decoder {
             let stop = 'fast_path: loop {
                 if !busy {
                     let bytes = feed.bytes.get(taken..).unwrap_or_default();
-                    let Some(quick) = shape.read(bytes) else { break Stop::Packet };
-                    if let Some(address) = quick.address {
-                        let difference = (address << lsb) as u64;
-                        let reported = match full {
-                            true => params.full_address(shape.bits(address)),
-                            false if backwards => base.wrapping_sub(difference),
-                            false => base.wrapping_add(difference),
-                        } & mask;
-                        base = reported;
+                    let size = if let Some(quick) = shape.read(bytes) {
+                        if let Some(address) = quick.address {
+                            base = address_of(address, base);
+                        }
+                        goal = quick.address.is_some().then_some(base);
+                        outcomes.add(quick.map);
+                        quick.len
+                    } else if predicts || caches {
+                        let Some((extension, len)) = Extension::read(bytes, limit, shape, params)
+                        else {
+                            break Stop::Packet;
+                        };
+                        goal = match extension {
+                            Extension::Count { count, address } => {
+                                outcomes.add_count(&count);
+                                address.map(|address| address_of(address, base))
+                            }
+                            Extension::Cached { map, index } => {
+                                let Some(address) = self.targets.get(index) else {
+                                    break Stop::Packet;
+                                };
+                                outcomes.add(map);
+                                Some(address & mask)
+                            }
+                        };
+                        base = goal.unwrap_or(base);
+                        len
+                    } else {
+                        break Stop::Packet;
+                    };
+                    if caches && params.choices.cache_all && let Some(address) = goal {
+                        self.targets.put(address, params);
                     }
                     at = feed.offsets.at(taken);
-                    taken += quick.len;
+                    taken += size;
                     feed.packets += 1;
-                    len = quick.len;
-                    map |= u64::from(quick.map.bits) << (known & 63);
-                    known += u32::from(quick.map.len);
-                    goal = quick.address.is_some().then_some(base);
+                    len = size;
                     (busy, path, spent, on) = (true, Path::default(), 0, false);
                     from = pending_retire.then_some(pc);
                 }
                 // Only branches and jumps with known targets can come before the last known branch.
                 let spare = u32::from(goal.is_some());
-                if known > spare {
-                    let count = known - spare;
+                if predicts && outcomes.count() > u64::from(spare) {
+                    let mut branches =
+                        PredictedBranches { cursor, outcomes, spent, path, on };
+                    let predictor = &mut self.pending.predictor;
+                    let stop = branches.run(at, limit, spare, predictor, params, &blocks, sink);
+                    if branches.spent != spent {
+                        (jumped, pending_retire) = (false, false);
+                    }
+                    PredictedBranches { cursor, outcomes, spent, path, on } = branches;
+                    if let Some(stop) = stop {
+                        break stop;
+                    }
+                } else if outcomes.known > spare {
+                    let count = outcomes.known - spare;
                     if count > MAX_KNOWN {
                         break Stop::Walk;
                     }
                     let end = 1 << count;
-                    let mut branches = Branches { cursor, map: map & (end - 1) | end, spent };
+                    let mut branches =
+                        Branches { cursor, map: outcomes.map & (end - 1) | end, spent };
                     let stop = branches.run(at, limit, &blocks, sink);
                     // Every block costs something.
                     if branches.spent != spent {
@@ -140,7 +191,8 @@ impl Decoder {
                     }
                     (cursor, spent) = (branches.cursor, branches.spent);
                     let passed = count - branches.map.ilog2();
-                    (map, known) = (map >> passed, known - passed);
+                    (outcomes.map, outcomes.known) =
+                        (outcomes.map >> passed, outcomes.known - passed);
                     if let Some(stop) = stop {
                         break stop;
                     }
@@ -163,7 +215,7 @@ impl Decoder {
                         break 'fast_path Stop::Walk;
                     }
                     let jump = last.kind == Kind::Branch && !last.conditional();
-                    let after = spent + cost(range.instructions, jump);
+                    let after = spent + price(range.instructions, jump);
                     if jump && after > limit {
                         break 'fast_path Stop::Walk;
                     }
@@ -176,12 +228,12 @@ impl Decoder {
                                 cursor = cursor.pass(true, &blocks);
                                 continue;
                             }
-                            if known == 0 {
+                            let (from, predictor) =
+                                (range.last_address(), &mut self.pending.predictor);
+                            let Some(branched) = outcomes.take(from, predictor, params) else {
                                 break 'fast_path Stop::Walk;
-                            }
-                            let branched = map & 1 == 0;
-                            (map, known, path) = (0, 0, Path::default());
-                            (on, spent) = (false, after);
+                            };
+                            (path, on, spent) = (Path::default(), false, after);
                             (jumped, pending_retire) = (false, false);
                             sink.cached_range(at, cached.range(class, branched));
                             cursor = cursor.pass(branched, &blocks);
@@ -190,7 +242,8 @@ impl Decoder {
                             let inferable =
                                 params.options.sijump || last.role == Role::ExceptionReturn;
                             let there = code.find(address, code_space);
-                            if inferable || known > 0 && !is_branch(there, blocks) {
+                            let left = outcomes.known > 0 && !is_branch(there, blocks);
+                            if inferable || left || outcomes.predicted > 0 {
                                 break 'fast_path Stop::Walk;
                             }
                             sink.cached_range(at, range);
@@ -199,6 +252,9 @@ impl Decoder {
                             cursor = Cursor { next: there, last: cursor.next, taken: true };
                             if !jumped {
                                 break 'fast_path Stop::Lost;
+                            }
+                            if caches {
+                                self.targets.put(address, params);
                             }
                             (pc, pending_retire, busy) = (address, true, false);
                             continue 'fast_path;
@@ -216,7 +272,7 @@ impl Decoder {
                     continue;
                 }
             }
-            self.pending.set_known((map, known));
+            self.pending.outcomes = outcomes;
             self.address = Some(base);
             if taken != feed.taken {
                 (self.reported_as, self.followed, self.implied) = (ReportedAs::default(), false, 0);

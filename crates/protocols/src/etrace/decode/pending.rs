@@ -4,60 +4,36 @@
 use crate::etrace::config::Params;
 use crate::etrace::packet::{BranchCount, Map};
 
-/// The outcomes of the next branches: first the known ones, the oldest first, then a count of
-/// predicted ones.
+/// The outcomes of the next branches, and the predictor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pending {
+    pub(super) outcomes: Outcomes,
+    pub(super) predictor: Predictor,
+}
+
+/// The outcomes of the next branches: first the known ones, the oldest first, then a count of
+/// predicted ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcomes {
     /// Known outcomes, the oldest in bit 0; 1 is not taken.
-    map: u64,
+    pub(super) map: u64,
     /// How many.
-    known: u32,
-    /// The number of branches after those that go as predicted.
-    predicted: u64,
+    pub(super) known: u32,
     /// The last of the predicted branches goes otherwise.
-    last_fails: bool,
-    predictor: Predictor,
+    pub(super) last_fails: bool,
+    /// The number of branches after those that go as predicted.
+    pub(super) predicted: u64,
 }
 
 /// The last branches of a count, which are taken one by one: the walk may end there, and the last
 /// of them may go otherwise.
 const ONE_BY_ONE: u64 = 2;
 
-impl Pending {
+impl Outcomes {
     /// How many branches.
     #[inline]
     pub(super) const fn count(&self) -> u64 {
         self.known as u64 + self.predicted
-    }
-
-    /// How many outcomes are known.
-    #[inline]
-    pub(super) const fn known(&self) -> u32 {
-        self.known
-    }
-
-    /// The known outcomes, and how many.
-    #[inline]
-    pub(super) const fn known_map(&self) -> (u64, u32) {
-        (self.map, self.known)
-    }
-
-    /// Whether the next branch is taken, where that is known.
-    pub(super) const fn first(&self) -> Option<bool> {
-        if self.known > 0 { Some(self.map & 1 == 0) } else { None }
-    }
-
-    /// Replaces the known outcomes.
-    #[inline]
-    pub(super) fn set_known(&mut self, (map, known): (u64, u32)) {
-        (self.map, self.known) = (map, known);
-    }
-
-    /// Drops all but the last `count` known outcomes.
-    #[inline]
-    pub(super) fn leave(&mut self, count: u32) {
-        self.map >>= self.known.saturating_sub(count) & 63;
-        self.known = count;
     }
 
     /// Adds known outcomes. There is room for 64.
@@ -71,14 +47,18 @@ impl Pending {
     /// Adds the branches of a branch count packet. With an address the last of them may be at that
     /// address. Without one the last of them goes otherwise than predicted.
     pub(super) fn add_count(&mut self, count: &BranchCount) {
-        let extra = u64::from(count.failed);
-        self.predicted += u64::from(count.count) + u64::from(Map::FULL) + extra;
+        self.predicted += u64::from(count.count) + u64::from(Map::FULL) + u64::from(count.failed);
         self.last_fails = count.failed;
     }
 
     /// Takes the outcome of the branch at `address`. `None` if no packet has it.
     #[inline]
-    pub(super) fn take(&mut self, address: u64, params: &Params) -> Option<bool> {
+    pub(super) fn take(
+        &mut self,
+        address: u64,
+        predictor: &mut Predictor,
+        params: &Params,
+    ) -> Option<bool> {
         let taken = if self.known > 0 {
             let taken = self.map & 1 == 0;
             self.map >>= 1;
@@ -87,14 +67,105 @@ impl Pending {
         } else if self.predicted > 0 {
             self.predicted -= 1;
             let fails = self.last_fails && self.predicted == 0;
-            self.predictor.predict(address, params) != fails
+            predictor.predict(address, params) != fails
         } else {
             return None;
         };
         if params.options.branch_prediction {
-            self.predictor.update(address, taken, params);
+            predictor.update(address, taken, params);
         }
         Some(taken)
+    }
+
+    /// How often the branch at `address`, which ends a loop of one block, is taken in a row; without
+    /// the last `spare` outcomes.
+    #[inline]
+    pub(super) fn turns(
+        &self,
+        address: u64,
+        spare: u32,
+        predictor: &Predictor,
+        params: &Params,
+    ) -> u32 {
+        if self.known > 0 {
+            let left = self.known - if self.predicted == 0 { spare } else { 0 };
+            self.map.trailing_zeros().min(left)
+        } else if predictor.predict(address, params) {
+            let last = u64::from(spare).max(self.last_fails.into());
+            u32::try_from(self.predicted.saturating_sub(last)).unwrap_or(u32::MAX)
+        } else {
+            0
+        }
+    }
+
+    /// Takes these turns, whose branch is at `address`.
+    #[inline]
+    pub(super) fn take_turns(
+        &mut self,
+        turns: u32,
+        address: u64,
+        predictor: &mut Predictor,
+        params: &Params,
+    ) {
+        if self.known > 0 {
+            self.map = self.map.checked_shr(turns).unwrap_or(0);
+            self.known -= turns;
+        } else {
+            self.predicted -= u64::from(turns);
+        }
+        // After two updates with the same outcome an entry does not change.
+        for _ in 0..turns.min(2) {
+            predictor.update(address, true, params);
+        }
+    }
+}
+
+impl Pending {
+    /// How many branches.
+    #[inline]
+    pub(super) const fn count(&self) -> u64 {
+        self.outcomes.count()
+    }
+
+    /// How many outcomes are known.
+    #[inline]
+    pub(super) const fn known(&self) -> u32 {
+        self.outcomes.known
+    }
+
+    /// The known outcomes, and how many.
+    #[inline]
+    pub(super) const fn known_map(&self) -> (u64, u32) {
+        (self.outcomes.map, self.outcomes.known)
+    }
+
+    /// Whether the next branch is taken, where that is known.
+    pub(super) const fn first(&self) -> Option<bool> {
+        if self.outcomes.known > 0 { Some(self.outcomes.map & 1 == 0) } else { None }
+    }
+
+    /// Drops all but the last `count` known outcomes.
+    #[inline]
+    pub(super) fn leave(&mut self, count: u32) {
+        self.outcomes.map >>= self.outcomes.known.saturating_sub(count) & 63;
+        self.outcomes.known = count;
+    }
+
+    /// Adds known outcomes. There is room for 64.
+    #[inline]
+    pub(super) fn add(&mut self, map: Map) {
+        self.outcomes.add(map);
+    }
+
+    /// Adds the branches of a branch count packet.
+    pub(super) fn add_count(&mut self, count: &BranchCount) {
+        self.outcomes.add_count(count);
+    }
+
+    /// Takes the outcome of the branch at `address`. `None` if no packet has it.
+    #[inline]
+    pub(super) fn take(&mut self, address: u64, params: &Params) -> Option<bool> {
+        self.outcomes.take(address, &mut self.predictor, params)
     }
 
     /// How often the branch at `address`, which ends a loop of one block, is predicted to be taken:
@@ -102,14 +173,14 @@ impl Pending {
     /// predicted to be taken. (A correct prediction does not change the predictor entry.)
     #[inline]
     pub(super) fn repeat(&mut self, address: u64, params: &Params) -> Option<u32> {
-        if self.known > 0
-            || self.predicted <= ONE_BY_ONE
+        if self.outcomes.known > 0
+            || self.outcomes.predicted <= ONE_BY_ONE
             || !self.predictor.predict(address, params)
         {
             return None;
         }
-        let repeat = u32::try_from(self.predicted - ONE_BY_ONE).unwrap_or(u32::MAX);
-        self.predicted -= u64::from(repeat);
+        let repeat = u32::try_from(self.outcomes.predicted - ONE_BY_ONE).unwrap_or(u32::MAX);
+        self.outcomes.predicted -= u64::from(repeat);
         self.predictor.update(address, true, params);
         Some(repeat)
     }
@@ -117,7 +188,7 @@ impl Pending {
     /// The number of branches that go as predicted.
     #[inline]
     pub(super) const fn predicted(&self) -> u64 {
-        self.predicted
+        self.outcomes.predicted
     }
 
     /// The predictor.
@@ -127,7 +198,7 @@ impl Pending {
 
     /// How often a loop with `turn` branches is executed whole, before the last branches.
     pub(super) const fn turns(&self, turn: u64) -> u64 {
-        match self.predicted.saturating_sub(ONE_BY_ONE).checked_div(turn) {
+        match self.outcomes.predicted.saturating_sub(ONE_BY_ONE).checked_div(turn) {
             Some(turns) => turns,
             None => 0,
         }
@@ -135,15 +206,15 @@ impl Pending {
 
     /// Takes `count` predictions that leave the predictor as it is.
     pub(super) const fn skip(&mut self, count: u64) {
-        self.predicted = self.predicted.saturating_sub(count);
+        self.outcomes.predicted = self.outcomes.predicted.saturating_sub(count);
     }
 
     /// Turns the prediction of the branch at `address`, the only one that is left, into a known
     /// outcome, because other packets come before the branch is reached.
     pub(super) fn resolve(&mut self, address: u64, params: &Params) {
-        if self.predicted == 1 {
-            let taken = self.predictor.predict(address, params) != self.last_fails;
-            self.predicted = 0;
+        if self.outcomes.predicted == 1 {
+            let taken = self.predictor.predict(address, params) != self.outcomes.last_fails;
+            self.outcomes.predicted = 0;
             self.add(Map { bits: u32::from(!taken), len: 1 });
         }
     }
@@ -151,7 +222,7 @@ impl Pending {
     /// Drops all outcomes.
     #[inline]
     pub(super) fn clear(&mut self) {
-        (self.map, self.known, self.predicted) = (0, 0, 0);
+        self.outcomes = Outcomes::default();
     }
 
     /// Resets the predictor.
@@ -161,44 +232,44 @@ impl Pending {
     }
 }
 
-/// The branch predictor: up to 128 entries of two bits, the prediction and the last outcome. (Table
-/// "branch predictor")
+/// The branch predictor: up to 128 entries of two bits. (Table "branch predictor")
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::etrace) struct Predictor {
-    /// The predictions, a bit for each entry; 1 is taken.
-    taken: u128,
-    /// The last outcomes, a bit for each entry; 1 is taken.
-    last: u128,
+    /// The state of each entry: bit 1 the prediction, bit 0 the last outcome; 1 is taken.
+    states: [u8; MAX_PREDICTORS],
 }
+
+/// The most entries of a predictor.
+const MAX_PREDICTORS: usize = 1 << 7;
 
 impl Default for Predictor {
     /// All entries 01.
     fn default() -> Self {
-        Predictor { taken: 0, last: u128::MAX }
+        Predictor { states: [0b01; MAX_PREDICTORS] }
     }
 }
 
 impl Predictor {
-    fn entry(address: u64, params: &Params) -> u128 {
-        1 << index(address, params.widths.bpred_size, params)
-    }
-
+    #[inline]
     pub(in crate::etrace) fn predict(&self, address: u64, params: &Params) -> bool {
-        self.taken & Self::entry(address, params) != 0
+        let entry = index(address, params.widths.bpred_size, params);
+        self.states.get(entry).is_some_and(|state| state >> 1 != 0)
     }
 
     /// Updates the entry of a branch. Its prediction changes after two wrong ones in a row.
+    #[inline]
     pub(in crate::etrace) fn update(&mut self, address: u64, taken: bool, params: &Params) {
-        let entry = Self::entry(address, params);
-        if (self.taken ^ self.last) & entry != 0 {
-            self.taken = self.taken & !entry | if taken { entry } else { 0 };
+        let entry = index(address, params.widths.bpred_size, params);
+        if let Some(state) = self.states.get_mut(entry) {
+            let prediction = if matches!(*state, 0b00 | 0b11) { *state >> 1 } else { taken.into() };
+            *state = prediction << 1 | u8::from(taken);
         }
-        self.last = self.last & !entry | if taken { entry } else { 0 };
     }
 }
 
 /// The index of an address in a table of 2 to the power of `size` entries: the address bits from 1
 /// on, or from 2 on where there are no compressed instructions.
+#[inline]
 pub(in crate::etrace) fn index(address: u64, size: u8, params: &Params) -> usize {
     let low = params.widths.iaddress_lsb.max(1);
     (address >> low) as usize & ((1 << size.min(7)) - 1)
@@ -215,20 +286,24 @@ mod tests {
         let mut params = Params::default();
         params.widths.bpred_size = 7;
         for (state, taken, want) in [
-            ((0, 0), false, (0, 0)),
-            ((0, 0), true, (0, 1)),
-            ((0, 1), false, (0, 0)),
-            ((0, 1), true, (1, 1)),
-            ((1, 1), true, (1, 1)),
-            ((1, 1), false, (1, 0)),
-            ((1, 0), true, (1, 1)),
-            ((1, 0), false, (0, 0)),
+            (0b00, false, 0b00),
+            (0b00, true, 0b01),
+            (0b01, false, 0b00),
+            (0b01, true, 0b11),
+            (0b11, true, 0b11),
+            (0b11, false, 0b10),
+            (0b10, true, 0b11),
+            (0b10, false, 0b00),
         ] {
-            let entry = |bit: u128| bit << 5;
-            let mut predictor = Predictor { taken: entry(state.0), last: entry(state.1) };
-            assert_eq!(predictor.predict(10, &params), state.0 == 1);
+            let in_state = |state| {
+                let mut predictor = Predictor::default();
+                predictor.states[5] = state;
+                predictor
+            };
+            let mut predictor = in_state(state);
+            assert_eq!(predictor.predict(10, &params), state >> 1 == 1);
             predictor.update(10, taken, &params);
-            let want = Predictor { taken: entry(want.0), last: entry(want.1) };
+            let want = in_state(want);
             assert_eq!(predictor, want, "{state:?} {taken}");
         }
     }
