@@ -5,8 +5,8 @@
 //! that a branch is one load. The position in the decoder's own terms is computed from the last
 //! block only when it is needed. The fast path leaves every other case to [`Decoder::walk`].
 
+mod branches;
 mod extension;
-mod predicted;
 
 use tracewright_base::{
     BlockCache, BlockId, CachedBlock, CachedBlocks, Feed, Inconsistency, Kind, Pc, Role, Sink,
@@ -14,19 +14,17 @@ use tracewright_base::{
 
 use super::Decoder;
 use super::goal::{BLOCK, Goal, Path, cost, last_address};
+use super::pending::Entries;
 use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
+use branches::Branches;
 use extension::Extension;
-use predicted::PredictedBranches;
 
 /// The most that the branches of a packet and the jump to its address cost: the fast path adds the
 /// costs up, and compares the sum with the limit at each jump only.
 const MAX_BRANCHES: u64 = (u64::BITS as u64 + 1) * (CachedBlock::MAX_INSTRUCTIONS as u64 + BLOCK);
-
-/// The most branches that are followed at once: a word has one bit for each, and one for their end.
-const MAX_KNOWN: u32 = u64::BITS - 1;
 
 /// Why the fast path stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,6 +91,7 @@ impl Decoder {
         let backwards = params.choices.difference == Difference::PreviousMinusCurrent;
         let (predicts, caches) =
             (params.options.branch_prediction, params.options.jump_target_cache);
+        let entries = Entries::of_predictor(params);
         let address_of = |address: i64, base: u64| {
             let difference = (address << lsb) as u64;
             let reported = match full {
@@ -164,37 +163,31 @@ impl Decoder {
                 }
                 // Only branches and jumps with known targets can come before the last known branch.
                 let spare = u32::from(goal.is_some());
-                if predicts && outcomes.count() > u64::from(spare) {
-                    let mut branches =
-                        PredictedBranches { cursor, outcomes, spent, path, on };
-                    let predictor = &mut self.pending.predictor;
-                    let stop = branches.run(at, limit, spare, predictor, params, &blocks, sink);
-                    if branches.spent != spent {
-                        (jumped, pending_retire) = (false, false);
+                while let Some((source, count)) = outcomes.leading(spare, predicts) {
+                    if spent > limit {
+                        break 'fast_path Stop::Walk;
                     }
-                    PredictedBranches { cursor, outcomes, spent, path, on } = branches;
-                    if let Some(stop) = stop {
-                        break stop;
-                    }
-                } else if outcomes.known > spare {
-                    let count = outcomes.known - spare;
-                    if count > MAX_KNOWN {
-                        break Stop::Walk;
-                    }
-                    let end = 1 << count;
-                    let mut branches =
-                        Branches { cursor, map: outcomes.map & (end - 1) | end, spent };
-                    let stop = branches.run(at, limit, &blocks, sink);
+                    let all = outcomes.predicted == u64::from(count);
+                    let mut branches = Branches {
+                        cursor,
+                        map: outcomes.leading_map(source, count),
+                        spent,
+                        path,
+                        on,
+                        last_fails: outcomes.last_fails && all,
+                        predictor: &mut self.pending.predictor,
+                        entries,
+                    };
+                    let stop = branches.follow(source, at, limit, &blocks, sink);
                     // Every block costs something.
                     if branches.spent != spent {
                         (jumped, pending_retire) = (false, false);
                     }
-                    (cursor, spent) = (branches.cursor, branches.spent);
-                    let passed = count - branches.map.ilog2();
-                    (outcomes.map, outcomes.known) =
-                        (outcomes.map >> passed, outcomes.known - passed);
+                    let left = branches.left(source);
+                    Branches { cursor, spent, path, on, .. } = branches;
+                    outcomes.pass(source, count - left);
                     if let Some(stop) = stop {
-                        break stop;
+                        break 'fast_path stop;
                     }
                 }
                 let Some(address) = goal else {
@@ -310,73 +303,6 @@ impl Decoder {
             (None, None) if cursor.taken => Position::Jump { role: block.last.role },
             _ => Position::At { pc: block.next(), pending_retire: false },
         };
-    }
-}
-
-/// Branches of known outcome.
-struct Branches {
-    /// The position in the program.
-    cursor: Cursor,
-    /// Their outcomes from bit 0 on, 0 for one that was taken, with a 1 above the last.
-    map: u64,
-    /// What is spent of the packet's allowance.
-    spent: u64,
-}
-
-impl Branches {
-    /// Follows the branches, and the jumps between them. `None`: all of them.
-    // All variables of the loop are in registers: only the sink is called for a block.
-    #[inline(never)]
-    fn run<S: Sink>(
-        &mut self,
-        at: u64,
-        limit: u64,
-        blocks: &CachedBlocks<'_>,
-        sink: &mut S,
-    ) -> Option<Stop> {
-        // Made again here, so that the compiler knows that both slices have the same length, and
-        // checks bounds once for each block.
-        let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
-        let Branches { cursor: Cursor { mut next, mut last, taken }, mut map, mut spent } = *self;
-        // Bit 0: the branch of `last` was not taken.
-        let mut before = u64::from(!taken);
-        let stop = loop {
-            if map == 1 {
-                break None;
-            }
-            let Some((cached, successors, class)) = blocks.step(next) else {
-                break Some(Stop::Unknown);
-            };
-            // Two cases, because the processor predicts which it is. Otherwise the next block
-            // would depend on loads of this one.
-            if cached.is_any_of(CachedBlock::INDIRECT | CachedBlock::UNCONDITIONAL) {
-                let after = spent + cost(cached.instructions(), true);
-                if cached.is_any_of(CachedBlock::INDIRECT) || after > limit {
-                    break Some(Stop::Walk);
-                }
-                spent = after;
-                sink.cached_range(at, cached.range(class, true));
-                (last, next, before) = (next, successors[1], 0);
-                continue;
-            }
-            // Any other block of this unit ends with a branch that has a condition.
-            let branched = map & 1 == 0;
-            if branched && cached.is_any_of(CachedBlock::LOOP) {
-                // A loop of one block: one iteration for each consecutive taken branch.
-                let times = map.trailing_zeros();
-                spent += u64::from(times) * cost(cached.instructions(), false);
-                sink.repeat(at, cached.range(class, true), times);
-                (last, before, map) = (next, 0, map >> times);
-                continue;
-            }
-            spent += cost(cached.instructions(), false);
-            sink.cached_range(at, cached.range(class, branched));
-            (last, next, before) = (next, successors[usize::from(branched)], map);
-            map >>= 1;
-        };
-        self.cursor = Cursor { next, last, taken: before & 1 == 0 };
-        (self.map, self.spent) = (map, spent);
-        stop
     }
 }
 

@@ -59,6 +59,7 @@ impl Outcomes {
         predictor: &mut Predictor,
         params: &Params,
     ) -> Option<bool> {
+        let entries = Entries::of_predictor(params);
         let taken = if self.known > 0 {
             let taken = self.map & 1 == 0;
             self.map >>= 1;
@@ -67,56 +68,14 @@ impl Outcomes {
         } else if self.predicted > 0 {
             self.predicted -= 1;
             let fails = self.last_fails && self.predicted == 0;
-            predictor.predict(address, params) != fails
+            predictor.predict(address, entries) != fails
         } else {
             return None;
         };
         if params.options.branch_prediction {
-            predictor.update(address, taken, params);
+            predictor.update(address, taken, entries);
         }
         Some(taken)
-    }
-
-    /// How often the branch at `address`, which ends a loop of one block, is taken in a row; without
-    /// the last `spare` outcomes.
-    #[inline]
-    pub(super) fn turns(
-        &self,
-        address: u64,
-        spare: u32,
-        predictor: &Predictor,
-        params: &Params,
-    ) -> u32 {
-        if self.known > 0 {
-            let left = self.known - if self.predicted == 0 { spare } else { 0 };
-            self.map.trailing_zeros().min(left)
-        } else if predictor.predict(address, params) {
-            let last = u64::from(spare).max(self.last_fails.into());
-            u32::try_from(self.predicted.saturating_sub(last)).unwrap_or(u32::MAX)
-        } else {
-            0
-        }
-    }
-
-    /// Takes these turns, whose branch is at `address`.
-    #[inline]
-    pub(super) fn take_turns(
-        &mut self,
-        turns: u32,
-        address: u64,
-        predictor: &mut Predictor,
-        params: &Params,
-    ) {
-        if self.known > 0 {
-            self.map = self.map.checked_shr(turns).unwrap_or(0);
-            self.known -= turns;
-        } else {
-            self.predicted -= u64::from(turns);
-        }
-        // After two updates with the same outcome an entry does not change.
-        for _ in 0..turns.min(2) {
-            predictor.update(address, true, params);
-        }
     }
 }
 
@@ -173,15 +132,16 @@ impl Pending {
     /// predicted to be taken. (A correct prediction does not change the predictor entry.)
     #[inline]
     pub(super) fn repeat(&mut self, address: u64, params: &Params) -> Option<u32> {
+        let entries = Entries::of_predictor(params);
         if self.outcomes.known > 0
             || self.outcomes.predicted <= ONE_BY_ONE
-            || !self.predictor.predict(address, params)
+            || !self.predictor.predict(address, entries)
         {
             return None;
         }
         let repeat = u32::try_from(self.outcomes.predicted - ONE_BY_ONE).unwrap_or(u32::MAX);
         self.outcomes.predicted -= u64::from(repeat);
-        self.predictor.update(address, true, params);
+        self.predictor.update(address, true, entries);
         Some(repeat)
     }
 
@@ -213,7 +173,8 @@ impl Pending {
     /// outcome, because other packets come before the branch is reached.
     pub(super) fn resolve(&mut self, address: u64, params: &Params) {
         if self.outcomes.predicted == 1 {
-            let taken = self.predictor.predict(address, params) != self.outcomes.last_fails;
+            let predicted = self.predictor.predict(address, Entries::of_predictor(params));
+            let taken = predicted != self.outcomes.last_fails;
             self.outcomes.predicted = 0;
             self.add(Map { bits: u32::from(!taken), len: 1 });
         }
@@ -236,43 +197,71 @@ impl Pending {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::etrace) struct Predictor {
     /// The state of each entry: bit 1 the prediction, bit 0 the last outcome; 1 is taken.
-    states: [u8; MAX_PREDICTORS],
+    states: [u8; MAX_ENTRIES],
 }
 
-/// The most entries of a predictor.
-const MAX_PREDICTORS: usize = 1 << 7;
+/// The most entries of a table.
+const MAX_ENTRIES: usize = 1 << 7;
 
 impl Default for Predictor {
     /// All entries 01.
     fn default() -> Self {
-        Predictor { states: [0b01; MAX_PREDICTORS] }
+        Predictor { states: [0b01; MAX_ENTRIES] }
     }
 }
 
 impl Predictor {
     #[inline]
-    pub(in crate::etrace) fn predict(&self, address: u64, params: &Params) -> bool {
-        let entry = index(address, params.widths.bpred_size, params);
-        self.states.get(entry).is_some_and(|state| state >> 1 != 0)
+    pub(in crate::etrace) fn predict(&self, address: u64, entries: Entries) -> bool {
+        self.states.get(entries.index(address)).is_some_and(|state| state >> 1 != 0)
     }
 
     /// Updates the entry of a branch. Its prediction changes after two wrong ones in a row.
     #[inline]
-    pub(in crate::etrace) fn update(&mut self, address: u64, taken: bool, params: &Params) {
-        let entry = index(address, params.widths.bpred_size, params);
-        if let Some(state) = self.states.get_mut(entry) {
-            let prediction = if matches!(*state, 0b00 | 0b11) { *state >> 1 } else { taken.into() };
-            *state = prediction << 1 | u8::from(taken);
+    pub(in crate::etrace) fn update(&mut self, address: u64, taken: bool, entries: Entries) {
+        if let Some(state) = self.states.get_mut(entries.index(address)) {
+            // Outcomes are hard to predict, so that a table replaces branches.
+            *state = (NEXT_STATES >> (*state << 2 | u8::from(taken) << 1)) as u8 & 0b11;
         }
     }
 }
 
-/// The index of an address in a table of 2 to the power of `size` entries: the address bits from 1
-/// on, or from 2 on where there are no compressed instructions.
-#[inline]
-pub(in crate::etrace) fn index(address: u64, size: u8, params: &Params) -> usize {
-    let low = params.widths.iaddress_lsb.max(1);
-    (address >> low) as usize & ((1 << size.min(7)) - 1)
+/// The state of an entry after an outcome: two bits for each state (bits \[3:2] of the shift) and
+/// outcome (bit 1).
+const NEXT_STATES: u16 = 0b11_10_11_00_11_00_01_00;
+
+/// How addresses select entries of a table: by the bits from 1 on, or from 2 on where there are no
+/// compressed instructions.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::etrace) struct Entries {
+    low: u8,
+    /// At most 7 bits.
+    mask: u8,
+}
+
+impl Entries {
+    /// Of the branch predictor.
+    #[inline]
+    pub(in crate::etrace) fn of_predictor(params: &Params) -> Entries {
+        Entries::new(params.widths.bpred_size, params)
+    }
+
+    /// Of the jump target cache.
+    #[inline]
+    pub(in crate::etrace) fn of_targets(params: &Params) -> Entries {
+        Entries::new(params.widths.cache_size, params)
+    }
+
+    /// 2 to the power of `size` entries.
+    fn new(size: u8, params: &Params) -> Entries {
+        Entries { low: params.widths.iaddress_lsb.clamp(1, 3), mask: (1 << size.min(7)) - 1 }
+    }
+
+    /// The index of the entry of `address`.
+    #[inline]
+    pub(in crate::etrace) const fn index(self, address: u64) -> usize {
+        (address >> (self.low & 63)) as usize & self.mask as usize & (MAX_ENTRIES - 1)
+    }
 }
 
 #[cfg(test)]
@@ -285,6 +274,7 @@ mod tests {
     fn predictor_states() {
         let mut params = Params::default();
         params.widths.bpred_size = 7;
+        let entries = Entries::of_predictor(&params);
         for (state, taken, want) in [
             (0b00, false, 0b00),
             (0b00, true, 0b01),
@@ -301,8 +291,8 @@ mod tests {
                 predictor
             };
             let mut predictor = in_state(state);
-            assert_eq!(predictor.predict(10, &params), state >> 1 == 1);
-            predictor.update(10, taken, &params);
+            assert_eq!(predictor.predict(10, entries), state >> 1 == 1);
+            predictor.update(10, taken, entries);
             let want = in_state(want);
             assert_eq!(predictor, want, "{state:?} {taken}");
         }

@@ -12,7 +12,7 @@ use super::returns::Returns;
 use super::settings::{Quirks, Settings, SyncPosition};
 use crate::bits::sign_extend;
 use crate::etrace::config::{Difference, LoopLabel, Params, Reset, Sync, TrapPacket};
-use crate::etrace::decode::pending::{Predictor, index};
+use crate::etrace::decode::pending::{Entries, Predictor};
 use crate::etrace::decode::targets::Targets;
 use crate::etrace::packet::fields::low;
 use crate::etrace::packet::{
@@ -254,8 +254,9 @@ impl Flow {
             let taken = cur.is(is::TAKEN);
             let mut predicted = false;
             if params.options.branch_prediction {
-                predicted = self.predictor.predict(cur.address, params) == taken;
-                self.predictor.update(cur.address, taken, params);
+                let entries = Entries::of_predictor(params);
+                predicted = self.predictor.predict(cur.address, entries) == taken;
+                self.predictor.update(cur.address, taken, entries);
             }
             self.outcome(!taken, predicted);
             self.returns.branch();
@@ -591,7 +592,7 @@ impl Flow {
 
     /// The index of a target in the jump target cache, if it is there. Stores the target.
     fn find(&mut self, address: u64, params: &Params) -> Option<u16> {
-        let slot = index(address, params.widths.cache_size, params) as u16;
+        let slot = Entries::of_targets(params).index(address) as u16;
         let found = self.targets.get(slot) == Some(address);
         self.targets.put(address, params);
         found.then_some(slot)
