@@ -69,6 +69,10 @@ pub(super) struct Flow {
     executed: Option<ExecutedSpan>,
     /// Plain instructions change nothing but the position.
     quiet: bool,
+    /// Nothing but a packet count, a map or `cur` itself can make a packet due.
+    settled: bool,
+    /// `cur` changes nothing but the map, if the next instruction is a usual one.
+    calm: bool,
     /// The cycles that have passed, up to `cur`, and up to the last count.
     cycles: u64,
     cycles_at_cur: u64,
@@ -110,6 +114,8 @@ impl Flow {
             executed: (params.is_draft() && params.choices.loop_label == LoopLabel::First)
                 .then_some(ExecutedSpan::since(u64::MAX)),
             quiet: false,
+            settled: false,
+            calm: false,
             cycles: 0,
             cycles_at_cur: 0,
             cycles_counted: 0,
@@ -130,7 +136,42 @@ impl Flow {
     }
 
     /// The next instruction. Encodes the one before it.
+    #[inline]
     pub(super) fn push(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
+        if !self.calm || next.flags & !is::USUAL != 0 {
+            return self.push_any(next, params, out);
+        }
+        if self.cur.is(is::BRANCH) {
+            self.branch(self.cur.address, self.cur.is(is::TAKEN), params);
+            if self.failed || self.branches == Map::FULL {
+                self.updiscon = false;
+                self.full_map(&self.cur.clone(), params, out);
+            }
+        }
+        // Only its flags matter, unless it is a trap.
+        self.prev.flags = self.cur.flags;
+        self.cur = *next;
+        self.calm = self.is_calm(params);
+        self.quiet = self.calm && self.cur.flags == 0;
+    }
+
+    /// Whether [`Flow::calm`] is true for the next instruction.
+    #[inline]
+    fn is_calm(&self, params: &Params) -> bool {
+        let mut not = !is::USUAL | is::SEQUENTIAL;
+        if params.options.implicit_return {
+            not |= is::CALL | is::RETURN;
+        }
+        self.settled
+            && self.count < u64::from(params.choices.resync_max)
+            && self.prev.flags & (!is::USUAL | is::UPDISCON) == 0
+            && self.cur.flags & not == 0
+            && self.cur.not_taken == 0
+    }
+
+    /// The next instruction, of any kind.
+    #[inline(never)]
+    fn push_any(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
         if !self.enabled {
             self.enabled = true;
             self.discover(params, out);
@@ -147,14 +188,22 @@ impl Flow {
         self.cur = *next;
         self.cycles_at_cur = self.cycles;
         self.cur.flags |= if resumes { is::AFTER_LOSS } else { 0 };
-        // A plain instruction after a plain one, and no packet is due.
-        self.quiet = (self.prev.flags | self.cur.flags) == 0
-            && !self.sync_next
+        let undisturbed = !self.sync_next
             && !self.second_of_handler
             && !self.context_due
             && !params.own.cycle_counts
-            && params.choices.resync == Sync::Packets
+            && params.choices.resync == Sync::Packets;
+        self.settled = undisturbed
+            && !self.trap_reported
+            && !self.failed
+            && self.executed.is_none()
+            && !self.returns.returned()
+            && !self.returns.implies()
+            && !self.outlet.is_lost();
+        self.calm = self.is_calm(params);
+        let plain = (self.prev.flags | self.cur.flags) == 0
             && self.count < u64::from(params.choices.resync_max);
+        self.quiet = undisturbed && plain || self.calm && self.cur.flags == 0;
     }
 
     /// Whether a synchronisation packet was sent since the last call.
@@ -251,18 +300,24 @@ impl Flow {
             }
         }
         if cur.is(is::BRANCH) {
-            let taken = cur.is(is::TAKEN);
-            let mut predicted = false;
-            if params.options.branch_prediction {
-                let entries = Entries::of_predictor(params);
-                predicted = self.predictor.predict(cur.address, entries) == taken;
-                self.predictor.update(cur.address, taken, entries);
-            }
-            self.outcome(!taken, predicted);
-            self.returns.branch();
+            self.branch(cur.address, cur.is(is::TAKEN), params);
         }
     }
 
+    /// Adds a branch to the map, and updates the predictor.
+    #[inline]
+    fn branch(&mut self, address: u64, taken: bool, params: &Params) {
+        let mut predicted = false;
+        if params.options.branch_prediction {
+            let entries = Entries::of_predictor(params);
+            predicted = self.predictor.predict(address, entries) == taken;
+            self.predictor.update(address, taken, entries);
+        }
+        self.outcome(!taken, predicted);
+        self.returns.branch();
+    }
+
+    #[inline]
     fn outcome(&mut self, not_taken: bool, predicted: bool) {
         if self.branches < Map::FULL {
             self.map |= u32::from(not_taken) << self.branches;
@@ -422,12 +477,7 @@ impl Flow {
         if next.is(is::UNQUALIFIED) {
             return Reported::Not;
         }
-        if self.failed {
-            self.count_packet(params, out);
-        } else if self.branches == Map::FULL && !self.all_predicted {
-            self.full(params, out);
-        } else if self.predicted == MAX_PREDICTED {
-            self.report(cur, false, false, params, out);
+        if self.full_map(cur, params, out) {
             return Reported::Here;
         }
         let flushed = !(draft && params.choices.context_flushes) || self.branches == 0;
@@ -614,6 +664,20 @@ impl Flow {
         params.options.full_address
             || self.quirks.full_if_shorter
                 && significant(full, width) <= significant(self.address(address, params), width)
+    }
+
+    /// Sends the outcomes up to `cur`, if there is no room for more. Returns whether the packet
+    /// reports `cur`.
+    fn full_map(&mut self, cur: &Inst, params: &Params, out: &mut impl Extend<Packet>) -> bool {
+        if self.failed {
+            self.count_packet(params, out);
+        } else if self.branches == Map::FULL && !self.all_predicted {
+            self.full(params, out);
+        } else if self.predicted == MAX_PREDICTED {
+            self.report(cur, false, false, params, out);
+            return true;
+        }
+        false
     }
 
     /// Sends a full map without an address.

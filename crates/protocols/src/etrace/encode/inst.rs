@@ -43,6 +43,9 @@ pub(super) mod is {
     /// A precise context differs from the instruction before.
     pub const CONTEXT: u32 = 1 << 18;
 
+    /// The properties of instructions without traps, events and changes of what is traced.
+    pub const USUAL: u32 = BRANCH | TAKEN | UPDISCON | CALL | RETURN | SWAP | SEQUENTIAL | SPECIAL;
+
     /// The properties that depend on the instruction before.
     pub const CHANGES: u32 = CHANGED | DISCONTINUITY | IMPRECISE | AFTER_LOSS | CONTEXT;
 }
