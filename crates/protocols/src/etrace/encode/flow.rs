@@ -2,7 +2,7 @@
 //! Branch Trace Algorithm"; 0.026, Figure 5.1)
 //!
 //! An instruction is encoded when the next one is known: the instructions before and after it
-//! decide about its packet. Most instructions need no packet, and [`Flow::plain`] skips them.
+//! decide about its packet. Most instructions need no packet: [`Flow::skip`].
 
 use super::executed::ExecutedSpan;
 use super::inst::{Inst, is};
@@ -124,19 +124,17 @@ impl Flow {
         }
     }
 
-    /// An instruction without flags, as most are.
+    /// An instruction without flags, as most are, at `address`. Returns whether that is all.
     #[inline]
-    pub(super) fn plain(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
+    pub(super) const fn skip(&mut self, address: u64, after: u64) -> bool {
         if self.quiet {
-            self.cur.address = next.address;
-            self.cur.after = next.after;
-            return;
+            (self.cur.address, self.cur.after) = (address, after);
         }
-        self.push(next, params, out);
+        self.quiet
     }
 
     /// The next instruction. Encodes the one before it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
         if !self.calm || next.flags & !is::USUAL != 0 {
             return self.push_any(next, params, out);
@@ -145,12 +143,13 @@ impl Flow {
             self.branch(self.cur.address, self.cur.is(is::TAKEN), params);
             if self.failed || self.branches == Map::FULL {
                 self.updiscon = false;
-                self.full_map(&self.cur.clone(), params, out);
+                let cur = self.cur;
+                self.full_map(&cur, params, out);
             }
         }
         // Only its flags matter, unless it is a trap.
         self.prev.flags = self.cur.flags;
-        self.cur = *next;
+        self.cur.set(next);
         self.calm = self.is_calm(params);
         self.quiet = self.calm && self.cur.flags == 0;
     }
@@ -171,7 +170,7 @@ impl Flow {
 
     /// The next instruction, of any kind.
     #[inline(never)]
-    fn push_any(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
+    pub(super) fn push_any(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
         if !self.enabled {
             self.enabled = true;
             self.discover(params, out);
@@ -185,7 +184,7 @@ impl Flow {
         }
         self.filled = true;
         self.prev = self.cur;
-        self.cur = *next;
+        self.cur.set(next);
         self.cycles_at_cur = self.cycles;
         self.cur.flags |= if resumes { is::AFTER_LOSS } else { 0 };
         let undisturbed = !self.sync_next
@@ -232,7 +231,7 @@ impl Flow {
             self.support(false, Qualification::EndedReported, params, out);
         } else {
             let end = Inst { flags: is::UNQUALIFIED | is::DISABLED, ..Inst::default() };
-            self.push(&end, params, out);
+            self.push_any(&end, params, out);
         }
         self.filled = false;
         // In 0.026 te_support came before the loss, and has no status for it.
@@ -668,6 +667,7 @@ impl Flow {
 
     /// Sends the outcomes up to `cur`, if there is no room for more. Returns whether the packet
     /// reports `cur`.
+    #[inline(never)]
     fn full_map(&mut self, cur: &Inst, params: &Params, out: &mut impl Extend<Packet>) -> bool {
         if self.failed {
             self.count_packet(params, out);

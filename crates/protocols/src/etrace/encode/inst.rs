@@ -76,6 +76,22 @@ impl Inst {
         self.flags & flags != 0
     }
 
+    /// The same as an assignment, but field by field: `inst` was just made, and the processor
+    /// waits if fields are loaded with another width than they were stored with.
+    #[inline(always)]
+    pub const fn set(&mut self, inst: &Inst) {
+        self.address = inst.address;
+        self.after = inst.after;
+        self.halfwords = inst.halfwords;
+        self.flags = inst.flags;
+        self.not_taken = inst.not_taken;
+        self.privilege = inst.privilege;
+        self.context = inst.context;
+        self.time = inst.time;
+        self.cause = inst.cause;
+        self.tval = inst.tval;
+    }
+
     /// The flags of an `itype`.
     #[inline]
     pub const fn flags(itype: Itype, sijump: bool) -> u32 {
