@@ -49,9 +49,8 @@ impl Decoder {
         sink: &mut S,
     ) {
         let options = &params.options;
-        let plain = !options.implicit_return
-            && !params.choices.drop_unretired
-            && params.before.is_none();
+        let plain =
+            !options.implicit_return && !params.choices.drop_unretired && params.before.is_none();
         let Some(shape) = Shape::of(params).filter(|_| plain) else { return };
         while self.run_atoms(&shape, feed, params, code, sink) {}
     }
@@ -151,7 +150,10 @@ impl Decoder {
                     } else {
                         break Stop::Packet;
                     };
-                    if caches && params.choices.cache_all && let Some(address) = goal {
+                    if caches
+                        && params.choices.cache_all
+                        && let Some(address) = goal
+                    {
                         self.targets.put(address, params);
                     }
                     at = feed.offsets.at(taken);

@@ -196,8 +196,9 @@ impl Pending {
 /// The branch predictor: up to 128 entries of two bits. (Table "branch predictor")
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::etrace) struct Predictor {
-    /// The state of each entry: bit 1 the prediction, bit 0 the last outcome; 1 is taken.
-    states: [u8; MAX_ENTRIES],
+    /// The state of each entry: bit 1 the prediction, bit 0 the last outcome; 1 is taken. 32
+    /// entries in a word, the first in the lowest bits.
+    states: [u64; MAX_ENTRIES / 32],
 }
 
 /// The most entries of a table.
@@ -206,29 +207,34 @@ const MAX_ENTRIES: usize = 1 << 7;
 impl Default for Predictor {
     /// All entries 01.
     fn default() -> Self {
-        Predictor { states: [0b01; MAX_ENTRIES] }
+        Predictor { states: [u64::MAX / 0b11; MAX_ENTRIES / 32] }
     }
 }
 
 impl Predictor {
     #[inline]
     pub(in crate::etrace) fn predict(&self, address: u64, entries: Entries) -> bool {
-        self.states.get(entries.index(address)).is_some_and(|state| state >> 1 != 0)
+        let entry = entries.index(address);
+        self.states.get(entry / 32).is_some_and(|states| states >> (entry % 32 * 2) & 0b10 != 0)
     }
 
     /// Updates the entry of a branch. Its prediction changes after two wrong ones in a row.
     #[inline]
     pub(in crate::etrace) fn update(&mut self, address: u64, taken: bool, entries: Entries) {
-        if let Some(state) = self.states.get_mut(entries.index(address)) {
+        let entry = entries.index(address);
+        let at = entry % 32 * 2;
+        if let Some(states) = self.states.get_mut(entry / 32) {
+            let state = *states >> at & 0b11;
             // Outcomes are hard to predict, so that a table replaces branches.
-            *state = (NEXT_STATES >> (*state << 2 | u8::from(taken) << 1)) as u8 & 0b11;
+            let next = NEXT_STATES >> (state << 2 | u64::from(taken) << 1) & 0b11;
+            *states ^= (state ^ next) << at;
         }
     }
 }
 
 /// The state of an entry after an outcome: two bits for each state (bits \[3:2] of the shift) and
 /// outcome (bit 1).
-const NEXT_STATES: u16 = 0b11_10_11_00_11_00_01_00;
+const NEXT_STATES: u64 = 0b11_10_11_00_11_00_01_00;
 
 /// How addresses select entries of a table: by the bits from 1 on, or from 2 on where there are no
 /// compressed instructions.
@@ -285,9 +291,9 @@ mod tests {
             (0b10, true, 0b11),
             (0b10, false, 0b00),
         ] {
-            let in_state = |state| {
+            let in_state = |state: u64| {
                 let mut predictor = Predictor::default();
-                predictor.states[5] = state;
+                predictor.states[0] = predictor.states[0] & !(0b11 << 10) | state << 10;
                 predictor
             };
             let mut predictor = in_state(state);
