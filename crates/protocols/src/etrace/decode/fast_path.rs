@@ -5,7 +5,7 @@
 //! that a branch is one load. The position in the decoder's own terms is computed from the last
 //! block only when it is needed. The fast path leaves every other case to [`Decoder::walk`].
 
-mod branches;
+pub(super) mod branches;
 mod extension;
 
 use tracewright_base::{
@@ -14,7 +14,6 @@ use tracewright_base::{
 
 use super::Decoder;
 use super::goal::{BLOCK, Goal, Path, cost, last_address};
-use super::pending::Entries;
 use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
@@ -24,11 +23,11 @@ use extension::Extension;
 
 /// The most that the branches of a packet and the jump to its address cost: the fast path adds the
 /// costs up, and compares the sum with the limit at each jump only.
-const MAX_BRANCHES: u64 = (u64::BITS as u64 + 1) * (CachedBlock::MAX_INSTRUCTIONS as u64 + BLOCK);
+pub(super) const MAX_BRANCHES: u64 = (u64::BITS as u64 + 1) * (CachedBlock::MAX_INSTRUCTIONS as u64 + BLOCK);
 
 /// Why the fast path stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stop {
+pub(super) enum Stop {
     /// The next packet is not one that the fast path reads.
     Packet,
     /// The next block is not cached.
@@ -90,7 +89,6 @@ impl Decoder {
         let backwards = params.choices.difference == Difference::PreviousMinusCurrent;
         let (predicts, caches) =
             (params.options.branch_prediction, params.options.jump_target_cache);
-        let entries = Entries::of_predictor(params);
         let address_of = |address: i64, base: u64| {
             let difference = (address << lsb) as u64;
             let reported = match full {
@@ -165,32 +163,17 @@ impl Decoder {
                 }
                 // Only branches and jumps with known targets can come before the last known branch.
                 let spare = u32::from(goal.is_some());
-                while let Some((source, count)) = outcomes.leading(spare, predicts) {
-                    if spent > limit {
-                        break 'fast_path Stop::Walk;
-                    }
-                    let all = outcomes.predicted == u64::from(count);
-                    let mut branches = Branches {
-                        cursor,
-                        map: outcomes.leading_map(source, count),
-                        spent,
-                        path,
-                        on,
-                        last_fails: outcomes.last_fails && all,
-                        predictor: &mut self.pending.predictor,
-                        entries,
-                    };
-                    let stop = branches.follow(source, at, limit, &blocks, sink);
-                    // Every block costs something.
-                    if branches.spent != spent {
-                        (jumped, pending_retire) = (false, false);
-                    }
-                    let left = branches.left(source);
-                    Branches { cursor, spent, path, on, .. } = branches;
-                    outcomes.pass(source, count - left);
-                    if let Some(stop) = stop {
-                        break 'fast_path stop;
-                    }
+                let predictor = &mut self.pending.predictor;
+                let mut branches = Branches { cursor, spent, path, on };
+                let stop = branches
+                    .follow(&mut outcomes, spare, predictor, at, limit, params, &blocks, sink);
+                // Every block costs something.
+                if branches.spent != spent {
+                    (jumped, pending_retire) = (false, false);
+                }
+                Branches { cursor, spent, path, on } = branches;
+                if let Some(stop) = stop {
+                    break stop;
                 }
                 let Some(address) = goal else {
                     busy = false;

@@ -6,13 +6,14 @@ use super::super::goal::{BLOCK, Path, cost};
 use super::super::pending::{Entries, Outcomes, Predictor};
 use super::Stop;
 use crate::cursor::Cursor;
+use crate::etrace::config::Params;
 
 /// The most branches that are followed at once: a word has one bit for each, and one for their end.
 const MAX_BRANCHES: u32 = u64::BITS - 1;
 
 /// What determines the outcomes of branches.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+enum Source {
     /// A map.
     Map,
     /// A map, in branch prediction mode: the predictor is updated, and the path is bounded.
@@ -29,7 +30,7 @@ const PREDICTOR: u8 = Source::Predictor as u8;
 impl Outcomes {
     /// The first outcomes, without the last `spare` ones: what determines them, and how many.
     #[inline]
-    pub(super) fn leading(&self, spare: u32, predicts: bool) -> Option<(Source, u32)> {
+    fn leading(&self, spare: u32, predicts: bool) -> Option<(Source, u32)> {
         let known = if self.predicted > 0 { self.known } else { self.known.saturating_sub(spare) };
         let predicted = self.predicted.saturating_sub(spare.into()).min(MAX_BRANCHES.into()) as u32;
         match (known, predicted) {
@@ -42,7 +43,7 @@ impl Outcomes {
 
     /// [`Branches::map`] for the first `count` outcomes.
     #[inline]
-    pub(super) const fn leading_map(&self, source: Source, count: u32) -> u64 {
+    const fn leading_map(&self, source: Source, count: u32) -> u64 {
         match source {
             Source::Predictor => count as u64 + 1,
             _ => self.map & ((1 << count) - 1) | 1 << count,
@@ -51,7 +52,7 @@ impl Outcomes {
 
     /// Takes the first `count` outcomes.
     #[inline]
-    pub(super) const fn pass(&mut self, source: Source, count: u32) {
+    const fn pass(&mut self, source: Source, count: u32) {
         match source {
             Source::Predictor => self.predicted -= count as u64,
             _ => (self.map, self.known) = (self.map >> count, self.known - count),
@@ -59,56 +60,80 @@ impl Outcomes {
     }
 }
 
-/// Branches that are followed at once.
-pub(super) struct Branches<'a> {
+/// Follows branches, and the jumps between them.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Branches {
     /// The position in the program.
-    pub(super) cursor: Cursor,
-    /// Their outcomes from bit 0 on, 0 for one that was taken, with a 1 above the last. Of
-    /// predicted branches their number plus 1.
-    pub(super) map: u64,
+    pub(in super::super) cursor: Cursor,
     /// What is spent of the packet's allowance.
-    pub(super) spent: u64,
+    pub(in super::super) spent: u64,
     /// In branch prediction mode: the path since the last branch; the last block ended with a
     /// direct jump, which is the next step of the path.
-    pub(super) path: Path,
-    pub(super) on: bool,
-    /// The last of the predicted branches goes otherwise.
-    pub(super) last_fails: bool,
-    pub(super) predictor: &'a mut Predictor,
-    pub(super) entries: Entries,
+    pub(in super::super) path: Path,
+    pub(in super::super) on: bool,
 }
 
-impl Branches<'_> {
-    /// Follows the branches, and the jumps between them. `None`: all of them.
+/// Branches that are followed at once.
+struct Leading<'a> {
+    /// Their outcomes from bit 0 on, 0 for one that was taken, with a 1 above the last. Of
+    /// predicted branches their number plus 1.
+    map: u64,
+    /// The last of the predicted branches goes otherwise.
+    last_fails: bool,
+    predictor: &'a mut Predictor,
+    entries: Entries,
+}
+
+impl Branches {
+    /// Follows all but the last `spare` of `outcomes`, and takes them. `None`: all of them.
     #[inline]
-    pub(super) fn follow<S: Sink>(
+    #[expect(clippy::too_many_arguments, reason = "a walk, and its limits")]
+    pub(in super::super) fn follow<S: Sink>(
         &mut self,
-        source: Source,
+        outcomes: &mut Outcomes,
+        spare: u32,
+        predictor: &mut Predictor,
         at: u64,
         limit: u64,
+        params: &Params,
         blocks: &CachedBlocks<'_>,
         sink: &mut S,
     ) -> Option<Stop> {
-        match source {
-            Source::Map => self.run::<S, MAP>(at, limit, blocks, sink),
-            Source::MapAndPredictor => self.run::<S, MAP_AND_PREDICTOR>(at, limit, blocks, sink),
-            Source::Predictor => self.run::<S, PREDICTOR>(at, limit, blocks, sink),
+        let entries = Entries::of_predictor(params);
+        while let Some((source, count)) = outcomes.leading(spare, params.options.branch_prediction)
+        {
+            if self.spent > limit {
+                return Some(Stop::Walk);
+            }
+            let last_fails = outcomes.last_fails && outcomes.predicted == u64::from(count);
+            let map = outcomes.leading_map(source, count);
+            let mut leading = Leading { map, last_fails, predictor, entries };
+            let stop = match source {
+                Source::Map => self.run::<S, MAP>(&mut leading, at, limit, blocks, sink),
+                Source::MapAndPredictor => {
+                    self.run::<S, MAP_AND_PREDICTOR>(&mut leading, at, limit, blocks, sink)
+                }
+                Source::Predictor => {
+                    self.run::<S, PREDICTOR>(&mut leading, at, limit, blocks, sink)
+                }
+            };
+            let left = match source {
+                Source::Predictor => leading.map as u32 - 1,
+                _ => leading.map.ilog2(),
+            };
+            outcomes.pass(source, count - left);
+            if stop.is_some() {
+                return stop;
+            }
         }
-    }
-
-    /// How many are left.
-    #[inline]
-    pub(super) const fn left(&self, source: Source) -> u32 {
-        match source {
-            Source::Predictor => self.map as u32 - 1,
-            _ => self.map.ilog2(),
-        }
+        None
     }
 
     // All variables of the loop are in registers: only the sink is called for a block.
     #[inline(never)]
     fn run<S: Sink, const SOURCE: u8>(
         &mut self,
+        leading: &mut Leading<'_>,
         at: u64,
         limit: u64,
         blocks: &CachedBlocks<'_>,
@@ -118,8 +143,8 @@ impl Branches<'_> {
         // checks bounds once for each block.
         let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
         let Cursor { mut next, mut last, taken } = self.cursor;
-        let (mut map, mut spent) = (self.map, self.spent);
-        let (entries, last_fails) = (self.entries, self.last_fails);
+        let Leading { mut map, last_fails, entries, .. } = *leading;
+        let mut spent = self.spent;
         let price = |cached: &CachedBlock, jump| match SOURCE {
             MAP => cost(cached.instructions(), jump),
             _ => cost(cached.instructions(), false) + BLOCK,
@@ -166,7 +191,7 @@ impl Branches<'_> {
             let end = range.start.wrapping_add(range.bytes.into());
             let branch = end.wrapping_sub(range.last.size().into());
             let branched = match SOURCE {
-                PREDICTOR => self.predictor.predict(branch, entries) != (last_fails && map == 2),
+                PREDICTOR => leading.predictor.predict(branch, entries) != (last_fails && map == 2),
                 _ => map & 1 == 0,
             };
             if branched && cached.is_any_of(CachedBlock::LOOP) {
@@ -178,9 +203,9 @@ impl Branches<'_> {
                 };
                 if SOURCE != MAP {
                     // After two updates with the same outcome an entry does not change.
-                    self.predictor.update(branch, true, entries);
+                    leading.predictor.update(branch, true, entries);
                     if times > 1 {
-                        self.predictor.update(branch, true, entries);
+                        leading.predictor.update(branch, true, entries);
                     }
                 }
                 spent += u64::from(times) * price(cached, false);
@@ -190,7 +215,7 @@ impl Branches<'_> {
                 continue;
             }
             if SOURCE != MAP {
-                self.predictor.update(branch, branched, entries);
+                leading.predictor.update(branch, branched, entries);
             }
             spent += price(cached, false);
             sink.cached_range(at, cached.range(class, branched));
@@ -202,7 +227,7 @@ impl Branches<'_> {
             self.path = Path::default();
         }
         self.cursor = Cursor { next, last, taken: before & 1 == 0 };
-        (self.map, self.spent) = (map, spent);
+        (leading.map, self.spent) = (map, spent);
         stop
     }
 
