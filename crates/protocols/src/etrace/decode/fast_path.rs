@@ -23,7 +23,8 @@ use extension::Extension;
 
 /// The most that the branches of a packet and the jump to its address cost: the fast path adds the
 /// costs up, and compares the sum with the limit at each jump only.
-pub(super) const MAX_BRANCHES: u64 = (u64::BITS as u64 + 1) * (CachedBlock::MAX_INSTRUCTIONS as u64 + BLOCK);
+pub(super) const MAX_BRANCHES: u64 =
+    (u64::BITS as u64 + 1) * (CachedBlock::MAX_INSTRUCTIONS as u64 + BLOCK);
 
 /// Why the fast path stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -165,8 +166,16 @@ impl Decoder {
                 let spare = u32::from(goal.is_some());
                 let predictor = &mut self.pending.predictor;
                 let mut branches = Branches { cursor, spent, path, on };
-                let stop = branches
-                    .follow(&mut outcomes, spare, predictor, at, limit, params, &blocks, sink);
+                let stop = branches.follow(
+                    &mut outcomes,
+                    spare,
+                    predictor,
+                    at,
+                    limit,
+                    params,
+                    &blocks,
+                    sink,
+                );
                 // Every block costs something.
                 if branches.spent != spent {
                     (jumped, pending_retire) = (false, false);
