@@ -14,11 +14,12 @@ use tracewright_base::{
 
 use super::Decoder;
 use super::goal::{BLOCK, Goal, Path, cost, last_address};
+use super::pending::Entries;
 use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
-use branches::Branches;
+use branches::{Branches, MAX_AT_ONCE, Prediction};
 use extension::Extension;
 
 /// The most that the branches of a packet and the jump to its address cost: the fast path adds the
@@ -88,8 +89,9 @@ impl Decoder {
         let code_space = code.code_space(isa, self.space);
         let (lsb, full) = (params.widths.iaddress_lsb, params.options.full_address);
         let backwards = params.choices.difference == Difference::PreviousMinusCurrent;
-        let (predicts, caches) =
-            (params.options.branch_prediction, params.options.jump_target_cache);
+        let predicts = params.options.branch_prediction;
+        let caches = params.options.jump_target_cache;
+        let entries = Entries::of_predictor(params);
         let address_of = |address: i64, base: u64| {
             let difference = (address << lsb) as u64;
             let reported = match full {
@@ -164,25 +166,45 @@ impl Decoder {
                 }
                 // Only branches and jumps with known targets can come before the last known branch.
                 let spare = u32::from(goal.is_some());
-                let predictor = &mut self.pending.predictor;
-                let mut branches = Branches { cursor, spent, path, on };
-                let stop = branches.follow(
-                    &mut outcomes,
-                    spare,
-                    predictor,
-                    at,
-                    limit,
-                    params,
-                    &blocks,
-                    sink,
-                );
-                // Every block costs something.
-                if branches.spent != spent {
-                    (jumped, pending_retire) = (false, false);
-                }
-                Branches { cursor, spent, path, on } = branches;
-                if let Some(stop) = stop {
-                    break stop;
+                if predicts && outcomes.count() > u64::from(spare) {
+                    let predictor = &mut self.pending.predictor;
+                    let mut prediction =
+                        Prediction { predictor, entries, last_fails: false, path, on };
+                    let mut branches = Branches { cursor, map: 0, spent };
+                    // Copies, so that without predictions all of it is in registers.
+                    let mut left = outcomes;
+                    let stop = branches.follow_predicted(
+                        &mut left,
+                        spare,
+                        &mut prediction,
+                        at,
+                        limit,
+                        &blocks,
+                        sink,
+                    );
+                    // Every block costs something.
+                    if branches.spent != spent {
+                        (jumped, pending_retire) = (false, false);
+                    }
+                    (cursor, spent, outcomes) = (branches.cursor, branches.spent, left);
+                    (path, on) = (prediction.path, prediction.on);
+                    if let Some(stop) = stop {
+                        break stop;
+                    }
+                } else if outcomes.known > spare {
+                    let count = outcomes.known - spare;
+                    if count > MAX_AT_ONCE {
+                        break Stop::Walk;
+                    }
+                    let mut branches = Branches { cursor, map: 0, spent };
+                    let stop = branches.follow(&mut outcomes, count, at, limit, &blocks, sink);
+                    if branches.spent != spent {
+                        (jumped, pending_retire) = (false, false);
+                    }
+                    (cursor, spent) = (branches.cursor, branches.spent);
+                    if let Some(stop) = stop {
+                        break stop;
+                    }
                 }
                 let Some(address) = goal else {
                     busy = false;
@@ -215,9 +237,18 @@ impl Decoder {
                                 cursor = cursor.pass(true, &blocks);
                                 continue;
                             }
-                            let (from, predictor) =
-                                (range.last_address(), &mut self.pending.predictor);
-                            let Some(branched) = outcomes.take(from, predictor, params) else {
+                            let branched = if predicts {
+                                let mut left = outcomes;
+                                let predictor = &mut self.pending.predictor;
+                                let taken = left.take(range.last_address(), predictor, params);
+                                outcomes = left;
+                                taken
+                            } else {
+                                let first = outcomes.first();
+                                (outcomes.map, outcomes.known) = (0, 0);
+                                first
+                            };
+                            let Some(branched) = branched else {
                                 break 'fast_path Stop::Walk;
                             };
                             (path, on, spent) = (Path::default(), false, after);

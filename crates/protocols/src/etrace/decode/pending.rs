@@ -44,6 +44,18 @@ impl Outcomes {
         debug_assert!(self.known <= 64);
     }
 
+    /// Whether the next branch is taken, where that is known.
+    #[inline]
+    pub(super) const fn first(&self) -> Option<bool> {
+        if self.known > 0 { Some(self.map & 1 == 0) } else { None }
+    }
+
+    /// Drops the first `count` known outcomes, at most 63.
+    #[inline]
+    pub(super) const fn pass(&mut self, count: u32) {
+        (self.map, self.known) = (self.map >> count, self.known - count);
+    }
+
     /// Adds the branches of a branch count packet. With an address the last of them may be at that
     /// address. Without one the last of them goes otherwise than predicted.
     pub(super) fn add_count(&mut self, count: &BranchCount) {
@@ -100,7 +112,7 @@ impl Pending {
 
     /// Whether the next branch is taken, where that is known.
     pub(super) const fn first(&self) -> Option<bool> {
-        if self.outcomes.known > 0 { Some(self.outcomes.map & 1 == 0) } else { None }
+        self.outcomes.first()
     }
 
     /// Drops all but the last `count` known outcomes.
@@ -238,7 +250,7 @@ const NEXT_STATES: u64 = 0b11_10_11_00_11_00_01_00;
 
 /// How addresses select entries of a table: by the bits from 1 on, or from 2 on where there are no
 /// compressed instructions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(in crate::etrace) struct Entries {
     low: u8,
     /// At most 7 bits.

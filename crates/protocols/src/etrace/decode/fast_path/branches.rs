@@ -6,122 +6,96 @@ use super::super::goal::{BLOCK, Path, cost};
 use super::super::pending::{Entries, Outcomes, Predictor};
 use super::Stop;
 use crate::cursor::Cursor;
-use crate::etrace::config::Params;
 
 /// The most branches that are followed at once: a word has one bit for each, and one for their end.
-const MAX_BRANCHES: u32 = u64::BITS - 1;
+pub(super) const MAX_AT_ONCE: u32 = u64::BITS - 1;
 
-/// What determines the outcomes of branches.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// A map.
-    Map,
-    /// A map, in branch prediction mode: the predictor is updated, and the path is bounded.
-    MapAndPredictor,
-    /// The predictor.
-    Predictor,
-}
+/// What determines the outcomes of branches: the parameter of [`Branches::run`].
+///
+/// A map.
+const MAP: u8 = 0;
+/// A map, in branch prediction mode: the predictor is updated, and the path is bounded.
+const MAP_AND_PREDICTOR: u8 = 1;
+/// The predictor.
+const PREDICTOR: u8 = 2;
 
-/// The sources as parameters of [`Branches::run`].
-const MAP: u8 = Source::Map as u8;
-const MAP_AND_PREDICTOR: u8 = Source::MapAndPredictor as u8;
-const PREDICTOR: u8 = Source::Predictor as u8;
-
-impl Outcomes {
-    /// The first outcomes, without the last `spare` ones: what determines them, and how many.
-    #[inline]
-    fn leading(&self, spare: u32, predicts: bool) -> Option<(Source, u32)> {
-        let known = if self.predicted > 0 { self.known } else { self.known.saturating_sub(spare) };
-        let predicted = self.predicted.saturating_sub(spare.into()).min(MAX_BRANCHES.into()) as u32;
-        match (known, predicted) {
-            (0, 0) => None,
-            (0, _) => Some((Source::Predictor, predicted)),
-            _ if predicts => Some((Source::MapAndPredictor, known.min(MAX_BRANCHES))),
-            _ => Some((Source::Map, known.min(MAX_BRANCHES))),
-        }
-    }
-
-    /// [`Branches::map`] for the first `count` outcomes.
-    #[inline]
-    const fn leading_map(&self, source: Source, count: u32) -> u64 {
-        match source {
-            Source::Predictor => count as u64 + 1,
-            _ => self.map & ((1 << count) - 1) | 1 << count,
-        }
-    }
-
-    /// Takes the first `count` outcomes.
-    #[inline]
-    const fn pass(&mut self, source: Source, count: u32) {
-        match source {
-            Source::Predictor => self.predicted -= count as u64,
-            _ => (self.map, self.known) = (self.map >> count, self.known - count),
-        }
-    }
-}
-
-/// Follows branches, and the jumps between them.
-#[derive(Clone, Copy)]
-pub(in super::super) struct Branches {
+/// Branches that are followed at once, and the jumps between them.
+pub(super) struct Branches {
     /// The position in the program.
-    pub(in super::super) cursor: Cursor,
-    /// What is spent of the packet's allowance.
-    pub(in super::super) spent: u64,
-    /// In branch prediction mode: the path since the last branch; the last block ended with a
-    /// direct jump, which is the next step of the path.
-    pub(in super::super) path: Path,
-    pub(in super::super) on: bool,
-}
-
-/// Branches that are followed at once.
-struct Leading<'a> {
+    pub(super) cursor: Cursor,
     /// Their outcomes from bit 0 on, 0 for one that was taken, with a 1 above the last. Of
     /// predicted branches their number plus 1.
-    map: u64,
+    pub(super) map: u64,
+    /// What is spent of the packet's allowance.
+    pub(super) spent: u64,
+}
+
+/// What branch prediction mode adds.
+pub(super) struct Prediction<'a> {
+    pub(super) predictor: &'a mut Predictor,
+    pub(super) entries: Entries,
     /// The last of the predicted branches goes otherwise.
-    last_fails: bool,
-    predictor: &'a mut Predictor,
-    entries: Entries,
+    pub(super) last_fails: bool,
+    /// The path since the last branch.
+    pub(super) path: Path,
+    /// The last block ended with a direct jump, which is the next step of the path.
+    pub(super) on: bool,
 }
 
 impl Branches {
-    /// Follows all but the last `spare` of `outcomes`, and takes them. `None`: all of them.
-    #[inline]
-    #[expect(clippy::too_many_arguments, reason = "a walk, and its limits")]
-    pub(in super::super) fn follow<S: Sink>(
+    /// Follows `count` branches of known outcome, at most [`MAX_AT_ONCE`], and takes the outcomes.
+    /// `None`: all of them.
+    #[inline(always)]
+    pub(super) fn follow<S: Sink>(
         &mut self,
         outcomes: &mut Outcomes,
-        spare: u32,
-        predictor: &mut Predictor,
+        count: u32,
         at: u64,
         limit: u64,
-        params: &Params,
         blocks: &CachedBlocks<'_>,
         sink: &mut S,
     ) -> Option<Stop> {
-        let entries = Entries::of_predictor(params);
-        while let Some((source, count)) = outcomes.leading(spare, params.options.branch_prediction)
-        {
+        self.map = outcomes.map & ((1 << count) - 1) | 1 << count;
+        let stop = self.run::<S, MAP>(None, at, limit, blocks, sink);
+        outcomes.pass(count - self.map.ilog2());
+        stop
+    }
+
+    /// In branch prediction mode: follows all but the last `spare` of `outcomes`, and takes them.
+    /// `None`: all of them.
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "a walk, and its limits")]
+    pub(super) fn follow_predicted<S: Sink>(
+        &mut self,
+        outcomes: &mut Outcomes,
+        spare: u32,
+        prediction: &mut Prediction<'_>,
+        at: u64,
+        limit: u64,
+        blocks: &CachedBlocks<'_>,
+        sink: &mut S,
+    ) -> Option<Stop> {
+        while outcomes.count() > u64::from(spare) {
             if self.spent > limit {
                 return Some(Stop::Walk);
             }
-            let last_fails = outcomes.last_fails && outcomes.predicted == u64::from(count);
-            let map = outcomes.leading_map(source, count);
-            let mut leading = Leading { map, last_fails, predictor, entries };
-            let stop = match source {
-                Source::Map => self.run::<S, MAP>(&mut leading, at, limit, blocks, sink),
-                Source::MapAndPredictor => {
-                    self.run::<S, MAP_AND_PREDICTOR>(&mut leading, at, limit, blocks, sink)
-                }
-                Source::Predictor => {
-                    self.run::<S, PREDICTOR>(&mut leading, at, limit, blocks, sink)
-                }
+            let stop = if outcomes.known > 0 {
+                let known = outcomes.known - if outcomes.predicted > 0 { 0 } else { spare };
+                let count = known.min(MAX_AT_ONCE);
+                self.map = outcomes.map & ((1 << count) - 1) | 1 << count;
+                let some = Some(&mut *prediction);
+                let stop = self.run::<S, MAP_AND_PREDICTOR>(some, at, limit, blocks, sink);
+                outcomes.pass(count - self.map.ilog2());
+                stop
+            } else {
+                let count = (outcomes.predicted - u64::from(spare)).min(MAX_AT_ONCE.into());
+                self.map = count + 1;
+                prediction.last_fails = outcomes.last_fails && count == outcomes.predicted;
+                let some = Some(&mut *prediction);
+                let stop = self.run::<S, PREDICTOR>(some, at, limit, blocks, sink);
+                outcomes.predicted -= count + 1 - self.map;
+                stop
             };
-            let left = match source {
-                Source::Predictor => leading.map as u32 - 1,
-                _ => leading.map.ilog2(),
-            };
-            outcomes.pass(source, count - left);
             if stop.is_some() {
                 return stop;
             }
@@ -133,7 +107,7 @@ impl Branches {
     #[inline(never)]
     fn run<S: Sink, const SOURCE: u8>(
         &mut self,
-        leading: &mut Leading<'_>,
+        mut prediction: Option<&mut Prediction<'_>>,
         at: u64,
         limit: u64,
         blocks: &CachedBlocks<'_>,
@@ -143,16 +117,18 @@ impl Branches {
         // checks bounds once for each block.
         let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
         let Cursor { mut next, mut last, taken } = self.cursor;
-        let Leading { mut map, last_fails, entries, .. } = *leading;
-        let mut spent = self.spent;
+        let (mut map, mut spent) = (self.map, self.spent);
         let price = |cached: &CachedBlock, jump| match SOURCE {
             MAP => cost(cached.instructions(), jump),
             _ => cost(cached.instructions(), false) + BLOCK,
         };
         // Bit 0: the branch of `last` was not taken.
         let mut before = u64::from(!taken);
-        if SOURCE != MAP && self.on {
-            let stop = self.step(next, &blocks);
+        if SOURCE != MAP
+            && let Some(prediction) = &mut prediction
+            && prediction.on
+        {
+            let stop = prediction.step(next, &blocks);
             if stop.is_some() {
                 return stop;
             }
@@ -171,14 +147,19 @@ impl Branches {
                 if cached.is_any_of(CachedBlock::INDIRECT) || after > limit {
                     break Some(Stop::Walk);
                 }
-                if SOURCE != MAP && is_branch(last, &blocks) {
-                    self.path = Path::default();
+                if SOURCE != MAP
+                    && let Some(prediction) = &mut prediction
+                    && is_branch(last, &blocks)
+                {
+                    prediction.path = Path::default();
                 }
                 spent = after;
                 sink.cached_range(at, cached.range(class, true));
                 (last, next, before) = (next, successors[1], 0);
-                if SOURCE != MAP {
-                    let stop = self.step(next, &blocks);
+                if SOURCE != MAP
+                    && let Some(prediction) = &mut prediction
+                {
+                    let stop = prediction.step(next, &blocks);
                     if stop.is_some() {
                         break stop;
                     }
@@ -190,22 +171,29 @@ impl Branches {
             // The predictor's entry depends on low bits of the address only, which need no mask.
             let end = range.start.wrapping_add(range.bytes.into());
             let branch = end.wrapping_sub(range.last.size().into());
-            let branched = match SOURCE {
-                PREDICTOR => leading.predictor.predict(branch, entries) != (last_fails && map == 2),
+            let branched = match &prediction {
+                Some(prediction) if SOURCE == PREDICTOR => {
+                    let predicted = prediction.predictor.predict(branch, prediction.entries);
+                    predicted != (prediction.last_fails && map == 2)
+                }
                 _ => map & 1 == 0,
             };
             if branched && cached.is_any_of(CachedBlock::LOOP) {
                 // A loop of one block: one iteration for each consecutive taken branch.
                 let times = match SOURCE {
                     PREDICTOR if map == 2 => 1,
-                    PREDICTOR => (map - 1) as u32 - u32::from(last_fails),
+                    PREDICTOR => {
+                        let fails = prediction.as_ref().is_some_and(|p| p.last_fails);
+                        (map - 1) as u32 - u32::from(fails)
+                    }
                     _ => map.trailing_zeros(),
                 };
-                if SOURCE != MAP {
+                if SOURCE != MAP
+                    && let Some(Prediction { predictor, entries, .. }) = &mut prediction
+                {
                     // After two updates with the same outcome an entry does not change.
-                    leading.predictor.update(branch, true, entries);
-                    if times > 1 {
-                        leading.predictor.update(branch, true, entries);
+                    for _ in 0..times.min(2) {
+                        predictor.update(branch, true, *entries);
                     }
                 }
                 spent += u64::from(times) * price(cached, false);
@@ -214,8 +202,10 @@ impl Branches {
                 map = if SOURCE == PREDICTOR { map - u64::from(times) } else { map >> times };
                 continue;
             }
-            if SOURCE != MAP {
-                leading.predictor.update(branch, branched, entries);
+            if SOURCE != MAP
+                && let Some(Prediction { predictor, entries, .. }) = &mut prediction
+            {
+                predictor.update(branch, branched, *entries);
             }
             spent += price(cached, false);
             sink.cached_range(at, cached.range(class, branched));
@@ -223,14 +213,20 @@ impl Branches {
             before = if SOURCE == PREDICTOR { u64::from(!branched) } else { map };
             map = if SOURCE == PREDICTOR { map - 1 } else { map >> 1 };
         };
-        if SOURCE != MAP && !self.on && is_branch(last, &blocks) {
-            self.path = Path::default();
+        if SOURCE != MAP
+            && let Some(prediction) = prediction
+            && !prediction.on
+            && is_branch(last, &blocks)
+        {
+            prediction.path = Path::default();
         }
         self.cursor = Cursor { next, last, taken: before & 1 == 0 };
-        (leading.map, self.spent) = (map, spent);
+        (self.map, self.spent) = (map, spent);
         stop
     }
+}
 
+impl Prediction<'_> {
     /// The step of the path to the block `next`, after a direct jump.
     #[inline(never)]
     fn step(&mut self, next: BlockId, blocks: &CachedBlocks<'_>) -> Option<Stop> {
