@@ -53,12 +53,17 @@ impl Decoder {
         let plain =
             !options.implicit_return && !params.choices.drop_unretired && params.before.is_none();
         let Some(shape) = Shape::of(params).filter(|_| plain) else { return };
-        while self.run_atoms(&shape, feed, params, code, sink) {}
+        if options.branch_prediction || options.jump_target_cache {
+            while self.run_atoms::<K, S, true>(&shape, feed, params, code, sink) {}
+        } else {
+            while self.run_atoms::<K, S, false>(&shape, feed, params, code, sink) {}
+        }
     }
 
     /// Decodes packets until the fast path stops. Returns whether the walk finished the current
-    /// packet, so that the fast path can go on.
-    fn run_atoms<K: BlockCache, S: Sink>(
+    /// packet, so that the fast path can go on. `MODES`: branch prediction mode or jump target
+    /// cache mode is on.
+    fn run_atoms<K: BlockCache, S: Sink, const MODES: bool>(
         &mut self,
         shape: &Shape,
         feed: &mut Feed<'_>,
@@ -89,8 +94,8 @@ impl Decoder {
         let code_space = code.code_space(isa, self.space);
         let (lsb, full) = (params.widths.iaddress_lsb, params.options.full_address);
         let backwards = params.choices.difference == Difference::PreviousMinusCurrent;
-        let predicts = params.options.branch_prediction;
-        let caches = params.options.jump_target_cache;
+        let predicts = MODES && params.options.branch_prediction;
+        let caches = MODES && params.options.jump_target_cache;
         let entries = Entries::of_predictor(params);
         let address_of = |address: i64, base: u64| {
             let difference = (address << lsb) as u64;
@@ -128,7 +133,7 @@ impl Decoder {
                         goal = quick.address.is_some().then_some(base);
                         outcomes.add(quick.map);
                         quick.len
-                    } else if predicts || caches {
+                    } else if MODES {
                         let Some((extension, len)) = Extension::read(bytes, limit, shape, params)
                         else {
                             break Stop::Packet;

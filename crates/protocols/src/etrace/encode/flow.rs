@@ -4,6 +4,8 @@
 //! An instruction is encoded when the next one is known: the instructions before and after it
 //! decide about its packet. Most instructions need no packet: [`Flow::skip`].
 
+mod calm;
+
 use super::executed::ExecutedSpan;
 use super::inst::{Inst, is};
 use super::length::length;
@@ -124,50 +126,6 @@ impl Flow {
         }
     }
 
-    /// An instruction without flags, as most are, at `address`. Returns whether that is all.
-    #[inline]
-    pub(super) const fn skip(&mut self, address: u64, after: u64) -> bool {
-        if self.quiet {
-            (self.cur.address, self.cur.after) = (address, after);
-        }
-        self.quiet
-    }
-
-    /// The next instruction. Encodes the one before it.
-    #[inline(always)]
-    pub(super) fn push(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
-        if !self.calm || next.flags & !is::USUAL != 0 {
-            return self.push_any(next, params, out);
-        }
-        if self.cur.is(is::BRANCH) {
-            self.branch(self.cur.address, self.cur.is(is::TAKEN), params);
-            if self.failed || self.branches == Map::FULL {
-                self.updiscon = false;
-                let cur = self.cur;
-                self.full_map(&cur, params, out);
-            }
-        }
-        // Only its flags matter, unless it is a trap.
-        self.prev.flags = self.cur.flags;
-        self.cur.set(next);
-        self.calm = self.is_calm(params);
-        self.quiet = self.calm && self.cur.flags == 0;
-    }
-
-    /// Whether [`Flow::calm`] is true for the next instruction.
-    #[inline]
-    fn is_calm(&self, params: &Params) -> bool {
-        let mut not = !is::USUAL | is::SEQUENTIAL;
-        if params.options.implicit_return {
-            not |= is::CALL | is::RETURN;
-        }
-        self.settled
-            && self.count < u64::from(params.choices.resync_max)
-            && self.prev.flags & (!is::USUAL | is::UPDISCON) == 0
-            && self.cur.flags & not == 0
-            && self.cur.not_taken == 0
-    }
-
     /// The next instruction, of any kind.
     #[inline(never)]
     pub(super) fn push_any(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
@@ -187,22 +145,7 @@ impl Flow {
         self.cur.set(next);
         self.cycles_at_cur = self.cycles;
         self.cur.flags |= if resumes { is::AFTER_LOSS } else { 0 };
-        let undisturbed = !self.sync_next
-            && !self.second_of_handler
-            && !self.context_due
-            && !params.own.cycle_counts
-            && params.choices.resync == Sync::Packets;
-        self.settled = undisturbed
-            && !self.trap_reported
-            && !self.failed
-            && self.executed.is_none()
-            && !self.returns.returned()
-            && !self.returns.implies()
-            && !self.outlet.is_lost();
-        self.calm = self.is_calm(params);
-        let plain = (self.prev.flags | self.cur.flags) == 0
-            && self.count < u64::from(params.choices.resync_max);
-        self.quiet = undisturbed && plain || self.calm && self.cur.flags == 0;
+        self.settle(params);
     }
 
     /// Whether a synchronisation packet was sent since the last call.

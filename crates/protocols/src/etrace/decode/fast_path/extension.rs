@@ -25,8 +25,8 @@ pub(super) enum Extension {
 const LONGEST_TURN: u64 = MAX_BLOCKS as u64 * (CachedBlock::MAX_INSTRUCTIONS as u64 + BLOCK);
 
 impl Extension {
-    /// Reads the packet at the start of `bytes`, and its length. `None` also for a count of so many
-    /// branches that the turns of a counted loop may exceed `limit`: the walk knows such loops.
+    /// Reads the packet at the start of `bytes`, and its length. `None` also where the turns of a
+    /// counted loop may exceed `limit`: the walk recognises such loops.
     pub(super) fn read(
         bytes: &[u8],
         limit: u64,
