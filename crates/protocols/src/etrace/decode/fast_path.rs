@@ -63,6 +63,7 @@ impl Decoder {
     /// Decodes packets until the fast path stops. Returns whether the walk finished the current
     /// packet, so that the fast path can go on. `MODES`: branch prediction mode or jump target
     /// cache mode is on.
+    #[inline(never)]
     fn run_atoms<K: BlockCache, S: Sink, const MODES: bool>(
         &mut self,
         shape: &Shape,
