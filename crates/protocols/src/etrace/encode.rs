@@ -206,7 +206,7 @@ impl Encoder {
         };
         let single = block.iretire <= block.ilastsize.into();
         if !single {
-            self.flow.push(&inst, params, out);
+            self.flow.push_any(&inst, params, out);
             inst.flags = unqualified;
         }
         inst.address = block.last();
@@ -224,7 +224,7 @@ impl Encoder {
         } else {
             inst.not_taken = block.ntkn;
         }
-        self.flow.push(&inst, params, out);
+        self.flow.push_any(&inst, params, out);
     }
 
     /// Sets the privilege and the context from the next instruction on.
@@ -252,11 +252,16 @@ impl Encoder {
             // A branch that is not taken does not end a block in 0.026.
             flags = is::BRANCH;
         }
+        flags |= core::mem::take(&mut self.report) | self.off;
+        let after = retired.address.wrapping_add(retired.instruction.size.into());
+        if flags == 0 && self.flow.skip(retired.address, after) {
+            return;
+        }
         let inst = Inst {
             address: retired.address,
-            after: retired.address.wrapping_add(retired.instruction.size.into()),
+            after,
             halfwords: u16::from(retired.instruction.size / 2),
-            flags: flags | core::mem::take(&mut self.report) | self.off,
+            flags,
             not_taken: 0,
             privilege: self.privilege,
             context: self.context,
@@ -264,11 +269,7 @@ impl Encoder {
             cause: 0,
             tval: 0,
         };
-        if inst.flags == 0 {
-            self.flow.plain(&inst, params, out);
-        } else {
-            self.flow.push(&inst, params, out);
-        }
+        self.flow.push(&inst, params, out);
     }
 
     fn other(&mut self, step: &Step, params: &Params, out: &mut impl Extend<Packet>) {
@@ -330,7 +331,7 @@ impl Encoder {
 
     fn stop(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         let off = Inst { flags: is::UNQUALIFIED, ..Inst::default() };
-        self.flow.push(&off, params, out);
+        self.flow.push_any(&off, params, out);
     }
 
     fn exception(&mut self, taken: &Taken, params: &Params, out: &mut impl Extend<Packet>) {
@@ -358,7 +359,7 @@ impl Encoder {
             cause: code & self.quirks.cause_mask,
             tval: taken.value.unwrap_or(0),
         };
-        self.flow.push(&inst, params, out);
+        self.flow.push_any(&inst, params, out);
     }
 }
 

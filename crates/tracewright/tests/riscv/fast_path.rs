@@ -1,9 +1,10 @@
 //! Packets give the same elements many at once and one by one, for undamaged and damaged streams,
 //! fed whole and in chunks.
 
-use tracewright::base::{Element, OffsetMap, Piece, Sink};
+use tracewright::base::{Decode, Element, Feed, OffsetMap, Parse, Piece, Sink, Spanned, Wire};
 use tracewright::image::Cache;
-use tracewright::protocols::etrace::{Etrace, Params};
+use tracewright::protocols::etrace::packet::Payload;
+use tracewright::protocols::etrace::{Decoder, Etrace, Packet, Params};
 use tracewright::protocols::{Observer, Stream};
 use tracewright_testing::short_or_long;
 
@@ -94,4 +95,48 @@ fn at_once_and_one_by_one() {
         }
     }
     println!("{} streams", all.len());
+}
+
+/// The packets of a stream that can be on the fast path: how many are, and how many are of format 0
+/// without being on it.
+fn on_fast_path(bytes: &[u8], params: &Params, code: &mut Cache) -> (usize, usize) {
+    let mut decoder = Decoder::default();
+    let mut output = Elements { each_packet: false, elements: Vec::new() };
+    let pieces = [Piece { start: 0, at: 0, fragment: true }];
+    let (mut at, mut fast, mut slow) = (0, 0, 0);
+    loop {
+        let mut feed = Feed::new(bytes, OffsetMap::new(&pieces), 0);
+        feed.taken = at;
+        decoder.packets(&mut feed, params, code, &mut output);
+        (at, fast) = (feed.taken, fast + feed.packets);
+        let Parse::Packet(packet, len) = Packet::parse(&bytes[at..], params) else {
+            return (fast, slow);
+        };
+        slow +=
+            usize::from(matches!(packet.payload, Payload::BranchCount(_) | Payload::JumpTarget(_)));
+        let packet = Spanned { at: at as u64, len: len as u32, packet: &packet };
+        decoder.packet(packet, params, code, &mut output);
+        at += len;
+    }
+}
+
+/// Counts of predicted branches and indexes of the jump target cache do not end the fast path.
+#[test]
+fn optional_modes_are_on_the_fast_path() {
+    let Some(root) = streams::shared() else { return };
+    let mut count = 0;
+    for stream in up_to(40_000, optional(&root)) {
+        let mut params = stream.params;
+        let modes = stream.program.split('.').nth(1).unwrap_or_default();
+        params.options.branch_prediction = modes.contains('b');
+        params.options.jump_target_cache = modes.contains('j');
+        if modes.contains('i') || !modes.contains(['b', 'j']) {
+            continue;
+        }
+        let image = program(elf(&root, &stream), params.rv64);
+        let (fast, slow) = on_fast_path(&stream.bytes, &params, &mut cache(&image, &params));
+        assert!(fast > 20 * slow, "{}: {fast}, {slow} of format 0 not", stream.program);
+        count += 1;
+    }
+    assert!(count >= 3, "{count} streams");
 }

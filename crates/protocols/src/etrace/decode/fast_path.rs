@@ -1,31 +1,35 @@
-//! The fast path: many packets of formats 1 and 2 at once.
+//! The fast path: many packets of formats 0, 1 and 2 at once.
 //!
-//! Nearly all packets of a trace are of formats 1 and 2. The program between two addresses is a
+//! Nearly all packets of a trace are of these formats. The program between two addresses is a
 //! path through cached blocks. The fast path holds the position on that path as a [`BlockId`], so
 //! that a branch is one load. The position in the decoder's own terms is computed from the last
 //! block only when it is needed. The fast path leaves every other case to [`Decoder::walk`].
+
+pub(super) mod branches;
+mod extension;
 
 use tracewright_base::{
     BlockCache, BlockId, CachedBlock, CachedBlocks, Feed, Inconsistency, Kind, Pc, Role, Sink,
 };
 
 use super::Decoder;
-use super::goal::{Goal, Path, cost, last_address};
+use super::goal::{BLOCK, Goal, Path, cost, last_address};
+use super::pending::Entries;
 use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
+use branches::{Branches, MAX_AT_ONCE, Prediction};
+use extension::Extension;
 
-/// The most instructions of the branches of a packet, and of the jump to its address: the fast path
-/// adds them up, and compares the sum with the limit at each jump only.
-const MAX_BRANCHES: u64 = (u64::BITS as u64 + 1) * CachedBlock::MAX_INSTRUCTIONS as u64;
-
-/// The most branches that are followed at once: a word has one bit for each, and one for their end.
-const MAX_KNOWN: u32 = u64::BITS - 1;
+/// The most that the branches of a packet and the jump to its address cost: the fast path adds the
+/// costs up, and compares the sum with the limit at each jump only.
+pub(super) const MAX_BRANCHES: u64 =
+    (u64::BITS as u64 + 1) * (CachedBlock::MAX_INSTRUCTIONS as u64 + BLOCK);
 
 /// Why the fast path stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stop {
+pub(super) enum Stop {
     /// The next packet is not one that the fast path reads.
     Packet,
     /// The next block is not cached.
@@ -37,7 +41,7 @@ enum Stop {
 }
 
 impl Decoder {
-    /// Decodes packets of formats 1 and 2 that have only branches and addresses.
+    /// Decodes packets of formats 0, 1 and 2 that have only branches and addresses.
     pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
@@ -46,18 +50,21 @@ impl Decoder {
         sink: &mut S,
     ) {
         let options = &params.options;
-        let plain = !options.implicit_return
-            && !options.branch_prediction
-            && !options.jump_target_cache
-            && !params.choices.drop_unretired
-            && params.before.is_none();
+        let plain =
+            !options.implicit_return && !params.choices.drop_unretired && params.before.is_none();
         let Some(shape) = Shape::of(params).filter(|_| plain) else { return };
-        while self.run_atoms(&shape, feed, params, code, sink) {}
+        if options.branch_prediction || options.jump_target_cache {
+            while self.run_atoms::<K, S, true>(&shape, feed, params, code, sink) {}
+        } else {
+            while self.run_atoms::<K, S, false>(&shape, feed, params, code, sink) {}
+        }
     }
 
     /// Decodes packets until the fast path stops. Returns whether the walk finished the current
-    /// packet, so that the fast path can go on.
-    fn run_atoms<K: BlockCache, S: Sink>(
+    /// packet, so that the fast path can go on. `MODES`: branch prediction mode or jump target
+    /// cache mode is on.
+    #[inline(never)]
+    fn run_atoms<K: BlockCache, S: Sink, const MODES: bool>(
         &mut self,
         shape: &Shape,
         feed: &mut Feed<'_>,
@@ -70,7 +77,7 @@ impl Decoder {
         else {
             return false;
         };
-        let (mut map, mut known) = self.pending.known_map();
+        let mut outcomes = self.pending.outcomes;
         // The limit of a packet of one byte. Where a packet needs more, the walk continues with the
         // limit for its length.
         let Some(limit) = u64::from(code.max_expansion()).checked_sub(MAX_BRANCHES) else {
@@ -79,7 +86,7 @@ impl Decoder {
         let usual = self.phase == Phase::Following
             && self.passed.is_none()
             && self.waiting_trap.is_none()
-            && self.pending.count() == u64::from(known)
+            && outcomes.predicted == 0
             && !(pending_retire && pc != base);
         if !usual {
             return false;
@@ -88,6 +95,22 @@ impl Decoder {
         let code_space = code.code_space(isa, self.space);
         let (lsb, full) = (params.widths.iaddress_lsb, params.options.full_address);
         let backwards = params.choices.difference == Difference::PreviousMinusCurrent;
+        let predicts = MODES && params.options.branch_prediction;
+        let caches = MODES && params.options.jump_target_cache;
+        let entries = Entries::of_predictor(params);
+        let address_of = |address: i64, base: u64| {
+            let difference = (address << lsb) as u64;
+            let reported = match full {
+                true => params.full_address(shape.bits(address)),
+                false if backwards => base.wrapping_sub(difference),
+                false => base.wrapping_add(difference),
+            };
+            reported & mask
+        };
+        let price = |instructions, jump| match predicts {
+            true => cost(instructions, false) + BLOCK,
+            false => cost(instructions, jump),
+        };
         let mut cursor = Cursor::find(pc, isa, code_space, code);
         // The last block jumped to the reported address `pc`.
         let mut jumped = false;
@@ -104,43 +127,87 @@ impl Decoder {
             let stop = 'fast_path: loop {
                 if !busy {
                     let bytes = feed.bytes.get(taken..).unwrap_or_default();
-                    let Some(quick) = shape.read(bytes) else { break Stop::Packet };
-                    if let Some(address) = quick.address {
-                        let difference = (address << lsb) as u64;
-                        let reported = match full {
-                            true => params.full_address(shape.bits(address)),
-                            false if backwards => base.wrapping_sub(difference),
-                            false => base.wrapping_add(difference),
-                        } & mask;
-                        base = reported;
+                    let size = if let Some(quick) = shape.read(bytes) {
+                        if let Some(address) = quick.address {
+                            base = address_of(address, base);
+                        }
+                        goal = quick.address.is_some().then_some(base);
+                        outcomes.add(quick.map);
+                        quick.len
+                    } else if MODES {
+                        let Some((extension, len)) = Extension::read(bytes, limit, shape, params)
+                        else {
+                            break Stop::Packet;
+                        };
+                        goal = match extension {
+                            Extension::Count { count, address } => {
+                                outcomes.add_count(&count);
+                                address.map(|address| address_of(address, base))
+                            }
+                            Extension::Cached { map, index } => {
+                                let Some(address) = self.targets.get(index) else {
+                                    break Stop::Packet;
+                                };
+                                outcomes.add(map);
+                                Some(address & mask)
+                            }
+                        };
+                        base = goal.unwrap_or(base);
+                        len
+                    } else {
+                        break Stop::Packet;
+                    };
+                    if caches
+                        && params.choices.cache_all
+                        && let Some(address) = goal
+                    {
+                        self.targets.put(address, params);
                     }
                     at = feed.offsets.at(taken);
-                    taken += quick.len;
+                    taken += size;
                     feed.packets += 1;
-                    len = quick.len;
-                    map |= u64::from(quick.map.bits) << (known & 63);
-                    known += u32::from(quick.map.len);
-                    goal = quick.address.is_some().then_some(base);
+                    len = size;
                     (busy, path, spent, on) = (true, Path::default(), 0, false);
                     from = pending_retire.then_some(pc);
                 }
                 // Only branches and jumps with known targets can come before the last known branch.
                 let spare = u32::from(goal.is_some());
-                if known > spare {
-                    let count = known - spare;
-                    if count > MAX_KNOWN {
-                        break Stop::Walk;
-                    }
-                    let end = 1 << count;
-                    let mut branches = Branches { cursor, map: map & (end - 1) | end, spent };
-                    let stop = branches.run(at, limit, &blocks, sink);
+                if predicts && outcomes.count() > u64::from(spare) {
+                    let predictor = &mut self.pending.predictor;
+                    let mut prediction =
+                        Prediction { predictor, entries, last_fails: false, path, on };
+                    let mut branches = Branches { cursor, map: 0, spent };
+                    // Copies, so that without predictions all of it is in registers.
+                    let mut left = outcomes;
+                    let stop = branches.follow_predicted(
+                        &mut left,
+                        spare,
+                        &mut prediction,
+                        at,
+                        limit,
+                        &blocks,
+                        sink,
+                    );
                     // Every block costs something.
                     if branches.spent != spent {
                         (jumped, pending_retire) = (false, false);
                     }
+                    (cursor, spent, outcomes) = (branches.cursor, branches.spent, left);
+                    (path, on) = (prediction.path, prediction.on);
+                    if let Some(stop) = stop {
+                        break stop;
+                    }
+                } else if outcomes.known > spare {
+                    let count = outcomes.known - spare;
+                    if count > MAX_AT_ONCE {
+                        break Stop::Walk;
+                    }
+                    let mut branches = Branches { cursor, map: 0, spent };
+                    let stop = branches.follow(&mut outcomes, count, at, limit, &blocks, sink);
+                    if branches.spent != spent {
+                        (jumped, pending_retire) = (false, false);
+                    }
                     (cursor, spent) = (branches.cursor, branches.spent);
-                    let passed = count - branches.map.ilog2();
-                    (map, known) = (map >> passed, known - passed);
                     if let Some(stop) = stop {
                         break stop;
                     }
@@ -163,7 +230,7 @@ impl Decoder {
                         break 'fast_path Stop::Walk;
                     }
                     let jump = last.kind == Kind::Branch && !last.conditional();
-                    let after = spent + cost(range.instructions, jump);
+                    let after = spent + price(range.instructions, jump);
                     if jump && after > limit {
                         break 'fast_path Stop::Walk;
                     }
@@ -176,12 +243,21 @@ impl Decoder {
                                 cursor = cursor.pass(true, &blocks);
                                 continue;
                             }
-                            if known == 0 {
+                            let branched = if predicts {
+                                let mut left = outcomes;
+                                let predictor = &mut self.pending.predictor;
+                                let taken = left.take(range.last_address(), predictor, params);
+                                outcomes = left;
+                                taken
+                            } else {
+                                let first = outcomes.first();
+                                (outcomes.map, outcomes.known) = (0, 0);
+                                first
+                            };
+                            let Some(branched) = branched else {
                                 break 'fast_path Stop::Walk;
-                            }
-                            let branched = map & 1 == 0;
-                            (map, known, path) = (0, 0, Path::default());
-                            (on, spent) = (false, after);
+                            };
+                            (path, on, spent) = (Path::default(), false, after);
                             (jumped, pending_retire) = (false, false);
                             sink.cached_range(at, cached.range(class, branched));
                             cursor = cursor.pass(branched, &blocks);
@@ -190,7 +266,8 @@ impl Decoder {
                             let inferable =
                                 params.options.sijump || last.role == Role::ExceptionReturn;
                             let there = code.find(address, code_space);
-                            if inferable || known > 0 && !is_branch(there, blocks) {
+                            let left = outcomes.known > 0 && !is_branch(there, blocks);
+                            if inferable || left || outcomes.predicted > 0 {
                                 break 'fast_path Stop::Walk;
                             }
                             sink.cached_range(at, range);
@@ -199,6 +276,9 @@ impl Decoder {
                             cursor = Cursor { next: there, last: cursor.next, taken: true };
                             if !jumped {
                                 break 'fast_path Stop::Lost;
+                            }
+                            if caches {
+                                self.targets.put(address, params);
                             }
                             (pc, pending_retire, busy) = (address, true, false);
                             continue 'fast_path;
@@ -216,7 +296,7 @@ impl Decoder {
                     continue;
                 }
             }
-            self.pending.set_known((map, known));
+            self.pending.outcomes = outcomes;
             self.address = Some(base);
             if taken != feed.taken {
                 (self.reported_as, self.followed, self.implied) = (ReportedAs::default(), false, 0);
@@ -254,73 +334,6 @@ impl Decoder {
             (None, None) if cursor.taken => Position::Jump { role: block.last.role },
             _ => Position::At { pc: block.next(), pending_retire: false },
         };
-    }
-}
-
-/// Branches of known outcome.
-struct Branches {
-    /// The position in the program.
-    cursor: Cursor,
-    /// Their outcomes from bit 0 on, 0 for one that was taken, with a 1 above the last.
-    map: u64,
-    /// What is spent of the packet's allowance.
-    spent: u64,
-}
-
-impl Branches {
-    /// Follows the branches, and the jumps between them. `None`: all of them.
-    // All variables of the loop are in registers: only the sink is called for a block.
-    #[inline(never)]
-    fn run<S: Sink>(
-        &mut self,
-        at: u64,
-        limit: u64,
-        blocks: &CachedBlocks<'_>,
-        sink: &mut S,
-    ) -> Option<Stop> {
-        // Made again here, so that the compiler knows that both slices have the same length, and
-        // checks bounds once for each block.
-        let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
-        let Branches { cursor: Cursor { mut next, mut last, taken }, mut map, mut spent } = *self;
-        // Bit 0: the branch of `last` was not taken.
-        let mut before = u64::from(!taken);
-        let stop = loop {
-            if map == 1 {
-                break None;
-            }
-            let Some((cached, successors, class)) = blocks.step(next) else {
-                break Some(Stop::Unknown);
-            };
-            // Two cases, because the processor predicts which it is. Otherwise the next block
-            // would depend on loads of this one.
-            if cached.is_any_of(CachedBlock::INDIRECT | CachedBlock::UNCONDITIONAL) {
-                let after = spent + cost(cached.instructions(), true);
-                if cached.is_any_of(CachedBlock::INDIRECT) || after > limit {
-                    break Some(Stop::Walk);
-                }
-                spent = after;
-                sink.cached_range(at, cached.range(class, true));
-                (last, next, before) = (next, successors[1], 0);
-                continue;
-            }
-            // Any other block of this unit ends with a branch that has a condition.
-            let branched = map & 1 == 0;
-            if branched && cached.is_any_of(CachedBlock::LOOP) {
-                // A loop of one block: one iteration for each consecutive taken branch.
-                let times = map.trailing_zeros();
-                spent += u64::from(times) * cost(cached.instructions(), false);
-                sink.repeat(at, cached.range(class, true), times);
-                (last, before, map) = (next, 0, map >> times);
-                continue;
-            }
-            spent += cost(cached.instructions(), false);
-            sink.cached_range(at, cached.range(class, branched));
-            (last, next, before) = (next, successors[usize::from(branched)], map);
-            map >>= 1;
-        };
-        self.cursor = Cursor { next, last, taken: before & 1 == 0 };
-        (self.map, self.spent) = (map, spent);
-        stop
     }
 }
 

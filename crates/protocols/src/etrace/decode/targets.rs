@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::pending::index;
+use super::pending::Entries;
 use crate::etrace::config::Params;
 
 /// The cached jump targets, up to 128, by the low bits of their addresses. The memory is allocated
@@ -24,7 +24,7 @@ impl Targets {
         if self.addresses.is_empty() {
             self.addresses.resize(1 << size.min(7), None);
         }
-        if let Some(entry) = self.addresses.get_mut(index(address, size, params)) {
+        if let Some(entry) = self.addresses.get_mut(Entries::of_targets(params).index(address)) {
             *entry = Some(address);
         }
     }

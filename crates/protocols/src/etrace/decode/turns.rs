@@ -12,7 +12,7 @@ use super::state::Position;
 use crate::etrace::config::Params;
 
 /// The most blocks of a turn. Longer loops are followed turn by turn.
-const MAX_BLOCKS: usize = 32;
+pub(super) const MAX_BLOCKS: usize = 32;
 
 /// Detects that the walk comes back to an earlier state, so that the program repeats itself as long
 /// as branches go as predicted. As in Brent's algorithm the state is stored whenever the number of

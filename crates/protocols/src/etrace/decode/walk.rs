@@ -8,6 +8,7 @@ use tracewright_isa::rv::Upper;
 
 use super::Decoder;
 use super::goal::{BLOCK, Goal, Implied, Jumped, Path, Walked, cost, last_address};
+use super::pending::Entries;
 use super::state::{PassedAddress, Position, ReportedAs};
 use super::turns::Cycle;
 use crate::etrace::config::{LoopLabel, Params};
@@ -41,17 +42,19 @@ impl Decoder {
         let mut cycle = Cycle::default();
         // The last branch may be at the goal.
         let spare = u32::from(goal.address.is_some());
-        let cached = !params.options.implicit_return && !params.options.branch_prediction;
+        let cached = !params.options.implicit_return;
         loop {
             let known = self.pending.known();
+            // All known outcomes come before predicted ones.
+            let spare = if self.pending.predicted() > 0 { 0 } else { spare };
             if cached && known > spare {
-                self.walk_cached(at, spare, params, code, sink);
+                if let Some(lost) = self.walk_cached(at, spare, &mut path, params, code, sink) {
+                    return lost;
+                }
                 if goal.address.is_none() && self.pending.count() == 0 {
                     return Walked::There;
                 }
                 if self.pending.known() != known {
-                    // A branch begins another path.
-                    path = Path::default();
                     returned = false;
                 }
             }
@@ -145,11 +148,14 @@ impl Decoder {
         &mut self,
         at: u64,
         spare: u32,
+        path: &mut Path,
         params: &Params,
         code: &mut K,
         sink: &mut S,
-    ) {
-        let Position::At { pc, .. } = self.position else { return };
+    ) -> Option<Walked> {
+        let Position::At { pc, .. } = self.position else { return None };
+        let predicts = params.options.branch_prediction;
+        let entries = Entries::of_predictor(params);
         let isa = params.isa();
         let code_space = code.code_space(isa, self.space);
         let mut next = code.find(pc, code_space);
@@ -160,6 +166,9 @@ impl Decoder {
         let (map, count) = self.pending.known_map();
         let (mut steps, mut left) = (!map, count - spare);
         let mut allowance = self.allowance;
+        // The last block ended with a direct jump, which is the next step of the path in branch
+        // prediction mode.
+        let (mut on, mut lost) = (false, false);
         loop {
             let (mut last, mut outcome) = (BlockId::NONE, 0);
             let blocks = code.blocks();
@@ -172,14 +181,30 @@ impl Decoder {
                 if left == 0 {
                     break;
                 }
-                let instructions = cached.range(class, true).instructions;
-                let Some(after) = allowance.checked_sub(cost(instructions, !conditional)) else {
+                let range = cached.range(class, true);
+                if core::mem::take(&mut on) && !path.goes_on(range.start) {
+                    lost = true;
+                    break;
+                }
+                let price = match predicts {
+                    true => cost(range.instructions, false) + BLOCK,
+                    false => cost(range.instructions, !conditional),
+                };
+                let Some(after) = allowance.checked_sub(price) else {
                     break;
                 };
                 allowance = after;
                 outcome = if conditional { (steps & 1) as usize } else { 1 };
                 steps >>= u32::from(conditional);
                 left -= u32::from(conditional);
+                if conditional {
+                    *path = Path::default();
+                    if predicts {
+                        let predictor = &mut self.pending.predictor;
+                        predictor.update(range.last_address(), outcome != 0, entries);
+                    }
+                }
+                on = predicts && !conditional;
                 sink.element(at, Element::Range(cached.range(class, outcome != 0)));
                 last = next;
                 next = blocks.next(next, outcome != 0);
@@ -204,6 +229,10 @@ impl Decoder {
         self.pending.leave(left + spare);
         self.implied = 0;
         self.allowance = allowance;
+        if lost || on && !path.goes_on(self.pc()) {
+            return Some(self.lose(at, Inconsistency::AddressNotReached, params, sink));
+        }
+        None
     }
 
     /// Whether the walk may end at an instruction that no jump leads to, with `count` branch

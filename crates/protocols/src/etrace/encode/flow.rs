@@ -2,7 +2,9 @@
 //! Branch Trace Algorithm"; 0.026, Figure 5.1)
 //!
 //! An instruction is encoded when the next one is known: the instructions before and after it
-//! decide about its packet. Most instructions need no packet, and [`Flow::plain`] skips them.
+//! decide about its packet. Most instructions need no packet: [`Flow::skip`].
+
+mod calm;
 
 use super::executed::ExecutedSpan;
 use super::inst::{Inst, is};
@@ -12,7 +14,7 @@ use super::returns::Returns;
 use super::settings::{Quirks, Settings, SyncPosition};
 use crate::bits::sign_extend;
 use crate::etrace::config::{Difference, LoopLabel, Params, Reset, Sync, TrapPacket};
-use crate::etrace::decode::pending::{Predictor, index};
+use crate::etrace::decode::pending::{Entries, Predictor};
 use crate::etrace::decode::targets::Targets;
 use crate::etrace::packet::fields::low;
 use crate::etrace::packet::{
@@ -69,6 +71,10 @@ pub(super) struct Flow {
     executed: Option<ExecutedSpan>,
     /// Plain instructions change nothing but the position.
     quiet: bool,
+    /// Nothing but a packet count, a map or `cur` itself can make a packet due.
+    settled: bool,
+    /// `cur` changes nothing but the map, if the next instruction is a usual one.
+    calm: bool,
     /// The cycles that have passed, up to `cur`, and up to the last count.
     cycles: u64,
     cycles_at_cur: u64,
@@ -110,6 +116,8 @@ impl Flow {
             executed: (params.is_draft() && params.choices.loop_label == LoopLabel::First)
                 .then_some(ExecutedSpan::since(u64::MAX)),
             quiet: false,
+            settled: false,
+            calm: false,
             cycles: 0,
             cycles_at_cur: 0,
             cycles_counted: 0,
@@ -118,19 +126,9 @@ impl Flow {
         }
     }
 
-    /// An instruction without flags, as most are.
-    #[inline]
-    pub(super) fn plain(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
-        if self.quiet {
-            self.cur.address = next.address;
-            self.cur.after = next.after;
-            return;
-        }
-        self.push(next, params, out);
-    }
-
-    /// The next instruction. Encodes the one before it.
-    pub(super) fn push(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
+    /// The next instruction, of any kind.
+    #[inline(never)]
+    pub(super) fn push_any(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
         if !self.enabled {
             self.enabled = true;
             self.discover(params, out);
@@ -144,17 +142,10 @@ impl Flow {
         }
         self.filled = true;
         self.prev = self.cur;
-        self.cur = *next;
+        self.cur.set(next);
         self.cycles_at_cur = self.cycles;
         self.cur.flags |= if resumes { is::AFTER_LOSS } else { 0 };
-        // A plain instruction after a plain one, and no packet is due.
-        self.quiet = (self.prev.flags | self.cur.flags) == 0
-            && !self.sync_next
-            && !self.second_of_handler
-            && !self.context_due
-            && !params.own.cycle_counts
-            && params.choices.resync == Sync::Packets
-            && self.count < u64::from(params.choices.resync_max);
+        self.settle(params);
     }
 
     /// Whether a synchronisation packet was sent since the last call.
@@ -183,7 +174,7 @@ impl Flow {
             self.support(false, Qualification::EndedReported, params, out);
         } else {
             let end = Inst { flags: is::UNQUALIFIED | is::DISABLED, ..Inst::default() };
-            self.push(&end, params, out);
+            self.push_any(&end, params, out);
         }
         self.filled = false;
         // In 0.026 te_support came before the loss, and has no status for it.
@@ -251,17 +242,24 @@ impl Flow {
             }
         }
         if cur.is(is::BRANCH) {
-            let taken = cur.is(is::TAKEN);
-            let mut predicted = false;
-            if params.options.branch_prediction {
-                predicted = self.predictor.predict(cur.address, params) == taken;
-                self.predictor.update(cur.address, taken, params);
-            }
-            self.outcome(!taken, predicted);
-            self.returns.branch();
+            self.branch(cur.address, cur.is(is::TAKEN), params);
         }
     }
 
+    /// Adds a branch to the map, and updates the predictor.
+    #[inline]
+    fn branch(&mut self, address: u64, taken: bool, params: &Params) {
+        let mut predicted = false;
+        if params.options.branch_prediction {
+            let entries = Entries::of_predictor(params);
+            predicted = self.predictor.predict(address, entries) == taken;
+            self.predictor.update(address, taken, entries);
+        }
+        self.outcome(!taken, predicted);
+        self.returns.branch();
+    }
+
+    #[inline]
     fn outcome(&mut self, not_taken: bool, predicted: bool) {
         if self.branches < Map::FULL {
             self.map |= u32::from(not_taken) << self.branches;
@@ -421,12 +419,7 @@ impl Flow {
         if next.is(is::UNQUALIFIED) {
             return Reported::Not;
         }
-        if self.failed {
-            self.count_packet(params, out);
-        } else if self.branches == Map::FULL && !self.all_predicted {
-            self.full(params, out);
-        } else if self.predicted == MAX_PREDICTED {
-            self.report(cur, false, false, params, out);
+        if self.full_map(cur, params, out) {
             return Reported::Here;
         }
         let flushed = !(draft && params.choices.context_flushes) || self.branches == 0;
@@ -591,7 +584,7 @@ impl Flow {
 
     /// The index of a target in the jump target cache, if it is there. Stores the target.
     fn find(&mut self, address: u64, params: &Params) -> Option<u16> {
-        let slot = index(address, params.widths.cache_size, params) as u16;
+        let slot = Entries::of_targets(params).index(address) as u16;
         let found = self.targets.get(slot) == Some(address);
         self.targets.put(address, params);
         found.then_some(slot)
@@ -613,6 +606,21 @@ impl Flow {
         params.options.full_address
             || self.quirks.full_if_shorter
                 && significant(full, width) <= significant(self.address(address, params), width)
+    }
+
+    /// Sends the outcomes up to `cur`, if there is no room for more. Returns whether the packet
+    /// reports `cur`.
+    #[inline(never)]
+    fn full_map(&mut self, cur: &Inst, params: &Params, out: &mut impl Extend<Packet>) -> bool {
+        if self.failed {
+            self.count_packet(params, out);
+        } else if self.branches == Map::FULL && !self.all_predicted {
+            self.full(params, out);
+        } else if self.predicted == MAX_PREDICTED {
+            self.report(cur, false, false, params, out);
+            return true;
+        }
+        false
     }
 
     /// Sends a full map without an address.

@@ -43,6 +43,9 @@ pub(super) mod is {
     /// A precise context differs from the instruction before.
     pub const CONTEXT: u32 = 1 << 18;
 
+    /// The properties of instructions without traps, events and changes of what is traced.
+    pub const USUAL: u32 = BRANCH | TAKEN | UPDISCON | CALL | RETURN | SWAP | SEQUENTIAL | SPECIAL;
+
     /// The properties that depend on the instruction before.
     pub const CHANGES: u32 = CHANGED | DISCONTINUITY | IMPRECISE | AFTER_LOSS | CONTEXT;
 }
@@ -71,6 +74,22 @@ impl Inst {
     #[inline]
     pub const fn is(&self, flags: u32) -> bool {
         self.flags & flags != 0
+    }
+
+    /// The same as an assignment, but field by field: `inst` was just made, and the processor
+    /// waits if fields are loaded with another width than they were stored with.
+    #[inline(always)]
+    pub const fn set(&mut self, inst: &Inst) {
+        self.address = inst.address;
+        self.after = inst.after;
+        self.halfwords = inst.halfwords;
+        self.flags = inst.flags;
+        self.not_taken = inst.not_taken;
+        self.privilege = inst.privilege;
+        self.context = inst.context;
+        self.time = inst.time;
+        self.cause = inst.cause;
+        self.tval = inst.tval;
     }
 
     /// The flags of an `itype`.

@@ -122,6 +122,14 @@ impl Shape {
         Some(Quick { source, ..quick })
     }
 
+    /// Whether the packet at the start of `bytes` can be of format 0.
+    #[inline]
+    pub(in crate::etrace) fn may_be_extension(&self, bytes: &[u8]) -> bool {
+        let payload = bytes.get(1 + self.source as usize / 8..).and_then(|rest| rest.first_chunk());
+        let start = |payload: &[u8; 2]| u16::from_le_bytes(*payload) >> (self.source % 8);
+        payload.is_none_or(|payload| start(payload) >> self.kind_width & 0b11 == 0)
+    }
+
     /// The source number of a message. `None` if it is not complete.
     #[inline]
     pub(in crate::etrace) fn number(&self, message: &[u8]) -> Option<u16> {
