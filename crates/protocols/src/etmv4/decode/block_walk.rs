@@ -1,6 +1,10 @@
 //! The loop that takes each atom through cached blocks.
 
-use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Feed, RangeSum, Sink};
+use alloc::vec::Vec;
+
+use tracewright_base::{
+    BlockCounts, BlockId, CachedBlock, CachedBlocks, Feed, Range, RangeSum, Sink,
+};
 
 use super::lookup::prefetch_block;
 use super::returns::{Calls, Returns};
@@ -76,14 +80,139 @@ impl Sum {
         sink: &mut S,
     ) {
         if self.ranges > 0
-            && let Some((cached, class)) = blocks.get(last)
+            && let Some(last) = range(last, before, blocks)
         {
-            let last = cached.range(class, before & 1 != 0);
             let Sum { ranges, instructions, at, .. } = *self;
             sink.sum(at, &RangeSum { ranges, instructions, last });
             (self.ranges, self.instructions) = (0, 0);
         }
     }
+}
+
+/// Cached blocks that are counted instead of passed to a sink.
+struct Tallied {
+    counts: BlockCounts,
+    counters: Vec<[u32; 2]>,
+    /// The next block is the first one: what precedes it is not known here.
+    first: bool,
+}
+
+impl Tallied {
+    fn new<S: Sink>(blocks: &CachedBlocks<'_>, sink: &mut S) -> Tallied {
+        let mut counts = match S::COUNTS {
+            true => sink.take_counts(blocks),
+            false => BlockCounts::default(),
+        };
+        Tallied { counters: counts.take_counters(), counts, first: true }
+    }
+
+    /// Takes atoms through blocks that were counted before, up to a waypoint of a `special` kind
+    /// that takes effect. The arguments are those of [`BlockWalk`].
+    // Apart from the other blocks, all that is needed for an atom is in registers.
+    #[inline(always)]
+    fn atoms<const PREFETCH: bool>(
+        &mut self,
+        (mut next, mut last): (BlockId, BlockId),
+        (mut steps, mut before): (u32, u32),
+        special: u16,
+        blocks: &CachedBlocks<'_>,
+    ) -> ((BlockId, BlockId), (u32, u32)) {
+        let len = blocks.successors().len().min(self.counters.len());
+        let successors = blocks.successors().get(..len).unwrap_or_default();
+        let counters = self.counters.get_mut(..len).unwrap_or_default();
+        while steps > 1
+            && let Some(after) = successors.get(next.index())
+            && let Some(counters) = counters.get_mut(next.index())
+        {
+            let executed = usize::from(steps & 1 != 0);
+            let counter = &mut counters[executed];
+            let sum = counter.wrapping_add(1);
+            let is_special = |(cached, _): (&CachedBlock, _)| cached.is_any_of(special);
+            if sum <= 1 || executed == 1 && special != 0 && blocks.get(next).is_none_or(is_special)
+            {
+                break;
+            }
+            *counter = sum;
+            (last, before) = (next, steps);
+            next = after[executed];
+            steps >>= 1;
+            if PREFETCH {
+                prefetch_block(*blocks, next);
+            }
+        }
+        ((next, last), (steps, before))
+    }
+
+    /// The block `id` is executed `times` times.
+    #[inline(always)]
+    fn execute(&mut self, id: BlockId, taken: bool, times: u32, blocks: &CachedBlocks<'_>) {
+        if let Some(counters) = self.counters.get_mut(id.index()) {
+            let counter = &mut counters[usize::from(taken)];
+            let sum = counter.wrapping_add(times);
+            *counter = match sum > times {
+                true => sum,
+                false => self.counts.first(*counter, (id, taken), times, blocks),
+            };
+        }
+    }
+
+    /// `next` is executed after `last` because of an address or a return.
+    #[inline]
+    fn jump<S: Sink>(
+        &mut self,
+        (last, before): (BlockId, u32),
+        next: BlockId,
+        at: u64,
+        blocks: &CachedBlocks<'_>,
+        sink: &mut S,
+    ) {
+        if self.first || !next.can_be_next() {
+            return;
+        }
+        if self.counts.jump((last, before & 1 != 0), next, blocks) {
+            self.revoke(last, before, blocks);
+        } else {
+            self.end(last, before, at, blocks, sink);
+            *self = Tallied::new(blocks, sink);
+        }
+    }
+
+    /// The successor of `last` was not executed after it.
+    #[inline]
+    fn revoke(&mut self, last: BlockId, before: u32, blocks: &CachedBlocks<'_>) {
+        let taken = before & 1 != 0;
+        if blocks.next(last, taken).can_be_next()
+            && let Some(counters) = self.counters.get_mut(last.index())
+        {
+            let counter = &mut counters[usize::from(taken)];
+            *counter = counter.saturating_sub(1);
+        }
+    }
+
+    /// It is not known what follows `last`.
+    fn end<S: Sink>(
+        &mut self,
+        last: BlockId,
+        before: u32,
+        at: u64,
+        blocks: &CachedBlocks<'_>,
+        sink: &mut S,
+    ) {
+        let last_range = range(last, before, blocks).filter(|_| !self.first);
+        if last_range.is_some() {
+            self.revoke(last, before, blocks);
+        }
+        let mut counts = core::mem::take(&mut self.counts);
+        counts.return_counters(core::mem::take(&mut self.counters));
+        sink.counted(counts, at, last_range);
+    }
+}
+
+/// The range of the block `last`, whose waypoint took effect if bit 0 of `before` is set.
+#[inline(always)]
+fn range(last: BlockId, before: u32, blocks: &CachedBlocks<'_>) -> Option<Range> {
+    let (cached, class) = blocks.get(last)?;
+    Some(cached.range(class, before & 1 != 0))
 }
 
 /// A next block within this distance, in blocks, is probably prefetched already.
@@ -174,15 +303,25 @@ impl BlockWalk {
     ) -> Stop {
         // Made again here, so that the compiler knows that both slices have the same length, and
         // checks bounds once for each atom.
+        let numbering = blocks.numbering();
         let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes())
             .with_paths(blocks.paths());
+        let blocks = numbering.map_or(blocks, |numbering| blocks.with_numbering(numbering));
         // An index costs less than a branch on whether the waypoint takes effect.
         let check = [0, special | CachedBlock::LOOP];
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut base, mut piece) = packets.piece(taken);
         let mut sum = Sum::default();
+        let mut tallied = Tallied::new(&blocks, sink);
         let stop = 'walk: loop {
             while steps > 1 {
+                if S::COUNTS && !tallied.first {
+                    ((next, last), (steps, before)) =
+                        tallied.atoms::<PREFETCH>((next, last), (steps, before), special, &blocks);
+                    if steps <= 1 {
+                        break;
+                    }
+                }
                 if S::PATHS
                     && next.can_be_next()
                     && let Some(path) = blocks.path(next, steps, special)
@@ -209,10 +348,20 @@ impl BlockWalk {
                     if next == BlockId::NONE {
                         break 'walk Stop::Unknown;
                     }
+                    if S::COUNTS {
+                        tallied.jump((last, before), next, at, &blocks, sink);
+                    }
                     continue;
                 };
                 let executed = steps & 1 != 0;
                 let after = successors[usize::from(executed)];
+                if S::COUNTS {
+                    if tallied.first {
+                        tallied.first = false;
+                        sink.cached_range(at, cached.range(class, executed));
+                    }
+                    tallied.execute(next, executed, 1, &blocks);
+                }
                 if Self::sums::<S>() {
                     let transfers = cached.is_any_of(CachedBlock::TRANSFER);
                     if sum.follows && !transfers && cached.is_within(class, sum.within) {
@@ -235,12 +384,18 @@ impl BlockWalk {
                     if !cached.is_any_of(special) {
                         // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());
-                        sink.repeat(at, cached.range(class, true), times);
+                        if S::COUNTS {
+                            tallied.execute(next, true, times - 1, &blocks);
+                        } else {
+                            sink.repeat(at, cached.range(class, true), times);
+                        }
                         sum.within = sink.sums_within();
                         steps >>= times;
                         continue;
                     }
-                    sink.cached_range(at, cached.range(class, true));
+                    if !S::COUNTS {
+                        sink.cached_range(at, cached.range(class, true));
+                    }
                     next = after;
                     steps >>= 1;
                     if cached.is_any_of(CachedBlock::EXCEPTION_RETURN) {
@@ -253,7 +408,9 @@ impl BlockWalk {
                     }
                     continue;
                 }
-                sink.cached_range(at, cached.range(class, executed));
+                if !S::COUNTS {
+                    sink.cached_range(at, cached.range(class, executed));
+                }
                 if Self::sums::<S>() {
                     sum.within = sink.sums_within();
                 }
@@ -282,6 +439,9 @@ impl BlockWalk {
                     taken += len as usize;
                     next = to;
                     sum.follows = false;
+                    if S::COUNTS {
+                        tallied.jump((last, before), next, at, &blocks, sink);
+                    }
                     if next == BlockId::NONE {
                         break Stop::Address;
                     }
@@ -294,6 +454,9 @@ impl BlockWalk {
             }
         };
         sum.flush(last, before, &blocks, sink);
+        if S::COUNTS {
+            tallied.end(last, before, at, &blocks, sink);
+        }
         self.before = before;
         (self.next, self.last, self.steps) = (next, last, steps);
         (self.at, self.taken) = (at, taken);
@@ -307,7 +470,7 @@ mod tests {
 
     use tracewright_base::{
         BLOCK_CLASSES, Block, BlockClass, CodeSpace, Element, Instruction, Isa, Kind, Path,
-        PathSlot, Range, Role, Successors,
+        PathSlot, Role, Successors,
     };
 
     use super::super::returns::Return;

@@ -1,0 +1,134 @@
+//! Counts cached blocks instead of ranges, for listeners that only count.
+
+use std::ops::Range;
+
+use tracewright_base::{
+    self as base, BlockCounts, CachedBlocks, CountedEdge, Element, Fault, OffsetMap,
+};
+use tracewright_frames::{Event, Frame};
+use tracewright_protocols::registry::AnyPacket;
+
+use crate::listener::pass_on;
+use crate::{Fork, Listener, Merge};
+
+/// A listener that can receive how often a range was executed before another one.
+pub trait CountEdges: Listener + Merge {
+    /// `edge.range` was executed `edge.count` times, and `edge.to` after it.
+    fn edge(&mut self, edge: &CountedEdge);
+
+    /// `range` of `source` was executed, and ranges before it that [`edge`](CountEdges::edge)
+    /// states. What follows is an element.
+    fn last(&mut self, source: usize, range: &base::Range);
+}
+
+/// Counts blocks for a listener. Ranges that are not counted, and all other elements, it receives
+/// itself; the counts when the output is taken.
+#[derive(Clone, Debug, Default)]
+pub struct Counting<L> {
+    listener: L,
+    /// Of each source.
+    counts: Vec<BlockCounts>,
+}
+
+impl<L: CountEdges> Counting<L> {
+    /// Counts for `listener`.
+    pub fn new(listener: L) -> Self {
+        Counting { listener, counts: Vec::new() }
+    }
+
+    /// The listener with all counts.
+    pub fn into_listener(mut self) -> L {
+        self.settle();
+        self.listener
+    }
+
+    fn settle(&mut self) {
+        for counts in &mut self.counts {
+            counts.take(|edge| self.listener.edge(edge));
+        }
+    }
+}
+
+impl<L: CountEdges> Listener for Counting<L> {
+    const PACKETS: bool = L::PACKETS;
+    const BY_SOURCE: bool = L::BY_SOURCE;
+    const FRAMES: bool = L::FRAMES;
+    const COUNTS: bool = true;
+
+    #[inline]
+    fn take_counts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockCounts {
+        let mut counts = self.counts.get_mut(source).map(std::mem::take).unwrap_or_default();
+        counts.prepare(blocks, |edge| self.listener.edge(edge));
+        counts
+    }
+
+    #[inline]
+    fn counted(&mut self, source: usize, counts: BlockCounts, _: u64, last: Option<base::Range>) {
+        if source >= self.counts.len() {
+            self.counts.resize_with(source + 1, BlockCounts::default);
+        }
+        if let Some(own) = self.counts.get_mut(source) {
+            *own = counts;
+        }
+        if let Some(last) = last {
+            self.listener.last(source, &last);
+        }
+    }
+
+    #[inline]
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.listener.element(source, at, element);
+    }
+
+    #[inline(always)]
+    fn cached_range(&mut self, source: usize, at: u64, range: base::Range) {
+        self.listener.cached_range(source, at, range);
+    }
+
+    #[inline]
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        self.listener.repeat(source, at, range, times);
+    }
+
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        self.listener.repeat_path(source, at, ranges, times);
+    }
+
+    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        self.listener.repeat_unlisted(source, at, ranges, times);
+    }
+
+    fn wants_each_packet(&self) -> bool {
+        self.listener.wants_each_packet()
+    }
+
+    pass_on!(|this| Some(&mut this.listener));
+
+    fn full(&self) -> bool {
+        self.listener.full()
+    }
+}
+
+impl<L: CountEdges + Send> Fork for Counting<L> {
+    type State = ();
+    type Output = L;
+    const GROWS: bool = false;
+
+    fn fork(&self) -> Self {
+        Counting::new(L::default())
+    }
+
+    fn state(&self) {}
+
+    fn resume(&mut self, (): ()) {
+        for counts in &mut self.counts {
+            counts.take(|_| ());
+        }
+        self.listener = L::default();
+    }
+
+    fn take(&mut self) -> L {
+        self.settle();
+        std::mem::take(&mut self.listener)
+    }
+}
