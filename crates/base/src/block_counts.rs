@@ -30,7 +30,7 @@ pub struct CountedEdge {
 /// No block.
 const NONE: u32 = u32::MAX;
 /// The slots of recent jumps, a power of two.
-const JUMPS: usize = 1 << 13;
+const JUMPS: usize = 1 << 14;
 /// The most counts that are stored for jumps without a slot. Further ones are not counted.
 const MAX_SPILLED: usize = 1 << 18;
 

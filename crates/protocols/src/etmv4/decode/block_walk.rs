@@ -69,6 +69,49 @@ struct Sum {
 }
 
 impl Sum {
+    /// Takes atoms through blocks within the addresses, up to a transfer, which is the last block
+    /// of the sum, or before a waypoint of a `special` kind that takes effect. The arguments are
+    /// those of [`BlockWalk`].
+    #[inline(always)]
+    fn atoms<const PREFETCH: bool>(
+        &mut self,
+        (mut next, mut last): (BlockId, BlockId),
+        (mut steps, mut before): (u32, u32),
+        special: u16,
+        at: u64,
+        blocks: &CachedBlocks<'_>,
+    ) -> ((BlockId, BlockId), (u32, u32)) {
+        let (within, all) = (self.within, steps);
+        let mut instructions = 0;
+        while steps > 1
+            && let Some((cached, successors, class)) = blocks.step(next)
+            && cached.is_within(class, within)
+        {
+            let executed = usize::from(steps & 1 != 0);
+            let transfers = cached.is_any_of(CachedBlock::TRANSFER);
+            if transfers && executed == 1 && cached.is_any_of(special) {
+                break;
+            }
+            instructions += u64::from(cached.instructions());
+            (last, before) = (next, steps);
+            next = successors[executed];
+            steps >>= 1;
+            if PREFETCH {
+                prefetch_block(*blocks, next);
+            }
+            if transfers {
+                self.follows = false;
+                break;
+            }
+        }
+        if steps != all {
+            self.ranges += u64::from(steps.leading_zeros() - all.leading_zeros());
+            self.instructions += instructions;
+            self.at = at;
+        }
+        ((next, last), (steps, before))
+    }
+
     /// Passes the ranges to `sink`. The last one is `last`, whose waypoint took effect if bit 0 of
     /// `before` is set.
     #[inline(always)]
@@ -157,7 +200,7 @@ impl Tallied {
     }
 
     /// `next` is executed after `last` because of an address or a return.
-    #[inline]
+    #[inline(always)]
     fn jump<S: Sink>(
         &mut self,
         (last, before): (BlockId, u32),
@@ -315,6 +358,13 @@ impl BlockWalk {
         let mut tallied = Tallied::new(&blocks, sink);
         let stop = 'walk: loop {
             while steps > 1 {
+                if Self::sums::<S>() && sum.follows {
+                    ((next, last), (steps, before)) =
+                        sum.atoms::<PREFETCH>((next, last), (steps, before), special, at, &blocks);
+                    if steps <= 1 {
+                        break;
+                    }
+                }
                 if S::COUNTS && !tallied.first {
                     ((next, last), (steps, before)) =
                         tallied.atoms::<PREFETCH>((next, last), (steps, before), special, &blocks);
@@ -363,21 +413,8 @@ impl BlockWalk {
                     tallied.execute(next, executed, 1, &blocks);
                 }
                 if Self::sums::<S>() {
-                    let transfers = cached.is_any_of(CachedBlock::TRANSFER);
-                    if sum.follows && !transfers && cached.is_within(class, sum.within) {
-                        sum.ranges += 1;
-                        sum.instructions += u64::from(cached.instructions());
-                        sum.at = at;
-                        (last, before) = (next, steps);
-                        if PREFETCH {
-                            prefetch_block(blocks, after);
-                        }
-                        next = after;
-                        steps >>= 1;
-                        continue;
-                    }
                     sum.flush(last, before, &blocks, sink);
-                    sum.follows = !transfers;
+                    sum.follows = !cached.is_any_of(CachedBlock::TRANSFER);
                 }
                 (last, before) = (next, steps);
                 if cached.is_any_of(check[usize::from(executed)]) {
@@ -783,7 +820,7 @@ mod tests {
                 assert_eq!(sum.instructions, instructions.sum::<u64>());
                 for n in next..end {
                     assert!(self.within.0 <= range(n).start && range(n).end() - 1 <= self.within.1);
-                    assert!(!transfers(n) && !transfers(n - 1));
+                    assert!(!transfers(n - 1));
                 }
                 (next, sums) = (end, sums + 1);
             }
