@@ -14,7 +14,7 @@ const MAX_PATHS: usize = 1 << 21;
 pub type PathId = u32;
 
 /// The slots of the children that were looked up last, a power of two.
-const RECENT: usize = 1 << 14;
+const RECENT: usize = 1 << 15;
 
 /// A function on the path of its callers.
 // In one line of the processor's caches: the paths of a program seldom fit into the nearest one.

@@ -209,3 +209,70 @@ const fn slot(from: u32, to: u32) -> usize {
     let both = (from as u64) << 32 | to as u64;
     (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (JUMPS - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Instruction, Isa, Kind, Role, Successors,
+    };
+
+    /// A loop of two blocks, and how often an edge from each was counted.
+    #[test]
+    fn counts_larger_than_a_counter_and_of_other_numbers() {
+        let block = |start, role| {
+            let last = Instruction {
+                kind: Kind::Branch,
+                role,
+                size: 4,
+                isa: Isa::A64,
+                ..Instruction::default()
+            };
+            Block { start, bytes: 8, instructions: 2, last, ..Block::default() }
+        };
+        let all = [block(0x100, Role::Jump), block(0x200, Role::Call)];
+        let mut classes = alloc::vec![BlockClass::NONE; BLOCK_CLASSES];
+        let cached: Vec<CachedBlock> = all
+            .iter()
+            .enumerate()
+            .map(|(n, block)| {
+                classes[n] = BlockClass::of(block, CodeSpace(3));
+                CachedBlock::new(block, n).expect("a short block")
+            })
+            .collect();
+        let id = BlockId::new;
+        let successors: [Successors; 2] = [[BlockId::NONE, id(1)], [id(0).behind_call(), id(0)]];
+        let classes = classes.first_chunk().expect("all classes");
+        let (one, other) = (Numbering::default(), Numbering::default());
+        let blocks = CachedBlocks::new(&cached, &successors, classes);
+        let mut counts = BlockCounts::default();
+        counts.prepare(&blocks.with_numbering(&one), |edge| panic!("{edge:?}"));
+        let mut counters = counts.take_counters();
+        counters[0][1] = counts.first(0, (id(0), true), 1, &blocks);
+        // One less than the most, and two more.
+        counters[0][1] = counts.first(u32::MAX, (id(0), true), 2, &blocks);
+        // The next block is not known.
+        assert_eq!(counts.first(0, (id(0), false), 1, &blocks), 0);
+        assert_eq!(counts.first(0, (id(1), false), 1, &blocks), 0);
+        counts.return_counters(counters);
+        for _ in 0..3 {
+            assert!(counts.jump((id(1), true), id(1), &blocks));
+        }
+        let mut found = Vec::new();
+        counts.prepare(&blocks.with_numbering(&one), |edge| panic!("{edge:?}"));
+        counts.prepare(&blocks.with_numbering(&other), |e| {
+            found.push((e.range.start, e.to, e.count))
+        });
+        found.sort_unstable();
+        let want = [(0x100, 0x200, 2), (0x100, 0x200, u64::from(u32::MAX) - 1), (0x200, 0x200, 3)];
+        assert_eq!(found, want);
+        counts.take(|edge| panic!("{edge:?}"));
+        // A clone of a table is another one.
+        counts.prepare(&blocks.with_numbering(&one), |_| ());
+        counts.return_counters(alloc::vec![[0, 2]; 2]);
+        assert!(counts.jump((id(0), true), id(0), &blocks));
+        let mut taken = 0;
+        counts.prepare(&blocks.with_numbering(&one.clone()), |_| taken += 1);
+        assert_eq!(taken, 1);
+    }
+}

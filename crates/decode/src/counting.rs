@@ -21,6 +21,19 @@ pub trait CountEdges: Listener + Merge {
     fn last(&mut self, source: usize, range: &base::Range);
 }
 
+/// Both receive everything.
+impl<A: CountEdges, B: CountEdges> CountEdges for (A, B) {
+    fn edge(&mut self, edge: &CountedEdge) {
+        self.0.edge(edge);
+        self.1.edge(edge);
+    }
+
+    fn last(&mut self, source: usize, range: &base::Range) {
+        self.0.last(source, range);
+        self.1.last(source, range);
+    }
+}
+
 /// Counts blocks for a listener. Ranges that are not counted, and all other elements, it receives
 /// itself; the counts when the output is taken.
 #[derive(Clone, Debug, Default)]

@@ -126,11 +126,9 @@ impl Table {
     #[inline]
     pub(crate) fn blocks(&self) -> CachedBlocks<'_> {
         match self.classes.first_chunk() {
-            Some(classes) => {
-                CachedBlocks::new(&self.blocks, &self.successors, classes)
-                    .with_paths(&self.paths)
-                    .with_numbering(&self.numbering)
-            }
+            Some(classes) => CachedBlocks::new(&self.blocks, &self.successors, classes)
+                .with_paths(&self.paths)
+                .with_numbering(&self.numbering),
             None => CachedBlocks::none(),
         }
     }

@@ -1,13 +1,10 @@
 //! The loop that takes each atom through cached blocks.
 
-use alloc::vec::Vec;
-
-use tracewright_base::{
-    BlockCounts, BlockId, CachedBlock, CachedBlocks, Feed, Range, RangeSum, Sink,
-};
+use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Feed, RangeSum, Sink};
 
 use super::lookup::prefetch_block;
 use super::returns::{Calls, Returns};
+use super::tallied::{Tallied, range};
 use crate::cursor::Cursor;
 use crate::etmv4::packet::Atoms;
 
@@ -130,132 +127,6 @@ impl Sum {
             (self.ranges, self.instructions) = (0, 0);
         }
     }
-}
-
-/// Cached blocks that are counted instead of passed to a sink.
-struct Tallied {
-    counts: BlockCounts,
-    counters: Vec<[u32; 2]>,
-    /// The next block is the first one: what precedes it is not known here.
-    first: bool,
-}
-
-impl Tallied {
-    fn new<S: Sink>(blocks: &CachedBlocks<'_>, sink: &mut S) -> Tallied {
-        let mut counts = match S::COUNTS {
-            true => sink.take_counts(blocks),
-            false => BlockCounts::default(),
-        };
-        Tallied { counters: counts.take_counters(), counts, first: true }
-    }
-
-    /// Takes atoms through blocks that were counted before, up to a waypoint of a `special` kind
-    /// that takes effect. The arguments are those of [`BlockWalk`].
-    // Apart from the other blocks, all that is needed for an atom is in registers.
-    #[inline(always)]
-    fn atoms<const PREFETCH: bool>(
-        &mut self,
-        (mut next, mut last): (BlockId, BlockId),
-        (mut steps, mut before): (u32, u32),
-        special: u16,
-        blocks: &CachedBlocks<'_>,
-    ) -> ((BlockId, BlockId), (u32, u32)) {
-        let len = blocks.successors().len().min(self.counters.len());
-        let successors = blocks.successors().get(..len).unwrap_or_default();
-        let counters = self.counters.get_mut(..len).unwrap_or_default();
-        while steps > 1
-            && let Some(after) = successors.get(next.index())
-            && let Some(counters) = counters.get_mut(next.index())
-        {
-            let executed = usize::from(steps & 1 != 0);
-            let counter = &mut counters[executed];
-            let sum = counter.wrapping_add(1);
-            let is_special = |(cached, _): (&CachedBlock, _)| cached.is_any_of(special);
-            if sum <= 1 || executed == 1 && special != 0 && blocks.get(next).is_none_or(is_special)
-            {
-                break;
-            }
-            *counter = sum;
-            (last, before) = (next, steps);
-            next = after[executed];
-            steps >>= 1;
-            if PREFETCH {
-                prefetch_block(*blocks, next);
-            }
-        }
-        ((next, last), (steps, before))
-    }
-
-    /// The block `id` is executed `times` times.
-    #[inline(always)]
-    fn execute(&mut self, id: BlockId, taken: bool, times: u32, blocks: &CachedBlocks<'_>) {
-        if let Some(counters) = self.counters.get_mut(id.index()) {
-            let counter = &mut counters[usize::from(taken)];
-            let sum = counter.wrapping_add(times);
-            *counter = match sum > times {
-                true => sum,
-                false => self.counts.first(*counter, (id, taken), times, blocks),
-            };
-        }
-    }
-
-    /// `next` is executed after `last` because of an address or a return.
-    #[inline(always)]
-    fn jump<S: Sink>(
-        &mut self,
-        (last, before): (BlockId, u32),
-        next: BlockId,
-        at: u64,
-        blocks: &CachedBlocks<'_>,
-        sink: &mut S,
-    ) {
-        if self.first || !next.can_be_next() {
-            return;
-        }
-        if self.counts.jump((last, before & 1 != 0), next, blocks) {
-            self.revoke(last, before, blocks);
-        } else {
-            self.end(last, before, at, blocks, sink);
-            *self = Tallied::new(blocks, sink);
-        }
-    }
-
-    /// The successor of `last` was not executed after it.
-    #[inline]
-    fn revoke(&mut self, last: BlockId, before: u32, blocks: &CachedBlocks<'_>) {
-        let taken = before & 1 != 0;
-        if blocks.next(last, taken).can_be_next()
-            && let Some(counters) = self.counters.get_mut(last.index())
-        {
-            let counter = &mut counters[usize::from(taken)];
-            *counter = counter.saturating_sub(1);
-        }
-    }
-
-    /// It is not known what follows `last`.
-    fn end<S: Sink>(
-        &mut self,
-        last: BlockId,
-        before: u32,
-        at: u64,
-        blocks: &CachedBlocks<'_>,
-        sink: &mut S,
-    ) {
-        let last_range = range(last, before, blocks).filter(|_| !self.first);
-        if last_range.is_some() {
-            self.revoke(last, before, blocks);
-        }
-        let mut counts = core::mem::take(&mut self.counts);
-        counts.return_counters(core::mem::take(&mut self.counters));
-        sink.counted(counts, at, last_range);
-    }
-}
-
-/// The range of the block `last`, whose waypoint took effect if bit 0 of `before` is set.
-#[inline(always)]
-fn range(last: BlockId, before: u32, blocks: &CachedBlocks<'_>) -> Option<Range> {
-    let (cached, class) = blocks.get(last)?;
-    Some(cached.range(class, before & 1 != 0))
 }
 
 /// A next block within this distance, in blocks, is probably prefetched already.
@@ -503,11 +374,12 @@ impl BlockWalk {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::vec::Vec;
 
     use tracewright_base::{
-        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Element, Instruction, Isa, Kind, Path,
-        PathSlot, Role, Successors,
+        BLOCK_CLASSES, Block, BlockClass, BlockCounts, CodeSpace, Element, Instruction, Isa, Kind,
+        Numbering, Path, PathSlot, Range, Role, Successors,
     };
 
     use super::super::returns::Return;
@@ -715,7 +587,7 @@ mod tests {
     /// are the same, sums replace ranges as they may, and the position at each stop is the same.
     #[test]
     fn paths_and_sums_have_the_ranges_of_the_atoms() {
-        let (mut random, mut paths, mut sums) = (Random::new(11), 0, 0);
+        let (mut random, mut paths, mut sums, mut counted) = (Random::new(11), 0, 0, 0);
         for round in 0..300 {
             let count = 3 + round % 9;
             let mut classes = std::vec![BlockClass::NONE; BLOCK_CLASSES];
@@ -766,8 +638,76 @@ mod tests {
             let found = stops(&bytes, &blocks, special, &starts, &mut summed);
             assert_eq!(found, want, "round {round}");
             sums += summed.check(&plain);
+            let numbering = Numbering::default();
+            let numbered = blocks.with_numbering(&numbering);
+            let some = if round % 3 == 0 { blocks } else { numbered };
+            let mut counter = Counter { take_each: 1 + round % 5, ..Counter::default() };
+            let found = stops(&bytes, &some, special, &starts, &mut counter);
+            assert_eq!(found, want, "round {round}");
+            counted += counter.check(&plain);
         }
         assert!(paths > 10_000 && sums > 10_000, "{paths} {sums}");
+        assert!(counted > 50_000, "{counted}");
+    }
+
+    /// Has blocks counted, and makes the edges between consecutive ranges.
+    #[derive(Default)]
+    struct Counter {
+        counts: BlockCounts,
+        edges: BTreeMap<(u64, bool, u64), u64>,
+        last: Option<Range>,
+        /// The number of ranges that were received.
+        received: u64,
+        /// The counts are taken after so many walks.
+        take_each: usize,
+        walks: usize,
+    }
+
+    impl Counter {
+        /// The edges are those of `plain`. Returns the number of edges that were counted.
+        fn check(mut self, plain: &[(u64, Element)]) -> u64 {
+            let Counter { counts, edges, .. } = &mut self;
+            counts.take(|edge| add(edges, &edge.range, edge.to, edge.count));
+            let mut want = BTreeMap::new();
+            for pair in plain.windows(2) {
+                if let [(_, Element::Range(from)), (_, Element::Range(to))] = pair {
+                    add(&mut want, from, to.start, 1);
+                }
+            }
+            assert_eq!(self.edges, want);
+            plain.len() as u64 - self.received
+        }
+    }
+
+    fn add(to: &mut BTreeMap<(u64, bool, u64), u64>, range: &Range, next: u64, count: u64) {
+        *to.entry((range.start, range.taken(), next)).or_default() += count;
+    }
+
+    impl Sink for Counter {
+        const COUNTS: bool = true;
+
+        fn element(&mut self, _: u64, element: Element) {
+            let Element::Range(range) = element else { panic!("{element:?}") };
+            self.received += 1;
+            if let Some(last) = self.last.replace(range) {
+                add(&mut self.edges, &last, range.start, 1);
+            }
+        }
+
+        fn take_counts(&mut self, blocks: &CachedBlocks<'_>) -> BlockCounts {
+            let mut counts = core::mem::take(&mut self.counts);
+            counts.prepare(blocks, |edge| add(&mut self.edges, &edge.range, edge.to, edge.count));
+            counts
+        }
+
+        fn counted(&mut self, mut counts: BlockCounts, _: u64, last: Option<Range>) {
+            self.last = last.or(self.last);
+            self.walks += 1;
+            if self.walks % self.take_each == 0 {
+                counts.take(|edge| add(&mut self.edges, &edge.range, edge.to, edge.count));
+            }
+            self.counts = counts;
+        }
     }
 
     /// Takes sums of ranges between some of the addresses, and the other elements.
