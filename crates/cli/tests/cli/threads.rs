@@ -51,7 +51,10 @@ fn threads_do_not_change_the_output() {
     ];
     for verb in verbs {
         let output = |jobs: usize| {
-            let run = tracewright(&args(&format!("{verb} --jobs {jobs}"), &[&folder.demo()]));
+            let (name, words) = verb.split_once(' ').unwrap();
+            let mut all = args(name, &[&folder.demo()]);
+            all.extend(args(&format!("{words} --jobs {jobs}"), &[]));
+            let run = tracewright(&all);
             assert_eq!(run.code, Some(0), "{verb}: {}", run.err);
             let page = verb.starts_with("report").then(|| fs::read(&page).unwrap());
             (run.out, page)

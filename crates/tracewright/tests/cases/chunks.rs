@@ -140,6 +140,16 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
     let (elements, edges) = (sums.0.elements(), sums.1.0.sorted());
     counted.extend(format!("{:?} {} {elements} {edges:?}", found.1, sums.0).into_bytes());
 
+    // Blocks are counted instead of ranges.
+    let mut counting = Counting::new((Edges::default(), Coverage::default()));
+    let mut all = <(Edges, Coverage)>::default();
+    let mut counted_session = session(Numbering::Capture);
+    parallel::run(&mut counted_session, &mut input(), &mut counting, jobs, |output, _| {
+        all.merge(output);
+        true
+    })
+    .expect("bytes in memory can be read");
+    assert_eq!(all, sums.1, "counted blocks");
     // A listener without packets: packets are counted many at a time, and not listed.
     let what = text::Shown { packets: false, bytes: true, elements: true, ..Default::default() };
     let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);
@@ -154,15 +164,5 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
     .expect("bytes in memory can be read");
     assert_eq!(format!("{tally:?}"), format!("{:?}", found.1), "packets counted together");
 
-    // Blocks are counted instead of ranges.
-    let mut counting = Counting::new((Edges::default(), Coverage::default()));
-    let mut all = <(Edges, Coverage)>::default();
-    let mut session = session(Numbering::Capture);
-    parallel::run(&mut session, &mut input(), &mut counting, jobs, |output, _| {
-        all.merge(output);
-        true
-    })
-    .expect("bytes in memory can be read");
-    assert_eq!(all, sums.1, "counted blocks");
     (shown, Work { joined: work.joined.min(joined), ..work })
 }
