@@ -38,7 +38,7 @@ fn threads_do_not_change_the_output() {
     let trace = folder.demo().join("ETB.bin");
     let bytes = fs::read(&trace).unwrap().repeat(700);
     fs::write(&trace, bytes).unwrap();
-    let made = tracewright(&args("index --segment 256", &[&folder.demo()]));
+    let made = tracewright(&args("index --segment 64", &[&folder.demo()]));
     assert_eq!(made.code, Some(0), "{}", made.err);
     let page = folder.path("page.html");
     let report = format!("report --limit 40 -o {}", page.display());

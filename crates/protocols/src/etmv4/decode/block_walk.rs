@@ -1,5 +1,7 @@
 //! The loop that takes each atom through cached blocks.
 
+use core::mem::ManuallyDrop;
+
 use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Feed, RangeSum, Sink};
 
 use super::lookup::prefetch_block;
@@ -226,7 +228,8 @@ impl BlockWalk {
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut base, mut piece) = packets.piece(taken);
         let mut sum = Sum::default();
-        let mut tallied = Tallied::new(&blocks, sink);
+        // Without code to drop it, which a sink without counts would execute, too.
+        let mut tallied = ManuallyDrop::new(Tallied::new(&blocks, sink));
         let stop = 'walk: loop {
             while steps > 1 {
                 if Self::sums::<S>() && sum.follows {
