@@ -38,8 +38,8 @@ const MAX_SPILLED: usize = 1 << 18;
 ///
 /// A block and the outcome of its waypoint have a counter, by the number of the block, where its
 /// successor follows. Where execution gets to another block by an address of the trace or a return,
-/// both numbers are looked up. The addresses are recorded at the first execution, so that the counts
-/// can be taken when the blocks have other numbers.
+/// both numbers are looked up. The addresses are recorded at the first execution, so that the
+/// counts can be taken when the blocks have other numbers.
 #[derive(Clone, Debug, Default)]
 pub struct BlockCounts {
     /// That of the blocks.

@@ -30,9 +30,9 @@ pub trait Sink {
 
     /// Takes consecutive ranges as their sum; `at` is the offset of the last one. Called only with
     /// [`SUMS`](Sink::SUMS). All of the ranges are between the addresses of
-    /// [`sums_within`](Sink::sums_within). Only the last one may end with a call, an indirect branch
-    /// or a return; the range before them does not. Each range begins at the end of the range before
-    /// it, or at the target of the branch.
+    /// [`sums_within`](Sink::sums_within). Only the last one may end with a call, an indirect
+    /// branch or a return; the range before them does not. Each range begins at the end of the
+    /// range before it, or at the target of the branch.
     #[inline]
     fn sum(&mut self, at: u64, sum: &RangeSum) {
         let _ = (at, sum);
@@ -45,8 +45,8 @@ pub trait Sink {
         BlockCounts::default()
     }
 
-    /// Takes back the counts. `last` is the range that was executed last, which is not counted: what
-    /// follows it is not known.
+    /// Takes back the counts. `last` is the range that was executed last, which is not counted:
+    /// what follows it is not known.
     #[inline]
     fn counted(&mut self, counts: BlockCounts, at: u64, last: Option<Range>) {
         let _ = (counts, at, last);

@@ -661,7 +661,7 @@ mod tests {
         last: Option<Range>,
         /// The number of ranges that were received.
         received: u64,
-        /// The counts are taken after so many walks.
+        /// The number of walks after which the counts are taken.
         take_each: usize,
         walks: usize,
     }
