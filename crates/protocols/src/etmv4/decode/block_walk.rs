@@ -706,7 +706,7 @@ mod tests {
         fn counted(&mut self, mut counts: BlockCounts, _: u64, last: Option<Range>) {
             self.last = last.or(self.last);
             self.walks += 1;
-            if self.walks % self.take_each == 0 {
+            if self.walks.is_multiple_of(self.take_each) {
                 counts.take(|edge| add(&mut self.edges, &edge.range, edge.to, edge.count));
             }
             self.counts = counts;
