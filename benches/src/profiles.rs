@@ -15,8 +15,8 @@ use tracewright::base::{self, CachedBlocks, Element, Waypoints};
 use tracewright::capture::Capture;
 use tracewright::decode::input::{Known, Parts};
 use tracewright::decode::{
-    Caches, CountEdges, Counting, Fork, Jobs, Listener, Memory, Merge, Merging, Options, Plan,
-    Program, Session, Tally, memory, parallel,
+    Caches, CountEdges, Counted, Counting, Fork, Jobs, Listener, Memory, Merge, Merging, Options,
+    Plan, Program, Session, Tally, memory, parallel,
 };
 use tracewright::export::{Dialect, Format};
 use tracewright::image::CacheOptions;
@@ -180,8 +180,8 @@ impl Trial<'_> {
     /// The same with counted blocks.
     fn count<L: CountEdges + Send>(&self) -> Result<L, String> {
         let mut sum = L::default();
-        let add = |more, _| {
-            sum.merge(more);
+        let add = |more: Counted<L>, _| {
+            more.add_to(&mut sum);
             true
         };
         self.pass(add, |_, _| Counting::new(L::default()))?;

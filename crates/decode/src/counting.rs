@@ -48,18 +48,6 @@ impl<L: CountEdges> Counting<L> {
     pub fn new(listener: L) -> Self {
         Counting { listener, counts: Vec::new() }
     }
-
-    /// The listener with all counts.
-    pub fn into_listener(mut self) -> L {
-        self.settle();
-        self.listener
-    }
-
-    fn settle(&mut self) {
-        for counts in &mut self.counts {
-            counts.take(|edge| self.listener.edge(edge));
-        }
-    }
 }
 
 impl<L: CountEdges> Listener for Counting<L> {
@@ -122,9 +110,25 @@ impl<L: CountEdges> Listener for Counting<L> {
     }
 }
 
+/// What a listener received, and the counts.
+#[derive(Clone, Debug, Default)]
+pub struct Counted<L> {
+    listener: L,
+    /// Each edge once or more often.
+    edges: Vec<CountedEdge>,
+}
+
+impl<L: CountEdges> Counted<L> {
+    /// Adds all of it to `sum`, the result of what precedes.
+    pub fn add_to(self, sum: &mut L) {
+        sum.merge(self.listener);
+        self.edges.iter().for_each(|edge| sum.edge(edge));
+    }
+}
+
 impl<L: CountEdges + Send> Fork for Counting<L> {
     type State = ();
-    type Output = L;
+    type Output = Counted<L>;
     const GROWS: bool = false;
 
     fn fork(&self) -> Self {
@@ -140,8 +144,11 @@ impl<L: CountEdges + Send> Fork for Counting<L> {
         self.listener = L::default();
     }
 
-    fn take(&mut self) -> L {
-        self.settle();
-        std::mem::take(&mut self.listener)
+    fn take(&mut self) -> Counted<L> {
+        let mut edges = Vec::new();
+        for counts in &mut self.counts {
+            counts.take(|edge| edges.push(*edge));
+        }
+        Counted { listener: std::mem::take(&mut self.listener), edges }
     }
 }

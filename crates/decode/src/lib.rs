@@ -90,7 +90,7 @@ pub mod timed;
 pub use checkpoint::Checkpoint;
 pub use committed::Committed;
 pub use committed_listener::CommittedListener;
-pub use counting::{CountEdges, Counting};
+pub use counting::{CountEdges, Counted, Counting};
 pub use folded::Folded;
 pub use fork::{Fork, ForkState, Merging};
 pub use input::{Input, More};

@@ -145,7 +145,7 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
     let mut all = <(Edges, Coverage)>::default();
     let mut counted_session = session(Numbering::Capture);
     parallel::run(&mut counted_session, &mut input(), &mut counting, jobs, |output, _| {
-        all.merge(output);
+        output.add_to(&mut all);
         true
     })
     .expect("bytes in memory can be read");

@@ -319,7 +319,7 @@ impl Job<'_> {
             return self.sum(options);
         }
         let mut found = L::default();
-        self.decode(options, Counting::new(L::default()), |output| found.merge(output))?;
+        self.decode(options, Counting::new(L::default()), |output| output.add_to(&mut found))?;
         Ok(found)
     }
 
