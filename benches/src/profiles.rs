@@ -15,8 +15,8 @@ use tracewright::base::{self, CachedBlocks, Element, Waypoints};
 use tracewright::capture::Capture;
 use tracewright::decode::input::{Known, Parts};
 use tracewright::decode::{
-    Caches, Fork, Jobs, Listener, Memory, Merge, Merging, Options, Plan, Program, Session, Tally,
-    memory, parallel,
+    Caches, CountEdges, Counted, Counting, Fork, Jobs, Listener, Memory, Merge, Merging, Options,
+    Plan, Program, Session, Tally, memory, parallel,
 };
 use tracewright::export::{Dialect, Format};
 use tracewright::image::CacheOptions;
@@ -114,12 +114,12 @@ fn times(path: &Path, passes: usize, jobs: &Jobs, only: Option<&str>) -> Result<
         }
         if wanted("edges") {
             let start = Point::here();
-            let edges = on.sum::<Edges>()?;
+            let edges = on.count::<Edges>()?;
             println!("edges      {}, {} edges", start.since(), edges.len());
         }
         if wanted("coverage") {
             let start = Point::here();
-            let covered = on.sum::<Coverage>()?;
+            let covered = on.count::<Coverage>()?;
             println!("coverage   {}, {} bytes", start.since(), covered.bytes());
         }
         if wanted("functions") {
@@ -155,6 +155,9 @@ impl Merge for Nothing {
     fn merge(&mut self, _: Self) {}
 }
 
+/// Counts of packets and elements, which the commands print, too.
+type Packets = Merging<Tally>;
+
 /// A capture, and how it is decoded.
 struct Trial<'a> {
     capture: &'a Capture,
@@ -174,22 +177,34 @@ impl Trial<'_> {
         Ok(sum)
     }
 
+    /// The same with counted blocks.
+    fn count<L: CountEdges + Send>(&self) -> Result<L, String> {
+        let mut sum = L::default();
+        let add = |more: Counted<L>, _| {
+            more.add_to(&mut sum);
+            true
+        };
+        self.pass(add, |_, _| Counting::new(L::default()))?;
+        Ok(sum)
+    }
+
     fn profile(&self) -> Result<Profile, String> {
         let mut raw = RawProfile::default();
         let mut programs: Vec<Program> = Vec::new();
-        let add = |more, _| {
+        let add = |(more, _), _| {
             raw.merge(more);
             true
         };
-        self.pass(add, |own, before: Option<Profiler>| {
+        self.pass(add, |own, before: Option<(Profiler, Packets)>| {
             let own = own.iter().map(|(program, _)| program.clone());
             if own.len() > programs.len() {
                 programs = own.clone().collect();
             }
-            match before {
-                Some(before) => before.for_trace(own),
+            let profiler = match before {
+                Some((before, _)) => before.for_trace(own),
                 None => Profiler::new(own),
-            }
+            };
+            (profiler, Packets::default())
         })?;
         let mut profile = Profile::default();
         profile.add(raw, &programs, &memory::modules(self.capture), &Filter::default());
@@ -200,7 +215,7 @@ impl Trial<'_> {
     fn functions(&self) -> Result<(Paths, StackCounts), String> {
         let code = Code::of_capture(self.capture);
         let stacks = RefCell::new(None::<Stacks<Paths>>);
-        let add = |part: Part, _| {
+        let add = |(part, _): (Part, _), _| {
             if let Some(stacks) = stacks.borrow_mut().as_mut() {
                 stacks.part(&part);
             }
@@ -222,7 +237,8 @@ impl Trial<'_> {
             let next =
                 Stacks::new(own.len(), Paths::new()).with_unwind_targets(code.unwind_targets());
             finish(stacks.borrow_mut().replace(next));
-            Transfers::new(code, caches.collect()).with_frames(self.jobs.count > 1)
+            let transfers = Transfers::new(code, caches.collect()).with_frames(self.jobs.count > 1);
+            (transfers, Packets::default())
         })?;
         let paths = finish(stacks.into_inner()).unwrap_or_default();
         Ok((paths, counts))
@@ -251,13 +267,10 @@ impl Trial<'_> {
             let mut session = Session::with_caches(capture, &plan, memory, &options, caches)
                 .map_err(|error| error.to_string())?;
             let mut input = Known::new(Parts::new(buffer.parts()), buffer.len());
-            let mut both = (listener(&programs, before.take()), Merging(Tally::default()));
-            let done =
-                parallel::run(&mut session, &mut input, &mut both, jobs, |(output, _), at| {
-                    add(output, at)
-                });
+            let mut own = listener(&programs, before.take());
+            let done = parallel::run(&mut session, &mut input, &mut own, jobs, &mut add);
             done.map_err(|error| error.to_string())?;
-            (before, caches) = (Some(both.0), session.into_caches());
+            (before, caches) = (Some(own), session.into_caches());
         }
         Ok(())
     }

@@ -177,11 +177,21 @@ fn elf_files(capture: &Capture) -> Vec<(&Bytes, u64)> {
 /// Results that are looked up again soon, a power of two.
 const RECENT: usize = 1 << 10;
 
+/// A function at an address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) found: Found,
+    /// Its first address is that of the function: a part that is elsewhere has another one.
+    pub(crate) whole: bool,
+    /// The function is a stub.
+    pub(crate) stub: bool,
+}
+
 /// Looks functions up, and stores the results.
 #[derive(Clone, Debug)]
 pub(crate) struct Finder {
     code: Code,
-    recent: Vec<Option<(u16, MemoryId, u64, Found)>>,
+    recent: Vec<Option<(u16, MemoryId, u64, Place)>>,
     images: HashMap<MemoryId, Arc<Image>>,
 }
 
@@ -201,7 +211,7 @@ impl Finder {
 
     /// The function with code at `address` in the `memory` of a source.
     #[inline]
-    pub(crate) fn find(&mut self, source: usize, memory: MemoryId, address: u64) -> Found {
+    pub(crate) fn find(&mut self, source: usize, memory: MemoryId, address: u64) -> Place {
         if self.recent.is_empty() {
             self.recent = vec![None; RECENT];
         }
@@ -214,6 +224,13 @@ impl Finder {
             return *found;
         }
         let found = self.look_up(source, memory, address);
+        let known = found.function.and_then(|number| self.code.get(number));
+        // In a process, the addresses of the function are those in its file: they differ by whole
+        // pages.
+        let whole =
+            known.is_some_and(|known| found.start.wrapping_sub(known.function.start) & 0xfff == 0);
+        let stub = known.is_some_and(|known| known.function.stub);
+        let found = Place { found, whole, stub };
         if let Some(slot) = self.recent.get_mut(slot) {
             *slot = Some((source as u16, memory, address, found));
         }

@@ -14,7 +14,7 @@ const MAX_PATHS: usize = 1 << 21;
 pub type PathId = u32;
 
 /// The slots of the children that were looked up last, a power of two.
-const RECENT: usize = 1 << 14;
+const RECENT: usize = 1 << 15;
 
 /// A function on the path of its callers.
 // In one line of the processor's caches: the paths of a program seldom fit into the nearest one.
@@ -65,7 +65,8 @@ struct Clock {
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     paths: Vec<Path>,
-    /// Of each path: instructions since the last cycle count and since the last timestamp.
+    /// Of each path: instructions since the last cycle count and since the last timestamp. Shorter
+    /// where there is none since.
     pending: Vec<[u64; 2]>,
     threads: Vec<ThreadPaths>,
     /// Children that were looked up: a direct-mapped table.
@@ -135,7 +136,6 @@ impl Paths {
     fn add(&mut self, path: Path) -> PathId {
         let number = self.paths.len() as PathId;
         self.paths.push(path);
-        self.pending.push([0; 2]);
         number
     }
 
@@ -301,6 +301,9 @@ impl Visitor for Paths {
         let Some(clocks) = self.clocks.get_mut(position.source) else { return };
         for (which, clock) in clocks.iter_mut().enumerate().filter(|(_, c)| c.value.is_some()) {
             clock.instructions = clock.instructions.saturating_add(instructions);
+            if node as usize >= self.pending.len() {
+                self.pending.resize(self.paths.len().max(node as usize + 1), [0; 2]);
+            }
             let own = self.pending.get_mut(node as usize);
             if let Some(pending) = own.and_then(|own| own.get_mut(which)) {
                 if *pending == 0 {

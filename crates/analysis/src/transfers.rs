@@ -13,7 +13,7 @@ use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, MemoryId};
 
 use crate::Code;
-use crate::code::Finder;
+use crate::code::{Finder, Place};
 use crate::stacks::Part;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
@@ -121,6 +121,10 @@ struct Current {
     state: State,
     /// The function was found in other memory.
     stale: bool,
+    /// Its first address is that of a function, and not of another part of it.
+    whole: bool,
+    /// It is a stub.
+    stub: bool,
 }
 
 impl Default for Current {
@@ -132,7 +136,8 @@ impl Default for Current {
 impl Current {
     fn new(state: State) -> Current {
         let pending = Pending::default();
-        Current { expects: state.expects(), pending, state, stale: true }
+        let expects = state.expects();
+        Current { expects, pending, state, stale: true, whole: false, stub: false }
     }
 
     /// Whether a range at `start` needs no transfer.
@@ -222,20 +227,21 @@ impl Transfers {
     }
 
     /// A transfer to an address.
+    #[inline]
     fn to(&mut self, source: usize, at: u64, kind: Kind, target: u64, ret: Option<u64>) {
-        let start = self.finder.code().start(source);
         let Some(current) = self.sources.get_mut(source) else { return };
-        let state = &mut current.state;
-        let before = state.function;
+        let before = current.state.function;
         // All addresses of a function, or of code without one, are found as one.
-        if current.stale || target < state.within.0 || state.within.1 < target {
-            let memory = state.memory.unwrap_or(start);
-            let found = self.finder.find(source, memory, target);
-            state.within = (found.start, found.last);
-            state.function = found.function.unwrap_or(NO_FUNCTION);
-            current.stale = false;
+        let within = current.state.within;
+        if current.stale || target < within.0 || within.1 < target {
+            let start = self.finder.code().start(source);
+            let memory = current.state.memory.unwrap_or(start);
+            let Place { found, whole, stub } = self.finder.find(source, memory, target);
+            current.state.within = (found.start, found.last);
+            current.state.function = found.function.unwrap_or(NO_FUNCTION);
+            (current.stale, current.whole, current.stub) = (false, whole, stub);
         }
-        let (function, first) = (state.function, state.within.0);
+        let function = current.state.function;
         // A part of a function that is elsewhere.
         if function == before
             && before != NO_FUNCTION
@@ -243,17 +249,7 @@ impl Transfers {
         {
             return;
         }
-        let known = match function {
-            NO_FUNCTION => None,
-            number => self.finder.code().get(number),
-        };
-        let entry = known.is_some_and(|known| {
-            let its = known.function.start;
-            // In a process, the addresses of the function are those in its file: they differ by
-            // whole pages. A part of a function has another address.
-            first == target && target.wrapping_sub(its) & 0xfff == 0
-        });
-        let stub = known.is_some_and(|known| known.function.stub);
+        let (entry, stub) = (current.whole && current.state.within.0 == target, current.stub);
         self.push(
             source,
             Transfer { target, ret, function, kind, entry, stub, ..empty(source, at) },
@@ -262,7 +258,7 @@ impl Transfers {
 
     /// Execution continues at `target` in a way that needs more than a comparison.
     fn follow(&mut self, source: usize, at: u64, target: u64) {
-        let Some(state) = self.sources.get(source).map(|current| current.state) else { return };
+        let Some(Current { state, .. }) = self.sources.get(source) else { return };
         let (last, end) = match state.before {
             Before::Range(last, end) => (last, end),
             Before::Unknown => return self.to(source, at, Kind::Enter, target, None),

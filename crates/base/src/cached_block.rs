@@ -1,6 +1,8 @@
 //! Cached blocks: what the fast paths of decoders use instead of [`Code::block`].
 
-use crate::{Block, Code, Counted, Instruction, Isa, Kind, Last, Paths, Pc, Range, Role, Space};
+use crate::{
+    Block, Code, Counted, Instruction, Isa, Kind, Last, Numbering, Paths, Pc, Range, Role, Space,
+};
 
 /// A [`Code`] that caches blocks. The fast paths of decoders follow the successors of cached blocks
 /// without a look-up. Without a cache, each block is decoded on its own: every method here has a
@@ -336,6 +338,7 @@ pub struct CachedBlocks<'a> {
     successors: &'a [Successors],
     classes: &'a [BlockClass; BLOCK_CLASSES],
     paths: &'a Paths,
+    numbering: Option<&'a Numbering>,
 }
 
 impl<'a> CachedBlocks<'a> {
@@ -352,6 +355,7 @@ impl<'a> CachedBlocks<'a> {
             successors: successors.get(..len).unwrap_or_default(),
             classes,
             paths: &[],
+            numbering: None,
         }
     }
 
@@ -362,10 +366,17 @@ impl<'a> CachedBlocks<'a> {
         CachedBlocks { paths, ..self }
     }
 
+    /// The same in a table with this numbering.
+    #[inline]
+    #[must_use]
+    pub const fn with_numbering(self, numbering: &'a Numbering) -> Self {
+        CachedBlocks { numbering: Some(numbering), ..self }
+    }
+
     /// No blocks.
     pub const fn none() -> CachedBlocks<'static> {
         const NONE: &[BlockClass; BLOCK_CLASSES] = &[BlockClass::NONE; BLOCK_CLASSES];
-        CachedBlocks { blocks: &[], successors: &[], classes: NONE, paths: &[] }
+        CachedBlocks { blocks: &[], successors: &[], classes: NONE, paths: &[], numbering: None }
     }
 
     /// A block and its class.
@@ -415,6 +426,12 @@ impl<'a> CachedBlocks<'a> {
     #[inline]
     pub const fn paths(&self) -> &'a Paths {
         self.paths
+    }
+
+    /// How the blocks are numbered, where they are those of a table.
+    #[inline]
+    pub const fn numbering(&self) -> Option<&'a Numbering> {
+        self.numbering
     }
 
     /// The classes of all blocks.

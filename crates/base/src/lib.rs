@@ -23,6 +23,8 @@ extern crate alloc;
 
 pub mod access;
 #[doc(hidden)]
+pub mod block_counts;
+#[doc(hidden)]
 pub mod cached_block;
 pub mod code;
 pub mod context;
@@ -45,6 +47,8 @@ mod unshown;
 pub mod wire;
 
 pub use access::{Access, Direction};
+#[doc(hidden)]
+pub use block_counts::{BlockCounts, CountedEdge, Numbering};
 #[doc(hidden)]
 pub use cached_block::{
     BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace,

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{CachedBlocks, Element, Path, Range, RangeSum};
+use crate::{BlockCounts, CachedBlocks, Element, Path, Range, RangeSum};
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
 /// for RISC-V, of the packet at which it is emitted. Offsets do not always rise.
@@ -12,6 +12,11 @@ pub trait Sink {
 
     /// Whether [`sum`](Sink::sum) may be called.
     const SUMS: bool = false;
+
+    /// Whether a decoder may count cached blocks instead of passing on their ranges: it takes the
+    /// counts with [`take_counts`](Sink::take_counts), and returns them with
+    /// [`counted`](Sink::counted).
+    const COUNTS: bool = false;
 
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
@@ -25,12 +30,26 @@ pub trait Sink {
 
     /// Takes consecutive ranges as their sum; `at` is the offset of the last one. Called only with
     /// [`SUMS`](Sink::SUMS). All of the ranges are between the addresses of
-    /// [`sums_within`](Sink::sums_within). The ranges, and the range before them, do not end with a
-    /// call, an indirect branch or a return. Each range begins at the end of the range before it,
-    /// or at the target of the branch.
+    /// [`sums_within`](Sink::sums_within). Only the last one may end with a call, an indirect
+    /// branch or a return; the range before them does not. Each range begins at the end of the
+    /// range before it, or at the target of the branch.
     #[inline]
     fn sum(&mut self, at: u64, sum: &RangeSum) {
         let _ = (at, sum);
+    }
+
+    /// The counts of cached blocks so far, for `blocks`.
+    #[inline]
+    fn take_counts(&mut self, blocks: &CachedBlocks<'_>) -> BlockCounts {
+        let _ = blocks;
+        BlockCounts::default()
+    }
+
+    /// Takes back the counts. `last` is the range that was executed last, which is not counted:
+    /// what follows it is not known.
+    #[inline]
+    fn counted(&mut self, counts: BlockCounts, at: u64, last: Option<Range>) {
+        let _ = (counts, at, last);
     }
 
     /// Takes a range that a decoder found in the block cache's table, without asking for its code.

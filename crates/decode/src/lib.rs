@@ -16,6 +16,7 @@
 //! | `ordered.rs` | [`ordered::each`]: several tasks at once, with their output in order |
 //! | `interleaved.rs`, `timed.rs` | [`interleaved::each`]: the same in the order of timestamps |
 //! | `input.rs` | [`Input`]: bytes from memory, a file or a pipe |
+//! | `counting.rs` | [`Counting`]: counts cached blocks for listeners that count ranges |
 //! | `fork.rs` | [`Fork`]: listeners that can be forked for each worker |
 //! | `raw.rs` | captures made of raw trace data |
 //! | `swo/` | [`swo::Receiver`]: the trace of an ITM without registers, from any byte on, as it arrives |
@@ -62,6 +63,7 @@
 mod checkpoint;
 pub mod committed;
 pub mod committed_listener;
+pub mod counting;
 pub mod detect;
 mod erased;
 mod folded;
@@ -88,6 +90,7 @@ pub mod timed;
 pub use checkpoint::Checkpoint;
 pub use committed::Committed;
 pub use committed_listener::CommittedListener;
+pub use counting::{CountEdges, Counted, Counting};
 pub use folded::Folded;
 pub use fork::{Fork, ForkState, Merging};
 pub use input::{Input, More};

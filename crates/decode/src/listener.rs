@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum};
+use tracewright_base::{
+    self as base, BlockCounts, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
+};
 use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
 use tracewright_protocols::registry::AnyPacket;
@@ -35,6 +37,9 @@ pub trait Listener {
 
     /// [`sum`](Listener::sum) may be called instead of [`cached_range`](Listener::cached_range).
     const SUMS: bool = false;
+    /// [`take_counts`](Listener::take_counts) and [`counted`](Listener::counted) may be called
+    /// instead of [`cached_range`](Listener::cached_range): see [`Counting`](crate::Counting).
+    const COUNTS: bool = false;
 
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
@@ -52,6 +57,19 @@ pub trait Listener {
     #[inline]
     fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
         let _ = (source, at, sum);
+    }
+
+    /// See [`Sink::take_counts`](base::Sink::take_counts).
+    #[inline]
+    fn take_counts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockCounts {
+        let _ = (source, blocks);
+        BlockCounts::default()
+    }
+
+    /// See [`Sink::counted`](base::Sink::counted).
+    #[inline]
+    fn counted(&mut self, source: usize, counts: BlockCounts, at: u64, last: Option<base::Range>) {
+        let _ = (source, counts, at, last);
     }
 
     /// A range of blocks that are cached: nearly all ranges. By default

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum, Sink,
+    self as base, BlockCounts, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum, Sink,
 };
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
@@ -328,6 +328,17 @@ impl<'a, L: Listener> SourceObserver<'a, L> {
 impl<L: Listener> Sink for SourceObserver<'_, L> {
     const PATHS: bool = L::PATHS;
     const SUMS: bool = L::SUMS;
+    const COUNTS: bool = L::COUNTS;
+
+    #[inline]
+    fn take_counts(&mut self, blocks: &CachedBlocks<'_>) -> BlockCounts {
+        self.listener.take_counts(self.source, blocks)
+    }
+
+    #[inline]
+    fn counted(&mut self, counts: BlockCounts, at: u64, last: Option<base::Range>) {
+        self.listener.counted(self.source, counts, at, last);
+    }
 
     #[inline(always)]
     fn sums_within(&self) -> (u64, u64) {

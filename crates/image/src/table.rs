@@ -2,7 +2,7 @@
 
 use tracewright_base::{
     BLOCK_CLASSES, Block, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, End,
-    Instruction, PathSlot, Successors,
+    Instruction, Numbering, PathSlot, Successors,
 };
 use tracewright_scan::{huge, prefetch};
 
@@ -37,6 +37,7 @@ pub(crate) struct Table {
     /// Paths through the blocks. Empty as long as there are no blocks, and without `uses_paths`.
     paths: Vec<PathSlot>,
     uses_paths: bool,
+    numbering: Numbering,
     /// The table was full and has been cleared.
     overflowed: bool,
 }
@@ -92,6 +93,7 @@ impl Table {
             first: FIRST,
             paths: Vec::new(),
             uses_paths: false,
+            numbering: Numbering::default(),
             overflowed: false,
         }
     }
@@ -111,6 +113,7 @@ impl Table {
     }
 
     pub(crate) fn clear(&mut self) {
+        self.numbering = Numbering::default();
         self.blocks.clear();
         self.successors.clear();
         self.known = 0;
@@ -123,9 +126,9 @@ impl Table {
     #[inline]
     pub(crate) fn blocks(&self) -> CachedBlocks<'_> {
         match self.classes.first_chunk() {
-            Some(classes) => {
-                CachedBlocks::new(&self.blocks, &self.successors, classes).with_paths(&self.paths)
-            }
+            Some(classes) => CachedBlocks::new(&self.blocks, &self.successors, classes)
+                .with_paths(&self.paths)
+                .with_numbering(&self.numbering),
             None => CachedBlocks::none(),
         }
     }
@@ -296,6 +299,7 @@ impl Table {
                 *id = BlockId::new(index);
             }
         }
+        self.numbering = Numbering::default();
         let to = |id: BlockId| moved.get(id.index()).copied().unwrap_or(BlockId::NONE);
         self.blocks = in_order(&self.blocks, &order, capacity, |cached| cached);
         self.successors = in_order(&self.successors, &order, capacity, |successors| {

@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use tracewright_base::{self as base, Context, Element};
 use tracewright_capture::Buffer;
-use tracewright_decode::{Listener, Plan};
+use tracewright_decode::ordered::{self, Part};
+use tracewright_decode::{Listener, Plan, Session};
 
 use crate::error::{FindError, IndexError};
 use crate::index::{Index, IndexedBuffer};
@@ -51,9 +53,20 @@ pub struct Finder<'a> {
     pub(crate) subject: Subject<'a>,
     pub(crate) plan: &'a Plan,
     pub(crate) index: Option<(&'a Index, &'a IndexedBuffer)>,
-    scan: Scan<'a>,
+    session: Session,
     /// The most elements of [`Which::All`].
     pub limit: usize,
+    /// The number of threads for [`Which::All`] and [`Which::Count`]: batches of the index are
+    /// searched at the same time. The answer does not depend on it.
+    pub jobs: usize,
+    search: Search<'a>,
+    damage: Option<IndexError>,
+}
+
+/// A search of segments, on one thread.
+struct Search<'a> {
+    index: Option<(&'a Index, &'a IndexedBuffer)>,
+    scan: Scan<'a>,
     damage: Option<IndexError>,
 }
 
@@ -63,8 +76,9 @@ impl<'a> Finder<'a> {
         let buffer: &Buffer = subject.capture.buffers.get(plan.buffer)?;
         let index = index.and_then(|index| Some((index, index.buffer(plan.buffer)?)));
         let session = subject.session(plan).ok()?;
-        let scan = Scan::new(session, buffer, index.map(|(_, buffer)| buffer));
-        Some(Finder { subject, plan, index, scan, limit: usize::MAX, damage: None })
+        let search = Search::new(session.clone(), buffer, index);
+        let (limit, jobs, damage) = (usize::MAX, 1, None);
+        Some(Finder { subject, plan, index, session, limit, jobs, search, damage })
     }
 
     /// Why a part of the index was not used.
@@ -162,7 +176,8 @@ impl<'a> Finder<'a> {
             Some(damage) => {
                 self.damage = Some(damage);
                 self.index = None;
-                self.scan.without_index();
+                self.search.index = None;
+                self.search.scan.without_index();
                 self.answer(which, Matcher::new(conditions, named), &domain, most)
             }
         }
@@ -177,44 +192,108 @@ impl<'a> Finder<'a> {
         most: usize,
     ) -> Result<Answer, FindError> {
         let text = matcher.remembers();
-        let mut hits = Hits {
-            least: if text { (0, 0) } else { matcher.least() },
-            matcher,
-            position: Position::default(),
-            whole: domain.clone(),
-            domain: domain.clone(),
-            which,
-            wanted: 0,
-            found: VecDeque::new(),
-            count: 0,
-            most,
-        };
-        if let Which::Nth(n) = which {
-            hits.wanted = n;
-        }
+        let mut hits = Hits::new(which, matcher, domain, most);
         let backward = which == Which::Last && !text;
         // The batches of the index, and what it does not cover.
         let batches = self.index.map_or(0, |(_, buffer)| buffer.batches().len());
         let rest = self.index.is_none_or(|(_, buffer)| !buffer.is_complete());
-        let groups = 0..batches + usize::from(rest);
-        let groups: Box<dyn Iterator<Item = usize>> =
-            if backward { Box::new(groups.rev()) } else { Box::new(groups) };
-        for group in groups {
-            let (first, matches) = match self.matches(group, &mut hits, text) {
-                Some(matches) => matches,
-                None => continue,
-            };
-            self.collect(first, &matches, domain, &mut hits)?;
-            if hits.full() || backward && !hits.found.is_empty() {
-                break;
+        let mut groups: Vec<usize> = (0..batches + usize::from(rest)).collect();
+        if matches!(which, Which::All | Which::Count) && !text && self.jobs.min(groups.len()) > 1 {
+            self.on_threads(&groups, domain, &mut hits)?;
+        } else {
+            if backward {
+                groups.reverse();
             }
+            for group in groups {
+                self.search.group(group, domain, &mut hits)?;
+                if hits.full() || backward && !hits.found.is_empty() {
+                    break;
+                }
+            }
+            // The scan stops inside a segment.
+            self.search.scan.leave();
         }
-        // The scan stops inside a segment.
-        self.scan.leave();
+        if let Some(damage) = self.search.damage.take() {
+            self.damage = Some(damage);
+        }
         Ok(match which {
             Which::Count => Answer::Count(hits.count),
             _ => Answer::Elements(hits.found.into()),
         })
+    }
+
+    /// Searches groups of segments on several threads.
+    fn on_threads(
+        &mut self,
+        groups: &[usize],
+        domain: &Range<u64>,
+        hits: &mut Hits<'_>,
+    ) -> Result<(), FindError> {
+        let Some(buffer) = self.subject.capture.buffers.get(self.plan.buffer) else {
+            return Ok(());
+        };
+        // Each thread takes a search with its cached blocks, and returns it.
+        let pool: Mutex<Vec<Search<'_>>> = Mutex::default();
+        let locked = || pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let (index, session) = (self.index, Mutex::new(self.session.clone()));
+        let blank = hits.clone();
+        let work = |_: usize, &group: &usize, _: &mut dyn FnMut(Vec<u8>) -> bool| {
+            let known = locked().pop();
+            let mut search = known.unwrap_or_else(|| {
+                let session = session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Search::new(session, buffer, index)
+            });
+            let mut own = blank.clone();
+            let done = search.group(group, domain, &mut own);
+            search.scan.leave();
+            let damage = search.damage.take();
+            locked().push(search);
+            done.map(|()| (own.count, own.found, damage))
+        };
+        let mut outcome = Ok(());
+        let damage = &mut self.search.damage;
+        ordered::each(self.jobs, groups, work, |_, part| {
+            let Part::Done(done) = part else { return true };
+            match done {
+                Ok((count, found, damaged)) => {
+                    hits.count = hits.count.saturating_add(count);
+                    let room = hits.most - hits.found.len().min(hits.most);
+                    hits.found.extend(found.into_iter().take(room));
+                    *damage = damaged.or(damage.take());
+                    !hits.full()
+                }
+                Err(error) => {
+                    outcome = Err(error);
+                    false
+                }
+            }
+        });
+        outcome
+    }
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        session: Session,
+        buffer: &'a Buffer,
+        index: Option<(&'a Index, &'a IndexedBuffer)>,
+    ) -> Self {
+        let scan = Scan::new(session, buffer, index.map(|(_, buffer)| buffer));
+        Search { index, scan, damage: None }
+    }
+
+    /// Searches a batch of the index, or what follows the last one.
+    fn group(
+        &mut self,
+        group: usize,
+        domain: &Range<u64>,
+        hits: &mut Hits<'_>,
+    ) -> Result<(), FindError> {
+        let text = hits.matcher.remembers();
+        match self.matches(group, hits, text) {
+            Some((first, matches)) => self.collect(first, &matches, domain, hits),
+            None => Ok(()),
+        }
     }
 
     /// How many matches the segments of a batch have, or what follows the last batch: the first
@@ -320,6 +399,7 @@ fn none(which: Which) -> Answer {
 }
 
 /// Collects matches.
+#[derive(Clone)]
 struct Hits<'a> {
     matcher: Matcher<'a>,
     /// That of the matcher, where it does not remember elements.
@@ -337,7 +417,22 @@ struct Hits<'a> {
     most: usize,
 }
 
-impl Hits<'_> {
+impl<'a> Hits<'a> {
+    fn new(which: Which, matcher: Matcher<'a>, domain: &Range<u64>, most: usize) -> Self {
+        Hits {
+            least: if matcher.remembers() { (0, 0) } else { matcher.least() },
+            matcher,
+            position: Position::default(),
+            whole: domain.clone(),
+            domain: domain.clone(),
+            which,
+            wanted: if let Which::Nth(n) = which { n } else { 0 },
+            found: VecDeque::new(),
+            count: 0,
+            most,
+        }
+    }
+
     /// Counts `count` matches without their elements. `false` where the elements are needed.
     fn skip(&mut self, count: u64) -> bool {
         match self.which {

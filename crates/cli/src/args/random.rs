@@ -141,6 +141,8 @@ pub struct FindArgs {
     #[arg(long, value_enum, default_value_t = FindFormat::Text)]
     pub format: FindFormat,
     #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
     pub index: UseIndexArgs,
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]

@@ -56,6 +56,7 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
         }
         let finder = Finder::new(subject(&input), &job.plan, index.as_ref());
         let Some(mut finder) = finder else { continue };
+        finder.jobs = args.threads.jobs().count;
         if let Some(limit) = args.limit {
             finder.limit = limit;
         }

@@ -30,6 +30,42 @@ fn threads_that_cannot_be_started() {
     }
 }
 
+/// Frames that begin and end in the parts of several threads, batches of an index: whatever the
+/// number of threads, the output is the same.
+#[test]
+fn threads_do_not_change_the_output() {
+    let folder = Folder::with_demo("threads-output");
+    let trace = folder.demo().join("ETB.bin");
+    let bytes = fs::read(&trace).unwrap().repeat(700);
+    fs::write(&trace, bytes).unwrap();
+    let made = tracewright(&args("index --segment 64", &[&folder.demo()]));
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    let page = folder.path("page.html");
+    let report = format!("report --limit 40 -o {}", page.display());
+    let verbs = [
+        "timeline --format chrome",
+        "timeline --format vcd",
+        &report,
+        "find count exception",
+        "find --all write 0 after nth 3 write 0",
+    ];
+    for verb in verbs {
+        let output = |jobs: usize| {
+            let (name, words) = verb.split_once(' ').unwrap();
+            let mut all = args(name, &[&folder.demo()]);
+            all.extend(args(&format!("{words} --jobs {jobs}"), &[]));
+            let run = tracewright(&all);
+            assert_eq!(run.code, Some(0), "{verb}: {}", run.err);
+            let page = verb.starts_with("report").then(|| fs::read(&page).unwrap());
+            (run.out, page)
+        };
+        let one = output(1);
+        let len = one.0.len() + one.1.as_ref().map_or(0, Vec::len);
+        assert!(len > 3, "{verb}: {}", one.0);
+        assert!((2..=3).all(|jobs| output(jobs) == one), "{verb}");
+    }
+}
+
 /// Without a thread that reads the pipe, the calling thread reads it.
 #[test]
 fn a_pipe_without_a_thread() {

@@ -14,6 +14,7 @@ mod resolution;
 mod returns;
 mod rules;
 mod straight;
+mod tallied;
 mod window;
 
 use tracewright_base::{

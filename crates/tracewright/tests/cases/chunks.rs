@@ -5,11 +5,12 @@ use tracewright::capture::{self, Buffer, BufferRef, Capture, Dump};
 use tracewright::decode::input::Parts;
 use tracewright::decode::parallel::{self, Work};
 use tracewright::decode::{
-    CommittedListener, Jobs, Memory, Merge, Merging, Options, Plan, Planned, Session, Tally,
+    CommittedListener, Counting, Jobs, Memory, Merge, Merging, Options, Plan, Planned, Session,
+    Tally,
 };
 use tracewright::frames::{Framing, Numbering};
 use tracewright::views::instructions::{Expand, Text};
-use tracewright::views::sinks::{Checksum, Edges};
+use tracewright::views::sinks::{Checksum, Coverage, Edges};
 use tracewright::views::{Stats, json, opencsd, text};
 
 use tracewright_testing::is_long;
@@ -120,10 +121,10 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
     let what = json::Shown { packets: true, elements: true, fields: false };
     let json = json::Listing::new(Vec::new(), plan, sources(), "case", Some(len), what);
     let expand = Expand::new(Text::new(Vec::new(), sources(), false), &sources());
-    let sinks = Merging((Checksum::default(), Edges::default()));
+    let sinks = Merging((Checksum::default(), (Edges::default(), Coverage::default())));
     let counts = (Merging((Stats::default(), Tally::default())), sinks);
     let mut all = ((listing, json), (CommittedListener::new(expand), counts));
-    let (mut found, mut sums) = <((Stats, Tally), (Checksum, Edges))>::default();
+    let (mut found, mut sums) = <((Stats, Tally), (Checksum, (Edges, Coverage)))>::default();
     let mut all_observed = session(Numbering::Capture);
     let work = parallel::run(&mut all_observed, &mut input(), &mut all, jobs, |output, _| {
         let ((mut text, mut json), (mut ran, (more, few))) = output;
@@ -136,9 +137,19 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
     })
     .expect("bytes in memory can be read");
     counted.extend(found.0.table(&sources()).into_bytes());
-    let (elements, edges) = (sums.0.elements(), sums.1.sorted());
+    let (elements, edges) = (sums.0.elements(), sums.1.0.sorted());
     counted.extend(format!("{:?} {} {elements} {edges:?}", found.1, sums.0).into_bytes());
 
+    // Blocks are counted instead of ranges.
+    let mut counting = Counting::new((Edges::default(), Coverage::default()));
+    let mut all = <(Edges, Coverage)>::default();
+    let mut counted_session = session(Numbering::Capture);
+    parallel::run(&mut counted_session, &mut input(), &mut counting, jobs, |output, _| {
+        output.add_to(&mut all);
+        true
+    })
+    .expect("bytes in memory can be read");
+    assert_eq!(all, sums.1, "counted blocks");
     // A listener without packets: packets are counted many at a time, and not listed.
     let what = text::Shown { packets: false, bytes: true, elements: true, ..Default::default() };
     let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);
@@ -152,5 +163,6 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
     })
     .expect("bytes in memory can be read");
     assert_eq!(format!("{tally:?}"), format!("{:?}", found.1), "packets counted together");
+
     (shown, Work { joined: work.joined.min(joined), ..work })
 }

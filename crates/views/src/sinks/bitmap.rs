@@ -1,7 +1,7 @@
 //! Edges in the bitmap of a fuzzer.
 
-use tracewright_base::{Element, Range};
-use tracewright_decode::{Listener, Merge};
+use tracewright_base::{CountedEdge, Element, Range, Role};
+use tracewright_decode::{CountEdges, Listener, Merge};
 
 use super::chain::Chains;
 use crate::fold::mix;
@@ -87,6 +87,21 @@ impl Listener for Bitmap {
                     self.add(from, to, times);
                 }
             }
+        }
+    }
+}
+
+impl CountEdges for Bitmap {
+    fn edge(&mut self, edge: &CountedEdge) {
+        // No edge leads from an exception return.
+        if edge.range.last.role != Role::ExceptionReturn {
+            self.add(edge.range.last_address(), edge.to, edge.count);
+        }
+    }
+
+    fn last(&mut self, source: usize, range: &Range) {
+        if let Some(chain) = self.chains.of(source) {
+            chain.element(&Element::Range(*range));
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element};
-use tracewright_decode::{Listener, Merge};
+use tracewright_base::{self as base, CountedEdge, Element};
+use tracewright_decode::{CountEdges, Listener, Merge};
 
 /// Bytes of code for each bit: the size of the smallest instruction.
 const UNIT: u64 = 2;
@@ -184,6 +184,16 @@ impl Listener for Coverage {
         if times > 0 {
             ranges.iter().for_each(|range| self.cover(range));
         }
+    }
+}
+
+impl CountEdges for Coverage {
+    fn edge(&mut self, edge: &CountedEdge) {
+        self.cover(&edge.range);
+    }
+
+    fn last(&mut self, _: usize, range: &base::Range) {
+        self.cover(range);
     }
 }
 

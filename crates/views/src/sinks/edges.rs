@@ -1,7 +1,7 @@
 //! Control-flow edges and their counts.
 
-use tracewright_base::{Element, Range};
-use tracewright_decode::{Listener, Merge};
+use tracewright_base::{CountedEdge, Element, Range, Role};
+use tracewright_decode::{CountEdges, Listener, Merge};
 
 use super::chain::Chains;
 use crate::fold::mix;
@@ -129,6 +129,21 @@ impl Listener for Edges {
                     self.add(from, to, times);
                 }
             }
+        }
+    }
+}
+
+impl CountEdges for Edges {
+    fn edge(&mut self, edge: &CountedEdge) {
+        // No edge leads from an exception return.
+        if edge.count > 0 && edge.range.last.role != Role::ExceptionReturn {
+            self.add(edge.range.last_address(), edge.to, edge.count);
+        }
+    }
+
+    fn last(&mut self, source: usize, range: &Range) {
+        if let Some(chain) = self.chains.of(source) {
+            chain.element(&Element::Range(*range));
         }
     }
 }

@@ -10,7 +10,9 @@ use cpu_time::ProcessTime;
 use tracewright::Listener;
 use tracewright::decode::input::{self, Input as Bytes, Known, Parts};
 use tracewright::decode::parallel::Work;
-use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally, parallel};
+use tracewright::decode::{
+    CommittedListener, CountEdges, Counting, Fork, Jobs, Merge, Merging, Tally, parallel,
+};
 use tracewright::views::json::{self, Object};
 use tracewright::views::sinks::{Bitmap, Checksum, Count, Coverage, Edges, RangeChecksum};
 use tracewright::views::{opencsd, text};
@@ -131,12 +133,12 @@ impl Found<'_> {
                 ("checksum", self.time(|| job.sum::<Checksum>(options))?.value())
             }
             BenchSink::Count => ("elements", self.time(|| job.sum::<Count>(options))?.elements),
-            BenchSink::Edges => ("edges", self.time(|| job.sum::<Edges>(options))?.len() as u64),
+            BenchSink::Edges => ("edges", self.time(|| job.count::<Edges>(options))?.len() as u64),
             BenchSink::Coverage => {
-                ("bytes of code", self.time(|| job.sum::<Coverage>(options))?.bytes())
+                ("bytes of code", self.time(|| job.count::<Coverage>(options))?.bytes())
             }
             BenchSink::Bitmap => {
-                ("bytes in use", self.time(|| job.sum::<Bitmap>(options))?.used() as u64)
+                ("bytes in use", self.time(|| job.count::<Bitmap>(options))?.used() as u64)
             }
             BenchSink::Text => {
                 let shown = text::Shown { elements: true, ..Default::default() };
@@ -308,6 +310,16 @@ impl Job<'_> {
         } else {
             self.decode(options, Merging(L::default()), |output| found.merge(output))?;
         }
+        Ok(found)
+    }
+
+    /// As [`sum`](Self::sum), for a sink for which blocks can be counted.
+    fn count<L: CountEdges + Send + 'static>(&self, options: &RunOptions<'_>) -> Result<L, Fail> {
+        if options.committed {
+            return self.sum(options);
+        }
+        let mut found = L::default();
+        self.decode(options, Counting::new(L::default()), |output| output.add_to(&mut found))?;
         Ok(found)
     }
 

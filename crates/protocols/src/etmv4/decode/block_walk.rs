@@ -1,9 +1,12 @@
 //! The loop that takes each atom through cached blocks.
 
+use core::mem::ManuallyDrop;
+
 use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Feed, RangeSum, Sink};
 
 use super::lookup::prefetch_block;
 use super::returns::{Calls, Returns};
+use super::tallied::{Tallied, range};
 use crate::cursor::Cursor;
 use crate::etmv4::packet::Atoms;
 
@@ -65,6 +68,49 @@ struct Sum {
 }
 
 impl Sum {
+    /// Takes atoms through blocks within the addresses, up to a transfer, which is the last block
+    /// of the sum, or before a waypoint of a `special` kind that takes effect. The arguments are
+    /// those of [`BlockWalk`].
+    #[inline(always)]
+    fn atoms<const PREFETCH: bool>(
+        &mut self,
+        (mut next, mut last): (BlockId, BlockId),
+        (mut steps, mut before): (u32, u32),
+        special: u16,
+        at: u64,
+        blocks: &CachedBlocks<'_>,
+    ) -> ((BlockId, BlockId), (u32, u32)) {
+        let (within, all) = (self.within, steps);
+        let mut instructions = 0;
+        while steps > 1
+            && let Some((cached, successors, class)) = blocks.step(next)
+            && cached.is_within(class, within)
+        {
+            let executed = usize::from(steps & 1 != 0);
+            let transfers = cached.is_any_of(CachedBlock::TRANSFER);
+            if transfers && executed == 1 && cached.is_any_of(special) {
+                break;
+            }
+            instructions += u64::from(cached.instructions());
+            (last, before) = (next, steps);
+            next = successors[executed];
+            steps >>= 1;
+            if PREFETCH {
+                prefetch_block(*blocks, next);
+            }
+            if transfers {
+                self.follows = false;
+                break;
+            }
+        }
+        if steps != all {
+            self.ranges += u64::from(steps.leading_zeros() - all.leading_zeros());
+            self.instructions += instructions;
+            self.at = at;
+        }
+        ((next, last), (steps, before))
+    }
+
     /// Passes the ranges to `sink`. The last one is `last`, whose waypoint took effect if bit 0 of
     /// `before` is set.
     #[inline(always)]
@@ -76,9 +122,8 @@ impl Sum {
         sink: &mut S,
     ) {
         if self.ranges > 0
-            && let Some((cached, class)) = blocks.get(last)
+            && let Some(last) = range(last, before, blocks)
         {
-            let last = cached.range(class, before & 1 != 0);
             let Sum { ranges, instructions, at, .. } = *self;
             sink.sum(at, &RangeSum { ranges, instructions, last });
             (self.ranges, self.instructions) = (0, 0);
@@ -174,15 +219,33 @@ impl BlockWalk {
     ) -> Stop {
         // Made again here, so that the compiler knows that both slices have the same length, and
         // checks bounds once for each atom.
+        let numbering = blocks.numbering();
         let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes())
             .with_paths(blocks.paths());
+        let blocks = numbering.map_or(blocks, |numbering| blocks.with_numbering(numbering));
         // An index costs less than a branch on whether the waypoint takes effect.
         let check = [0, special | CachedBlock::LOOP];
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut base, mut piece) = packets.piece(taken);
         let mut sum = Sum::default();
+        // Without code to drop it, which a sink without counts would execute, too.
+        let mut tallied = ManuallyDrop::new(Tallied::new(&blocks, sink));
         let stop = 'walk: loop {
             while steps > 1 {
+                if Self::sums::<S>() && sum.follows {
+                    ((next, last), (steps, before)) =
+                        sum.atoms::<PREFETCH>((next, last), (steps, before), special, at, &blocks);
+                    if steps <= 1 {
+                        break;
+                    }
+                }
+                if S::COUNTS && !tallied.first {
+                    ((next, last), (steps, before)) =
+                        tallied.atoms::<PREFETCH>((next, last), (steps, before), special, &blocks);
+                    if steps <= 1 {
+                        break;
+                    }
+                }
                 if S::PATHS
                     && next.can_be_next()
                     && let Some(path) = blocks.path(next, steps, special)
@@ -209,38 +272,41 @@ impl BlockWalk {
                     if next == BlockId::NONE {
                         break 'walk Stop::Unknown;
                     }
+                    if S::COUNTS {
+                        tallied.jump((last, before), next, at, &blocks, sink);
+                    }
                     continue;
                 };
                 let executed = steps & 1 != 0;
                 let after = successors[usize::from(executed)];
-                if Self::sums::<S>() {
-                    let transfers = cached.is_any_of(CachedBlock::TRANSFER);
-                    if sum.follows && !transfers && cached.is_within(class, sum.within) {
-                        sum.ranges += 1;
-                        sum.instructions += u64::from(cached.instructions());
-                        sum.at = at;
-                        (last, before) = (next, steps);
-                        if PREFETCH {
-                            prefetch_block(blocks, after);
-                        }
-                        next = after;
-                        steps >>= 1;
-                        continue;
+                if S::COUNTS {
+                    if tallied.first {
+                        tallied.first = false;
+                        sink.cached_range(at, cached.range(class, executed));
                     }
+                    tallied.execute(next, executed, 1, &blocks);
+                }
+                if Self::sums::<S>() {
                     sum.flush(last, before, &blocks, sink);
-                    sum.follows = !transfers;
+                    sum.follows = !cached.is_any_of(CachedBlock::TRANSFER);
                 }
                 (last, before) = (next, steps);
                 if cached.is_any_of(check[usize::from(executed)]) {
                     if !cached.is_any_of(special) {
                         // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());
-                        sink.repeat(at, cached.range(class, true), times);
+                        if S::COUNTS {
+                            tallied.execute(next, true, times - 1, &blocks);
+                        } else {
+                            sink.repeat(at, cached.range(class, true), times);
+                        }
                         sum.within = sink.sums_within();
                         steps >>= times;
                         continue;
                     }
-                    sink.cached_range(at, cached.range(class, true));
+                    if !S::COUNTS {
+                        sink.cached_range(at, cached.range(class, true));
+                    }
                     next = after;
                     steps >>= 1;
                     if cached.is_any_of(CachedBlock::EXCEPTION_RETURN) {
@@ -253,7 +319,9 @@ impl BlockWalk {
                     }
                     continue;
                 }
-                sink.cached_range(at, cached.range(class, executed));
+                if !S::COUNTS {
+                    sink.cached_range(at, cached.range(class, executed));
+                }
                 if Self::sums::<S>() {
                     sum.within = sink.sums_within();
                 }
@@ -282,6 +350,9 @@ impl BlockWalk {
                     taken += len as usize;
                     next = to;
                     sum.follows = false;
+                    if S::COUNTS {
+                        tallied.jump((last, before), next, at, &blocks, sink);
+                    }
                     if next == BlockId::NONE {
                         break Stop::Address;
                     }
@@ -294,6 +365,9 @@ impl BlockWalk {
             }
         };
         sum.flush(last, before, &blocks, sink);
+        if S::COUNTS {
+            tallied.end(last, before, at, &blocks, sink);
+        }
         self.before = before;
         (self.next, self.last, self.steps) = (next, last, steps);
         (self.at, self.taken) = (at, taken);
@@ -303,11 +377,12 @@ impl BlockWalk {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::vec::Vec;
 
     use tracewright_base::{
-        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Element, Instruction, Isa, Kind, Path,
-        PathSlot, Range, Role, Successors,
+        BLOCK_CLASSES, Block, BlockClass, BlockCounts, CodeSpace, Element, Instruction, Isa, Kind,
+        Numbering, Path, PathSlot, Range, Role, Successors,
     };
 
     use super::super::returns::Return;
@@ -515,7 +590,7 @@ mod tests {
     /// are the same, sums replace ranges as they may, and the position at each stop is the same.
     #[test]
     fn paths_and_sums_have_the_ranges_of_the_atoms() {
-        let (mut random, mut paths, mut sums) = (Random::new(11), 0, 0);
+        let (mut random, mut paths, mut sums, mut counted) = (Random::new(11), 0, 0, 0);
         for round in 0..300 {
             let count = 3 + round % 9;
             let mut classes = std::vec![BlockClass::NONE; BLOCK_CLASSES];
@@ -566,8 +641,76 @@ mod tests {
             let found = stops(&bytes, &blocks, special, &starts, &mut summed);
             assert_eq!(found, want, "round {round}");
             sums += summed.check(&plain);
+            let numbering = Numbering::default();
+            let numbered = blocks.with_numbering(&numbering);
+            let some = if round % 3 == 0 { blocks } else { numbered };
+            let mut counter = Counter { take_each: 1 + round % 5, ..Counter::default() };
+            let found = stops(&bytes, &some, special, &starts, &mut counter);
+            assert_eq!(found, want, "round {round}");
+            counted += counter.check(&plain);
         }
         assert!(paths > 10_000 && sums > 10_000, "{paths} {sums}");
+        assert!(counted > 50_000, "{counted}");
+    }
+
+    /// Has blocks counted, and makes the edges between consecutive ranges.
+    #[derive(Default)]
+    struct Counter {
+        counts: BlockCounts,
+        edges: BTreeMap<(u64, bool, u64), u64>,
+        last: Option<Range>,
+        /// The number of ranges that were received.
+        received: u64,
+        /// The number of walks after which the counts are taken.
+        take_each: usize,
+        walks: usize,
+    }
+
+    impl Counter {
+        /// The edges are those of `plain`. Returns the number of edges that were counted.
+        fn check(mut self, plain: &[(u64, Element)]) -> u64 {
+            let Counter { counts, edges, .. } = &mut self;
+            counts.take(|edge| add(edges, &edge.range, edge.to, edge.count));
+            let mut want = BTreeMap::new();
+            for pair in plain.windows(2) {
+                if let [(_, Element::Range(from)), (_, Element::Range(to))] = pair {
+                    add(&mut want, from, to.start, 1);
+                }
+            }
+            assert_eq!(self.edges, want);
+            plain.len() as u64 - self.received
+        }
+    }
+
+    fn add(to: &mut BTreeMap<(u64, bool, u64), u64>, range: &Range, next: u64, count: u64) {
+        *to.entry((range.start, range.taken(), next)).or_default() += count;
+    }
+
+    impl Sink for Counter {
+        const COUNTS: bool = true;
+
+        fn element(&mut self, _: u64, element: Element) {
+            let Element::Range(range) = element else { panic!("{element:?}") };
+            self.received += 1;
+            if let Some(last) = self.last.replace(range) {
+                add(&mut self.edges, &last, range.start, 1);
+            }
+        }
+
+        fn take_counts(&mut self, blocks: &CachedBlocks<'_>) -> BlockCounts {
+            let mut counts = core::mem::take(&mut self.counts);
+            counts.prepare(blocks, |edge| add(&mut self.edges, &edge.range, edge.to, edge.count));
+            counts
+        }
+
+        fn counted(&mut self, mut counts: BlockCounts, _: u64, last: Option<Range>) {
+            self.last = last.or(self.last);
+            self.walks += 1;
+            if self.walks.is_multiple_of(self.take_each) {
+                counts.take(|edge| add(&mut self.edges, &edge.range, edge.to, edge.count));
+            }
+            self.counts = counts;
+        }
     }
 
     /// Takes sums of ranges between some of the addresses, and the other elements.
@@ -620,7 +763,7 @@ mod tests {
                 assert_eq!(sum.instructions, instructions.sum::<u64>());
                 for n in next..end {
                     assert!(self.within.0 <= range(n).start && range(n).end() - 1 <= self.within.1);
-                    assert!(!transfers(n) && !transfers(n - 1));
+                    assert!(!transfers(n - 1));
                 }
                 (next, sums) = (end, sums + 1);
             }
