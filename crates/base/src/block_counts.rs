@@ -10,6 +10,15 @@ use crate::{BlockId, CachedBlock, CachedBlocks, Range};
 #[derive(Debug, Default)]
 pub struct Numbering(Arc<()>);
 
+impl Numbering {
+    /// The blocks get other numbers. Allocates memory only where counts have the present ones.
+    pub fn renew(&mut self) {
+        if Arc::get_mut(&mut self.0).is_none() {
+            *self = Numbering::default();
+        }
+    }
+}
+
 impl Clone for Numbering {
     fn clone(&self) -> Self {
         Numbering::default()

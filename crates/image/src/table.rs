@@ -113,7 +113,7 @@ impl Table {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.numbering = Numbering::default();
+        self.numbering.renew();
         self.blocks.clear();
         self.successors.clear();
         self.known = 0;
@@ -299,7 +299,7 @@ impl Table {
                 *id = BlockId::new(index);
             }
         }
-        self.numbering = Numbering::default();
+        self.numbering.renew();
         let to = |id: BlockId| moved.get(id.index()).copied().unwrap_or(BlockId::NONE);
         self.blocks = in_order(&self.blocks, &order, capacity, |cached| cached);
         self.successors = in_order(&self.successors, &order, capacity, |successors| {
