@@ -30,8 +30,8 @@ fn threads_that_cannot_be_started() {
     }
 }
 
-/// Frames that begin and end in the parts of several threads, batches of an index: whatever the
-/// number of threads, the output is the same.
+/// Frames that begin and end in the parts of several threads: whatever the number of threads, the
+/// output is the same. (The index has one batch; the tests of its crate search several.)
 #[test]
 fn threads_do_not_change_the_output() {
     let folder = Folder::with_demo("threads-output");
