@@ -302,19 +302,20 @@ impl<P: Listed> Stream<P> {
                     continue;
                 }
             }
-            match P::Packet::parse(rest, &self.config) {
-                Parse::Packet(packet, len) => {
+            // The packet stays where it was parsed: a copy of it waits for the parser's stores.
+            match &P::Packet::parse(rest, &self.config) {
+                &Parse::Packet(ref packet, len) => {
                     self.report_undecodable(observer);
                     let at = feed.offsets.at(taken);
                     self.last = at;
-                    observer.packet(offsets, taken..taken + len, bytes, P::any_packet(&packet));
-                    P::learn(&mut self.config, &packet);
-                    let spanned = Spanned { at, len: len as u32, packet: &packet };
+                    observer.packet(offsets, taken..taken + len, bytes, P::any_packet(packet));
+                    P::learn(&mut self.config, packet);
+                    let spanned = Spanned { at, len: len as u32, packet };
                     self.decoder.packet(spanned, &self.config, code, observer);
                     feed.taken += len;
                 }
                 Parse::Partial => break,
-                Parse::Bad(len, fault) => {
+                &Parse::Bad(len, fault) => {
                     let len = len.clamp(1, rest.len());
                     self.take_undecodable(taken..taken + len, bytes, offsets, fault, observer);
                     feed.taken += len;

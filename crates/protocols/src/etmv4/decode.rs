@@ -13,6 +13,7 @@ mod prefetch;
 mod resolution;
 mod returns;
 mod rules;
+mod speculative;
 mod straight;
 mod tallied;
 mod window;
@@ -24,7 +25,8 @@ use tracewright_base::{
 
 use self::flow::{Flow, Rules};
 use self::returns::Returns;
-use self::window::{Item, Newest, What, Window};
+use self::speculative::Correction;
+use self::window::{Item, What, Window};
 use super::packet::{Address, ContextInfo, Exception, Packet, Q, SubIsa, TraceInfo};
 use super::{Config, History};
 
@@ -99,6 +101,9 @@ impl Decode<Config, Packet> for Decoder {
         sink: &mut S,
     ) {
         self.fast_path(feed, config, code, sink);
+        if config.max_speculation() > 0 || self.depth > 0 {
+            self.speculative_path(feed, config, code, sink);
+        }
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
@@ -292,7 +297,11 @@ impl Decoder {
             Packet::Cancel1 { .. }
             | Packet::Cancel2(_)
             | Packet::Cancel3 { .. }
-            | Packet::Mispredict(_) => return self.speculation(p, max, rules, code, sink),
+            | Packet::Mispredict(_) => {
+                if let Some(correction) = Correction::of(p.packet) {
+                    self.correct(at, correction, max, rules, code, sink);
+                }
+            }
             Packet::Discard => return self.discard(at, Gap::Discard, sink),
             Packet::Overflow => {
                 self.flow.overflow();
@@ -301,13 +310,7 @@ impl Decoder {
             // Packets of data trace and of conditional instructions are parsed only.
             Packet::NumberedSync(_) | Packet::UnnumberedSync(_) | Packet::Conditional(_) => {}
         }
-        // P0 elements above the maximum speculation depth are committed without a Commit packet.
-        commit = commit.max(self.depth.saturating_sub(max));
-        if commit > 0 && !self.commit(at, commit, rules, code, sink)
-            || self.window.len() >= MAX_WINDOW && self.depth == 0 && !self.flush(rules, code, sink)
-        {
-            self.fail(at, sink);
-        }
+        self.commit_above(at, commit, max, rules, code, sink);
     }
 
     /// The program image is wrong.
@@ -424,48 +427,6 @@ impl Decoder {
         self.depth = self.depth.saturating_add(1);
         if let Q::To(address, _) = q {
             self.address(at, address);
-        }
-    }
-
-    /// Cancel and Mispredict packets: atoms first, then the resolution.
-    #[cold]
-    fn speculation<K: BlockCache, S: Sink>(
-        &mut self,
-        p: Spanned<&Packet>,
-        max: u32,
-        rules: Rules,
-        code: &mut K,
-        sink: &mut S,
-    ) {
-        let (atoms, cancel, mispredict) = match *p.packet {
-            Packet::Cancel1 { count, mispredict } => ((0, 0), count, mispredict),
-            Packet::Cancel2(before) => ((before.atoms().bits(), before.atoms().len()), 1, true),
-            Packet::Cancel3 { atom, count } => ((atom.into(), atom.into()), u32::from(count), true),
-            Packet::Mispredict(before) => ((before.atoms().bits(), before.atoms().len()), 0, true),
-            _ => return,
-        };
-        self.atoms(p.at, atoms.0, atoms.1);
-        let commit = self.depth.saturating_sub(max);
-        if commit > 0 && !self.commit(p.at, commit, rules, code, sink) {
-            return self.fail(p.at, sink);
-        }
-        if cancel > 0 {
-            let missing = window::cancel(&mut self.window, cancel);
-            self.depth = self.depth.saturating_sub(cancel - missing);
-            if missing > 0 {
-                // Committed elements were not executed: the position is wrong.
-                self.flow.lose();
-                sink.element(p.at, Element::Inconsistency(Inconsistency::CancelOfNothing));
-            }
-        }
-        if !mispredict {
-            return;
-        }
-        match window::mispredict(&mut self.window, self.transaction) {
-            Newest::Branch | Newest::Unseen => {}
-            Newest::Waits => self.push(p.at, What::Mispredict),
-            Newest::Nothing if self.flow.mispredict(p.at, rules, code, sink) => {}
-            Newest::Nothing | Newest::Other => self.push(p.at, What::StrayMispredict),
         }
     }
 }

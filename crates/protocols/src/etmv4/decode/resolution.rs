@@ -100,18 +100,44 @@ impl Decoder {
         sink: &mut S,
     ) -> bool {
         while n > 0 {
-            let Some(item) = self.window.pop_front() else {
+            let Some(item) = self.window.front_mut() else {
                 self.depth = 0;
                 self.flow.lose();
                 sink.element(at, Element::Inconsistency(Inconsistency::CommitOfNothing));
                 return true;
             };
-            let (before, left) = (n, self.window.len());
-            let good = self.resolve(item, &mut n, rules, code, sink);
-            debug_assert!(
-                n < before || self.window.len() <= left,
-                "{item:?} stays in the window, and none of its P0 elements is resolved"
-            );
+            // Most items are of these two kinds. Their fields are read where they are: a copy of
+            // the whole item waits for the stores of the fields.
+            let before = n;
+            let good = match &mut item.what {
+                What::Atoms { first, last, len } => {
+                    let (at, traced, taken) = (item.at, *first, *last);
+                    let now = u32::from(*len).min(n);
+                    n -= now;
+                    if u32::from(*len) > now {
+                        (*first, *last, *len) = (traced >> now, taken >> now, *len - now as u8);
+                    } else {
+                        self.window.pop_front();
+                    }
+                    self.flow.atoms(at, taken, traced, now, rules, code, sink)
+                }
+                &mut What::Address { address, is1 } => {
+                    self.window.pop_front();
+                    self.flow.set_address(address, is1, rules);
+                    true
+                }
+                _ => {
+                    let item = *item;
+                    self.window.pop_front();
+                    let left = self.window.len();
+                    let good = self.resolve(item, &mut n, rules, code, sink);
+                    debug_assert!(
+                        n < before || self.window.len() <= left,
+                        "{item:?} stays in the window, and none of its P0 elements is resolved"
+                    );
+                    good
+                }
+            };
             self.depth = self.depth.saturating_sub(before - n);
             if !good {
                 return false;
@@ -120,8 +146,8 @@ impl Decoder {
         true
     }
 
-    /// Resolves one item, or at most `n` of its P0 elements. Subtracts their number from `n`. Each
-    /// call removes the item or reduces its number of P0 elements.
+    /// Resolves one item that is not atoms, or at most `n` of its P0 elements. Subtracts their
+    /// number from `n`. Each call removes the item or reduces its number of P0 elements.
     fn resolve<K: BlockCache, S: Sink>(
         &mut self,
         item: Item,
@@ -139,15 +165,8 @@ impl Decoder {
                     self.window.push_front(Item { at, what: What::Unseen(unseen - now) });
                 }
             }
-            What::Atoms { first, last, len } => {
-                let now = u32::from(len).min(*n);
-                *n -= now;
-                if u32::from(len) > now {
-                    let (first, last, len) = (first >> now, last >> now, len - now as u8);
-                    self.window.push_front(Item { at, what: What::Atoms { first, last, len } });
-                }
-                return self.flow.atoms(at, last, first, now, rules, code, sink);
-            }
+            // `commit` resolves atoms.
+            What::Atoms { .. } => {}
             What::Source { address, is1, taken } => {
                 *n = n.saturating_sub(1);
                 return self.flow.source(at, address, is1, taken, rules, code, sink);
@@ -220,10 +239,8 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) -> bool {
-        let Some(&item) = self.window.front() else { return true };
-        if !matches!(item.what, What::Q { committed: true, .. }) {
-            return true;
-        }
+        let committed = |item: &&Item| matches!(item.what, What::Q { committed: true, .. });
+        let Some(&item) = self.window.front().filter(committed) else { return true };
         self.window.pop_front();
         if matches!(self.continuation(false), Continuation::At(_)) {
             return self.resolve(item, &mut 0, rules, code, sink);
