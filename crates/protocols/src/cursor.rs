@@ -24,6 +24,12 @@ impl Cursor {
         Cursor { next, last: BlockId::NONE, taken: false }
     }
 
+    /// Takes the position: it stays as that of a decoder whose state is up to date.
+    #[inline]
+    pub(crate) const fn take(&mut self) -> Cursor {
+        core::mem::replace(self, Cursor::before(BlockId::NONE))
+    }
+
     /// The position at `address`; `next` is [`BlockId::NONE`] if no block of `code_space` is cached
     /// there. The decoder's state is up to date.
     #[inline]

@@ -19,7 +19,7 @@ mod tallied;
 mod window;
 
 use tracewright_base::{
-    BlockCache, Context, Decode, Element, Fault, Feed, Gap, Inconsistency, Sink, Spanned,
+    BlockCache, BlockId, Context, Decode, Element, Fault, Feed, Gap, Inconsistency, Sink, Spanned,
     Transaction,
 };
 
@@ -29,6 +29,7 @@ use self::speculative::Correction;
 use self::window::{Item, What, Window};
 use super::packet::{Address, ContextInfo, Exception, Packet, Q, SubIsa, TraceInfo};
 use super::{Config, History};
+use crate::cursor::Cursor;
 
 /// The maximum plausible speculation depth: a larger TRCIDR8 is wrong.
 const MAX_SPECULATION: u32 = 1 << 16;
@@ -207,7 +208,7 @@ impl Decoder {
             // P0 elements above the maximum speculation depth are committed.
             let commit = self.depth.saturating_sub(max);
             if !self.resolve_q(rules, code, sink)
-                || commit > 0 && !self.commit(at, commit, rules, code, sink)
+                || commit > 0 && !self.commit_settled(at, commit, rules, code, sink)
             {
                 self.fail(at, sink);
             }
@@ -310,7 +311,9 @@ impl Decoder {
             // Packets of data trace and of conditional instructions are parsed only.
             Packet::NumberedSync(_) | Packet::UnnumberedSync(_) | Packet::Conditional(_) => {}
         }
-        self.commit_above(at, commit, max, rules, code, sink);
+        let mut cursor = Cursor::before(BlockId::NONE);
+        self.commit_above(&mut cursor, at, commit, max, rules, code, sink);
+        self.flow.settle(cursor, rules, code);
     }
 
     /// The program image is wrong.

@@ -1,8 +1,8 @@
 //! The program flow: resolved elements to executed instructions. (ETE K10.5.5)
 
 use tracewright_base::{
-    BlockCache, BlockId, CodeSpace, Context, Counted, Element, End, Exception, Inconsistency,
-    Instruction, Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
+    BlockCache, BlockId, CachedBlock, CodeSpace, Context, Counted, Element, End, Exception,
+    Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
 };
 
 use super::lookup::{Set, Sets};
@@ -122,7 +122,14 @@ impl Flow {
     }
 
     /// Updates the position to that after the last block of `cursor`.
+    #[inline]
     pub(super) fn settle<K: BlockCache>(&mut self, cursor: Cursor, rules: Rules, code: &K) {
+        if cursor.last != BlockId::NONE {
+            self.settle_block(cursor, rules, code);
+        }
+    }
+
+    fn settle_block<K: BlockCache>(&mut self, cursor: Cursor, rules: Rules, code: &K) {
         if let Some(block) = cursor.unsettled(code) {
             let (last, taken) = (&block.last, cursor.taken);
             (self.isa, self.is1) = (last.isa, last.isa == Isa::T32);
@@ -282,11 +289,13 @@ impl Flow {
         true
     }
 
-    /// `len` atoms, the oldest in bit 0 of `taken`; `first` are their traced values, before
-    /// mispredicts. Returns `false` if the program image is wrong.
+    /// `len` atoms from `cursor` on, the oldest in bit 0 of `taken`; `first` are their traced
+    /// values, before mispredicts. `None` if the program image is wrong; the state is up to date
+    /// then.
     #[expect(clippy::too_many_arguments, reason = "atoms with both their values")]
     pub(super) fn atoms<K: BlockCache, S: Sink>(
         &mut self,
+        mut cursor: Cursor,
         at: u64,
         taken: u32,
         first: u32,
@@ -294,9 +303,11 @@ impl Flow {
         rules: Rules,
         code: &mut K,
         sink: &mut S,
-    ) -> bool {
+    ) -> Option<Cursor> {
         let special = special_kinds(rules);
-        let mut cursor = self.cached(Cursor::before(BlockId::NONE), code);
+        if cursor.next == BlockId::NONE && cursor.last == BlockId::NONE {
+            cursor = self.cached(cursor, true, code);
+        }
         let mut k = 0;
         loop {
             let blocks = code.blocks();
@@ -304,38 +315,49 @@ impl Flow {
                 && let Some((cached, class)) = blocks.get(cursor.next)
             {
                 let (taken, first) = (taken >> k & 1 != 0, first >> k & 1 != 0);
+                let range = cached.range(class, taken);
                 if cached.is_any_of(special) && (taken || first) {
-                    break;
+                    if cached.is_any_of(CachedBlock::EXCEPTION_RETURN) {
+                        break;
+                    }
+                    if first {
+                        let is1 = range.last.isa == Isa::T32;
+                        self.returns.push(Return { address: range.end(), is1 });
+                    }
                 }
-                sink.cached_range(at, cached.range(class, taken));
+                sink.cached_range(at, range);
                 cursor = cursor.pass(taken, &blocks);
                 k += 1;
             }
-            self.settle(cursor, rules, code);
             if k == len {
-                return true;
+                return Some(cursor);
             }
-            // A waypoint that changes the return stack, or a block that is not the successor.
-            let passed = cursor.last != BlockId::NONE;
-            cursor = self.cached(cursor, code);
-            if passed && cursor.next != BlockId::NONE {
-                continue;
+            self.settle(cursor, rules, code);
+            // A waypoint with an element of its own, or a block that is not the successor. That
+            // after a return is not always the same.
+            let waits = self.waits_for_target();
+            if waits || cursor.last != BlockId::NONE {
+                self.take_return(at, rules, sink);
+                cursor = self.cached(cursor, !waits, code);
+                if cursor.next != BlockId::NONE {
+                    continue;
+                }
             }
             let (taken, first) = (taken >> k & 1 != 0, first >> k & 1 != 0);
             if !self.atom(at, taken, first, rules, code, sink) {
-                return false;
+                return None;
             }
             k += 1;
-            cursor = self.cached(Cursor::before(BlockId::NONE), code);
+            cursor = self.cached(Cursor::before(BlockId::NONE), true, code);
         }
     }
 
-    /// The position before the next block, which is cached as the successor of the last block of
-    /// `cursor` where there is one. The state is settled.
-    fn cached<K: BlockCache>(&self, cursor: Cursor, code: &mut K) -> Cursor {
+    /// The position before the next block, which is cached if there is a last block in `cursor`,
+    /// and as the successor of that block where `linked`. The state is settled.
+    fn cached<K: BlockCache>(&self, cursor: Cursor, linked: bool, code: &mut K) -> Cursor {
         match self.selected().filter(|_| self.known == CONTEXT | ADDRESS) {
             None => Cursor::before(BlockId::NONE),
-            Some(pc) if cursor.last != BlockId::NONE => cursor.enter(pc, true, code),
+            Some(pc) if cursor.last != BlockId::NONE => cursor.enter(pc, linked, code),
             Some(pc) => {
                 let code_space = code.code_space(pc.isa, pc.space);
                 Cursor::find(pc.address, pc.isa, code_space, code)

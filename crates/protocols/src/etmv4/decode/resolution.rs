@@ -6,6 +6,7 @@ use super::Decoder;
 use super::flow::Rules;
 use super::returns::Returns;
 use super::window::{Item, What};
+use crate::cursor::Cursor;
 
 /// The return address of a tail-chained exception, with the T32 bit. (M profile)
 const TAIL_CHAIN: u64 = 0xffff_ffff;
@@ -90,9 +91,11 @@ impl Decoder {
         true
     }
 
-    /// Commits the `n` oldest P0 elements and all items before them.
+    /// Commits the `n` oldest P0 elements and all items before them, from `cursor` on. Returns
+    /// `false` if the program image is wrong.
     pub(super) fn commit<K: BlockCache, S: Sink>(
         &mut self,
+        cursor: &mut Cursor,
         at: u64,
         mut n: u32,
         rules: Rules,
@@ -102,6 +105,7 @@ impl Decoder {
         while n > 0 {
             let Some(item) = self.window.front_mut() else {
                 self.depth = 0;
+                self.flow.settle(cursor.take(), rules, code);
                 self.flow.lose();
                 sink.element(at, Element::Inconsistency(Inconsistency::CommitOfNothing));
                 return true;
@@ -119,10 +123,18 @@ impl Decoder {
                     } else {
                         self.window.pop_front();
                     }
-                    self.flow.atoms(at, taken, traced, now, rules, code, sink)
+                    let from = cursor.take();
+                    match self.flow.atoms(from, at, taken, traced, now, rules, code, sink) {
+                        Some(after) => {
+                            *cursor = after;
+                            true
+                        }
+                        None => false,
+                    }
                 }
                 &mut What::Address { address, is1 } => {
                     self.window.pop_front();
+                    self.flow.settle(cursor.take(), rules, code);
                     self.flow.set_address(address, is1, rules);
                     true
                 }
@@ -130,6 +142,7 @@ impl Decoder {
                     let item = *item;
                     self.window.pop_front();
                     let left = self.window.len();
+                    self.flow.settle(cursor.take(), rules, code);
                     let good = self.resolve(item, &mut n, rules, code, sink);
                     debug_assert!(
                         n < before || self.window.len() <= left,
@@ -239,14 +252,22 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) -> bool {
-        let committed = |item: &&Item| matches!(item.what, What::Q { committed: true, .. });
-        let Some(&item) = self.window.front().filter(committed) else { return true };
-        self.window.pop_front();
+        if !self.has_committed_q() {
+            return true;
+        }
+        let Some(item) = self.window.pop_front() else { return true };
         if matches!(self.continuation(false), Continuation::At(_)) {
             return self.resolve(item, &mut 0, rules, code, sink);
         }
         self.window.push_front(item);
         true
+    }
+
+    /// Whether a committed Q element is in front of the window.
+    #[inline]
+    pub(super) fn has_committed_q(&self) -> bool {
+        let front = self.window.front();
+        front.is_some_and(|item| matches!(item.what, What::Q { committed: true, .. }))
     }
 
     /// The address after the Q element that was in front of the window: the first one before the

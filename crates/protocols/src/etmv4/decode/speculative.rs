@@ -3,12 +3,13 @@
 //! These packets are read where they are. They go to the window as all packets do; a packet of
 //! another kind ends the path.
 
-use tracewright_base::{BlockCache, Element, Feed, Inconsistency, Sink};
+use tracewright_base::{BlockCache, BlockId, Element, Feed, Inconsistency, Sink};
 
 use super::flow::Rules;
 use super::window::{self, Newest, What};
 use super::{Decoder, MAX_SPECULATION, MAX_WINDOW, Stage};
 use crate::bits::groups;
+use crate::cursor::Cursor;
 use crate::etmv4::Config;
 use crate::etmv4::packet::{Atoms, Before, Packet};
 
@@ -69,6 +70,23 @@ impl Decoder {
         sink: &mut S,
     ) {
         let rules = Rules::of(config);
+        let mut cursor = Cursor::before(BlockId::NONE);
+        self.run_speculative(&mut cursor, feed, config, rules, code, sink);
+        self.flow.settle(cursor, rules, code);
+    }
+
+    /// The loop of the path. `cursor` is the position where the state of the flow is not up to
+    /// date.
+    #[inline]
+    fn run_speculative<K: BlockCache, S: Sink>(
+        &mut self,
+        cursor: &mut Cursor,
+        feed: &mut Feed<'_>,
+        config: &Config,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) {
         let max = config.max_speculation().min(MAX_SPECULATION);
         while self.stage == Stage::Running
             && self.exception.is_none()
@@ -94,12 +112,14 @@ impl Decoder {
                             let mispredict = header & 1 != 0;
                             let cancel =
                                 Correction { atoms: Atoms::NONE, cancel: count, mispredict };
+                            self.flow.settle(cursor.take(), rules, code);
                             self.correct(at, cancel, max, rules, code, sink);
                         }
                     }
                     0x30..=0x3f => {
                         at = feed.offsets.at(feed.taken);
                         let correction = Correction::of_header(header);
+                        self.flow.settle(cursor.take(), rules, code);
                         self.correct(at, correction, max, rules, code, sink);
                     }
                     0x90..=0x9e => {
@@ -110,8 +130,11 @@ impl Decoder {
                         (at, len) = (feed.offsets.at(feed.taken), bytes);
                         self.history.push(entry);
                         self.push_address(at);
-                        if !self.resolve_q(rules, code, sink) {
-                            self.fail(at, sink);
+                        if self.has_committed_q() {
+                            self.flow.settle(cursor.take(), rules, code);
+                            if !self.resolve_q(rules, code, sink) {
+                                self.fail(at, sink);
+                            }
                         }
                     }
                     _ => return,
@@ -119,15 +142,17 @@ impl Decoder {
             }
             (feed.last, feed.taken) = (at, feed.taken + len);
             feed.packets = feed.packets.wrapping_add(1);
-            self.commit_above(at, commit, max, rules, code, sink);
+            self.commit_above(cursor, at, commit, max, rules, code, sink);
         }
     }
 
     /// Commits `commit` P0 elements, and at least those above the maximum speculation depth, which
     /// are committed without a Commit packet. Keeps the window bounded.
     #[inline]
+    #[expect(clippy::too_many_arguments, reason = "a commit and its limit")]
     pub(super) fn commit_above<K: BlockCache, S: Sink>(
         &mut self,
+        cursor: &mut Cursor,
         at: u64,
         commit: u32,
         max: u32,
@@ -136,11 +161,31 @@ impl Decoder {
         sink: &mut S,
     ) {
         let commit = commit.max(self.depth.saturating_sub(max));
-        if commit > 0 && !self.commit(at, commit, rules, code, sink)
-            || self.window.len() >= MAX_WINDOW && self.depth == 0 && !self.flush(rules, code, sink)
-        {
-            self.fail(at, sink);
+        if commit > 0 && !self.commit(cursor, at, commit, rules, code, sink) {
+            return self.fail(at, sink);
         }
+        if self.window.len() >= MAX_WINDOW && self.depth == 0 {
+            self.flow.settle(cursor.take(), rules, code);
+            if !self.flush(rules, code, sink) {
+                self.fail(at, sink);
+            }
+        }
+    }
+
+    /// Commits the `n` oldest P0 elements. The state of the flow is up to date before and after.
+    /// Returns `false` if the program image is wrong.
+    pub(super) fn commit_settled<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        n: u32,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let mut cursor = Cursor::before(BlockId::NONE);
+        let good = self.commit(&mut cursor, at, n, rules, code, sink);
+        self.flow.settle(cursor, rules, code);
+        good
     }
 
     /// A Cancel or Mispredict packet: atoms first, then the cancel, then the mispredict.
@@ -156,7 +201,7 @@ impl Decoder {
         let Correction { atoms, cancel, mispredict } = correction;
         self.atoms(at, atoms.bits(), atoms.len());
         let commit = self.depth.saturating_sub(max);
-        if commit > 0 && !self.commit(at, commit, rules, code, sink) {
+        if commit > 0 && !self.commit_settled(at, commit, rules, code, sink) {
             return self.fail(at, sink);
         }
         if cancel > 0 {
