@@ -147,7 +147,7 @@ impl Decoder {
     }
 
     /// Commits `commit` P0 elements, and at least those above the maximum speculation depth, which
-    /// are committed without a Commit packet. Keeps the window bounded.
+    /// are committed without a Commit packet. Bounds the length of the window.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "a commit and its limit")]
     pub(super) fn commit_above<K: BlockCache, S: Sink>(
@@ -225,8 +225,8 @@ impl Decoder {
     }
 }
 
-/// The number after a header. `None`: it is not whole, or has bits above 32, which the parser of all
-/// packets reports.
+/// The number after a header. `None`: it is not whole, or has bits above 32, which the parser of
+/// all packets reports.
 #[inline]
 fn count(bytes: &[u8]) -> Option<crate::bits::Groups> {
     groups(bytes.get(1..)?, 32).filter(|count| count.bits >> 32 == 0)
