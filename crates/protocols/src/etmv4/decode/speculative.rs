@@ -101,7 +101,7 @@ impl Decoder {
                 self.atoms(at, atoms.bits(), atoms.len());
             } else {
                 match header {
-                    0x2d | 0x2e | 0x2f => {
+                    0x2d..=0x2f => {
                         let Some(count) = count(rest) else { return };
                         at = feed.offsets.at(feed.taken);
                         len += count.len;
