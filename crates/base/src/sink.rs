@@ -1,5 +1,6 @@
 //! The receiver of elements.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::{BlockCounts, BlockId, BlockTexts, CachedBlocks, Element, Path, Range, RangeSum};
@@ -72,16 +73,16 @@ pub trait Sink {
         self.cached_range(at, range);
     }
 
-    /// The texts of blocks, for `blocks`.
+    /// The texts of blocks, for `blocks`, where there are any.
     #[inline]
-    fn take_texts(&mut self, blocks: &CachedBlocks<'_>) -> BlockTexts {
+    fn take_texts(&mut self, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
         let _ = blocks;
-        BlockTexts::default()
+        None
     }
 
     /// Takes back the texts, after what was appended.
     #[inline]
-    fn return_texts(&mut self, texts: BlockTexts) {
+    fn return_texts(&mut self, texts: Box<BlockTexts>) {
         let _ = texts;
     }
 

@@ -98,14 +98,14 @@ pub trait Listener {
 
     /// See [`Sink::take_texts`](base::Sink::take_texts).
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
         let _ = (source, blocks);
-        BlockTexts::default()
+        None
     }
 
     /// See [`Sink::return_texts`](base::Sink::return_texts).
     #[inline]
-    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
+    fn return_texts(&mut self, source: usize, texts: Box<BlockTexts>) {
         let _ = (source, texts);
     }
 
@@ -399,12 +399,12 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     const TEXTS: bool = A::TEXTS && B::RANGE_SUMS;
 
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
         self.0.take_texts(source, blocks)
     }
 
     #[inline]
-    fn return_texts(&mut self, source: usize, mut texts: BlockTexts) {
+    fn return_texts(&mut self, source: usize, mut texts: Box<BlockTexts>) {
         let (ranges, instructions) = texts.take_sums();
         self.1.listed(source, ranges, instructions);
         self.0.return_texts(source, texts);

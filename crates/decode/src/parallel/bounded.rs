@@ -61,15 +61,15 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
     const TEXTS: bool = L::TEXTS;
 
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
         match self.stopped {
-            true => BlockTexts::default(),
+            true => None,
             false => self.listener.take_texts(source, blocks),
         }
     }
 
     #[inline]
-    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
+    fn return_texts(&mut self, source: usize, texts: Box<BlockTexts>) {
         if self.stopped {
             return;
         }
