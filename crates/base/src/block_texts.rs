@@ -51,6 +51,8 @@ pub struct BlockTexts {
     /// What was appended since [`take_sums`](BlockTexts::take_sums).
     ranges: u64,
     instructions: u64,
+    /// Whether it is that of a sink, and not an empty one instead.
+    pub owned: bool,
 }
 
 impl BlockTexts {
@@ -70,19 +72,30 @@ impl BlockTexts {
         self.table.texts.clear();
     }
 
-    /// Begins to append texts. [`end`](BlockTexts::end) must follow.
+    /// Appends the text of a block. `false`, and nothing is appended, where there is none, or where
+    /// the capacity of the output is used.
     #[inline(always)]
-    pub fn begin(&mut self) -> Appended {
-        Appended { out: core::mem::take(&mut self.out), ranges: 0, instructions: 0 }
-    }
-
-    /// Takes back what was appended.
-    #[inline(always)]
-    pub fn end(&mut self, appended: Appended) {
-        let Appended { out, ranges, instructions } = appended;
-        self.out = out;
-        self.ranges += ranges;
-        self.instructions += instructions;
+    pub fn append(&mut self, id: BlockId) -> bool {
+        let Some(&Text { first, len, instructions }) = self.table.texts.get(id.index()) else {
+            return false;
+        };
+        let first = first as usize;
+        let Some(chunk) = self.chunks.get(first) else { return false };
+        if self.out.capacity() - self.out.len() < MAX_LEN {
+            return false;
+        }
+        let len = usize::from(len);
+        let end = self.out.len() + len;
+        self.out.extend_from_slice(&chunk.0);
+        if len > CHUNK {
+            for chunk in self.chunks.get(first + 1..first + chunks_of(len)).unwrap_or_default() {
+                self.out.extend_from_slice(&chunk.0);
+            }
+        }
+        self.out.truncate(end);
+        self.ranges += 1;
+        self.instructions += u64::from(instructions);
+        true
     }
 
     /// Takes the numbers of ranges and instructions that were appended.
@@ -128,42 +141,6 @@ impl BlockTexts {
     }
 }
 
-/// The output while a decoder appends to it, apart from the texts, so that it can be in registers.
-#[derive(Debug, Default)]
-pub struct Appended {
-    out: Vec<u8>,
-    ranges: u64,
-    instructions: u64,
-}
-
-impl Appended {
-    /// Appends the text of a block. `false`, and nothing is appended, where there is none, or where
-    /// the capacity of the output is used.
-    #[inline(always)]
-    pub fn append(&mut self, id: BlockId, texts: &BlockTexts) -> bool {
-        let Some(&Text { first, len, instructions }) = texts.table.texts.get(id.index()) else {
-            return false;
-        };
-        let first = first as usize;
-        let Some(chunk) = texts.chunks.get(first) else { return false };
-        if self.out.capacity() - self.out.len() < MAX_LEN {
-            return false;
-        }
-        let len = usize::from(len);
-        let end = self.out.len() + len;
-        self.out.extend_from_slice(&chunk.0);
-        if len > CHUNK {
-            for chunk in texts.chunks.get(first + 1..first + chunks_of(len)).unwrap_or_default() {
-                self.out.extend_from_slice(&chunk.0);
-            }
-        }
-        self.out.truncate(end);
-        self.ranges += 1;
-        self.instructions += u64::from(instructions);
-        true
-    }
-}
-
 /// The chunks of a text of `len` bytes.
 #[inline]
 const fn chunks_of(len: usize) -> usize {
@@ -175,13 +152,6 @@ mod tests {
     use super::*;
     use crate::{BLOCK_CLASSES, BlockClass};
 
-    fn appends(texts: &mut BlockTexts, id: BlockId) -> bool {
-        let mut appended = texts.begin();
-        let found = appended.append(id, texts);
-        texts.end(appended);
-        found
-    }
-
     #[test]
     fn texts_are_those_of_the_blocks_with_their_numbers() {
         let classes = [BlockClass::NONE; BLOCK_CLASSES];
@@ -191,30 +161,30 @@ mod tests {
         let mut texts = BlockTexts::default();
         texts.prepare(&one);
         let id = BlockId::new;
-        assert!(!appends(&mut texts, id(0)));
+        assert!(!texts.append(id(0)));
         let long: Vec<u8> = (0..=MAX_LEN).map(|n| b'0' + (n % 10) as u8).collect();
         for (n, len) in [0, 1, 63, 64, 65, 128, 129, MAX_LEN, MAX_LEN + 1].into_iter().enumerate() {
             assert!(texts.store(id(n), 3, &long[..len]));
             // Without capacity nothing is appended.
             texts.out = Vec::new();
-            assert!(!appends(&mut texts, id(n)));
+            assert!(!texts.append(id(n)));
             texts.out = Vec::with_capacity(2 * MAX_LEN);
             texts.out.push(b'<');
-            assert_eq!(appends(&mut texts, id(n)), len <= MAX_LEN);
+            assert_eq!(texts.append(id(n)), len <= MAX_LEN);
             if len <= MAX_LEN {
                 assert_eq!(texts.out, [b"<", &long[..len]].concat());
             }
         }
         assert_eq!(texts.take_sums(), (8, 24));
         texts.prepare(&one);
-        assert!(appends(&mut texts, id(1)) && !appends(&mut texts, BlockId::NONE));
+        assert!(texts.append(id(1)) && !texts.append(BlockId::NONE));
         texts.prepare(&other);
-        assert!(!appends(&mut texts, id(1)));
+        assert!(!texts.append(id(1)));
         texts.prepare(&one);
-        assert!(!appends(&mut texts, id(1)));
+        assert!(!texts.append(id(1)));
         // Memory is bounded.
         let full = (0..MAX_CHUNKS).any(|_| !texts.store(id(5), 1, &long[..MAX_LEN]));
         assert!(full && texts.chunks.len() <= MAX_CHUNKS);
-        assert!(texts.store(id(MAX_BLOCKS), 1, b"x") && !appends(&mut texts, id(MAX_BLOCKS)));
+        assert!(texts.store(id(MAX_BLOCKS), 1, b"x") && !texts.append(id(MAX_BLOCKS)));
     }
 }

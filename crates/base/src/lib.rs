@@ -52,7 +52,7 @@ pub use access::{Access, Direction};
 #[doc(hidden)]
 pub use block_counts::{BlockCounts, CountedEdge, Numbering};
 #[doc(hidden)]
-pub use block_texts::{Appended, BlockTable, BlockTexts};
+pub use block_texts::{BlockTable, BlockTexts};
 #[doc(hidden)]
 pub use cached_block::{
     BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace,

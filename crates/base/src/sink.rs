@@ -1,6 +1,5 @@
 //! The receiver of elements.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::{BlockCounts, BlockId, BlockTexts, CachedBlocks, Element, Path, Range, RangeSum};
@@ -73,16 +72,16 @@ pub trait Sink {
         self.cached_range(at, range);
     }
 
-    /// The texts of blocks, for `blocks`, where there are any.
+    /// The texts of blocks, for `blocks`.
     #[inline]
-    fn take_texts(&mut self, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
+    fn take_texts(&mut self, blocks: &CachedBlocks<'_>) -> BlockTexts {
         let _ = blocks;
-        None
+        BlockTexts::default()
     }
 
     /// Takes back the texts, after what was appended.
     #[inline]
-    fn return_texts(&mut self, texts: Box<BlockTexts>) {
+    fn return_texts(&mut self, texts: BlockTexts) {
         let _ = texts;
     }
 

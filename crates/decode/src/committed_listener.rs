@@ -87,15 +87,15 @@ impl<L: Listener> Listener for CommittedListener<L> {
     const TEXTS: bool = L::TEXTS;
 
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
         match self.passes {
             true => self.listener.take_texts(source, blocks),
-            false => None,
+            false => BlockTexts::default(),
         }
     }
 
     #[inline]
-    fn return_texts(&mut self, source: usize, texts: Box<BlockTexts>) {
+    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
         if self.passes {
             self.listener.return_texts(source, texts);
         }

@@ -98,14 +98,14 @@ pub trait Listener {
 
     /// See [`Sink::take_texts`](base::Sink::take_texts).
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
         let _ = (source, blocks);
-        None
+        BlockTexts::default()
     }
 
     /// See [`Sink::return_texts`](base::Sink::return_texts).
     #[inline]
-    fn return_texts(&mut self, source: usize, texts: Box<BlockTexts>) {
+    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
         let _ = (source, texts);
     }
 
@@ -399,12 +399,12 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     const TEXTS: bool = A::TEXTS && B::RANGE_SUMS;
 
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
         self.0.take_texts(source, blocks)
     }
 
     #[inline]
-    fn return_texts(&mut self, source: usize, mut texts: Box<BlockTexts>) {
+    fn return_texts(&mut self, source: usize, mut texts: BlockTexts) {
         let (ranges, instructions) = texts.take_sums();
         self.1.listed(source, ranges, instructions);
         self.0.return_texts(source, texts);

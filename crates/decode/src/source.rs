@@ -333,12 +333,12 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
     const TEXTS: bool = L::TEXTS;
 
     #[inline]
-    fn take_texts(&mut self, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
+    fn take_texts(&mut self, blocks: &CachedBlocks<'_>) -> BlockTexts {
         self.listener.take_texts(self.source, blocks)
     }
 
     #[inline]
-    fn return_texts(&mut self, texts: Box<BlockTexts>) {
+    fn return_texts(&mut self, texts: BlockTexts) {
         self.listener.return_texts(self.source, texts);
     }
 

@@ -74,12 +74,12 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Listener for Timed<L> {
     const TEXTS: bool = L::TEXTS;
 
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
         self.listener.take_texts(source, blocks)
     }
 
     #[inline]
-    fn return_texts(&mut self, source: usize, texts: Box<BlockTexts>) {
+    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
         self.listener.return_texts(source, texts);
     }
 

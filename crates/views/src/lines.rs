@@ -27,11 +27,6 @@ pub struct Lines<W> {
 
 /// Lines that are written to memory.
 impl Lines<Vec<u8>> {
-    /// An empty buffer whose text remains where it was made until it is taken.
-    pub(crate) fn in_memory() -> Self {
-        Lines { limit: usize::MAX, ..Lines::new(Vec::new()) }
-    }
-
     /// Takes all text. From then on text is not copied to `out`, but remains where it was made
     /// until it is taken.
     pub fn take(&mut self) -> Vec<u8> {

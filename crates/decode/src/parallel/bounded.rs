@@ -61,15 +61,15 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
     const TEXTS: bool = L::TEXTS;
 
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
         match self.stopped {
-            true => None,
+            true => BlockTexts::default(),
             false => self.listener.take_texts(source, blocks),
         }
     }
 
     #[inline]
-    fn return_texts(&mut self, source: usize, texts: Box<BlockTexts>) {
+    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
         if self.stopped {
             return;
         }

@@ -72,13 +72,13 @@ pub trait Steps {
     const TEXTS: bool = false;
 
     /// The texts of the blocks of `source`.
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
         let _ = (source, blocks);
-        None
+        BlockTexts::default()
     }
 
     /// Takes back the texts.
-    fn return_texts(&mut self, source: usize, texts: Box<BlockTexts>) {
+    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
         let _ = (source, texts);
     }
 
@@ -422,16 +422,18 @@ impl<V: Steps> Listener for Expand<V> {
     const TEXTS: bool = V::TEXTS;
 
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
         if self.entered.0 != source || self.entered.1 == ProgramId::NONE {
-            return None;
+            return BlockTexts::default();
         }
         self.view.take_texts(source, blocks)
     }
 
     #[inline]
-    fn return_texts(&mut self, source: usize, texts: Box<BlockTexts>) {
-        self.view.return_texts(source, texts);
+    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
+        if texts.owned {
+            self.view.return_texts(source, texts);
+        }
     }
 
     #[inline]

@@ -22,11 +22,8 @@ pub struct Pcs<W> {
     blocks: BlockLines,
     /// The lines of blocks by their numbers, and before `lines` the output of a decoder that
     /// appends them.
-    /// `None` while it is taken.
-    texts: Option<Box<BlockTexts>>,
-    /// The source whose table is in `texts`.
-    current: usize,
-    /// The tables of the other sources.
+    texts: BlockTexts,
+    /// The tables of `texts`, by source.
     tables: Vec<BlockTable>,
     /// The output is taken: see [`Fork::take`].
     in_memory: bool,
@@ -46,35 +43,9 @@ impl<W> Pcs<W> {
     #[cold]
     #[inline(never)]
     fn append_lines(&mut self) {
-        if let Some(texts) = &mut self.texts {
-            texts.out.extend_from_slice(self.lines.text.as_bytes());
-            self.lines.text.clear();
-            self.lines.writes += 1;
-        }
-    }
-
-    /// The bytes of the output of a decoder.
-    #[inline]
-    fn appended(&self) -> usize {
-        self.texts.as_ref().map_or(0, |texts| texts.out.len())
-    }
-
-    /// Puts the table of `source` into the texts.
-    #[cold]
-    #[inline(never)]
-    fn change_source(&mut self, source: usize) {
-        let most = source.max(self.current) + 1;
-        if self.tables.len() < most {
-            self.tables.resize_with(most, BlockTable::default);
-        }
-        let Some(texts) = &mut self.texts else { return };
-        if let Some(table) = self.tables.get_mut(self.current) {
-            *table = std::mem::take(&mut texts.table);
-        }
-        if let Some(table) = self.tables.get_mut(source) {
-            texts.table = std::mem::take(table);
-        }
-        self.current = source;
+        self.texts.out.extend_from_slice(self.lines.text.as_bytes());
+        self.lines.text.clear();
+        self.lines.writes += 1;
     }
 }
 
@@ -83,9 +54,8 @@ impl<W: io::Write> Pcs<W> {
     pub fn new(out: W) -> Self {
         let lines = Lines::new(out);
         let (ranges, blocks) = (RangeLines::default(), BlockLines::default());
-        let (texts, tables) = (Some(Box::default()), Vec::new());
-        let (current, in_memory, begun) = (0, false, (0, 0));
-        Pcs { lines, ranges, blocks, texts, current, tables, in_memory, begun }
+        let (texts, tables) = (BlockTexts::default(), Vec::new());
+        Pcs { lines, ranges, blocks, texts, tables, in_memory: false, begun: (0, 0) }
     }
 
     /// Writes the lines that wait.
@@ -93,10 +63,9 @@ impl<W: io::Write> Pcs<W> {
     /// # Errors
     /// The first error of the writer.
     pub fn finish(mut self) -> io::Result<()> {
-        if self.appended() > 0 {
+        if !self.texts.out.is_empty() {
             self.append_lines();
-            let out = self.texts.map(|texts| texts.out).unwrap_or_default();
-            self.lines.text = String::from_utf8(out).unwrap_or_default();
+            self.lines.text = String::from_utf8(self.texts.out).unwrap_or_default();
         }
         self.lines.finish()
     }
@@ -108,26 +77,23 @@ impl Fork for Pcs<Vec<u8>> {
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
-        Pcs { in_memory: true, lines: Lines::in_memory(), ..Pcs::new(Vec::new()) }
+        Pcs { in_memory: true, ..Pcs::new(Vec::new()) }
     }
 
     fn state(&self) {}
 
     fn resume(&mut self, (): ()) {
         self.lines.clear();
-        if let Some(texts) = &mut self.texts {
-            texts.out.clear();
-        }
+        self.texts.out.clear();
     }
 
     fn take(&mut self) -> Vec<u8> {
         self.in_memory = true;
-        if self.appended() == 0 {
+        if self.texts.out.is_empty() {
             return self.lines.take();
         }
         self.append_lines();
-        let Some(texts) = &mut self.texts else { return Vec::new() };
-        let out = &mut texts.out;
+        let out = &mut self.texts.out;
         // Little text may wait for long: it takes no more memory than its length.
         if out.len() < OUTPUT / 2 {
             let text = out.clone();
@@ -141,7 +107,7 @@ impl Fork for Pcs<Vec<u8>> {
 
     #[inline]
     fn weight(&self) -> usize {
-        self.appended() + self.lines.waiting()
+        self.texts.out.len() + self.lines.waiting()
     }
 }
 
@@ -150,42 +116,51 @@ impl<W: io::Write> Steps for Pcs<W> {
     const TEXTS: bool = true;
 
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
-        if source != self.current {
-            if source >= MAX_TABLES {
-                return None;
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
+        let Some(table) = self.tables.get_mut(source) else {
+            if self.in_memory && source < MAX_TABLES {
+                self.tables.resize_with(source + 1, BlockTable::default);
             }
-            self.change_source(source);
-        }
-        if !self.in_memory {
-            return None;
-        }
+            return BlockTexts::default();
+        };
+        let table = std::mem::take(table);
         if !self.lines.text.is_empty() {
             self.append_lines();
         }
-        let mut texts = self.texts.take()?;
-        let out = &mut texts.out;
+        let out = &mut self.texts.out;
         if out.capacity() - out.len() < ROOM {
             out.reserve(ROOM.max(OUTPUT.saturating_sub(out.len())) + ROOM);
         }
+        let mut texts = std::mem::take(&mut self.texts);
+        (texts.table, texts.owned) = (table, true);
         texts.prepare(blocks);
-        Some(texts)
+        texts
     }
 
     #[inline]
-    fn return_texts(&mut self, _source: usize, texts: Box<BlockTexts>) {
-        self.texts = Some(texts);
+    fn return_texts(&mut self, source: usize, mut texts: BlockTexts) {
+        if let Some(table) = self.tables.get_mut(source) {
+            *table = std::mem::take(&mut texts.table);
+        }
+        self.texts = texts;
     }
 
     fn store_text(&mut self, source: usize, id: BlockId, range: &Range) {
         let (start, writes) = self.begun;
-        let Some(texts) = &mut self.texts else { return };
-        if writes != self.lines.writes || source != self.current {
+        let Some(table) = self.tables.get_mut(source) else { return };
+        if writes != self.lines.writes {
             return;
         }
+        self.texts.table = std::mem::take(table);
         let text = self.lines.text.get(start..).unwrap_or_default();
-        if !texts.store(id, range.instructions, text.as_bytes()) {
-            self.tables.clear();
+        let valid = self.texts.store(id, range.instructions, text.as_bytes());
+        *table = std::mem::take(&mut self.texts.table);
+        if !valid {
+            for (n, other) in self.tables.iter_mut().enumerate() {
+                if n != source {
+                    *other = BlockTable::default();
+                }
+            }
         }
     }
 

@@ -66,12 +66,12 @@ impl<V: Steps> Steps for Slice<'_, V> {
     const TEXTS: bool = V::TEXTS;
 
     #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> Option<Box<BlockTexts>> {
+    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
         self.view.take_texts(source, blocks)
     }
 
     #[inline]
-    fn return_texts(&mut self, source: usize, texts: Box<BlockTexts>) {
+    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
         self.view.return_texts(source, texts);
     }
 

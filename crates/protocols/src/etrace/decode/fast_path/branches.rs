@@ -1,10 +1,6 @@
 //! Branches whose outcomes are known or predicted.
 
-use alloc::boxed::Box;
-
-use tracewright_base::{
-    Appended, BlockClass, BlockId, BlockTexts, CachedBlock, CachedBlocks, Range, Sink,
-};
+use tracewright_base::{BlockId, BlockTexts, CachedBlock, CachedBlocks, Range, Sink};
 
 use super::super::goal::{BLOCK, Path, cost};
 use super::super::pending::{Entries, Outcomes, Predictor};
@@ -138,7 +134,7 @@ impl Branches {
                 return stop;
             }
         }
-        let mut texts = if S::TEXTS { Texts::take(all, sink) } else { Texts::default() };
+        let mut texts = if S::TEXTS { sink.take_texts(all) } else { BlockTexts::default() };
         let stop = loop {
             if map == 1 {
                 break None;
@@ -162,7 +158,7 @@ impl Branches {
                 spent = after;
                 if S::TEXTS {
                     if !texts.append(next) {
-                        texts = texts.list(at, next, (cached, class, true), all, sink);
+                        texts = list(texts, at, next, cached.range(class, true), all, sink);
                     }
                 } else {
                     sink.cached_block(at, next, cached.range(class, true));
@@ -212,7 +208,7 @@ impl Branches {
                 if S::TEXTS {
                     for _ in 0..times {
                         if !texts.append(next) {
-                            texts = texts.list(at, next, (cached, class, true), all, sink);
+                            texts = list(texts, at, next, range, all, sink);
                         }
                     }
                 } else {
@@ -230,7 +226,7 @@ impl Branches {
             spent += price(cached, false);
             if S::TEXTS {
                 if !texts.append(next) {
-                    texts = texts.list(at, next, (cached, class, branched), all, sink);
+                    texts = list(texts, at, next, cached.range(class, branched), all, sink);
                 }
             } else {
                 sink.cached_block(at, next, cached.range(class, branched));
@@ -240,7 +236,7 @@ impl Branches {
             map = if SOURCE == PREDICTOR { map - 1 } else { map >> 1 };
         };
         if S::TEXTS {
-            texts.give_back(sink);
+            sink.return_texts(texts);
         }
         if SOURCE != MAP
             && let Some(prediction) = prediction
@@ -255,49 +251,20 @@ impl Branches {
     }
 }
 
-/// The texts of blocks, while they are taken from the sink.
-#[derive(Default)]
-struct Texts {
-    texts: Option<Box<BlockTexts>>,
-    appended: Appended,
-}
-
-impl Texts {
-    #[inline(always)]
-    fn take<S: Sink>(blocks: &CachedBlocks<'_>, sink: &mut S) -> Self {
-        let mut texts = sink.take_texts(blocks);
-        let appended = texts.as_mut().map(|texts| texts.begin()).unwrap_or_default();
-        Texts { texts, appended }
-    }
-
-    #[inline(always)]
-    fn append(&mut self, id: BlockId) -> bool {
-        self.texts.as_ref().is_some_and(|texts| self.appended.append(id, texts))
-    }
-
-    #[inline(always)]
-    fn give_back<S: Sink>(self, sink: &mut S) {
-        if let Some(mut texts) = self.texts {
-            texts.end(self.appended);
-            sink.return_texts(texts);
-        }
-    }
-
-    /// Passes on a block without a text, between the texts of others.
-    #[cold]
-    #[inline(never)]
-    fn list<S: Sink>(
-        self,
-        at: u64,
-        id: BlockId,
-        (cached, class, taken): (&CachedBlock, &BlockClass, bool),
-        blocks: &CachedBlocks<'_>,
-        sink: &mut S,
-    ) -> Self {
-        self.give_back(sink);
-        sink.listed_block(at, id, cached.range(class, taken));
-        Texts::take(blocks, sink)
-    }
+/// Passes on a block without a text, between the texts of others.
+#[cold]
+#[inline(never)]
+fn list<S: Sink>(
+    texts: BlockTexts,
+    at: u64,
+    id: BlockId,
+    range: Range,
+    blocks: &CachedBlocks<'_>,
+    sink: &mut S,
+) -> BlockTexts {
+    sink.return_texts(texts);
+    sink.listed_block(at, id, range);
+    sink.take_texts(blocks)
 }
 
 /// Passes on one block.
@@ -312,9 +279,9 @@ pub(super) fn pass_on<S: Sink>(
     if !S::TEXTS {
         return sink.cached_block(at, id, range);
     }
-    let mut texts = Texts::take(blocks, sink);
+    let mut texts = sink.take_texts(blocks);
     let appended = texts.append(id);
-    texts.give_back(sink);
+    sink.return_texts(texts);
     if !appended {
         sink.listed_block(at, id, range);
     }
