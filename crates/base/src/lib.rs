@@ -25,8 +25,6 @@ pub mod access;
 #[doc(hidden)]
 pub mod block_counts;
 #[doc(hidden)]
-pub mod block_texts;
-#[doc(hidden)]
 pub mod cached_block;
 pub mod code;
 pub mod context;
@@ -51,8 +49,6 @@ pub mod wire;
 pub use access::{Access, Direction};
 #[doc(hidden)]
 pub use block_counts::{BlockCounts, CountedEdge, Numbering};
-#[doc(hidden)]
-pub use block_texts::{BlockTable, BlockTexts};
 #[doc(hidden)]
 pub use cached_block::{
     BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace,

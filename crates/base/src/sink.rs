@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{BlockCounts, BlockId, BlockTexts, CachedBlocks, Element, Path, Range, RangeSum};
+use crate::{BlockCounts, BlockId, CachedBlocks, Element, Path, Range, RangeSum};
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
 /// for RISC-V, of the packet at which it is emitted. Offsets do not always rise.
@@ -17,12 +17,6 @@ pub trait Sink {
     /// counts with [`take_counts`](Sink::take_counts), and returns them with
     /// [`counted`](Sink::counted).
     const COUNTS: bool = false;
-
-    /// Whether the sink has texts of blocks: a decoder may take them with
-    /// [`take_texts`](Sink::take_texts), append those of blocks that it executes, and return them
-    /// with [`return_texts`](Sink::return_texts) before it calls another method. A block without a
-    /// text it passes to [`listed_block`](Sink::listed_block).
-    const TEXTS: bool = false;
 
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
@@ -70,26 +64,6 @@ pub trait Sink {
     fn cached_block(&mut self, at: u64, id: BlockId, range: Range) {
         let _ = id;
         self.cached_range(at, range);
-    }
-
-    /// The texts of blocks, for `blocks`.
-    #[inline]
-    fn take_texts(&mut self, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        let _ = blocks;
-        BlockTexts::default()
-    }
-
-    /// Takes back the texts, after what was appended.
-    #[inline]
-    fn return_texts(&mut self, texts: BlockTexts) {
-        let _ = texts;
-    }
-
-    /// As [`cached_block`](Sink::cached_block), of a block that has this number since the last
-    /// [`take_texts`](Sink::take_texts).
-    #[inline(always)]
-    fn listed_block(&mut self, at: u64, id: BlockId, range: Range) {
-        self.cached_block(at, id, range);
     }
 
     /// As [`repeat`](Sink::repeat), with the number of the block.

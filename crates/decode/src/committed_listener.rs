@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{
-    self as base, BlockId, BlockTexts, CachedBlocks, Element, Fault, OffsetMap, Sink,
-};
+use tracewright_base::{self as base, BlockId, Element, Fault, OffsetMap, Sink};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -84,22 +82,6 @@ impl<L: Listener> Listener for CommittedListener<L> {
     const PACKETS: bool = L::PACKETS;
     const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
-    const TEXTS: bool = L::TEXTS;
-
-    #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        match self.passes {
-            true => self.listener.take_texts(source, blocks),
-            false => BlockTexts::default(),
-        }
-    }
-
-    #[inline]
-    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
-        if self.passes {
-            self.listener.return_texts(source, texts);
-        }
-    }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
@@ -197,13 +179,6 @@ impl<L: Listener + Fork> Fork for CommittedListener<L> {
     fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
         if self.passes {
             return self.listener.start_block(source, at, id, range);
-        }
-        self.start(source, at, Element::Range(range))
-    }
-
-    fn start_listed(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
-        if self.passes {
-            return self.listener.start_listed(source, at, id, range);
         }
         self.start(source, at, Element::Range(range))
     }

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{
-    self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
-};
+use tracewright_base::{self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -88,15 +86,6 @@ pub trait Fork: Sized {
         self.start_cached(source, at, range)
     }
 
-    /// As [`start`](Fork::start), for [`Listener::listed_block`].
-    #[inline(always)]
-    fn start_listed(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool
-    where
-        Self: Listener,
-    {
-        self.start_block(source, at, id, range)
-    }
-
     /// Makes more of the output that [`start`](Fork::start) has not made. Returns whether there is
     /// still more.
     fn more(&mut self) -> bool {
@@ -159,12 +148,6 @@ impl<L: Listener> Listener for Merging<L> {
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
     const SUMS: bool = L::SUMS;
-    const RANGE_SUMS: bool = L::RANGE_SUMS;
-
-    #[inline]
-    fn listed(&mut self, source: usize, ranges: u64, instructions: u64) {
-        self.0.listed(source, ranges, instructions);
-    }
 
     #[inline(always)]
     fn sums_within(&self, source: usize) -> (u64, u64) {
@@ -328,10 +311,6 @@ impl<A: Fork + Listener, B: Fork + Listener> Fork for (A, B) {
     #[inline(always)]
     fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
         self.0.start_block(source, at, id, range) | self.1.start_block(source, at, id, range)
-    }
-
-    fn start_listed(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
-        self.0.start_listed(source, at, id, range) | self.1.start_listed(source, at, id, range)
     }
 
     fn more(&mut self) -> bool {

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, BlockTexts, CachedBlocks, Element, Fault, OffsetMap, Path,
-    RangeSum,
+    self as base, BlockCounts, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
 };
 use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
@@ -41,13 +40,6 @@ pub trait Listener {
     /// [`take_counts`](Listener::take_counts) and [`counted`](Listener::counted) may be called
     /// instead of [`cached_range`](Listener::cached_range): see [`Counting`](crate::Counting).
     const COUNTS: bool = false;
-
-    /// See [`Sink::TEXTS`](base::Sink::TEXTS).
-    const TEXTS: bool = false;
-    /// The listener needs no more of ranges than their number and that of their instructions:
-    /// [`listed`](Listener::listed) may be called instead, beside a listener with
-    /// [`TEXTS`](Listener::TEXTS).
-    const RANGE_SUMS: bool = false;
 
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
@@ -94,31 +86,6 @@ pub trait Listener {
     fn cached_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) {
         let _ = id;
         self.cached_range(source, at, range);
-    }
-
-    /// See [`Sink::take_texts`](base::Sink::take_texts).
-    #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        let _ = (source, blocks);
-        BlockTexts::default()
-    }
-
-    /// See [`Sink::return_texts`](base::Sink::return_texts).
-    #[inline]
-    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
-        let _ = (source, texts);
-    }
-
-    /// See [`Sink::listed_block`](base::Sink::listed_block).
-    #[inline(always)]
-    fn listed_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) {
-        self.cached_block(source, at, id, range);
-    }
-
-    /// Ranges of cached blocks, with their instructions.
-    #[inline]
-    fn listed(&mut self, source: usize, ranges: u64, instructions: u64) {
-        let _ = (source, ranges, instructions);
     }
 
     /// As [`repeat`](Listener::repeat), with the number of the block.
@@ -396,19 +363,6 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     const ERASED: bool = A::ERASED || B::ERASED;
     const BY_SOURCE: bool = A::BY_SOURCE && B::BY_SOURCE;
     const SUMS: bool = A::SUMS && B::SUMS;
-    const TEXTS: bool = A::TEXTS && B::RANGE_SUMS;
-
-    #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        self.0.take_texts(source, blocks)
-    }
-
-    #[inline]
-    fn return_texts(&mut self, source: usize, mut texts: BlockTexts) {
-        let (ranges, instructions) = texts.take_sums();
-        self.1.listed(source, ranges, instructions);
-        self.0.return_texts(source, texts);
-    }
 
     #[inline(always)]
     fn sums_within(&self, source: usize) -> (u64, u64) {

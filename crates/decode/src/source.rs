@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, BlockTexts, CachedBlocks, Element, Fault, OffsetMap, Path,
-    RangeSum, Sink,
+    self as base, BlockCounts, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum, Sink,
 };
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
@@ -330,22 +329,6 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
     const PATHS: bool = L::PATHS;
     const SUMS: bool = L::SUMS;
     const COUNTS: bool = L::COUNTS;
-    const TEXTS: bool = L::TEXTS;
-
-    #[inline]
-    fn take_texts(&mut self, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        self.listener.take_texts(self.source, blocks)
-    }
-
-    #[inline]
-    fn return_texts(&mut self, texts: BlockTexts) {
-        self.listener.return_texts(self.source, texts);
-    }
-
-    #[inline(always)]
-    fn listed_block(&mut self, at: u64, id: BlockId, range: base::Range) {
-        self.listener.listed_block(self.source, at, id, range);
-    }
 
     #[inline]
     fn take_counts(&mut self, blocks: &CachedBlocks<'_>) -> BlockCounts {

@@ -235,15 +235,6 @@ impl Listener for Tally {
     const PATHS: bool = true;
     const BY_SOURCE: bool = true;
     const SUMS: bool = true;
-    const RANGE_SUMS: bool = true;
-
-    #[inline]
-    fn listed(&mut self, source: usize, ranges: u64, instructions: u64) {
-        let c = self.source(source);
-        c.elements += ranges;
-        c.ranges += ranges;
-        c.instructions += instructions;
-    }
 
     #[inline(always)]
     fn sum(&mut self, source: usize, _: u64, sum: &RangeSum) {

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{
-    self as base, BlockId, BlockTexts, CachedBlocks, Element, Fault, OffsetMap,
-};
+use tracewright_base::{self as base, BlockId, Element, Fault, OffsetMap};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -71,17 +69,6 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Listener for Timed<L> {
     const PACKETS: bool = L::PACKETS;
     const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
-    const TEXTS: bool = L::TEXTS;
-
-    #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        self.listener.take_texts(source, blocks)
-    }
-
-    #[inline]
-    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
-        self.listener.return_texts(source, texts);
-    }
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
@@ -154,10 +141,6 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Fork for Timed<L> {
     #[inline(always)]
     fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
         self.listener.start_block(source, at, id, range)
-    }
-
-    fn start_listed(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
-        self.listener.start_listed(source, at, id, range)
     }
 
     fn more(&mut self) -> bool {

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{
-    self as base, BlockId, BlockTexts, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
-};
+use tracewright_base::{self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -58,26 +56,6 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
     const SUMS: bool = L::SUMS;
-    const TEXTS: bool = L::TEXTS;
-
-    #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        match self.stopped {
-            true => BlockTexts::default(),
-            false => self.listener.take_texts(source, blocks),
-        }
-    }
-
-    #[inline]
-    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
-        if self.stopped {
-            return;
-        }
-        self.listener.return_texts(source, texts);
-        if self.listener.weight() >= self.due {
-            self.take(source, false);
-        }
-    }
 
     #[inline(always)]
     fn sums_within(&self, source: usize) -> (u64, u64) {
@@ -131,17 +109,6 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
             return;
         }
         let unfinished = self.listener.start_block(source, at, id, range);
-        if unfinished || self.listener.weight() >= self.due {
-            self.take(source, unfinished);
-        }
-    }
-
-    #[inline]
-    fn listed_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) {
-        if self.stopped {
-            return;
-        }
-        let unfinished = self.listener.start_listed(source, at, id, range);
         if unfinished || self.listener.weight() >= self.due {
             self.take(source, unfinished);
         }

@@ -1,12 +1,9 @@
 //! From ranges to instructions.
 
-use tracewright_base::{
-    BlockId, BlockTexts, CachedBlocks, Code, Context, Element, Isa, Kind, Pc, Range, Waypoints,
-};
+use tracewright_base::{BlockId, Code, Context, Element, Isa, Kind, Pc, Range, Waypoints};
 use tracewright_decode::{self as decode, Fork, Listener};
 use tracewright_image::{Cache, CacheOptions, MemoryId, Selection};
 
-use super::words::Words;
 use crate::Source;
 use crate::disassembly::narrow;
 
@@ -65,27 +62,6 @@ pub trait Steps {
     /// All instructions of the block were taken since [`recall`](Self::recall) was called.
     fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
         let _ = (program, id, range);
-    }
-
-    /// See [`Sink::TEXTS`](tracewright_base::Sink::TEXTS). Texts are taken where
-    /// [`takes_blocks`](Self::takes_blocks) holds.
-    const TEXTS: bool = false;
-
-    /// The texts of the blocks of `source`.
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        let _ = (source, blocks);
-        BlockTexts::default()
-    }
-
-    /// Takes back the texts.
-    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
-        let _ = (source, texts);
-    }
-
-    /// All instructions of a block were taken since [`recall_block`](Self::recall_block) was called.
-    /// It has this number since the last [`take_texts`](Self::take_texts).
-    fn store_text(&mut self, source: usize, id: BlockId, range: &Range) {
-        let _ = (source, id, range);
     }
 
     /// An element other than a range.
@@ -167,6 +143,38 @@ struct Rest {
     /// The address and the number of the next instruction.
     address: u64,
     next: u32,
+}
+
+/// Opcodes of four bytes that are read from memory together.
+#[derive(Default)]
+struct Words {
+    words: [u32; Words::MOST],
+    /// The next one, and their number.
+    next: usize,
+    len: usize,
+}
+
+impl Words {
+    const MOST: usize = 16;
+
+    /// The opcode at `pc`, where `pc` is that after the last call, and `left` opcodes are needed.
+    #[inline]
+    fn next(&mut self, left: u32, pc: Pc, cache: &mut Cache) -> Option<u32> {
+        if self.next == self.len {
+            let mut bytes = [0; 4 * Words::MOST];
+            let wanted = 4 * Words::MOST.min(left as usize);
+            let read = cache.read(pc, bytes.get_mut(..wanted).unwrap_or_default());
+            (self.next, self.len) = (0, read / 4);
+            for (word, bytes) in self.words.iter_mut().zip(bytes.as_chunks().0) {
+                *word = u32::from_le_bytes(*bytes);
+            }
+            if self.len == 0 {
+                return None;
+            }
+        }
+        self.next += 1;
+        self.words.get(self.next - 1).copied()
+    }
 }
 
 /// Instructions that are passed on before output is taken.
@@ -402,16 +410,6 @@ impl<V: Steps + Fork> Fork for Expand<V> {
         self.begin_block(source, at, id, range)
     }
 
-    #[cold]
-    #[inline(never)]
-    fn start_listed(&mut self, source: usize, at: u64, id: BlockId, range: Range) -> bool {
-        let more = self.start_block(source, at, id, range);
-        if !more && self.entered.0 == source && self.entered.1 != ProgramId::NONE {
-            self.view.store_text(source, id, &range);
-        }
-        more
-    }
-
     fn more(&mut self) -> bool {
         self.continue_range()
     }
@@ -419,22 +417,6 @@ impl<V: Steps + Fork> Fork for Expand<V> {
 
 impl<V: Steps> Listener for Expand<V> {
     const PACKETS: bool = false;
-    const TEXTS: bool = V::TEXTS;
-
-    #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        if self.entered.0 != source || self.entered.1 == ProgramId::NONE {
-            return BlockTexts::default();
-        }
-        self.view.take_texts(source, blocks)
-    }
-
-    #[inline]
-    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
-        if texts.owned {
-            self.view.return_texts(source, texts);
-        }
-    }
 
     #[inline]
     fn enter_source(&mut self, source: usize) {

@@ -9,7 +9,6 @@ mod picked;
 mod range_lines;
 mod slice;
 mod text;
-mod words;
 
 pub use expand::{Expand, ProgramId, Step, Steps};
 pub use json::Json;

@@ -1,6 +1,6 @@
 //! Instructions by address, and elements by kind.
 
-use tracewright_base::{BlockId, BlockTexts, CachedBlocks, Element, Range};
+use tracewright_base::{BlockId, Element, Range};
 use tracewright_decode::Fork;
 use tracewright_image::Selection;
 
@@ -27,21 +27,6 @@ impl<V> Picked<V> {
 
 impl<V: Steps> Steps for Picked<V> {
     const OPCODES: bool = V::OPCODES;
-    const TEXTS: bool = V::TEXTS;
-
-    #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        self.view.take_texts(source, blocks)
-    }
-
-    #[inline]
-    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
-        self.view.return_texts(source, texts);
-    }
-
-    fn store_text(&mut self, source: usize, id: BlockId, range: &Range) {
-        self.view.store_text(source, id, range);
-    }
 
     #[inline]
     fn step(&mut self, source: usize, at: u64, step: &Step) {

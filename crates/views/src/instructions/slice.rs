@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tracewright_base::{BlockId, BlockTexts, CachedBlocks, Element, Range};
+use tracewright_base::{BlockId, Element, Range};
 use tracewright_decode::Fork;
 use tracewright_image::Selection;
 
@@ -63,21 +63,6 @@ impl<'a, V> Slice<'a, V> {
 
 impl<V: Steps> Steps for Slice<'_, V> {
     const OPCODES: bool = V::OPCODES;
-    const TEXTS: bool = V::TEXTS;
-
-    #[inline]
-    fn take_texts(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> BlockTexts {
-        self.view.take_texts(source, blocks)
-    }
-
-    #[inline]
-    fn return_texts(&mut self, source: usize, texts: BlockTexts) {
-        self.view.return_texts(source, texts);
-    }
-
-    fn store_text(&mut self, source: usize, id: BlockId, range: &Range) {
-        self.view.store_text(source, id, range);
-    }
 
     #[inline]
     fn step(&mut self, source: usize, at: u64, step: &Step) {

@@ -19,7 +19,7 @@ use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
-use branches::{Branches, MAX_AT_ONCE, Prediction, pass_on};
+use branches::{Branches, MAX_AT_ONCE, Prediction};
 use extension::Extension;
 
 /// The most that the branches of a packet and the jump to its address cost: the fast path adds the
@@ -239,7 +239,7 @@ impl Decoder {
                             if jump {
                                 (on, spent) = (true, after);
                                 (jumped, pending_retire) = (false, false);
-                                pass_on(at, cursor.next, range, &blocks, sink);
+                                sink.cached_block(at, cursor.next, range);
                                 cursor = cursor.pass(true, &blocks);
                                 continue;
                             }
@@ -259,8 +259,7 @@ impl Decoder {
                             };
                             (path, on, spent) = (Path::default(), false, after);
                             (jumped, pending_retire) = (false, false);
-                            let range = cached.range(class, branched);
-                            pass_on(at, cursor.next, range, &blocks, sink);
+                            sink.cached_block(at, cursor.next, cached.range(class, branched));
                             cursor = cursor.pass(branched, &blocks);
                         }
                         Kind::Indirect => {
@@ -271,7 +270,7 @@ impl Decoder {
                             if inferable || left || outcomes.predicted > 0 {
                                 break 'fast_path Stop::Walk;
                             }
-                            pass_on(at, cursor.next, range, &blocks, sink);
+                            sink.cached_block(at, cursor.next, range);
                             // As in the walk, the jump is a step of the path, at address 0.
                             jumped = path.goes_on(0);
                             cursor = Cursor { next: there, last: cursor.next, taken: true };

@@ -1,6 +1,6 @@
 //! Branches whose outcomes are known or predicted.
 
-use tracewright_base::{BlockId, BlockTexts, CachedBlock, CachedBlocks, Range, Sink};
+use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Sink};
 
 use super::super::goal::{BLOCK, Path, cost};
 use super::super::pending::{Entries, Outcomes, Predictor};
@@ -113,7 +113,6 @@ impl Branches {
         blocks: &CachedBlocks<'_>,
         sink: &mut S,
     ) -> Option<Stop> {
-        let all = blocks;
         // Made again here, so that the compiler knows that both slices have the same length, and
         // checks bounds once for each block.
         let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
@@ -134,7 +133,6 @@ impl Branches {
                 return stop;
             }
         }
-        let mut texts = if S::TEXTS { sink.take_texts(all) } else { BlockTexts::default() };
         let stop = loop {
             if map == 1 {
                 break None;
@@ -156,13 +154,7 @@ impl Branches {
                     prediction.path = Path::default();
                 }
                 spent = after;
-                if S::TEXTS {
-                    if !texts.append(next) {
-                        texts = list(texts, at, next, cached.range(class, true), all, sink);
-                    }
-                } else {
-                    sink.cached_block(at, next, cached.range(class, true));
-                }
+                sink.cached_block(at, next, cached.range(class, true));
                 (last, next, before) = (next, successors[1], 0);
                 if SOURCE != MAP
                     && let Some(prediction) = &mut prediction
@@ -205,15 +197,7 @@ impl Branches {
                     }
                 }
                 spent += u64::from(times) * price(cached, false);
-                if S::TEXTS {
-                    for _ in 0..times {
-                        if !texts.append(next) {
-                            texts = list(texts, at, next, range, all, sink);
-                        }
-                    }
-                } else {
-                    sink.repeat_block(at, next, range, times);
-                }
+                sink.repeat_block(at, next, range, times);
                 (last, before) = (next, 0);
                 map = if SOURCE == PREDICTOR { map - u64::from(times) } else { map >> times };
                 continue;
@@ -224,20 +208,11 @@ impl Branches {
                 predictor.update(branch, branched, *entries);
             }
             spent += price(cached, false);
-            if S::TEXTS {
-                if !texts.append(next) {
-                    texts = list(texts, at, next, cached.range(class, branched), all, sink);
-                }
-            } else {
-                sink.cached_block(at, next, cached.range(class, branched));
-            }
+            sink.cached_block(at, next, cached.range(class, branched));
             (last, next) = (next, successors[usize::from(branched)]);
             before = if SOURCE == PREDICTOR { u64::from(!branched) } else { map };
             map = if SOURCE == PREDICTOR { map - 1 } else { map >> 1 };
         };
-        if S::TEXTS {
-            sink.return_texts(texts);
-        }
         if SOURCE != MAP
             && let Some(prediction) = prediction
             && !prediction.on
@@ -248,42 +223,6 @@ impl Branches {
         self.cursor = Cursor { next, last, taken: before & 1 == 0 };
         (self.map, self.spent) = (map, spent);
         stop
-    }
-}
-
-/// Passes on a block without a text, between the texts of others.
-#[cold]
-#[inline(never)]
-fn list<S: Sink>(
-    texts: BlockTexts,
-    at: u64,
-    id: BlockId,
-    range: Range,
-    blocks: &CachedBlocks<'_>,
-    sink: &mut S,
-) -> BlockTexts {
-    sink.return_texts(texts);
-    sink.listed_block(at, id, range);
-    sink.take_texts(blocks)
-}
-
-/// Passes on one block.
-#[inline(always)]
-pub(super) fn pass_on<S: Sink>(
-    at: u64,
-    id: BlockId,
-    range: Range,
-    blocks: &CachedBlocks<'_>,
-    sink: &mut S,
-) {
-    if !S::TEXTS {
-        return sink.cached_block(at, id, range);
-    }
-    let mut texts = sink.take_texts(blocks);
-    let appended = texts.append(id);
-    sink.return_texts(texts);
-    if !appended {
-        sink.listed_block(at, id, range);
     }
 }
 
