@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum};
+use tracewright_base::{
+    self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
+};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 

@@ -120,8 +120,22 @@ mod tests {
 
     #[test]
     fn numbers() {
-        for n in [0, 1, 9, 10, 15, 16, 255, 256, 0xdead_beef, 9_999_999_999_999_999, 10_000_000_000_000_000,
-            10_000_000_000_000_009, u64::MAX / 2, u64::MAX] {
+        for n in [
+            0,
+            1,
+            9,
+            10,
+            15,
+            16,
+            255,
+            256,
+            0xdead_beef,
+            9_999_999_999_999_999,
+            10_000_000_000_000_000,
+            10_000_000_000_000_009,
+            u64::MAX / 2,
+            u64::MAX,
+        ] {
             assert_eq!(text(|out| hex(n, out)), format!("{n:x}"));
             assert_eq!(text(|out| upper_hex(n, out)), format!("{n:X}"));
             assert_eq!(text(|out| hex_padded(n, 8, out)), format!("{n:08x}"));

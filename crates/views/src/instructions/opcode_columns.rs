@@ -28,13 +28,7 @@ struct Slot {
 impl OpcodeColumns {
     /// Appends the text of `opcode` in `source`. `false` where there is none.
     #[inline]
-    pub(super) fn recall(
-        &self,
-        source: usize,
-        isa: Isa,
-        opcode: u32,
-        out: &mut String,
-    ) -> bool {
+    pub(super) fn recall(&self, source: usize, isa: Isa, opcode: u32, out: &mut String) -> bool {
         let key = key(source, isa, opcode);
         let index = index(key);
         match self.slots.get(index) {

@@ -154,12 +154,7 @@ fn range(r: &Range, out: &mut String) {
 
 /// Appends the line of a range, which ends with `cycles` after its own.
 #[inline]
-pub(super) fn range_line(
-    r: &Range,
-    cycles: Option<u32>,
-    tails: &mut RangeTails,
-    out: &mut String,
-) {
+pub(super) fn range_line(r: &Range, cycles: Option<u32>, tails: &mut RangeTails, out: &mut String) {
     range_addresses(r, out);
     tails.put(r, out, range_tail);
     range_cycles(r.cycles, out);

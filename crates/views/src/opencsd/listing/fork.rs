@@ -7,8 +7,8 @@ use tracewright_decode::{Fork, ForkState};
 
 use super::super::frames::RawFrames;
 use super::super::order::Order;
-use super::{Listing, MAX_WAITING, WRITTEN};
 use super::source::{Source, UnsyncedLine};
+use super::{Listing, MAX_WAITING, WRITTEN};
 use crate::range_tails::RangeTails;
 
 /// Lines of at least this many bytes are taken as they are. Fewer are copied, so that they take no
