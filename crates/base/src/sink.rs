@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{BlockCounts, CachedBlocks, Element, Path, Range, RangeSum};
+use crate::{BlockCounts, BlockId, CachedBlocks, Element, Path, Range, RangeSum};
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
 /// for RISC-V, of the packet at which it is emitted. Offsets do not always rise.
@@ -56,6 +56,21 @@ pub trait Sink {
     #[inline]
     fn cached_range(&mut self, at: u64, range: Range) {
         self.element(at, Element::Range(range));
+    }
+
+    /// As [`cached_range`](Sink::cached_range), with the number of the block: a sink that prepares
+    /// its output for each block finds it there. Blocks may get other numbers.
+    #[inline(always)]
+    fn cached_block(&mut self, at: u64, id: BlockId, range: Range) {
+        let _ = id;
+        self.cached_range(at, range);
+    }
+
+    /// As [`repeat`](Sink::repeat), with the number of the block.
+    #[inline(always)]
+    fn repeat_block(&mut self, at: u64, id: BlockId, range: Range, times: u32) {
+        let _ = id;
+        self.repeat(at, range, times);
     }
 
     /// Takes the ranges of `path`, in order, all at offset `at`. Called only with

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, OffsetMap, Sink};
+use tracewright_base::{self as base, BlockId, Element, Fault, OffsetMap, Sink};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -173,6 +173,14 @@ impl<L: Listener + Fork> Fork for CommittedListener<L> {
         }
         self.delay(source, at, element);
         self.more()
+    }
+
+    #[inline(always)]
+    fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
+        if self.passes {
+            return self.listener.start_block(source, at, id, range);
+        }
+        self.start(source, at, Element::Range(range))
     }
 
     fn more(&mut self) -> bool {

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum};
+use tracewright_base::{
+    self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
+};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -74,6 +76,16 @@ pub trait Fork: Sized {
         Self: Listener,
     {
         self.start(source, at, Element::Range(range))
+    }
+
+    /// As [`start`](Fork::start), for [`Listener::cached_block`].
+    #[inline(always)]
+    fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool
+    where
+        Self: Listener,
+    {
+        let _ = id;
+        self.start_cached(source, at, range)
     }
 
     /// Makes more of the output that [`start`](Fork::start) has not made. Returns whether there is
@@ -296,6 +308,11 @@ impl<A: Fork + Listener, B: Fork + Listener> Fork for (A, B) {
     #[inline(always)]
     fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool {
         self.0.start_cached(source, at, range) | self.1.start_cached(source, at, range)
+    }
+
+    #[inline(always)]
+    fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
+        self.0.start_block(source, at, id, range) | self.1.start_block(source, at, id, range)
     }
 
     fn more(&mut self) -> bool {

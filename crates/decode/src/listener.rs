@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
+    self as base, BlockCounts, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
 };
 use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
@@ -78,6 +78,28 @@ pub trait Listener {
     #[inline(always)]
     fn cached_range(&mut self, source: usize, at: u64, range: base::Range) {
         self.element(source, at, Element::Range(range));
+    }
+
+    /// As [`cached_range`](Listener::cached_range), with the number of the block among those of
+    /// the source: see [`Sink::cached_block`](base::Sink::cached_block).
+    #[inline(always)]
+    fn cached_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) {
+        let _ = id;
+        self.cached_range(source, at, range);
+    }
+
+    /// As [`repeat`](Listener::repeat), with the number of the block.
+    #[inline(always)]
+    fn repeat_block(
+        &mut self,
+        source: usize,
+        at: u64,
+        id: BlockId,
+        range: base::Range,
+        times: u32,
+    ) {
+        let _ = id;
+        self.repeat(source, at, range, times);
     }
 
     /// The ranges of `path`, in order, all at the same offset: what a packet executes in blocks

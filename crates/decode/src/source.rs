@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum, Sink,
+    self as base, BlockCounts, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
+    Sink,
 };
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
@@ -372,6 +373,12 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
 
     // As `cached_range`.
     #[inline(always)]
+    fn cached_block(&mut self, at: u64, id: BlockId, range: base::Range) {
+        self.listener.cached_block(self.source, at, id, range);
+    }
+
+    // As `cached_range`.
+    #[inline(always)]
     fn path(&mut self, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
         self.listener.path(self.source, at, path, blocks);
     }
@@ -381,6 +388,11 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
     #[inline(always)]
     fn repeat(&mut self, at: u64, range: base::Range, times: u32) {
         self.listener.repeat(self.source, at, range, times);
+    }
+
+    #[inline(always)]
+    fn repeat_block(&mut self, at: u64, id: BlockId, range: base::Range, times: u32) {
+        self.listener.repeat_block(self.source, at, id, range, times);
     }
 
     fn repeat_path(&mut self, at: u64, ranges: &[base::Range], times: u64) {

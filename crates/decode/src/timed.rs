@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, OffsetMap};
+use tracewright_base::{self as base, BlockId, Element, Fault, OffsetMap};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -136,6 +136,11 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Fork for Timed<L> {
     fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
         self.mark(&element);
         self.listener.start(source, at, element)
+    }
+
+    #[inline(always)]
+    fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
+        self.listener.start_block(source, at, id, range)
     }
 
     fn more(&mut self) -> bool {

@@ -297,6 +297,12 @@ impl Cache {
         self.memory(view, pc.isa).classify(opcode, address, upper)
     }
 
+    /// Reads the memory from `pc` on into `out`, and returns how many bytes are known.
+    pub fn read(&self, pc: Pc, out: &mut [u8]) -> usize {
+        let (view, _, address) = self.locate(pc);
+        self.image.read(view, address, pc.isa.address_mask(), out)
+    }
+
     /// The number of cached blocks.
     pub fn len(&self) -> usize {
         self.table.len()

@@ -1,20 +1,10 @@
 //! Numbers as text. Listings print millions of numbers, so nothing here allocates.
 
+use tracewright_scan::append_ascii;
+
 /// The distance between `9` + 1 and the first letter.
 const LOWER: u64 = (b'a' - b'9' - 1) as u64;
 const UPPER: u64 = (b'A' - b'9' - 1) as u64;
-
-/// Digits, aligned: whole words of ASCII characters are the fast case of `str::from_utf8`.
-#[repr(align(16))]
-struct Aligned<const N: usize>([u8; N]);
-
-impl<const N: usize> Aligned<N> {
-    /// The text from `start`.
-    #[inline]
-    fn from(&self, start: usize) -> &str {
-        str::from_utf8(&self.0).ok().and_then(|text| text.get(start..)).unwrap_or_default()
-    }
-}
 
 /// Lower-case hexadecimal, without leading zeros.
 #[inline]
@@ -44,11 +34,9 @@ pub fn upper_hex_padded(value: u64, width: u8, out: &mut String) {
 fn digits(letters: u64, value: u64, width: u8, out: &mut String) {
     let significant = 16 - value.leading_zeros() as usize / 4;
     let count = significant.max(width.into()).clamp(1, 16);
-    let mut text = Aligned([0; 16]);
-    let (high, low) = text.0.split_at_mut(8);
-    high.copy_from_slice(&eight(letters, value >> 32).to_be_bytes());
-    low.copy_from_slice(&eight(letters, value & 0xffff_ffff).to_be_bytes());
-    out.push_str(text.from(16 - count));
+    let (high, low) = (eight(letters, value >> 32), eight(letters, value & 0xffff_ffff));
+    let all = u128::from(high) << 64 | u128::from(low);
+    append_ascii(all << (8 * (16 - count)), count, out);
 }
 
 /// The eight digits of a number below 2^32, one in each byte, the first one on top.
@@ -63,18 +51,28 @@ const fn eight(letters: u64, value: u64) -> u64 {
 }
 
 /// Decimal.
-pub fn decimal(mut value: u64, out: &mut String) {
-    let mut text = Aligned([0; 32]);
-    let mut start = text.0.len();
-    loop {
-        start -= 1;
-        text.0[start] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
+#[inline]
+pub fn decimal(value: u64, out: &mut String) {
+    const SIXTEEN_DIGITS: u64 = 10_000_000_000_000_000;
+    if value >= SIXTEEN_DIGITS {
+        decimal(value / SIXTEEN_DIGITS, out);
+        // 16 digits, with leading zeros.
+        return append_ascii(decimal_digits(value % SIXTEEN_DIGITS, 16), 16, out);
     }
-    out.push_str(text.from(start));
+    let count = value.checked_ilog10().unwrap_or(0) as usize + 1;
+    append_ascii(decimal_digits(value, count), count, out);
+}
+
+/// The last `count` digits of `value`, at least one, the first one on top.
+#[inline]
+const fn decimal_digits(mut value: u64, count: usize) -> u128 {
+    let (mut text, mut n) = (0, 0);
+    while n < count {
+        text = text >> 8 | ((b'0' as u64 + value % 10) as u128) << 120;
+        value /= 10;
+        n += 1;
+    }
+    text
 }
 
 /// A value of `total` bits in the form of OpenCSD: `0x????4A20 (15:0) ~[0x20]`. The low `known`
@@ -122,7 +120,22 @@ mod tests {
 
     #[test]
     fn numbers() {
-        for n in [0, 1, 9, 10, 15, 16, 255, 256, 0xdead_beef, u64::MAX / 2, u64::MAX] {
+        for n in [
+            0,
+            1,
+            9,
+            10,
+            15,
+            16,
+            255,
+            256,
+            0xdead_beef,
+            9_999_999_999_999_999,
+            10_000_000_000_000_000,
+            10_000_000_000_000_009,
+            u64::MAX / 2,
+            u64::MAX,
+        ] {
             assert_eq!(text(|out| hex(n, out)), format!("{n:x}"));
             assert_eq!(text(|out| upper_hex(n, out)), format!("{n:X}"));
             assert_eq!(text(|out| hex_padded(n, 8, out)), format!("{n:08x}"));

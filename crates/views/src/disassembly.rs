@@ -37,6 +37,8 @@ pub struct Disassembler {
     cache: RenderCache,
     /// The last text.
     text: String,
+    /// The last text depends on the address.
+    by_address: bool,
 }
 
 impl Disassembler {
@@ -65,8 +67,18 @@ impl Disassembler {
         self.cache.put(key, &mut self.text, |out| {
             out.push_str(&unresolved(isa, opcode, address, &self.riscv));
         });
-        resolve(&mut self.text, isa, opcode, address);
+        self.by_address = resolve(&mut self.text, isa, opcode, address) || by_address;
         &self.text
+    }
+
+    /// The last text.
+    pub(crate) fn last(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the last text depends on the address.
+    pub(crate) fn is_by_address(&self) -> bool {
+        self.by_address
     }
 }
 
@@ -90,11 +102,15 @@ fn unresolved(isa: Isa, opcode: u32, address: u64, riscv: &Extensions) -> String
     instruction(isa, opcode, address, riscv).unwrap_or_else(|| unknown(opcode, wide))
 }
 
-/// Replaces an offset in Arm's text by the address.
-fn resolve(text: &mut String, isa: Isa, opcode: u32, address: u64) {
-    if !matches!(isa, Isa::Rv32 | Isa::Rv64) && text.contains('$') {
-        *text = absolute(text, isa, opcode, address);
-    }
+/// Replaces an offset in Arm's text by the address. Returns whether it has one.
+fn resolve(text: &mut String, isa: Isa, opcode: u32, address: u64) -> bool {
+    let offset = match isa {
+        Isa::Rv32 | Isa::Rv64 => None,
+        _ => text.find('$'),
+    };
+    let Some(offset) = offset else { return false };
+    absolute(text, offset, isa, opcode, address);
+    true
 }
 
 /// Without the feature `disassembly`, no instruction has a text.
@@ -105,9 +121,7 @@ fn instruction(_: Isa, _: u32, _: u64, _: &Extensions) -> Option<String> {
 
 /// Without the feature `disassembly`, no text has an offset.
 #[cfg(not(feature = "disassembly"))]
-fn absolute(text: &str, _: Isa, _: u32, _: u64) -> String {
-    text.to_owned()
-}
+fn absolute(_: &mut String, _: usize, _: Isa, _: u32, _: u64) {}
 
 /// The text of an instruction, if the opcode is known.
 #[cfg(feature = "disassembly")]
@@ -202,12 +216,12 @@ fn with_marks(text: &str) -> String {
     out
 }
 
-/// `text` with an address instead of an offset from the instruction, such as `$+0x10`.
+/// Puts an address in place of the offset at index `at` of `text`, such as `$+0x10`.
 #[cfg(feature = "disassembly")]
-fn absolute(text: &str, isa: Isa, opcode: u32, address: u64) -> String {
+fn absolute(text: &mut String, at: usize, isa: Isa, opcode: u32, address: u64) {
     let (bytes, size) = bytes(isa, opcode);
     let bytes = bytes.get(..size).unwrap_or_default();
-    let Some((before, after)) = text.split_once('$') else { return text.to_owned() };
+    let after = text.get(at + 1..).unwrap_or_default();
     let (back, after) = (after.starts_with('-'), after.get(3..).unwrap_or_default());
     let len = after.bytes().take_while(u8::is_ascii_hexdigit).count();
     let (number, after) = after.split_at(len);
@@ -219,10 +233,12 @@ fn absolute(text: &str, isa: Isa, opcode: u32, address: u64) -> String {
         let base = if text.starts_with("adrp") { address & !0xfff } else { address };
         if back { base.wrapping_sub(offset) } else { base.wrapping_add(offset) }
     });
-    let mut out = String::with_capacity(text.len() + 8);
-    out.push_str(before);
-    out.push_str("0x");
-    hex(to & isa.address_mask(), &mut out);
-    out.push_str(after);
-    out
+    // Nearly all offsets end their text.
+    let after = if after.is_empty() { None } else { Some(after.to_owned()) };
+    text.truncate(at);
+    text.push_str("0x");
+    hex(to & isa.address_mask(), text);
+    if let Some(after) = after {
+        text.push_str(&after);
+    }
 }

@@ -44,6 +44,7 @@ mod loop_turns;
 pub mod opencsd;
 mod packet_fields;
 pub mod perf_script;
+mod range_tails;
 mod render_cache;
 pub mod sinks;
 pub mod sources;

@@ -8,6 +8,9 @@ const BUFFERED: usize = 1 << 15;
 /// Capacities above this number of bytes are multiples of it.
 const CAPACITY_STEP: usize = 1 << 18;
 
+/// Capacity beyond them: text is taken when it is longer than a bound, by one range at most.
+const SLACK: usize = 1 << 15;
+
 /// Lines of text, written in large blocks. After the first error of the writer nothing more is
 /// written.
 #[derive(Debug)]
@@ -16,23 +19,29 @@ pub struct Lines<W> {
     /// The buffered text.
     pub text: String,
     error: Option<io::Error>,
+    /// Text of this length is written.
+    limit: usize,
     /// The number of writes. A position in `text` is valid while the number is the same.
     pub(crate) writes: u64,
 }
 
 /// Lines that are written to memory.
 impl Lines<Vec<u8>> {
-    /// Takes all text.
+    /// Takes all text. From then on text is not copied to `out`, but remains where it was made
+    /// until it is taken.
     pub fn take(&mut self) -> Vec<u8> {
-        self.write();
+        self.limit = usize::MAX;
+        self.writes += 1;
+        let len = self.waiting();
+        // Little text may wait for long: it takes no more memory than its length.
+        if len < CAPACITY_STEP / 2 || !self.out.is_empty() {
+            self.out.extend_from_slice(self.text.as_bytes());
+            self.text.clear();
+            return std::mem::take(&mut self.out);
+        }
         // An allocator reuses blocks of equal sizes.
-        let len = self.out.len();
-        let empty = Vec::with_capacity(if len < CAPACITY_STEP {
-            len
-        } else {
-            len.next_multiple_of(CAPACITY_STEP)
-        });
-        std::mem::replace(&mut self.out, empty)
+        let room = len.next_multiple_of(CAPACITY_STEP) + SLACK;
+        std::mem::replace(&mut self.text, String::with_capacity(room)).into_bytes()
     }
 
     /// The number of bytes of text.
@@ -51,7 +60,8 @@ impl Lines<Vec<u8>> {
 impl<W: io::Write> Lines<W> {
     /// An empty buffer before `out`.
     pub fn new(out: W) -> Self {
-        Lines { out, text: String::with_capacity(2 * BUFFERED), error: None, writes: 0 }
+        let text = String::with_capacity(2 * BUFFERED);
+        Lines { out, text, error: None, limit: BUFFERED, writes: 0 }
     }
 
     /// Ends a line.
@@ -64,7 +74,7 @@ impl<W: io::Write> Lines<W> {
     /// Writes the buffered text when it is large enough.
     #[inline]
     pub fn relieve(&mut self) {
-        if self.text.len() >= BUFFERED {
+        if self.text.len() >= self.limit {
             self.write();
         }
     }

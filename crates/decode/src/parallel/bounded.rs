@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum};
+use tracewright_base::{
+    self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
+};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -100,6 +102,30 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
         let unfinished = self.listener.start_cached(source, at, range);
         if unfinished || self.listener.weight() >= self.due {
             self.take(source, unfinished);
+        }
+    }
+
+    #[inline(always)]
+    fn cached_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) {
+        if self.stopped {
+            return;
+        }
+        let unfinished = self.listener.start_block(source, at, id, range);
+        if unfinished || self.listener.weight() >= self.due {
+            self.take(source, unfinished);
+        }
+    }
+
+    fn repeat_block(
+        &mut self,
+        source: usize,
+        at: u64,
+        id: BlockId,
+        range: base::Range,
+        times: u32,
+    ) {
+        for _ in 0..times {
+            self.cached_block(source, at, id, range);
         }
     }
 

@@ -9,7 +9,7 @@ use tracewright::decode::{
     Tally,
 };
 use tracewright::frames::{Framing, Numbering};
-use tracewright::views::instructions::{Expand, Text};
+use tracewright::views::instructions::{Expand, Pcs, Text};
 use tracewright::views::sinks::{Checksum, Coverage, Edges};
 use tracewright::views::{Stats, json, opencsd, text};
 
@@ -155,14 +155,32 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
     let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);
     let mut view = (listing, Merging(Tally::default()));
     let mut tally = Tally::default();
-    let mut session = session(Numbering::Capture);
-    parallel::run(&mut session, &mut input(), &mut view, jobs, |(mut output, counts), _| {
+    let mut quiet_session = session(Numbering::Capture);
+    parallel::run(&mut quiet_session, &mut input(), &mut view, jobs, |(mut output, counts), _| {
         quiet.append(&mut output);
         tally.merge(counts);
         true
     })
     .expect("bytes in memory can be read");
     assert_eq!(format!("{tally:?}"), format!("{:?}", found.1), "packets counted together");
+
+    // Addresses: the lines of blocks by their numbers, and, where each packet is wanted, of ranges.
+    let addresses = || Expand::new(Pcs::new(Vec::new()), &sources());
+    let (mut by_block, mut by_range) = (Vec::new(), Vec::new());
+    let (mut block_session, mut range_session) =
+        (session(Numbering::Capture), session(Numbering::Capture));
+    parallel::run(&mut block_session, &mut input(), &mut addresses(), jobs, |mut output, _| {
+        by_block.append(&mut output);
+        true
+    })
+    .expect("bytes in memory can be read");
+    let mut view = (addresses(), Merging(Stats::default()));
+    parallel::run(&mut range_session, &mut input(), &mut view, jobs, |(mut output, _), _| {
+        by_range.append(&mut output);
+        true
+    })
+    .expect("bytes in memory can be read");
+    assert_eq!(by_block, by_range, "addresses by block");
 
     (shown, Work { joined: work.joined.min(joined), ..work })
 }

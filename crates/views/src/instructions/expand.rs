@@ -1,6 +1,6 @@
 //! From ranges to instructions.
 
-use tracewright_base::{Code, Context, Element, Isa, Kind, Pc, Range, Waypoints};
+use tracewright_base::{BlockId, Code, Context, Element, Isa, Kind, Pc, Range, Waypoints};
 use tracewright_decode::{self as decode, Fork, Listener};
 use tracewright_image::{Cache, CacheOptions, MemoryId, Selection};
 
@@ -45,6 +45,25 @@ pub trait Steps {
     /// The last instruction of the range was taken.
     fn store(&mut self) {}
 
+    /// Whether [`recall_block`](Self::recall_block) may be called: all instructions are taken, and
+    /// their output depends neither on cycles nor on the outcome of the last one.
+    fn takes_blocks(&self) -> bool {
+        false
+    }
+
+    /// As [`recall`](Self::recall), of a cached block with a number. `program` identifies the source
+    /// and its context.
+    #[inline(always)]
+    fn recall_block(&mut self, program: ProgramId, id: BlockId, range: &Range) -> bool {
+        let _ = (program, id, range);
+        false
+    }
+
+    /// All instructions of the block were taken since [`recall`](Self::recall) was called.
+    fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
+        let _ = (program, id, range);
+    }
+
     /// An element other than a range.
     fn other(&mut self, source: usize, at: u64, element: &Element) {
         let _ = (source, at, element);
@@ -74,12 +93,43 @@ pub trait Steps {
     }
 }
 
+/// Identifies a source and its context: the program that addresses belong to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgramId(u32);
+
+impl ProgramId {
+    /// No program.
+    pub const NONE: ProgramId = ProgramId(0);
+
+    /// That of `source` in the context with number `context`. [`NONE`](ProgramId::NONE) if one of
+    /// them is too large.
+    #[must_use]
+    pub fn new(source: usize, context: usize) -> Self {
+        match u32::try_from(source) {
+            Ok(source) if source < 1 << 22 && context < CONTEXTS => {
+                ProgramId(source << 9 | context as u32 + 1)
+            }
+            _ => ProgramId::NONE,
+        }
+    }
+
+    /// The source.
+    #[inline]
+    #[must_use]
+    pub const fn source(self) -> u32 {
+        self.0 >> 9
+    }
+}
+
 /// Expands ranges to instructions.
 #[derive(Debug)]
 pub struct Expand<V> {
     /// The receiver of the instructions.
     pub view: V,
     sources: Vec<Program>,
+    /// The source that is decoded, and its program; [`ProgramId::NONE`] where the view takes no
+    /// blocks.
+    entered: (usize, ProgramId),
     /// The range whose instructions are being passed on, if they are not all passed on.
     rest: Option<Rest>,
 }
@@ -93,6 +143,38 @@ struct Rest {
     /// The address and the number of the next instruction.
     address: u64,
     next: u32,
+}
+
+/// Opcodes of four bytes that are read from memory together.
+#[derive(Default)]
+struct Words {
+    words: [u32; Words::MOST],
+    /// The next one, and their number.
+    next: usize,
+    len: usize,
+}
+
+impl Words {
+    const MOST: usize = 16;
+
+    /// The opcode at `pc`, where `pc` is that after the last call, and `left` opcodes are needed.
+    #[inline]
+    fn next(&mut self, left: u32, pc: Pc, cache: &mut Cache) -> Option<u32> {
+        if self.next == self.len {
+            let mut bytes = [0; 4 * Words::MOST];
+            let wanted = 4 * Words::MOST.min(left as usize);
+            let read = cache.read(pc, bytes.get_mut(..wanted).unwrap_or_default());
+            (self.next, self.len) = (0, read / 4);
+            for (word, bytes) in self.words.iter_mut().zip(bytes.as_chunks().0) {
+                *word = u32::from_le_bytes(*bytes);
+            }
+            if self.len == 0 {
+                return None;
+            }
+        }
+        self.next += 1;
+        self.words.get(self.next - 1).copied()
+    }
 }
 
 /// Instructions that are passed on before output is taken.
@@ -151,7 +233,34 @@ impl<V: Steps> Expand<V> {
             let cache = source.program.cache(Waypoints::default(), options);
             Program::new(cache, source.program.clone())
         };
-        Expand { view, sources: sources.iter().map(program).collect(), rest: None }
+        let sources = sources.iter().map(program).collect();
+        Expand { view, sources, entered: (usize::MAX, ProgramId::NONE), rest: None }
+    }
+
+    /// The elements that follow are of `source`, or its context is another one.
+    fn enter(&mut self, source: usize) {
+        let id = match self.sources.get(source) {
+            Some(program)
+                if program.known()
+                    && !program.memory.watches_addresses()
+                    && self.view.takes_blocks() =>
+            {
+                ProgramId::new(source, program.number)
+            }
+            _ => ProgramId::NONE,
+        };
+        self.entered = (source, id);
+    }
+
+    /// As [`begin`](Self::begin), of a cached block that the view has not stored.
+    #[cold]
+    #[inline(never)]
+    fn begin_block(&mut self, source: usize, at: u64, id: BlockId, range: Range) -> bool {
+        let more = self.begin(source, at, range);
+        if !more && self.entered.0 == source && self.entered.1 != ProgramId::NONE {
+            self.view.store_block(self.entered.1, id, &range);
+        }
+        more
     }
 
     /// Passes on the first instructions of a range, or all of them from the view's cache. Returns
@@ -177,9 +286,14 @@ impl<V: Steps> Expand<V> {
         let Some(program) = self.sources.get_mut(source) else { return false };
         let (isa, mask) = (range.last.isa, range.last.isa.address_mask());
         let end = range.instructions.min(next.saturating_add(AT_ONCE));
+        let mut words = Words::default();
         for n in next..end {
             let pc = Pc { address, isa, space: program.context.space() };
-            let opcode = if V::OPCODES { program.cache.opcode(pc) } else { None };
+            let opcode = match isa {
+                _ if !V::OPCODES => None,
+                Isa::A64 | Isa::A32 => words.next(end - n, pc, &mut program.cache),
+                _ => program.cache.opcode(pc),
+            };
             let last = n + 1 == range.instructions;
             self.view.step(
                 source,
@@ -231,6 +345,7 @@ impl<V: Steps> Expand<V> {
             };
             program.memory.follow(&mut selection, element);
             program.enter(context, selection);
+            self.enter(source);
         }
         self.view.other(source, at, element);
     }
@@ -245,7 +360,8 @@ impl<V: Steps + Fork> Fork for Expand<V> {
     fn fork(&self) -> Self {
         let fresh = |program: &Program| Program::new(program.cache.clone(), program.memory.clone());
         let sources = self.sources.iter().map(fresh).collect();
-        Expand { view: self.view.fork(), sources, rest: None }
+        let entered = (usize::MAX, ProgramId::NONE);
+        Expand { view: self.view.fork(), sources, entered, rest: None }
     }
 
     fn state(&self) -> Self::State {
@@ -258,6 +374,7 @@ impl<V: Steps + Fork> Fork for Expand<V> {
             program.enter(context, selection);
         }
         self.rest = None;
+        self.entered = (usize::MAX, ProgramId::NONE);
         self.view.resume(state);
     }
 
@@ -284,6 +401,15 @@ impl<V: Steps + Fork> Fork for Expand<V> {
         false
     }
 
+    #[inline(always)]
+    fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: Range) -> bool {
+        let (entered, program) = self.entered;
+        if entered == source && self.view.recall_block(program, id, &range) {
+            return false;
+        }
+        self.begin_block(source, at, id, range)
+    }
+
     fn more(&mut self) -> bool {
         self.continue_range()
     }
@@ -292,10 +418,18 @@ impl<V: Steps + Fork> Fork for Expand<V> {
 impl<V: Steps> Listener for Expand<V> {
     const PACKETS: bool = false;
 
+    #[inline]
+    fn enter_source(&mut self, source: usize) {
+        if self.entered.0 != source {
+            self.enter(source);
+        }
+    }
+
     fn select(&mut self, source: usize, selection: Selection) {
         if let Some(program) = self.sources.get_mut(source) {
             program.enter(program.context, selection);
         }
+        self.enter(source);
         self.view.select(source, selection);
     }
 

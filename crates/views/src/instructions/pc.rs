@@ -2,9 +2,11 @@
 
 use std::io;
 
-use tracewright_base::Range;
+use tracewright_base::{BlockId, Range};
 use tracewright_decode::Fork;
 
+use super::block_lines::BlockLines;
+use super::expand::ProgramId;
 use super::range_lines::RangeLines;
 use super::{Step, Steps};
 use crate::Lines;
@@ -17,12 +19,17 @@ use crate::loop_turns::{KIND, LoopTurns};
 pub struct Pcs<W> {
     lines: Lines<W>,
     ranges: RangeLines,
+    blocks: BlockLines,
+    /// The position of the lines of the last range, and the number of writes before them.
+    begun: (usize, u64),
 }
 
 impl<W: io::Write> Pcs<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Self {
-        Pcs { lines: Lines::new(out), ranges: RangeLines::default() }
+        let lines = Lines::new(out);
+        let (ranges, blocks) = (RangeLines::default(), BlockLines::default());
+        Pcs { lines, ranges, blocks, begun: (0, 0) }
     }
 
     /// Writes the lines that wait.
@@ -69,7 +76,27 @@ impl<W: io::Write> Steps for Pcs<W> {
     }
 
     fn recall(&mut self, n: usize, range: &Range, context: usize) -> bool {
+        self.begun = (self.lines.text.len(), self.lines.writes);
         self.ranges.recall(n, range, context, &mut self.lines)
+    }
+
+    fn takes_blocks(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn recall_block(&mut self, program: ProgramId, id: BlockId, range: &Range) -> bool {
+        let found = self.blocks.recall(program, id, range, &mut self.lines.text);
+        self.lines.relieve();
+        found
+    }
+
+    fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
+        let (start, writes) = self.begun;
+        if writes == self.lines.writes {
+            let text = self.lines.text.get(start..).unwrap_or_default();
+            self.blocks.store(program, id, range, text);
+        }
     }
 
     fn store(&mut self) {

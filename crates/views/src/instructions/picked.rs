@@ -1,9 +1,10 @@
 //! Instructions by address, and elements by kind.
 
-use tracewright_base::{Element, Range};
+use tracewright_base::{BlockId, Element, Range};
 use tracewright_decode::Fork;
 use tracewright_image::Selection;
 
+use super::expand::ProgramId;
 use super::{Step, Steps};
 use crate::Filter;
 use crate::loop_turns::KIND;
@@ -55,6 +56,19 @@ impl<V: Steps> Steps for Picked<V> {
         if !self.cut {
             self.view.store();
         }
+    }
+
+    fn takes_blocks(&self) -> bool {
+        self.filter.is_all() && self.view.takes_blocks()
+    }
+
+    #[inline(always)]
+    fn recall_block(&mut self, program: ProgramId, id: BlockId, range: &Range) -> bool {
+        self.view.recall_block(program, id, range)
+    }
+
+    fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
+        self.view.store_block(program, id, range);
     }
 
     fn other(&mut self, source: usize, at: u64, element: &Element) {

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tracewright_base::{Element, Range};
+use tracewright_base::{BlockId, Element, Range};
 use tracewright_decode::Fork;
 use tracewright_image::Selection;
 
+use super::expand::ProgramId;
 use super::{Step, Steps};
 
 /// Which instructions of the next range are passed on.
@@ -82,6 +83,19 @@ impl<V: Steps> Steps for Slice<'_, V> {
         if !self.cut {
             self.view.store();
         }
+    }
+
+    fn takes_blocks(&self) -> bool {
+        self.parts.is_none() && self.view.takes_blocks()
+    }
+
+    #[inline(always)]
+    fn recall_block(&mut self, program: ProgramId, id: BlockId, range: &Range) -> bool {
+        self.view.recall_block(program, id, range)
+    }
+
+    fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
+        self.view.store_block(program, id, range);
     }
 
     fn other(&mut self, source: usize, at: u64, element: &Element) {

@@ -7,6 +7,7 @@ use tracewright_base::{Context, Element, Gap, Isa, Range, Security};
 use tracewright_decode::Fork;
 use tracewright_image::Selection;
 
+use super::opcode_columns::OpcodeColumns;
 use super::range_lines::RangeLines;
 use super::{Step, Steps};
 use crate::digits::{decimal, hex, hex_padded};
@@ -17,6 +18,8 @@ use crate::{Lines, Source};
 
 /// Columns of an instruction's text.
 const WIDTH: usize = 32;
+const SPACES: &str = "                                ";
+const _: () = assert!(SPACES.len() == WIDTH);
 
 /// Writes a line for each instruction: address, opcode, disassembly, and after a semicolon the
 /// symbol, the context, `condition failed` and cycles. Lines of other elements begin with a
@@ -33,6 +36,8 @@ pub struct Text<W> {
     /// Lines begin with the name of the source.
     named: bool,
     ranges: RangeLines,
+    /// Opcode and disassembly, without colours.
+    columns: OpcodeColumns,
 }
 
 impl<W: io::Write> Text<W> {
@@ -40,8 +45,9 @@ impl<W: io::Write> Text<W> {
     pub fn new(out: W, sources: Vec<Source>, colour: bool) -> Self {
         let contexts = vec![String::new(); sources.len()];
         let disassemblers = Disassembler::all(&sources);
-        let (ranges, named) = (RangeLines::default(), sources.len() > 1);
-        Text { lines: Lines::new(out), sources, contexts, disassemblers, colour, named, ranges }
+        let (lines, named) = (Lines::new(out), sources.len() > 1);
+        let (ranges, columns) = (RangeLines::default(), OpcodeColumns::default());
+        Text { lines, sources, contexts, disassemblers, colour, named, ranges, columns }
     }
 
     /// The same with the name of the source in each line, if `named`, also of a single source.
@@ -70,6 +76,44 @@ impl<W: io::Write> Text<W> {
                 Tone::Name.paint(start, &mut self.lines.text);
             }
             self.lines.text.push_str("  ");
+        }
+    }
+}
+
+impl<W: io::Write> Text<W> {
+    /// Appends opcode and disassembly.
+    fn opcode(&mut self, n: usize, step: &Step) {
+        let out = &mut self.lines.text;
+        let begin = out.len();
+        out.push_str("  ");
+        let start = out.len();
+        match step.opcode {
+            Some(opcode) if narrow(step.isa, opcode) => {
+                hex_padded(opcode.into(), 4, out);
+                out.push_str("    ");
+            }
+            Some(opcode) => hex_padded(opcode.into(), 8, out),
+            None => out.push_str("????????"),
+        }
+        if self.colour {
+            Tone::Quiet.paint(start, out);
+        }
+        out.push_str("  ");
+        let (text, by_address) = match (step.opcode, self.disassemblers.get_mut(n)) {
+            (Some(opcode), Some(disassembler)) => {
+                disassembler.text(step.isa, opcode, step.address);
+                (disassembler.last(), disassembler.is_by_address())
+            }
+            _ => ("?", true),
+        };
+        out.push_str(text);
+        let pad = WIDTH.saturating_sub(text.len());
+        out.push_str(SPACES.get(..pad).unwrap_or_default());
+        if let Some(opcode) = step.opcode
+            && !by_address
+            && !self.colour
+        {
+            self.columns.store(n, step.isa, opcode, out.get(begin..).unwrap_or_default());
         }
     }
 }
@@ -109,26 +153,11 @@ impl<W: io::Write> Steps for Text<W> {
         let out = &mut self.lines.text;
         out.push_str("0x");
         hex_padded(step.address, if step.isa == Isa::A64 { 12 } else { 8 }, out);
-        out.push_str("  ");
-        let start = out.len();
         match step.opcode {
-            Some(opcode) if narrow(step.isa, opcode) => {
-                hex_padded(opcode.into(), 4, out);
-                out.push_str("    ");
-            }
-            Some(opcode) => hex_padded(opcode.into(), 8, out),
-            None => out.push_str("????????"),
+            Some(opcode) if self.columns.recall(n, step.isa, opcode, out) => {}
+            _ => self.opcode(n, step),
         }
-        if self.colour {
-            Tone::Quiet.paint(start, out);
-        }
-        out.push_str("  ");
-        let text = match (step.opcode, self.disassemblers.get_mut(n)) {
-            (Some(opcode), Some(disassembler)) => disassembler.text(step.isa, opcode, step.address),
-            _ => "?",
-        };
-        out.push_str(text);
-        out.extend(std::iter::repeat_n(' ', WIDTH.saturating_sub(text.len())));
+        let out = &mut self.lines.text;
         let start = out.len();
         out.push_str(" ;");
         if let Some(source) = self.sources.get(n) {

@@ -8,6 +8,7 @@ use tracewright_base::{
 };
 
 use crate::digits::{decimal, hex};
+use crate::range_tails::RangeTails;
 
 /// The part of a source's configuration that the text of its elements depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,10 +146,34 @@ pub(super) fn cycle_count(count: u32, out: &mut String) {
 }
 
 fn range(r: &Range, out: &mut String) {
+    range_addresses(r, out);
+    range_tail(r, out);
+    range_cycles(r.cycles, out);
+    out.push(')');
+}
+
+/// Appends the line of a range, which ends with `cycles` after its own.
+#[inline]
+pub(super) fn range_line(r: &Range, cycles: Option<u32>, tails: &mut RangeTails, out: &mut String) {
+    range_addresses(r, out);
+    tails.put(r, out, range_tail);
+    range_cycles(r.cycles, out);
+    if let Some(count) = cycles {
+        cycle_count(count, out);
+    }
+    out.push_str(")\n");
+}
+
+#[inline]
+fn range_addresses(r: &Range, out: &mut String) {
     out.push_str("OCSD_GEN_TRC_ELEM_INSTR_RANGE(exec range=0x");
     hex(r.start, out);
     out.push_str(":[0x");
     hex(r.end(), out);
+}
+
+/// The part that depends on the number of instructions and on the last one.
+fn range_tail(r: &Range, out: &mut String) {
     out.push_str("] num_i(");
     decimal(r.instructions.into(), out);
     out.push_str(") last_sz(");
@@ -178,10 +203,13 @@ fn range(r: &Range, out: &mut String) {
     if r.last.conditional() && !matches!(r.last.role, Role::Loop | Role::Compare) {
         out.push_str(" <cond>");
     }
-    if let Some(count) = Counted::get(r.cycles) {
+}
+
+#[inline]
+fn range_cycles(cycles: Counted, out: &mut String) {
+    if let Some(count) = Counted::get(cycles) {
         cycle_count(count, out);
     }
-    out.push(')');
 }
 
 /// The last instruction of a range as OpenCSD's ETMv3 and PTM decoders report it. They do not

@@ -13,7 +13,7 @@ use tracewright_frames::{Event, Frame, Framing};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use self::source::{Source, UnsyncedLine};
-use super::element::{cycle_count, element};
+use super::element::{cycle_count, element, range_line};
 use super::frames::RawFrames;
 use super::order::{Order, Put};
 use super::session::listed_id;
@@ -22,7 +22,7 @@ use super::stm::octets;
 use super::unsynced::Unsynced;
 use crate::digits::{decimal, hex, hex_padded};
 use crate::loop_turns::{KIND, LoopTurns};
-use crate::render_cache::RenderCache;
+use crate::range_tails::RangeTails;
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,8 +50,8 @@ pub struct Listing<W> {
     line: String,
     /// The beginning of the last line: offset, trace ID, and their text.
     prefix: (u64, u16, String),
-    /// The text of ranges.
-    ranges: RenderCache,
+    /// The end of the text of ranges.
+    tails: RangeTails,
     /// What follows offset and trace ID in the line of a packet with constant text, by the byte of
     /// the packet.
     constant: Vec<String>,
@@ -62,7 +62,12 @@ pub struct Listing<W> {
     /// Buffer for the line of a late element.
     late: String,
     error: Option<io::Error>,
+    /// Lines of this length are written.
+    limit: usize,
 }
+
+/// Lines of this many bytes are written.
+const WRITTEN: usize = 1 << 15;
 
 /// The most elements of a source that wait for another one.
 const MAX_HELD: usize = 16;
@@ -84,12 +89,13 @@ impl Listing<Vec<u8>> {
             sources: vec![source],
             line: String::new(),
             prefix: (u64::MAX, u16::MAX, String::new()),
-            ranges: RenderCache::default(),
+            tails: RangeTails::default(),
             constant: Vec::new(),
             octets: Vec::new(),
             order: Order::default(),
             late: String::new(),
             error: None,
+            limit: WRITTEN,
         }
     }
 
@@ -119,12 +125,13 @@ impl<W: io::Write> Listing<W> {
             sources: sources.collect(),
             line: String::with_capacity(1 << 16),
             prefix: (u64::MAX, u16::MAX, String::new()),
-            ranges: RenderCache::default(),
+            tails: RangeTails::default(),
             constant: Vec::new(),
             octets: Vec::new(),
             order: Order::default(),
             late: String::new(),
             error: None,
+            limit: WRITTEN,
         }
     }
 
@@ -140,11 +147,17 @@ impl<W: io::Write> Listing<W> {
         }
     }
 
-    /// Writes lines when at least 32 KiB wait, or `all` of them.
+    /// Writes lines when there are many, or `all` of them.
+    #[inline]
     fn write(&mut self, all: bool) {
-        if self.line.len() < (1 << 15) && !all {
-            return;
+        if self.line.len() >= self.limit || all {
+            self.write_lines(all);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_lines(&mut self, all: bool) {
         if all || self.line.len() - self.order.sure(self.line.len()) > MAX_WAITING {
             self.order.give_up();
         }
@@ -279,12 +292,9 @@ impl<W: io::Write> Listing<W> {
         let (start, style) = (self.line.len(), source.style);
         self.prefix(at, source.id);
         self.line.push(' ');
-        if let (Element::Range(range), None) = (what, cycles) {
+        if let Element::Range(range) = what {
             // The text of a range does not depend on the style.
-            return self.ranges.put(*range, &mut self.line, |line| {
-                element(style, what, line);
-                line.push('\n');
-            });
+            return range_line(range, cycles, &mut self.tails, &mut self.line);
         }
         if element(style, what, &mut self.line) {
             if let Some(cycles) = cycles {

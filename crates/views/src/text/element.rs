@@ -8,6 +8,7 @@ use tracewright_capture::plain::line;
 
 use crate::Source;
 use crate::digits::{decimal, hex};
+use crate::range_tails::RangeTails;
 
 /// Appends the text of `element` of `source`.
 pub fn element(source: &Source, element: &Element, out: &mut String) {
@@ -55,11 +56,30 @@ pub fn element(source: &Source, element: &Element, out: &mut String) {
 }
 
 fn range(source: &Source, r: &Range, out: &mut String) {
+    range_addresses(r, out);
+    source.symbol(r.start, out);
+    range_tail(r, out);
+    range_cycles(r, out);
+}
+
+/// Appends the text of a range without the name of a function.
+#[inline]
+pub(super) fn plain_range(r: &Range, tails: &mut RangeTails, out: &mut String) {
+    range_addresses(r, out);
+    tails.put(r, out, range_tail);
+    range_cycles(r, out);
+}
+
+#[inline]
+fn range_addresses(r: &Range, out: &mut String) {
     out.push_str("range      0x");
     hex(r.start, out);
     out.push_str("..0x");
     hex(r.end(), out);
-    source.symbol(r.start, out);
+}
+
+/// The part that depends on the number of instructions and on the last one.
+fn range_tail(r: &Range, out: &mut String) {
     out.push(' ');
     decimal(r.instructions.into(), out);
     out.push(' ');
@@ -68,6 +88,10 @@ fn range(source: &Source, r: &Range, out: &mut String) {
     let (what, became) = r.last.words();
     out.push_str(what);
     out.push_str(became);
+}
+
+#[inline]
+fn range_cycles(r: &Range, out: &mut String) {
     if let Some(cycles) = r.cycles.get() {
         out.push_str(", ");
         decimal(cycles.into(), out);

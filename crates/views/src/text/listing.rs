@@ -10,12 +10,13 @@ use tracewright_protocols::Field;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::colour::Tone;
-use super::element::element;
+use super::element::{element, plain_range};
 use super::ports::{Line, Ports};
 use crate::digits::decimal;
 use crate::interpretation::{self, Transcript};
 use crate::loop_turns::{KIND, LoopTurns};
 use crate::packet_fields::PacketFields;
+use crate::range_tails::RangeTails;
 use crate::render_cache::RenderCache;
 use crate::{Filter, Lines, Source};
 
@@ -57,6 +58,8 @@ pub struct Listing<W> {
     beginning: (usize, u64, String),
     /// The text of ranges, by source.
     ranges: RenderCache,
+    /// The end of the text of ranges without names and colours.
+    tails: RangeTails,
 }
 
 impl<W: io::Write> Listing<W> {
@@ -75,6 +78,7 @@ impl<W: io::Write> Listing<W> {
             widths: (digits, longest),
             beginning: (usize::MAX, 0, String::new()),
             ranges: RenderCache::default(),
+            tails: RangeTails::default(),
         }
     }
 
@@ -138,6 +142,11 @@ impl<W: io::Write> Listing<W> {
         self.begin(n, at);
         let Some(source) = self.sources.get(n) else { return };
         let colour = self.shown.colour;
+        if !colour && !source.has_symbols() {
+            plain_range(&range, &mut self.tails, &mut self.lines.text);
+            self.lines.end();
+            return self.hidden_range(n, range);
+        }
         self.ranges.put((n, range), &mut self.lines.text, |out| {
             let (start, what) = (out.len(), Element::Range(range));
             element(source, &what, out);
@@ -210,6 +219,7 @@ impl Fork for Listing<Vec<u8>> {
             widths: self.widths,
             beginning: (usize::MAX, 0, String::new()),
             ranges: RenderCache::default(),
+            tails: RangeTails::default(),
         }
     }
 

@@ -105,8 +105,9 @@ impl Decoder {
                     }
                     let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
                     let range = Range { cycles: count, ..range };
+                    let id = cursor.next;
                     cursor = cursor.pass(passed, &blocks);
-                    sink.cached_range(at, range);
+                    sink.cached_block(at, id, range);
                 }
                 // Up to the next header with an instruction.
                 while left <= reserved {

@@ -298,14 +298,14 @@ impl BlockWalk {
                         if S::COUNTS {
                             tallied.execute(next, true, times - 1, &blocks);
                         } else {
-                            sink.repeat(at, cached.range(class, true), times);
+                            sink.repeat_block(at, next, cached.range(class, true), times);
                         }
                         sum.within = sink.sums_within();
                         steps >>= times;
                         continue;
                     }
                     if !S::COUNTS {
-                        sink.cached_range(at, cached.range(class, true));
+                        sink.cached_block(at, next, cached.range(class, true));
                     }
                     next = after;
                     steps >>= 1;
@@ -320,7 +320,7 @@ impl BlockWalk {
                     continue;
                 }
                 if !S::COUNTS {
-                    sink.cached_range(at, cached.range(class, executed));
+                    sink.cached_block(at, next, cached.range(class, executed));
                 }
                 if Self::sums::<S>() {
                     sum.within = sink.sums_within();

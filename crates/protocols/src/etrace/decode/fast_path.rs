@@ -239,7 +239,7 @@ impl Decoder {
                             if jump {
                                 (on, spent) = (true, after);
                                 (jumped, pending_retire) = (false, false);
-                                sink.cached_range(at, range);
+                                sink.cached_block(at, cursor.next, range);
                                 cursor = cursor.pass(true, &blocks);
                                 continue;
                             }
@@ -259,7 +259,7 @@ impl Decoder {
                             };
                             (path, on, spent) = (Path::default(), false, after);
                             (jumped, pending_retire) = (false, false);
-                            sink.cached_range(at, cached.range(class, branched));
+                            sink.cached_block(at, cursor.next, cached.range(class, branched));
                             cursor = cursor.pass(branched, &blocks);
                         }
                         Kind::Indirect => {
@@ -270,7 +270,7 @@ impl Decoder {
                             if inferable || left || outcomes.predicted > 0 {
                                 break 'fast_path Stop::Walk;
                             }
-                            sink.cached_range(at, range);
+                            sink.cached_block(at, cursor.next, range);
                             // As in the walk, the jump is a step of the path, at address 0.
                             jumped = path.goes_on(0);
                             cursor = Cursor { next: there, last: cursor.next, taken: true };

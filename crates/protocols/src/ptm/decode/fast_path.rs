@@ -90,7 +90,7 @@ impl Decoder {
                     };
                     let executed = steps & 1 != 0;
                     let range = Range { cycles: count, ..cached.range(class, executed) };
-                    sink.cached_range(at, range);
+                    sink.cached_block(at, cursor.next, range);
                     if RETURNS
                         && executed
                         && class.last[1].role == Role::Call
@@ -148,7 +148,7 @@ impl Decoder {
                         taken += len;
                         beside += len - 1;
                         let range = Range { cycles: count, ..cached.range(class, true) };
-                        sink.cached_range(at, range);
+                        sink.cached_block(at, cursor.next, range);
                         if RETURNS
                             && class.last[1].role == Role::Call
                             && is_branch(class.last[1].kind)

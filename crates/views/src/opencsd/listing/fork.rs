@@ -7,9 +7,13 @@ use tracewright_decode::{Fork, ForkState};
 
 use super::super::frames::RawFrames;
 use super::super::order::Order;
-use super::Listing;
 use super::source::{Source, UnsyncedLine};
-use crate::render_cache::RenderCache;
+use super::{Listing, MAX_WAITING, WRITTEN};
+use crate::range_tails::RangeTails;
+
+/// Lines of at least this many bytes are taken as they are. Fewer are copied, so that they take no
+/// more memory than their length.
+const LARGE: usize = 1 << 17;
 
 /// What the text of later lines depends on.
 #[derive(Clone, Debug)]
@@ -69,12 +73,13 @@ impl Fork for Listing<Vec<u8>> {
             sources: sources.collect(),
             line: String::new(),
             prefix: (u64::MAX, u16::MAX, String::new()),
-            ranges: RenderCache::default(),
+            tails: RangeTails::default(),
             constant: self.constant.clone(),
             octets: Vec::new(),
             order: Order::default(),
             late: String::new(),
             error: None,
+            limit: WRITTEN,
         }
     }
 
@@ -95,9 +100,16 @@ impl Fork for Listing<Vec<u8>> {
 
     fn take(&mut self) -> Vec<u8> {
         let sure = self.order.sure(self.line.len());
+        // Lines are not copied to `out`, but remain where they were made until they are taken. As
+        // many may wait for late elements as before.
+        self.limit = MAX_WAITING;
+        if sure == self.line.len() && sure >= LARGE && self.out.is_empty() {
+            self.order.written(sure);
+            let room = String::with_capacity(sure.next_multiple_of(LARGE));
+            return mem::replace(&mut self.line, room).into_bytes();
+        }
         self.write_sure(sure);
-        let room = Vec::with_capacity(self.out.len());
-        mem::replace(&mut self.out, room)
+        mem::take(&mut self.out)
     }
 
     #[inline]

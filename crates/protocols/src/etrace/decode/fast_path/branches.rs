@@ -154,7 +154,7 @@ impl Branches {
                     prediction.path = Path::default();
                 }
                 spent = after;
-                sink.cached_range(at, cached.range(class, true));
+                sink.cached_block(at, next, cached.range(class, true));
                 (last, next, before) = (next, successors[1], 0);
                 if SOURCE != MAP
                     && let Some(prediction) = &mut prediction
@@ -197,7 +197,7 @@ impl Branches {
                     }
                 }
                 spent += u64::from(times) * price(cached, false);
-                sink.repeat(at, range, times);
+                sink.repeat_block(at, next, range, times);
                 (last, before) = (next, 0);
                 map = if SOURCE == PREDICTOR { map - u64::from(times) } else { map >> times };
                 continue;
@@ -208,7 +208,7 @@ impl Branches {
                 predictor.update(branch, branched, *entries);
             }
             spent += price(cached, false);
-            sink.cached_range(at, cached.range(class, branched));
+            sink.cached_block(at, next, cached.range(class, branched));
             (last, next) = (next, successors[usize::from(branched)]);
             before = if SOURCE == PREDICTOR { u64::from(!branched) } else { map };
             map = if SOURCE == PREDICTOR { map - 1 } else { map >> 1 };
