@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum, Sink,
+    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap,
+    Path, RangeSum, Sink,
 };
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
@@ -329,6 +330,22 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
     const PATHS: bool = L::PATHS;
     const SUMS: bool = L::SUMS;
     const COUNTS: bool = L::COUNTS;
+    const EXECUTIONS: bool = L::EXECUTIONS;
+
+    #[inline]
+    fn take_executions(&mut self, blocks: &CachedBlocks<'_>) -> ExecutionCounts {
+        self.listener.take_executions(self.source, blocks)
+    }
+
+    #[inline]
+    fn executed_blocks(&mut self, executed: &[BlockId], blocks: &CachedBlocks<'_>) {
+        self.listener.executed_blocks(self.source, executed, blocks);
+    }
+
+    #[inline]
+    fn executed(&mut self, counts: ExecutionCounts) {
+        self.listener.executed(self.source, counts);
+    }
 
     #[inline]
     fn take_counts(&mut self, blocks: &CachedBlocks<'_>) -> BlockCounts {

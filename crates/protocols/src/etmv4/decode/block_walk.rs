@@ -4,7 +4,7 @@ use core::mem::ManuallyDrop;
 
 use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Feed, RangeSum, Sink};
 
-use super::lookup::prefetch_block;
+use super::lookup::{ADJACENT, prefetch_block};
 use super::returns::{Calls, Returns};
 use super::tallied::{Tallied, range};
 use crate::cursor::Cursor;
@@ -131,9 +131,6 @@ impl Sum {
     }
 }
 
-/// A next block within this distance, in blocks, is probably prefetched already.
-const ADJACENT: usize = 8;
-
 impl BlockWalk {
     /// A walk that starts at `next`, without atoms.
     pub(super) fn new(next: BlockId, feed: &Feed<'_>, returns: &Returns) -> BlockWalk {
@@ -229,7 +226,7 @@ impl BlockWalk {
         let (mut base, mut piece) = packets.piece(taken);
         let mut sum = Sum::default();
         // Without code to drop it, which a sink without counts would execute, too.
-        let mut tallied = ManuallyDrop::new(Tallied::new(&blocks, sink));
+        let mut tallied = ManuallyDrop::new(Tallied::new(&blocks, check[1], sink));
         let stop = 'walk: loop {
             while steps > 1 {
                 if Self::sums::<S>() && sum.follows {
@@ -240,8 +237,12 @@ impl BlockWalk {
                     }
                 }
                 if S::COUNTS && !tallied.first {
-                    ((next, last), (steps, before)) =
-                        tallied.atoms::<PREFETCH>((next, last), (steps, before), special, &blocks);
+                    ((next, last), (steps, before)) = tallied.atoms::<PREFETCH, S>(
+                        (next, last),
+                        (steps, before),
+                        special,
+                        &blocks,
+                    );
                     if steps <= 1 {
                         break;
                     }
@@ -284,7 +285,7 @@ impl BlockWalk {
                         tallied.first = false;
                         sink.cached_range(at, cached.range(class, executed));
                     }
-                    tallied.execute(next, executed, 1, &blocks);
+                    tallied.execute::<PREFETCH, S>(next, executed, 1, &blocks, sink);
                 }
                 if Self::sums::<S>() {
                     sum.flush(last, before, &blocks, sink);
@@ -296,7 +297,7 @@ impl BlockWalk {
                         // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());
                         if S::COUNTS {
-                            tallied.execute(next, true, times - 1, &blocks);
+                            tallied.execute::<PREFETCH, S>(next, true, times - 1, &blocks, sink);
                         } else {
                             sink.repeat(at, cached.range(class, true), times);
                         }
