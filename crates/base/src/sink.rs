@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, Path, Range, RangeSum};
+use crate::{BlockCounts, CachedBlocks, Element, ExecutionCounts, Path, Range, RangeSum};
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
 /// for RISC-V, of the packet at which it is emitted. Offsets do not always rise.
@@ -57,16 +57,12 @@ pub trait Sink {
         let _ = (counts, at, last);
     }
 
-    /// The counts of executions so far, for `blocks`.
+    /// The counts of executions so far, for `blocks`, of which those of a `slow` kind need more than
+    /// an addition.
     #[inline]
-    fn take_executions(&mut self, blocks: &CachedBlocks<'_>) -> ExecutionCounts {
-        let _ = blocks;
+    fn take_executions(&mut self, blocks: &CachedBlocks<'_>, slow: u16) -> ExecutionCounts {
+        let _ = (blocks, slow);
         ExecutionCounts::default()
-    }
-
-    /// Takes blocks that were executed, in order, and are not counted.
-    fn executed_blocks(&mut self, executed: &[BlockId], blocks: &CachedBlocks<'_>) {
-        let _ = (executed, blocks);
     }
 
     /// Takes back the counts of executions.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap,
-    Path, RangeSum,
+    self as base, BlockCounts, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap, Path,
+    RangeSum,
 };
 use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
@@ -80,14 +80,14 @@ pub trait Listener {
 
     /// See [`Sink::take_executions`](base::Sink::take_executions).
     #[inline]
-    fn take_executions(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> ExecutionCounts {
-        let _ = (source, blocks);
+    fn take_executions(
+        &mut self,
+        source: usize,
+        blocks: &CachedBlocks<'_>,
+        slow: u16,
+    ) -> ExecutionCounts {
+        let _ = (source, blocks, slow);
         ExecutionCounts::default()
-    }
-
-    /// See [`Sink::executed_blocks`](base::Sink::executed_blocks).
-    fn executed_blocks(&mut self, source: usize, executed: &[BlockId], blocks: &CachedBlocks<'_>) {
-        let _ = (source, executed, blocks);
     }
 
     /// See [`Sink::executed`](base::Sink::executed).

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap,
-    Path, RangeSum, Sink,
+    self as base, BlockCounts, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap, Path,
+    RangeSum, Sink,
 };
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
@@ -333,13 +333,8 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
     const EXECUTIONS: bool = L::EXECUTIONS;
 
     #[inline]
-    fn take_executions(&mut self, blocks: &CachedBlocks<'_>) -> ExecutionCounts {
-        self.listener.take_executions(self.source, blocks)
-    }
-
-    #[inline]
-    fn executed_blocks(&mut self, executed: &[BlockId], blocks: &CachedBlocks<'_>) {
-        self.listener.executed_blocks(self.source, executed, blocks);
+    fn take_executions(&mut self, blocks: &CachedBlocks<'_>, slow: u16) -> ExecutionCounts {
+        self.listener.take_executions(self.source, blocks, slow)
     }
 
     #[inline]

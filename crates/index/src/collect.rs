@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright_base::{
-    self as base, BlockId, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap,
-};
+use tracewright_base::{self as base, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap};
 use tracewright_decode::Listener;
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
@@ -186,18 +184,18 @@ impl Listener for Collector {
     const COUNTS: bool = true;
     const EXECUTIONS: bool = true;
 
-    fn take_executions(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> ExecutionCounts {
+    fn take_executions(
+        &mut self,
+        source: usize,
+        blocks: &CachedBlocks<'_>,
+        slow: u16,
+    ) -> ExecutionCounts {
         let Some(Collected { counts, executed, .. }) = self.streams.get_mut(source) else {
             return ExecutionCounts::default();
         };
         let mut counts = std::mem::take(counts);
-        counts.prepare(blocks, |block| executed.add_block(&block));
+        counts.prepare(blocks, slow, |block| executed.add_block(&block));
         counts
-    }
-
-    fn executed_blocks(&mut self, source: usize, ids: &[BlockId], blocks: &CachedBlocks<'_>) {
-        let Some(Collected { executed, .. }) = self.streams.get_mut(source) else { return };
-        executed.add_blocks(ids, blocks);
     }
 
     #[inline]

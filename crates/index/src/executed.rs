@@ -1,6 +1,6 @@
 //! What was executed: lines, entries of functions, and a checksum of the ranges.
 
-use tracewright_base::{BlockId, CachedBlocks, ExecutedBlock};
+use tracewright_base::ExecutedBlock;
 
 use crate::entries::{EntryCounts, Starts};
 use crate::lines::ExecutedLines;
@@ -51,33 +51,12 @@ impl Executed {
         self.instructions = self.instructions.wrapping_add(executed);
         let sum = mix(start, bytes.into()).wrapping_mul(times);
         self.checksum = self.checksum.wrapping_add(sum);
-        self.add_lines(start, bytes, times);
-    }
-
-    /// Adds the lines and the functions.
-    #[inline(always)]
-    fn add_lines(&mut self, start: u64, bytes: u32, times: u64) {
         // A range without bytes has no line. Lines of one that wraps around the end of memory are
         // far apart.
         let last = start.wrapping_add(u64::from(bytes)).wrapping_sub(1);
         if bytes == 0 || self.lines.add_known(start / 64, last / 64) != Some(false) {
             self.add_code(start, bytes, times);
         }
-    }
-
-    /// All of these blocks were executed, each once.
-    pub(crate) fn add_blocks(&mut self, executed: &[BlockId], blocks: &CachedBlocks<'_>) {
-        let (mut checksum, mut ranges, mut instructions) = (0u64, 0u64, 0u64);
-        for (cached, class) in executed.iter().filter_map(|id| blocks.get(*id)) {
-            let range = cached.range(class, false);
-            ranges += 1;
-            instructions += u64::from(range.instructions);
-            checksum = checksum.wrapping_add(mix(range.start, range.bytes.into()));
-            self.add_lines(range.start, range.bytes, 1);
-        }
-        self.ranges = self.ranges.wrapping_add(ranges);
-        self.instructions = self.instructions.wrapping_add(instructions);
-        self.checksum = self.checksum.wrapping_add(checksum);
     }
 
     /// A block was executed.

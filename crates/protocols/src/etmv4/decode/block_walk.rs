@@ -4,7 +4,7 @@ use core::mem::ManuallyDrop;
 
 use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Feed, RangeSum, Sink};
 
-use super::lookup::{ADJACENT, prefetch_block};
+use super::lookup::prefetch_block;
 use super::returns::{Calls, Returns};
 use super::tallied::{Tallied, range};
 use crate::cursor::Cursor;
@@ -131,6 +131,9 @@ impl Sum {
     }
 }
 
+/// A next block within this distance, in blocks, is probably prefetched already.
+const ADJACENT: usize = 8;
+
 impl BlockWalk {
     /// A walk that starts at `next`, without atoms.
     pub(super) fn new(next: BlockId, feed: &Feed<'_>, returns: &Returns) -> BlockWalk {
@@ -225,8 +228,9 @@ impl BlockWalk {
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut base, mut piece) = packets.piece(taken);
         let mut sum = Sum::default();
+        let counts = Tallied::counts::<PREFETCH, S>();
         // Without code to drop it, which a sink without counts would execute, too.
-        let mut tallied = ManuallyDrop::new(Tallied::new(&blocks, check[1], sink));
+        let mut tallied = ManuallyDrop::new(Tallied::new::<PREFETCH, S>(&blocks, special, sink));
         let stop = 'walk: loop {
             while steps > 1 {
                 if Self::sums::<S>() && sum.follows {
@@ -236,13 +240,9 @@ impl BlockWalk {
                         break;
                     }
                 }
-                if S::COUNTS && !tallied.first {
-                    ((next, last), (steps, before)) = tallied.atoms::<PREFETCH, S>(
-                        (next, last),
-                        (steps, before),
-                        special,
-                        &blocks,
-                    );
+                if counts && !tallied.first {
+                    ((next, last), (steps, before)) =
+                        tallied.atoms::<PREFETCH, S>((next, last), (steps, before), &blocks);
                     if steps <= 1 {
                         break;
                     }
@@ -273,19 +273,19 @@ impl BlockWalk {
                     if next == BlockId::NONE {
                         break 'walk Stop::Unknown;
                     }
-                    if S::COUNTS {
-                        tallied.jump((last, before), next, at, &blocks, sink);
+                    if counts {
+                        tallied.jump::<PREFETCH, S>((last, before), next, at, &blocks, sink);
                     }
                     continue;
                 };
                 let executed = steps & 1 != 0;
                 let after = successors[usize::from(executed)];
-                if S::COUNTS {
+                if counts {
                     if tallied.first {
                         tallied.first = false;
                         sink.cached_range(at, cached.range(class, executed));
                     }
-                    tallied.execute::<PREFETCH, S>(next, executed, 1, &blocks, sink);
+                    tallied.execute::<S>(next, executed, 1, &blocks);
                 }
                 if Self::sums::<S>() {
                     sum.flush(last, before, &blocks, sink);
@@ -296,8 +296,8 @@ impl BlockWalk {
                     if !cached.is_any_of(special) {
                         // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());
-                        if S::COUNTS {
-                            tallied.execute::<PREFETCH, S>(next, true, times - 1, &blocks, sink);
+                        if counts {
+                            tallied.execute::<S>(next, true, times - 1, &blocks);
                         } else {
                             sink.repeat(at, cached.range(class, true), times);
                         }
@@ -305,7 +305,7 @@ impl BlockWalk {
                         steps >>= times;
                         continue;
                     }
-                    if !S::COUNTS {
+                    if !counts {
                         sink.cached_range(at, cached.range(class, true));
                     }
                     next = after;
@@ -320,7 +320,7 @@ impl BlockWalk {
                     }
                     continue;
                 }
-                if !S::COUNTS {
+                if !counts {
                     sink.cached_range(at, cached.range(class, executed));
                 }
                 if Self::sums::<S>() {
@@ -351,8 +351,8 @@ impl BlockWalk {
                     taken += len as usize;
                     next = to;
                     sum.follows = false;
-                    if S::COUNTS {
-                        tallied.jump((last, before), next, at, &blocks, sink);
+                    if counts {
+                        tallied.jump::<PREFETCH, S>((last, before), next, at, &blocks, sink);
                     }
                     if next == BlockId::NONE {
                         break Stop::Address;
@@ -366,7 +366,7 @@ impl BlockWalk {
             }
         };
         sum.flush(last, before, &blocks, sink);
-        if S::COUNTS {
+        if counts {
             tallied.end(last, before, at, &blocks, sink);
         }
         self.before = before;

@@ -35,9 +35,6 @@ impl Sets {
     }
 }
 
-/// A next block within this distance, in blocks, is probably prefetched already.
-pub(super) const ADJACENT: usize = 8;
-
 /// How many cache lines are prefetched for a block.
 const LINES: usize = 2;
 
