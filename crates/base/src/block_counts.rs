@@ -17,6 +17,17 @@ impl Numbering {
             *self = Numbering::default();
         }
     }
+
+    /// What identifies the numbering as long as it exists.
+    pub(crate) fn downgrade(&self) -> Weak<()> {
+        Arc::downgrade(&self.0)
+    }
+
+    /// Whether `known` is what [`downgrade`](Numbering::downgrade) returns.
+    #[inline]
+    pub(crate) fn is(&self, known: &Weak<()>) -> bool {
+        Arc::as_ptr(&self.0) == known.as_ptr()
+    }
 }
 
 impl Clone for Numbering {
@@ -81,13 +92,12 @@ impl BlockCounts {
     /// Prepares the counts for `blocks`. If these have other numbers than those that were counted,
     /// the counts are taken before.
     pub fn prepare(&mut self, blocks: &CachedBlocks<'_>, each: impl FnMut(&CountedEdge)) {
-        let numbering = blocks.numbering().map(|Numbering(numbering)| numbering);
-        if numbering.is_none_or(|known| Arc::as_ptr(known) != self.numbering.as_ptr()) {
+        if !blocks.numbering().is_some_and(|numbering| numbering.is(&self.numbering)) {
             self.take(each);
             self.counters.clear();
             self.edges.clear();
             self.jumps.fill(FREE);
-            self.numbering = numbering.map(Arc::downgrade).unwrap_or_default();
+            self.numbering = blocks.numbering().map(Numbering::downgrade).unwrap_or_default();
         }
         if self.counters.len() < blocks.all().len() {
             self.counters.resize(blocks.all().len(), [0; 2]);

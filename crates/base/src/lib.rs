@@ -32,6 +32,8 @@ pub mod core_type;
 mod display;
 pub mod dwt_event;
 pub mod element;
+#[doc(hidden)]
+pub mod execution_counts;
 pub mod fault;
 pub mod feed;
 pub mod instruction;
@@ -59,6 +61,8 @@ pub use context::{Context, El, Security, Space};
 pub use core_type::{CoreType, Profile};
 pub use dwt_event::{Dwt, DwtEvent, ExceptionStep, LocalTimestamp, TimeDelay};
 pub use element::{Element, Exception, Start, Transaction};
+#[doc(hidden)]
+pub use execution_counts::{ExecutedBlock, ExecutionCounts};
 pub use fault::{Fault, Gap, Inconsistency};
 pub use feed::Feed;
 pub use instruction::{Instruction, Kind, Role};

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{BlockCounts, BlockId, CachedBlocks, Element, Path, Range, RangeSum};
+use crate::{BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, Path, Range, RangeSum};
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
 /// for RISC-V, of the packet at which it is emitted. Offsets do not always rise.
@@ -17,6 +17,11 @@ pub trait Sink {
     /// counts with [`take_counts`](Sink::take_counts), and returns them with
     /// [`counted`](Sink::counted).
     const COUNTS: bool = false;
+
+    /// With [`COUNTS`](Sink::COUNTS): it counts how often each block is executed, and not what
+    /// follows it, and takes the counts with [`take_executions`](Sink::take_executions) and returns
+    /// them with [`executed`](Sink::executed) instead.
+    const EXECUTIONS: bool = false;
 
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
@@ -50,6 +55,20 @@ pub trait Sink {
     #[inline]
     fn counted(&mut self, counts: BlockCounts, at: u64, last: Option<Range>) {
         let _ = (counts, at, last);
+    }
+
+    /// The counts of executions so far, for `blocks`, of which those of a `slow` kind need more
+    /// than an addition.
+    #[inline]
+    fn take_executions(&mut self, blocks: &CachedBlocks<'_>, slow: u16) -> ExecutionCounts {
+        let _ = (blocks, slow);
+        ExecutionCounts::default()
+    }
+
+    /// Takes back the counts of executions.
+    #[inline]
+    fn executed(&mut self, counts: ExecutionCounts) {
+        let _ = counts;
     }
 
     /// Takes a range that a decoder found in the block cache's table, without asking for its code.

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
+    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap,
+    Path, RangeSum,
 };
 use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
@@ -40,6 +41,11 @@ pub trait Listener {
     /// [`take_counts`](Listener::take_counts) and [`counted`](Listener::counted) may be called
     /// instead of [`cached_range`](Listener::cached_range): see [`Counting`](crate::Counting).
     const COUNTS: bool = false;
+    /// With [`COUNTS`](Listener::COUNTS): [`take_executions`](Listener::take_executions) and
+    /// [`executed`](Listener::executed) are called instead of those. For a listener whose sums do
+    /// not depend on the order of the ranges, nor on the offsets of those of packets that it also
+    /// receives.
+    const EXECUTIONS: bool = false;
 
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
@@ -70,6 +76,24 @@ pub trait Listener {
     #[inline]
     fn counted(&mut self, source: usize, counts: BlockCounts, at: u64, last: Option<base::Range>) {
         let _ = (source, counts, at, last);
+    }
+
+    /// See [`Sink::take_executions`](base::Sink::take_executions).
+    #[inline]
+    fn take_executions(
+        &mut self,
+        source: usize,
+        blocks: &CachedBlocks<'_>,
+        slow: u16,
+    ) -> ExecutionCounts {
+        let _ = (source, blocks, slow);
+        ExecutionCounts::default()
+    }
+
+    /// See [`Sink::executed`](base::Sink::executed).
+    #[inline]
+    fn executed(&mut self, source: usize, counts: ExecutionCounts) {
+        let _ = (source, counts);
     }
 
     /// A range of blocks that are cached: nearly all ranges. By default

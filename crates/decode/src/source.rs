@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
-    Sink,
+    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap,
+    Path, RangeSum, Sink,
 };
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
@@ -330,6 +330,17 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
     const PATHS: bool = L::PATHS;
     const SUMS: bool = L::SUMS;
     const COUNTS: bool = L::COUNTS;
+    const EXECUTIONS: bool = L::EXECUTIONS;
+
+    #[inline]
+    fn take_executions(&mut self, blocks: &CachedBlocks<'_>, slow: u16) -> ExecutionCounts {
+        self.listener.take_executions(self.source, blocks, slow)
+    }
+
+    #[inline]
+    fn executed(&mut self, counts: ExecutionCounts) {
+        self.listener.executed(self.source, counts);
+    }
 
     #[inline]
     fn take_counts(&mut self, blocks: &CachedBlocks<'_>) -> BlockCounts {

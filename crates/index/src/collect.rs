@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright_base::{self as base, Element, Fault, OffsetMap};
+use tracewright_base::{self as base, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap};
 use tracewright_decode::Listener;
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
@@ -37,6 +37,8 @@ struct Collected {
     /// A packet was received: the offsets of others are not less.
     begun: bool,
     executed: Executed,
+    /// Ranges that are not in `executed`.
+    counts: ExecutionCounts,
     keys: BTreeMap<Key, u64>,
 }
 
@@ -143,6 +145,8 @@ impl Collected {
     fn settle(&mut self) -> Stream {
         let (mut stream, mut keys) =
             (std::mem::take(&mut self.stream), std::mem::take(&mut self.keys));
+        let own = &mut self.executed;
+        self.counts.take(|block| own.add_block(&block));
         let executed = self.executed.take();
         stream.checksum = stream.checksum.wrapping_add(executed.checksum);
         stream.elements += executed.ranges;
@@ -176,6 +180,30 @@ fn fold(element: &Element) -> u64 {
 
 impl Listener for Collector {
     const BY_SOURCE: bool = true;
+    // The offset of a range is not less than that of the first packet.
+    const COUNTS: bool = true;
+    const EXECUTIONS: bool = true;
+
+    fn take_executions(
+        &mut self,
+        source: usize,
+        blocks: &CachedBlocks<'_>,
+        slow: u16,
+    ) -> ExecutionCounts {
+        let Some(Collected { counts, executed, .. }) = self.streams.get_mut(source) else {
+            return ExecutionCounts::default();
+        };
+        let mut counts = std::mem::take(counts);
+        counts.prepare(blocks, slow, |block| executed.add_block(&block));
+        counts
+    }
+
+    #[inline]
+    fn executed(&mut self, source: usize, counts: ExecutionCounts) {
+        if let Some(collected) = self.streams.get_mut(source) {
+            collected.counts = counts;
+        }
+    }
 
     #[inline(always)]
     fn element(&mut self, source: usize, at: u64, element: Element) {

@@ -1,5 +1,7 @@
 //! What was executed: lines, entries of functions, and a checksum of the ranges.
 
+use tracewright_base::ExecutedBlock;
+
 use crate::entries::{EntryCounts, Starts};
 use crate::lines::ExecutedLines;
 
@@ -55,6 +57,12 @@ impl Executed {
         if bytes == 0 || self.lines.add_known(start / 64, last / 64) != Some(false) {
             self.add_code(start, bytes, times);
         }
+    }
+
+    /// A block was executed.
+    pub(crate) fn add_block(&mut self, block: &ExecutedBlock) {
+        let ExecutedBlock { start, bytes, instructions, count } = *block;
+        self.add(start, bytes, instructions, count);
     }
 
     /// The same for lines that are not known, and those with the first instruction of a function.

@@ -228,8 +228,9 @@ impl BlockWalk {
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut base, mut piece) = packets.piece(taken);
         let mut sum = Sum::default();
+        let counts = Tallied::counts::<PREFETCH, S>();
         // Without code to drop it, which a sink without counts would execute, too.
-        let mut tallied = ManuallyDrop::new(Tallied::new(&blocks, sink));
+        let mut tallied = ManuallyDrop::new(Tallied::new::<PREFETCH, S>(&blocks, special, sink));
         let stop = 'walk: loop {
             while steps > 1 {
                 if Self::sums::<S>() && sum.follows {
@@ -239,9 +240,9 @@ impl BlockWalk {
                         break;
                     }
                 }
-                if S::COUNTS && !tallied.first {
+                if counts && !tallied.first {
                     ((next, last), (steps, before)) =
-                        tallied.atoms::<PREFETCH>((next, last), (steps, before), special, &blocks);
+                        tallied.atoms::<PREFETCH, S>((next, last), (steps, before), &blocks);
                     if steps <= 1 {
                         break;
                     }
@@ -272,19 +273,19 @@ impl BlockWalk {
                     if next == BlockId::NONE {
                         break 'walk Stop::Unknown;
                     }
-                    if S::COUNTS {
-                        tallied.jump((last, before), next, at, &blocks, sink);
+                    if counts {
+                        tallied.jump::<PREFETCH, S>((last, before), next, at, &blocks, sink);
                     }
                     continue;
                 };
                 let executed = steps & 1 != 0;
                 let after = successors[usize::from(executed)];
-                if S::COUNTS {
+                if counts {
                     if tallied.first {
                         tallied.first = false;
                         sink.cached_range(at, cached.range(class, executed));
                     }
-                    tallied.execute(next, executed, 1, &blocks);
+                    tallied.execute::<S>(next, executed, 1, &blocks);
                 }
                 if Self::sums::<S>() {
                     sum.flush(last, before, &blocks, sink);
@@ -295,8 +296,8 @@ impl BlockWalk {
                     if !cached.is_any_of(special) {
                         // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());
-                        if S::COUNTS {
-                            tallied.execute(next, true, times - 1, &blocks);
+                        if counts {
+                            tallied.execute::<S>(next, true, times - 1, &blocks);
                         } else {
                             sink.repeat_block(at, next, cached.range(class, true), times);
                         }
@@ -304,7 +305,7 @@ impl BlockWalk {
                         steps >>= times;
                         continue;
                     }
-                    if !S::COUNTS {
+                    if !counts {
                         sink.cached_block(at, next, cached.range(class, true));
                     }
                     next = after;
@@ -319,7 +320,7 @@ impl BlockWalk {
                     }
                     continue;
                 }
-                if !S::COUNTS {
+                if !counts {
                     sink.cached_block(at, next, cached.range(class, executed));
                 }
                 if Self::sums::<S>() {
@@ -350,8 +351,8 @@ impl BlockWalk {
                     taken += len as usize;
                     next = to;
                     sum.follows = false;
-                    if S::COUNTS {
-                        tallied.jump((last, before), next, at, &blocks, sink);
+                    if counts {
+                        tallied.jump::<PREFETCH, S>((last, before), next, at, &blocks, sink);
                     }
                     if next == BlockId::NONE {
                         break Stop::Address;
@@ -365,7 +366,7 @@ impl BlockWalk {
             }
         };
         sum.flush(last, before, &blocks, sink);
-        if S::COUNTS {
+        if counts {
             tallied.end(last, before, at, &blocks, sink);
         }
         self.before = before;

@@ -325,7 +325,7 @@ impl Flow {
                         self.returns.push(Return { address: range.end(), is1 });
                     }
                 }
-                sink.cached_range(at, range);
+                sink.cached_block(at, cursor.next, range);
                 cursor = cursor.pass(taken, &blocks);
                 k += 1;
             }

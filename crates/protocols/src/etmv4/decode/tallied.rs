@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use tracewright_base::{BlockCounts, BlockId, CachedBlock, CachedBlocks, Range, Sink};
+use tracewright_base::{
+    BlockCounts, BlockId, CachedBlock, CachedBlocks, ExecutionCounts, Range, Sink,
+};
 
 use super::lookup::prefetch_block;
 
@@ -10,30 +12,61 @@ use super::lookup::prefetch_block;
 pub(super) struct Tallied {
     counts: BlockCounts,
     counters: Vec<[u32; 2]>,
-    /// The next block is the first one: what precedes it is not known here.
+    /// For a sink with [`Sink::EXECUTIONS`].
+    executions: ExecutionCounts,
+    executed: Vec<u8>,
+    /// The kinds of waypoints that need more work if they take effect.
+    special: u16,
+    /// The next block is the first one: what precedes it is not known here. Never set where only
+    /// executions are counted.
     pub(super) first: bool,
 }
 
 impl Tallied {
-    pub(super) fn new<S: Sink>(blocks: &CachedBlocks<'_>, sink: &mut S) -> Tallied {
-        let mut counts = match S::COUNTS {
+    /// Whether blocks are counted. Where they are many, most executions in a part of the trace are
+    /// the first of their block, whose record costs more than the range.
+    pub(super) const fn counts<const PREFETCH: bool, S: Sink>() -> bool {
+        S::COUNTS && !(S::EXECUTIONS && PREFETCH)
+    }
+
+    #[inline]
+    pub(super) fn new<const PREFETCH: bool, S: Sink>(
+        blocks: &CachedBlocks<'_>,
+        special: u16,
+        sink: &mut S,
+    ) -> Tallied {
+        let mut counts = match S::COUNTS && !S::EXECUTIONS {
             true => sink.take_counts(blocks),
             false => BlockCounts::default(),
         };
-        Tallied { counters: counts.take_counters(), counts, first: true }
+        let mut executions = match S::EXECUTIONS && !PREFETCH {
+            true => sink.take_executions(blocks, special | CachedBlock::LOOP),
+            false => ExecutionCounts::default(),
+        };
+        Tallied {
+            counters: counts.take_counters(),
+            counts,
+            executed: executions.take_counters(),
+            executions,
+            special,
+            first: !S::EXECUTIONS,
+        }
     }
 
     /// Takes atoms through blocks that were counted before, up to a waypoint of a `special` kind
     /// that takes effect. The arguments are those of [`BlockWalk`].
     // Apart from the other blocks, all that is needed for an atom is in registers.
     #[inline(always)]
-    pub(super) fn atoms<const PREFETCH: bool>(
+    pub(super) fn atoms<const PREFETCH: bool, S: Sink>(
         &mut self,
         (mut next, mut last): (BlockId, BlockId),
         (mut steps, mut before): (u32, u32),
-        special: u16,
         blocks: &CachedBlocks<'_>,
     ) -> ((BlockId, BlockId), (u32, u32)) {
+        let special = self.special;
+        if S::EXECUTIONS {
+            return self.executions((next, last), (steps, before), blocks);
+        }
         let len = blocks.successors().len().min(self.counters.len());
         let successors = blocks.successors().get(..len).unwrap_or_default();
         let counters = self.counters.get_mut(..len).unwrap_or_default();
@@ -60,16 +93,45 @@ impl Tallied {
         ((next, last), (steps, before))
     }
 
+    /// The same where only executions are counted: the counter of a block states whether its kind
+    /// is special, so that nothing else is read of it.
+    #[inline(always)]
+    fn executions(
+        &mut self,
+        (mut next, mut last): (BlockId, BlockId),
+        (mut steps, mut before): (u32, u32),
+        blocks: &CachedBlocks<'_>,
+    ) -> ((BlockId, BlockId), (u32, u32)) {
+        let len = blocks.successors().len().min(self.executed.len());
+        let successors = blocks.successors().get(..len).unwrap_or_default();
+        let counters = self.executed.get_mut(..len).unwrap_or_default();
+        while steps > 1
+            && let Some(after) = successors.get(next.index())
+            && let Some(counter) = counters.get_mut(next.index())
+            && let Some(sum) = ExecutionCounts::increment(*counter)
+        {
+            *counter = sum;
+            (last, before) = (next, steps);
+            next = after[usize::from(steps & 1 != 0)];
+            steps >>= 1;
+        }
+        ((next, last), (steps, before))
+    }
+
     /// The block `id` is executed `times` times.
     #[inline(always)]
-    pub(super) fn execute(
+    pub(super) fn execute<S: Sink>(
         &mut self,
         id: BlockId,
         taken: bool,
         times: u32,
         blocks: &CachedBlocks<'_>,
     ) {
-        if let Some(counters) = self.counters.get_mut(id.index()) {
+        if S::EXECUTIONS {
+            if let Some(counter) = self.executed.get_mut(id.index()) {
+                *counter = self.executions.execute(*counter, id, times, blocks);
+            }
+        } else if let Some(counters) = self.counters.get_mut(id.index()) {
             let counter = &mut counters[usize::from(taken)];
             let sum = counter.wrapping_add(times);
             *counter = match sum > times {
@@ -81,7 +143,7 @@ impl Tallied {
 
     /// `next` is executed after `last` because of an address or a return.
     #[inline(always)]
-    pub(super) fn jump<S: Sink>(
+    pub(super) fn jump<const PREFETCH: bool, S: Sink>(
         &mut self,
         (last, before): (BlockId, u32),
         next: BlockId,
@@ -89,14 +151,14 @@ impl Tallied {
         blocks: &CachedBlocks<'_>,
         sink: &mut S,
     ) {
-        if self.first || !next.can_be_next() {
+        if S::EXECUTIONS || self.first || !next.can_be_next() {
             return;
         }
         if self.counts.jump((last, before & 1 != 0), next, blocks) {
             self.revoke(last, before, blocks);
         } else {
             self.end(last, before, at, blocks, sink);
-            *self = Tallied::new(blocks, sink);
+            *self = Tallied::new::<PREFETCH, S>(blocks, self.special, sink);
         }
     }
 
@@ -121,6 +183,11 @@ impl Tallied {
         blocks: &CachedBlocks<'_>,
         sink: &mut S,
     ) {
+        if S::EXECUTIONS {
+            let mut counts = core::mem::take(&mut self.executions);
+            counts.return_counters(core::mem::take(&mut self.executed));
+            return sink.executed(counts);
+        }
         let last_range = range(last, before, blocks).filter(|_| !self.first);
         if last_range.is_some() {
             self.revoke(last, before, blocks);
@@ -136,4 +203,158 @@ impl Tallied {
 pub(super) fn range(last: BlockId, before: u32, blocks: &CachedBlocks<'_>) -> Option<Range> {
     let (cached, class) = blocks.get(last)?;
     Some(cached.range(class, before & 1 != 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::vec::Vec;
+
+    use tracewright_base::{
+        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Element, Feed, Instruction, Isa, Kind,
+        Numbering, OffsetMap, Role, Successors,
+    };
+
+    use super::super::block_walk::{BlockWalk, PacketSource, Stop};
+    use super::super::returns::Returns;
+    use super::*;
+    use crate::etmv4::packet::Atoms;
+    use crate::ways::Random;
+
+    /// Atom packets.
+    struct Packets<'a>(&'a [u8]);
+
+    impl<'a> PacketSource<'a> for Packets<'a> {
+        fn piece(&mut self, _: usize) -> (u64, &'a [u8]) {
+            (0, self.0)
+        }
+
+        fn jump(&mut self, _: usize, _: u8, _: BlockId, _: u32) -> (BlockId, u32) {
+            (BlockId::NONE, 0)
+        }
+    }
+
+    /// Counts executions by address.
+    #[derive(Default)]
+    struct Executions {
+        counts: ExecutionCounts,
+        sums: BTreeMap<u64, u64>,
+        /// The number of ranges that were received instead.
+        received: u64,
+    }
+
+    impl Sink for Executions {
+        const COUNTS: bool = true;
+        const EXECUTIONS: bool = true;
+
+        fn element(&mut self, _: u64, element: Element) {
+            let Element::Range(range) = element else { panic!("{element:?}") };
+            self.received += 1;
+            *self.sums.entry(range.start).or_default() += 1;
+        }
+
+        fn take_executions(&mut self, blocks: &CachedBlocks<'_>, slow: u16) -> ExecutionCounts {
+            let Executions { counts, sums, .. } = self;
+            counts.prepare(blocks, slow, |b| *sums.entry(b.start).or_default() += b.count);
+            core::mem::take(counts)
+        }
+
+        fn executed(&mut self, counts: ExecutionCounts) {
+            self.counts = counts;
+        }
+    }
+
+    /// The blocks at which a walk stops, which continues at `starts`.
+    fn walk<const PREFETCH: bool, S: Sink>(
+        bytes: &[u8],
+        blocks: &CachedBlocks<'_>,
+        special: u16,
+        starts: &[BlockId],
+        sink: &mut S,
+    ) -> Vec<(BlockId, BlockId, usize)> {
+        let (returns, feed) = (Returns::default(), Feed::new(bytes, OffsetMap::new(&[]), 0));
+        let mut walk = BlockWalk::new(starts[0], &feed, &returns);
+        let (mut packets, mut stops) = (Packets(bytes), Vec::new());
+        for start in starts {
+            let stop = walk.run::<PREFETCH, _, _>(&mut packets, blocks, special, sink);
+            stops.push((walk.next, walk.last, walk.taken));
+            match stop {
+                Stop::Packet => break,
+                _ => walk.next = *start,
+            }
+        }
+        stops
+    }
+
+    /// Random packets through random blocks, of which some are not known: the counts are those of
+    /// the ranges, also where the special kinds change, and the walk stops at the same blocks.
+    #[test]
+    fn executions_are_those_of_the_ranges() {
+        let (mut random, mut counted) = (Random::new(7), 0);
+        for round in 0..300 {
+            let count = 2 + round % 9;
+            let mut classes = std::vec![BlockClass::NONE; BLOCK_CLASSES];
+            let (mut all, mut successors) = (Vec::new(), Vec::<Successors>::new());
+            for (index, class) in classes.iter_mut().enumerate().take(count) {
+                let (kind, role) = match random.next() >> 8 & 7 {
+                    0 => (Kind::Indirect, Role::Return),
+                    1 => (Kind::Branch, Role::Call),
+                    _ => (Kind::Branch, Role::Jump),
+                };
+                let last = Instruction {
+                    kind,
+                    role,
+                    conditional: role == Role::Jump,
+                    size: 4,
+                    isa: Isa::A64,
+                    ..Instruction::default()
+                };
+                let start = 0x40 * index as u64;
+                let block = Block { start, bytes: 8, instructions: 2, last, ..Block::default() };
+                *class = BlockClass::of(&block, CodeSpace(3));
+                let mut any = || match random.next() >> 8 & 15 {
+                    0 => BlockId::NONE,
+                    n => BlockId::new((n as usize + round) % count),
+                };
+                let next = match (kind, role) {
+                    (Kind::Indirect, _) => [BlockId::NONE; 2],
+                    (_, Role::Call) => [any().behind_call(), any()],
+                    _ => [any(), any()],
+                };
+                let cached = CachedBlock::new(&block, index).unwrap();
+                all.push(cached.with_loop(next[1] == BlockId::new(index)));
+                successors.push(next);
+            }
+            let numbering = Numbering::default();
+            let blocks = CachedBlocks::new(&all, &successors, classes.first_chunk().unwrap())
+                .with_numbering(&numbering);
+            let headers: Vec<u8> = (0..=255).filter(|header| Atoms::steps(*header) > 0).collect();
+            let any = |random: &mut Random| headers[random.next() as usize % headers.len()];
+            let bytes: Vec<u8> = (0..400).map(|_| any(&mut random)).collect();
+            let starts: Vec<BlockId> =
+                (0..400).map(|_| BlockId::new((random.next() >> 8) as usize % count)).collect();
+            let (mut sink, mut plain) = (Executions::default(), Vec::new());
+            for special in [0, CachedBlock::CALL, 0] {
+                let want = walk::<false, _>(&bytes, &blocks, special, &starts, &mut plain);
+                let found = walk::<false, _>(&bytes, &blocks, special, &starts, &mut sink);
+                assert_eq!(found, want, "round {round}");
+            }
+            let Executions { counts, sums, received } = &mut sink;
+            counts.take(|block| *sums.entry(block.start).or_default() += block.count);
+            assert_eq!(*received, 0);
+            let mut want = BTreeMap::<u64, u64>::new();
+            for (_, element) in &plain {
+                let Element::Range(range) = element else { panic!("{element:?}") };
+                *want.entry(range.start).or_default() += 1;
+            }
+            assert_eq!(*sums, want, "round {round}");
+            counted += plain.len();
+            // Where blocks are prefetched, the ranges are received.
+            let (mut sink, mut plain) = (Executions::default(), Vec::new());
+            walk::<true, _>(&bytes, &blocks, 0, &starts, &mut plain);
+            walk::<true, _>(&bytes, &blocks, 0, &starts, &mut sink);
+            assert_eq!(sink.received, plain.len() as u64);
+        }
+        assert!(counted > 50_000, "{counted}");
+    }
 }
