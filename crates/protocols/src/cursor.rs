@@ -24,7 +24,8 @@ impl Cursor {
         Cursor { next, last: BlockId::NONE, taken: false }
     }
 
-    /// Takes the position: it stays as that of a decoder whose state is up to date.
+    /// Returns the position and resets it to one without blocks, for a caller that updates the
+    /// decoder's state.
     #[inline]
     pub(crate) const fn take(&mut self) -> Cursor {
         core::mem::replace(self, Cursor::before(BlockId::NONE))

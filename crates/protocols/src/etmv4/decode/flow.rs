@@ -333,8 +333,8 @@ impl Flow {
                 return Some(cursor);
             }
             self.settle(cursor, rules, code);
-            // A waypoint with an element of its own, or a block that is not the successor. That
-            // after a return is not always the same.
+            // A return from an exception, or a successor that is not recorded. The block after a
+            // return is not recorded, because a return has several targets.
             let waits = self.waits_for_target();
             if waits || cursor.last != BlockId::NONE {
                 self.take_return(at, rules, sink);
