@@ -211,17 +211,20 @@ impl CachedBlock {
     /// Its waypoint is a branch without a condition.
     pub const UNCONDITIONAL: u16 = 1 << 4;
 
+    /// No block of a table.
+    pub(crate) const NONE: CachedBlock = CachedBlock { low: 0, class: 0, counts: 0 };
+
     /// Whether it has one of `kinds`, a combination of the constants above.
     #[inline]
     pub const fn is_any_of(&self, kinds: u16) -> bool {
         self.class & kinds != 0
     }
 
-    /// `block` in the class with the index `class`, below [`BLOCK_CLASSES`]. `None` if the block is
-    /// too long.
+    /// `block` in the class with the index `class`, below [`BLOCK_CLASSES`]. `None` if the block has
+    /// no bytes or too many.
     pub fn new(block: &Block, class: usize) -> Option<CachedBlock> {
         if class >= BLOCK_CLASSES
-            || block.bytes > BYTES
+            || !(1..=BYTES).contains(&block.bytes)
             || block.instructions > CachedBlock::MAX_INSTRUCTIONS
         {
             return None;
@@ -258,8 +261,9 @@ impl CachedBlock {
         (self.counts as u64 >> LENGTH) as u32
     }
 
+    /// Length in bytes.
     #[inline]
-    const fn bytes(&self) -> u32 {
+    pub const fn bytes(&self) -> u32 {
         (self.counts as u64 & BYTES as u64) as u32
     }
 

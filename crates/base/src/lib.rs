@@ -34,6 +34,8 @@ pub mod dwt_event;
 pub mod element;
 #[doc(hidden)]
 pub mod execution_counts;
+#[doc(hidden)]
+pub mod execution_list;
 pub mod fault;
 pub mod feed;
 pub mod instruction;
@@ -63,6 +65,8 @@ pub use dwt_event::{Dwt, DwtEvent, ExceptionStep, LocalTimestamp, TimeDelay};
 pub use element::{Element, Exception, Start, Transaction};
 #[doc(hidden)]
 pub use execution_counts::{ExecutedBlock, ExecutionCounts};
+#[doc(hidden)]
+pub use execution_list::ExecutionList;
 pub use fault::{Fault, Gap, Inconsistency};
 pub use feed::Feed;
 pub use instruction::{Instruction, Kind, Role};

@@ -2,7 +2,10 @@
 
 use alloc::vec::Vec;
 
-use crate::{BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, Path, Range, RangeSum};
+use crate::{
+    BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, ExecutionList, Path, Range,
+    RangeSum,
+};
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
 /// for RISC-V, of the packet at which it is emitted. Offsets do not always rise.
@@ -20,7 +23,8 @@ pub trait Sink {
 
     /// With [`COUNTS`](Sink::COUNTS): it counts how often each block is executed, and not what
     /// follows it, and takes the counts with [`take_executions`](Sink::take_executions) and returns
-    /// them with [`executed`](Sink::executed) instead.
+    /// them with [`executed`](Sink::executed) instead; or, where blocks are many,
+    /// [`take_list`](Sink::take_list) and [`listed`](Sink::listed).
     const EXECUTIONS: bool = false;
 
     /// Takes one element.
@@ -69,6 +73,18 @@ pub trait Sink {
     #[inline]
     fn executed(&mut self, counts: ExecutionCounts) {
         let _ = counts;
+    }
+
+    /// The list for executed blocks, which is empty.
+    #[inline]
+    fn take_list(&mut self) -> ExecutionList {
+        ExecutionList::default()
+    }
+
+    /// Takes back the list, whose blocks of `blocks` were executed.
+    #[inline]
+    fn listed(&mut self, list: ExecutionList, blocks: &CachedBlocks<'_>) {
+        let _ = (list, blocks);
     }
 
     /// Takes a range that a decoder found in the block cache's table, without asking for its code.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap,
-    Path, RangeSum,
+    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, ExecutionList,
+    Fault, OffsetMap, Path, RangeSum,
 };
 use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
@@ -42,7 +42,8 @@ pub trait Listener {
     /// instead of [`cached_range`](Listener::cached_range): see [`Counting`](crate::Counting).
     const COUNTS: bool = false;
     /// With [`COUNTS`](Listener::COUNTS): [`take_executions`](Listener::take_executions) and
-    /// [`executed`](Listener::executed) are called instead of those. For a listener whose sums do
+    /// [`executed`](Listener::executed), or [`take_list`](Listener::take_list) and
+    /// [`listed`](Listener::listed), are called instead of those. For a listener whose sums do
     /// not depend on the order of the ranges, nor on the offsets of those of packets that it also
     /// receives.
     const EXECUTIONS: bool = false;
@@ -94,6 +95,19 @@ pub trait Listener {
     #[inline]
     fn executed(&mut self, source: usize, counts: ExecutionCounts) {
         let _ = (source, counts);
+    }
+
+    /// See [`Sink::take_list`](base::Sink::take_list).
+    #[inline]
+    fn take_list(&mut self, source: usize) -> ExecutionList {
+        let _ = source;
+        ExecutionList::default()
+    }
+
+    /// See [`Sink::listed`](base::Sink::listed).
+    #[inline]
+    fn listed(&mut self, source: usize, list: ExecutionList, blocks: &CachedBlocks<'_>) {
+        let _ = (source, list, blocks);
     }
 
     /// A range of blocks that are cached: nearly all ranges. By default

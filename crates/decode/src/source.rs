@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap,
-    Path, RangeSum, Sink,
+    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, ExecutionList,
+    Fault, OffsetMap, Path, RangeSum, Sink,
 };
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
@@ -340,6 +340,16 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
     #[inline]
     fn executed(&mut self, counts: ExecutionCounts) {
         self.listener.executed(self.source, counts);
+    }
+
+    #[inline]
+    fn take_list(&mut self) -> ExecutionList {
+        self.listener.take_list(self.source)
+    }
+
+    #[inline]
+    fn listed(&mut self, list: ExecutionList, blocks: &CachedBlocks<'_>) {
+        self.listener.listed(self.source, list, blocks);
     }
 
     #[inline]

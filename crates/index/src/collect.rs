@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright_base::{self as base, CachedBlocks, Element, ExecutionCounts, Fault, OffsetMap};
+use tracewright_base::{
+    self as base, CachedBlocks, Element, ExecutionCounts, ExecutionList, Fault, OffsetMap,
+};
 use tracewright_decode::Listener;
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
@@ -39,6 +41,7 @@ struct Collected {
     executed: Executed,
     /// Ranges that are not in `executed`.
     counts: ExecutionCounts,
+    list: ExecutionList,
     keys: BTreeMap<Key, u64>,
 }
 
@@ -202,6 +205,23 @@ impl Listener for Collector {
     fn executed(&mut self, source: usize, counts: ExecutionCounts) {
         if let Some(collected) = self.streams.get_mut(source) {
             collected.counts = counts;
+        }
+    }
+
+    #[inline]
+    fn take_list(&mut self, source: usize) -> ExecutionList {
+        let list = self.streams.get_mut(source).map(|collected| &mut collected.list);
+        let mut list = list.map(std::mem::take).unwrap_or_default();
+        list.prepare();
+        list
+    }
+
+    #[inline(never)]
+    fn listed(&mut self, source: usize, mut list: ExecutionList, blocks: &CachedBlocks<'_>) {
+        if let Some(collected) = self.streams.get_mut(source) {
+            collected.executed.add_blocks(list.blocks(), blocks.classes());
+            list.clear();
+            collected.list = list;
         }
     }
 

@@ -1,6 +1,6 @@
 //! What was executed: lines, entries of functions, and a checksum of the ranges.
 
-use tracewright_base::ExecutedBlock;
+use tracewright_base::{BLOCK_CLASSES, BlockClass, CachedBlock, ExecutedBlock};
 
 use crate::entries::{EntryCounts, Starts};
 use crate::lines::ExecutedLines;
@@ -63,6 +63,48 @@ impl Executed {
     pub(crate) fn add_block(&mut self, block: &ExecutedBlock) {
         let ExecutedBlock { start, bytes, instructions, count } = *block;
         self.add(start, bytes, instructions, count);
+    }
+
+    /// These blocks, which have these classes, were executed.
+    pub(crate) fn add_blocks(
+        &mut self,
+        blocks: &[CachedBlock],
+        classes: &[BlockClass; BLOCK_CLASSES],
+    ) {
+        self.ranges = self.ranges.wrapping_add(blocks.len() as u64);
+        match self.starts.len() {
+            0 => self.add_each::<false>(blocks, classes),
+            _ => self.add_each::<true>(blocks, classes),
+        }
+    }
+
+    /// `MARKS`: there are functions.
+    // The sums are in registers, and no step depends on the one before it.
+    fn add_each<const MARKS: bool>(
+        &mut self,
+        blocks: &[CachedBlock],
+        classes: &[BlockClass; BLOCK_CLASSES],
+    ) {
+        let (mut checksum, mut instructions) = (0u64, 0u64);
+        let mut blocks = blocks.iter();
+        loop {
+            let mut near = self.lines.near();
+            let mut slow = None;
+            for cached in blocks.by_ref() {
+                let Some(class) = classes.get(cached.class()) else { continue };
+                let (start, bytes) = (cached.start(class), cached.bytes());
+                instructions += u64::from(cached.instructions());
+                checksum = checksum.wrapping_add(mix(start, bytes.into()));
+                if near.add::<MARKS>(start, bytes) != Some(false) {
+                    slow = Some((start, bytes));
+                    break;
+                }
+            }
+            let Some((start, bytes)) = slow else { break };
+            self.add_code(start, bytes, 1);
+        }
+        self.checksum = self.checksum.wrapping_add(checksum);
+        self.instructions = self.instructions.wrapping_add(instructions);
     }
 
     /// The same for lines that are not known, and those with the first instruction of a function.

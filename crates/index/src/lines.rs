@@ -9,6 +9,12 @@ const LONG: usize = 1 << 12;
 /// Pages that are found without a map, a power of two.
 const RECENT: usize = 1 << 8;
 
+/// The most pages that are found without a look-up: 16 MiB of code, for which 32 KiB are read.
+const NEAR: u64 = 1 << 6;
+
+/// Groups of 64 lines of a page.
+const GROUPS: u64 = PAGE / 64;
+
 /// The number of a place without a page. No address has it.
 const NONE: u64 = u64::MAX;
 
@@ -24,6 +30,13 @@ struct Page {
 /// A set of lines: a bit for each in pages of those that were executed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExecutedLines {
+    /// Consecutive pages, at most [`NEAR`], one word for each group of 64 lines: of the first line
+    /// and those that were executed near it.
+    near: Vec<u64>,
+    /// The marked lines of each of these groups, if there are any.
+    marks: Vec<u64>,
+    /// The number of the first of these groups.
+    first: u64,
     /// By the low bits of their numbers. Empty before the first line.
     recent: Vec<Page>,
     /// Pages that were displaced.
@@ -34,7 +47,58 @@ pub(crate) struct ExecutedLines {
     limit: usize,
 }
 
+/// The lines of consecutive pages.
+pub(crate) struct NearLines<'a> {
+    groups: &'a mut [u64],
+    marks: &'a [u64],
+    first: u64,
+}
+
+impl NearLines<'_> {
+    /// Adds the lines of the range of `bytes` bytes, at least 1, from `start` on, and returns
+    /// whether one of them is marked. `None` where they are not in one group of these pages.
+    #[inline(always)]
+    pub(crate) fn add<const MARKS: bool>(&mut self, start: u64, bytes: u32) -> Option<bool> {
+        let (first, last) = (start / 64, start.wrapping_add(u64::from(bytes)).wrapping_sub(1) / 64);
+        self.add_lines::<MARKS>(first, last)
+    }
+
+    #[inline(always)]
+    fn add_lines<const MARKS: bool>(&mut self, first: u64, last: u64) -> Option<bool> {
+        let group = usize::try_from((first / 64).wrapping_sub(self.first)).ok()?;
+        let word = self.groups.get_mut(group).filter(|_| (first ^ last) < 64)?;
+        // All bits from the first line to the last.
+        let bits = (2u64 << (last % 64)).wrapping_sub(1 << (first % 64));
+        *word |= bits;
+        Some(MARKS && self.marks.get(group).is_some_and(|marks| marks & bits != 0))
+    }
+}
+
 impl ExecutedLines {
+    /// The lines of the pages that are found without a look-up.
+    #[inline]
+    pub(crate) fn near(&mut self) -> NearLines<'_> {
+        NearLines { groups: &mut self.near, marks: &self.marks, first: self.first }
+    }
+
+    /// Makes page `number`, and those between it and the near ones, near, if they are few.
+    fn extend(&mut self, number: u64, marked: impl Fn(u64) -> u64) -> bool {
+        if self.near.is_empty() {
+            self.first = number * GROUPS;
+        }
+        let (from, to) = (self.first, self.first + self.near.len() as u64);
+        let (first, end) = (from.min(number * GROUPS), to.max((number + 1) * GROUPS));
+        if end - first > NEAR * GROUPS {
+            return false;
+        }
+        self.near.splice(0..0, (first..from).map(|_| 0));
+        self.near.extend((to..end).map(|_| 0));
+        self.marks.splice(0..0, (first..from).map(&marked));
+        self.marks.extend((to..end).map(&marked));
+        self.first = first;
+        true
+    }
+
     /// Adds the lines from `first` to `last`, which are at most 64 and in one aligned group of 64
     /// lines, and returns whether one of them is marked. `None` where the page is not known, or
     /// the lines are others: [`add`](Self::add) adds them.
@@ -42,6 +106,9 @@ impl ExecutedLines {
     pub(crate) fn add_known(&mut self, first: u64, last: u64) -> Option<bool> {
         if (first ^ last) >= 64 {
             return None;
+        }
+        if let Some(marked) = self.near().add_lines::<true>(first, last) {
+            return Some(marked);
         }
         let number = first / PAGE;
         let page = self.recent.get_mut(number as usize & (RECENT - 1))?;
@@ -76,10 +143,14 @@ impl ExecutedLines {
 
     /// Adds lines of one group to a page that may not be there.
     fn add_in_page(&mut self, first: u64, last: u64, marked: impl Fn(u64) -> u64) {
+        let number = first / PAGE;
+        if self.extend(number, &marked) {
+            self.add_known(first, last);
+            return;
+        }
         if self.recent.is_empty() {
             self.recent = vec![Page { number: NONE, groups: [[0; 2]; 64] }; RECENT];
         }
-        let number = first / PAGE;
         let page = self.others.remove(&number).unwrap_or_else(|| {
             let mut groups = [[0; 2]; 64];
             for (group, [_, marks]) in (number * 64..).zip(&mut groups) {
@@ -114,41 +185,81 @@ impl ExecutedLines {
 
     /// Takes the lines: the first of each run of consecutive lines, and their number, in order.
     pub(crate) fn take(&mut self) -> Vec<(u64, u64)> {
-        let mut runs: Vec<(u64, u64)> = Vec::new();
-        let mut add = |first: u64, last: u64| match runs.last_mut() {
-            Some((line, count)) if *line + *count >= first => {
-                *count = (*count).max(last - *line + 1);
-            }
-            _ => runs.push((first, last - first + 1)),
-        };
         let recent = self.recent.iter().filter(|page| page.number != NONE);
         let mut pages: Vec<&Page> = recent.chain(self.others.values()).collect();
         pages.sort_unstable_by_key(|page| page.number);
-        self.long.sort_unstable();
-        let mut long = self.long.drain(..).peekable();
-        for page in pages {
-            for (n, [word, _]) in (0..).zip(&page.groups) {
-                let (mut left, base) = (*word, page.number * PAGE + 64 * n);
-                while left != 0 {
-                    let start = left.trailing_zeros();
-                    let len = (left >> start).trailing_ones();
-                    let first = base + u64::from(start);
-                    while let Some((first, last)) = long.next_if(|run| run.0 <= first) {
-                        add(first, last);
-                    }
-                    add(first, first + u64::from(len) - 1);
-                    left &= u64::MAX.checked_shl(start + len).unwrap_or(0);
+        let (before, after) =
+            pages.split_at(pages.partition_point(|page| page.number * GROUPS < self.first));
+        let mut edges = Edges::default();
+        before.iter().for_each(|page| edges.add_page(page));
+        edges.add(self.first, &self.near);
+        after.iter().for_each(|page| edges.add_page(page));
+        let mut runs = edges.runs();
+        if !self.long.is_empty() {
+            runs.extend(self.long.drain(..).map(|(first, last)| (first, last - first + 1)));
+            runs.sort_unstable();
+            runs.dedup_by(|next, before| {
+                let joins = next.0 <= before.0 + before.1;
+                if joins {
+                    before.1 = before.1.max(next.0 + next.1 - before.0);
                 }
-            }
+                joins
+            });
         }
-        long.for_each(|(first, last)| add(first, last));
         self.limit = 0;
         // Other parts of the trace may execute other pages; the marks of these stay.
         self.others.clear();
+        self.near.fill(0);
         let known = self.recent.iter_mut().filter(|page| page.number != NONE);
         let groups = known.flat_map(|page| &mut page.groups);
         groups.for_each(|[executed, _]| *executed = 0);
         runs
+    }
+}
+
+/// The first line of each run of consecutive lines, and the first one after it.
+#[derive(Default)]
+struct Edges {
+    lines: Vec<u64>,
+    /// The line after those that were added.
+    end: u64,
+    /// The line before `end` is in the set.
+    inside: bool,
+}
+
+impl Edges {
+    fn add_page(&mut self, page: &Page) {
+        self.add(page.number * GROUPS, &page.groups.map(|[executed, _]| executed));
+    }
+
+    /// Adds lines of groups that are after those that were added.
+    fn add(&mut self, first: u64, groups: &[u64]) {
+        let mut base = first * 64;
+        if std::mem::take(&mut self.inside) {
+            match self.end == base {
+                true => self.inside = true,
+                false => self.lines.push(self.end),
+            }
+        }
+        for word in groups {
+            let mut edges = word ^ (word << 1 | u64::from(self.inside));
+            while edges != 0 {
+                self.lines.push(base + u64::from(edges.trailing_zeros()));
+                edges &= edges - 1;
+            }
+            self.inside = word >> 63 != 0;
+            base += 64;
+        }
+        self.end = base;
+    }
+
+    /// The first line of each run, and the number of its lines.
+    fn runs(mut self) -> Vec<(u64, u64)> {
+        if self.inside {
+            self.lines.push(self.end);
+        }
+        let pairs = self.lines.as_chunks().0.iter();
+        pairs.map(|[first, end]| (*first, end - first)).collect()
     }
 }
 

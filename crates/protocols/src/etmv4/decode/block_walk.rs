@@ -228,7 +228,7 @@ impl BlockWalk {
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut base, mut piece) = packets.piece(taken);
         let mut sum = Sum::default();
-        let counts = Tallied::counts::<PREFETCH, S>();
+        let (counts, lists) = (S::COUNTS, Tallied::lists::<PREFETCH, S>());
         // Without code to drop it, which a sink without counts would execute, too.
         let mut tallied = ManuallyDrop::new(Tallied::new::<PREFETCH, S>(&blocks, special, sink));
         let stop = 'walk: loop {
@@ -285,7 +285,7 @@ impl BlockWalk {
                         tallied.first = false;
                         sink.cached_range(at, cached.range(class, executed));
                     }
-                    tallied.execute::<S>(next, executed, 1, &blocks);
+                    tallied.execute::<PREFETCH, S>(next, executed, 1, &blocks, sink);
                 }
                 if Self::sums::<S>() {
                     sum.flush(last, before, &blocks, sink);
@@ -296,9 +296,10 @@ impl BlockWalk {
                     if !cached.is_any_of(special) {
                         // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());
-                        if counts {
-                            tallied.execute::<S>(next, true, times - 1, &blocks);
+                        if counts && !lists {
+                            tallied.execute::<PREFETCH, S>(next, true, times - 1, &blocks, sink);
                         } else {
+                            let times = times - u32::from(lists);
                             sink.repeat_block(at, next, cached.range(class, true), times);
                         }
                         sum.within = sink.sums_within();
@@ -367,7 +368,7 @@ impl BlockWalk {
         };
         sum.flush(last, before, &blocks, sink);
         if counts {
-            tallied.end(last, before, at, &blocks, sink);
+            tallied.end::<PREFETCH, S>(last, before, at, &blocks, sink);
         }
         self.before = before;
         (self.next, self.last, self.steps) = (next, last, steps);

@@ -41,6 +41,14 @@ const LINES: usize = 2;
 /// Cached blocks, or successors of cached blocks, in a cache line.
 const BLOCKS: usize = 8;
 
+/// Prefetches the cached blocks in the line after that of `id`, which is read next anyway.
+#[inline(always)]
+pub(super) fn prefetch_behind(blocks: CachedBlocks<'_>, id: BlockId) {
+    let index = id.index().wrapping_add(BLOCKS);
+    prefetch(blocks.successors(), index);
+    prefetch(blocks.all(), index);
+}
+
 /// Prefetches the cached blocks from `id` on. They are in the order of their addresses, so the
 /// blocks that run next are probably among them.
 #[inline]

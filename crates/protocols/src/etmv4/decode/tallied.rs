@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use tracewright_base::{
-    BlockCounts, BlockId, CachedBlock, CachedBlocks, ExecutionCounts, Range, Sink,
+    BlockCounts, BlockId, CachedBlock, CachedBlocks, ExecutionCounts, ExecutionList, Range, Sink,
 };
 
-use super::lookup::prefetch_block;
+use super::lookup::{prefetch_behind, prefetch_block};
 
 /// Cached blocks that are counted instead of passed to a sink.
 pub(super) struct Tallied {
@@ -15,6 +15,10 @@ pub(super) struct Tallied {
     /// For a sink with [`Sink::EXECUTIONS`].
     executions: ExecutionCounts,
     executed: Vec<u8>,
+    /// The same where blocks are many.
+    list: ExecutionList,
+    /// By the next three atoms: the kinds of blocks that need more than a place on the list.
+    unlisted: [u16; 8],
     /// The kinds of waypoints that need more work if they take effect.
     special: u16,
     /// The next block is the first one: what precedes it is not known here. Never set where only
@@ -23,10 +27,10 @@ pub(super) struct Tallied {
 }
 
 impl Tallied {
-    /// Whether blocks are counted. Where they are many, most executions in a part of the trace are
-    /// the first of their block, whose record costs more than the range.
-    pub(super) const fn counts<const PREFETCH: bool, S: Sink>() -> bool {
-        S::COUNTS && !(S::EXECUTIONS && PREFETCH)
+    /// Whether blocks are put on a list instead of counted. Where they are many, most executions in
+    /// a part of the trace are the first of their block, whose record costs more than the range.
+    pub(super) const fn lists<const PREFETCH: bool, S: Sink>() -> bool {
+        S::COUNTS && S::EXECUTIONS && PREFETCH
     }
 
     #[inline]
@@ -48,6 +52,11 @@ impl Tallied {
             counts,
             executed: executions.take_counters(),
             executions,
+            list: match Self::lists::<PREFETCH, S>() {
+                true => sink.take_list(),
+                false => ExecutionList::default(),
+            },
+            unlisted: [0, special, 0, special, 0, special, 0, special | CachedBlock::LOOP],
             special,
             first: !S::EXECUTIONS,
         }
@@ -64,6 +73,9 @@ impl Tallied {
         blocks: &CachedBlocks<'_>,
     ) -> ((BlockId, BlockId), (u32, u32)) {
         let special = self.special;
+        if Self::lists::<PREFETCH, S>() {
+            return self.listed((next, last), (steps, before), blocks);
+        }
         if S::EXECUTIONS {
             return self.executions((next, last), (steps, before), blocks);
         }
@@ -118,16 +130,56 @@ impl Tallied {
         ((next, last), (steps, before))
     }
 
+    /// The same where blocks are many: each is put on the list. A loop of one block is left to the
+    /// walk only where three turns or more follow, as it is not predicted that one follows.
+    #[inline(always)]
+    fn listed(
+        &mut self,
+        (mut next, mut last): (BlockId, BlockId),
+        (mut steps, mut before): (u32, u32),
+        blocks: &CachedBlocks<'_>,
+    ) -> ((BlockId, BlockId), (u32, u32)) {
+        let len = blocks.successors().len().min(blocks.all().len());
+        let successors = blocks.successors().get(..len).unwrap_or_default();
+        let all = blocks.all().get(..len).unwrap_or_default();
+        let unlisted = self.unlisted;
+        let (places, mut used) = self.list.places();
+        while steps > 1
+            && let Some(after) = successors.get(next.index())
+            && let Some(cached) = all.get(next.index())
+            && !cached.is_any_of(unlisted[(steps & 7) as usize])
+            && let Some(place) = places.get_mut(used)
+        {
+            *place = *cached;
+            used += 1;
+            (last, before) = (next, steps);
+            next = after[usize::from(steps & 1 != 0)];
+            steps >>= 1;
+            prefetch_behind(*blocks, next);
+        }
+        self.list.set_len(used);
+        ((next, last), (steps, before))
+    }
+
     /// The block `id` is executed `times` times.
     #[inline(always)]
-    pub(super) fn execute<S: Sink>(
+    pub(super) fn execute<const PREFETCH: bool, S: Sink>(
         &mut self,
         id: BlockId,
         taken: bool,
         times: u32,
         blocks: &CachedBlocks<'_>,
+        sink: &mut S,
     ) {
-        if S::EXECUTIONS {
+        if Self::lists::<PREFETCH, S>() {
+            if self.list.is_full() {
+                sink.listed(core::mem::take(&mut self.list), blocks);
+                self.list = sink.take_list();
+            }
+            if let Some((cached, _)) = blocks.get(id) {
+                self.list.push(*cached);
+            }
+        } else if S::EXECUTIONS {
             if let Some(counter) = self.executed.get_mut(id.index()) {
                 *counter = self.executions.execute(*counter, id, times, blocks);
             }
@@ -157,7 +209,7 @@ impl Tallied {
         if self.counts.jump((last, before & 1 != 0), next, blocks) {
             self.revoke(last, before, blocks);
         } else {
-            self.end(last, before, at, blocks, sink);
+            self.end::<PREFETCH, S>(last, before, at, blocks, sink);
             *self = Tallied::new::<PREFETCH, S>(blocks, self.special, sink);
         }
     }
@@ -175,7 +227,7 @@ impl Tallied {
     }
 
     /// It is not known what follows `last`.
-    pub(super) fn end<S: Sink>(
+    pub(super) fn end<const PREFETCH: bool, S: Sink>(
         &mut self,
         last: BlockId,
         before: u32,
@@ -183,6 +235,9 @@ impl Tallied {
         blocks: &CachedBlocks<'_>,
         sink: &mut S,
     ) {
+        if Self::lists::<PREFETCH, S>() {
+            return sink.listed(core::mem::take(&mut self.list), blocks);
+        }
         if S::EXECUTIONS {
             let mut counts = core::mem::take(&mut self.executions);
             counts.return_counters(core::mem::take(&mut self.executed));
