@@ -17,8 +17,8 @@ pub(super) struct Tallied {
     executed: Vec<u8>,
     /// The same where blocks are many.
     list: ExecutionList,
-    /// By the next three atoms: the kinds of blocks that need more than a place on the list.
-    unlisted: [u16; 8],
+    /// By the next four atoms: the kinds of blocks that need more than a place on the list.
+    unlisted: [u16; 16],
     /// The kinds of waypoints that need more work if they take effect.
     special: u16,
     /// The next block is the first one: what precedes it is not known here. Never set where only
@@ -56,7 +56,7 @@ impl Tallied {
                 true => sink.take_list(),
                 false => ExecutionList::default(),
             },
-            unlisted: [0, special, 0, special, 0, special, 0, special | CachedBlock::LOOP],
+            unlisted: unlisted(special),
             special,
             first: !S::EXECUTIONS,
         }
@@ -131,7 +131,7 @@ impl Tallied {
     }
 
     /// The same where blocks are many: each is put on the list. A loop of one block is left to the
-    /// walk only where three turns or more follow, as it is not predicted that one follows.
+    /// walk only where four turns or more follow, as it is not predicted that one follows.
     #[inline(always)]
     fn listed(
         &mut self,
@@ -142,12 +142,12 @@ impl Tallied {
         let len = blocks.successors().len().min(blocks.all().len());
         let successors = blocks.successors().get(..len).unwrap_or_default();
         let all = blocks.all().get(..len).unwrap_or_default();
-        let unlisted = self.unlisted;
+        let unlisted = &self.unlisted;
         let (places, mut used) = self.list.places();
         while steps > 1
             && let Some(after) = successors.get(next.index())
             && let Some(cached) = all.get(next.index())
-            && !cached.is_any_of(unlisted[(steps & 7) as usize])
+            && !cached.is_any_of(unlisted[(steps & 15) as usize])
             && let Some(place) = places.get_mut(used)
         {
             *place = *cached;
@@ -251,6 +251,19 @@ impl Tallied {
         counts.return_counters(core::mem::take(&mut self.counters));
         sink.counted(counts, at, last_range);
     }
+}
+
+/// By the next four atoms: the kinds of blocks that a list does not take. An atom N has no effect
+/// on the walk but the next block.
+const fn unlisted(special: u16) -> [u16; 16] {
+    let mut kinds = [0; 16];
+    let mut atoms = 1;
+    while atoms < kinds.len() {
+        kinds[atoms] = special;
+        atoms += 2;
+    }
+    kinds[15] |= CachedBlock::LOOP;
+    kinds
 }
 
 /// The range of the block `last`, whose waypoint took effect if bit 0 of `before` is set.
