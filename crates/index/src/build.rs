@@ -131,7 +131,12 @@ fn decode(chain: &mut Chain, reader: &mut dyn Read, end: u64) -> io::Result<Vec<
         if bytes.is_empty() {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
         }
-        bytes.chunks(step).for_each(|bytes| segments.extend(chain.feed(bytes, end)));
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let piece;
+            (piece, rest) = rest.split_at(chain.next_len(end).min(rest.len()));
+            segments.extend(chain.feed(piece, end));
+        }
     }
     // The buffer ends inside a segment.
     segments.extend(chain.close());

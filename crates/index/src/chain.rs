@@ -139,15 +139,42 @@ impl Chain {
         self.restarts.clear();
     }
 
-    /// Decodes the next step: [`Shape::step`] bytes, or fewer at the end of the buffer. Returns the
-    /// segment that ends with them. `end`: the end of the chunk.
+    /// The number of bytes that are decoded next: a step, or those before the next probe or the end
+    /// of the segment. `end`: the end of the chunk.
+    pub(crate) fn next_len(&self, end: u64) -> usize {
+        let at = self.at();
+        let handover = end.saturating_sub(self.shape.lead);
+        let probing = self.probe.from().is_some() || self.is_due(at);
+        if probing || self.handover.from().is_some() || at == handover {
+            return self.shape.step;
+        }
+        let boundary = self.boundary(at);
+        let stops = [boundary.saturating_sub(self.near), handover, boundary].into_iter();
+        let stop = stops.filter(|stop| *stop > at).min();
+        stop.and_then(|stop| usize::try_from(stop - at).ok()).unwrap_or(self.shape.step)
+    }
+
+    /// The end of the segment with offset `at`.
+    const fn boundary(&self, at: u64) -> u64 {
+        (at / self.shape.segment + 1) * self.shape.segment
+    }
+
+    /// Whether a probe begins at offset `at`.
+    const fn is_due(&self, at: u64) -> bool {
+        let boundary = self.boundary(at);
+        at + self.near >= boundary
+            && self.probed < boundary
+            && self.probe.from().is_none()
+            && self.failed < ATTEMPTS
+    }
+
+    /// Decodes the next [`next_len`](Self::next_len) bytes, or fewer at the end of the buffer.
+    /// Returns the segment that ends with them. `end`: the end of the chunk.
     pub(crate) fn feed(&mut self, bytes: &[u8], end: u64) -> Option<Segment> {
         let at = self.at();
-        let boundary = (at / self.shape.segment + 1) * self.shape.segment;
-        let due = at + self.near >= boundary && self.probed < boundary;
-        if due && self.probe.from().is_none() && self.failed < ATTEMPTS {
+        if self.is_due(at) {
             self.probe.start(&mut self.session);
-            self.probed = boundary;
+            self.probed = self.boundary(at);
         }
         if at + self.shape.lead == end {
             self.handover.start(&mut self.session);

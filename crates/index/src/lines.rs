@@ -47,6 +47,20 @@ pub(crate) struct ExecutedLines {
     limit: usize,
 }
 
+/// The first `last + 1` lines of a group. A load takes less than the shift.
+#[inline(always)]
+fn lines(last: u64) -> u64 {
+    const LINES: [u64; 64] = {
+        let (mut lines, mut n) = ([1; 64], 1);
+        while n < 64 {
+            lines[n] = lines[n - 1] << 1 | 1;
+            n += 1;
+        }
+        lines
+    };
+    LINES[(last % 64) as usize]
+}
+
 /// The lines of consecutive pages.
 pub(crate) struct NearLines<'a> {
     groups: &'a mut [u64],
@@ -67,8 +81,7 @@ impl NearLines<'_> {
     fn add_lines<const MARKS: bool>(&mut self, first: u64, last: u64) -> Option<bool> {
         let group = usize::try_from((first / 64).wrapping_sub(self.first)).ok()?;
         let word = self.groups.get_mut(group).filter(|_| (first ^ last) < 64)?;
-        // All bits from the first line to the last.
-        let bits = (2u64 << (last % 64)).wrapping_sub(1 << (first % 64));
+        let bits = lines(last - first) << (first % 64);
         *word |= bits;
         Some(MARKS && self.marks.get(group).is_some_and(|marks| marks & bits != 0))
     }

@@ -56,7 +56,7 @@ impl Probe {
     }
 
     /// Where the probe began, while it runs.
-    pub(crate) fn from(&self) -> Option<u64> {
+    pub(crate) const fn from(&self) -> Option<u64> {
         self.from
     }
 
