@@ -343,7 +343,7 @@ mod tests {
                 (Kind::Exception, 5, 1),
             ]
         );
-        assert_eq!(stream.lines, [(4, 2), (7, 2)]);
+        assert_eq!(stream.lines.to_runs()[..], [(4, 2), (7, 2)]);
         let [record] = stream.records[..] else { panic!("one record") };
         assert_eq!((record.at, record.element, record.instruction), (6, 10, 32));
         assert_eq!(collector.take(&[0]), Segment::default());

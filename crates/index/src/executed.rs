@@ -4,6 +4,7 @@ use tracewright_base::{BLOCK_CLASSES, BlockClass, CachedBlock, ExecutedBlock};
 
 use crate::entries::{EntryCounts, Starts};
 use crate::lines::ExecutedLines;
+use crate::runs::Lines;
 
 /// What was executed in a segment so far. The sums do not depend on the order of the ranges.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +20,7 @@ pub(crate) struct Executed {
 /// What was executed in a segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// Runs of consecutive lines: the first line, and their number.
-    pub(crate) lines: Vec<(u64, u64)>,
+    pub(crate) lines: Lines,
     /// The addresses of functions, in order, and how often they were entered.
     pub(crate) entries: Vec<(u64, u64)>,
     /// The checksum.
@@ -180,8 +180,8 @@ mod tests {
             assert_eq!(taken.checksum, checksum, "round {round}");
             assert_eq!((taken.ranges, taken.instructions), (ranges, instructions));
             assert!(taken.entries.into_iter().eq(entries), "round {round}");
-            let taken = taken.lines.into_iter().flat_map(|(line, count)| line..line + count);
-            assert!(taken.eq(lines), "round {round}");
+            let taken = taken.lines.to_runs().into_owned().into_iter();
+            assert!(taken.flat_map(|(line, count)| line..line + count).eq(lines), "round {round}");
         }
         assert_eq!(executed.take(), Taken::default());
     }
@@ -192,7 +192,7 @@ mod tests {
         executed.add(u64::MAX - 7, 16, 4, 2);
         executed.add(5, 0, 0, 1);
         let taken = executed.take();
-        assert_eq!(taken.lines, [(u64::MAX / 64, 1)]);
+        assert_eq!(taken.lines.to_runs()[..], [(u64::MAX / 64, 1)]);
         assert_eq!(taken.entries, [(u64::MAX - 3, 2)]);
         assert_eq!((taken.ranges, taken.instructions), (3, 8));
     }

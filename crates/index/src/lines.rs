@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::runs::{Edges, Lines};
+
 /// Lines of a page: 256 KiB of code.
 pub(crate) const PAGE: u64 = 1 << 12;
 /// Long ranges before those that overlap are joined.
@@ -25,6 +27,12 @@ struct Page {
     number: u64,
     /// For each group of 64 lines: the lines of which a byte was executed, and the marked lines.
     groups: [[u64; 2]; 64],
+}
+
+impl Page {
+    fn add_to(&self, edges: &mut Edges) {
+        edges.add(self.number * GROUPS, &self.groups.map(|[executed, _]| executed));
+    }
 }
 
 /// A set of lines: a bit for each in pages of those that were executed.
@@ -196,83 +204,49 @@ impl ExecutedLines {
         }
     }
 
-    /// Takes the lines: the first of each run of consecutive lines, and their number, in order.
-    pub(crate) fn take(&mut self) -> Vec<(u64, u64)> {
+    /// Adds all of `lines`, without marks.
+    pub(crate) fn add_all(&mut self, lines: &Lines) {
+        let none = |_| 0;
+        if let Some((first, groups)) = lines.groups()
+            && self.extend(first / GROUPS, none)
+            && self.extend((first + groups.len() as u64 - 1) / GROUPS, none)
+        {
+            let to = self.near.iter_mut().skip((first - self.first) as usize);
+            to.zip(groups).for_each(|(to, group)| *to |= group);
+            return;
+        }
+        for (first, count) in lines.to_runs().iter() {
+            let last = first + (count - 1);
+            if self.add_known(*first, last).is_none() {
+                self.add(*first, last, none);
+            }
+        }
+    }
+
+    /// Takes the lines.
+    pub(crate) fn take(&mut self) -> Lines {
         let recent = self.recent.iter().filter(|page| page.number != NONE);
         let mut pages: Vec<&Page> = recent.chain(self.others.values()).collect();
-        pages.sort_unstable_by_key(|page| page.number);
-        let (before, after) =
-            pages.split_at(pages.partition_point(|page| page.number * GROUPS < self.first));
-        let mut edges = Edges::default();
-        before.iter().for_each(|page| edges.add_page(page));
-        edges.add(self.first, &self.near);
-        after.iter().for_each(|page| edges.add_page(page));
-        let mut runs = edges.runs();
-        if !self.long.is_empty() {
-            runs.extend(self.long.drain(..).map(|(first, last)| (first, last - first + 1)));
-            runs.sort_unstable();
-            runs.dedup_by(|next, before| {
-                let joins = next.0 <= before.0 + before.1;
-                if joins {
-                    before.1 = before.1.max(next.0 + next.1 - before.0);
-                }
-                joins
-            });
-        }
         self.limit = 0;
+        let lines = if pages.is_empty() && self.long.is_empty() {
+            Lines::of_groups(self.first, &self.near)
+        } else {
+            pages.sort_unstable_by_key(|page| page.number);
+            let (before, after) =
+                pages.split_at(pages.partition_point(|page| page.number * GROUPS < self.first));
+            let mut edges = Edges::default();
+            before.iter().for_each(|page| page.add_to(&mut edges));
+            edges.add(self.first, &self.near);
+            after.iter().for_each(|page| page.add_to(&mut edges));
+            edges.lines().joined(self.long.drain(..))
+        };
         // Other parts of the trace may execute other pages; the marks of these stay.
         self.others.clear();
         self.near.fill(0);
         let known = self.recent.iter_mut().filter(|page| page.number != NONE);
         let groups = known.flat_map(|page| &mut page.groups);
         groups.for_each(|[executed, _]| *executed = 0);
-        runs
-    }
-}
-
-/// The first line of each run of consecutive lines, and the first one after it.
-#[derive(Default)]
-struct Edges {
-    lines: Vec<u64>,
-    /// The line after those that were added.
-    end: u64,
-    /// The line before `end` is in the set.
-    inside: bool,
-}
-
-impl Edges {
-    fn add_page(&mut self, page: &Page) {
-        self.add(page.number * GROUPS, &page.groups.map(|[executed, _]| executed));
-    }
-
-    /// Adds lines of groups that are after those that were added.
-    fn add(&mut self, first: u64, groups: &[u64]) {
-        let mut base = first * 64;
-        if std::mem::take(&mut self.inside) {
-            match self.end == base {
-                true => self.inside = true,
-                false => self.lines.push(self.end),
-            }
-        }
-        for word in groups {
-            let mut edges = word ^ (word << 1 | u64::from(self.inside));
-            while edges != 0 {
-                self.lines.push(base + u64::from(edges.trailing_zeros()));
-                edges &= edges - 1;
-            }
-            self.inside = word >> 63 != 0;
-            base += 64;
-        }
-        self.end = base;
-    }
-
-    /// The first line of each run, and the number of its lines.
-    fn runs(mut self) -> Vec<(u64, u64)> {
-        if self.inside {
-            self.lines.push(self.end);
-        }
-        let pairs = self.lines.as_chunks().0.iter();
-        pairs.map(|[first, end]| (*first, end - first)).collect()
+        lines
     }
 }
 
@@ -319,13 +293,13 @@ mod tests {
             let runs = lines.take();
             let mut got = Vec::new();
             let mut end = None;
-            for (first, count) in runs {
+            for &(first, count) in runs.to_runs().iter() {
                 assert!(count > 0 && end.is_none_or(|end| first > end), "{first} after {end:?}");
                 got.extend(first..first + count);
                 end = Some(first + count);
             }
             assert!(got.into_iter().eq(want), "round {round}");
         }
-        assert_eq!(lines.take(), []);
+        assert!(lines.take().is_empty());
     }
 }

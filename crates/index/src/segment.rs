@@ -5,6 +5,7 @@ use tracewright_base::Context;
 use crate::bytes::{self, Reader, put, put_option, unzigzag, zigzag};
 use crate::key::{Key, Kind};
 use crate::link::{self, LinkEvents, LinkRecord};
+use crate::runs::Lines;
 
 /// A part of a buffer, and what a decoder emits while it receives the bytes of the part.
 ///
@@ -71,9 +72,8 @@ pub struct Stream {
     pub context: Option<(u64, Context)>,
     /// How often each key occurs, in order of the keys.
     pub keys: Vec<(Key, u64)>,
-    /// The executed lines of 64 bytes: address divided by 64, and the number of consecutive lines.
-    /// In order, and not adjacent.
-    pub lines: Vec<(u64, u64)>,
+    /// The executed lines of 64 bytes.
+    pub lines: Lines,
     /// Each occurrence of a key except functions. Only in a full index.
     pub records: Vec<Record>,
 }
@@ -278,9 +278,10 @@ impl Stream {
 
     pub(crate) fn put_details(&self, to: &mut Stored) {
         put_keys(&self.keys, &mut to.keys);
-        put(&mut to.lines, self.lines.len() as u64);
+        let runs = self.lines.to_runs();
+        put(&mut to.lines, runs.len() as u64);
         let mut before = 0u64;
-        for (line, count) in &self.lines {
+        for (line, count) in runs.iter() {
             // Single lines, and short gaps, take one byte.
             let gap = line.wrapping_sub(before);
             if *count == 1 {
@@ -308,7 +309,7 @@ impl Segment {
     /// Reads the lines of each stream.
     pub(crate) fn read_lines(&mut self, from: &mut Reader<'_>) -> Option<()> {
         for stream in &mut self.streams {
-            each_line(from, |line, count| stream.lines.push((line, count)))?;
+            each_line(from, |line, count| stream.lines.push(line, count))?;
         }
         from.0.is_empty().then_some(())
     }
@@ -409,7 +410,7 @@ mod tests {
                 (Key::new(Kind::Function, 0x8040), 1),
                 (Key::new(Kind::Access, u64::MAX), 2),
             ],
-            lines: vec![(0x200, 1), (0x210, 5), (u64::MAX >> 6, 1)],
+            lines: [(0x200, 1), (0x210, 5), (u64::MAX >> 6, 1)].into_iter().collect(),
             records: vec![record(3, 4200, 0, 10), record(15, 4100, 5, 10)],
         };
         Segment {

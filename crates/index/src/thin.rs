@@ -9,25 +9,36 @@ use crate::segment::{Segment, Stored, Stream};
 /// Lines and keys take at most the length of the segments divided by this, if segments are joined.
 const SHARE: u64 = 40;
 
+/// The most groups that are joined at once, a power of two.
+const MOST: u64 = 16;
+
 /// Joins groups of `segments` until their lines and keys are small, at most all of them.
 pub(crate) fn thin(segments: &mut [Segment]) {
     let bytes: u64 = segments.iter().map(|segment| segment.len).sum();
     let most = bytes / SHARE;
     let mut group = 1;
     loop {
-        let size = size(segments);
+        // Joined lines are those of one segment where all execute the same code. A group is a power
+        // of two, so all sizes above half of the greatest one are the same.
+        let enough = (MOST / 2 + 1) * most.max(1);
+        let size = Some(least(segments)).filter(|least| *least >= enough);
+        let size = size.unwrap_or_else(|| size_of(segments));
         if size <= most || group >= segments.len() || bytes == 0 {
             return;
         }
-        // Joined lines are those of one segment where all execute the same code.
-        let needed = usize::try_from(size / most.max(1)).unwrap_or(usize::MAX);
-        group = (group * needed.clamp(2, 16)).min(segments.len()).next_power_of_two();
+        let needed = (size / most.max(1)).clamp(2, MOST) as usize;
+        group = (group * needed).min(segments.len()).next_power_of_two();
         segments.chunks_mut(group).for_each(join);
     }
 }
 
+/// The lines and keys have at least this number of bytes.
+fn least(segments: &[Segment]) -> u64 {
+    segments.iter().flat_map(|segment| &segment.streams).map(|stream| stream.lines.least()).sum()
+}
+
 /// The bytes of the lines and keys.
-fn size(segments: &[Segment]) -> u64 {
+fn size_of(segments: &[Segment]) -> u64 {
     let mut stored = Stored::default();
     segments.iter().flat_map(|segment| &segment.streams).for_each(|s| s.put_details(&mut stored));
     (stored.keys.len() + stored.lines.len()) as u64
@@ -47,12 +58,7 @@ fn join(segments: &mut [Segment]) {
         segment.following = 0;
         for stream in &mut segment.streams {
             let joined = sources.entry(stream.source).or_default();
-            for (first, count) in stream.lines.drain(..) {
-                let last = first + (count - 1);
-                if joined.lines.add_known(first, last).is_none() {
-                    joined.lines.add(first, last, |_| 0);
-                }
-            }
+            joined.lines.add_all(&std::mem::take(&mut stream.lines));
             stream.keys.retain(|(key, count)| {
                 if key.kind == Kind::Function {
                     *joined.functions.entry(key.value).or_default() += count;
@@ -112,15 +118,16 @@ mod tests {
         let (function, gap) = (Kind::Function, Kind::Gap);
         let all = [(0x100, 6), (0x201, 1), (0x202, 1), (0x203, 1)].map(|(v, n)| (function, v, n));
         assert_eq!(keys(&first.streams[0]), all);
-        assert_eq!(first.streams[0].lines[..2], [(1, 3), (5, 3)]);
+        assert_eq!(first.streams[0].lines.to_runs()[..2], [(1, 3), (5, 3)]);
         let all = [(0x100, 8), (0x200, 1), (0x201, 1), (0x202, 1), (0x203, 1)];
         let all = all.map(|(v, n)| (function, v, n)).into_iter().chain([(gap, 0, 1)]);
         assert!(all.eq(keys(&first.streams[1])));
-        assert_eq!(first.streams[1].lines, [(0, 80)]);
+        assert_eq!(first.streams[1].lines.to_runs()[..], [(0, 80)]);
         for segment in rest {
             assert_eq!(segment.following, 0);
             for stream in &segment.streams {
-                assert_eq!((keys(stream), &stream.lines[..]), (vec![(gap, 0, 1)], &[][..]));
+                assert_eq!(keys(stream), [(gap, 0, 1)]);
+                assert!(stream.lines.is_empty());
             }
         }
         // Few lines stay.
