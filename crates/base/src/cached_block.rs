@@ -261,6 +261,18 @@ impl CachedBlock {
         (self.counts as u64 >> LENGTH) as u32
     }
 
+    /// Length and number of instructions in one number, which may be summed.
+    #[inline]
+    pub const fn counts(&self) -> u16 {
+        self.counts
+    }
+
+    /// The number of instructions of several blocks, from the sums of their counts and lengths.
+    #[inline]
+    pub const fn instructions_of(counts: u64, bytes: u64) -> u64 {
+        counts.wrapping_sub(bytes) >> LENGTH
+    }
+
     /// Length in bytes.
     #[inline]
     pub const fn bytes(&self) -> u32 {

@@ -85,7 +85,7 @@ impl Executed {
         blocks: &[CachedBlock],
         classes: &[BlockClass; BLOCK_CLASSES],
     ) {
-        let (mut checksum, mut instructions) = (0u64, 0u64);
+        let (mut checksum, mut counts, mut lengths) = (0u64, 0u64, 0u64);
         let mut blocks = blocks.iter();
         loop {
             let mut near = self.lines.near();
@@ -93,7 +93,8 @@ impl Executed {
             for cached in blocks.by_ref() {
                 let Some(class) = classes.get(cached.class()) else { continue };
                 let (start, bytes) = (cached.start(class), cached.bytes());
-                instructions += u64::from(cached.instructions());
+                counts += u64::from(cached.counts());
+                lengths += u64::from(bytes);
                 checksum = checksum.wrapping_add(mix(start, bytes.into()));
                 if near.add::<MARKS>(start, bytes) != Some(false) {
                     slow = Some((start, bytes));
@@ -104,6 +105,7 @@ impl Executed {
             self.add_code(start, bytes, 1);
         }
         self.checksum = self.checksum.wrapping_add(checksum);
+        let instructions = CachedBlock::instructions_of(counts, lengths);
         self.instructions = self.instructions.wrapping_add(instructions);
     }
 

@@ -79,6 +79,7 @@ mod key;
 mod lines;
 mod link;
 mod matcher;
+mod near_lines;
 mod position;
 mod probe;
 pub mod query;

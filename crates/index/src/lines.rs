@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::near_lines::{NearLines, NearWords};
 use crate::runs::{Edges, Lines};
 
 /// Lines of a page: 256 KiB of code.
@@ -10,9 +11,6 @@ pub(crate) const PAGE: u64 = 1 << 12;
 const LONG: usize = 1 << 12;
 /// Pages that are found without a map, a power of two.
 const RECENT: usize = 1 << 8;
-
-/// The most pages that are found without a look-up: 16 MiB of code, for which 32 KiB are read.
-const NEAR: u64 = 1 << 6;
 
 /// Groups of 64 lines of a page.
 const GROUPS: u64 = PAGE / 64;
@@ -38,13 +36,7 @@ impl Page {
 /// A set of lines: a bit for each in pages of those that were executed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExecutedLines {
-    /// Consecutive pages, at most [`NEAR`], one word for each group of 64 lines: of the first line
-    /// and those that were executed near it.
-    near: Vec<u64>,
-    /// The marked lines of each of these groups, if there are any.
-    marks: Vec<u64>,
-    /// The number of the first of these groups.
-    first: u64,
+    near: NearLines,
     /// By the low bits of their numbers. Empty before the first line.
     recent: Vec<Page>,
     /// Pages that were displaced.
@@ -55,69 +47,11 @@ pub(crate) struct ExecutedLines {
     limit: usize,
 }
 
-/// The first `last + 1` lines of a group. A load takes less than the shift.
-#[inline(always)]
-fn lines(last: u64) -> u64 {
-    const LINES: [u64; 64] = {
-        let (mut lines, mut n) = ([1; 64], 1);
-        while n < 64 {
-            lines[n] = lines[n - 1] << 1 | 1;
-            n += 1;
-        }
-        lines
-    };
-    LINES[(last % 64) as usize]
-}
-
-/// The lines of consecutive pages.
-pub(crate) struct NearLines<'a> {
-    groups: &'a mut [u64],
-    marks: &'a [u64],
-    first: u64,
-}
-
-impl NearLines<'_> {
-    /// Adds the lines of the range of `bytes` bytes, at least 1, from `start` on, and returns
-    /// whether one of them is marked. `None` where they are not in one group of these pages.
-    #[inline(always)]
-    pub(crate) fn add<const MARKS: bool>(&mut self, start: u64, bytes: u32) -> Option<bool> {
-        let (first, last) = (start / 64, start.wrapping_add(u64::from(bytes)).wrapping_sub(1) / 64);
-        self.add_lines::<MARKS>(first, last)
-    }
-
-    #[inline(always)]
-    fn add_lines<const MARKS: bool>(&mut self, first: u64, last: u64) -> Option<bool> {
-        let group = usize::try_from((first / 64).wrapping_sub(self.first)).ok()?;
-        let word = self.groups.get_mut(group).filter(|_| (first ^ last) < 64)?;
-        let bits = lines(last - first) << (first % 64);
-        *word |= bits;
-        Some(MARKS && self.marks.get(group).is_some_and(|marks| marks & bits != 0))
-    }
-}
-
 impl ExecutedLines {
-    /// The lines of the pages that are found without a look-up.
+    /// The lines that are found without a look-up.
     #[inline]
-    pub(crate) fn near(&mut self) -> NearLines<'_> {
-        NearLines { groups: &mut self.near, marks: &self.marks, first: self.first }
-    }
-
-    /// Makes page `number`, and those between it and the near ones, near, if they are few.
-    fn extend(&mut self, number: u64, marked: impl Fn(u64) -> u64) -> bool {
-        if self.near.is_empty() {
-            self.first = number * GROUPS;
-        }
-        let (from, to) = (self.first, self.first + self.near.len() as u64);
-        let (first, end) = (from.min(number * GROUPS), to.max((number + 1) * GROUPS));
-        if end - first > NEAR * GROUPS {
-            return false;
-        }
-        self.near.splice(0..0, (first..from).map(|_| 0));
-        self.near.extend((to..end).map(|_| 0));
-        self.marks.splice(0..0, (first..from).map(&marked));
-        self.marks.extend((to..end).map(&marked));
-        self.first = first;
-        true
+    pub(crate) fn near(&mut self) -> NearWords<'_> {
+        self.near.words()
     }
 
     /// Adds the lines from `first` to `last`, which are at most 64 and in one aligned group of 64
@@ -128,7 +62,9 @@ impl ExecutedLines {
         if (first ^ last) >= 64 {
             return None;
         }
-        if let Some(marked) = self.near().add_lines::<true>(first, last) {
+        // All bits from the first line to the last.
+        let bits = (u64::MAX >> (63 - (last - first) % 64)) << (first % 64);
+        if let Some(marked) = self.near.add_to_group(first / 64, bits) {
             return Some(marked);
         }
         let number = first / PAGE;
@@ -136,8 +72,6 @@ impl ExecutedLines {
         if page.number != number {
             return None;
         }
-        // All bits from the first line to the last.
-        let bits = (u64::MAX >> (63 - (last - first) % 64)) << (first % 64);
         let [executed, marked] = page.groups.get_mut((first / 64 % 64) as usize)?;
         *executed |= bits;
         Some(*marked & bits != 0)
@@ -165,7 +99,7 @@ impl ExecutedLines {
     /// Adds lines of one group to a page that may not be there.
     fn add_in_page(&mut self, first: u64, last: u64, marked: impl Fn(u64) -> u64) {
         let number = first / PAGE;
-        if self.extend(number, &marked) {
+        if self.near.extend(number, &marked) {
             self.add_known(first, last);
             return;
         }
@@ -208,11 +142,12 @@ impl ExecutedLines {
     pub(crate) fn add_all(&mut self, lines: &Lines) {
         let none = |_| 0;
         if let Some((first, groups)) = lines.groups()
-            && self.extend(first / GROUPS, none)
-            && self.extend((first + groups.len() as u64 - 1) / GROUPS, none)
+            && self.near.extend(first / GROUPS, none)
+            && self.near.extend((first + groups.len() as u64 - 1) / GROUPS, none)
         {
-            let to = self.near.iter_mut().skip((first - self.first) as usize);
-            to.zip(groups).for_each(|(to, group)| *to |= group);
+            for (n, group) in (first..).zip(groups) {
+                self.near.add_to_group(n, *group);
+            }
             return;
         }
         for (first, count) in lines.to_runs().iter() {
@@ -228,21 +163,22 @@ impl ExecutedLines {
         let recent = self.recent.iter().filter(|page| page.number != NONE);
         let mut pages: Vec<&Page> = recent.chain(self.others.values()).collect();
         self.limit = 0;
+        let near = self.near.take();
+        let first = self.near.first();
         let lines = if pages.is_empty() && self.long.is_empty() {
-            Lines::of_groups(self.first, &self.near)
+            Lines::of_groups(first, near)
         } else {
             pages.sort_unstable_by_key(|page| page.number);
             let (before, after) =
-                pages.split_at(pages.partition_point(|page| page.number * GROUPS < self.first));
+                pages.split_at(pages.partition_point(|page| page.number * GROUPS < first));
             let mut edges = Edges::default();
             before.iter().for_each(|page| page.add_to(&mut edges));
-            edges.add(self.first, &self.near);
+            edges.add(first, &near);
             after.iter().for_each(|page| page.add_to(&mut edges));
             edges.lines().joined(self.long.drain(..))
         };
         // Other parts of the trace may execute other pages; the marks of these stay.
         self.others.clear();
-        self.near.fill(0);
         let known = self.recent.iter_mut().filter(|page| page.number != NONE);
         let groups = known.flat_map(|page| &mut page.groups);
         groups.for_each(|[executed, _]| *executed = 0);

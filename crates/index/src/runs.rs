@@ -25,14 +25,14 @@ impl Lines {
     }
 
     /// The lines of consecutive groups from the group with the number `first` on.
-    pub(crate) fn of_groups(first: u64, groups: &[u64]) -> Lines {
+    pub(crate) fn of_groups(first: u64, groups: Vec<u64>) -> Lines {
         let used = groups.iter().filter(|group| **group != 0).count();
         // So they take no more memory than the runs.
         if used * 2 > groups.len() {
-            return Lines { groups: groups.to_vec(), first, runs: Vec::new() };
+            return Lines { groups, first, runs: Vec::new() };
         }
         let mut edges = Edges::default();
-        edges.add(first, groups);
+        edges.add(first, &groups);
         edges.lines()
     }
 
@@ -151,7 +151,7 @@ mod tests {
         let runs = [(320, 1), (322, 2), (447, 3), (512, 65), (703, 1)];
         for (more, dense) in [(0, true), (8, false)] {
             let groups = [&groups[..], &vec![0; more]].concat();
-            let lines = Lines::of_groups(5, &groups);
+            let lines = Lines::of_groups(5, groups);
             assert_eq!(lines.groups().is_some(), dense);
             assert_eq!(lines.to_runs()[..], runs);
             assert_eq!(lines, runs.into_iter().collect());
@@ -159,11 +159,11 @@ mod tests {
             // A run from the last line of a group on may have that line alone.
             assert_eq!(lines.least(), if dense { 7 } else { 8 });
         }
-        let mut lines = Lines::of_groups(5, &groups);
+        let mut lines = Lines::of_groups(5, groups.to_vec());
         lines.push(800, 7);
         assert_eq!(lines.to_runs()[..], [&runs[..], &[(800, 7)]].concat());
         assert_eq!((lines.groups(), lines.least()), (None, 10));
-        let none = Lines::of_groups(3, &[]);
+        let none = Lines::of_groups(3, Vec::new());
         assert_eq!((none.is_empty(), none.least()), (true, 0));
         assert_eq!(none, Lines::default());
         assert_ne!(none, lines);
