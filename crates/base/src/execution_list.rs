@@ -67,3 +67,34 @@ impl ExecutionList {
         self.len = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Block;
+
+    #[test]
+    fn a_list_has_the_blocks_until_it_is_cleared() {
+        let block = |start| {
+            let block = Block { start, bytes: 4, instructions: 1, ..Block::default() };
+            CachedBlock::new(&block, 0).expect("a short block")
+        };
+        let mut list = ExecutionList::default();
+        list.push(block(4));
+        assert_eq!((list.blocks(), list.is_full()), (&[][..], false));
+        for _ in 0..2 {
+            list.prepare();
+            list.push(block(8));
+            let (places, len) = list.places();
+            assert_eq!((places.len(), len), (ExecutionList::MOST, 1));
+            places[1] = block(12);
+            list.set_len(2);
+            assert_eq!(list.blocks(), [block(8), block(12)]);
+            (2..ExecutionList::MOST + 5).for_each(|_| list.push(block(16)));
+            assert!(list.is_full());
+            assert_eq!(list.blocks().len(), ExecutionList::MOST);
+            list.clear();
+            assert!(list.blocks().is_empty());
+        }
+    }
+}

@@ -146,6 +146,8 @@ pub(crate) const fn mix(a: u64, b: u64) -> u64 {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
+    use tracewright_base::{Block, CodeSpace};
+
     use super::*;
 
     #[test]
@@ -186,6 +188,37 @@ mod tests {
             assert!(taken.flat_map(|(line, count)| line..line + count).eq(lines), "round {round}");
         }
         assert_eq!(executed.take(), Taken::default());
+    }
+
+    /// The same sums as those of the single ranges, with and without functions, also for blocks of
+    /// other pages and in another half of the address space.
+    #[test]
+    fn sums_of_blocks_are_those_of_their_ranges() {
+        for functions in [0, 300] {
+            let starts = || Starts::new((0..functions).map(|n| n * 612).collect());
+            let (mut each, mut all) = (Executed::new(starts()), Executed::new(starts()));
+            let mut classes = vec![BlockClass::NONE; BLOCK_CLASSES];
+            for round in 0..3u64 {
+                let mut blocks = Vec::new();
+                for n in 0..5000u64 {
+                    let base = [0, 0, 0, 1 << 30, 0xffff_8000_0000_0000][n as usize % 5];
+                    let start = base + n * n % 50_021 * 4 + round * 64;
+                    let instructions = [1, 2, 17, 127][(n / 5) as usize % 4];
+                    let bytes = 4 * instructions;
+                    let block = Block { start, bytes, instructions, ..Block::default() };
+                    let class = (base >> 60) as usize;
+                    classes[class] = BlockClass::of(&block, CodeSpace(0));
+                    blocks.push(CachedBlock::new(&block, class).expect("a short block"));
+                    each.add(start, bytes, instructions, 1);
+                }
+                let classes = classes.first_chunk().expect("all classes");
+                blocks.chunks(700).for_each(|blocks| all.add_blocks(blocks, classes));
+                assert_eq!(all.totals(), each.totals());
+                let taken = all.take();
+                assert_eq!(taken.entries.is_empty(), functions == 0);
+                assert_eq!(taken, each.take(), "round {round}");
+            }
+        }
     }
 
     #[test]

@@ -112,3 +112,59 @@ impl NearLines {
         groups.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Blocks of all lengths at all positions of a group, in pages that are added in any order.
+    #[test]
+    fn lines_are_those_of_the_blocks() {
+        // Every fifth line is marked.
+        let marked = |group: u64| {
+            (0..64).filter(|n| (group * 64 + n).is_multiple_of(5)).fold(0, |bits, n| bits | 1 << n)
+        };
+        let page = |number: u64| number * PAGE * 64;
+        let mut near = NearLines::default();
+        assert_eq!(near.words().add::<true>(page(100), 4), None);
+        for number in [100, 101, 98, 98 + MOST, 98 + MOST - 1] {
+            assert_eq!(near.extend(number, marked), number != 98 + MOST, "{number}");
+        }
+        assert_eq!(near.first(), 98 * PAGE / 64);
+        for round in 0..2u64 {
+            let (mut want, mut known) = (BTreeSet::new(), [0; 2]);
+            for n in 0..60_000u64 {
+                let start = page(98) + (n * n * 52 + round * 4) % (page(4) + 3000);
+                let bytes = [4, 8, 64, 68, 300, 511][n as usize % 6];
+                let (first, last) = (start / 64, (start + bytes - 1) / 64);
+                let has = (first..=last).any(|line| line.is_multiple_of(5));
+                assert_eq!(near.words().add::<true>(start, bytes as u32), Some(has), "{start:#x}");
+                want.extend(first..=last);
+                known[usize::from(has)] += 1;
+            }
+            assert!(known.iter().all(|count| *count > 5000), "{known:?}");
+            // The last word, other pages, and long ranges.
+            let end = page(98 + MOST);
+            for start in [end - 4, end, page(98) - 4, 0, u64::MAX - 3] {
+                assert_eq!(near.words().add::<true>(start, 4), None);
+            }
+            assert_eq!(near.words().add::<true>(page(98), 600), None);
+            assert_eq!(near.words().add::<false>(page(98), 400), Some(false));
+            want.extend(page(98) / 64..page(98) / 64 + 7);
+            assert_eq!(
+                near.add_to_group(end / 4096 - 1, 1 << 63 | 1),
+                Some(marked(end / 4096 - 1) & (1 << 63 | 1) != 0)
+            );
+            want.extend([end / 64 - 64, end / 64 - 1]);
+            assert_eq!(near.add_to_group(end / 4096, 1), None);
+            assert_eq!(near.add_to_group(0, 1), None);
+            let lines = (near.first()..).zip(near.take()).flat_map(|(group, bits)| {
+                (0..64).filter(move |n| bits >> n & 1 != 0).map(move |n| group * 64 + n)
+            });
+            assert!(lines.eq(want), "round {round}");
+        }
+        assert!(near.take().iter().all(|bits| *bits == 0));
+    }
+}

@@ -103,6 +103,38 @@ mod tests {
         Segment { len: 1000, streams, ..Segment::default() }
     }
 
+    /// Segments with many lines are joined in the same groups whether their lines are bits or runs.
+    #[test]
+    fn groups_do_not_depend_on_the_form_of_the_lines() {
+        let mut joined = Vec::new();
+        // One line in 32, of more and more: they take a half to 15 times what they may.
+        for lines in [20u64, 60, 200, 340, 380, 420, 600] {
+            let form = |dense: bool| {
+                let segments = (0..40).map(|n| {
+                    let runs = (0..lines).map(|k| (32 * k + 64 * n, 1));
+                    let lines = if dense {
+                        let mut near = ExecutedLines::default();
+                        near.add_all(&runs.collect());
+                        near.take()
+                    } else {
+                        runs.collect()
+                    };
+                    let streams = vec![Stream { lines, ..Stream::default() }];
+                    Segment { len: 1600, streams, ..Segment::default() }
+                });
+                let mut segments: Vec<Segment> = segments.collect();
+                let dense_form = segments.iter().all(|s| s.streams[0].lines.groups().is_some());
+                assert_eq!(dense_form, dense && lines > 60, "{lines}");
+                thin(&mut segments);
+                segments
+            };
+            let (runs, dense) = (form(false), form(true));
+            assert_eq!(runs, dense, "{lines}");
+            joined.push(runs[0].following + 1);
+        }
+        assert_eq!(joined, [1, 4, 8, 16, 32, 32, 40]);
+    }
+
     #[test]
     fn lines_and_functions_of_groups_are_joined() {
         let mut segments: Vec<Segment> = (0..4).map(segment).collect();

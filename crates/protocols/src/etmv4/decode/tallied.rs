@@ -307,6 +307,9 @@ mod tests {
     struct Executions {
         counts: ExecutionCounts,
         sums: BTreeMap<u64, u64>,
+        list: ExecutionList,
+        /// The number of blocks on the lists, and that of full lists.
+        listed: (u64, u64),
         /// The number of ranges that were received instead.
         received: u64,
     }
@@ -329,6 +332,22 @@ mod tests {
 
         fn executed(&mut self, counts: ExecutionCounts) {
             self.counts = counts;
+        }
+
+        fn take_list(&mut self) -> ExecutionList {
+            self.list.prepare();
+            core::mem::take(&mut self.list)
+        }
+
+        fn listed(&mut self, mut list: ExecutionList, blocks: &CachedBlocks<'_>) {
+            self.listed.0 += list.blocks().len() as u64;
+            self.listed.1 += u64::from(list.is_full());
+            for cached in list.blocks() {
+                let start = cached.start(&blocks.classes()[cached.class()]);
+                *self.sums.entry(start).or_default() += 1;
+            }
+            list.clear();
+            self.list = list;
         }
     }
 
@@ -358,7 +377,7 @@ mod tests {
     /// the ranges, also where the special kinds change, and the walk stops at the same blocks.
     #[test]
     fn executions_are_those_of_the_ranges() {
-        let (mut random, mut counted) = (Random::new(7), 0);
+        let (mut random, mut counted, mut listed) = (Random::new(7), 0, (0, 0));
         for round in 0..300 {
             let count = 2 + round % 9;
             let mut classes = std::vec![BlockClass::NONE; BLOCK_CLASSES];
@@ -407,7 +426,7 @@ mod tests {
                 let found = walk::<false, _>(&bytes, &blocks, special, &starts, &mut sink);
                 assert_eq!(found, want, "round {round}");
             }
-            let Executions { counts, sums, received } = &mut sink;
+            let Executions { counts, sums, received, .. } = &mut sink;
             counts.take(|block| *sums.entry(block.start).or_default() += block.count);
             assert_eq!(*received, 0);
             let mut want = BTreeMap::<u64, u64>::new();
@@ -417,12 +436,18 @@ mod tests {
             }
             assert_eq!(*sums, want, "round {round}");
             counted += plain.len();
-            // Where blocks are prefetched, the ranges are received.
+            // Where blocks are prefetched, they are listed, and the turns of loops are received.
             let (mut sink, mut plain) = (Executions::default(), Vec::new());
-            walk::<true, _>(&bytes, &blocks, 0, &starts, &mut plain);
-            walk::<true, _>(&bytes, &blocks, 0, &starts, &mut sink);
-            assert_eq!(sink.received, plain.len() as u64);
+            for special in [0, CachedBlock::CALL, 0] {
+                let want = walk::<true, _>(&bytes, &blocks, special, &starts, &mut plain);
+                let found = walk::<true, _>(&bytes, &blocks, special, &starts, &mut sink);
+                assert_eq!(found, want, "round {round}");
+            }
+            assert_eq!(sink.sums, want, "round {round}");
+            assert_eq!(sink.listed.0 + sink.received, plain.len() as u64);
+            (listed.0, listed.1) = (listed.0 + sink.listed.0, listed.1 + sink.listed.1);
         }
         assert!(counted > 50_000, "{counted}");
+        assert!(listed.0 > 50_000 && listed.1 > 20, "{listed:?}");
     }
 }
