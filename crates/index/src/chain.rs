@@ -150,8 +150,10 @@ impl Chain {
         }
         let boundary = self.boundary(at);
         let stops = [boundary.saturating_sub(self.near), handover, boundary].into_iter();
-        let stop = stops.filter(|stop| *stop > at).min();
-        stop.and_then(|stop| usize::try_from(stop - at).ok()).unwrap_or(self.shape.step)
+        // A buffer may end within a step. All others are at multiples of a step.
+        let step = self.shape.step;
+        let stop = stops.filter(|stop| *stop > at && stop.is_multiple_of(step as u64)).min();
+        stop.and_then(|stop| usize::try_from(stop - at).ok()).unwrap_or(step)
     }
 
     /// The end of the segment with offset `at`.
