@@ -1,10 +1,13 @@
 //! The states that an index leads to.
 
+use std::sync::Arc;
+
 use tracewright_decode::Plan;
 
 use super::{Case, captures, making, shared};
+use crate::chain::Chain;
 use crate::probe::Nothing;
-use crate::{Index, Making, Segment, Stream};
+use crate::{Index, Making, Segment, Shape, Stream};
 
 /// Compares the state at each segment with that of a session that decoded the whole trace, and
 /// returns the bytes that were decoded to find the states.
@@ -56,6 +59,54 @@ fn check(case: &Case, making: &Making) {
     for plan in &case.plans {
         check_states(case, plan, &index);
     }
+}
+
+/// Decodes `bytes`, of which `next` returns the number to decode at once.
+fn segments(
+    case: &Case,
+    plan: &Plan,
+    bytes: &[u8],
+    next: impl Fn(&Chain, u64) -> usize,
+) -> (Vec<Segment>, usize) {
+    let shape = Shape::new(bytes.len() as u64 / 9, 4);
+    let session = case.subject().session(plan);
+    let functions = vec![Arc::default(); plan.sources.len()];
+    let mut chain = Chain::new(session.expect("a session"), functions, false, shape);
+    let (mut segments, mut pieces) = (Vec::new(), 0);
+    let chunk = shape.segment * shape.chunk;
+    for (n, mut rest) in (0..).zip(bytes.chunks(chunk as usize)) {
+        let end = (n * chunk + chunk).min(bytes.len() as u64);
+        chain.begin_chunk();
+        while !rest.is_empty() {
+            let piece;
+            (piece, rest) = rest.split_at(next(&chain, end).min(rest.len()));
+            segments.extend(chain.feed(piece, end));
+            pieces += 1;
+        }
+        segments.extend(chain.close());
+    }
+    segments.push(chain.finish());
+    (segments, pieces)
+}
+
+/// Restarts are verified after the same steps where the bytes between probes are decoded at once.
+/// The buffer ends within a step.
+#[test]
+fn bytes_between_probes_are_decoded_at_once() {
+    let (mut steps, mut pieces, mut restarts) = (0, 0, 0);
+    for case in captures() {
+        for plan in &case.plans {
+            let bytes = case.capture.buffers[plan.buffer].bytes().repeat(4);
+            for bytes in [&bytes[..], &bytes[..bytes.len() - 3]] {
+                let (want, each) = segments(&case, plan, bytes, |chain, _| chain.shape().step);
+                let (found, fewer) = segments(&case, plan, bytes, Chain::next_len);
+                assert_eq!(found, want, "{}", case.name);
+                (steps, pieces) = (steps + each, pieces + fewer);
+                restarts += found.iter().map(|segment| segment.restarts.len()).sum::<usize>();
+            }
+        }
+    }
+    assert!(pieces < steps * 3 / 4 && restarts > 100, "{pieces} of {steps}, {restarts}");
 }
 
 #[test]
