@@ -29,7 +29,7 @@ usage: profiles CAPTURE [PASSES [JOBS [ONLY]]]
 Decodes all buffers of CAPTURE on JOBS threads (default 1), alternating between the checksum sink and the consumers of
 elements, PASSES (default 3) times. Prints the processor time of each pass, that of the calling thread, which joins what
 the others find, and the time on the clock. With ONLY, only the consumer of that name: none, checksum, profile, edges,
-coverage, functions.";
+coverage, functions, counted (the functions, and counts of packets and elements as in the command).";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -122,11 +122,14 @@ fn times(path: &Path, passes: usize, jobs: &Jobs, only: Option<&str>) -> Result<
             let covered = on.count::<Coverage>()?;
             println!("coverage   {}, {} bytes", start.since(), covered.bytes());
         }
-        if wanted("functions") {
+        for (name, counted) in [("functions", false), ("counted", true)] {
+            if !wanted(name) {
+                continue;
+            }
             let start = Point::here();
-            let (paths, counts) = on.functions()?;
+            let (paths, counts) = on.functions(counted)?;
             println!(
-                "functions  {}, {} paths, {} calls, {} returns, {} instructions",
+                "{name:10} {}, {} paths, {} calls, {} returns, {} instructions",
                 start.since(),
                 paths.paths().len(),
                 counts.calls,
@@ -211,11 +214,12 @@ impl Trial<'_> {
         Ok(profile)
     }
 
-    /// The call paths of all buffers, each with stacks of its own.
-    fn functions(&self) -> Result<(Paths, StackCounts), String> {
+    /// The call paths of all buffers, each with stacks of its own. `counted`: packets and elements
+    /// are counted, too, as the command does.
+    fn functions(&self, counted: bool) -> Result<(Paths, StackCounts), String> {
         let code = Code::of_capture(self.capture);
         let stacks = RefCell::new(None::<Stacks<Paths>>);
-        let add = |(part, _): (Part, _), _| {
+        let add = |part: Part| {
             if let Some(stacks) = stacks.borrow_mut().as_mut() {
                 stacks.part(&part);
             }
@@ -228,7 +232,7 @@ impl Trial<'_> {
             counts.add(&stacks.counts);
             Some(stacks.visitor)
         };
-        self.pass(add, |own, _| {
+        let mut transfers = |own: &[(Program, Extensions)]| {
             let caches = own.iter().map(|(program, riscv)| {
                 let options = CacheOptions { riscv: *riscv, ..CacheOptions::default() };
                 program.cache(Waypoints::default(), options)
@@ -237,9 +241,15 @@ impl Trial<'_> {
             let next =
                 Stacks::new(own.len(), Paths::new()).with_unwind_targets(code.unwind_targets());
             finish(stacks.borrow_mut().replace(next));
-            let transfers = Transfers::new(code, caches.collect()).with_frames(self.jobs.count > 1);
-            (transfers, Packets::default())
-        })?;
+            Transfers::new(code, caches.collect()).with_frames()
+        };
+        match counted {
+            false => self.pass(|part, _| add(part), |own, _| transfers(own))?,
+            true => {
+                let add = |(part, _), _| add(part);
+                self.pass(add, |own, _| (transfers(own), Packets::default()))?;
+            }
+        }
         let paths = finish(stacks.into_inner()).unwrap_or_default();
         Ok((paths, counts))
     }

@@ -137,6 +137,11 @@ impl Code {
         Arc::clone(&self.unwind_targets)
     }
 
+    /// Whether exceptions of C++ or panics of Rust continue at `address`.
+    pub(crate) fn is_unwind_target(&self, address: u64) -> bool {
+        self.unwind_targets.is_target(address)
+    }
+
     /// The number of sources.
     pub fn sources(&self) -> usize {
         self.tables.len()

@@ -12,7 +12,9 @@
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
 //! | `code.rs` | [`Code`]: the functions that the sources execute |
 //! | `transfer.rs` | [`Transfer`]: a call, a return, another transfer of control |
-//! | `transfers.rs` | [`Transfers`]: finds them in elements |
+//! | `transfers/` | [`Transfers`]: finds them in elements |
+//! | `entered.rs` | the functions of cached blocks, so that transfers between them are found by number |
+//! | `transfer_log.rs` | the transfers of a part, in order, in little memory |
 //! | `stacks/` | [`Stacks`]: the call stack of each thread, from transfers |
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
@@ -33,6 +35,7 @@ mod branch_lists;
 mod code;
 mod counts;
 pub mod coverage;
+mod entered;
 pub mod functions;
 pub mod itm;
 mod path_counts;
@@ -46,6 +49,7 @@ pub mod stacks;
 mod texts;
 mod timeline;
 mod transfer;
+mod transfer_log;
 mod transfers;
 
 pub use branch_lists::{BranchLister, BranchLists, Branches};

@@ -1,14 +1,18 @@
 //! Call paths: what was executed, by the functions that called each other.
 
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+
+use hashbrown::HashTable;
 
 use crate::code::FunctionId;
-use crate::counts::Mix;
 use crate::stacks::{Begin, Ending, Join, PathCounts, Position, Time, Visitor};
 
 /// The most paths that are stored. Further ones belong to a path of their caller.
 const MAX_PATHS: usize = 1 << 21;
+
+/// By how many times more memory is reserved, and for how many paths at least.
+const GROWTH: usize = 3;
+const LEAST: usize = 16;
 
 /// The number of a path.
 pub type PathId = u32;
@@ -71,7 +75,10 @@ pub struct Paths {
     threads: Vec<ThreadPaths>,
     /// Children that were looked up: a direct-mapped table.
     recent: Vec<PathId>,
-    children: HashMap<(PathId, FunctionId), PathId, BuildHasherDefault<Mix>>,
+    /// As many as `paths`.
+    links: Vec<Links>,
+    /// The paths whose caller has more than [`MAX_LISTED`], by caller and function.
+    children: HashTable<PathId>,
     /// For each source: cycles, timestamps.
     clocks: Vec<[Clock; 2]>,
     /// Paths beyond the most that are stored were found.
@@ -81,6 +88,20 @@ pub struct Paths {
     /// Cycles and ticks between values where trace was lost: they belong to no function.
     pub lost: [u64; 2],
 }
+
+/// The paths that a path calls: a list, the one that was found last first.
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    /// The first one that it calls.
+    first: PathId,
+    /// The next one that its caller calls.
+    next: PathId,
+    /// The number of paths that it calls.
+    count: u32,
+}
+
+/// The most paths of a caller that are found by its list.
+const MAX_LISTED: u32 = 24;
 
 /// No path.
 const NONE: PathId = PathId::MAX;
@@ -135,11 +156,18 @@ impl Paths {
 
     fn add(&mut self, path: Path) -> PathId {
         let number = self.paths.len() as PathId;
+        if self.paths.len() == self.paths.capacity() {
+            // Paths are moved less often than with twice the memory; unused memory costs nothing.
+            let more = GROWTH * self.paths.len().max(LEAST);
+            self.paths.reserve_exact(more);
+            self.links.reserve_exact(more);
+        }
         self.paths.push(path);
+        self.links.push(Links { first: NONE, next: NONE, count: 0 });
         number
     }
 
-    /// The path of `function` called by `parent`.
+    /// The path of `function` called by `parent`, which may have been looked up before.
     #[inline]
     fn child(&mut self, parent: PathId, function: FunctionId) -> PathId {
         if let Some(recent) = self.recent.get(slot(parent, function))
@@ -149,24 +177,7 @@ impl Paths {
         {
             return *recent;
         }
-        self.find(parent, function)
-    }
-
-    /// As [`child`](Self::child), where another path was looked up last in the slot.
-    #[inline(never)]
-    fn find(&mut self, parent: PathId, function: FunctionId) -> PathId {
-        let number = match self.children.get(&(parent, function)) {
-            Some(number) => *number,
-            None if self.paths.len() >= MAX_PATHS => {
-                self.overflowed = true;
-                return self.folded(parent, function);
-            }
-            None => {
-                let number = self.add(Path::new(Some(parent), function));
-                self.children.insert((parent, function), number);
-                number
-            }
-        };
+        let number = self.find(parent, function);
         if self.recent.is_empty() {
             self.recent = vec![NONE; RECENT];
         }
@@ -174,6 +185,67 @@ impl Paths {
             *recent = number;
         }
         number
+    }
+
+    /// The path of `function` called by `parent`.
+    #[inline(never)]
+    fn find(&mut self, parent: PathId, function: FunctionId) -> PathId {
+        match self.known(parent, function) {
+            Some(number) => number,
+            None if self.paths.len() >= MAX_PATHS => {
+                self.overflowed = true;
+                self.folded(parent, function)
+            }
+            None => {
+                let number = self.add(Path::new(Some(parent), function));
+                self.link(parent, number);
+                number
+            }
+        }
+    }
+
+    /// The path of `function` called by `parent`, if there is one.
+    fn known(&self, parent: PathId, function: FunctionId) -> Option<PathId> {
+        let Links { first, count, .. } = *self.links.get(parent as usize)?;
+        let is = |number: PathId| {
+            let path = self.paths.get(number as usize);
+            path.is_some_and(|path| path.function == function && path.parent == Some(parent))
+        };
+        if count > MAX_LISTED {
+            return self.children.find(hash(parent, function), |number| is(*number)).copied();
+        }
+        let mut number = first;
+        while let Some(links) = self.links.get(number as usize) {
+            if is(number) {
+                return Some(number);
+            }
+            number = links.next;
+        }
+        None
+    }
+
+    /// Adds a path to those that `parent` calls.
+    fn link(&mut self, parent: PathId, number: PathId) {
+        let Some(links) = self.links.get_mut(parent as usize) else { return };
+        let next = std::mem::replace(&mut links.first, number);
+        links.count += 1;
+        let count = links.count;
+        if let Some(own) = self.links.get_mut(number as usize) {
+            own.next = next;
+        }
+        let Paths { paths, links, children, .. } = self;
+        let hash_of = |number: &PathId| {
+            let path = paths.get(*number as usize);
+            path.map_or(0, |path| hash(path.parent.unwrap_or(NONE), path.function))
+        };
+        let mut number = number;
+        // The first time all, then each.
+        let mut wanted = if count == MAX_LISTED + 1 { count } else { 1 };
+        while count > MAX_LISTED && wanted > 0 {
+            children.insert_unique(hash_of(&number), number, hash_of);
+            number = links.get(number as usize).map_or(NONE, |links| links.next);
+            wanted -= 1;
+        }
     }
 
     /// A path of `function` that exists: the nearest caller with this function, else the caller.
@@ -234,7 +306,7 @@ impl Join for Paths {
     }
 
     fn add(&mut self, parent: PathId, function: FunctionId, counts: &PathCounts) -> PathId {
-        let number = self.child(parent, function);
+        let number = self.find(parent, function);
         if let Some(path) = self.paths.get_mut(number as usize) {
             path.calls = path.calls.saturating_add(counts.calls);
         }
@@ -285,7 +357,7 @@ impl Visitor for Paths {
         if let Some(path) = self.paths.get_mut(root as usize) {
             (path.function, path.parent) = (begin.function, Some(new));
         }
-        self.children.insert((new, begin.function), root);
+        self.link(new, root);
         if let Some(thread) = self.threads.get_mut(position.thread) {
             thread.root = new;
         }
@@ -341,14 +413,59 @@ impl Visitor for Paths {
     }
 }
 
-/// The slot of a path that `parent` calls.
 #[inline]
-const fn slot(parent: PathId, function: FunctionId) -> usize {
+const fn hash(parent: PathId, function: FunctionId) -> u64 {
     let function = match function {
         FunctionId::Known(number) => number as u64,
         FunctionId::At(address) => address,
         FunctionId::Unknown => u64::MAX,
     };
-    let mixed = (function ^ (parent as u64) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 40) as usize & (RECENT - 1)
+    let product = (function ^ (parent as u64) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    product ^ product >> 32
+}
+
+/// The slot of a path that `parent` calls.
+#[inline]
+const fn slot(parent: PathId, function: FunctionId) -> usize {
+    hash(parent, function) as usize & (RECENT - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacks::Entry;
+
+    /// Few and many functions called from one path, each of them several times: each has one path,
+    /// also where another path calls the same functions, and where the root gets a caller.
+    #[test]
+    fn each_function_has_one_path() {
+        for count in [1, MAX_LISTED - 1, MAX_LISTED, MAX_LISTED + 1, 5 * MAX_LISTED] {
+            let mut paths = Paths::new();
+            let position = Position::default();
+            let mut root = paths.thread(0, 0, None);
+            let begin = |n| {
+                let (function, address) = (FunctionId::Known(n), None);
+                Begin { function, entry: Entry::Call, address }
+            };
+            let mut children = Vec::new();
+            for turn in 0..3u64 {
+                for n in 0..count {
+                    let path = paths.begin(&position, root, &begin(n));
+                    let below = paths.begin(&position, path, &begin(n));
+                    if turn == 0 {
+                        children.push((path, below));
+                    }
+                    assert_eq!(children[n as usize], (path, below));
+                    assert_eq!(paths.paths()[path as usize].calls, turn + 1);
+                }
+                if turn == 1 {
+                    let (own, above) = paths.beneath(&position, root, &begin(1000));
+                    assert_eq!(own, root);
+                    assert_eq!(paths.begin(&position, above, &begin(1000)), own);
+                    root = own;
+                }
+            }
+            assert_eq!(paths.paths().len(), 2 + 2 * count as usize);
+        }
+    }
 }

@@ -68,3 +68,20 @@ pub struct Transfer {
     /// The function at the target is a stub.
     pub stub: bool,
 }
+
+/// Nothing but a position.
+pub(crate) const fn empty(source: usize, at: u64) -> Transfer {
+    Transfer {
+        at,
+        target: 0,
+        ret: None,
+        function: NO_FUNCTION,
+        instructions: 0,
+        cycles: 0,
+        exception: 0,
+        source: source as u16,
+        kind: Kind::Run,
+        entry: false,
+        stub: false,
+    }
+}

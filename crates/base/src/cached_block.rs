@@ -220,8 +220,8 @@ impl CachedBlock {
         self.class & kinds != 0
     }
 
-    /// `block` in the class with the index `class`, below [`BLOCK_CLASSES`]. `None` if the block has
-    /// no bytes or too many.
+    /// `block` in the class with the index `class`, below [`BLOCK_CLASSES`]. `None` if the block
+    /// has no bytes or too many.
     pub fn new(block: &Block, class: usize) -> Option<CachedBlock> {
         if class >= BLOCK_CLASSES
             || !(1..=BYTES).contains(&block.bytes)

@@ -38,6 +38,7 @@ pub mod execution_counts;
 pub mod execution_list;
 pub mod fault;
 pub mod feed;
+mod function_marks;
 pub mod instruction;
 pub mod isa;
 pub mod offset_map;
@@ -69,6 +70,8 @@ pub use execution_counts::{ExecutedBlock, ExecutionCounts};
 pub use execution_list::ExecutionList;
 pub use fault::{Fault, Gap, Inconsistency};
 pub use feed::Feed;
+#[doc(hidden)]
+pub use function_marks::{BlockTransfer, FunctionMark, FunctionMarks};
 pub use instruction::{Instruction, Kind, Role};
 pub use isa::Isa;
 pub use offset_map::{Forward, OffsetMap, Piece};

@@ -43,7 +43,7 @@ impl Range {
 /// [`Sink::sum`](crate::Sink::sum).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeSum {
-    /// The number of ranges, at least 1.
+    /// The number of ranges.
     pub ranges: u64,
     /// The instructions of all of them.
     pub instructions: u64,

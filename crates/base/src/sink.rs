@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use crate::{
-    BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, ExecutionList, Path, Range,
-    RangeSum,
+    BlockCounts, BlockId, BlockTransfer, CachedBlocks, Element, ExecutionCounts, ExecutionList,
+    FunctionMarks, Path, Range, RangeSum,
 };
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
@@ -13,7 +13,9 @@ pub trait Sink {
     /// Whether [`path`](Sink::path) is called for the atoms of a packet.
     const PATHS: bool = false;
 
-    /// Whether [`sum`](Sink::sum) may be called.
+    /// Whether [`sum`](Sink::sum) and [`transfers`](Sink::transfers) may be called: a decoder takes
+    /// the marks with [`take_marks`](Sink::take_marks), and returns them with
+    /// [`return_marks`](Sink::return_marks).
     const SUMS: bool = false;
 
     /// Whether a decoder may count cached blocks instead of passing on their ranges: it takes the
@@ -30,8 +32,8 @@ pub trait Sink {
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
 
-    /// The first and the last address between which ranges may be received as a sum, until the
-    /// next element; none if the first is the greater.
+    /// The first and the last address of the function in which the last range ended: ranges between
+    /// them may be received as a sum. None if the first is the greater.
     #[inline]
     fn sums_within(&self) -> (u64, u64) {
         (1, 0)
@@ -40,11 +42,34 @@ pub trait Sink {
     /// Takes consecutive ranges as their sum; `at` is the offset of the last one. Called only with
     /// [`SUMS`](Sink::SUMS). All of the ranges are between the addresses of
     /// [`sums_within`](Sink::sums_within). Only the last one may end with a call, an indirect
-    /// branch or a return; the range before them does not. Each range begins at the end of the
-    /// range before it, or at the target of the branch.
+    /// branch or a return that takes effect; the range before them does not, or
+    /// [`transfers`](Sink::transfers) was called. Each range begins at the end of the range before
+    /// it, or at the target of the branch.
     #[inline]
     fn sum(&mut self, at: u64, sum: &RangeSum) {
         let _ = (at, sum);
+    }
+
+    /// Takes transfers between functions: at each, the ranges before it were in one function. Of a
+    /// `from`, the sink has received the range, or it is among those of the sum that follows, which
+    /// counts the ranges of all transfers, and the instructions after the last one. `at` is added
+    /// to the offsets of all.
+    #[inline]
+    fn transfers(&mut self, at: u64, transfers: &[BlockTransfer], blocks: &CachedBlocks<'_>) {
+        let _ = (at, transfers, blocks);
+    }
+
+    /// The marks of `blocks` for the functions of the sink.
+    #[inline]
+    fn take_marks(&mut self, blocks: &CachedBlocks<'_>) -> FunctionMarks {
+        let _ = blocks;
+        FunctionMarks::default()
+    }
+
+    /// Takes back the marks.
+    #[inline]
+    fn return_marks(&mut self, marks: FunctionMarks) {
+        let _ = marks;
     }
 
     /// The counts of cached blocks so far, for `blocks`.
@@ -149,14 +174,10 @@ pub trait Sink {
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
+    // Called through a mutable borrow of a sink, too: the method of the borrow comes first.
     #[inline(always)]
     fn sums_within(&self) -> (u64, u64) {
         (**self).sums_within()
-    }
-
-    #[inline(always)]
-    fn sum(&mut self, at: u64, sum: &RangeSum) {
-        (**self).sum(at, sum);
     }
 
     #[inline]

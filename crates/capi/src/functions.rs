@@ -94,9 +94,7 @@ impl Table {
                 let options = CacheOptions { riscv, ..CacheOptions::default() };
                 source.program.cache(Waypoints::default(), options)
             });
-            // Workers find frames where there are several.
-            let frames = selected.jobs.count > 1;
-            let transfers = Transfers::new(code.clone(), caches.collect()).with_frames(frames);
+            let transfers = Transfers::new(code.clone(), caches.collect()).with_frames();
             let mut stacks =
                 Stacks::new(sources.len(), Paths::new()).with_unwind_targets(code.unwind_targets());
             run::run(opened, plan, selected, transfers, |part: Part| {

@@ -39,8 +39,7 @@ pub fn run_joined<V: Join>(
     switches: &[u32],
     visitor: V,
 ) -> Result<(V, StackCounts, Tally), Fail> {
-    let frames = options.jobs.count > 1;
-    let (how, more) = ((frames, Stacks::part as Take<V>), |_: &mut V, _| true);
+    let (how, more) = ((true, Stacks::part as Take<V>), |_: &mut V, _| true);
     run_how(job, options, code, switches, visitor, NO_OTHER, how, more)
 }
 
@@ -57,11 +56,11 @@ pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
     listener: L,
     more: impl FnMut(&mut V, Option<L::Output>) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
-    let how: (bool, Take<V>) = (false, |stacks, part| stacks.transfers(part));
+    let how: (bool, Take<V>) = (false, |stacks, part| stacks.transfers(part.transfers()));
     run_how(job, options, code, switches, visitor, listener, how, more)
 }
 
-/// `how`: whether workers look for frames, and what takes their parts.
+/// `how`: whether the frames of each part are looked for, and what takes the parts.
 #[expect(clippy::too_many_arguments, reason = "those of its callers")]
 fn run_how<V: Visitor, L: Listener + Fork + Send>(
     job: &Job<'_>,
@@ -77,7 +76,8 @@ fn run_how<V: Visitor, L: Listener + Fork + Send>(
         let options = CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() };
         source.program.cache(Waypoints::default(), options)
     });
-    let transfers = Transfers::new(code.clone(), caches.collect()).with_frames(frames);
+    let transfers = Transfers::new(code.clone(), caches.collect());
+    let transfers = if frames { transfers.with_frames() } else { transfers };
     let mut stacks = Stacks::new(job.sources.len(), visitor)
         .with_switches(switches.iter().copied())
         .with_unwind_targets(code.unwind_targets());

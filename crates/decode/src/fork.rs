@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
+    self as base, BlockId, BlockTransfer, CachedBlocks, Element, Fault, FunctionMarks, OffsetMap,
+    Path, RangeSum,
 };
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
@@ -29,6 +30,8 @@ pub trait Fork: Sized {
     /// whenever its [`weight`](Fork::weight) reaches a bound. Otherwise it is taken between blocks
     /// of bytes only.
     const GROWS: bool = true;
+    /// How many times larger parts of the output are than usually, where each part costs time.
+    const PARTS: usize = 1;
 
     /// A listener of the same kind for a worker, without output. Its initial state may be predicted
     /// from the state of this one: if the prediction is wrong, the
@@ -150,6 +153,7 @@ impl<L: Listener> Listener for Merging<L> {
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
     const SUMS: bool = L::SUMS;
+    const FUNCTIONS: bool = L::FUNCTIONS;
 
     #[inline(always)]
     fn sums_within(&self, source: usize) -> (u64, u64) {
@@ -159,6 +163,27 @@ impl<L: Listener> Listener for Merging<L> {
     #[inline(always)]
     fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
         self.0.sum(source, at, sum);
+    }
+
+    #[inline(always)]
+    fn transfers(
+        &mut self,
+        source: usize,
+        at: u64,
+        transfers: &[BlockTransfer],
+        blocks: &CachedBlocks<'_>,
+    ) {
+        self.0.transfers(source, at, transfers, blocks);
+    }
+
+    #[inline]
+    fn take_marks(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> FunctionMarks {
+        self.0.take_marks(source, blocks)
+    }
+
+    #[inline]
+    fn return_marks(&mut self, source: usize, marks: FunctionMarks) {
+        self.0.return_marks(source, marks);
     }
 
     #[inline]
@@ -273,6 +298,7 @@ impl<A: Fork + Listener, B: Fork + Listener> Fork for (A, B) {
     type State = (A::State, B::State);
     type Output = (A::Output, B::Output);
     const GROWS: bool = A::GROWS || B::GROWS;
+    const PARTS: usize = if A::PARTS > B::PARTS { A::PARTS } else { B::PARTS };
 
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())
@@ -325,6 +351,7 @@ impl<L: Fork + Listener> Fork for Option<L> {
     type State = Option<L::State>;
     type Output = Option<L::Output>;
     const GROWS: bool = L::GROWS;
+    const PARTS: usize = L::PARTS;
 
     fn fork(&self) -> Self {
         self.as_ref().map(L::fork)

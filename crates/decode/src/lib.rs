@@ -11,6 +11,7 @@
 //! | `jump_table.rs` | [`JumpTable`]: the address of the jump table of Zcmt, from the program's symbols |
 //! | `memory.rs` | a capture's dumps as program memory |
 //! | `listener.rs` | [`Listener`]: what receives packets, elements and link events |
+//! | `forwarded.rs` | optional listeners, and references to listeners |
 //! | `merge.rs` | [`Merge`]: results of chunks that were decoded separately |
 //! | `parallel/` | [`parallel::run`]: one buffer on several threads, with the output of one |
 //! | `ordered.rs` | [`ordered::each`]: several tasks at once, with their output in order |
@@ -68,6 +69,7 @@ pub mod detect;
 mod erased;
 mod folded;
 pub mod fork;
+mod forwarded;
 pub mod input;
 pub mod interleaved;
 pub mod jump_table;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, ExecutionList,
-    Fault, OffsetMap, Path, RangeSum,
+    self as base, BlockCounts, BlockId, BlockTransfer, CachedBlocks, Element, ExecutionCounts,
+    ExecutionList, Fault, FunctionMarks, OffsetMap, Path, RangeSum,
 };
 use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
@@ -36,8 +36,13 @@ pub trait Listener {
     /// then decodes more bytes of a source at a time where the sources of a formatter alternate.
     const BY_SOURCE: bool = false;
 
-    /// [`sum`](Listener::sum) may be called instead of [`cached_range`](Listener::cached_range).
+    /// [`sum`](Listener::sum) may be called instead of [`cached_range`](Listener::cached_range),
+    /// where a listener beside it has [`FUNCTIONS`](Listener::FUNCTIONS).
     const SUMS: bool = false;
+    /// The listener has functions: with [`SUMS`](Listener::SUMS), ranges in one function are
+    /// received as sums, and [`transfers`](Listener::transfers) are between them. Of two
+    /// listeners side by side, one can have them.
+    const FUNCTIONS: bool = false;
     /// [`take_counts`](Listener::take_counts) and [`counted`](Listener::counted) may be called
     /// instead of [`cached_range`](Listener::cached_range): see [`Counting`](crate::Counting).
     const COUNTS: bool = false;
@@ -64,6 +69,39 @@ pub trait Listener {
     #[inline]
     fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
         let _ = (source, at, sum);
+    }
+
+    /// See [`Sink::transfers`](base::Sink::transfers). By default [`sum`](Listener::sum) is called
+    /// with their instructions.
+    #[inline(always)]
+    fn transfers(
+        &mut self,
+        source: usize,
+        at: u64,
+        transfers: &[BlockTransfer],
+        blocks: &CachedBlocks<'_>,
+    ) {
+        let instructions = transfers.iter().map(|transfer| u64::from(transfer.instructions)).sum();
+        let from = transfers.last().map(BlockTransfer::from);
+        if let Some((last, taken)) = from
+            && let Some((cached, class)) = blocks.get(last)
+        {
+            let last = cached.range(class, taken);
+            self.sum(source, at, &RangeSum { ranges: 0, instructions, last });
+        }
+    }
+
+    /// See [`Sink::take_marks`](base::Sink::take_marks).
+    #[inline]
+    fn take_marks(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> FunctionMarks {
+        let _ = (source, blocks);
+        FunctionMarks::default()
+    }
+
+    /// See [`Sink::return_marks`](base::Sink::return_marks).
+    #[inline]
+    fn return_marks(&mut self, source: usize, marks: FunctionMarks) {
+        let _ = (source, marks);
     }
 
     /// See [`Sink::take_counts`](base::Sink::take_counts).
@@ -400,7 +438,8 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     const PATHS: bool = A::PATHS && B::PATHS;
     const ERASED: bool = A::ERASED || B::ERASED;
     const BY_SOURCE: bool = A::BY_SOURCE && B::BY_SOURCE;
-    const SUMS: bool = A::SUMS && B::SUMS;
+    const SUMS: bool = A::SUMS && B::SUMS && !(A::FUNCTIONS && B::FUNCTIONS);
+    const FUNCTIONS: bool = A::FUNCTIONS || B::FUNCTIONS;
 
     #[inline(always)]
     fn sums_within(&self, source: usize) -> (u64, u64) {
@@ -412,6 +451,34 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
         self.0.sum(source, at, sum);
         self.1.sum(source, at, sum);
+    }
+
+    #[inline(always)]
+    fn transfers(
+        &mut self,
+        source: usize,
+        at: u64,
+        transfers: &[BlockTransfer],
+        blocks: &CachedBlocks<'_>,
+    ) {
+        self.0.transfers(source, at, transfers, blocks);
+        self.1.transfers(source, at, transfers, blocks);
+    }
+
+    #[inline]
+    fn take_marks(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> FunctionMarks {
+        match A::FUNCTIONS {
+            true => self.0.take_marks(source, blocks),
+            false => self.1.take_marks(source, blocks),
+        }
+    }
+
+    #[inline]
+    fn return_marks(&mut self, source: usize, marks: FunctionMarks) {
+        match A::FUNCTIONS {
+            true => self.0.return_marks(source, marks),
+            false => self.1.return_marks(source, marks),
+        }
     }
 
     #[inline]
@@ -455,114 +522,6 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
 
     fn full(&self) -> bool {
         self.0.full() && self.1.full()
-    }
-}
-
-/// `None` ignores everything.
-impl<L: Listener> Listener for Option<L> {
-    const PACKETS: bool = L::PACKETS;
-    const FRAMES: bool = L::FRAMES;
-    const PATHS: bool = L::PATHS;
-    const ERASED: bool = L::ERASED;
-    const BY_SOURCE: bool = L::BY_SOURCE;
-    const SUMS: bool = L::SUMS;
-
-    #[inline]
-    fn sums_within(&self, source: usize) -> (u64, u64) {
-        self.as_ref().map_or((0, u64::MAX), |listener| listener.sums_within(source))
-    }
-
-    #[inline]
-    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
-        if let Some(listener) = self {
-            listener.sum(source, at, sum);
-        }
-    }
-
-    #[inline]
-    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        if let Some(listener) = self {
-            listener.path(source, at, path, blocks);
-        }
-    }
-
-    #[inline]
-    fn element(&mut self, source: usize, at: u64, element: Element) {
-        if let Some(listener) = self {
-            listener.element(source, at, element);
-        }
-    }
-
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        if let Some(listener) = self {
-            listener.repeat(source, at, range, times);
-        }
-    }
-
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        if let Some(listener) = self {
-            listener.repeat_path(source, at, ranges, times);
-        }
-    }
-
-    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        if let Some(listener) = self {
-            listener.repeat_unlisted(source, at, ranges, times);
-        }
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        self.as_ref().is_some_and(L::wants_each_packet)
-    }
-
-    pass_on!(|this| this);
-
-    fn full(&self) -> bool {
-        self.as_ref().is_none_or(L::full)
-    }
-}
-
-impl<L: Listener> Listener for &mut L {
-    const PACKETS: bool = L::PACKETS;
-    const FRAMES: bool = L::FRAMES;
-    const ERASED: bool = L::ERASED;
-    const BY_SOURCE: bool = L::BY_SOURCE;
-    const SUMS: bool = L::SUMS;
-
-    #[inline(always)]
-    fn sums_within(&self, source: usize) -> (u64, u64) {
-        (**self).sums_within(source)
-    }
-
-    #[inline(always)]
-    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
-        (**self).sum(source, at, sum);
-    }
-
-    fn element(&mut self, source: usize, at: u64, element: Element) {
-        (**self).element(source, at, element);
-    }
-
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        (**self).repeat(source, at, range, times);
-    }
-
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        (**self).repeat_path(source, at, ranges, times);
-    }
-
-    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        (**self).repeat_unlisted(source, at, ranges, times);
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        (**self).wants_each_packet()
-    }
-
-    pass_on!(|this| Some(&mut **this));
-
-    fn full(&self) -> bool {
-        (**self).full()
     }
 }
 

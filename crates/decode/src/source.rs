@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, CachedBlocks, Element, ExecutionCounts, ExecutionList,
-    Fault, OffsetMap, Path, RangeSum, Sink,
+    self as base, BlockCounts, BlockId, BlockTransfer, CachedBlocks, Element, ExecutionCounts,
+    ExecutionList, Fault, FunctionMarks, OffsetMap, Path, RangeSum, Sink,
 };
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
@@ -328,7 +328,7 @@ impl<'a, L: Listener> SourceObserver<'a, L> {
 
 impl<L: Listener> Sink for SourceObserver<'_, L> {
     const PATHS: bool = L::PATHS;
-    const SUMS: bool = L::SUMS;
+    const SUMS: bool = L::SUMS && L::FUNCTIONS;
     const COUNTS: bool = L::COUNTS;
     const EXECUTIONS: bool = L::EXECUTIONS;
 
@@ -370,6 +370,21 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
     #[inline(always)]
     fn sum(&mut self, at: u64, sum: &RangeSum) {
         self.listener.sum(self.source, at, sum);
+    }
+
+    #[inline(always)]
+    fn transfers(&mut self, at: u64, transfers: &[BlockTransfer], blocks: &CachedBlocks<'_>) {
+        self.listener.transfers(self.source, at, transfers, blocks);
+    }
+
+    #[inline]
+    fn take_marks(&mut self, blocks: &CachedBlocks<'_>) -> FunctionMarks {
+        self.listener.take_marks(self.source, blocks)
+    }
+
+    #[inline]
+    fn return_marks(&mut self, marks: FunctionMarks) {
+        self.listener.return_marks(self.source, marks);
     }
 
     // Called for each range: a call that is not inlined costs as much as most listeners do.

@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::near_lines::{NearLines, NearWords};
+use crate::near_lines::{NearLines, NearWords, PAGE};
 use crate::runs::{Edges, Lines};
 
-/// Lines of a page: 256 KiB of code.
-pub(crate) const PAGE: u64 = 1 << 12;
 /// Long ranges before those that overlap are joined.
 const LONG: usize = 1 << 12;
 /// Pages that are found without a map, a power of two.

@@ -1,7 +1,7 @@
 //! Executed lines of code that is near the first executed line.
 
-use crate::lines::PAGE;
-
+/// Lines of a page: 256 KiB of code.
+pub(crate) const PAGE: u64 = 1 << 12;
 /// The most pages: 16 MiB of code, for which 64 KiB are read.
 const MOST: u64 = 1 << 6;
 /// The number of lines from the first one of a word to that of the next one.

@@ -48,7 +48,7 @@ impl Finder<'_> {
             Stacks::new(self.plan.sources.len(), Open::default()).with_switches(switches);
         let index = self.index.map(|(_, indexed)| indexed);
         let mut write = |found: Part| {
-            stacks.transfers(&found);
+            stacks.transfers(found.transfers());
             true
         };
         window::run(session, buffer, &window, index, transfers, &mut |_, _| {}, &mut write)?;

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, OffsetMap, RangeSum};
+use tracewright_base::{
+    self as base, BlockTransfer, CachedBlocks, Element, Fault, FunctionMarks, OffsetMap, RangeSum,
+};
 use tracewright_decode::Listener;
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
@@ -19,6 +21,7 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
     const FRAMES: bool = L::FRAMES;
     const BY_SOURCE: bool = L::BY_SOURCE;
     const SUMS: bool = L::SUMS;
+    const FUNCTIONS: bool = L::FUNCTIONS;
 
     #[inline(always)]
     fn sums_within(&self, source: usize) -> (u64, u64) {
@@ -28,6 +31,27 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
     #[inline(always)]
     fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
         self.listener.sum(self.first + source, at, sum);
+    }
+
+    #[inline(always)]
+    fn transfers(
+        &mut self,
+        source: usize,
+        at: u64,
+        transfers: &[BlockTransfer],
+        blocks: &CachedBlocks<'_>,
+    ) {
+        self.listener.transfers(self.first + source, at, transfers, blocks);
+    }
+
+    #[inline]
+    fn take_marks(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> FunctionMarks {
+        self.listener.take_marks(self.first + source, blocks)
+    }
+
+    #[inline]
+    fn return_marks(&mut self, source: usize, marks: FunctionMarks) {
+        self.listener.return_marks(self.first + source, marks);
     }
 
     fn enter_source(&mut self, source: usize) {

@@ -1,5 +1,6 @@
 //! From transfers to frames.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,12 +44,16 @@ pub struct Stacks<V: Visitor> {
     pub counts: StackCounts,
 }
 
+/// The function with a number; [`NO_FUNCTION`] is none.
+pub(super) const fn number_or_unknown(number: u32) -> FunctionId {
+    if number == NO_FUNCTION { FunctionId::Unknown } else { FunctionId::Known(number) }
+}
+
 /// The function at the target of a transfer.
 pub(super) fn function(transfer: &Transfer, called: bool) -> FunctionId {
     match transfer.function {
         NO_FUNCTION if called => FunctionId::At(transfer.target),
-        NO_FUNCTION => FunctionId::Unknown,
-        number => FunctionId::Known(number),
+        number => number_or_unknown(number),
     }
 }
 
@@ -96,8 +101,8 @@ impl<V: Visitor> Stacks<V> {
     }
 
     /// The next transfers, in order.
-    pub fn transfers(&mut self, transfers: &[Transfer]) {
-        transfers.iter().for_each(|transfer| self.transfer(transfer));
+    pub fn transfers(&mut self, transfers: impl IntoIterator<Item = impl Borrow<Transfer>>) {
+        transfers.into_iter().for_each(|transfer| self.transfer(transfer.borrow()));
     }
 
     pub(super) fn position(&self, source: usize, at: u64) -> Position {
@@ -113,8 +118,9 @@ impl<V: Visitor> Stacks<V> {
         }
     }
 
-    /// Takes a call, or a return to the return address of the frame on top: most transfers are one
-    /// of these. Otherwise changes nothing, and returns `false`.
+    /// Takes a call, a return to the return address of the frame on top, or an indirect branch in
+    /// code without symbols: most transfers are one of these. Otherwise changes nothing, and
+    /// returns `false`.
     #[inline]
     fn common(&mut self, transfer: &Transfer) -> bool {
         let source = usize::from(transfer.source);
@@ -127,6 +133,14 @@ impl<V: Visitor> Stacks<V> {
                 if top.ret == Some(transfer.target)
                     && !top.exception
                     && !self.unwind_targets.is_target(transfer.target) =>
+            {
+                false
+            }
+            // It stays in the frame if no frame returns there.
+            Kind::Indirect
+                if transfer.function == NO_FUNCTION
+                    && top.ret != Some(transfer.target)
+                    && thread.returning_to(transfer.target).is_none() =>
             {
                 false
             }
@@ -158,7 +172,7 @@ impl<V: Visitor> Stacks<V> {
             let node = self.visitor.begin(&position, node, &begin);
             let (ret, exception, signal, uncertain) = (transfer.ret, false, false, false);
             thread.push(Frame { function, ret, node, entry, exception, signal, uncertain });
-        } else {
+        } else if transfer.kind == Kind::Return {
             self.counts.returns += 1;
             self.counts.ended += 1;
             thread.pop();

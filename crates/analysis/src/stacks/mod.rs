@@ -20,7 +20,7 @@
 //! | `branches.rs` | calls, returns and branches out of a function |
 //! | `exceptions.rs` | exceptions, and losses of trace |
 //! | `switches.rs`, `suspended.rs` | threads without identifiers in the trace |
-//! | `part.rs` | [`Part`]: frames of a part of a trace, found without those before |
+//! | `part/` | [`Part`]: frames of a part of a trace, found without those before |
 //! | `counts.rs` | [`StackCounts`] |
 
 mod branches;
@@ -39,6 +39,7 @@ pub use crate::code::FunctionId;
 pub use counts::StackCounts;
 pub use engine::Stacks;
 pub use frame::{Begin, Ending, Entry};
+pub(crate) use part::PartBuilder;
 pub use part::{Join, Part, PathCounts};
 pub use suspended::SWITCHES;
 pub use visitor::{Position, Time, Visitor};

@@ -324,7 +324,7 @@ fn unwind_targets() {
     // `try` block: the frame that has not called from there does not continue.
     let targets = UnwindTargets::of_calls([(0x240, 0x200, 0x207)]);
     let mut stacks = Stacks::new(1, Log::default()).with_unwind_targets(Arc::new(targets));
-    stacks.transfers(&[
+    stacks.transfers([
         START,
         to(Kind::Call, 0x200, 0x114),
         to(Kind::Call, 0x200, 0x204),
@@ -383,7 +383,7 @@ fn tasks_without_identifiers() {
 #[test]
 fn tasks_that_switch_by_a_return() {
     let mut stacks = Stacks::new(1, Log::default()).with_switches([2]);
-    stacks.transfers(&[
+    stacks.transfers([
         START,
         to(Kind::Call, 0x300, 0x114),
         to(Kind::Return, 0x410, 0),

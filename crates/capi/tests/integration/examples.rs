@@ -103,7 +103,7 @@ fn functions(name: &str) -> String {
     let mut stacks =
         Stacks::new(trace.sources().len(), Paths::new()).with_unwind_targets(code.unwind_targets());
     let transfers = both.0.take();
-    stacks.transfers(&transfers);
+    stacks.transfers(transfers.transfers());
     stacks.finish();
     let all = together(&by_thread(&stacks.visitor));
     let mut rows: Vec<_> =

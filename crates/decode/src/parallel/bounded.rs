@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, RangeSum,
+    self as base, BlockId, BlockTransfer, CachedBlocks, Element, Fault, FunctionMarks, OffsetMap,
+    Path, RangeSum,
 };
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
@@ -58,6 +59,7 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
     const SUMS: bool = L::SUMS;
+    const FUNCTIONS: bool = L::FUNCTIONS;
 
     #[inline(always)]
     fn sums_within(&self, source: usize) -> (u64, u64) {
@@ -70,6 +72,33 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
         if !self.stopped {
             self.listener.sum(source, at, sum);
         }
+    }
+
+    #[inline(always)]
+    fn transfers(
+        &mut self,
+        source: usize,
+        at: u64,
+        transfers: &[BlockTransfer],
+        blocks: &CachedBlocks<'_>,
+    ) {
+        if self.stopped {
+            return;
+        }
+        self.listener.transfers(source, at, transfers, blocks);
+        if self.listener.weight() >= self.due {
+            self.take(source, false);
+        }
+    }
+
+    #[inline]
+    fn take_marks(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> FunctionMarks {
+        self.listener.take_marks(source, blocks)
+    }
+
+    #[inline]
+    fn return_marks(&mut self, source: usize, marks: FunctionMarks) {
+        self.listener.return_marks(source, marks);
     }
 
     #[inline]

@@ -28,8 +28,12 @@ where
         output: S,
         jobs: &Jobs,
     ) -> Self {
-        // The writer of the output waits for less than a worker sends.
-        let (step, weight) = (jobs.step.max(1), jobs.output / 4);
+        let step = jobs.step.max(1);
+        let weight = match jobs.count {
+            ..=1 if L::PARTS > 1 => jobs.output.saturating_mul(L::PARTS),
+            // The writer of the output waits for less than a worker sends.
+            _ => (jobs.output / 4).saturating_mul(L::PARTS),
+        };
         Joiner { session, listener, output, step, weight, wanted: true, work: Work::default() }
     }
 

@@ -18,7 +18,7 @@ pub(super) fn work<L: Listener + Fork>(
     mut listener: L,
     jobs: &Jobs,
 ) {
-    let step = jobs.step.max(1);
+    let (step, output) = (jobs.step.max(1), jobs.output.saturating_mul(L::PARTS));
     // A panic in one worker stops the others. Without a panic the queue is closed already.
     let _close = CloseOnDrop(queue);
     let blank = session.state().clone();
@@ -40,12 +40,12 @@ pub(super) fn work<L: Listener + Fork>(
                 return;
             }
             let send = |output, weight| queue.send(n, Part::Output(output, weight));
-            if !bounded::feed(&mut session, Some(part), &mut listener, jobs.output, send) {
+            if !bounded::feed(&mut session, Some(part), &mut listener, output, send) {
                 return;
             }
             end += part.len();
             let weight = listener.weight();
-            if end >= due || end == bytes.len() || weight >= jobs.output {
+            if end >= due || end == bytes.len() || weight >= output {
                 due = end + step.max(end / CHECKPOINT_DENSITY);
                 let output = listener.take();
                 let weight = weight + listener.state_weight();

@@ -15,6 +15,7 @@ mod returns;
 mod rules;
 mod speculative;
 mod straight;
+mod sums;
 mod tallied;
 mod window;
 

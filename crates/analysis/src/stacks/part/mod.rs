@@ -7,20 +7,21 @@
 //! unwinding, another thread, a loss. [`Stacks::part`] takes both in order, and the result is that
 //! of all transfers.
 
+mod builder;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-use std::ops::{Deref, Range};
+use std::ops::Range;
+use std::sync::Arc;
 
 use tracewright_symbols::UnwindTargets;
 
-use super::engine::function;
-use super::exceptions::is_near;
+use super::engine::number_or_unknown;
 use super::{Begin, Entry, Frame, FunctionId, StackCounts, Stacks, Time, Visitor};
-use crate::counts::Mix;
-use crate::transfer::{Kind, NO_FUNCTION, Transfer};
+use crate::transfer::{NO_FUNCTION, Transfer};
+use crate::transfer_log::{SpareMemory, TransferLog};
+
+pub(crate) use builder::PartBuilder;
 
 /// A visitor to which the frames of a part can be added.
 pub trait Join: Visitor {
@@ -45,18 +46,22 @@ pub struct PathCounts {
 /// The transfers of a part of a trace, in order, and the frames that were found in them.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    transfers: Vec<Transfer>,
-    /// The same; empty where no frames were looked for.
+    log: TransferLog,
+    /// The transfers of the log; empty where no frames were looked for.
     items: Vec<Item>,
     /// The number of nodes in `items`.
     nodes: usize,
+    /// Where the memory of nodes goes.
+    spare: SpareMemory<Node>,
 }
 
-impl Deref for Part {
-    type Target = [Transfer];
-
-    fn deref(&self) -> &[Transfer] {
-        &self.transfers
+impl Drop for Part {
+    fn drop(&mut self) {
+        for item in &mut self.items {
+            if let Item::Frames(local) = item {
+                self.spare.put(std::mem::take(&mut local.nodes));
+            }
+        }
     }
 }
 
@@ -84,25 +89,71 @@ struct Local {
     /// Targets of branches that were no returns if no earlier frame returns there.
     assumed: Vec<u64>,
     counts: StackCounts,
-    /// The function in which it executes at the end, if a transfer shows it.
-    here: Option<FunctionId>,
+    /// The number of the function in which it executes at the end, or [`NO_FUNCTION`], if a
+    /// transfer shows it.
+    here: Option<u32>,
     deferred: Option<Deferred>,
 }
 
+// In one line of the processor's caches.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Node {
     parent: u32,
-    function: FunctionId,
+    /// The clock values before its last instructions, as [`Source::clock`](builder::Source).
+    clock: u32,
+    function: Key,
     counts: PathCounts,
-    /// The last one of `runs` that is of this node.
-    run: u32,
-    /// The node that was called last.
-    recent: u32,
+    /// Instructions and cycles since that clock value.
+    instructions: u64,
+    cycles: u64,
 }
 
+const _: () = assert!(size_of::<Node>() == 64);
+
 impl Node {
-    fn new(parent: u32, function: FunctionId) -> Node {
-        Node { parent, function, counts: PathCounts::default(), run: u32::MAX, recent: 0 }
+    fn new(parent: u32, function: Key) -> Node {
+        let counts = PathCounts::default();
+        Node { parent, clock: 0, function, counts, instructions: 0, cycles: 0 }
+    }
+}
+
+/// A [`FunctionId`], in two numbers that are compared without a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    /// The number of the function; [`NO_FUNCTION`] and `UNKNOWN` are none.
+    number: u32,
+    /// The address that was called, of code without a symbol.
+    address: u64,
+}
+
+impl Key {
+    const UNKNOWN: Key = Key { number: NO_FUNCTION - 1, address: 0 };
+
+    /// The function with this number, or code without a symbol that was called at `address`.
+    #[inline]
+    const fn called(number: u32, address: u64) -> Key {
+        Key { number, address: if number == NO_FUNCTION { address } else { 0 } }
+    }
+}
+
+impl From<FunctionId> for Key {
+    fn from(function: FunctionId) -> Key {
+        match function {
+            FunctionId::Known(number) => Key::called(number, 0),
+            FunctionId::At(address) => Key::called(NO_FUNCTION, address),
+            FunctionId::Unknown => Key::UNKNOWN,
+        }
+    }
+}
+
+impl From<Key> for FunctionId {
+    fn from(key: Key) -> FunctionId {
+        match key {
+            Key::UNKNOWN => FunctionId::Unknown,
+            Key { number: NO_FUNCTION, address } => FunctionId::At(address),
+            Key { number, .. } => FunctionId::Known(number),
+        }
     }
 }
 
@@ -110,7 +161,6 @@ impl Node {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     node: u32,
-    function: FunctionId,
     ret: Option<u64>,
     entry: Entry,
     exception: bool,
@@ -125,48 +175,26 @@ struct Deferred {
     ret: Option<u64>,
 }
 
-/// The most frames in which the target of a branch is looked for.
-const MAX_SEARCHED: usize = 64;
-/// Slots of the targets that were assumed last, a power of two.
-const RECENT: usize = 32;
-
 impl Part {
     /// Only transfers.
-    pub(crate) fn of_transfers(transfers: Vec<Transfer>) -> Part {
-        Part { transfers, ..Part::default() }
+    pub(crate) fn of_transfers(log: TransferLog) -> Part {
+        Part { log, items: Vec::new(), nodes: 0, spare: SpareMemory::default() }
     }
 
     /// The frames of `transfers`. `targets`: where exceptions of C++ and panics of Rust continue.
-    pub fn new(transfers: Vec<Transfer>, targets: &UnwindTargets) -> Part {
-        let mut part = Part::of_transfers(transfers);
-        let mut sources: Vec<Source> = Vec::new();
-        for (n, transfer) in part.transfers.iter().enumerate() {
-            let number = usize::from(transfer.source);
-            if number >= sources.len() {
-                sources.resize_with(number + 1, Source::default);
-            }
-            let Some(source) = sources.get_mut(number) else { continue };
-            if !source.unsettled && source.take(n, transfer, targets) {
-                continue;
-            }
-            let deferred = source.deferred.is_some();
-            part.nodes += source.flush(number, n, &mut part.items);
-            match part.items.last_mut() {
-                Some(Item::Transfers(range)) if range.end == n => range.end = n + 1,
-                _ => part.items.push(Item::Transfers(n..n + 1)),
-            }
-            source.unsettled = match transfer.kind {
-                Kind::Run | Kind::Timestamp | Kind::Cycles | Kind::CyclesLost => {
-                    source.unsettled || deferred
-                }
-                Kind::Call | Kind::Jump | Kind::Indirect => transfer.stub,
-                _ => false,
-            };
+    pub fn new(transfers: &[Transfer], targets: &Arc<UnwindTargets>) -> Part {
+        let mut builder = PartBuilder::new(Arc::clone(targets));
+        let mut log = TransferLog::default();
+        for transfer in transfers {
+            builder.take(log.len(), transfer);
+            log.push(*transfer);
         }
-        for (number, source) in sources.iter_mut().enumerate() {
-            part.nodes += source.flush(number, part.transfers.len(), &mut part.items);
-        }
-        part
+        builder.finish(log)
+    }
+
+    /// All transfers, in order.
+    pub fn transfers(&self) -> impl Iterator<Item = Transfer> + '_ {
+        self.log.range(0..self.log.len())
     }
 
     /// The number of frames that begin and end in the part.
@@ -188,349 +216,31 @@ impl Part {
     }
 }
 
-/// The frames of a source that are being found.
-#[derive(Debug)]
-struct Source {
-    /// It may be in a stub that was called earlier.
-    unsettled: bool,
-    begun: bool,
-    local: Local,
-    stack: Vec<Open>,
-    children: HashMap<(u32, FunctionId), u32, BuildHasherDefault<Mix>>,
-    /// The first one of the runs since the last clock value.
-    first_run: usize,
-    deferred: Option<Deferred>,
-    recent: [u64; RECENT],
-}
-
-impl Default for Source {
-    fn default() -> Source {
-        Source {
-            unsettled: true,
-            begun: false,
-            local: Local::default(),
-            stack: Vec::new(),
-            children: HashMap::default(),
-            first_run: 0,
-            deferred: None,
-            recent: [0; RECENT],
-        }
-    }
-}
-
-impl Source {
-    /// Ends the frames so far before transfer `end`. Returns the number of nodes.
-    fn flush(&mut self, source: usize, end: usize, items: &mut Vec<Item>) -> usize {
-        if !std::mem::take(&mut self.begun) {
-            return 0;
-        }
-        let mut local = std::mem::take(&mut self.local);
-        local.source = source;
-        local.transfers.end = end;
-        local.open = std::mem::take(&mut self.stack);
-        local.deferred = self.deferred.take();
-        let nodes = local.nodes.len();
-        items.push(Item::Frames(Box::new(local)));
-        // To clear a large table takes as long as to make another one.
-        if nodes > RECENT {
-            self.children = HashMap::default();
-        } else {
-            self.children.clear();
-        }
-        self.first_run = 0;
-        self.recent = [0; RECENT];
-        nodes
-    }
-
-    /// Takes transfer `n` if it does not depend on earlier frames; otherwise changes nothing.
-    fn take(&mut self, n: usize, transfer: &Transfer, targets: &UnwindTargets) -> bool {
-        if !self.is_local(transfer, targets) {
-            return false;
-        }
-        if !self.begun {
-            self.begun = true;
-            self.local.transfers.start = n;
-            self.local.nodes.push(Node::new(0, FunctionId::Unknown));
-        }
-        self.run(transfer);
-        let time = match transfer.kind {
-            Kind::Run => return true,
-            Kind::Timestamp => Some(Time::Timestamp(transfer.target)),
-            Kind::Cycles => Some(Time::Cycles(transfer.target)),
-            Kind::CyclesLost => Some(Time::CyclesLost),
-            _ => None,
-        };
-        if let Some(time) = time {
-            self.first_run = self.local.runs.len();
-            self.local.times.push((self.first_run, transfer.at, time));
-            return true;
-        }
-        match transfer.kind {
-            Kind::Call => self.call(transfer),
-            Kind::Exception => {
-                self.settle();
-                self.local.counts.exceptions += 1;
-                let entry = Entry::Exception(transfer.exception);
-                self.begin(begin(transfer, true, entry), transfer.ret, true);
-            }
-            Kind::Jump => self.jump(transfer),
-            Kind::Fall => {
-                self.settle();
-                self.replace(transfer, Entry::Jump);
-            }
-            Kind::Indirect => self.indirect(transfer),
-            Kind::ExceptionReturn => {
-                self.local.counts.exception_returns += 1;
-                self.end();
-            }
-            _ => self.returned(transfer),
-        }
-        self.local.here = Some(function(transfer, false));
-        true
-    }
-
-    /// Whether what a transfer does depends on frames of the part only.
-    fn is_local(&self, transfer: &Transfer, targets: &UnwindTargets) -> bool {
-        let empty = self.deferred.is_none() && self.stack.is_empty();
-        let (target, top) = (Some(transfer.target), self.stack.last());
-        match transfer.kind {
-            Kind::Run | Kind::Timestamp | Kind::Cycles | Kind::CyclesLost => true,
-            Kind::Call | Kind::Exception => true,
-            Kind::Jump | Kind::Fall => !empty,
-            Kind::Indirect if self.deferred.is_some() => true,
-            Kind::Indirect if top.is_some_and(|frame| frame.ret == target) => {
-                self.returns(transfer, targets)
-            }
-            Kind::Indirect if transfer.function == NO_FUNCTION => {
-                let executed = transfer.instructions > 0
-                    || self.begun && (!self.local.runs.is_empty() || self.local.nodes.len() > 1);
-                executed
-                    && self.stack.len() <= MAX_SEARCHED
-                    && !self.stack.iter().any(|frame| frame.ret == target)
-            }
-            Kind::Indirect if transfer.entry => !empty,
-            Kind::Indirect | Kind::Return | Kind::Swap => self.returns(transfer, targets),
-            Kind::ExceptionReturn => {
-                self.deferred.is_none()
-                    && top.is_some_and(|f| f.exception && is_near(f.ret, transfer.target))
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether the frame on top returns.
-    fn returns(&self, transfer: &Transfer, targets: &UnwindTargets) -> bool {
-        let top = match (&self.deferred, self.stack.last()) {
-            (Some(stub), _) => Some((stub.ret, false)),
-            (None, top) => top.map(|frame| (frame.ret, frame.exception)),
-        };
-        match top {
-            Some((ret, true)) if transfer.kind == Kind::Return => is_near(ret, transfer.target),
-            Some((ret, _)) => ret == Some(transfer.target) && !targets.is_target(transfer.target),
-            None => false,
-        }
-    }
-
-    fn run(&mut self, transfer: &Transfer) {
-        let (instructions, cycles) = (transfer.instructions.into(), transfer.cycles.into());
-        if instructions == 0 && cycles == 0 {
-            return;
-        }
-        let counts = &mut self.local.counts;
-        counts.instructions = counts.instructions.saturating_add(instructions);
-        match &mut self.deferred {
-            Some(stub) => {
-                stub.instructions = stub.instructions.saturating_add(instructions);
-                stub.cycles = stub.cycles.saturating_add(cycles);
-            }
-            None => self.execute(instructions, cycles),
-        }
-    }
-
-    /// The frame on top executes instructions.
-    fn execute(&mut self, instructions: u64, cycles: u64) {
-        let number = self.stack.last().map_or(0, |frame| frame.node);
-        let Local { nodes, runs, .. } = &mut self.local;
-        let Some(node) = nodes.get_mut(number as usize) else { return };
-        let known = node.run as usize;
-        if known >= self.first_run
-            && let Some((_, sum, all)) = runs.get_mut(known)
-        {
-            *sum = sum.saturating_add(instructions);
-            *all = all.saturating_add(cycles);
-            return;
-        }
-        node.run = runs.len() as u32;
-        runs.push((number, instructions, cycles));
-    }
-
-    /// The node of `function` called by `parent`.
-    fn child(&mut self, parent: u32, function: FunctionId) -> u32 {
-        let nodes = &mut self.local.nodes;
-        let recent = nodes.get(parent as usize).map_or(0, |node| node.recent);
-        if let Some(node) = nodes.get(recent as usize).filter(|_| recent != 0)
-            && node.function == function
-        {
-            return recent;
-        }
-        let number = *self.children.entry((parent, function)).or_insert_with(|| {
-            nodes.push(Node::new(parent, function));
-            (nodes.len() - 1) as u32
-        });
-        if let Some(node) = nodes.get_mut(parent as usize) {
-            node.recent = number;
-        }
-        number
-    }
-
-    fn begin(&mut self, begin: Begin, ret: Option<u64>, exception: bool) {
-        let parent = self.stack.last().map_or(0, |frame| frame.node);
-        let node = self.child(parent, begin.function);
-        if let Some(node) = self.local.nodes.get_mut(node as usize) {
-            node.counts.calls += u64::from(begin.entry.is_call());
-        }
-        self.local.counts.begun += 1;
-        let Begin { function, entry, .. } = begin;
-        self.stack.push(Open { node, function, ret, entry, exception });
-    }
-
-    fn end(&mut self) -> Option<Open> {
-        let frame = self.stack.pop()?;
-        self.local.counts.ended += 1;
-        Some(frame)
-    }
-
-    /// The frame on top ends because another one replaces it.
-    fn end_replaced(&mut self) -> Option<Open> {
-        let frame = self.end()?;
-        if let Some(node) = self.local.nodes.get_mut(frame.node as usize) {
-            node.counts.replaced += 1;
-        }
-        Some(frame)
-    }
-
-    /// See `Stacks::settle`.
-    fn settle(&mut self) {
-        if let Some(stub) = self.deferred.take() {
-            self.begin(stub.begin, stub.ret, false);
-            self.execute(stub.instructions, stub.cycles);
-        }
-    }
-
-    fn call(&mut self, transfer: &Transfer) {
-        self.settle();
-        self.local.counts.calls += 1;
-        let begin = begin(transfer, true, Entry::Call);
-        if transfer.stub {
-            self.deferred = Some(Deferred { instructions: 0, cycles: 0, begin, ret: transfer.ret });
-        } else {
-            self.begin(begin, transfer.ret, false);
-        }
-    }
-
-    fn replace(&mut self, transfer: &Transfer, entry: Entry) {
-        let called = entry == Entry::TailCall;
-        let counts = &mut self.local.counts;
-        *(if called { &mut counts.tail_calls } else { &mut counts.jumps }) += 1;
-        if let Some(old) = self.end_replaced() {
-            self.begin(begin(transfer, called, entry), old.ret, old.exception);
-        }
-    }
-
-    fn jump(&mut self, transfer: &Transfer) {
-        if let Some(stub) = self.deferred.take() {
-            // The stub is a part of the function that it continues in.
-            if transfer.stub {
-                self.deferred = Some(stub);
-                return;
-            }
-            self.begin(begin(transfer, true, stub.begin.entry), stub.ret, false);
-            return self.execute(stub.instructions, stub.cycles);
-        }
-        if transfer.stub {
-            if let Some(old) = self.end_replaced() {
-                self.local.counts.tail_calls += 1;
-                let begin = begin(transfer, true, Entry::TailCall);
-                self.deferred = Some(Deferred { instructions: 0, cycles: 0, begin, ret: old.ret });
-            }
-            return;
-        }
-        let known = transfer.function != NO_FUNCTION;
-        self.replace(
-            transfer,
-            if transfer.entry || !known { Entry::TailCall } else { Entry::Jump },
-        );
-    }
-
-    fn indirect(&mut self, transfer: &Transfer) {
-        let target = transfer.target;
-        if self.deferred.is_some() {
-            return self.jump(transfer);
-        }
-        if self.stack.last().is_some_and(|frame| frame.ret == Some(target)) {
-            return self.returned(transfer);
-        }
-        if transfer.function == NO_FUNCTION {
-            let slot = (target >> 1 ^ target >> 6) as usize & (RECENT - 1);
-            if let Some(recent) = self.recent.get_mut(slot)
-                && (*recent != target || target == 0)
-            {
-                *recent = target;
-                self.local.assumed.push(target);
-            }
-            return;
-        }
-        if transfer.entry { self.jump(transfer) } else { self.returned(transfer) }
-    }
-
-    fn returned(&mut self, transfer: &Transfer) {
-        self.settle();
-        let exception = self.stack.last().is_some_and(|frame| frame.exception);
-        if exception && transfer.kind == Kind::Return {
-            self.local.counts.exception_returns += 1;
-        } else {
-            self.local.counts.returns += 1;
-        }
-        self.end();
-        if transfer.kind == Kind::Swap {
-            self.local.counts.calls += 1;
-            self.begin(begin(transfer, true, Entry::Call), transfer.ret, false);
-        }
-    }
-}
-
-fn begin(transfer: &Transfer, called: bool, entry: Entry) -> Begin {
-    Begin { function: function(transfer, called), entry, address: Some(transfer.target) }
-}
-
 impl<V: Join> Stacks<V> {
     /// The next part of the trace: the same as its [transfers](Stacks::transfers).
     pub fn part(&mut self, part: &Part) {
         if part.items.is_empty() || self.visitor.room() < part.nodes {
-            return self.transfers(part);
+            return self.transfers(part.transfers());
         }
         let mut numbers = Vec::new();
         for item in &part.items {
             match item {
-                Item::Transfers(range) => {
-                    self.transfers(part.get(range.clone()).unwrap_or_default());
-                }
-                Item::Frames(local) => self.frames(local, part, &mut numbers),
+                Item::Transfers(range) => self.transfers(part.log.range(range.clone())),
+                Item::Frames(local) => self.frames(local, &part.log, &mut numbers),
             }
         }
     }
 
-    fn frames(&mut self, local: &Local, part: &Part, numbers: &mut Vec<V::Node>) {
+    fn frames(&mut self, local: &Local, log: &TransferLog, numbers: &mut Vec<V::Node>) {
         let source = local.source;
-        let all = part.get(local.transfers.clone()).unwrap_or_default();
+        let mut all = log.range(local.transfers.clone());
         let Some(thread) = self.thread(source) else { return };
         let settled = self.sources.get(source).is_some_and(|own| own.deferred.is_none());
         if !settled || local.assumed.iter().any(|to| thread.returning_to(*to).is_some()) {
             // They depend on earlier frames.
-            let own = all.iter().filter(|transfer| usize::from(transfer.source) == source);
-            return own.for_each(|transfer| self.transfers(std::slice::from_ref(transfer)));
+            return self.transfers(all.filter(|transfer| usize::from(transfer.source) == source));
         }
-        let at = all.first().map_or(0, |transfer| transfer.at);
+        let at = all.next().map_or(0, |transfer| transfer.at);
         if let Some(own) = self.sources.get_mut(source) {
             own.instructions = own.instructions.saturating_add(local.counts.instructions);
         }
@@ -541,7 +251,7 @@ impl<V: Join> Stacks<V> {
             numbers.push(top);
             for node in local.nodes.iter().skip(1) {
                 let parent = numbers.get(node.parent as usize).copied().unwrap_or(top);
-                numbers.push(self.visitor.add(parent, node.function, &node.counts));
+                numbers.push(self.visitor.add(parent, node.function.into(), &node.counts));
             }
         }
         let mut position = self.position(source, at);
@@ -562,14 +272,17 @@ impl<V: Join> Stacks<V> {
         }
         self.counts.add(&local.counts);
         if let Some(thread) = self.thread_mut(source) {
-            for &Open { node, function, ret, entry, exception } in &local.open {
-                let Some(&node) = numbers.get(node as usize) else { continue };
+            for &Open { node, ret, entry, exception } in &local.open {
+                let own = local.nodes.get(node as usize);
+                let known = own.zip(numbers.get(node as usize));
+                let Some((&Node { function, .. }, &node)) = known else { continue };
+                let function = function.into();
                 let (signal, uncertain) = (false, false);
                 thread.push(Frame { function, ret, node, entry, exception, signal, uncertain });
             }
         }
         if let Some(own) = self.sources.get_mut(source) {
-            own.here = local.here.unwrap_or(own.here);
+            own.here = local.here.map_or(own.here, number_or_unknown);
             own.deferred = local.deferred.map(|stub| (stub.instructions, stub.cycles, stub.begin));
         }
         if let Some(stub) = local.deferred {

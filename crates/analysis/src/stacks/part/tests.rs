@@ -130,7 +130,7 @@ fn parts_are_the_same_as_all_transfers() {
             cuts.sort_unstable();
             let mut joined = stacks(&targets);
             for cut in cuts.windows(2) {
-                let part = Part::new(all[cut[0]..cut[1]].to_vec(), &targets);
+                let part = Part::new(&all[cut[0]..cut[1]], &targets);
                 if count == 1 {
                     frames += part.frames();
                     left += part.left();

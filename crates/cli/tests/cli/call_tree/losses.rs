@@ -104,7 +104,7 @@ fn frames(capture: Capture) -> (Vec<Frame>, Executed) {
     let _ = trace.decode(&mut both).expect("the trace is decoded");
     let (mut transfers, executed) = both;
     let mut stacks = Stacks::new(trace.sources().len(), Frames::default());
-    stacks.transfers(&transfers.take());
+    stacks.transfers(transfers.take().transfers());
     stacks.finish();
     assert_eq!(stacks.counts.begun, stacks.counts.ended);
     (stacks.visitor.all, executed)

@@ -6,7 +6,7 @@ use std::path::Path;
 use tracewright::Trace;
 use tracewright::analysis::functions::{FunctionTotals, by_thread};
 use tracewright::analysis::stacks::{Ending, FunctionId, Part, SWITCHES, StackCounts};
-use tracewright::analysis::{Code, Paths, Stacks, Transfers};
+use tracewright::analysis::{Code, Paths, Stacks, Transfer, Transfers};
 use tracewright::base::{Element, Waypoints};
 use tracewright::decode::{Fork, Listener};
 use tracewright::image::CacheOptions;
@@ -51,10 +51,15 @@ pub(super) fn same_in_parts(path: &Path) -> (u64, usize, usize) {
     let caches: Vec<_> = caches.collect();
     let mut transfers = Transfers::new(code.clone(), caches.clone());
     let _ = trace.decode(&mut transfers).expect("the trace is decoded");
-    let (all, targets) = (transfers.take(), code.unwind_targets());
-    let mut each = Each(Transfers::new(code.clone(), caches));
+    let all: Vec<Transfer> = transfers.take().transfers().collect();
+    let targets = code.unwind_targets();
+    let mut each = Each(Transfers::new(code.clone(), caches.clone()));
     let _ = trace.decode(&mut each).expect("the trace is decoded");
-    assert!(each.0.take()[..] == all[..], "{}: sums of ranges", path.display());
+    assert!(each.0.take().transfers().eq(all.iter().copied()), "{}: sums", path.display());
+    let mut transfers = Transfers::new(code.clone(), caches).with_frames();
+    let _ = trace.decode(&mut transfers).expect("the trace is decoded");
+    let decoded = transfers.take();
+    assert!(decoded.transfers().eq(all.iter().copied()), "{}: with frames", path.display());
     let found = |take: &mut dyn FnMut(&mut Stacks<Paths>)| {
         let switches = SWITCHES.iter().flat_map(|name| code.named(name));
         let mut stacks = Stacks::new(trace.sources().len(), Paths::new())
@@ -68,12 +73,14 @@ pub(super) fn same_in_parts(path: &Path) -> (u64, usize, usize) {
         Found { functions, paths: paths.paths().len(), endings, lost, counts: *counts }
     };
     let whole = found(&mut |stacks| stacks.transfers(&all));
+    let joined = found(&mut |stacks| stacks.part(&decoded));
+    assert!(joined == whole, "{}: frames found with the transfers", path.display());
     let (mut frames, mut left) = (0, 0);
     for count in [1, 2, 3, 7] {
         let length = all.len().div_ceil(count).max(1);
         let joined = found(&mut |stacks| {
             for part in all.chunks(length) {
-                let part = Part::new(part.to_vec(), &targets);
+                let part = Part::new(part, &targets);
                 if count == 1 {
                     (frames, left) = (part.frames(), part.left());
                 }

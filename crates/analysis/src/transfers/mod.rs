@@ -5,168 +5,23 @@
 //! They are found from neighbouring ranges alone, so that workers find them anywhere in a trace;
 //! the call stack is made of them in order ([`Stacks`](crate::Stacks)).
 
+mod blocks;
+mod state;
+
 use tracewright_base::{
-    Code as _, Context, Counted, Element, Gap, Isa, Kind as Effect, Last, Pc, Range, RangeSum,
-    Role, Space, Start,
+    BlockTransfer, CachedBlocks, Code as _, Context, Counted, Element, FunctionMarks, Gap, Isa,
+    Kind as Effect, Last, Pc, Range, RangeSum, Role, Start,
 };
 use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, MemoryId};
 
 use crate::Code;
 use crate::code::{Finder, Place};
-use crate::stacks::Part;
-use crate::transfer::{Kind, NO_FUNCTION, Transfer};
-
-/// What precedes the next range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Before {
-    /// It is not known.
-    #[default]
-    Unknown,
-    /// The last instruction of a range, and the address after it.
-    Range(Last, u64),
-    /// An exception, and its return address.
-    Exception(u16, Option<u64>),
-    /// The same in the place of another exception.
-    TailChain(u16, Option<u64>),
-    /// A return from an exception.
-    ExceptionReturn,
-}
-
-/// What the transfers of later elements depend on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct State {
-    before: Before,
-    /// The memory, where it is not that at the beginning.
-    memory: Option<MemoryId>,
-    space: Space,
-    /// The identifiers of the context.
-    thread: Option<(Option<u32>, Option<u32>)>,
-    /// Addresses around the last range in the same function; none if the first is the greater.
-    within: (u64, u64),
-    function: u32,
-}
-
-impl Default for State {
-    fn default() -> State {
-        State {
-            before: Before::Unknown,
-            memory: None,
-            space: Space::ANY,
-            thread: None,
-            within: (1, 0),
-            function: NO_FUNCTION,
-        }
-    }
-}
-
-/// How a range continues, by the last instruction: see [`continues`].
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Continues {
-    /// At the next instruction.
-    Next,
-    /// At the target of a direct branch that is no call and no return.
-    Direct,
-    /// Anywhere.
-    Other,
-}
-
-#[inline]
-fn continues(last: Last) -> Continues {
-    let branch = matches!(last.kind, Effect::Branch | Effect::Indirect) & last.taken();
-    let jump = matches!(last.role, Role::Jump | Role::Loop | Role::Compare);
-    match (branch, jump & (last.kind == Effect::Branch)) {
-        (false, _) => Continues::Next,
-        (true, true) => Continues::Direct,
-        (true, false) => Continues::Other,
-    }
-}
-
-impl State {
-    /// The first and the last address at which a range begins that needs no transfer; none if the
-    /// first is the greater. After a direct branch, it stays in the function; after an instruction
-    /// that does not branch, it follows directly.
-    fn expects(&self) -> (u64, u64) {
-        match self.before {
-            Before::Range(last, end) => self.expects_after(last, end),
-            _ => (u64::MAX, 0),
-        }
-    }
-
-    // Which of the three it is cannot be predicted: values are selected, without a branch.
-    #[inline(always)]
-    fn expects_after(&self, last: Last, end: u64) -> (u64, u64) {
-        let continues = continues(last);
-        let direct = continues == Continues::Direct;
-        let first = if direct { self.within.0 } else { end.max(self.within.0) };
-        let last = if direct { self.within.1 } else { end.min(self.within.1) };
-        if continues == Continues::Other { (u64::MAX, 0) } else { (first, last) }
-    }
-}
-
-/// Counts since the last transfer of a source.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pending {
-    at: u64,
-    instructions: u64,
-    cycles: u64,
-}
-
-/// A source.
-#[derive(Clone, Copy, Debug)]
-struct Current {
-    /// [`State::expects`].
-    expects: (u64, u64),
-    pending: Pending,
-    state: State,
-    /// The function was found in other memory.
-    stale: bool,
-    /// Its first address is that of a function, and not of another part of it.
-    whole: bool,
-    /// It is a stub.
-    stub: bool,
-}
-
-impl Default for Current {
-    fn default() -> Current {
-        Current::new(State::default())
-    }
-}
-
-impl Current {
-    fn new(state: State) -> Current {
-        let pending = Pending::default();
-        let expects = state.expects();
-        Current { expects, pending, state, stale: true, whole: false, stub: false }
-    }
-
-    /// Whether a range at `start` needs no transfer.
-    #[inline(always)]
-    const fn expects(&self, start: u64) -> bool {
-        self.expects.0 <= start && start <= self.expects.1
-    }
-
-    /// Whether a range needs no transfer and is in the function.
-    #[inline(always)]
-    const fn stays(&self, start: u64, end: u64) -> bool {
-        self.expects(start) && end.wrapping_sub(1) <= self.state.within.1
-    }
-
-    /// A range in the function, which ends before `end`.
-    #[inline(always)]
-    fn execute(&mut self, at: u64, range: &Range, end: u64) {
-        self.pending.at = at;
-        self.pending.instructions += u64::from(range.instructions);
-        self.pending.cycles += u64::from(range.cycles.get().unwrap_or(0));
-        self.state.before = Before::Range(range.last, end);
-        self.expects = self.state.expects_after(range.last, end);
-    }
-
-    fn precede(&mut self, before: Before) {
-        self.state.before = before;
-        self.expects = self.state.expects();
-    }
-}
+use crate::entered::Entered;
+use crate::stacks::{Part, PartBuilder};
+use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
+use crate::transfer_log::TransferLog;
+use state::{Before, Current, Pending, State};
 
 /// Finds the transfers of all sources.
 #[derive(Debug)]
@@ -175,9 +30,11 @@ pub struct Transfers {
     /// For lengths of instructions.
     caches: Vec<Cache>,
     sources: Vec<Current>,
-    found: Vec<Transfer>,
-    /// Look for frames in each part.
-    frames: bool,
+    /// The cached blocks of each source.
+    entered: Vec<Entered>,
+    found: TransferLog,
+    /// Finds the frames of each part.
+    frames: Option<PartBuilder>,
 }
 
 impl Transfers {
@@ -189,17 +46,26 @@ impl Transfers {
             finder: Finder::new(code),
             caches,
             sources: vec![Current::default(); sources],
-            found: Vec::new(),
-            frames: false,
+            entered: vec![Entered::default(); sources],
+            found: TransferLog::default(),
+            frames: None,
         }
     }
 
-    /// Workers find the frames of the part that they decode: for
-    /// [`Stacks::part`](crate::Stacks::part).
+    /// Finds the frames of each part, too: for [`Stacks::part`](crate::Stacks::part).
     #[must_use]
-    pub fn with_frames(mut self, frames: bool) -> Transfers {
-        self.frames = frames;
-        self
+    pub fn with_frames(self) -> Transfers {
+        let frames = Some(PartBuilder::new(self.finder.code().unwind_targets()));
+        Transfers { frames, ..self }
+    }
+
+    /// Appends a transfer.
+    #[inline]
+    fn add(&mut self, transfer: Transfer) {
+        if let Some(frames) = &mut self.frames {
+            frames.take(self.found.len(), &transfer);
+        }
+        self.found.push(transfer);
     }
 
     /// Appends a transfer, with the counts since the last one.
@@ -211,7 +77,7 @@ impl Transfers {
             self.push_excess(source, &mut left);
         }
         let (instructions, cycles) = (left.instructions as u32, left.cycles as u32);
-        self.found.push(Transfer { instructions, cycles, ..transfer });
+        self.add(Transfer { instructions, cycles, ..transfer });
     }
 
     /// Appends counts that do not fit into a transfer: they precede it.
@@ -222,25 +88,45 @@ impl Transfers {
             let cycles = left.cycles.min(u32::MAX.into()) as u32;
             left.instructions -= u64::from(instructions);
             left.cycles -= u64::from(cycles);
-            self.found.push(Transfer { instructions, cycles, ..empty(source, left.at) });
+            self.add(Transfer { instructions, cycles, ..empty(source, left.at) });
         }
+    }
+
+    /// The memory that a source executes.
+    fn memory(&self, source: usize) -> MemoryId {
+        let selected = self.sources.get(source).and_then(|current| current.state.memory);
+        selected.unwrap_or_else(|| self.finder.code().start(source))
     }
 
     /// A transfer to an address.
     #[inline]
     fn to(&mut self, source: usize, at: u64, kind: Kind, target: u64, ret: Option<u64>) {
+        self.transfer_to(source, at, (kind, 0), target, ret);
+    }
+
+    /// The same with the number of an exception.
+    #[inline]
+    fn transfer_to(
+        &mut self,
+        source: usize,
+        at: u64,
+        (kind, exception): (Kind, u16),
+        target: u64,
+        ret: Option<u64>,
+    ) {
         let Some(current) = self.sources.get_mut(source) else { return };
         let before = current.state.function;
         // All addresses of a function, or of code without one, are found as one.
         let within = current.state.within;
         if current.stale || target < within.0 || within.1 < target {
-            let start = self.finder.code().start(source);
-            let memory = current.state.memory.unwrap_or(start);
+            let memory = self.memory(source);
             let Place { found, whole, stub } = self.finder.find(source, memory, target);
+            let Some(current) = self.sources.get_mut(source) else { return };
             current.state.within = (found.start, found.last);
             current.state.function = found.function.unwrap_or(NO_FUNCTION);
             (current.stale, current.whole, current.stub) = (false, whole, stub);
         }
+        let Some(current) = self.sources.get(source) else { return };
         let function = current.state.function;
         // A part of a function that is elsewhere.
         if function == before
@@ -250,10 +136,8 @@ impl Transfers {
             return;
         }
         let (entry, stub) = (current.whole && current.state.within.0 == target, current.stub);
-        self.push(
-            source,
-            Transfer { target, ret, function, kind, entry, stub, ..empty(source, at) },
-        );
+        let rest = empty(source, at);
+        self.push(source, Transfer { target, ret, function, kind, entry, stub, exception, ..rest });
     }
 
     /// Execution continues at `target` in a way that needs more than a comparison.
@@ -263,48 +147,18 @@ impl Transfers {
             Before::Range(last, end) => (last, end),
             Before::Unknown => return self.to(source, at, Kind::Enter, target, None),
             Before::Exception(number, ret) => {
-                self.to(source, at, Kind::Exception, target, ret);
-                return self.number(number);
+                return self.transfer_to(source, at, (Kind::Exception, number), target, ret);
             }
             Before::TailChain(number, ret) => {
-                self.to(source, at, Kind::TailChain, target, ret);
-                return self.number(number);
+                return self.transfer_to(source, at, (Kind::TailChain, number), target, ret);
             }
             Before::ExceptionReturn => {
                 return self.to(source, at, Kind::ExceptionReturn, target, None);
             }
         };
-        let branch = matches!(last.kind, Effect::Branch | Effect::Indirect) && last.taken();
-        let inside = state.within.0 <= target && target <= state.within.1;
-        let kind = match (branch, last.role) {
-            (false, _) if target != end => Kind::Enter,
-            (false, _) if inside => return,
-            (false, _) => Kind::Fall,
-            // A call of the next instruction reads the program counter.
-            (_, Role::Call | Role::Link) if target == end && inside => return,
-            (_, Role::Call | Role::Link) => Kind::Call,
-            (_, Role::Return | Role::ImpliedReturn) => Kind::Return,
-            (_, Role::ExceptionReturn) => Kind::ExceptionReturn,
-            (_, Role::Swap) => Kind::Swap,
-            (_, Role::Jump | Role::Loop | Role::Compare) => {
-                let known = state.function != NO_FUNCTION;
-                match last.kind {
-                    Effect::Indirect if known && inside => return,
-                    Effect::Indirect => Kind::Indirect,
-                    _ if inside => return,
-                    _ => Kind::Jump,
-                }
-            }
-        };
+        let Some(kind) = state.transfer(last, end, target) else { return };
         let ret = matches!(kind, Kind::Call | Kind::Swap).then_some(end);
         self.to(source, at, kind, target, ret);
-    }
-
-    /// The number of the exception of the last transfer.
-    fn number(&mut self, number: u16) {
-        if let Some(last) = self.found.last_mut() {
-            last.exception = number;
-        }
     }
 
     #[inline(always)]
@@ -527,26 +381,10 @@ impl Transfers {
     }
 }
 
-/// Nothing but a position.
-const fn empty(source: usize, at: u64) -> Transfer {
-    Transfer {
-        at,
-        target: 0,
-        ret: None,
-        function: NO_FUNCTION,
-        instructions: 0,
-        cycles: 0,
-        exception: 0,
-        source: source as u16,
-        kind: Kind::Run,
-        entry: false,
-        stub: false,
-    }
-}
-
 impl Listener for Transfers {
     const PACKETS: bool = false;
     const SUMS: bool = true;
+    const FUNCTIONS: bool = true;
 
     #[inline(always)]
     fn sums_within(&self, source: usize) -> (u64, u64) {
@@ -559,6 +397,28 @@ impl Listener for Transfers {
         current.pending.at = at;
         current.pending.instructions += sum.instructions;
         current.precede(Before::Range(sum.last.last, sum.last.end()));
+    }
+
+    fn transfers(
+        &mut self,
+        source: usize,
+        at: u64,
+        transfers: &[BlockTransfer],
+        blocks: &CachedBlocks<'_>,
+    ) {
+        self.block_transfers(source, at, transfers, blocks);
+    }
+
+    fn take_marks(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> FunctionMarks {
+        let memory = self.memory(source);
+        let entered = self.entered.get_mut(source);
+        entered.map(|entered| entered.take_marks(memory, blocks)).unwrap_or_default()
+    }
+
+    fn return_marks(&mut self, source: usize, marks: FunctionMarks) {
+        if let Some(entered) = self.entered.get_mut(source) {
+            entered.return_marks(marks);
+        }
     }
 
     #[inline(always)]
@@ -602,14 +462,17 @@ impl Listener for Transfers {
 impl Fork for Transfers {
     type State = Vec<State>;
     type Output = Part;
+    // To join the frames of a part takes a time for each of its call paths.
+    const PARTS: usize = 8;
 
     fn fork(&self) -> Self {
         Transfers {
             finder: self.finder.clone(),
             caches: self.caches.clone(),
             sources: vec![Current::default(); self.sources.len()],
-            found: Vec::new(),
-            frames: self.frames,
+            entered: vec![Entered::default(); self.sources.len()],
+            found: TransferLog::default(),
+            frames: self.frames.as_ref().map(PartBuilder::fork),
         }
     }
 
@@ -620,6 +483,9 @@ impl Fork for Transfers {
     fn resume(&mut self, states: Vec<State>) {
         self.sources = states.into_iter().map(Current::new).collect();
         self.found.clear();
+        if let Some(frames) = &mut self.frames {
+            frames.clear();
+        }
     }
 
     fn take(&mut self) -> Part {
@@ -631,13 +497,11 @@ impl Fork for Transfers {
                 self.push(source, empty(source, at));
             }
         }
-        // The next output is about as long.
-        let next = Vec::with_capacity(self.found.len());
+        let next = self.found.next();
         let found = std::mem::replace(&mut self.found, next);
-        if self.frames {
-            Part::new(found, &self.finder.code().unwind_targets())
-        } else {
-            Part::of_transfers(found)
+        match &mut self.frames {
+            Some(frames) => frames.finish(found),
+            None => Part::of_transfers(found),
         }
     }
 
@@ -649,66 +513,6 @@ impl Fork for Transfers {
 
     #[inline]
     fn weight(&self) -> usize {
-        self.found.len() * size_of::<Transfer>()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tracewright_base::Instruction;
-    use tracewright_testing::{Random, times};
-
-    use super::*;
-
-    /// Whether a range at `start` needs no transfer, by the definition.
-    fn stays(state: &State, start: u64) -> bool {
-        let Before::Range(last, end) = state.before else { return false };
-        let inside = state.within.0 <= start && start <= state.within.1;
-        let plain = matches!(last.role, Role::Jump | Role::Loop | Role::Compare);
-        inside
-            && match last.kind {
-                Effect::Branch if last.taken() => plain,
-                Effect::Indirect if last.taken() => false,
-                _ => start == end,
-            }
-    }
-
-    #[test]
-    fn expected_addresses_are_those_that_stay_in_the_function() {
-        let mut random = Random::new(7);
-        let kinds = [Effect::Plain, Effect::Branch, Effect::Indirect, Effect::Isb];
-        let roles = [
-            Role::Jump,
-            Role::Call,
-            Role::Return,
-            Role::ExceptionReturn,
-            Role::Loop,
-            Role::Compare,
-            Role::ImpliedReturn,
-            Role::Swap,
-            Role::Link,
-        ];
-        let mut counts = [0; 2];
-        for _ in 0..times(20_000) {
-            // Few addresses, at both ends of memory, too.
-            let base = random.pick(&[0, 0x8000, u64::MAX - 15]);
-            let mut address = || base.wrapping_add(4 * random.below(6));
-            let (mut state, start, end) = (State::default(), address(), address());
-            state.within = (address(), address());
-            let (kind, role) = (random.pick(&kinds), random.pick(&roles));
-            let instruction = Instruction { kind, role, size: 4, ..Instruction::default() };
-            let last = Last::new(&instruction, random.one_in(2));
-            state.before = match random.below(8) {
-                0 => Before::ExceptionReturn,
-                1 => Before::Exception(3, None),
-                2 => Before::Unknown,
-                _ => Before::Range(last, end),
-            };
-            let (first, last) = state.expects();
-            let expected = first <= start && start <= last;
-            assert_eq!(expected, stays(&state, start), "{state:x?} {start:#x}");
-            counts[usize::from(expected)] += 1;
-        }
-        assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
+        self.found.weight()
     }
 }

@@ -1,0 +1,228 @@
+//! The transfers of a part of a trace, in order, in little memory.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use tracewright_base::BlockTransfer;
+
+use crate::entered::SharedBlocks;
+use crate::transfer::Transfer;
+
+/// Consecutive transfers between cached blocks of a source.
+#[derive(Clone, Debug)]
+struct Batch {
+    /// The number of transfers in batches before it.
+    first: usize,
+    /// What is added to the offsets.
+    base: u64,
+    /// What is added to the instructions of the first one.
+    instructions: u32,
+    source: u16,
+    blocks: SharedBlocks,
+}
+
+/// Memory of vectors that are not needed any more.
+#[derive(Debug)]
+pub(crate) struct SpareMemory<T>(Arc<Mutex<Vec<Vec<T>>>>);
+
+/// The most vectors whose memory is retained, and the least memory, in bytes: less is allocated
+/// as fast.
+const MAX_SPARE: usize = 4;
+const LEAST: usize = 1 << 16;
+
+impl<T> Default for SpareMemory<T> {
+    fn default() -> Self {
+        SpareMemory(Arc::default())
+    }
+}
+
+impl<T> Clone for SpareMemory<T> {
+    fn clone(&self) -> Self {
+        SpareMemory(Arc::clone(&self.0))
+    }
+}
+
+impl<T> SpareMemory<T> {
+    /// Retains the memory of a vector.
+    pub(crate) fn put(&self, mut vector: Vec<T>) {
+        if vector.capacity() * size_of::<T>() >= LEAST
+            && let Ok(mut spare) = self.0.lock()
+            && spare.len() < MAX_SPARE
+        {
+            vector.clear();
+            spare.push(vector);
+        }
+    }
+
+    /// An empty vector for `len` elements.
+    pub(crate) fn take(&self, len: usize) -> Vec<T> {
+        let large = len * size_of::<T>() >= LEAST;
+        let spare = self.0.lock().ok().filter(|_| large).and_then(|mut spare| spare.pop());
+        spare.unwrap_or_else(|| Vec::with_capacity(len))
+    }
+}
+
+/// Transfers in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TransferLog {
+    /// Those between cached blocks, in 16 bytes each.
+    short: Vec<BlockTransfer>,
+    batches: Vec<Batch>,
+    /// The others, each with the number of transfers before it.
+    others: Vec<(usize, Transfer)>,
+    /// Where the memory goes.
+    spare: SpareMemory<BlockTransfer>,
+}
+
+impl Drop for TransferLog {
+    fn drop(&mut self) {
+        self.spare.put(std::mem::take(&mut self.short));
+    }
+}
+
+impl TransferLog {
+    /// An empty log with the memory of one that was dropped, or with memory for as many
+    /// transfers as this one has.
+    pub(crate) fn next(&self) -> TransferLog {
+        let short = self.spare.take(self.short.len());
+        let (batches, others) = (Vec::new(), Vec::new());
+        TransferLog { short, batches, others, spare: self.spare.clone() }
+    }
+
+    /// The number of transfers.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.short.len() + self.others.len()
+    }
+
+    /// Memory in bytes.
+    #[inline]
+    pub(crate) fn weight(&self) -> usize {
+        size_of_val(self.short.as_slice())
+            + size_of_val(self.batches.as_slice())
+            + size_of_val(self.others.as_slice())
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.short.clear();
+        self.batches.clear();
+        self.others.clear();
+    }
+
+    /// Appends transfers of a source between `blocks`, whose functions and exits are known. `at` is
+    /// added to the offsets, and `instructions` to those of the first one.
+    pub(crate) fn push_all(
+        &mut self,
+        transfers: &[BlockTransfer],
+        (source, blocks): (u16, &SharedBlocks),
+        at: u64,
+        instructions: u32,
+    ) {
+        let (first, base, blocks) = (self.short.len(), at, blocks.clone());
+        self.batches.push(Batch { first, base, instructions, source, blocks });
+        self.short.extend_from_slice(transfers);
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, transfer: Transfer) {
+        self.others.push((self.len(), transfer));
+    }
+
+    /// The transfers of a range, in order.
+    pub(crate) fn range(&self, range: Range<usize>) -> impl Iterator<Item = Transfer> + '_ {
+        let mut other = self.others.partition_point(|(number, _)| *number < range.start);
+        range.filter_map(move |number| match self.others.get(other) {
+            Some((its, transfer)) if *its == number => {
+                other += 1;
+                Some(*transfer)
+            }
+            _ => self.whole(number - other),
+        })
+    }
+
+    /// The transfer between cached blocks with a number among these.
+    fn whole(&self, number: usize) -> Option<Transfer> {
+        let short = self.short.get(number)?;
+        let batch = self.batches.partition_point(|batch| batch.first <= number).checked_sub(1)?;
+        let Batch { first, base, instructions, source, blocks } = self.batches.get(batch)?;
+        let more = if *first == number { *instructions } else { 0 };
+        let transfer = blocks.transfer(short)?;
+        Some(Transfer {
+            at: base.wrapping_add(short.at.into()),
+            instructions: transfer.instructions.saturating_add(more),
+            source: *source,
+            ..transfer
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{
+        BlockId, Counted, Instruction, Isa, Kind as Effect, Last, Range as Executed, Role,
+    };
+    use tracewright_symbols::Found;
+
+    use super::*;
+    use crate::code::Place;
+    use crate::entered::Entered;
+    use crate::transfer::{Kind, empty};
+
+    /// A call from block 0 to block 1, and a return from block 1 to block 2.
+    #[test]
+    fn transfers_remain_in_order() {
+        let mut entered = Entered::default();
+        entered.resize(3);
+        for (block, role) in [(0, Role::Call), (1, Role::Return)] {
+            let (kind, size, isa) = (Effect::Indirect, 4, Isa::A64);
+            let last = Instruction { kind, role, size, isa, ..Instruction::default() };
+            let last = Last::new(&last, true);
+            let start = 0x100 * block as u64;
+            let (instructions, cycles) = (2, Counted::UNKNOWN);
+            let range = Executed { start, bytes: 8, instructions, cycles, last };
+            entered.learn(BlockId::new(block), &range);
+            let target = 0x100 * (block as u64 + 1);
+            let found = Found { start: target, last: target + 0xff, function: Some(block as u32) };
+            let place = Place { found, whole: true, stub: false };
+            entered.insert(BlockId::new(block + 1), target, place, false);
+        }
+        let transfer = |from: usize, at: u32| {
+            let before = BlockTransfer::block_before(BlockId::new(from), true);
+            BlockTransfer::new(before, BlockId::new(from + 1), 10 + at, at)
+        };
+        let mut log = TransferLog::default();
+        log.push(empty(1, 99));
+        log.push_all(&[transfer(0, 0), transfer(1, 1)], (2, entered.shared()), 100, 5);
+        log.push(empty(1, 102));
+        log.push_all(&[transfer(0, 3)], (2, entered.shared()), 100, 0);
+        let call = Transfer {
+            target: 0x100,
+            ret: Some(8),
+            function: 0,
+            instructions: 15,
+            kind: Kind::Call,
+            entry: true,
+            ..empty(2, 100)
+        };
+        let all = [
+            empty(1, 99),
+            call,
+            Transfer {
+                target: 0x200,
+                function: 1,
+                instructions: 11,
+                kind: Kind::Return,
+                entry: true,
+                ..empty(2, 101)
+            },
+            empty(1, 102),
+            Transfer { at: 103, instructions: 13, ..call },
+        ];
+        assert_eq!(log.len(), all.len());
+        for from in 0..=all.len() {
+            for to in from..=all.len() {
+                assert_eq!(log.range(from..to).collect::<Vec<_>>(), all[from..to]);
+            }
+        }
+    }
+}

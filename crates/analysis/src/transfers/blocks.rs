@@ -1,0 +1,144 @@
+//! Transfers between cached blocks, which are known by their numbers.
+
+use tracewright_base::{BlockId, BlockTransfer, CachedBlocks, Range};
+
+use super::Transfers;
+use super::state::{Before, Pending};
+use crate::code::Place;
+use crate::entered::EnteredBlock;
+use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
+
+impl Transfers {
+    /// Takes transfers of a source: see [`Sink::transfers`](tracewright_base::Sink::transfers).
+    pub(super) fn block_transfers(
+        &mut self,
+        source: usize,
+        at: u64,
+        transfers: &[BlockTransfer],
+        blocks: &CachedBlocks<'_>,
+    ) {
+        let mut left = transfers;
+        loop {
+            left = left.get(self.known_transfers(source, at, left)..).unwrap_or_default();
+            let [transfer, others @ ..] = left else { return };
+            left = others;
+            let ((from, taken), to) = (transfer.from(), transfer.to());
+            let at = at.wrapping_add(transfer.at.into());
+            if let Some(current) = self.sources.get_mut(source) {
+                current.pending.at = at;
+                current.pending.instructions += u64::from(transfer.instructions);
+            }
+            if self.known_transfer(source, at, transfer) {
+                continue;
+            }
+            let known = blocks.get(from).zip(blocks.get(to));
+            let Some(((last, class), (block, its))) = known else { continue };
+            let last = last.range(class, taken);
+            if let Some(entered) = self.entered.get_mut(source) {
+                entered.learn(from, &last);
+            }
+            self.enter(source, at, &last, (to, block.start(its)));
+        }
+    }
+
+    /// As [`follow`](Self::follow) after the range `last`, to the cached block `to` at `target`.
+    #[cold]
+    #[inline(never)]
+    fn enter(&mut self, source: usize, at: u64, last: &Range, (to, target): (BlockId, u64)) {
+        let memory = self.memory(source);
+        let Some(entered) = self.entered.get_mut(source) else { return };
+        if entered.get(to).is_some_and(|block| !block.entered) {
+            let place = self.finder.find(source, memory, target);
+            let unwinds = self.finder.code().is_unwind_target(target);
+            entered.insert(to, target, place, unwinds);
+        }
+        if let Some(current) = self.sources.get_mut(source) {
+            current.precede(Before::Range(last.last, last.end()));
+            if !current.expects(target) {
+                self.follow(source, at, target);
+            }
+        }
+    }
+
+    /// Takes calls, returns and indirect branches between blocks whose functions and exits are
+    /// known, if they depend on frames of the part only. Returns the number of those that are
+    /// taken.
+    #[inline(never)]
+    fn known_transfers(&mut self, source: usize, at: u64, transfers: &[BlockTransfer]) -> usize {
+        let memory = self.memory(source);
+        let Some(current) = self.sources.get_mut(source) else { return 0 };
+        let Some(entered) = self.entered.get(source) else { return 0 };
+        let own = self.frames.as_mut().and_then(|frames| frames.source(source));
+        let Some(own) = own.filter(|own| own.is_ready()) else { return 0 };
+        let Pending { instructions: before, cycles: 0, .. } = current.pending else { return 0 };
+        let Ok(before) = u32::try_from(before) else { return 0 };
+        entered.load(transfers);
+        let (mut function, mut here, mut count, mut more) =
+            (current.state.function, None, 0, before);
+        for transfer in transfers {
+            let ((from, taken), to) = (transfer.from(), transfer.to());
+            let (Some(last), Some(block)) = (entered.exit(from), entered.get(to)) else { break };
+            let (Some(kind), Some(executed)) = (last.kind, transfer.instructions.checked_add(more))
+            else {
+                break;
+            };
+            if !(block.entered && taken) {
+                break;
+            }
+            let EnteredBlock { target, function: to, .. } = *block;
+            match kind {
+                Kind::Call if !block.stub && target != last.end => {
+                    own.take_call(executed, target, to, last.end);
+                }
+                Kind::Return if !block.unwinds && own.take_return(executed, target) => {}
+                Kind::Indirect
+                    if function == NO_FUNCTION
+                        && to == NO_FUNCTION
+                        && own.take_branch(executed, target) => {}
+                _ => break,
+            }
+            (function, here, more) = (to, Some(target), 0);
+            count += 1;
+        }
+        if let Some(taken) = transfers.get(..count).filter(|_| count > 0) {
+            self.found.push_all(taken, (source as u16, entered.shared()), at, before);
+        }
+        if let Some(target) = here {
+            own.is_in(function);
+            let within = current.state.within;
+            if current.stale || target < within.0 || within.1 < target {
+                let Place { found, whole, stub } = self.finder.find(source, memory, target);
+                current.state.within = (found.start, found.last);
+                (current.stale, current.whole, current.stub) = (false, whole, stub);
+            }
+            current.state.function = function;
+            current.pending.instructions = 0;
+        }
+        count
+    }
+
+    /// Takes a transfer between two blocks. Returns `false`, and does nothing, if their functions
+    /// or exits are not known, or it may be no transfer.
+    fn known_transfer(&mut self, source: usize, at: u64, transfer: &BlockTransfer) -> bool {
+        let memory = self.memory(source);
+        let Some(entered) = self.entered.get(source) else { return false };
+        let ((from, taken), to) = (transfer.from(), transfer.to());
+        let (Some(last), Some(block)) = (entered.exit(from), entered.get(to)) else { return false };
+        let (Some(kind), true) = (last.kind, block.entered && taken) else { return false };
+        let EnteredBlock { target, function, entry, stub, .. } = *block;
+        let Some(current) = self.sources.get_mut(source) else { return false };
+        if target == last.end && kind == Kind::Call
+            || current.state.function != NO_FUNCTION && kind == Kind::Indirect
+        {
+            return false;
+        }
+        let ret = (kind == Kind::Call).then_some(last.end);
+        let place = self.finder.find(source, memory, target);
+        let Place { found, whole, .. } = place;
+        (current.state.within, current.state.function) = ((found.start, found.last), function);
+        (current.stale, current.whole, current.stub) = (false, whole, stub);
+        let transfer = Transfer { target, ret, function, kind, entry, stub, ..empty(source, at) };
+        self.push(source, transfer);
+        true
+    }
+}

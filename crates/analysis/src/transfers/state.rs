@@ -1,0 +1,245 @@
+//! What the transfers of later elements depend on.
+
+use tracewright_base::{Kind as Effect, Last, Range, Role, Space};
+use tracewright_image::MemoryId;
+
+use crate::transfer::{Kind, NO_FUNCTION};
+
+/// What precedes the next range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Before {
+    /// It is not known.
+    #[default]
+    Unknown,
+    /// The last instruction of a range, and the address after it.
+    Range(Last, u64),
+    /// An exception, and its return address.
+    Exception(u16, Option<u64>),
+    /// The same in the place of another exception.
+    TailChain(u16, Option<u64>),
+    /// A return from an exception.
+    ExceptionReturn,
+}
+
+/// What the transfers of later elements depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    pub(super) before: Before,
+    /// The memory, where it is not that at the beginning.
+    pub(super) memory: Option<MemoryId>,
+    pub(super) space: Space,
+    /// The identifiers of the context.
+    pub(super) thread: Option<(Option<u32>, Option<u32>)>,
+    /// Addresses around the last range in the same function; none if the first is the greater.
+    pub(super) within: (u64, u64),
+    pub(super) function: u32,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            before: Before::Unknown,
+            memory: None,
+            space: Space::ANY,
+            thread: None,
+            within: (1, 0),
+            function: NO_FUNCTION,
+        }
+    }
+}
+
+/// How a range continues, by the last instruction: see [`continues`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Continues {
+    /// At the next instruction.
+    Next,
+    /// At the target of a direct branch that is no call and no return.
+    Direct,
+    /// Anywhere.
+    Other,
+}
+
+#[inline]
+fn continues(last: Last) -> Continues {
+    let branch = matches!(last.kind, Effect::Branch | Effect::Indirect) & last.taken();
+    let jump = matches!(last.role, Role::Jump | Role::Loop | Role::Compare);
+    match (branch, jump & (last.kind == Effect::Branch)) {
+        (false, _) => Continues::Next,
+        (true, true) => Continues::Direct,
+        (true, false) => Continues::Other,
+    }
+}
+
+impl State {
+    /// The first and the last address at which a range begins that needs no transfer; none if the
+    /// first is the greater. After a direct branch, it stays in the function; after an instruction
+    /// that does not branch, it follows directly.
+    pub(super) fn expects(&self) -> (u64, u64) {
+        match self.before {
+            Before::Range(last, end) => self.expects_after(last, end),
+            _ => (u64::MAX, 0),
+        }
+    }
+
+    /// The kind of the transfer to `target`, after an instruction `last` that ends before `end`.
+    /// `None` if execution stays in the function.
+    #[inline]
+    pub(super) fn transfer(&self, last: Last, end: u64, target: u64) -> Option<Kind> {
+        let branch = matches!(last.kind, Effect::Branch | Effect::Indirect) && last.taken();
+        let inside = self.within.0 <= target && target <= self.within.1;
+        Some(match (branch, last.role) {
+            (false, _) if target != end => Kind::Enter,
+            (false, _) if inside => return None,
+            (false, _) => Kind::Fall,
+            // A call of the next instruction reads the program counter.
+            (_, Role::Call | Role::Link) if target == end && inside => return None,
+            (_, Role::Call | Role::Link) => Kind::Call,
+            (_, Role::Return | Role::ImpliedReturn) => Kind::Return,
+            (_, Role::ExceptionReturn) => Kind::ExceptionReturn,
+            (_, Role::Swap) => Kind::Swap,
+            (_, Role::Jump | Role::Loop | Role::Compare) => {
+                let known = self.function != NO_FUNCTION;
+                match last.kind {
+                    Effect::Indirect if known && inside => return None,
+                    Effect::Indirect => Kind::Indirect,
+                    _ if inside => return None,
+                    _ => Kind::Jump,
+                }
+            }
+        })
+    }
+
+    // Which of the three it is cannot be predicted: values are selected, without a branch.
+    #[inline(always)]
+    pub(super) fn expects_after(&self, last: Last, end: u64) -> (u64, u64) {
+        let continues = continues(last);
+        let direct = continues == Continues::Direct;
+        let first = if direct { self.within.0 } else { end.max(self.within.0) };
+        let last = if direct { self.within.1 } else { end.min(self.within.1) };
+        if continues == Continues::Other { (u64::MAX, 0) } else { (first, last) }
+    }
+}
+
+/// Counts since the last transfer of a source.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pending {
+    pub(super) at: u64,
+    pub(super) instructions: u64,
+    pub(super) cycles: u64,
+}
+
+/// A source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Current {
+    /// [`State::expects`].
+    pub(super) expects: (u64, u64),
+    pub(super) pending: Pending,
+    pub(super) state: State,
+    /// The function was found in other memory.
+    pub(super) stale: bool,
+    /// Its first address is that of a function, and not of another part of it.
+    pub(super) whole: bool,
+    /// It is a stub.
+    pub(super) stub: bool,
+}
+
+impl Default for Current {
+    fn default() -> Current {
+        Current::new(State::default())
+    }
+}
+
+impl Current {
+    pub(super) fn new(state: State) -> Current {
+        let pending = Pending::default();
+        let expects = state.expects();
+        Current { expects, pending, state, stale: true, whole: false, stub: false }
+    }
+
+    /// Whether a range at `start` needs no transfer.
+    #[inline(always)]
+    pub(super) const fn expects(&self, start: u64) -> bool {
+        self.expects.0 <= start && start <= self.expects.1
+    }
+
+    /// Whether a range needs no transfer and is in the function.
+    #[inline(always)]
+    pub(super) const fn stays(&self, start: u64, end: u64) -> bool {
+        self.expects(start) && end.wrapping_sub(1) <= self.state.within.1
+    }
+
+    /// A range in the function, which ends before `end`.
+    #[inline(always)]
+    pub(super) fn execute(&mut self, at: u64, range: &Range, end: u64) {
+        self.pending.at = at;
+        self.pending.instructions += u64::from(range.instructions);
+        self.pending.cycles += u64::from(range.cycles.get().unwrap_or(0));
+        self.state.before = Before::Range(range.last, end);
+        self.expects = self.state.expects_after(range.last, end);
+    }
+
+    pub(super) fn precede(&mut self, before: Before) {
+        self.state.before = before;
+        self.expects = self.state.expects();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::Instruction;
+    use tracewright_testing::{Random, times};
+
+    use super::*;
+
+    /// Whether a range at `start` needs no transfer, by the definition.
+    fn stays(state: &State, start: u64) -> bool {
+        let Before::Range(last, end) = state.before else { return false };
+        let inside = state.within.0 <= start && start <= state.within.1;
+        let plain = matches!(last.role, Role::Jump | Role::Loop | Role::Compare);
+        inside
+            && match last.kind {
+                Effect::Branch if last.taken() => plain,
+                Effect::Indirect if last.taken() => false,
+                _ => start == end,
+            }
+    }
+
+    #[test]
+    fn expected_addresses_are_those_that_stay_in_the_function() {
+        let mut random = Random::new(7);
+        let kinds = [Effect::Plain, Effect::Branch, Effect::Indirect, Effect::Isb];
+        let roles = [
+            Role::Jump,
+            Role::Call,
+            Role::Return,
+            Role::ExceptionReturn,
+            Role::Loop,
+            Role::Compare,
+            Role::ImpliedReturn,
+            Role::Swap,
+            Role::Link,
+        ];
+        let mut counts = [0; 2];
+        for _ in 0..times(20_000) {
+            // Few addresses, at both ends of memory, too.
+            let base = random.pick(&[0, 0x8000, u64::MAX - 15]);
+            let mut address = || base.wrapping_add(4 * random.below(6));
+            let (mut state, start, end) = (State::default(), address(), address());
+            state.within = (address(), address());
+            let (kind, role) = (random.pick(&kinds), random.pick(&roles));
+            let instruction = Instruction { kind, role, size: 4, ..Instruction::default() };
+            let last = Last::new(&instruction, random.one_in(2));
+            state.before = match random.below(8) {
+                0 => Before::ExceptionReturn,
+                1 => Before::Exception(3, None),
+                2 => Before::Unknown,
+                _ => Before::Range(last, end),
+            };
+            let (first, last) = state.expects();
+            let expected = first <= start && start <= last;
+            assert_eq!(expected, stays(&state, start), "{state:x?} {start:#x}");
+            counts[usize::from(expected)] += 1;
+        }
+        assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
+    }
+}
