@@ -116,8 +116,9 @@ impl Entered {
         self.blocks.exits.get(id.index())
     }
 
-    /// Loads what is known of the blocks of `transfers` into the nearest cache: here the loads wait
-    /// for nothing, where the transfers are taken, each waits for branches that are not predicted.
+    /// Loads what is known of the blocks of `transfers` into the nearest cache. These loads are
+    /// independent of each other; where the transfers are taken, each would wait for a mispredicted
+    /// branch.
     #[inline]
     pub(crate) fn load(&self, transfers: &[BlockTransfer]) {
         let sum = transfers.iter().fold(0, |sum, transfer| {

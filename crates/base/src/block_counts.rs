@@ -8,7 +8,7 @@ use crate::{BlockId, CachedBlock, CachedBlocks, Range};
 /// Identifies how the blocks of a table are numbered. A table whose blocks get other numbers, or a
 /// clone of it, has another numbering.
 #[derive(Debug, Default)]
-pub struct Numbering(pub(crate) Arc<()>);
+pub struct Numbering(Arc<()>);
 
 impl Numbering {
     /// The blocks get other numbers. Allocates memory only where counts have the present ones.

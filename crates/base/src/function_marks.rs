@@ -1,6 +1,6 @@
 //! Which cached blocks continue in the same function: a decoder sums them without their addresses.
 
-use alloc::sync::{Arc, Weak};
+use alloc::sync::Weak;
 use alloc::vec::Vec;
 
 use crate::{BlockId, CachedBlock, CachedBlocks, Numbering};
@@ -96,11 +96,11 @@ impl FunctionMarks {
     /// otherwise nothing is known of them.
     pub fn prepare(&mut self, blocks: &CachedBlocks<'_>) -> bool {
         self.transfers.resize(MAX_TRANSFERS, BlockTransfer::default());
-        let numbering = blocks.numbering().map(|Numbering(numbering)| numbering);
-        let same = numbering.is_some_and(|known| Arc::as_ptr(known) == self.numbering.as_ptr());
+        let numbering = blocks.numbering();
+        let same = numbering.is_some_and(|numbering| numbering.is(&self.numbering));
         if !same {
             self.marks.clear();
-            self.numbering = numbering.map(Arc::downgrade).unwrap_or_default();
+            self.numbering = numbering.map(Numbering::downgrade).unwrap_or_default();
         }
         if numbering.is_some() && self.marks.len() < blocks.all().len() {
             self.marks.resize(blocks.all().len(), Default::default());
@@ -120,10 +120,10 @@ impl FunctionMarks {
         marks[usize::from(taken)]
     }
 
-    /// Those of all blocks, and the memory for transfers.
+    /// Those of all blocks.
     #[inline]
-    pub fn all(&mut self) -> (&[[FunctionMark; 2]], &mut [BlockTransfer]) {
-        (&self.marks, &mut self.transfers)
+    pub fn all(&self) -> &[[FunctionMark; 2]] {
+        &self.marks
     }
 
     /// Marks the block `id`, if it is in the function between the addresses `within`, the last one

@@ -17,10 +17,15 @@ impl Transfers {
         transfers: &[BlockTransfer],
         blocks: &CachedBlocks<'_>,
     ) {
+        if self.frames.is_some()
+            && let Some(entered) = self.entered.get(source)
+        {
+            entered.load(transfers);
+        }
         let mut left = transfers;
         loop {
             left = left.get(self.known_transfers(source, at, left)..).unwrap_or_default();
-            let [transfer, others @ ..] = left else { return };
+            let [transfer, others @ ..] = left else { return self.weigh() };
             left = others;
             let ((from, taken), to) = (transfer.from(), transfer.to());
             let at = at.wrapping_add(transfer.at.into());
@@ -72,7 +77,6 @@ impl Transfers {
         let Some(own) = own.filter(|own| own.is_ready()) else { return 0 };
         let Pending { instructions: before, cycles: 0, .. } = current.pending else { return 0 };
         let Ok(before) = u32::try_from(before) else { return 0 };
-        entered.load(transfers);
         let (mut function, mut here, mut count, mut more) =
             (current.state.function, None, 0, before);
         for transfer in transfers {

@@ -35,6 +35,8 @@ pub struct Transfers {
     found: TransferLog,
     /// Finds the frames of each part.
     frames: Option<PartBuilder>,
+    /// The memory of the frames, in bytes.
+    frames_weight: usize,
 }
 
 impl Transfers {
@@ -49,6 +51,7 @@ impl Transfers {
             entered: vec![Entered::default(); sources],
             found: TransferLog::default(),
             frames: None,
+            frames_weight: 0,
         }
     }
 
@@ -59,6 +62,11 @@ impl Transfers {
         Transfers { frames, ..self }
     }
 
+    /// The frames have changed.
+    fn weigh(&mut self) {
+        self.frames_weight = self.frames.as_ref().map_or(0, PartBuilder::weight);
+    }
+
     /// Appends a transfer.
     #[inline]
     fn add(&mut self, transfer: Transfer) {
@@ -66,6 +74,7 @@ impl Transfers {
             frames.take(self.found.len(), &transfer);
         }
         self.found.push(transfer);
+        self.weigh();
     }
 
     /// Appends a transfer, with the counts since the last one.
@@ -473,6 +482,7 @@ impl Fork for Transfers {
             entered: vec![Entered::default(); self.sources.len()],
             found: TransferLog::default(),
             frames: self.frames.as_ref().map(PartBuilder::fork),
+            frames_weight: 0,
         }
     }
 
@@ -486,6 +496,7 @@ impl Fork for Transfers {
         if let Some(frames) = &mut self.frames {
             frames.clear();
         }
+        self.weigh();
     }
 
     fn take(&mut self) -> Part {
@@ -499,6 +510,7 @@ impl Fork for Transfers {
         }
         let next = self.found.next();
         let found = std::mem::replace(&mut self.found, next);
+        self.frames_weight = 0;
         match &mut self.frames {
             Some(frames) => frames.finish(found),
             None => Part::of_transfers(found),
@@ -513,6 +525,6 @@ impl Fork for Transfers {
 
     #[inline]
     fn weight(&self) -> usize {
-        self.found.weight()
+        self.found.weight() + self.frames_weight
     }
 }

@@ -107,6 +107,12 @@ impl PartBuilder {
         (self.nodes, self.items) = (0, Vec::new());
     }
 
+    /// The memory of the nodes so far, in bytes. Each is copied where a part ends.
+    pub(crate) fn weight(&self) -> usize {
+        let open: usize = self.sources.iter().map(|source| source.local.nodes.len()).sum();
+        (self.nodes + 2 * open) * size_of::<Node>()
+    }
+
     /// The frames of a source.
     #[inline]
     pub(crate) fn source(&mut self, source: usize) -> Option<&mut Source> {

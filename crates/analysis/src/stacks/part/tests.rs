@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tracewright_symbols::UnwindTargets;
 use tracewright_testing::{Random, times};
 
-use super::Part;
+use super::{Part, PartBuilder};
 use crate::FunctionId;
 use crate::Paths;
 use crate::stacks::{Ending, StackCounts, Stacks};
@@ -111,6 +111,23 @@ fn transfers(random: &mut Random) -> Vec<Transfer> {
         all.push(one);
     }
     all
+}
+
+/// Recursion makes a node for each call: a part must not grow without the memory being known.
+#[test]
+fn nodes_have_weight() {
+    let mut builder = PartBuilder::new(Arc::default());
+    let random = &mut Random::new(1);
+    let mut weights = Vec::new();
+    for n in 0..2_000 {
+        let ret = Some(0x100 * n as u64);
+        let call = Transfer { source: 0, ret, ..transfer(random, Kind::Call, 0x100) };
+        builder.take(n, &call);
+        weights.push(builder.weight());
+    }
+    assert!(weights[1_999] >= 1_900 * 64 && weights[999] < weights[1_999], "{weights:?}");
+    builder.clear();
+    assert_eq!(builder.weight(), 0);
 }
 
 #[test]

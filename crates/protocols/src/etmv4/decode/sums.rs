@@ -53,7 +53,7 @@ impl Sums {
         if self.left {
             self.transfer((last, before), next, at, blocks, sink);
         }
-        let (marks, _) = self.marks.all();
+        let marks = self.marks.all();
         let len = blocks.successors().len().min(marks.len());
         let (successors, marks) = (blocks.successors().get(..len)?, marks.get(..len)?);
         let (all, mut instructions) = (steps, 0);
