@@ -13,10 +13,9 @@ use tracewright::analysis::{
 };
 use tracewright::base::{self, CachedBlocks, Element, Waypoints};
 use tracewright::capture::Capture;
-use tracewright::decode::input::{Known, Parts};
 use tracewright::decode::{
     Caches, CountEdges, Counted, Counting, Fork, Jobs, Listener, Memory, Merge, Merging, Options,
-    Plan, Program, Session, Tally, memory, parallel,
+    Plan, Program, Session, Tally, input, memory, parallel,
 };
 use tracewright::export::{Dialect, Format};
 use tracewright::image::CacheOptions;
@@ -276,9 +275,9 @@ impl Trial<'_> {
                 .collect();
             let mut session = Session::with_caches(capture, &plan, memory, &options, caches)
                 .map_err(|error| error.to_string())?;
-            let mut input = Known::new(Parts::new(buffer.parts()), buffer.len());
+            let mut input = input::of(buffer);
             let mut own = listener(&programs, before.take());
-            let done = parallel::run(&mut session, &mut input, &mut own, jobs, &mut add);
+            let done = parallel::run(&mut session, input.as_mut(), &mut own, jobs, &mut add);
             done.map_err(|error| error.to_string())?;
             (before, caches) = (Some(own), session.into_caches());
         }

@@ -28,17 +28,39 @@ pub(crate) struct EnteredBlock {
     pub(crate) unwinds: bool,
 }
 
-/// A cached block that ends with a call, a return or an indirect branch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Exit {
-    /// The address after it.
-    pub(crate) end: u64,
-    /// The transfer of each execution, if it is known; of an indirect branch, in code without
-    /// symbols.
-    pub(crate) kind: Option<Kind>,
-}
+const _: () = assert!(size_of::<EnteredBlock>() == 16);
 
-const _: () = assert!(size_of::<EnteredBlock>() == 16 && size_of::<Exit>() == 16);
+/// The last instruction of a cached block, if each of its executions is the same transfer.
+// In 8 bytes, for the same reason. Instructions are at even addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exit(u64);
+
+impl Exit {
+    const UNKNOWN: Exit = Exit(1);
+    pub(crate) const RETURN: Exit = Exit(3);
+    /// An indirect branch, in code without symbols.
+    pub(crate) const INDIRECT: Exit = Exit(5);
+
+    /// A call that ends before `end`. `None` if the address is odd.
+    const fn call(end: u64) -> Option<Exit> {
+        if end & 1 == 0 { Some(Exit(end)) } else { None }
+    }
+
+    /// The address after a call.
+    #[inline(always)]
+    pub(crate) const fn return_address(self) -> Option<u64> {
+        if self.0 & 1 == 0 { Some(self.0) } else { None }
+    }
+
+    pub(crate) const fn kind(self) -> Option<Kind> {
+        match self {
+            Exit::UNKNOWN => None,
+            Exit::RETURN => Some(Kind::Return),
+            Exit::INDIRECT => Some(Kind::Indirect),
+            _ => Some(Kind::Call),
+        }
+    }
+}
 
 const UNKNOWN: EnteredBlock = EnteredBlock {
     target: 0,
@@ -60,7 +82,7 @@ impl Blocks {
     fn resize(&mut self, len: usize) {
         if self.entered.len() < len {
             self.entered.resize(len, UNKNOWN);
-            self.exits.resize(len, Exit { end: 0, kind: None });
+            self.exits.resize(len, Exit::UNKNOWN);
         }
     }
 }
@@ -73,11 +95,11 @@ impl SharedBlocks {
     /// A transfer, without its source and what precedes it.
     pub(crate) fn transfer(&self, transfer: &BlockTransfer) -> Option<Transfer> {
         let blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Exit { end, kind } = *blocks.exits.get(transfer.from().0.index())?;
+        let exit = *blocks.exits.get(transfer.from().0.index())?;
         let to = *blocks.entered.get(transfer.to().index())?;
         let EnteredBlock { target, function, entry, stub, .. } = to;
-        let (kind, instructions) = (kind?, transfer.instructions);
-        let ret = (kind == Kind::Call).then_some(end);
+        let (kind, instructions) = (exit.kind()?, transfer.instructions);
+        let ret = exit.return_address();
         Some(Transfer { target, ret, function, instructions, kind, entry, stub, ..empty(0, 0) })
     }
 
@@ -112,8 +134,8 @@ impl Entered {
 
     /// How a block leaves its function.
     #[inline]
-    pub(crate) fn exit(&self, id: BlockId) -> Option<&Exit> {
-        self.blocks.exits.get(id.index())
+    pub(crate) fn exit(&self, id: BlockId) -> Exit {
+        self.blocks.exits.get(id.index()).copied().unwrap_or(Exit::UNKNOWN)
     }
 
     /// Loads what is known of the blocks of `transfers` into the nearest cache. These loads are
@@ -122,8 +144,8 @@ impl Entered {
     #[inline]
     pub(crate) fn load(&self, transfers: &[BlockTransfer]) {
         let sum = transfers.iter().fold(0, |sum, transfer| {
-            let end = self.exit(transfer.from().0).map_or(0, |exit| exit.end);
-            sum ^ end ^ self.get(transfer.to()).map_or(0, |block| block.target)
+            let exit = self.exit(transfer.from().0).0;
+            sum ^ exit ^ self.get(transfer.to()).map_or(0, |block| block.target)
         });
         std::hint::black_box(sum);
     }
@@ -146,16 +168,15 @@ impl Entered {
 
     /// Stores how a block leaves its function, whose range is `range`.
     pub(crate) fn learn(&mut self, id: BlockId, range: &Range) {
-        let kind = match (range.last.role, range.last.kind) {
-            (Role::Call | Role::Link, _) => Kind::Call,
-            (Role::Return | Role::ImpliedReturn, _) => Kind::Return,
-            (Role::Jump | Role::Loop | Role::Compare, Effect::Indirect) => Kind::Indirect,
-            _ => return,
+        let exit = match (range.last.role, range.last.kind) {
+            (Role::Call | Role::Link, _) => Exit::call(range.end()),
+            (Role::Return | Role::ImpliedReturn, _) => Some(Exit::RETURN),
+            (Role::Jump | Role::Loop | Role::Compare, Effect::Indirect) => Some(Exit::INDIRECT),
+            _ => None,
         };
-        if let Some(exit) = self.blocks.exits.get_mut(id.index())
+        if let (Some(new), Some(exit)) = (exit, self.blocks.exits.get_mut(id.index()))
             && matches!(range.last.kind, Effect::Branch | Effect::Indirect)
         {
-            let new = Exit { end: range.end(), kind: Some(kind) };
             *exit = new;
             self.shared.set(id.index(), |_, exit| *exit = new);
         }
@@ -192,5 +213,27 @@ impl Entered {
     /// Takes back the marks.
     pub(crate) fn return_marks(&mut self, marks: FunctionMarks) {
         self.marks = marks;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_has_one_kind() {
+        for (exit, kind, ret) in [
+            (Some(Exit::UNKNOWN), None, None),
+            (Some(Exit::RETURN), Some(Kind::Return), None),
+            (Some(Exit::INDIRECT), Some(Kind::Indirect), None),
+            (Exit::call(0), Some(Kind::Call), Some(0)),
+            (Exit::call(u64::MAX - 1), Some(Kind::Call), Some(u64::MAX - 1)),
+        ] {
+            let found = exit.map(|exit| (exit.kind(), exit.return_address()));
+            assert_eq!(found, Some((kind, ret)), "{exit:?}");
+        }
+        for odd in [1, 3, 5, u64::MAX] {
+            assert_eq!(Exit::call(odd), None);
+        }
     }
 }

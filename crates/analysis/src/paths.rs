@@ -10,9 +10,10 @@ use crate::stacks::{Begin, Ending, Join, PathCounts, Position, Time, Visitor};
 /// The most paths that are stored. Further ones belong to a path of their caller.
 const MAX_PATHS: usize = 1 << 21;
 
-/// By how many times more memory is reserved, and for how many paths at least.
-const GROWTH: usize = 3;
-const LEAST: usize = 16;
+/// The paths that memory is reserved for first, and how many times as many afterwards. Memory that
+/// is not used costs nothing; paths that are moved do.
+const LEAST: usize = 1 << 11;
+const GROWTH: usize = 32;
 
 /// The number of a path.
 pub type PathId = u32;
@@ -157,10 +158,10 @@ impl Paths {
     fn add(&mut self, path: Path) -> PathId {
         let number = self.paths.len() as PathId;
         if self.paths.len() == self.paths.capacity() {
-            // Paths are moved less often than with twice the memory; unused memory costs nothing.
-            let more = GROWTH * self.paths.len().max(LEAST);
-            self.paths.reserve_exact(more);
-            self.links.reserve_exact(more);
+            let more = (GROWTH - 1) * self.paths.len();
+            // Where there is not as much, the vectors grow by themselves.
+            let _ = self.paths.try_reserve_exact(more.max(LEAST));
+            let _ = self.links.try_reserve_exact(more.max(LEAST));
         }
         self.paths.push(path);
         self.links.push(Links { first: NONE, next: NONE, count: 0 });

@@ -5,7 +5,7 @@ use tracewright_base::{BlockId, BlockTransfer, CachedBlocks, Range};
 use super::Transfers;
 use super::state::{Before, Pending};
 use crate::code::Place;
-use crate::entered::EnteredBlock;
+use crate::entered::{EnteredBlock, Exit};
 use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
 
 impl Transfers {
@@ -77,33 +77,30 @@ impl Transfers {
         let Some(own) = own.filter(|own| own.is_ready()) else { return 0 };
         let Pending { instructions: before, cycles: 0, .. } = current.pending else { return 0 };
         let Ok(before) = u32::try_from(before) else { return 0 };
-        let (mut function, mut here, mut count, mut more) =
-            (current.state.function, None, 0, before);
-        for transfer in transfers {
+        let (mut function, mut here, mut more) = (current.state.function, None, before);
+        let taken = transfers.iter().take_while(|transfer| {
             let ((from, taken), to) = (transfer.from(), transfer.to());
-            let (Some(last), Some(block)) = (entered.exit(from), entered.get(to)) else { break };
-            let (Some(kind), Some(executed)) = (last.kind, transfer.instructions.checked_add(more))
-            else {
-                break;
-            };
+            let (exit, Some(block)) = (entered.exit(from), entered.get(to)) else { return false };
+            let Some(executed) = transfer.instructions.checked_add(more) else { return false };
             if !(block.entered && taken) {
-                break;
+                return false;
             }
             let EnteredBlock { target, function: to, .. } = *block;
-            match kind {
-                Kind::Call if !block.stub && target != last.end => {
-                    own.take_call(executed, target, to, last.end);
+            match (exit, exit.return_address()) {
+                (_, Some(ret)) if !block.stub && target != ret => {
+                    own.take_call(executed, target, to, ret);
                 }
-                Kind::Return if !block.unwinds && own.take_return(executed, target) => {}
-                Kind::Indirect
+                (Exit::RETURN, _) if !block.unwinds && own.take_return(executed, target) => {}
+                (Exit::INDIRECT, _)
                     if function == NO_FUNCTION
                         && to == NO_FUNCTION
                         && own.take_branch(executed, target) => {}
-                _ => break,
+                _ => return false,
             }
             (function, here, more) = (to, Some(target), 0);
-            count += 1;
-        }
+            true
+        });
+        let count = taken.count();
         if let Some(taken) = transfers.get(..count).filter(|_| count > 0) {
             self.found.push_all(taken, (source as u16, entered.shared()), at, before);
         }
@@ -127,16 +124,14 @@ impl Transfers {
         let memory = self.memory(source);
         let Some(entered) = self.entered.get(source) else { return false };
         let ((from, taken), to) = (transfer.from(), transfer.to());
-        let (Some(last), Some(block)) = (entered.exit(from), entered.get(to)) else { return false };
-        let (Some(kind), true) = (last.kind, block.entered && taken) else { return false };
+        let (exit, Some(block)) = (entered.exit(from), entered.get(to)) else { return false };
+        let (Some(kind), true) = (exit.kind(), block.entered && taken) else { return false };
         let EnteredBlock { target, function, entry, stub, .. } = *block;
         let Some(current) = self.sources.get_mut(source) else { return false };
-        if target == last.end && kind == Kind::Call
-            || current.state.function != NO_FUNCTION && kind == Kind::Indirect
-        {
+        let ret = exit.return_address();
+        if ret == Some(target) || current.state.function != NO_FUNCTION && kind == Kind::Indirect {
             return false;
         }
-        let ret = (kind == Kind::Call).then_some(last.end);
         let place = self.finder.find(source, memory, target);
         let Place { found, whole, .. } = place;
         (current.state.within, current.state.function) = ((found.start, found.last), function);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tracewright_symbols::UnwindTargets;
 
-use super::{Deferred, Item, Key, Local, Node, Open, Part};
+use super::{Deferred, Item, Key, Local, Node, Open, Part, Run};
 use crate::counts::Mix;
 use crate::stacks::engine::function;
 use crate::stacks::exceptions::is_near;
@@ -107,10 +107,11 @@ impl PartBuilder {
         (self.nodes, self.items) = (0, Vec::new());
     }
 
-    /// The memory of the nodes so far, in bytes. Each is copied where a part ends.
+    /// The memory of the nodes and runs so far, in bytes, approximately. Each node is copied where a
+    /// part ends.
     pub(crate) fn weight(&self) -> usize {
         let open: usize = self.sources.iter().map(|source| source.local.nodes.len()).sum();
-        (self.nodes + 2 * open) * size_of::<Node>()
+        (self.nodes + 2 * open) * (size_of::<Node>() + size_of::<Run>())
     }
 
     /// The frames of a source.
@@ -133,9 +134,8 @@ pub(crate) struct Source {
     children: HashMap<(u32, Key), u32, BuildHasherDefault<Mix>>,
     /// Children that were looked up: a direct-mapped table.
     looked_up: Box<[u32; SLOTS]>,
-    /// The number of clock values, and 1 more.
-    clock: u32,
-    /// The nodes that have executed since the last clock value.
+    /// The nodes that have executed since the last clock value, in order; again, where it was no
+    /// instruction and no cycle before.
     touched: Vec<u32>,
     /// The number of frames by the hash of their return address.
     filter: Box<[u32; FILTER]>,
@@ -157,7 +157,6 @@ impl Default for Source {
             top: 0,
             children: HashMap::default(),
             looked_up: Box::new([0; SLOTS]),
-            clock: 1,
             touched: Vec::new(),
             filter: Box::new([0; FILTER]),
             deferred: None,
@@ -184,7 +183,7 @@ impl Source {
         self.calls += 1;
         let node = self.child(self.top, Key::called(function, target));
         if let Some(node) = self.local.nodes.get_mut(node as usize) {
-            node.counts.calls += 1;
+            node.calls = node.calls.saturating_add(1);
         }
         self.push(Open { node, ret: Some(ret), entry: Entry::Call, exception: false });
     }
@@ -270,16 +269,17 @@ impl Source {
 
     /// The runs since the last clock value end.
     fn end_runs(&mut self) {
-        let Local { nodes, runs, counts, .. } = &mut self.local;
+        let Local { nodes, rare, runs, counts, .. } = &mut self.local;
         runs.reserve(self.touched.len());
         for number in self.touched.drain(..) {
             if let Some(node) = nodes.get_mut(number as usize) {
                 let instructions = std::mem::take(&mut node.instructions);
                 counts.instructions = counts.instructions.saturating_add(instructions);
-                runs.push((number, instructions, std::mem::take(&mut node.cycles)));
+                let rare = rare.get_mut(number as usize);
+                let cycles = rare.map_or(0, |rare| std::mem::take(&mut rare.cycles));
+                runs.push((number, instructions, cycles));
             }
         }
-        self.clock = self.clock.wrapping_add(1);
     }
 
     /// Ends the frames so far before transfer `end`. Returns the number of nodes.
@@ -310,7 +310,6 @@ impl Source {
         let nodes = local.nodes.len();
         items.push(Item::Frames(Box::new(local)));
         self.children.clear();
-        self.clock = 1;
         self.recent = [0; RECENT];
         nodes
     }
@@ -431,12 +430,16 @@ impl Source {
     fn execute(&mut self, instructions: u64, cycles: u64) {
         let number = self.top;
         if let Some(node) = self.local.nodes.get_mut(number as usize) {
-            if node.clock != self.clock {
-                node.clock = self.clock;
+            let before = node.instructions;
+            node.instructions = before + instructions;
+            if before == 0 && self.local.rare(number).cycles == 0 {
                 self.touched.push(number);
             }
-            node.instructions += instructions;
-            node.cycles += cycles;
+            if cycles > 0
+                && let Some(rare) = self.local.rare_mut(number)
+            {
+                rare.cycles += cycles;
+            }
         }
     }
 
@@ -445,7 +448,7 @@ impl Source {
     fn child(&mut self, parent: u32, function: Key) -> u32 {
         if let Some(number) = self.looked_up.get(slot(parent, function))
             && let Some(node) = self.local.nodes.get(*number as usize)
-            && node.function == function
+            && node.function() == function
             && node.parent == parent
             && *number != 0
         {
@@ -471,7 +474,7 @@ impl Source {
     fn begin(&mut self, begin: Begin, ret: Option<u64>, exception: bool) {
         let node = self.child(self.top, begin.function.into());
         if let Some(node) = self.local.nodes.get_mut(node as usize) {
-            node.counts.calls += u64::from(begin.entry.is_call());
+            node.calls = node.calls.saturating_add(begin.entry.is_call().into());
         }
         self.local.counts.begun += 1;
         self.push(Open { node, ret, entry: begin.entry, exception });
@@ -486,8 +489,8 @@ impl Source {
     /// The frame on top ends because another one replaces it.
     fn end_replaced(&mut self) -> Option<Open> {
         let frame = self.end()?;
-        if let Some(node) = self.local.nodes.get_mut(frame.node as usize) {
-            node.counts.replaced += 1;
+        if let Some(rare) = self.local.rare_mut(frame.node) {
+            rare.replaced += 1;
         }
         Some(frame)
     }

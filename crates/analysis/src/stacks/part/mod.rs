@@ -80,8 +80,11 @@ struct Local {
     transfers: Range<usize>,
     /// Call paths, callers first. The first is the frame on top at the beginning.
     nodes: Vec<Node>,
-    /// Instructions and cycles of nodes, in order; of each node once between two clock values.
-    runs: Vec<(u32, u64, u64)>,
+    /// Of each node; shorter where the others have none.
+    rare: Vec<Rare>,
+    /// Instructions and cycles of nodes, in order; all those of a node between two clock
+    /// values at its first execution.
+    runs: Vec<Run>,
     /// Clock values: the number of `runs` before, the offset, the value.
     times: Vec<(usize, u64, Time)>,
     /// The frames that are open at the end.
@@ -95,26 +98,58 @@ struct Local {
     deferred: Option<Deferred>,
 }
 
-// In one line of the processor's caches.
+// Two in one line of the processor's caches: those of a program seldom fit into the nearest cache.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[repr(align(32))]
 struct Node {
     parent: u32,
-    /// The clock values before its last instructions, as [`Source::clock`](builder::Source).
-    clock: u32,
-    function: Key,
-    counts: PathCounts,
-    /// Instructions and cycles since that clock value.
+    /// As [`Key::number`].
+    number: u32,
+    /// As [`PathCounts::calls`]: each of them takes memory in the log.
+    calls: u32,
+    /// As [`Key::address`].
+    address: u64,
+    /// Since the last clock value.
     instructions: u64,
+}
+
+/// A node, its instructions and its cycles.
+type Run = (u32, u64, u64);
+
+const _: () = assert!(size_of::<Node>() == 32);
+
+impl Node {
+    const fn new(parent: u32, function: Key) -> Node {
+        let Key { number, address } = function;
+        Node { parent, number, calls: 0, address, instructions: 0 }
+    }
+
+    #[inline(always)]
+    const fn function(&self) -> Key {
+        Key { number: self.number, address: self.address }
+    }
+}
+
+/// What few nodes have.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rare {
+    /// As [`PathCounts::replaced`].
+    replaced: u64,
+    /// Since the last clock value.
     cycles: u64,
 }
 
-const _: () = assert!(size_of::<Node>() == 64);
+impl Local {
+    fn rare(&self, node: u32) -> Rare {
+        self.rare.get(node as usize).copied().unwrap_or_default()
+    }
 
-impl Node {
-    fn new(parent: u32, function: Key) -> Node {
-        let counts = PathCounts::default();
-        Node { parent, clock: 0, function, counts, instructions: 0, cycles: 0 }
+    fn rare_mut(&mut self, node: u32) -> Option<&mut Rare> {
+        let len = (node as usize + 1).min(self.nodes.len());
+        if self.rare.len() < len {
+            self.rare.resize(len, Rare::default());
+        }
+        self.rare.get_mut(node as usize)
     }
 }
 
@@ -249,9 +284,11 @@ impl<V: Join> Stacks<V> {
             let top = self.top(source).map(|frame| frame.node);
             let top = top.unwrap_or_else(|| self.first(source, at));
             numbers.push(top);
-            for node in local.nodes.iter().skip(1) {
+            for (number, node) in (0..).zip(&local.nodes).skip(1) {
                 let parent = numbers.get(node.parent as usize).copied().unwrap_or(top);
-                numbers.push(self.visitor.add(parent, node.function.into(), &node.counts));
+                let replaced = local.rare(number).replaced;
+                let counts = PathCounts { calls: node.calls.into(), replaced };
+                numbers.push(self.visitor.add(parent, node.function().into(), &counts));
             }
         }
         let mut position = self.position(source, at);
@@ -275,8 +312,8 @@ impl<V: Join> Stacks<V> {
             for &Open { node, ret, entry, exception } in &local.open {
                 let own = local.nodes.get(node as usize);
                 let known = own.zip(numbers.get(node as usize));
-                let Some((&Node { function, .. }, &node)) = known else { continue };
-                let function = function.into();
+                let Some((own, &node)) = known else { continue };
+                let function = own.function().into();
                 let (signal, uncertain) = (false, false);
                 thread.push(Frame { function, ret, node, entry, exception, signal, uncertain });
             }
