@@ -84,6 +84,7 @@ pub mod raw;
 pub mod route;
 pub mod session;
 mod source;
+mod source_memory;
 mod start;
 pub mod swo;
 pub mod tally;

@@ -8,7 +8,8 @@ use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions, MemorySelectors, Selection};
 
 use crate::erased::Call;
-use crate::source::{Source, SourceMemory};
+use crate::source::Source;
+use crate::source_memory::SourceMemories;
 use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
 
 /// A source's bytes are decoded when this many wait, or when bytes of another source follow.
@@ -50,8 +51,7 @@ pub struct Session {
     /// none.
     slots: Vec<u16>,
     state: Checkpoint,
-    /// Indexed by source.
-    programs: Vec<SourceMemory>,
+    programs: SourceMemories,
     /// The index in the capture of each source, and the caches of sources that are not among them.
     planned: Vec<usize>,
     others: Caches,
@@ -89,19 +89,17 @@ impl Session {
             max_expansion: options.max_expansion,
             ..CacheOptions::default()
         };
-        let programs = plan.sources.iter().map(|planned| {
+        let mut programs = SourceMemories::default();
+        let mut sources = Vec::new();
+        for planned in &plan.sources {
             let cache_options = CacheOptions { riscv: planned.config.riscv(), ..cache_options };
             let waypoints = planned.config.waypoints();
             planned.of(capture)?;
             let memory = memory.seen_by(capture, plan.buffer, planned.source);
             let before = caches.0.remove(&planned.source);
-            Ok(SourceMemory::new(memory.cache_from(before, waypoints, cache_options)))
-        });
-        let mut programs = programs.collect::<Result<Vec<_>, _>>()?;
-        let sources = plan.sources.iter().zip(&mut programs);
-        let sources: Vec<_> = sources
-            .map(|(planned, program)| Source::new(planned.id, planned.config.stream(), program))
-            .collect();
+            let program = programs.push(memory.cache_from(before, waypoints, cache_options));
+            sources.push(Source::new(planned.id, planned.config.stream(), program));
+        }
         let ids = sources.iter().map(|source| usize::from(source.id) + 1).max().unwrap_or(0);
         let mut slots = vec![u16::MAX; ids];
         for (source, n) in sources.iter().zip(0..u16::MAX) {
@@ -127,9 +125,9 @@ impl Session {
 
     /// The caches, for the session of another buffer.
     pub fn into_caches(self) -> Caches {
-        let mut caches = self.others;
-        let own = self.programs.into_iter().map(SourceMemory::into_cache);
-        caches.0.extend(self.planned.into_iter().zip(own));
+        let (mut caches, planned) = (self.others, self.planned);
+        let own = self.programs.into_caches();
+        caches.0.extend(own.filter_map(|(n, cache)| Some((*planned.get(n)?, cache))));
         caches
     }
 
@@ -171,7 +169,7 @@ impl Session {
     /// Reserves memory for the blocks of code of each source that has none yet, where many are
     /// expected: less than 5 MB for 2^16 blocks.
     pub fn reserve_blocks(&mut self, blocks: usize) {
-        self.programs.iter_mut().for_each(|program| program.reserve_blocks(blocks));
+        self.programs.reserve_blocks(blocks);
     }
 
     /// Takes the next bytes of the buffer.
@@ -288,7 +286,7 @@ impl Session {
         let len = waiting + bytes.len();
         self.raw_pieces(at, len);
         let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, .. } = self;
-        let (Some(source), Some(program)) = (sources.first_mut(), programs.first_mut()) else {
+        let (Some(source), Some(program)) = (sources.first_mut(), programs.get_mut(0)) else {
             return listener.unknown_id(0, at, bytes.len());
         };
         if !source.in_place() {
@@ -314,7 +312,7 @@ impl Session {
         let at = self.state.fed - self.state.rest.len() as u64;
         self.raw_pieces(at, self.state.rest.len());
         let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, .. } = self;
-        let (Some(source), Some(program)) = (sources.first_mut(), programs.first_mut()) else {
+        let (Some(source), Some(program)) = (sources.first_mut(), programs.get_mut(0)) else {
             return;
         };
         if source.in_place() {
@@ -335,7 +333,7 @@ fn by_id(sources: &[Source]) -> Vec<usize> {
 /// Appends each piece to its source, and decodes a source when a piece of another one follows.
 struct Router<'a, L> {
     sources: &'a mut [Source],
-    programs: &'a mut [SourceMemory],
+    programs: &'a mut SourceMemories,
     slots: &'a [u16],
     current: &'a mut Option<usize>,
     /// All sources are notified of undecodable bytes of the link: see [`Route::loses_all`].

@@ -7,11 +7,12 @@ use tracewright_base::{
     ExecutionList, Fault, FunctionMarks, OffsetMap, Path, RangeSum, Sink,
 };
 use tracewright_frames as frames;
-use tracewright_image::{Cache, MemorySelectors, Selection};
+use tracewright_image::{MemorySelectors, Selection};
 use tracewright_protocols::registry::AnyPacket;
 use tracewright_protocols::{AnyStream, Observer};
 
 use crate::Listener;
+use crate::source_memory::SourceMemory;
 
 /// The state of one source of a session.
 #[derive(Clone, Debug)]
@@ -32,32 +33,6 @@ pub(crate) struct Source {
     /// The program memory of the current context, and of the beginning.
     memory: Selection,
     first: Selection,
-}
-
-/// The block cache of a source, and a buffer for nibbles: what decoding needs besides the state.
-#[derive(Clone, Debug)]
-pub(crate) struct SourceMemory {
-    cache: Cache,
-    /// The block, one nibble in each byte.
-    nibbles: Vec<u8>,
-}
-
-impl SourceMemory {
-    pub(crate) fn new(cache: Cache) -> Self {
-        SourceMemory { cache, nibbles: Vec::new() }
-    }
-
-    pub(crate) fn selectors(&self) -> Option<MemorySelectors> {
-        self.cache.memory_selectors()
-    }
-
-    pub(crate) fn reserve_blocks(&mut self, blocks: usize) {
-        self.cache.reserve(blocks);
-    }
-
-    pub(crate) fn into_cache(self) -> Cache {
-        self.cache
-    }
 }
 
 impl Source {

@@ -14,8 +14,8 @@ use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
 use crate::{Image, MemoryId, MemorySelectors, OpcodeCheck, Selection, View, Viewpoint};
 
-/// Blocks of an [`Image`], each decoded once. Each trace source has its own cache in each worker
-/// thread.
+/// Blocks of an [`Image`], each decoded once. Sources that execute the same image share a cache in
+/// each worker thread.
 ///
 /// A block that ends with a waypoint is cached with its successors: see [`BlockCache`]. Results
 /// depend on the image and the address only, never on earlier calls, except for the [`Selection`]
@@ -170,6 +170,14 @@ impl Cache {
     #[inline]
     pub fn has_one_memory(&self) -> bool {
         self.viewpoint.is_none()
+    }
+
+    /// Whether this cache has the blocks of `other`: both are of the same image, which nothing
+    /// selects, and their blocks end at the same instructions.
+    pub fn serves(&self, other: &Cache) -> bool {
+        let one_memory = self.has_one_memory() && other.has_one_memory();
+        let same = (self.rules, self.max_expansion) == (other.rules, other.max_expansion);
+        one_memory && same && Arc::ptr_eq(&self.image, &other.image)
     }
 
     /// What selects the memory that is in use.

@@ -60,7 +60,7 @@ const MAX_INSTRUCTION_LEN: usize = 4;
 const MAX_CUSTOM_LEN: usize = 8;
 
 /// Which instructions end a block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
     pub(crate) waypoints: Waypoints,
     pub(crate) check_opcodes: OpcodeCheck,

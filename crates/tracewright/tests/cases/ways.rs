@@ -162,10 +162,19 @@ impl<'a> Run<'a> {
     /// Feeds the rest of `units` up to `end`, or up to the end of the trace for `None`. Each call
     /// has an empty cache of the program, because cached blocks must not change the output.
     fn feed(&mut self, units: &[u8], end: Option<usize>) {
+        self.feed_with(&mut self.cache(64), units, end);
+    }
+
+    /// A cache of at most `blocks` blocks.
+    fn cache(&self, blocks: usize) -> Cache {
         let riscv = self.case.config.riscv();
         let max_expansion = self.case.max_expansion;
-        let options = CacheOptions { blocks: 64, riscv, max_expansion, ..CacheOptions::default() };
-        let mut code = Cache::new(Arc::clone(self.image), self.case.config.waypoints(), options);
+        let options = CacheOptions { blocks, riscv, max_expansion, ..CacheOptions::default() };
+        Cache::new(Arc::clone(self.image), self.case.config.waypoints(), options)
+    }
+
+    /// As [`feed`](Self::feed), with a cache.
+    fn feed_with(&mut self, code: &mut Cache, units: &[u8], end: Option<usize>) {
         let nibbles = self.stream.nibbles();
         let at = if nibbles { self.taken / 2 } else { self.taken };
         let pieces = [Piece { start: 0, at: at as u64, fragment: true }];
@@ -178,9 +187,9 @@ impl<'a> Run<'a> {
         let (output, unit, quiet) = (&mut self.output, &mut self.unit, self.quiet.as_mut());
         let mut recorder = Recorder { output, unit, quiet };
         if end.is_some() {
-            self.taken += self.stream.feed(fresh, &offsets, &mut code, &mut recorder);
+            self.taken += self.stream.feed(fresh, &offsets, code, &mut recorder);
         } else {
-            self.stream.finish(fresh, &offsets, &mut code, &mut recorder);
+            self.stream.finish(fresh, &offsets, code, &mut recorder);
         }
     }
 
@@ -243,6 +252,9 @@ pub fn every_way(case: &Case) -> Result<Output, String> {
         }
     }
 
+    for blocks in [2, 64] {
+        share_a_cache(&fresh, &units, blocks, &whole)?;
+    }
     at_each_sync(case, &units, &checkpoints, &whole)?;
     if aligned(&whole, &units) {
         written_again(&fresh, &whole)?;
@@ -310,6 +322,33 @@ fn many_at_once(one: &Run<'_>, units: &[u8], cut: usize, whole: &Output) -> Resu
     let packets = whole.packets.len();
     if many.output.elements != whole.elements || many.counted().packets != packets {
         return Err(format!("many packets at once decode to something else, cut at {cut}"));
+    }
+    Ok(())
+}
+
+/// Two decoders of a case, the second one later, that alternate byte by byte and share a cache of
+/// at most `blocks` blocks, which is cleared where there are more.
+fn share_a_cache(
+    fresh: &Run<'_>,
+    units: &[u8],
+    blocks: usize,
+    whole: &Output,
+) -> Result<(), String> {
+    let (mut cache, mut one, mut two) = (fresh.cache(blocks), fresh.clone(), fresh.clone());
+    let (len, late) = (units.len(), units.len() / 3);
+    for end in 0..=len + late {
+        if end <= len {
+            one.feed_with(&mut cache, units, Some(end));
+        }
+        if end >= late {
+            two.feed_with(&mut cache, units, Some(end - late));
+        }
+    }
+    for mut run in [one, two] {
+        run.feed_with(&mut cache, units, None);
+        if run.output.differs(whole) {
+            return Err(format!("not the same with a shared cache of {blocks} blocks"));
+        }
     }
     Ok(())
 }
