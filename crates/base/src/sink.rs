@@ -29,6 +29,10 @@ pub trait Sink {
     /// [`take_list`](Sink::take_list) and [`listed`](Sink::listed).
     const EXECUTIONS: bool = false;
 
+    /// Whether packets are received between the elements: an element is then emitted after the
+    /// packet after which [`Decode::packet`](crate::Decode::packet) emits it, not earlier.
+    const WITH_PACKETS: bool = false;
+
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
 

@@ -127,6 +127,10 @@ impl<L: Listener> Listener for CommittedListener<L> {
         self.listener.wants_each_packet()
     }
 
+    fn wants_frames(&self) -> bool {
+        self.listener.wants_frames()
+    }
+
     pass_on!(|this| Some(&mut this.listener));
 
     fn full(&self) -> bool {

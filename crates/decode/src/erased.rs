@@ -17,6 +17,7 @@ pub(crate) trait Receive {
     fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64);
     fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64);
     fn wants_each_packet(&self) -> bool;
+    fn wants_frames(&self) -> bool;
     fn full(&self) -> bool;
     fn enter_source(&mut self, source: usize);
     fn select(&mut self, source: usize, selection: Selection);
@@ -74,6 +75,10 @@ macro_rules! receive {
 
         fn wants_each_packet(&self) -> bool {
             self.0.wants_each_packet()
+        }
+
+        fn wants_frames(&self) -> bool {
+            self.0.wants_frames()
         }
 
         fn full(&self) -> bool {

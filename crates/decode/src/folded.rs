@@ -270,6 +270,19 @@ impl<L: Listener + Fork> Fork for Folded<L> {
     fn state_weight(&self) -> usize {
         self.listener.state_weight()
     }
+
+    #[inline(always)]
+    fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool {
+        if self.folds(source) {
+            self.range(source, at, range);
+            return false;
+        }
+        self.listener.start_cached(source, at, range)
+    }
+
+    fn more(&mut self) -> bool {
+        self.listener.more()
+    }
 }
 
 #[cfg(test)]

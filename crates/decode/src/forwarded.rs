@@ -95,6 +95,10 @@ impl<L: Listener> Listener for Option<L> {
         self.as_ref().is_some_and(L::wants_each_packet)
     }
 
+    fn wants_frames(&self) -> bool {
+        self.as_ref().is_some_and(L::wants_frames)
+    }
+
     pass_on!(|this| this);
 
     fn full(&self) -> bool {
@@ -159,6 +163,10 @@ impl<L: Listener> Listener for &mut L {
 
     fn wants_each_packet(&self) -> bool {
         (**self).wants_each_packet()
+    }
+
+    fn wants_frames(&self) -> bool {
+        (**self).wants_frames()
     }
 
     pass_on!(|this| Some(&mut **this));

@@ -252,6 +252,12 @@ pub trait Listener {
         Self::PACKETS
     }
 
+    /// With [`FRAMES`](Listener::FRAMES): whether the methods for frames are to be called. Otherwise
+    /// a session decodes more bytes at a time.
+    fn wants_frames(&self) -> bool {
+        Self::FRAMES
+    }
+
     /// `count` packets, `span`, that the decoder took at once. `syncs` of them are packets from
     /// which a decoder may start. Their elements precede this call.
     fn packets(
@@ -516,6 +522,10 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
 
     fn wants_each_packet(&self) -> bool {
         self.0.wants_each_packet() || self.1.wants_each_packet()
+    }
+
+    fn wants_frames(&self) -> bool {
+        self.0.wants_frames() || self.1.wants_frames()
     }
 
     pass_on!(|this| Some(&mut this.0), Some(&mut this.1));

@@ -185,8 +185,9 @@ impl Session {
         let at = *fed;
         *fed += bytes.len() as u64;
         let all = route.loses_all();
+        let frames = L::FRAMES && listener.wants_frames();
         let mut router = Router { sources, programs, slots, current, all, listener };
-        if L::FRAMES {
+        if frames {
             route.split(at, bytes, &mut FrameRouter(router));
         } else {
             route.split(at, bytes, &mut router);
@@ -223,8 +224,9 @@ impl Session {
         let Session { state, slots, programs, .. } = self;
         let Checkpoint { route, sources, current, fed, .. } = state;
         let all = route.loses_all();
+        let frames = L::FRAMES && listener.wants_frames();
         let mut router = Router { sources, programs, slots, current, all, listener };
-        if L::FRAMES {
+        if frames {
             route.finish(*fed, &mut FrameRouter(router));
         } else {
             route.finish(*fed, &mut router);
@@ -372,6 +374,14 @@ impl<L: Listener> Router<'_, L> {
         }
     }
 
+    /// Whether the waiting bytes of source `n` are decoded now. How a listener with `FRAMES` groups
+    /// bytes before a synchronisation depends on the pieces.
+    #[inline]
+    fn due(&self, n: usize, block: usize) -> bool {
+        let source = self.sources.get(n);
+        source.is_some_and(|s| s.waiting() >= block || L::FRAMES && !s.stays_synced())
+    }
+
     /// Decodes the waiting bytes of source `n`.
     fn feed(&mut self, n: usize) {
         if let (Some(source), Some(program)) = (self.sources.get_mut(n), self.programs.get_mut(n)) {
@@ -404,7 +414,7 @@ impl<L: Listener> Split for Router<'_, L> {
         let Some(n) = self.select(id, at, bytes.len()) else { return };
         let source = &mut self.sources[n];
         source.push(at, fragment, bytes);
-        if source.waiting() >= Self::BLOCK {
+        if self.due(n, Self::BLOCK) {
             self.feed(n);
         }
     }
@@ -414,16 +424,17 @@ impl<L: Listener> Split for Router<'_, L> {
         let Some(n) = self.select(id, at, len) else { return };
         let source = &mut self.sources[n];
         source.push_short(at, fragment, word, len);
-        if source.waiting() >= Self::BLOCK {
+        if self.due(n, Self::BLOCK) {
             self.feed(n);
         }
     }
 
     fn plain(&mut self, id: u8, at: u64, _: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
         let Some(n) = self.select(id.into(), at, data.len() * (FRAME - 1)) else { return };
-        for (k, data) in data.chunks(PLAIN / FRAME).enumerate() {
-            self.sources[n].push_plain(at.wrapping_add((k * PLAIN) as u64), data);
-            if self.sources[n].waiting() >= PLAIN {
+        let frames = if L::FRAMES && !self.sources[n].stays_synced() { 1 } else { PLAIN / FRAME };
+        for (k, data) in data.chunks(frames).enumerate() {
+            self.sources[n].push_plain(at.wrapping_add((k * frames * FRAME) as u64), data);
+            if self.due(n, PLAIN) {
                 self.feed(n);
             }
         }

@@ -77,6 +77,13 @@ impl Source {
             && self.stream.agrees(&other.stream)
     }
 
+    /// Whether each byte from here on, up to a restart, belongs to a packet or is undecodable: see
+    /// [`Stream::stays_synced`](tracewright_protocols::Stream::stays_synced).
+    #[inline]
+    pub(crate) fn stays_synced(&self) -> bool {
+        self.stream.stays_synced()
+    }
+
     /// The number of bytes that are not decoded yet.
     pub(crate) fn waiting(&self) -> usize {
         self.block.bytes().len()
@@ -421,6 +428,8 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
 }
 
 impl<L: Listener> Observer for SourceObserver<'_, L> {
+    const RUNS: bool = L::PACKETS;
+
     #[inline]
     fn packet(
         &mut self,

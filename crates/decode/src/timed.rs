@@ -139,6 +139,11 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Fork for Timed<L> {
     }
 
     #[inline(always)]
+    fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool {
+        self.listener.start_cached(source, at, range)
+    }
+
+    #[inline(always)]
     fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
         self.listener.start_block(source, at, id, range)
     }

@@ -286,16 +286,19 @@ impl Table {
         };
         let capacity = len + more.max(FIRST).min(self.limit - len);
         let blocks = self.blocks();
-        let mut order: Vec<(u32, u64, u32)> = (0..len)
+        // Code space, address and index in one number, which sorts faster than three.
+        let mut order: Vec<u128> = (0..len)
             .filter_map(|index| {
                 let (cached, class) = blocks.get(BlockId::new(index))?;
-                Some((class.code_space.0, cached.start(class), index as u32))
+                let place = u128::from(class.code_space.0) << 96 | index as u128;
+                Some(place | u128::from(cached.start(class)) << 32)
             })
             .collect();
+        // Those from before the table grew last are sorted.
         order.sort();
         let mut moved = vec![BlockId::NONE; len];
-        for (index, &(.., was)) in order.iter().enumerate() {
-            if let Some(id) = moved.get_mut(was as usize) {
+        for (index, &place) in order.iter().enumerate() {
+            if let Some(id) = moved.get_mut(place as u32 as usize) {
                 *id = BlockId::new(index);
             }
         }
@@ -311,8 +314,8 @@ impl Table {
         self.slots.reserve_exact(slots);
         huge(&self.slots);
         self.slots.resize(slots, FREE);
-        for (index, &(code_space, start, _)) in order.iter().enumerate() {
-            self.put(start, CodeSpace(code_space), index as u32);
+        for (index, &place) in order.iter().enumerate() {
+            self.put((place >> 32) as u64, CodeSpace((place >> 96) as u32), index as u32);
         }
         self.make_paths(capacity);
         self.target_cache.renumber(to);
@@ -362,13 +365,15 @@ impl Table {
 /// The items of `list` in `order`, with `capacity`.
 fn in_order<T: Copy>(
     list: &[T],
-    order: &[(u32, u64, u32)],
+    order: &[u128],
     capacity: usize,
     change: impl Fn(T) -> T,
 ) -> Vec<T> {
     let mut all = Vec::with_capacity(capacity);
     huge(&all);
-    all.extend(order.iter().filter_map(|&(.., was)| list.get(was as usize).copied().map(&change)));
+    all.extend(
+        order.iter().filter_map(|&place| list.get(place as u32 as usize).copied().map(&change)),
+    );
     all
 }
 

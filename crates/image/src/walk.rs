@@ -3,7 +3,7 @@
 
 use tracewright_base::{Block, End, Instruction, Isa, Kind, Miss, Waypoints};
 use tracewright_isa::rv::{self, Extensions, Upper};
-use tracewright_isa::{ItState, classify, riscv, t32};
+use tracewright_isa::{ItState, a64, classify, riscv, t32};
 
 use crate::{Image, OpcodeCheck, View};
 
@@ -95,7 +95,16 @@ impl<'a, I: ReadCode> Memory<'a, I> {
         // `reader.at` is the second half of a 4-byte instruction of the code before `start`.
         let thumb = matches!(self.isa, Isa::T32 | Isa::ThumbEe);
         let mut inside = thumb && !self.begins_instruction(start);
+        let skips = self.isa == Isa::A64 && !rules.waypoints.has(Kind::Plain);
         loop {
+            if skips
+                && let Some((count, last)) =
+                    reader.plain((MIN_LIMITED - 1).saturating_sub(block.instructions))
+            {
+                block.bytes += count * 4;
+                block.instructions += count;
+                block.last = last;
+            }
             if inside && block.instructions > 0 {
                 // The code before `start` has another instruction there. Up to where both agree,
                 // each address has the IT block that `instruction` finds.
@@ -269,15 +278,38 @@ impl<'a, I: ReadCode> Reader<'a, I> {
         Reader { memory, at, run: &[], upper: Upper::default(), zeros: 0 }
     }
 
+    /// Reads more bytes where there are too few for an instruction.
+    #[inline]
+    fn refill(&mut self) {
+        if self.run.len() < MAX_INSTRUCTION_LEN {
+            let Memory { image, view, isa, .. } = self.memory;
+            let run = image.run(view, self.at);
+            // Bytes past the top of the address space do not follow.
+            let to_top = isa.address_mask() - self.at;
+            let to_top = usize::try_from(to_top).unwrap_or(usize::MAX).saturating_add(1);
+            self.run = run.get(..to_top).unwrap_or(run);
+        }
+    }
+
+    /// Takes A64 instructions that are plain, at most `most`. Their number and the last one; `None`
+    /// where there are none.
+    #[inline]
+    fn plain(&mut self, most: u32) -> Option<(u32, Instruction)> {
+        self.refill();
+        let (opcodes, _) = self.run.as_chunks();
+        let opcodes = opcodes.iter().map(|bytes| u32::from_le_bytes(*bytes));
+        let count = opcodes.clone().take(most as usize).take_while(|&o| a64::is_plain(o)).count();
+        let last = opcodes.clone().nth(count.checked_sub(1)?)?;
+        self.run = self.run.get(count * 4..)?;
+        let bytes = count as u64 * 4;
+        self.at = self.at.wrapping_add(bytes) & self.memory.isa.address_mask();
+        Some((count as u32, a64::classify(last, self.at.wrapping_sub(4))))
+    }
+
     fn next(&mut self, it: &mut ItState) -> Result<Instruction, Miss> {
         let Memory { image, view, isa, .. } = self.memory;
         let mask = isa.address_mask();
-        if self.run.len() < MAX_INSTRUCTION_LEN {
-            let run = image.run(view, self.at);
-            // Bytes past the top of the address space do not follow.
-            let to_top = usize::try_from(mask - self.at).unwrap_or(usize::MAX).saturating_add(1);
-            self.run = run.get(..to_top).unwrap_or(run);
-        }
+        self.refill();
         let mut across = [0; MAX_INSTRUCTION_LEN];
         let bytes = match self.run.get(..MAX_INSTRUCTION_LEN) {
             Some(bytes) => bytes,

@@ -28,6 +28,14 @@ pub const fn classify(opcode: u32, address: u64) -> Instruction {
     }
 }
 
+/// Whether `opcode` is in a group that consists of plain instructions, or NOP.
+#[inline]
+pub const fn is_plain(opcode: u32) -> bool {
+    // By op0: all but those that `classify` distinguishes.
+    const GROUPS: u32 = 0b0111_0011_1111_0100;
+    GROUPS >> (opcode >> 25 & 0b1111) & 1 != 0 || opcode == 0xd503_201f
+}
+
 /// "Branches, Exception Generating and System instructions": bits \[28:26] are 101.
 const fn branches(opcode: u32, address: u64) -> Instruction {
     let undefined = A64.of(Kind::Undefined);

@@ -43,6 +43,12 @@ macro_rules! any_stream {
                 match self { $(AnyStream::$name(s) => s.synced(),)* }
             }
 
+            /// See [`Stream::stays_synced`].
+            #[inline]
+            pub fn stays_synced(&self) -> bool {
+                match self { $(AnyStream::$name(s) => s.stays_synced(),)* }
+            }
+
             /// See [`Stream::lost`].
             pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
                 match self { $(AnyStream::$name(s) => s.lost(at, sink),)* }

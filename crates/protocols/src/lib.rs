@@ -41,6 +41,7 @@ pub mod kind;
 mod memory;
 pub mod mtb;
 pub mod observer;
+mod packet_run;
 mod pending;
 pub mod port;
 mod port_protocol;

@@ -14,6 +14,11 @@ use crate::registry::AnyPacket;
 /// to offsets in the buffer. The spans of packets and of undecodable bytes tile the bytes of the
 /// source.
 pub trait Observer: Sink {
+    /// Whether the decoder may take several packets at once also where
+    /// [each is wanted](Self::wants_each_packet), if every packet still comes between the same
+    /// elements. The observer does not [pause](Self::pauses) then.
+    const RUNS: bool = false;
+
     /// A packet, before the decoder takes it.
     #[inline]
     fn packet(

@@ -68,6 +68,9 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     /// The register that holds the trace ID, and the lowest bit of the field there. `None` where no
     /// register of the unit holds one.
     const ID_REGISTER: Option<(&'static str, u32)>;
+    /// Whether the fast path emits elements at the offset of the packet that it takes, or before it
+    /// takes the first one, if the sink has [`WITH_PACKETS`](tracewright_base::Sink::WITH_PACKETS).
+    const IN_ORDER: bool = false;
     /// The instruction sets whose execution it traces. Empty where it traces no instructions.
     const ISAS: &'static [Isa];
 

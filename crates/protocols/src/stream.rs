@@ -8,6 +8,7 @@ use tracewright_base::{
 };
 
 use crate::Observer;
+use crate::packet_run::PacketRun;
 use crate::protocol::{Protocol, Resume};
 use crate::realign::{BitSearch, Realigned, zeros_at_end};
 use crate::registry::Listed;
@@ -91,6 +92,12 @@ impl<P: Protocol> Stream<P> {
     /// Whether the next byte begins a packet.
     pub fn synced(&self) -> bool {
         self.synced
+    }
+
+    /// Whether no byte is skipped until the trace restarts.
+    #[inline]
+    pub fn stays_synced(&self) -> bool {
+        self.synced && P::RESUME == Resume::Next
     }
 
     /// Bytes that may belong to this source are missing before offset `at`.
@@ -302,13 +309,27 @@ impl<P: Listed> Stream<P> {
                     continue;
                 }
             }
+            let mut passed = false;
+            if P::IN_ORDER && O::RUNS && observer.wants_each_packet() && self.undecodable.is_none()
+            {
+                (feed.last, feed.packets, feed.syncs) = (self.last, 0, 0);
+                let mut run = PacketRun::<P, O>::new(&feed, &self.config, offsets, observer);
+                self.decoder.packets(&mut feed, &self.config, code, &mut run);
+                passed = run.pass(feed.taken);
+                self.last = feed.last;
+                if feed.taken != taken {
+                    continue;
+                }
+            }
             // The packet stays where it was parsed: a copy of it waits for the parser's stores.
             match &P::Packet::parse(rest, &self.config) {
                 &Parse::Packet(ref packet, len) => {
                     self.report_undecodable(observer);
                     let at = feed.offsets.at(taken);
                     self.last = at;
-                    observer.packet(offsets, taken..taken + len, bytes, P::any_packet(packet));
+                    if !passed {
+                        observer.packet(offsets, taken..taken + len, bytes, P::any_packet(packet));
+                    }
                     P::learn(&mut self.config, packet);
                     let spanned = Spanned { at, len: len as u32, packet };
                     self.decoder.packet(spanned, &self.config, code, observer);

@@ -53,26 +53,108 @@ const fn eight(letters: u64, value: u64) -> u64 {
 /// Decimal.
 #[inline]
 pub fn decimal(value: u64, out: &mut String) {
-    const SIXTEEN_DIGITS: u64 = 10_000_000_000_000_000;
-    if value >= SIXTEEN_DIGITS {
-        decimal(value / SIXTEEN_DIGITS, out);
-        // 16 digits, with leading zeros.
-        return append_ascii(decimal_digits(value % SIXTEEN_DIGITS, 16), 16, out);
+    match ShortText::decimal(value) {
+        Some(text) => text.put(out),
+        None => long_decimal(value, out),
     }
-    let count = value.checked_ilog10().unwrap_or(0) as usize + 1;
-    append_ascii(decimal_digits(value, count), count, out);
 }
 
-/// The last `count` digits of `value`, at least one, the first one on top.
-#[inline]
-const fn decimal_digits(mut value: u64, count: usize) -> u128 {
-    let (mut text, mut n) = (0, 0);
-    while n < count {
-        text = text >> 8 | ((b'0' as u64 + value % 10) as u128) << 120;
-        value /= 10;
-        n += 1;
+#[cold]
+#[inline(never)]
+fn long_decimal(value: u64, out: &mut String) {
+    decimal(value / EIGHT_DIGITS, out);
+    // Eight digits, with leading zeros.
+    let low = u128::from(eight_decimal(value % EIGHT_DIGITS) | ZEROS);
+    append_ascii(low << 64, 8, out);
+}
+
+/// The first number of nine digits.
+const EIGHT_DIGITS: u64 = 100_000_000;
+
+/// Eight characters `0`.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// At most 16 ASCII characters, which are appended without a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ShortText {
+    /// The first one is on top.
+    characters: u128,
+    len: usize,
+}
+
+impl ShortText {
+    /// Constant text.
+    pub(crate) const fn new<const N: usize>(text: &[u8; N]) -> ShortText {
+        const { assert!(N <= 16) };
+        let (mut characters, mut n) = (0, 0);
+        while n < N {
+            characters = characters << 8 | text[n] as u128;
+            n += 1;
+        }
+        let unused = 8 * (16 - N as u32);
+        ShortText { characters: if N == 0 { 0 } else { characters << unused }, len: N }
     }
-    text
+
+    /// `text`, if it is short enough and ASCII.
+    pub(crate) fn of(text: &str) -> Option<ShortText> {
+        let mut bytes = [0; 16];
+        bytes.get_mut(..text.len()).filter(|_| text.is_ascii())?.copy_from_slice(text.as_bytes());
+        Some(ShortText { characters: u128::from_be_bytes(bytes), len: text.len() })
+    }
+
+    /// A number below 10^8.
+    #[inline]
+    pub(crate) const fn decimal(value: u64) -> Option<ShortText> {
+        if value >= EIGHT_DIGITS {
+            return None;
+        }
+        let digits = eight_decimal(value);
+        let zeros = digits.leading_zeros() / 8;
+        let zeros = if zeros > 7 { 7 } else { zeros };
+        let characters = ((digits | ZEROS) as u128) << (64 + 8 * zeros);
+        Some(ShortText { characters, len: 8 - zeros as usize })
+    }
+
+    /// Lower-case hexadecimal, without leading zeros.
+    #[inline]
+    pub(crate) const fn hex(value: u16) -> ShortText {
+        let len = (16 - (value | 1).leading_zeros() as usize).div_ceil(4);
+        let digits = eight(LOWER, value as u64) as u128;
+        ShortText { characters: digits << (128 - 8 * len), len }
+    }
+
+    /// This text and `after`, at most 16 characters together.
+    #[inline]
+    pub(crate) const fn then(self, after: ShortText) -> ShortText {
+        let len = self.len + after.len;
+        debug_assert!(len <= 16);
+        // A shift by all bits of an empty text after 16 characters makes no difference.
+        let characters = self.characters | after.characters.wrapping_shr(8 * self.len as u32);
+        ShortText { characters, len }
+    }
+
+    /// The number of characters.
+    pub(crate) const fn len(self) -> usize {
+        self.len
+    }
+
+    /// Appends the text.
+    #[inline(always)]
+    pub(crate) fn put(self, out: &mut String) {
+        append_ascii(self.characters, self.len, out);
+    }
+}
+
+/// The eight decimal digits of a number below 10^8, one in each byte, the first one on top.
+#[inline]
+const fn eight_decimal(value: u64) -> u64 {
+    // Two numbers of four digits, then four of two, then eight of one. The products divide by 100
+    // and by 10 as long as the numbers are that small.
+    let fours = value / 10_000 << 32 | value % 10_000;
+    let hundreds = fours * 10_486 >> 20 & 0x0000_007f_0000_007f;
+    let twos = hundreds << 16 | (fours - hundreds * 100);
+    let tens = twos * 103 >> 10 & 0x000f_000f_000f_000f;
+    tens << 8 | (twos - tens * 10)
 }
 
 /// A value of `total` bits in the form of OpenCSD: `0x????4A20 (15:0) ~[0x20]`. The low `known`
@@ -130,6 +212,10 @@ mod tests {
             255,
             256,
             0xdead_beef,
+            99_999_999,
+            100_000_000,
+            100_000_001,
+            1_234_567_890,
             9_999_999_999_999_999,
             10_000_000_000_000_000,
             10_000_000_000_000_009,
@@ -141,6 +227,36 @@ mod tests {
             assert_eq!(text(|out| hex_padded(n, 8, out)), format!("{n:08x}"));
             assert_eq!(text(|out| upper_hex_padded(n, 12, out)), format!("{n:012X}"));
             assert_eq!(text(|out| decimal(n, out)), format!("{n}"));
+        }
+    }
+
+    #[test]
+    fn short_texts() {
+        let (new, none) = (ShortText::new(b"Idx:"), ShortText::new(b""));
+        let number = ShortText::decimal(1234).expect("8 digits");
+        let all = new.then(number).then(ShortText::new(b"; "));
+        assert_eq!(text(|out| all.put(out)), "Idx:1234; ");
+        let full = ShortText::new(b"0123456789abcdef");
+        assert_eq!(text(|out| full.then(none).put(out)), "0123456789abcdef");
+        assert_eq!(text(|out| none.then(number).put(out)), "1234");
+        assert_eq!((none.then(number).len(), full.len()), (4, 16));
+        assert_eq!(ShortText::of("Idx:"), Some(new));
+        assert_eq!(ShortText::of("0123456789abcdef"), Some(full));
+        assert_eq!(ShortText::of("0123456789abcdefg"), None);
+        assert_eq!(ShortText::of("\u{e4}"), None);
+        for n in [0, 1, 9, 0x10, 0x6f, 0xabc, u16::MAX] {
+            assert_eq!(text(|out| ShortText::hex(n).put(out)), format!("{n:x}"));
+        }
+        assert_eq!(ShortText::decimal(100_000_000), None);
+    }
+
+    /// Each quotient is exact: all numbers of four digits, in both halves.
+    #[test]
+    fn decimal_numbers() {
+        for n in 0..10_000 {
+            for n in [n, n * 10_000, n * 10_001] {
+                assert_eq!(text(|out| decimal(n, out)), format!("{n}"));
+            }
         }
     }
 

@@ -182,6 +182,10 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
         self.listener.wants_each_packet()
     }
 
+    fn wants_frames(&self) -> bool {
+        self.listener.wants_frames()
+    }
+
     pass_on!(|this| (!this.stopped).then_some(&mut *this.listener));
 
     fn full(&self) -> bool {

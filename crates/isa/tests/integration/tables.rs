@@ -73,6 +73,24 @@ fn check(isa: Isa, rows: &[(u32, Is)]) {
 }
 
 /// Arm ARM, "Branches, Exception Generating and System instructions".
+/// The opcodes that are plain by their group are classified so, and most others are not.
+#[test]
+fn groups_of_plain_opcodes() {
+    let mut seed = 1u32;
+    for _ in 0..1 << 20 {
+        seed = seed.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f);
+        let opcode = if seed >> 28 == 0 { 0xd503_2000 | seed & 0xfff } else { seed.rotate_left(7) };
+        let found = tracewright_isa::a64::classify(opcode, 0x1000);
+        let plain = tracewright_isa::a64::classify(0x9100_0000, 0x1000);
+        assert_eq!((found.kind, plain.kind), (found.kind, Kind::Plain));
+        if tracewright_isa::a64::is_plain(opcode) {
+            assert_eq!(found, plain, "{opcode:08x}");
+        }
+    }
+    assert!(tracewright_isa::a64::is_plain(0xf940_0000));
+    assert!(!tracewright_isa::a64::is_plain(0xd65f_03c0));
+}
+
 #[test]
 fn a64() {
     use Is::*;

@@ -11,7 +11,7 @@ use tracewright_base::{
 };
 use tracewright_isa::transfer;
 
-use super::packet::{Atom, Branch, DataAddress, Info, Isync, Reason, Steps};
+use super::packet::{Atom, Atoms, Branch, DataAddress, Info, Isync, Reason, Steps};
 use super::{Config, History, Packet};
 use crate::data::{Data, DataPacket};
 use crate::flow::ends_path;
@@ -94,7 +94,10 @@ impl Decode<Config, Packet> for Decoder {
         let (pending, history) = (&mut self.pending, &mut self.history);
         match *p.packet {
             Packet::Async { .. } | Packet::Ignore => {}
-            Packet::Atoms(atoms) => self.atoms(at, atoms.steps(), config, code, sink),
+            Packet::Atoms(atoms) => {
+                let headers = Atoms::headers(config.control.cycle_accurate(), config.id.minor());
+                self.atoms(at, headers[usize::from(atoms.header())], config, code, sink);
+            }
             Packet::Branch(ref branch) => self.branch(at, branch, config, code, sink),
             Packet::Isync(ref isync) => self.isync(at, isync, config, code, sink),
             Packet::CycleCount(cycles) => {

@@ -103,7 +103,8 @@ impl Decode<Config, Packet> for Decoder {
         sink: &mut S,
     ) {
         self.fast_path(feed, config, code, sink);
-        if config.max_speculation() > 0 || self.depth > 0 {
+        // Elements that were speculative have the offsets of earlier packets.
+        if !S::WITH_PACKETS && (config.max_speculation() > 0 || self.depth > 0) {
             self.speculative_path(feed, config, code, sink);
         }
     }

@@ -85,6 +85,7 @@ impl Protocol for Etmv4 {
     const REGISTERS: &'static [Register] = registers::ETMV4;
     const RESUME: Resume = Resume::Next;
     const ID_REGISTER: Option<(&'static str, u32)> = Some(("TRCTRACEIDR", 0));
+    const IN_ORDER: bool = true;
     const ISAS: &'static [Isa] = &[Isa::A64, Isa::A32, Isa::T32];
 
     type Config = Config;

@@ -25,6 +25,8 @@ pub struct Output {
     elements: Vec<(u64, Element)>,
     /// Packets and undecodable bytes, in order.
     spans: Vec<Span>,
+    /// The number of elements before each packet.
+    before: Vec<usize>,
 }
 
 #[derive(Clone, PartialEq)]
@@ -75,8 +77,9 @@ fn rows(elements: &[(u64, Element)]) -> Vec<String> {
     elements.iter().map(|(at, element)| format!("{at} {element}")).collect()
 }
 
-/// Records elements, and either records each packet or only counts packets.
-struct Recorder<'a> {
+/// Records elements, and either records each packet or only counts packets. `RUNS`: see
+/// [`Observer::RUNS`].
+struct Recorder<'a, const RUNS: bool> {
     output: &'a mut Output,
     /// The trace unit's configuration, with what the packets so far report of it.
     unit: &'a mut AnyConfig,
@@ -84,13 +87,15 @@ struct Recorder<'a> {
     quiet: Option<&'a mut Quiet>,
 }
 
-impl Sink for Recorder<'_> {
+impl<const RUNS: bool> Sink for Recorder<'_, RUNS> {
     fn element(&mut self, at: u64, element: Element) {
         self.output.elements.push((at, element));
     }
 }
 
-impl Observer for Recorder<'_> {
+impl<const RUNS: bool> Observer for Recorder<'_, RUNS> {
+    const RUNS: bool = RUNS;
+
     fn wants_each_packet(&self) -> bool {
         self.quiet.is_none()
     }
@@ -119,6 +124,7 @@ impl Observer for Recorder<'_> {
         self.output.spans.push(Span { bytes: bytes[span].to_vec(), emitted: Some(emitted) });
         let (text, exact) = (packet.to_string(), format!("{packet:?}"));
         self.output.packets.push(Packet { at, text, exact });
+        self.output.before.push(self.output.elements.len());
     }
 
     fn undecodable(&mut self, _: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], _: Fault) {
@@ -151,12 +157,15 @@ struct Run<'a> {
     taken: usize,
     /// The number of packets so far, if packets are not observed.
     quiet: Option<Quiet>,
+    /// The decoder may take several packets at once, which are observed.
+    runs: bool,
 }
 
 impl<'a> Run<'a> {
     fn new(case: &'a Case, image: &'a Arc<tracewright::image::Image>, from: usize) -> Self {
         let (stream, unit) = (case.config.stream(), case.config.clone());
-        Run { case, image, stream, unit, output: Output::default(), taken: from, quiet: None }
+        let output = Output::default();
+        Run { case, image, stream, unit, output, taken: from, quiet: None, runs: false }
     }
 
     /// Feeds the rest of `units` up to `end`, or up to the end of the trace for `None`. Each call
@@ -185,11 +194,15 @@ impl<'a> Run<'a> {
         };
         let fresh = &units[self.taken..end.unwrap_or(units.len())];
         let (output, unit, quiet) = (&mut self.output, &mut self.unit, self.quiet.as_mut());
-        let mut recorder = Recorder { output, unit, quiet };
-        if end.is_some() {
+        let mut recorder = Recorder::<false> { output, unit, quiet };
+        if end.is_none() {
+            self.stream.finish(fresh, &offsets, code, &mut recorder);
+        } else if self.runs {
+            let Recorder { output, unit, quiet } = recorder;
+            let mut recorder = Recorder::<true> { output, unit, quiet };
             self.taken += self.stream.feed(fresh, &offsets, code, &mut recorder);
         } else {
-            self.stream.finish(fresh, &offsets, code, &mut recorder);
+            self.taken += self.stream.feed(fresh, &offsets, code, &mut recorder);
         }
     }
 
@@ -322,6 +335,15 @@ fn many_at_once(one: &Run<'_>, units: &[u8], cut: usize, whole: &Output) -> Resu
     let packets = whole.packets.len();
     if many.output.elements != whole.elements || many.counted().packets != packets {
         return Err(format!("many packets at once decode to something else, cut at {cut}"));
+    }
+    let mut runs = Run { runs: true, ..Run::new(one.case, one.image, 0) };
+    runs.feed(units, Some(cut));
+    if runs.stream != one.stream || runs.output != one.output {
+        return Err(format!("runs of packets decode to something else up to {cut}"));
+    }
+    let runs = runs.whole(units);
+    if runs.differs(whole) || cut == 0 && runs.before != whole.before {
+        return Err(format!("runs of packets decode to something else, cut at {cut}"));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use tracewright_base::{
     LocalTimestamp, Range, Role, Security, Software, Space, Start, TimeDelay, Transaction,
 };
 
-use crate::digits::{decimal, hex};
+use crate::digits::{ShortText, decimal, hex};
 use crate::range_tails::RangeTails;
 
 /// The part of a source's configuration that the text of its elements depends on.
@@ -140,9 +140,16 @@ pub const fn isa_name(isa: Isa) -> &'static str {
 
 /// Appends the cycle count that ends an element, before the `)`.
 pub(super) fn cycle_count(count: u32, out: &mut String) {
-    out.push_str(" [CC=");
-    decimal(count.into(), out);
-    out.push_str("]; ");
+    const BEFORE: ShortText = ShortText::new(b" [CC=");
+    const AFTER: ShortText = ShortText::new(b"]; ");
+    match ShortText::decimal(count.into()) {
+        Some(count) => BEFORE.then(count).then(AFTER).put(out),
+        None => {
+            BEFORE.put(out);
+            decimal(count.into(), out);
+            AFTER.put(out);
+        }
+    }
 }
 
 fn range(r: &Range, out: &mut String) {

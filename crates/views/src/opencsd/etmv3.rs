@@ -109,6 +109,10 @@ impl PacketText for Etmv3Text {
         }
     }
 
+    fn is_constant(packet: &Packet) -> bool {
+        matches!(packet, Packet::Atoms(_))
+    }
+
     fn order(packet: &Packet, order: &mut Order, source: usize, at: u64, end: usize) {
         order.packet(source, at, packet, end);
     }

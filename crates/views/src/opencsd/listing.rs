@@ -1,5 +1,6 @@
 //! The listing, line for line as OpenCSD's `trc_pkt_lister` prints it.
 
+mod byte_texts;
 mod fork;
 mod source;
 
@@ -12,6 +13,7 @@ use tracewright_decode::{Listener, Plan};
 use tracewright_frames::{Event, Frame, Framing};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
+use self::byte_texts::ByteTexts;
 use self::source::{Source, UnsyncedLine};
 use super::element::{cycle_count, element, range_line};
 use super::frames::RawFrames;
@@ -20,7 +22,7 @@ use super::session::listed_id;
 use super::source::{is_constant, order};
 use super::stm::octets;
 use super::unsynced::Unsynced;
-use crate::digits::{decimal, hex, hex_padded};
+use crate::digits::{ShortText, decimal, hex, hex_padded};
 use crate::loop_turns::{KIND, LoopTurns};
 use crate::range_tails::RangeTails;
 
@@ -48,13 +50,13 @@ pub struct Listing<W> {
     frames: RawFrames,
     sources: Vec<Source>,
     line: String,
-    /// The beginning of the last line: offset, trace ID, and their text.
-    prefix: (u64, u16, String),
+    /// The beginning of the last line: offset, and its text where that is short.
+    offset: (u64, Option<ShortText>),
     /// The end of the text of ranges.
     tails: RangeTails,
-    /// What follows offset and trace ID in the line of a packet with constant text, by the byte of
-    /// the packet.
-    constant: Vec<String>,
+    /// What follows offset and trace ID in the line of a packet with constant text, by source and
+    /// byte of the packet.
+    constant: ByteTexts,
     /// The bytes of a packet, where they are not those in the trace.
     octets: Vec<u8>,
     /// Where in `line` late elements are inserted.
@@ -88,9 +90,9 @@ impl Listing<Vec<u8>> {
             frames: RawFrames::new(Framing::Coresight, false, false),
             sources: vec![source],
             line: String::new(),
-            prefix: (u64::MAX, u16::MAX, String::new()),
+            offset: (u64::MAX, None),
             tails: RangeTails::default(),
-            constant: Vec::new(),
+            constant: ByteTexts::default(),
             octets: Vec::new(),
             order: Order::default(),
             late: String::new(),
@@ -124,9 +126,9 @@ impl<W: io::Write> Listing<W> {
             frames: RawFrames::new(plan.framing, shown.packed, shown.unpacked),
             sources: sources.collect(),
             line: String::with_capacity(1 << 16),
-            prefix: (u64::MAX, u16::MAX, String::new()),
+            offset: (u64::MAX, None),
             tails: RangeTails::default(),
-            constant: Vec::new(),
+            constant: ByteTexts::default(),
             octets: Vec::new(),
             order: Order::default(),
             late: String::new(),
@@ -182,13 +184,20 @@ impl<W: io::Write> Listing<W> {
     /// Begins a line: offset and trace ID.
     #[inline]
     fn prefix(&mut self, at: u64, id: u16) {
-        if self.prefix.0 != at || self.prefix.1 != id {
-            let (last_at, last_id, text) = &mut self.prefix;
-            (*last_at, *last_id) = (at, id);
-            text.clear();
-            prefix(at, id, text);
+        const BEFORE: ShortText = ShortText::new(b"Idx:");
+        const ID: ShortText = ShortText::new(b"; ID:");
+        const AFTER: ShortText = ShortText::new(b";");
+        if self.offset.0 != at {
+            self.offset = (at, ShortText::decimal(at).map(|at| BEFORE.then(at)));
         }
-        self.line.push_str(&self.prefix.2);
+        match self.offset.1 {
+            Some(text) => text.put(&mut self.line),
+            None => {
+                BEFORE.put(&mut self.line);
+                decimal(at, &mut self.line);
+            }
+        }
+        ID.then(ShortText::hex(id)).then(AFTER).put(&mut self.line);
     }
 
     /// Begins the line of a packet.
@@ -219,35 +228,49 @@ impl<W: io::Write> Listing<W> {
     }
 
     /// Ends the line of a packet. A loss that waited for a packet is reported after it.
+    #[inline]
     fn packet_done(&mut self, n: usize, at: u64) {
-        self.sources[n].unsynced_at = None;
         self.line.push('\n');
+        self.line_done(n, at);
+    }
+
+    #[inline]
+    fn line_done(&mut self, n: usize, at: u64) {
+        self.sources[n].unsynced_at = None;
+        if self.sources[n].lost.is_some() {
+            self.report_loss(n, at);
+        }
+        self.write(false);
+    }
+
+    #[cold]
+    fn report_loss(&mut self, n: usize, at: u64) {
         if let Some(gap) = self.sources[n].lost.take()
             && self.shown.elements
         {
             self.element_line(n, at, &Element::Gap(gap), None);
         }
-        self.write(false);
     }
 
     /// Lists a packet of one byte whose text depends on that byte alone.
+    #[inline]
     fn constant_line(&mut self, n: usize, at: u64, byte: u8, packet: AnyPacket<'_>) {
         self.sources[n].seen = (at, at);
         self.packet_offset(n, at);
-        let (start, index) = (self.line.len(), usize::from(byte));
-        match self.constant.get(index).filter(|text| !text.is_empty()) {
-            Some(text) => self.line.push_str(text),
-            None => {
-                self.packet_bytes(&[byte]);
-                let source = &mut self.sources[n];
-                source.text.packet(&source.config, packet, &mut self.line);
-                self.constant.resize(256, String::new());
-                if let Some(text) = self.constant.get_mut(index) {
-                    text.push_str(self.line.get(start..).unwrap_or_default());
-                }
-            }
+        if !self.constant.put(n, byte, &mut self.line) {
+            self.new_constant(n, byte, packet);
         }
-        self.packet_done(n, at);
+        self.line_done(n, at);
+    }
+
+    #[cold]
+    fn new_constant(&mut self, n: usize, byte: u8, packet: AnyPacket<'_>) {
+        let start = self.line.len();
+        self.packet_bytes(&[byte]);
+        let source = &mut self.sources[n];
+        source.text.packet(&source.config, packet, &mut self.line);
+        self.line.push('\n');
+        self.constant.store(n, byte, self.line.get(start..).unwrap_or_default());
     }
 
     /// Records where late elements of `packet` belong.
@@ -276,7 +299,12 @@ impl<W: io::Write> Listing<W> {
 
     /// Inserts the line of an element of a source with late elements.
     fn late_element(&mut self, n: usize, at: u64, what: &Element) {
-        let Put::At(offset, cycles) = self.order.put(n, at, what, self.line.len()) else { return };
+        let end = self.line.len();
+        let Put::At(offset, cycles) = self.order.put(n, at, what, end) else { return };
+        if offset == end {
+            self.element_line(n, at, what, cycles);
+            return self.order.inserted(end, self.line.len() - end);
+        }
         let mut lines = mem::take(&mut self.late);
         mem::swap(&mut lines, &mut self.line);
         self.element_line(n, at, what, cycles);
@@ -306,6 +334,15 @@ impl<W: io::Write> Listing<W> {
         } else {
             self.line.truncate(start);
         }
+    }
+
+    /// Lists a range as it is decoded.
+    fn plain_range(&mut self, n: usize, at: u64, range: base::Range) {
+        let source = &self.sources[n];
+        self.prefix(source.listed_at(at), source.id);
+        self.line.push(' ');
+        range_line(&range, None, &mut self.tails, &mut self.line);
+        self.write(false);
     }
 
     /// Lists bytes before a synchronisation.
@@ -498,14 +535,6 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-fn prefix(at: u64, id: u16, line: &mut String) {
-    line.push_str("Idx:");
-    decimal(at, line);
-    line.push_str("; ID:");
-    hex(id.into(), line);
-    line.push(';');
-}
-
 impl<W: io::Write> Listener for Listing<W> {
     const FRAMES: bool = true;
 
@@ -533,13 +562,11 @@ impl<W: io::Write> Listener for Listing<W> {
             }
         }
         // Most elements are ranges, and most sources list them as they are decoded.
-        if matches!(what, Element::Range(_))
+        if let Element::Range(range) = what
             && self.sources[n].behaviour.plain_ranges
             && self.shown.elements
         {
-            let at = self.sources[n].listed_at(at);
-            self.element_line(n, at, &what, None);
-            return self.write(false);
+            return self.plain_range(n, at, range);
         }
         let what = match what {
             // OpenCSD reports a reset with what follows it.
@@ -568,6 +595,10 @@ impl<W: io::Write> Listener for Listing<W> {
         self.shown.packets || self.sources.iter().any(needed)
     }
 
+    fn wants_frames(&self) -> bool {
+        self.shown.packed || self.shown.unpacked
+    }
+
     fn packet(
         &mut self,
         n: usize,
@@ -592,7 +623,12 @@ impl<W: io::Write> Listener for Listing<W> {
         if is_constant(packet)
             && let Some(&byte) = bytes.get(span.start)
         {
-            return self.constant_line(n, offsets.at(span.start), byte, packet);
+            let at = offsets.at(span.start);
+            self.constant_line(n, at, byte, packet);
+            if self.sources[n].behaviour.late_elements {
+                self.order_packet(n, at, packet);
+            }
+            return;
         }
         let source = &mut self.sources[n];
         source.running |= source.behaviour.incomplete_end && packet.is_sync();

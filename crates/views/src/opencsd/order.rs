@@ -93,8 +93,12 @@ impl Order {
         element: &Element,
         end: usize,
     ) -> Put {
-        let of_packet = |mark: &Mark| mark.source == source && mark.at == at;
-        let Some(&mark) = self.marks.iter().find(|mark| of_packet(mark)) else {
+        let mut own = self.marks.iter().enumerate().filter(|(_, mark)| mark.source == source);
+        // Most elements are of the packet of the first mark, or of the second.
+        let first = own.next();
+        let Some((n, &mark)) =
+            first.filter(|(_, mark)| mark.at == at).or_else(|| own.find(|(_, mark)| mark.at == at))
+        else {
             return Put::At(end, None);
         };
         if matches!(element, Element::Gap(_) | Element::End) {
@@ -102,11 +106,11 @@ impl Order {
             return Put::At(end, None);
         }
         // Elements come in order: no later element belongs to an earlier packet.
-        let mut passed = false;
-        self.marks.retain(|mark| {
-            passed |= of_packet(mark);
-            passed || mark.source != source
-        });
+        for k in (first.map_or(n, |(first, _)| first)..n).rev() {
+            if self.marks.get(k).is_some_and(|mark| mark.source == source) {
+                self.marks.remove(k);
+            }
+        }
         let waits = matches!(element, Element::Range(_) | Element::ExceptionReturn);
         match (mark.cycles, element) {
             (Some(_), Element::Cycles(_)) => Put::Nowhere,

@@ -125,8 +125,8 @@ pub trait PacketText {
         let _ = (offsets, span, block);
     }
 
-    /// `packet` is one byte, and its text depends on that byte alone. Such packets of all protocols
-    /// share one cache.
+    /// `packet` is one byte, and its text depends on that byte and the configuration alone, and
+    /// that of later packets does not depend on it.
     fn is_constant(packet: &Self::Packet) -> bool {
         let _ = packet;
         false

@@ -12,7 +12,7 @@ use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use super::colour::Tone;
 use super::element::{element, plain_range};
 use super::ports::{Line, Ports};
-use crate::digits::decimal;
+use crate::digits::{ShortText, decimal};
 use crate::interpretation::{self, Transcript};
 use crate::loop_turns::{KIND, LoopTurns};
 use crate::packet_fields::PacketFields;
@@ -52,10 +52,12 @@ pub struct Listing<W> {
     transcripts: Vec<Transcript>,
     fields: PacketFields,
     filter: Filter,
-    /// The widths of offsets and of names.
-    widths: (usize, usize),
-    /// The beginning of the last line: source, offset and text.
-    beginning: (usize, u64, String),
+    /// The width of offsets.
+    digits: usize,
+    /// The column after the offset, by source, also as a short text where it is short.
+    names: Vec<(String, Option<ShortText>)>,
+    /// The beginning of the last line: offset, and its column where that is short.
+    offset: (u64, Option<ShortText>),
     /// The text of ranges, by source.
     ranges: RenderCache,
     /// The end of the text of ranges without names and colours.
@@ -66,7 +68,18 @@ impl<W: io::Write> Listing<W> {
     /// A listing of `sources`. Their buffer has `len` bytes, where that is known.
     pub fn new(out: W, sources: Vec<Source>, len: Option<u64>, shown: Shown) -> Self {
         let digits = offset_digits(len);
-        let longest = sources.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
+        let widths = sources.iter().map(|source| source.name.chars().count());
+        let longest = widths.clone().max().unwrap_or(0);
+        let names = sources.iter().zip(widths).map(|(source, width)| {
+            let mut name = source.name.to_string();
+            if shown.colour {
+                Tone::Name.paint(0, &mut name);
+            }
+            let name = format!("  {name}{}", " ".repeat(longest - width + 2));
+            let short = ShortText::of(&name);
+            (name, short)
+        });
+        let names = names.collect();
         Listing {
             lines: Lines::new(out),
             fields: PacketFields::default(),
@@ -75,8 +88,9 @@ impl<W: io::Write> Listing<W> {
             ports: vec![Ports::default(); sources.len()],
             transcripts: Vec::new(),
             sources,
-            widths: (digits, longest),
-            beginning: (usize::MAX, 0, String::new()),
+            digits,
+            names,
+            offset: (u64::MAX, None),
             ranges: RenderCache::default(),
             tails: RangeTails::default(),
         }
@@ -97,34 +111,39 @@ impl<W: io::Write> Listing<W> {
     }
 
     /// Begins a line with offset and name.
+    #[inline]
     fn begin(&mut self, n: usize, at: u64) {
-        if self.beginning.0 != n || self.beginning.1 != at {
-            self.beginning.2.clear();
-            (self.beginning.0, self.beginning.1) = (n, at);
-            self.write_beginning(n, at);
+        if self.offset.0 != at {
+            self.offset = (at, self.short_offset(at));
         }
-        self.lines.text.push_str(&self.beginning.2);
+        match self.offset.1 {
+            Some(text) => text.put(&mut self.lines.text),
+            None => self.long_offset(at),
+        }
+        match self.names.get(n) {
+            Some((_, Some(text))) => text.put(&mut self.lines.text),
+            Some((text, None)) => self.lines.text.push_str(text),
+            None => self.lines.text.push_str("  "),
+        }
     }
 
-    fn write_beginning(&mut self, n: usize, at: u64) {
-        let (digits, longest) = self.widths;
-        let out = &mut self.beginning.2;
+    /// The column of the offset, if it is short and has no colour.
+    #[inline]
+    fn short_offset(&self, at: u64) -> Option<ShortText> {
+        let text = ShortText::decimal(at).filter(|_| !self.shown.colour)?;
+        let spaces = "        ".get(..self.digits.saturating_sub(text.len()))?;
+        Some(ShortText::of(spaces)?.then(text))
+    }
+
+    fn long_offset(&mut self, at: u64) {
+        let out = &mut self.lines.text;
         let start = out.len();
         let wide = at.checked_ilog10().unwrap_or(0) as usize + 1;
-        out.extend(std::iter::repeat_n(' ', digits.saturating_sub(wide)));
+        (wide..self.digits).for_each(|_| out.push(' '));
         decimal(at, out);
         if self.shown.colour {
             Tone::Quiet.paint(start, out);
         }
-        out.push_str("  ");
-        let start = out.len();
-        let Some(source) = self.sources.get(n) else { return };
-        out.push_str(&source.name);
-        if self.shown.colour {
-            Tone::Name.paint(start, out);
-        }
-        let pad = longest.saturating_sub(source.name.chars().count()) + 2;
-        out.extend(std::iter::repeat_n(' ', pad));
     }
 
     fn element_line(&mut self, n: usize, at: u64, what: &Element) {
@@ -216,8 +235,9 @@ impl Fork for Listing<Vec<u8>> {
             fields: PacketFields::default(),
             filter: self.filter.clone(),
             sources: self.sources.clone(),
-            widths: self.widths,
-            beginning: (usize::MAX, 0, String::new()),
+            digits: self.digits,
+            names: self.names.clone(),
+            offset: (u64::MAX, None),
             ranges: RenderCache::default(),
             tails: RangeTails::default(),
         }
@@ -246,6 +266,15 @@ impl Fork for Listing<Vec<u8>> {
     #[inline]
     fn weight(&self) -> usize {
         self.lines.waiting()
+    }
+
+    #[inline(always)]
+    fn start_cached(&mut self, n: usize, at: u64, range: base::Range) -> bool {
+        match self.shown.elements && self.filter.is_all() {
+            true => self.range_line(n, at, range),
+            false => self.element(n, at, Element::Range(range)),
+        }
+        false
     }
 }
 

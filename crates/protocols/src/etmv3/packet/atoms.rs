@@ -271,11 +271,6 @@ impl Atoms {
             (true, _) => third,
         }
     }
-
-    /// The instructions of the header.
-    pub(in crate::etmv3) const fn steps(self) -> Steps {
-        Steps::of(self)
-    }
 }
 
 /// The atoms in order, in the specification's letters.
@@ -306,7 +301,7 @@ mod tests {
                 let atoms = Atoms::from_header(header, cycle_accurate, minor)
                     .filter(|_| header & 0x81 == 0x80);
                 let mut steps = headers[usize::from(header)];
-                assert_eq!(steps, atoms.map_or(Steps::NONE, Atoms::steps), "{header:02x}");
+                assert_eq!(steps, atoms.map_or(Steps::NONE, Steps::of), "{header:02x}");
                 assert_eq!(steps.is_header(), atoms.is_some(), "{header:02x}");
                 let Some(atoms) = atoms else { continue };
                 assert_eq!(steps.len(), atoms.len());

@@ -56,6 +56,10 @@ impl Decoder {
         {
             return;
         }
+        // What waits for the first atoms has an earlier offset than their packet.
+        if S::WITH_PACKETS && feed.rest().first().is_none_or(|&header| Atoms::steps(header) == 0) {
+            return;
+        }
         let rules = Rules::of(config);
         if !self.window.is_empty() && !self.flush_before_atoms(feed, rules, code, sink) {
             return;
@@ -109,6 +113,8 @@ impl Decoder {
         let (mut rest, mut count) = (feed.rest(), 0);
         while rest.first().is_none_or(|&header| Atoms::steps(header) == 0) {
             let len = match aside(rest, config) {
+                // `packet` emits it with the next atoms.
+                Some(_) if S::WITH_PACKETS => return false,
                 Some((_, len)) => len,
                 None => self.traced(rest).1,
             };

@@ -2,8 +2,8 @@
 
 use std::mem;
 
-use tracewright_base::Gap;
-use tracewright_decode::{Fork, ForkState};
+use tracewright_base::{self as base, Element, Gap};
+use tracewright_decode::{Fork, ForkState, Listener};
 
 use super::super::frames::RawFrames;
 use super::super::order::Order;
@@ -72,7 +72,7 @@ impl Fork for Listing<Vec<u8>> {
             frames: self.frames.fork(),
             sources: sources.collect(),
             line: String::new(),
-            prefix: (u64::MAX, u16::MAX, String::new()),
+            offset: (u64::MAX, None),
             tails: RangeTails::default(),
             constant: self.constant.clone(),
             octets: Vec::new(),
@@ -103,13 +103,31 @@ impl Fork for Listing<Vec<u8>> {
         // Lines are not copied to `out`, but remain where they were made until they are taken. As
         // many may wait for late elements as before.
         self.limit = MAX_WAITING;
-        if sure == self.line.len() && sure >= LARGE && self.out.is_empty() {
+        if sure >= LARGE && self.out.is_empty() {
             self.order.written(sure);
-            let room = String::with_capacity(sure.next_multiple_of(LARGE));
-            return mem::replace(&mut self.line, room).into_bytes();
+            let mut room = String::with_capacity(self.line.len().next_multiple_of(LARGE));
+            room.push_str(self.line.get(sure..).unwrap_or_default());
+            let mut lines = mem::replace(&mut self.line, room).into_bytes();
+            lines.truncate(sure);
+            return lines;
         }
         self.write_sure(sure);
         mem::take(&mut self.out)
+    }
+
+    #[inline(always)]
+    fn start_cached(&mut self, n: usize, at: u64, range: base::Range) -> bool {
+        match self.sources.get(n) {
+            Some(source)
+                if source.behaviour.plain_ranges
+                    && source.held.is_empty()
+                    && self.shown.elements =>
+            {
+                self.plain_range(n, at, range);
+            }
+            _ => self.element(n, at, Element::Range(range)),
+        }
+        false
     }
 
     #[inline]

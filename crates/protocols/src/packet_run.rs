@@ -1,0 +1,112 @@
+//! The packets that a decoder takes at once, one by one between their elements.
+
+use tracewright_base::{BlockId, Element, Feed, Forward, OffsetMap, Parse, Range, Sink, Wire};
+
+use crate::Observer;
+use crate::registry::Listed;
+
+/// Passes elements to an observer, each after the packets up to its own. For the fast path of a
+/// protocol with [`IN_ORDER`](crate::Protocol::IN_ORDER), which does not construct packets.
+pub(crate) struct PacketRun<'a, P: Listed, O> {
+    bytes: &'a [u8],
+    config: &'a P::Config,
+    offsets: &'a OffsetMap<'a>,
+    forward: Forward<'a>,
+    observer: &'a mut O,
+    /// Where the packet begins that the observer receives next, and its offset; 0 for the first
+    /// one, which comes before all elements.
+    next: usize,
+    at: u64,
+}
+
+impl<'a, P: Listed, O: Observer> PacketRun<'a, P, O> {
+    /// The packets from those on that `feed` has not taken.
+    #[inline]
+    pub(crate) fn new(
+        feed: &Feed<'a>,
+        config: &'a P::Config,
+        offsets: &'a OffsetMap<'a>,
+        observer: &'a mut O,
+    ) -> Self {
+        let Feed { bytes, taken, offsets: forward, .. } = *feed;
+        PacketRun { bytes, config, offsets, forward, observer, next: taken, at: 0 }
+    }
+
+    /// Passes on the packets before `end`. Whether the one at `end` was passed on, because there
+    /// were elements that belong after it.
+    #[inline]
+    pub(crate) fn pass(&mut self, end: usize) -> bool {
+        while self.next < end {
+            self.packet();
+        }
+        self.next > end
+    }
+
+    #[inline(always)]
+    fn until(&mut self, at: u64) {
+        while self.at <= at {
+            self.packet();
+        }
+    }
+
+    #[inline(never)]
+    fn packet(&mut self) {
+        let rest = self.bytes.get(self.next..).unwrap_or_default();
+        let Parse::Packet(packet, len) = &P::Packet::parse(rest, self.config) else {
+            // The decoder takes whole packets.
+            (self.next, self.at) = (usize::MAX, u64::MAX);
+            return;
+        };
+        let span = self.next..self.next + len;
+        self.next = span.end;
+        self.at = if span.end < self.bytes.len() { self.forward.at(span.end) } else { u64::MAX };
+        self.observer.packet(self.offsets, span, self.bytes, P::any_packet(packet));
+    }
+}
+
+impl<P: Listed, O: Observer> Sink for PacketRun<'_, P, O> {
+    const WITH_PACKETS: bool = true;
+
+    #[inline]
+    fn element(&mut self, at: u64, element: Element) {
+        self.until(at);
+        self.observer.element(at, element);
+    }
+
+    #[inline(always)]
+    fn cached_range(&mut self, at: u64, range: Range) {
+        self.until(at);
+        self.observer.cached_range(at, range);
+    }
+
+    #[inline(always)]
+    fn cached_block(&mut self, at: u64, id: BlockId, range: Range) {
+        self.until(at);
+        self.observer.cached_block(at, id, range);
+    }
+
+    #[inline(always)]
+    fn repeat_block(&mut self, at: u64, id: BlockId, range: Range, times: u32) {
+        self.until(at);
+        self.observer.repeat_block(at, id, range, times);
+    }
+
+    fn repeat(&mut self, at: u64, range: Range, times: u32) {
+        self.until(at);
+        self.observer.repeat(at, range, times);
+    }
+
+    fn repeat_path(&mut self, at: u64, ranges: &[Range], times: u64) {
+        self.until(at);
+        self.observer.repeat_path(at, ranges, times);
+    }
+
+    fn repeat_unlisted(&mut self, at: u64, ranges: &[Range], times: u64) {
+        self.until(at);
+        self.observer.repeat_unlisted(at, ranges, times);
+    }
+
+    fn full(&self) -> bool {
+        self.observer.full()
+    }
+}
