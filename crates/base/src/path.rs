@@ -6,6 +6,7 @@ use crate::{BlockId, CachedBlock, CachedBlocks, CodeSpace, Range};
 
 /// The blocks that atoms of one packet execute, from a cached block on: up to the last atom, the
 /// first waypoint of a special kind that takes effect, or the first indirect branch that is taken.
+/// Of RISC-V, the blocks up to the last of several branches whose outcomes are known.
 ///
 /// A path is stored when it is executed for the first time. Later the decoder takes all of its
 /// atoms at once, and so does a listener that only counts: [`Sink::path`](crate::Sink::path).
@@ -15,7 +16,8 @@ pub struct Path {
     start: u64,
     code_space: CodeSpace,
     /// Bits \[25:0]: the atoms of the packet from bit 0 on, and a 1 after the last; the path may be
-    /// shorter. Bits \[31:26]: the special kinds of waypoints.
+    /// shorter. Bits \[31:26]: the special kinds of waypoints. With `branches`, all bits are
+    /// the outcomes of branches, and a 1 after the last.
     steps: u32,
     first: BlockId,
     /// The block after the path; [`BlockId::NONE`] after an indirect branch.
@@ -27,6 +29,10 @@ pub struct Path {
     ranges: u8,
     /// The last waypoint is of a special kind and takes effect.
     special: bool,
+    /// A step is a branch with a condition, and others are on the way to it.
+    branches: bool,
+    /// The index of the path in the table.
+    slot: u32,
 }
 
 /// Paths by block and atoms: a direct-mapped table, whose length is a power of two or 0.
@@ -47,9 +53,10 @@ impl PathSlot {
         slot
     }
 
-    /// The path, if it is that of `steps`, as [`key`] makes them, from `first` on.
+    /// The path, if it is that of `steps`, as [`key`] makes them, from `first` on. `index`: that of
+    /// the slot.
     #[inline]
-    fn get(&self, first: BlockId, steps: u32) -> Option<Path> {
+    fn get(&self, index: usize, first: BlockId, steps: u32) -> Option<Path> {
         let word = |n: usize| self.0[n].load(Ordering::Relaxed);
         if word(0) != first.index() as u32 || word(1) != steps {
             return None;
@@ -64,14 +71,17 @@ impl PathSlot {
             last: BlockId::from_word(word(6)),
             instructions: counts as u16,
             ranges: (counts >> 16) as u8,
-            special: counts >> 24 != 0,
+            special: counts >> 24 & 1 != 0,
+            branches: counts >> 25 & 1 != 0,
+            slot: index as u32,
         })
     }
 
     fn set(&self, path: Path) {
         let counts = u32::from(path.instructions)
             | u32::from(path.ranges) << 16
-            | u32::from(path.special) << 24;
+            | u32::from(path.special) << 24
+            | u32::from(path.branches) << 25;
         let words = [
             path.first.index() as u32,
             path.steps,
@@ -116,33 +126,45 @@ impl Path {
         instructions: 0,
         ranges: 0,
         special: false,
+        branches: false,
+        slot: u32::MAX,
     };
+
+    /// The most branches of a path: longer paths are more, and each is executed less often.
+    pub const BRANCHES: u32 = 16;
 
     /// The path of `steps` from `first` on. `None` where a block or the one after the path is not
     /// known.
-    fn new(first: BlockId, steps: u32, special: u16, blocks: &CachedBlocks<'_>) -> Option<Path> {
+    fn new(first: BlockId, steps: Steps, blocks: &CachedBlocks<'_>) -> Option<Path> {
         let (start, class) = blocks.get(first)?;
+        let (mut left, special, branches) = match steps {
+            Steps::Atoms(steps, special) => (steps, special, false),
+            Steps::Branches(steps) => (steps, 0, true),
+        };
         let mut path = Path {
             start: start.start(class),
             code_space: class.code_space,
-            steps: key(steps, special),
+            steps: steps.key(),
             first,
             next: first,
+            branches,
             ..Path::NONE
         };
-        let mut left = steps;
         while left > 1 {
-            let (cached, successors, class) = blocks.step(path.next)?;
-            let taken = left & 1 != 0;
-            let range = cached.range(class, taken);
-            path.instructions = path.instructions.checked_add(range.instructions as u16)?;
-            path.ranges += 1;
+            let (cached, successors, _) = blocks.step(path.next)?;
+            let passed = branches && cached.is_any_of(CachedBlock::UNCONDITIONAL);
+            if branches && cached.is_any_of(CachedBlock::INDIRECT) {
+                return None;
+            }
+            let taken = passed || left & 1 != 0;
+            path.instructions = path.instructions.checked_add(cached.instructions() as u16)?;
+            path.ranges = path.ranges.checked_add(1)?;
             (path.last, path.next) = (path.next, successors[usize::from(taken)]);
             path.special = taken && cached.is_any_of(special);
             if path.special || taken && cached.is_any_of(CachedBlock::INDIRECT) {
                 return Some(path);
             }
-            left >>= 1;
+            left >>= u32::from(!passed);
         }
         path.next.can_be_next().then_some(path)
     }
@@ -151,8 +173,10 @@ impl Path {
     /// and in one number the code space, bits \[63:32], and its atoms, bits \[31:0].
     #[inline]
     pub const fn key(&self) -> (u64, u64) {
-        let end = 1 << self.ranges;
-        let atoms = self.steps & (end - 1) | end;
+        let atoms = match self.branches {
+            true => self.steps,
+            false => self.steps & ((1 << self.ranges) - 1) | 1 << self.ranges,
+        };
         (self.start, (self.code_space.0 as u64) << 32 | atoms as u64)
     }
 
@@ -160,6 +184,12 @@ impl Path {
     #[inline]
     pub const fn start(&self) -> u64 {
         self.start
+    }
+
+    /// The index of the path in the table of paths. Another path may have it later.
+    #[inline]
+    pub const fn slot(&self) -> usize {
+        self.slot as usize
     }
 
     /// The number of ranges, and of atoms.
@@ -177,7 +207,11 @@ impl Path {
     /// Whether the last waypoint takes effect.
     #[inline]
     pub const fn taken(&self) -> bool {
-        self.steps >> self.ranges.wrapping_sub(1) & 1 != 0
+        let steps = match self.branches {
+            true => self.steps.ilog2(),
+            false => self.ranges as u32,
+        };
+        self.steps >> (steps.wrapping_sub(1) & 31) & 1 != 0
     }
 
     /// Whether the last waypoint is of a special kind and takes effect.
@@ -188,19 +222,41 @@ impl Path {
 
     /// Calls `each` with the ranges, in order. `blocks` are those of the path.
     pub fn for_each(&self, blocks: &CachedBlocks<'_>, mut each: impl FnMut(Range)) {
-        let mut next = self.first;
-        for n in 0..self.ranges {
+        self.for_each_block(blocks, |_, range| each(range));
+    }
+
+    /// The same with the numbers of the blocks.
+    pub fn for_each_block(&self, blocks: &CachedBlocks<'_>, mut each: impl FnMut(BlockId, Range)) {
+        let (mut next, mut left) = (self.first, self.steps);
+        for _ in 0..self.ranges {
             let Some((cached, successors, class)) = blocks.step(next) else { return };
-            let taken = self.steps >> n & 1 != 0;
-            each(cached.range(class, taken));
+            let passed = self.branches && cached.is_any_of(CachedBlock::UNCONDITIONAL);
+            let taken = passed || left & 1 != 0;
+            each(next, cached.range(class, taken));
             next = successors[usize::from(taken)];
+            left >>= u32::from(!passed);
         }
     }
 }
 
-/// [`Path::steps`].
-const fn key(steps: u32, special: u16) -> u32 {
-    steps & ATOMS | (special as u32) << ATOMS.count_ones()
+/// What a path is made from.
+#[derive(Clone, Copy)]
+enum Steps {
+    /// Atoms with a 1 after the last, and the special kinds of waypoints.
+    Atoms(u32, u16),
+    /// The outcomes of branches, with a 1 after the last.
+    Branches(u32),
+}
+
+impl Steps {
+    /// [`Path::steps`].
+    #[inline]
+    const fn key(self) -> u32 {
+        match self {
+            Steps::Atoms(steps, special) => steps & ATOMS | (special as u32) << ATOMS.count_ones(),
+            Steps::Branches(steps) => steps,
+        }
+    }
 }
 
 impl CachedBlocks<'_> {
@@ -210,23 +266,44 @@ impl CachedBlocks<'_> {
     /// known.
     #[inline]
     pub fn path(&self, first: BlockId, steps: u32, special: u16) -> Option<Path> {
+        self.stored_path(first, Steps::Atoms(steps, special))
+    }
+
+    /// The path of the outcomes `steps` of branches with a condition from `first` on, at most
+    /// [`Path::BRANCHES`], with a 1 after the last. Calls and jumps without a condition on the way
+    /// belong to it. `None` where not all blocks are known, or where one ends with an indirect
+    /// branch.
+    #[inline]
+    pub fn branch_path(&self, first: BlockId, steps: u32) -> Option<Path> {
+        self.stored_path(first, Steps::Branches(steps))
+    }
+
+    #[inline(always)]
+    fn stored_path(&self, first: BlockId, steps: Steps) -> Option<Path> {
+        let key = steps.key();
         let mixed =
-            (u64::from(steps) << 32 | first.index() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (u64::from(key) << 32 | first.index() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let paths = self.paths();
-        let slot = paths.get((mixed >> 40) as usize & paths.len().wrapping_sub(1))?;
-        match slot.get(first, key(steps, special)) {
+        let index = (mixed >> 40) as usize & paths.len().wrapping_sub(1);
+        let slot = paths.get(index)?;
+        match slot.get(index, first, key) {
             Some(path) => Some(path),
-            None => self.find_path(slot, first, steps, special),
+            None => self.find_path((index, slot), first, steps),
         }
     }
 
     /// Makes the path.
     #[cold]
     #[inline(never)]
-    fn find_path(&self, slot: &PathSlot, first: BlockId, steps: u32, special: u16) -> Option<Path> {
-        let path = Path::new(first, steps, special, self)?;
+    fn find_path(
+        &self,
+        (index, slot): (usize, &PathSlot),
+        first: BlockId,
+        steps: Steps,
+    ) -> Option<Path> {
+        let path = Path::new(first, steps, self)?;
         slot.set(path);
-        Some(path)
+        Some(Path { slot: index as u32, ..path })
     }
 }
 
@@ -296,7 +373,55 @@ mod tests {
             assert_eq!(blocks.path(id(2), 0b10, 0), None);
             assert_eq!(blocks.path(BlockId::NONE, 0b11, 0), None);
         }
+        // Of branches: the first block is one, taken and not taken, and an indirect branch ends it.
+        let path = blocks.branch_path(id(0), 0b101).expect("a path");
+        assert_eq!((path.ranges(), path.next, path.last), (1 + 1, id(1), id(0)));
+        assert_eq!((path.key(), path.taken()), ((0x1000, 3 << 32 | 0b101), false));
+        assert_eq!(blocks.branch_path(id(0), 0b1101), None);
         let without = CachedBlocks::new(&cached, &successors, classes);
         assert_eq!(without.path(id(0), 0b11, 0), None);
+    }
+
+    /// A jump and a call are on the way to a branch, which leads back or on.
+    #[test]
+    fn a_path_of_branches_passes_jumps() {
+        let jump = |start, role| {
+            let block = block(start, Kind::Branch, role);
+            Block { last: Instruction { conditional: false, ..block.last }, ..block }
+        };
+        let blocks = [
+            jump(0x1000, Role::Jump),
+            jump(0x2000, Role::Call),
+            block(0x3000, Kind::Branch, Role::Jump),
+            jump(0x4000, Role::Jump),
+        ];
+        let (id, none) = (BlockId::new, BlockId::NONE);
+        let successors: [Successors; 4] =
+            [[none, id(1)], [id(0).behind_call(), id(2)], [id(0), id(1)], [none, id(3)]];
+        let mut classes = alloc::vec![BlockClass::NONE; BLOCK_CLASSES];
+        for (class, block) in classes.iter_mut().zip(&blocks) {
+            *class = BlockClass::of(block, CodeSpace(3));
+        }
+        let cached: Vec<CachedBlock> = blocks
+            .iter()
+            .enumerate()
+            .map(|(n, block)| CachedBlock::new(block, n).expect("a short block"))
+            .collect();
+        let classes = classes.first_chunk().expect("all classes");
+        let paths = alloc::vec![PathSlot::new(); 4];
+        let blocks = CachedBlocks::new(&cached, &successors, classes).with_paths(&paths);
+        for _ in 0..2 {
+            // Not taken, taken, taken.
+            let path = blocks.branch_path(id(0), 0b1110).expect("a path");
+            assert_eq!((path.ranges(), path.instructions(), path.slot() < 4), (8, 24, true));
+            assert_eq!((path.next, path.last, path.taken()), (id(1), id(2), true));
+            let mut found = Vec::new();
+            path.for_each_block(&blocks, |id, range| found.push((id.index(), range.taken())));
+            let branches = [(2, false), (2, true), (2, true)];
+            let want = [(0, true), (1, true), branches[0], (0, true), (1, true), branches[1]];
+            assert_eq!(found, [&want[..], &[(1, true), branches[2]]].concat());
+            // A loop without branches.
+            assert_eq!(blocks.branch_path(id(3), 0b10), None);
+        }
     }
 }

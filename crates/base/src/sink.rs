@@ -13,6 +13,9 @@ pub trait Sink {
     /// Whether [`path`](Sink::path) is called for the atoms of a packet.
     const PATHS: bool = false;
 
+    /// Whether [`path`](Sink::path) is called for the branches of a RISC-V packet.
+    const BRANCH_PATHS: bool = false;
+
     /// Whether [`sum`](Sink::sum) and [`transfers`](Sink::transfers) may be called: a decoder takes
     /// the marks with [`take_marks`](Sink::take_marks), and returns them with
     /// [`return_marks`](Sink::return_marks).
@@ -138,7 +141,7 @@ pub trait Sink {
     }
 
     /// Takes the ranges of `path`, in order, all at offset `at`. Called only with
-    /// [`PATHS`](Sink::PATHS), where all of them are in the table of the block cache.
+    /// [`PATHS`](Sink::PATHS) or [`BRANCH_PATHS`](Sink::BRANCH_PATHS), where all of them are in the table of the block cache.
     #[inline]
     fn path(&mut self, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
         path.for_each(blocks, |range| self.cached_range(at, range));

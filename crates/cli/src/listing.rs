@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tracewright::Listener;
+use tracewright::base::{CachedBlocks, Path};
 use tracewright::capture::Source;
 use tracewright::decode::input::{self, Input as Bytes};
 use tracewright::decode::interleaved;
@@ -365,8 +366,11 @@ impl<const ERASED: bool> Fork for Nothing<ERASED> {
 impl<const ERASED: bool> Listener for Nothing<ERASED> {
     const PACKETS: bool = false;
     const ERASED: bool = ERASED;
+    const BRANCH_PATHS: bool = true;
 
     fn element(&mut self, _: usize, _: u64, _: tracewright::Element) {}
+
+    fn path(&mut self, _: usize, _: u64, _: &Path, _: &CachedBlocks<'_>) {}
 
     fn repeat(&mut self, _: usize, _: u64, _: tracewright::base::Range, _: u32) {}
 

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, BlockId, Element, Fault, OffsetMap, Sink};
+use tracewright_base::{
+    self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, Sink,
+};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -82,6 +84,7 @@ impl<L: Listener> Listener for CommittedListener<L> {
     const PACKETS: bool = L::PACKETS;
     const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
+    const BRANCH_PATHS: bool = L::BRANCH_PATHS;
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
@@ -93,6 +96,15 @@ impl<L: Listener> Listener for CommittedListener<L> {
                 listener.element(source, at, element);
                 false
             });
+        }
+    }
+
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        if self.passes {
+            self.listener.path(source, at, path, blocks);
+        } else {
+            path.for_each(blocks, |range| self.element(source, at, Element::Range(range)));
         }
     }
 

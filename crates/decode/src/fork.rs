@@ -152,6 +152,7 @@ impl<L: Listener> Listener for Merging<L> {
     const BY_SOURCE: bool = L::BY_SOURCE;
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
+    const BRANCH_PATHS: bool = L::BRANCH_PATHS;
     const SUMS: bool = L::SUMS;
     const FUNCTIONS: bool = L::FUNCTIONS;
 

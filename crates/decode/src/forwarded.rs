@@ -17,6 +17,7 @@ impl<L: Listener> Listener for Option<L> {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;
     const PATHS: bool = L::PATHS;
+    const BRANCH_PATHS: bool = L::BRANCH_PATHS;
     const ERASED: bool = L::ERASED;
     const BY_SOURCE: bool = L::BY_SOURCE;
     const SUMS: bool = L::SUMS;

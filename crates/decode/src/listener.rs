@@ -28,6 +28,9 @@ pub trait Listener {
     const FRAMES: bool = false;
     /// [`path`](Listener::path) may be called instead of [`element`](Listener::element).
     const PATHS: bool = false;
+    /// The same for RISC-V, whose paths are longer: also for a listener that stores its output for
+    /// each path.
+    const BRANCH_PATHS: bool = false;
     /// The session reaches the listener through a pointer, so that the decoders are not compiled
     /// for this type: an element costs a call, and [`path`](Listener::path) is not called. For
     /// listeners that print, search or sum little.
@@ -179,7 +182,8 @@ pub trait Listener {
     }
 
     /// The ranges of `path`, in order, all at the same offset: what a packet executes in blocks
-    /// that are cached. Called only if [`PATHS`](Listener::PATHS) is set; by default
+    /// that are cached. Called only if [`PATHS`](Listener::PATHS) or
+    /// [`BRANCH_PATHS`](Listener::BRANCH_PATHS) is set; by default
     /// [`element`](Listener::element) is called for each.
     #[inline]
     fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
@@ -442,6 +446,7 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     const PACKETS: bool = A::PACKETS || B::PACKETS;
     const FRAMES: bool = A::FRAMES || B::FRAMES;
     const PATHS: bool = A::PATHS && B::PATHS;
+    const BRANCH_PATHS: bool = A::BRANCH_PATHS && B::BRANCH_PATHS;
     const ERASED: bool = A::ERASED || B::ERASED;
     const BY_SOURCE: bool = A::BY_SOURCE && B::BY_SOURCE;
     const SUMS: bool = A::SUMS && B::SUMS && !(A::FUNCTIONS && B::FUNCTIONS);

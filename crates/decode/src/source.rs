@@ -14,6 +14,11 @@ use tracewright_protocols::{AnyStream, Observer};
 use crate::Listener;
 use crate::source_memory::SourceMemory;
 
+/// Stored paths for each block. The blocks of a loop may have many: one for each packet that begins
+/// at it. Paths of several branches are more.
+const PATHS: usize = 4;
+const BRANCH_PATHS: usize = 32;
+
 /// The state of one source of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
@@ -104,6 +109,15 @@ impl Source {
         self.block.push_plain(at, data);
     }
 
+    fn use_paths<L: Listener>(&self, program: &mut SourceMemory) {
+        match self.stream {
+            AnyStream::Etrace(_) if L::BRANCH_PATHS => program.cache.use_paths(BRANCH_PATHS),
+            AnyStream::Etrace(_) => {}
+            _ if L::PATHS => program.cache.use_paths(PATHS),
+            _ => {}
+        }
+    }
+
     /// Decodes the waiting bytes up to the last whole packet.
     pub(crate) fn feed<L: Listener>(
         &mut self,
@@ -119,9 +133,7 @@ impl Source {
         if !one_memory {
             program.cache.select(self.memory);
         }
-        if L::PATHS {
-            program.cache.use_paths();
-        }
+        self.use_paths::<L>(program);
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
         let selectors = program.cache.memory_selectors();
         let observer = &mut SourceObserver::new(source, listener, selectors);
@@ -185,9 +197,7 @@ impl Source {
         listener: &mut L,
     ) -> usize {
         program.cache.select(self.memory);
-        if L::PATHS {
-            program.cache.use_paths();
-        }
+        self.use_paths::<L>(program);
         let selectors = program.cache.memory_selectors();
         let observer = &mut SourceObserver::new(source, listener, selectors);
         let taken = self.stream.feed(bytes, offsets, &mut program.cache, observer);
@@ -310,6 +320,7 @@ impl<'a, L: Listener> SourceObserver<'a, L> {
 
 impl<L: Listener> Sink for SourceObserver<'_, L> {
     const PATHS: bool = L::PATHS;
+    const BRANCH_PATHS: bool = L::BRANCH_PATHS;
     const SUMS: bool = L::SUMS && L::FUNCTIONS;
     const COUNTS: bool = L::COUNTS;
     const EXECUTIONS: bool = L::EXECUTIONS;

@@ -233,6 +233,7 @@ impl Merge for Counts {
 
 impl Listener for Tally {
     const PATHS: bool = true;
+    const BRANCH_PATHS: bool = true;
     const BY_SOURCE: bool = true;
     const SUMS: bool = true;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, BlockId, Element, Fault, OffsetMap};
+use tracewright_base::{self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -69,11 +69,17 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Listener for Timed<L> {
     const PACKETS: bool = L::PACKETS;
     const ERASED: bool = L::ERASED;
     const FRAMES: bool = L::FRAMES;
+    const BRANCH_PATHS: bool = L::BRANCH_PATHS;
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.mark(&element);
         self.listener.element(source, at, element);
+    }
+
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        self.listener.path(source, at, path, blocks);
     }
 
     fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {

@@ -261,11 +261,11 @@ impl Cache {
         self.number = index as u16;
     }
 
-    /// Stores paths through the blocks from here on, in 128 KiB to 2 MiB of memory, for listeners
-    /// that take them ([`tracewright_base::Sink::path`]).
+    /// Stores paths through the blocks from here on, about `for_each` for each block, in 128 KiB to
+    /// 2 MiB of memory, for listeners that take them ([`tracewright_base::Sink::path`]).
     #[inline]
-    pub fn use_paths(&mut self) {
-        self.table.use_paths();
+    pub fn use_paths(&mut self, for_each: usize) {
+        self.table.use_paths(for_each);
     }
 
     /// An empty cache has room for this many blocks from its first block on: it is not sorted until

@@ -34,9 +34,10 @@ pub(crate) struct Table {
     limit: usize,
     /// The capacity for the first blocks.
     first: usize,
-    /// Paths through the blocks. Empty as long as there are no blocks, and without `uses_paths`.
+    /// Paths through the blocks. Empty as long as there are no blocks.
     paths: Vec<PathSlot>,
-    uses_paths: bool,
+    /// How many for each block.
+    paths_for_each: usize,
     numbering: Numbering,
     /// The table was full and has been cleared.
     overflowed: bool,
@@ -68,9 +69,7 @@ const MANY: usize = 1 << 15;
 /// A slot without a block.
 const FREE: u32 = u32::MAX;
 
-/// Paths for each block, and the minimum and the maximum number of paths, powers of two. The blocks
-/// of a loop may have many: one for each packet that begins at it.
-const PATHS: usize = 4;
+/// The minimum and the maximum number of paths, powers of two.
 const MIN_PATHS: usize = 1 << 12;
 const MAX_PATHS: usize = 1 << 16;
 
@@ -92,7 +91,7 @@ impl Table {
             limit,
             first: FIRST,
             paths: Vec::new(),
-            uses_paths: false,
+            paths_for_each: 0,
             numbering: Numbering::default(),
             overflowed: false,
         }
@@ -323,9 +322,9 @@ impl Table {
     }
 
     /// Stores paths from here on.
-    pub(crate) fn use_paths(&mut self) {
-        if !self.uses_paths {
-            self.uses_paths = true;
+    pub(crate) fn use_paths(&mut self, for_each: usize) {
+        if self.paths_for_each != for_each {
+            self.paths_for_each = for_each;
             self.make_paths(self.blocks.capacity());
         }
     }
@@ -333,8 +332,9 @@ impl Table {
     /// Makes an empty table of paths for `capacity` blocks.
     fn make_paths(&mut self, capacity: usize) {
         self.paths.clear();
-        if self.uses_paths && capacity > 0 {
-            let paths = (capacity * PATHS).next_power_of_two().clamp(MIN_PATHS, MAX_PATHS);
+        if self.paths_for_each > 0 && capacity > 0 {
+            let paths = capacity * self.paths_for_each;
+            let paths = paths.next_power_of_two().clamp(MIN_PATHS, MAX_PATHS);
             self.paths.resize(paths, PathSlot::new());
         }
     }

@@ -6,6 +6,9 @@ use alloc::vec::Vec;
 /// The bytes of one copy of an [`AsciiTexts`].
 const CHUNK: usize = 64;
 
+/// Longer texts are appended in one copy.
+const AT_ONCE: usize = 4 * CHUNK;
+
 /// A part of a text, and zeros after its end. All bytes are ASCII.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -80,6 +83,14 @@ impl AsciiTexts {
         // SAFETY: all bytes of all chunks are ASCII, so that `out` remains UTF-8 after each step,
         // and it is cut between ASCII characters.
         let bytes = unsafe { out.as_mut_vec() };
+        if len > AT_ONCE
+            && let Some(chunks) = self.chunks.get(first..first + len.div_ceil(CHUNK))
+        {
+            // SAFETY: a chunk has 64 bytes and no others, and `len` is not more than those of all.
+            let text = unsafe { core::slice::from_raw_parts(chunks.as_ptr().cast(), len) };
+            bytes.extend_from_slice(text);
+            return;
+        }
         let end = bytes.len() + len;
         bytes.extend_from_slice(&chunk.0);
         if len > CHUNK {

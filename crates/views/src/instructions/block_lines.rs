@@ -1,113 +1,223 @@
-//! The lines of cached blocks, each at the number of its block: for formats whose lines depend on
-//! the address alone.
+//! The lines of cached blocks and of paths through them, each at the number of its block or path:
+//! for formats whose lines depend on the address alone.
 
-use tracewright_base::{BlockId, Range};
+use tracewright_base::{BlockId, Path, Range};
 use tracewright_scan::AsciiTexts;
 
 use super::expand::ProgramId;
+use crate::Lines;
 
 /// The most slots, a power of two.
 const MOST_SLOTS: usize = 1 << 16;
-/// The most chunks of text. Lines that are full begin again.
-const MOST_CHUNKS: usize = 1 << 17;
-/// The longest lines that are stored, in bytes.
-const MAX_LEN: usize = 1 << 10;
 
-/// Stores the lines of blocks. A slot states the block that it has: that the blocks of a cache get
-/// other numbers does not matter.
-#[derive(Debug, Default)]
+/// The lines of blocks and of paths.
+#[derive(Debug)]
 pub(super) struct BlockLines {
+    blocks: Store,
+    paths: Store,
+    /// The positions of the lines of the last range and of the last path, and the number of writes
+    /// before them.
+    range_begun: (usize, u64),
+    path_begun: (usize, u64),
+}
+
+impl Default for BlockLines {
+    fn default() -> Self {
+        let (blocks, paths) = (Store::new(1 << 17, 1 << 13), Store::new(1 << 18, 1 << 14));
+        BlockLines { blocks, paths, range_begun: (0, 0), path_begun: (0, 0) }
+    }
+}
+
+impl BlockLines {
+    /// Appends the lines of a block, without the number of cycles. `false` where there are none.
+    #[inline(always)]
+    pub(super) fn recall<W>(
+        &self,
+        program: ProgramId,
+        id: BlockId,
+        range: &Range,
+        lines: &mut Lines<W>,
+    ) -> bool {
+        self.blocks.recall(id.index(), Key::of(program, range), &mut lines.text)
+    }
+
+    /// The lines of a block follow. `false` where they cannot be stored.
+    pub(super) fn begin<W>(
+        &mut self,
+        program: ProgramId,
+        id: BlockId,
+        range: &Range,
+        lines: &Lines<W>,
+    ) -> bool {
+        self.range_begun = (lines.text.len(), lines.writes);
+        id.index() < MOST_SLOTS && !self.blocks.has(id.index(), &Key::of(program, range))
+    }
+
+    /// Stores the lines since [`begin`](Self::begin), without `tail` at their end.
+    pub(super) fn store<W>(
+        &mut self,
+        program: ProgramId,
+        id: BlockId,
+        range: &Range,
+        tail: &str,
+        lines: &Lines<W>,
+    ) {
+        if let Some(text) = since(self.range_begun, lines) {
+            let (key, text) = (Key::of(program, range), text.strip_suffix(tail));
+            self.blocks.claim(id.index(), key);
+            self.blocks.store(id.index(), &key, text.unwrap_or_default());
+        }
+    }
+
+    /// Appends the lines of a path. Where there are none, they follow.
+    #[inline(always)]
+    pub(super) fn recall_path<W>(
+        &mut self,
+        program: ProgramId,
+        path: &Path,
+        lines: &mut Lines<W>,
+    ) -> bool {
+        let found = self.paths.recall(path.slot(), Key::of_path(program, path), &mut lines.text);
+        if !found {
+            self.path_begun = (lines.text.len(), lines.writes);
+        }
+        found
+    }
+
+    /// Stores the lines since [`recall_path`](Self::recall_path).
+    pub(super) fn store_path<W>(&mut self, program: ProgramId, path: &Path, lines: &Lines<W>) {
+        if let Some(text) = since(self.path_begun, lines) {
+            // Most paths of a large program are executed once: they are stored the second time.
+            let key = Key::of_path(program, path);
+            if self.paths.has(path.slot(), &key) {
+                self.paths.store(path.slot(), &key, text);
+            } else {
+                self.paths.claim(path.slot(), key);
+            }
+        }
+    }
+}
+
+/// The text since then.
+fn since<W>((start, writes): (usize, u64), lines: &Lines<W>) -> Option<&str> {
+    lines.text.get(start..).filter(|_| writes == lines.writes)
+}
+
+/// Texts at numbers. A slot states what it has: that the blocks of a cache get other numbers does
+/// not matter.
+#[derive(Debug)]
+struct Store {
     /// As many as the largest number needs.
     slots: Vec<Slot>,
     texts: AsciiTexts,
+    /// The most chunks of text. Texts that are full begin again.
+    most_chunks: usize,
+    /// The longest text that is stored, in bytes.
+    max_len: usize,
 }
 
-/// The lines of a block.
+/// A text.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    block: Block,
-    /// The first chunk of the text, and its length.
+    key: Key,
+    /// The first chunk of the text, and its length; 0 where it is not stored yet.
     first: u32,
     len: u32,
 }
 
-/// What the lines of a block depend on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Block {
+/// What a text depends on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Key {
     start: u64,
-    bytes: u32,
-    instructions: u32,
-    /// The last instruction, as if it had taken effect.
-    last: u32,
+    /// Of a block its length, its number of instructions, and the last one, as if it had taken
+    /// effect; bit 30 of that: cycles follow. Of a path its atoms and its code space.
+    words: [u32; 3],
     /// [`ProgramId::NONE`] in a free slot.
     program: ProgramId,
 }
 
 const _: () = assert!(size_of::<Slot>() == 32);
 
-impl Block {
+impl Key {
     #[inline(always)]
     fn of(program: ProgramId, range: &Range) -> Self {
-        let &Range { start, bytes, instructions, .. } = range;
-        Block { start, bytes, instructions, last: range.last.with_taken(true).word(), program }
+        let &Range { start, bytes, instructions, cycles, last } = range;
+        let last = last.with_taken(true).word() | u32::from(cycles.get().is_some()) << 30;
+        Key { start, words: [bytes, instructions, last], program }
+    }
+
+    #[inline(always)]
+    fn of_path(program: ProgramId, path: &Path) -> Self {
+        let (start, steps) = path.key();
+        Key { start, words: [steps as u32, (steps >> 32) as u32, 0], program }
+    }
+
+    #[inline(always)]
+    fn is(&self, other: &Key) -> bool {
+        let ([a, b, c], [d, e, f]) = (self.words, other.words);
+        let differ =
+            (self.start ^ other.start) | u64::from(a ^ d) | u64::from(b ^ e) | u64::from(c ^ f);
+        differ == 0 && self.program == other.program
     }
 }
 
-impl BlockLines {
-    /// Appends the lines of a block. `false` where there are none.
+impl Store {
+    const fn new(most_chunks: usize, max_len: usize) -> Self {
+        Store { slots: Vec::new(), texts: AsciiTexts::new(), most_chunks, max_len }
+    }
+
+    /// Appends the text of `key`. `false` where there is none.
     #[inline(always)]
-    pub(super) fn recall(
-        &self,
-        program: ProgramId,
-        id: BlockId,
-        range: &Range,
-        out: &mut String,
-    ) -> bool {
-        let Some(slot) = self.slots.get(index(program, id)) else { return false };
-        let (own, block) = (&slot.block, Block::of(program, range));
-        let other = (own.start ^ block.start)
-            | u64::from(own.bytes ^ block.bytes)
-            | u64::from(own.instructions ^ block.instructions)
-            | u64::from(own.last ^ block.last);
-        if other != 0 || own.program != program || program == ProgramId::NONE {
+    fn recall(&self, number: usize, key: Key, out: &mut String) -> bool {
+        let Some(slot) = self.slots.get(index(key.program, number)) else { return false };
+        if !slot.key.is(&key) || slot.len == 0 {
             return false;
         }
         self.texts.append(slot.first as usize, slot.len as usize, out);
         true
     }
 
-    /// Stores `text` as the lines of a block.
-    pub(super) fn store(&mut self, program: ProgramId, id: BlockId, range: &Range, text: &str) {
-        let index = index(program, id);
-        if text.len() > MAX_LEN || id.index() >= MOST_SLOTS {
+    /// Whether the slot of `number` is that of `key`.
+    fn has(&self, number: usize, key: &Key) -> bool {
+        self.slots.get(index(key.program, number)).is_some_and(|slot| slot.key.is(key))
+    }
+
+    /// Makes the slot of `number` that of `key`, without a text.
+    fn claim(&mut self, number: usize, key: Key) {
+        let index = index(key.program, number);
+        if number >= MOST_SLOTS {
             return;
         }
         if index >= self.slots.len() {
             self.slots.resize((index + 1).next_power_of_two(), Slot::default());
         }
+        if let Some(slot) = self.slots.get_mut(index) {
+            *slot = Slot { key, first: 0, len: 0 };
+        }
+    }
+
+    /// Stores `text` in the slot of `number`, if that is the one of `key`.
+    fn store(&mut self, number: usize, key: &Key, text: &str) {
+        let slot = self.slots.get_mut(index(key.program, number));
+        let Some(slot) = slot.filter(|slot| slot.key.is(key)) else { return };
+        if text.len() > self.max_len {
+            return;
+        }
         let chunks = AsciiTexts::chunks_of(text.len());
-        if self.texts.chunks() + chunks > MOST_CHUNKS {
+        if self.texts.chunks() + chunks > self.most_chunks {
             self.texts.clear();
             self.slots.fill(Slot::default());
-        }
-        let Some(slot) = self.slots.get_mut(index) else { return };
-        let old = slot.block.program != ProgramId::NONE
-            && AsciiTexts::chunks_of(slot.len as usize) == chunks;
-        let first = match old && self.texts.replace(slot.first as usize, text) {
-            true => Some(slot.first),
-            false => self.texts.add(text).map(|first| first as u32),
-        };
-        if let Some(first) = first {
-            *slot = Slot { block: Block::of(program, range), first, len: text.len() as u32 };
+        } else if let Some(first) = self.texts.add(text) {
+            (slot.first, slot.len) = (first as u32, text.len() as u32);
         }
     }
 }
 
-/// The slot of a block. Those of several sources are interleaved.
+/// The slot of a number. Those of several sources are interleaved.
 #[inline(always)]
-fn index(program: ProgramId, id: BlockId) -> usize {
+fn index(program: ProgramId, number: usize) -> usize {
     const STRIDE: u32 = 0x2c1b;
-    (id.index() + program.source().wrapping_mul(STRIDE) as usize) & (MOST_SLOTS - 1)
+    number.wrapping_add(program.source().wrapping_mul(STRIDE) as usize) & (MOST_SLOTS - 1)
 }
 
 #[cfg(test)]
@@ -116,54 +226,79 @@ mod tests {
 
     use super::*;
 
-    fn range(start: u64, taken: bool) -> Range {
+    fn range(start: u64, taken: bool, cycles: Option<u32>) -> Range {
         let last = Last::new(&Instruction { size: 4, ..Instruction::default() }, taken);
-        Range { start, bytes: 8, instructions: 2, cycles: Counted::UNKNOWN, last }
+        let cycles = cycles.map_or(Counted::UNKNOWN, Counted::of);
+        Range { start, bytes: 8, instructions: 2, cycles, last }
     }
 
-    fn recalled(lines: &BlockLines, program: ProgramId, id: usize, start: u64) -> Option<String> {
-        let mut out = String::from("before\n");
-        let found = lines.recall(program, BlockId::new(id), &range(start, false), &mut out);
-        found.then(|| out.split_off(7))
+    /// Lines of a block, and where they are stored.
+    #[derive(Default)]
+    struct Stored(BlockLines);
+
+    impl Stored {
+        fn recall(&self, program: ProgramId, id: usize, range: &Range) -> Option<String> {
+            let mut lines = Lines::new(Vec::new());
+            lines.text.push_str("before\n");
+            let found = self.0.recall(program, BlockId::new(id), range, &mut lines);
+            found.then(|| lines.text.split_off(7))
+        }
+
+        fn store(&mut self, program: ProgramId, id: usize, range: &Range, text: &str) -> bool {
+            let (mut lines, id) = (Lines::new(Vec::new()), BlockId::new(id));
+            lines.text.push_str("before\n");
+            let begun = self.0.begin(program, id, range, &lines);
+            if begun {
+                lines.text.push_str(text);
+                self.0.store(program, id, range, ", 7\n", &lines);
+            }
+            begun
+        }
     }
 
     #[test]
     fn lines_are_those_of_their_block_and_program() {
-        let mut lines = BlockLines::default();
-        let program = ProgramId::new(0, 0);
-        assert_eq!(recalled(&lines, program, 5, 0x100), None);
-        lines.store(program, BlockId::new(5), &range(0x100, true), "100\n104\n");
-        assert_eq!(recalled(&lines, program, 5, 0x100).as_deref(), Some("100\n104\n"));
+        let (mut stored, program) = (Stored::default(), ProgramId::new(0, 0));
+        let at = |start| range(start, false, None);
+        assert_eq!(stored.recall(program, 5, &at(0x100)), None);
+        assert!(stored.store(program, 5, &range(0x100, true, None), "100\n104, 7\n"));
+        assert_eq!(stored.recall(program, 5, &at(0x100)).as_deref(), Some("100\n104"));
         // The block has another number, the number is that of another block, another context,
-        // another source, and no program.
-        for (program, id, start) in [
-            (program, 4, 0x100),
-            (program, 5, 0x104),
-            (ProgramId::new(0, 1), 5, 0x100),
-            (ProgramId::new(1, 0), 5, 0x100),
-            (ProgramId::NONE, 5, 0x100),
-            (ProgramId::NONE, 6, 0),
+        // another source, no program, and cycles.
+        for (program, id, range) in [
+            (program, 4, at(0x100)),
+            (program, 5, at(0x104)),
+            (ProgramId::new(0, 1), 5, at(0x100)),
+            (ProgramId::new(1, 0), 5, at(0x100)),
+            (ProgramId::NONE, 5, at(0x100)),
+            (ProgramId::NONE, 6, at(0)),
+            (program, 5, range(0x100, true, Some(3))),
         ] {
-            assert_eq!(recalled(&lines, program, id, start), None);
+            assert_eq!(stored.recall(program, id, &range), None);
         }
         // Another text in its place.
-        lines.store(program, BlockId::new(5), &range(0x200, true), "200\n204\n");
-        assert_eq!(lines.texts.chunks(), 1);
-        assert_eq!(recalled(&lines, program, 5, 0x200).as_deref(), Some("200\n204\n"));
-        assert_eq!(recalled(&lines, program, 5, 0x100), None);
-        lines.store(program, BlockId::new(7), &range(0, true), &"0\n".repeat(MAX_LEN));
-        assert_eq!(recalled(&lines, program, 7, 0), None);
+        assert!(stored.store(program, 5, &range(0x200, true, Some(9)), "200\n204, 7\n"));
+        let text = stored.recall(program, 5, &range(0x200, true, Some(4)));
+        assert_eq!(text.as_deref(), Some("200\n204"));
+        assert_eq!(stored.recall(program, 5, &at(0x100)), None);
+        // A text that cannot be stored is begun once.
+        for text in ["\u{e9}, 7\n".to_string(), "0\n".repeat(1 << 13) + ", 7\n"] {
+            assert!(stored.store(program, 7, &at(text.len() as u64), &text));
+            assert!(!stored.store(program, 7, &at(text.len() as u64), &text));
+            assert_eq!(stored.recall(program, 7, &at(text.len() as u64)), None);
+        }
     }
 
     #[test]
     fn memory_is_bounded() {
-        let (mut lines, program) = (BlockLines::default(), ProgramId::new(0, 3));
-        let text = "x".repeat(MAX_LEN);
+        let (mut stored, program) = (Stored::default(), ProgramId::new(0, 3));
+        let text = "x".repeat(1 << 10) + ", 7\n";
         for n in 0..3 * MOST_SLOTS {
-            lines.store(program, BlockId::new(n), &range(n as u64, true), &text);
-            let stored = recalled(&lines, program, n, n as u64);
-            assert_eq!(stored.is_some(), n < MOST_SLOTS);
-            assert!(lines.slots.len() <= MOST_SLOTS && lines.texts.chunks() <= MOST_CHUNKS);
+            let range = range(n as u64, true, None);
+            assert_eq!(stored.store(program, n, &range, &text), n < MOST_SLOTS);
+            let blocks = &stored.0.blocks;
+            assert!(blocks.slots.len() <= MOST_SLOTS);
+            assert!(blocks.texts.chunks() <= blocks.most_chunks);
         }
     }
 }

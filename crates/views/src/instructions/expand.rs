@@ -1,6 +1,8 @@
 //! From ranges to instructions.
 
-use tracewright_base::{BlockId, Code, Context, Element, Isa, Kind, Pc, Range, Waypoints};
+use tracewright_base::{
+    BlockId, CachedBlocks, Code, Context, Element, Isa, Kind, Path, Pc, Range, Waypoints,
+};
 use tracewright_decode::{self as decode, Fork, Listener};
 use tracewright_image::{Cache, CacheOptions, MemoryId, Selection};
 
@@ -30,6 +32,8 @@ pub struct Step {
 pub trait Steps {
     /// Steps have opcodes.
     const OPCODES: bool = true;
+    /// [`recall_path`](Self::recall_path) is implemented.
+    const PATHS: bool = false;
 
     /// An instruction was executed.
     fn step(&mut self, source: usize, at: u64, step: &Step);
@@ -45,8 +49,8 @@ pub trait Steps {
     /// The last instruction of the range was taken.
     fn store(&mut self) {}
 
-    /// Whether [`recall_block`](Self::recall_block) may be called: all instructions are taken, and
-    /// their output depends neither on cycles nor on the outcome of the last one.
+    /// Whether [`recall_block`](Self::recall_block) and [`recall_path`](Self::recall_path) may be
+    /// called: all instructions are taken.
     fn takes_blocks(&self) -> bool {
         false
     }
@@ -59,9 +63,29 @@ pub trait Steps {
         false
     }
 
-    /// All instructions of the block were taken since [`recall`](Self::recall) was called.
+    /// All instructions of the block follow, and then [`store_block`](Self::store_block). `false`:
+    /// they are taken as those of any other range.
+    fn begin_block(&mut self, program: ProgramId, id: BlockId, range: &Range) -> bool {
+        let _ = (program, id, range);
+        false
+    }
+
+    /// All instructions of the block were taken since [`begin_block`](Self::begin_block).
     fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
         let _ = (program, id, range);
+    }
+
+    /// Takes all instructions of a path. `false`: those of its blocks follow, and then
+    /// [`store_path`](Self::store_path).
+    #[inline(always)]
+    fn recall_path(&mut self, program: ProgramId, path: &Path) -> bool {
+        let _ = (program, path);
+        false
+    }
+
+    /// All instructions of the path were taken since [`recall_path`](Self::recall_path) was called.
+    fn store_path(&mut self, program: ProgramId, path: &Path) {
+        let _ = (program, path);
     }
 
     /// An element other than a range.
@@ -256,11 +280,36 @@ impl<V: Steps> Expand<V> {
     #[cold]
     #[inline(never)]
     fn begin_block(&mut self, source: usize, at: u64, id: BlockId, range: Range) -> bool {
-        let more = self.begin(source, at, range);
-        if !more && self.entered.0 == source && self.entered.1 != ProgramId::NONE {
-            self.view.store_block(self.entered.1, id, &range);
+        let (entered, known) = self.entered;
+        let begun = entered == source
+            && known != ProgramId::NONE
+            && self.view.begin_block(known, id, &range);
+        let Some(program) = self.sources.get_mut(source).filter(|_| begun) else {
+            return self.begin(source, at, range);
+        };
+        program.cache.select(program.selection);
+        let more = self.steps(Rest { source, at, range, address: range.start, next: 0 });
+        if !more {
+            self.view.store_block(known, id, &range);
         }
         more
+    }
+
+    /// Passes on the blocks of a path that the view has not stored.
+    #[cold]
+    #[inline(never)]
+    fn blocks_of(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        let (entered, program) = self.entered;
+        path.for_each_block(blocks, |id, range| {
+            let recalled = entered == source && self.view.recall_block(program, id, &range);
+            let mut more = !recalled && self.begin_block(source, at, id, range);
+            while more && !self.view.full() {
+                more = self.continue_range();
+            }
+        });
+        if entered == source && program != ProgramId::NONE {
+            self.view.store_path(program, path);
+        }
     }
 
     /// Passes on the first instructions of a range, or all of them from the view's cache. Returns
@@ -417,6 +466,15 @@ impl<V: Steps + Fork> Fork for Expand<V> {
 
 impl<V: Steps> Listener for Expand<V> {
     const PACKETS: bool = false;
+    const BRANCH_PATHS: bool = V::PATHS;
+
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        let (entered, program) = self.entered;
+        if entered != source || !self.view.recall_path(program, path) {
+            self.blocks_of(source, at, path, blocks);
+        }
+    }
 
     #[inline]
     fn enter_source(&mut self, source: usize) {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tracewright_base::{BlockId, Range};
+use tracewright_base::{BlockId, Counted, Path, Range};
 use tracewright_decode::Fork;
 
 use super::block_lines::BlockLines;
@@ -20,8 +20,6 @@ pub struct Pcs<W> {
     lines: Lines<W>,
     ranges: RangeLines,
     blocks: BlockLines,
-    /// The position of the lines of the last range, and the number of writes before them.
-    begun: (usize, u64),
 }
 
 impl<W: io::Write> Pcs<W> {
@@ -29,7 +27,7 @@ impl<W: io::Write> Pcs<W> {
     pub fn new(out: W) -> Self {
         let lines = Lines::new(out);
         let (ranges, blocks) = (RangeLines::default(), BlockLines::default());
-        Pcs { lines, ranges, blocks, begun: (0, 0) }
+        Pcs { lines, ranges, blocks }
     }
 
     /// Writes the lines that wait.
@@ -68,6 +66,7 @@ impl Fork for Pcs<Vec<u8>> {
 
 impl<W: io::Write> Steps for Pcs<W> {
     const OPCODES: bool = false;
+    const PATHS: bool = true;
 
     #[inline]
     fn step(&mut self, _source: usize, _at: u64, step: &Step) {
@@ -76,7 +75,6 @@ impl<W: io::Write> Steps for Pcs<W> {
     }
 
     fn recall(&mut self, n: usize, range: &Range, context: usize) -> bool {
-        self.begun = (self.lines.text.len(), self.lines.writes);
         self.ranges.recall(n, range, context, &mut self.lines)
     }
 
@@ -86,17 +84,32 @@ impl<W: io::Write> Steps for Pcs<W> {
 
     #[inline(always)]
     fn recall_block(&mut self, program: ProgramId, id: BlockId, range: &Range) -> bool {
-        let found = self.blocks.recall(program, id, range, &mut self.lines.text);
+        // A line does not state cycles.
+        let range = Range { cycles: Counted::UNKNOWN, ..*range };
+        let found = self.blocks.recall(program, id, &range, &mut self.lines);
         self.lines.relieve();
         found
     }
 
+    fn begin_block(&mut self, program: ProgramId, id: BlockId, range: &Range) -> bool {
+        let range = Range { cycles: Counted::UNKNOWN, ..*range };
+        self.blocks.begin(program, id, &range, &self.lines)
+    }
+
     fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
-        let (start, writes) = self.begun;
-        if writes == self.lines.writes {
-            let text = self.lines.text.get(start..).unwrap_or_default();
-            self.blocks.store(program, id, range, text);
-        }
+        let range = Range { cycles: Counted::UNKNOWN, ..*range };
+        self.blocks.store(program, id, &range, "", &self.lines);
+    }
+
+    #[inline(always)]
+    fn recall_path(&mut self, program: ProgramId, path: &Path) -> bool {
+        let found = self.blocks.recall_path(program, path, &mut self.lines);
+        self.lines.relieve();
+        found
+    }
+
+    fn store_path(&mut self, program: ProgramId, path: &Path) {
+        self.blocks.store_path(program, path, &self.lines);
     }
 
     fn store(&mut self) {

@@ -3,10 +3,12 @@
 use std::fmt::Write;
 use std::io;
 
-use tracewright_base::{Context, Element, Gap, Isa, Range, Security};
+use tracewright_base::{BlockId, Context, Element, Gap, Isa, Kind, Range, Security};
 use tracewright_decode::Fork;
 use tracewright_image::Selection;
 
+use super::block_lines::BlockLines;
+use super::expand::ProgramId;
 use super::opcode_columns::OpcodeColumns;
 use super::range_lines::RangeLines;
 use super::{Step, Steps};
@@ -36,6 +38,7 @@ pub struct Text<W> {
     /// Lines begin with the name of the source.
     named: bool,
     ranges: RangeLines,
+    blocks: BlockLines,
     /// Opcode and disassembly, without colours.
     columns: OpcodeColumns,
 }
@@ -46,8 +49,9 @@ impl<W: io::Write> Text<W> {
         let contexts = vec![String::new(); sources.len()];
         let disassemblers = Disassembler::all(&sources);
         let (lines, named) = (Lines::new(out), sources.len() > 1);
-        let (ranges, columns) = (RangeLines::default(), OpcodeColumns::default());
-        Text { lines, sources, contexts, disassemblers, colour, named, ranges, columns }
+        let (ranges, blocks) = (RangeLines::default(), BlockLines::default());
+        let columns = OpcodeColumns::default();
+        Text { lines, sources, contexts, disassemblers, colour, named, ranges, blocks, columns }
     }
 
     /// The same with the name of the source in each line, if `named`, also of a single source.
@@ -171,9 +175,7 @@ impl<W: io::Write> Steps for Text<W> {
             out.push_str("condition failed");
         }
         if let Some(cycles) = step.cycles {
-            out.push_str(", ");
-            decimal(cycles.into(), out);
-            out.push_str(" cycles");
+            put_cycles(cycles, out);
         }
         if out.ends_with(';') {
             out.truncate(start);
@@ -186,6 +188,40 @@ impl<W: io::Write> Steps for Text<W> {
 
     fn recall(&mut self, n: usize, range: &Range, context: usize) -> bool {
         self.ranges.recall(n, range, context, &mut self.lines)
+    }
+
+    // Colours include the cycles.
+    fn takes_blocks(&self) -> bool {
+        !self.colour
+    }
+
+    #[inline(always)]
+    fn recall_block(&mut self, program: ProgramId, id: BlockId, range: &Range) -> bool {
+        // An instruction without effect has a line of its own.
+        let failed = range.last.kind == Kind::Plain && !range.taken();
+        if failed || !self.blocks.recall(program, id, range, &mut self.lines) {
+            return false;
+        }
+        if let Some(cycles) = range.cycles.get() {
+            put_cycles(cycles, &mut self.lines.text);
+            self.lines.text.push('\n');
+        }
+        self.lines.relieve();
+        true
+    }
+
+    fn begin_block(&mut self, program: ProgramId, id: BlockId, range: &Range) -> bool {
+        let failed = range.last.kind == Kind::Plain && !range.taken();
+        !failed && self.blocks.begin(program, id, range, &self.lines)
+    }
+
+    fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
+        let mut tail = String::new();
+        if let Some(cycles) = range.cycles.get() {
+            put_cycles(cycles, &mut tail);
+            tail.push('\n');
+        }
+        self.blocks.store(program, id, range, &tail, &self.lines);
     }
 
     fn store(&mut self) {
@@ -243,6 +279,13 @@ impl<W: io::Write> Steps for Text<W> {
     fn full(&self) -> bool {
         self.lines.broken()
     }
+}
+
+/// Appends the cycles of a range.
+fn put_cycles(cycles: u32, out: &mut String) {
+    out.push_str(", ");
+    decimal(cycles.into(), out);
+    out.push_str(" cycles");
 }
 
 /// The text of a context, such as ` EL1N`, with a leading space.

@@ -53,7 +53,7 @@ impl Goal {
 
 /// What a jump with a known target costs of the allowance of a packet, in instructions, where a
 /// packet has at most 31 branches: it ends a loop without a branch early.
-const JUMP: u64 = 1 << 9;
+pub(super) const JUMP: u64 = 1 << 9;
 
 /// What a block costs of the allowance of a packet in addition to its instructions, where a packet
 /// can have any number of blocks: it bounds the elements of the packet.
