@@ -1,8 +1,10 @@
 //! The functions of a trace: calls, instructions, cycles, time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
 
 use crate::code::FunctionId;
+use crate::counts::Mix;
 use crate::paths::{PathId, Paths};
 
 /// The sums of one function.
@@ -56,11 +58,16 @@ impl FunctionTotals {
 
 /// The sums of each path with the paths that it calls: instructions, cycles, ticks.
 pub fn inclusive(paths: &Paths) -> Vec<[u64; 3]> {
+    inclusive_of(paths, &paths.in_order())
+}
+
+/// The same of paths whose callers precede them in `order`.
+fn inclusive_of(paths: &Paths, order: &[(PathId, usize)]) -> Vec<[u64; 3]> {
     let mut sums: Vec<[u64; 3]> =
         paths.paths().iter().map(|path| [path.instructions, path.cycles, path.ticks]).collect();
-    for (number, _) in paths.in_order().into_iter().rev() {
-        let own = sums.get(number as usize).copied().unwrap_or_default();
-        let parent = paths.paths().get(number as usize).and_then(|path| path.parent);
+    for (number, _) in order.iter().rev() {
+        let own = sums.get(*number as usize).copied().unwrap_or_default();
+        let parent = paths.paths().get(*number as usize).and_then(|path| path.parent);
         if let Some(sum) = parent.and_then(|parent| sums.get_mut(parent as usize)) {
             sum.iter_mut().zip(own).for_each(|(sum, own)| *sum = sum.saturating_add(own));
         }
@@ -68,49 +75,68 @@ pub fn inclusive(paths: &Paths) -> Vec<[u64; 3]> {
     sums
 }
 
+/// A function of a thread.
+#[derive(Default)]
+struct Function {
+    totals: FunctionTotals,
+    /// How often it is among the callers of the current path, and in the path.
+    active: u32,
+}
+
 /// The functions of each thread: the number of the thread, and its functions.
 pub fn by_thread(paths: &Paths) -> Vec<BTreeMap<FunctionId, FunctionTotals>> {
-    let sums = inclusive(paths);
+    let order = paths.in_order();
+    let sums = inclusive_of(paths, &order);
     let mut all = vec![BTreeMap::new(); paths.threads().len()];
     let roots: BTreeMap<PathId, usize> =
         paths.threads().iter().enumerate().map(|(n, thread)| (thread.root, n)).collect();
-    // The functions of the callers of a path, and how often each is among them.
-    let mut callers: Vec<FunctionId> = Vec::new();
-    let mut active: BTreeMap<FunctionId, u64> = BTreeMap::new();
-    let mut thread = None;
-    for (number, depth) in paths.in_order() {
-        let Some(path) = paths.paths().get(number as usize) else { continue };
-        if path.parent.is_none() {
-            callers.clear();
-            active.clear();
-            thread = roots.get(&number).and_then(|n| all.get_mut(*n));
-            continue;
-        }
-        while callers.len() >= depth {
-            if let Some(count) = callers.pop().and_then(|function| active.get_mut(&function)) {
-                *count -= 1;
+    let mut numbers: HashMap<FunctionId, usize, BuildHasherDefault<Mix>> = HashMap::default();
+    let mut functions: Vec<Function> = Vec::new();
+    // The functions of the callers of a path.
+    let mut callers: Vec<usize> = Vec::new();
+    // Each thread has a path without a caller, which all of its other paths follow.
+    for tree in order.chunk_by(|_, (_, depth)| *depth > 0) {
+        for (number, depth) in tree.get(1..).unwrap_or_default() {
+            let Some(path) = paths.paths().get(*number as usize) else { continue };
+            while callers.len() >= *depth {
+                let caller = callers.pop().and_then(|caller| functions.get_mut(caller));
+                caller.into_iter().for_each(|caller| caller.active -= 1);
             }
+            let next = numbers.len();
+            let function = *numbers.entry(path.function).or_insert(next);
+            if function == next {
+                functions.push(Function::default());
+            }
+            let Some(own) = functions.get_mut(function) else { continue };
+            own.active += 1;
+            callers.push(function);
+            let mut totals = FunctionTotals {
+                calls: path.calls,
+                instructions: path.instructions,
+                cycles: path.cycles,
+                ticks: path.ticks,
+                uncertain: path.uncertain,
+                ..FunctionTotals::default()
+            };
+            if let Some([instructions, cycles, ticks]) =
+                sums.get(*number as usize).filter(|_| own.active == 1)
+            {
+                totals.inclusive_instructions = *instructions;
+                totals.inclusive_cycles = *cycles;
+                totals.inclusive_ticks = *ticks;
+            }
+            own.totals.add(&totals);
         }
-        let outermost = active.entry(path.function).or_default();
-        *outermost += 1;
-        let outermost = *outermost == 1;
-        callers.push(path.function);
-        let Some(functions) = &mut thread else { continue };
-        let mut totals = FunctionTotals {
-            calls: path.calls,
-            instructions: path.instructions,
-            cycles: path.cycles,
-            ticks: path.ticks,
-            uncertain: path.uncertain,
-            ..FunctionTotals::default()
-        };
-        if let Some([instructions, cycles, ticks]) = sums.get(number as usize).filter(|_| outermost)
-        {
-            totals.inclusive_instructions = *instructions;
-            totals.inclusive_cycles = *cycles;
-            totals.inclusive_ticks = *ticks;
+        let thread = tree.first().and_then(|(root, _)| roots.get(root));
+        if let Some(thread) = thread.and_then(|n| all.get_mut(*n)) {
+            let functions = numbers
+                .drain()
+                .filter_map(|(function, n)| Some((function, functions.get(n)?.totals)));
+            thread.extend(functions);
         }
-        functions.entry(path.function).or_insert_with(FunctionTotals::default).add(&totals);
+        numbers.clear();
+        functions.clear();
+        callers.clear();
     }
     all
 }

@@ -137,20 +137,24 @@ impl Paths {
     /// The paths with their callers before them, and the depth of each. Paths with the same caller
     /// are in the order in which they were found.
     pub fn in_order(&self) -> Vec<(PathId, usize)> {
-        let mut called: Vec<Vec<PathId>> = vec![Vec::new(); self.paths.len()];
-        let mut waiting = Vec::new();
-        for (number, path) in (0..).zip(&self.paths) {
-            match path.parent.and_then(|parent| called.get_mut(parent as usize)) {
-                Some(list) => list.push(number),
-                None => waiting.push((number, 0)),
+        // Of each path the first one that it calls, and the next one that its caller calls.
+        let mut called = vec![(NONE, NONE); self.paths.len()];
+        let mut first = NONE;
+        for (number, path) in (0..self.paths.len() as PathId).zip(&self.paths).rev() {
+            let caller = path.parent.and_then(|parent| called.get_mut(parent as usize));
+            let list = caller.map_or(&mut first, |(first, _)| first);
+            let next = std::mem::replace(list, number);
+            if let Some(own) = called.get_mut(number as usize) {
+                own.1 = next;
             }
         }
-        waiting.reverse();
         let mut order = Vec::with_capacity(self.paths.len());
+        let mut waiting = vec![(first, 0)];
         while let Some((number, depth)) = waiting.pop() {
-            order.push((number, depth));
-            let list = called.get(number as usize).into_iter().flatten();
-            waiting.extend(list.rev().map(|called| (*called, depth + 1)));
+            if let Some(&(first, next)) = called.get(number as usize) {
+                order.push((number, depth));
+                waiting.extend([(next, depth), (first, depth + 1)]);
+            }
         }
         order
     }

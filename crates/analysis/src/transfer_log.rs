@@ -21,36 +21,34 @@ struct Batch {
     blocks: SharedBlocks,
 }
 
-/// Memory of vectors that are not needed any more.
+/// Memory of at most `MOST` vectors that are not needed any more.
 #[derive(Debug)]
-pub(crate) struct SpareMemory<T>(Arc<Mutex<Vec<Vec<T>>>>);
+pub(crate) struct SpareMemory<T, const MOST: usize>(Arc<Mutex<Vec<Vec<T>>>>);
 
-/// The most vectors whose memory is retained, and the least memory, in bytes: less is allocated
-/// as fast.
-const MAX_SPARE: usize = 4;
+/// The least memory of a vector that is retained, in bytes: less is allocated as fast.
 const LEAST: usize = 1 << 16;
 
-impl<T> Default for SpareMemory<T> {
+impl<T, const MOST: usize> Default for SpareMemory<T, MOST> {
     fn default() -> Self {
         SpareMemory(Arc::default())
     }
 }
 
-impl<T> Clone for SpareMemory<T> {
+impl<T, const MOST: usize> Clone for SpareMemory<T, MOST> {
     fn clone(&self) -> Self {
         SpareMemory(Arc::clone(&self.0))
     }
 }
 
-impl<T> SpareMemory<T> {
-    /// Retains the memory of a vector.
-    pub(crate) fn put(&self, mut vector: Vec<T>) {
-        if vector.capacity() * size_of::<T>() >= LEAST
-            && let Ok(mut spare) = self.0.lock()
-            && spare.len() < MAX_SPARE
-        {
-            vector.clear();
-            spare.push(vector);
+impl<T, const MOST: usize> SpareMemory<T, MOST> {
+    /// Retains the memory of vectors.
+    pub(crate) fn put(&self, vectors: impl IntoIterator<Item = Vec<T>>) {
+        let Ok(mut spare) = self.0.lock() else { return };
+        for mut vector in vectors {
+            if vector.capacity() * size_of::<T>() >= LEAST && spare.len() < MOST {
+                vector.clear();
+                spare.push(vector);
+            }
         }
     }
 
@@ -62,49 +60,59 @@ impl<T> SpareMemory<T> {
     }
 }
 
+/// The transfers in a piece of the log. In pieces, it grows without being moved, and all memory
+/// that it leaves is of one size.
+const PIECE: usize = LEAST / size_of::<BlockTransfer>();
+
+/// The most pieces that are retained: 16 MiB.
+const SPARE_PIECES: usize = 256;
+
 /// Transfers in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TransferLog {
-    /// Those between cached blocks, in 16 bytes each.
-    short: Vec<BlockTransfer>,
+    /// Those between cached blocks, in 16 bytes each: [`PIECE`] of them in each vector but the last
+    /// one.
+    short: Vec<Vec<BlockTransfer>>,
+    /// The number of these.
+    count: usize,
     batches: Vec<Batch>,
     /// The others, each with the number of transfers before it.
     others: Vec<(usize, Transfer)>,
     /// Where the memory goes.
-    spare: SpareMemory<BlockTransfer>,
+    spare: SpareMemory<BlockTransfer, SPARE_PIECES>,
 }
 
 impl Drop for TransferLog {
     fn drop(&mut self) {
-        self.spare.put(std::mem::take(&mut self.short));
+        self.spare.put(self.short.drain(..));
     }
 }
 
 impl TransferLog {
-    /// An empty log with the memory of one that was dropped, or with memory for as many
-    /// transfers as this one has.
+    /// An empty log with memory of logs that were dropped.
     pub(crate) fn next(&self) -> TransferLog {
-        let short = self.spare.take(self.short.len());
-        let (batches, others) = (Vec::new(), Vec::new());
-        TransferLog { short, batches, others, spare: self.spare.clone() }
+        let mut next = TransferLog::default();
+        next.spare = self.spare.clone();
+        next
     }
 
     /// The number of transfers.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.short.len() + self.others.len()
+        self.count + self.others.len()
     }
 
     /// Memory in bytes.
     #[inline]
     pub(crate) fn weight(&self) -> usize {
-        size_of_val(self.short.as_slice())
+        self.count * size_of::<BlockTransfer>()
             + size_of_val(self.batches.as_slice())
             + size_of_val(self.others.as_slice())
     }
 
     pub(crate) fn clear(&mut self) {
-        self.short.clear();
+        self.spare.put(self.short.drain(..));
+        self.count = 0;
         self.batches.clear();
         self.others.clear();
     }
@@ -118,9 +126,20 @@ impl TransferLog {
         at: u64,
         instructions: u32,
     ) {
-        let (first, base, blocks) = (self.short.len(), at, blocks.clone());
+        let (first, base, blocks) = (self.count, at, blocks.clone());
         self.batches.push(Batch { first, base, instructions, source, blocks });
-        self.short.extend_from_slice(transfers);
+        self.count += transfers.len();
+        let mut left = transfers;
+        while !left.is_empty() {
+            match self.short.last_mut() {
+                Some(piece) if piece.len() < PIECE => {
+                    let (now, later) = left.split_at(left.len().min(PIECE - piece.len()));
+                    piece.extend_from_slice(now);
+                    left = later;
+                }
+                _ => self.short.push(self.spare.take(PIECE)),
+            }
+        }
     }
 
     #[inline]
@@ -142,7 +161,7 @@ impl TransferLog {
 
     /// The transfer between cached blocks with a number among these.
     fn whole(&self, number: usize) -> Option<Transfer> {
-        let short = self.short.get(number)?;
+        let short = self.short.get(number / PIECE)?.get(number % PIECE)?;
         let batch = self.batches.partition_point(|batch| batch.first <= number).checked_sub(1)?;
         let Batch { first, base, instructions, source, blocks } = self.batches.get(batch)?;
         let more = if *first == number { *instructions } else { 0 };
@@ -169,8 +188,7 @@ mod tests {
     use crate::transfer::{Kind, empty};
 
     /// A call from block 0 to block 1, and a return from block 1 to block 2.
-    #[test]
-    fn transfers_remain_in_order() {
+    fn entered() -> Entered {
         let mut entered = Entered::default();
         entered.resize(3);
         for (block, role) in [(0, Role::Call), (1, Role::Return)] {
@@ -186,10 +204,40 @@ mod tests {
             let place = Place { found, whole: true, stub: false };
             entered.insert(BlockId::new(block + 1), target, place, false);
         }
-        let transfer = |from: usize, at: u32| {
-            let before = BlockTransfer::block_before(BlockId::new(from), true);
-            BlockTransfer::new(before, BlockId::new(from + 1), 10 + at, at)
-        };
+        entered
+    }
+
+    fn transfer(from: usize, at: u32) -> BlockTransfer {
+        let before = BlockTransfer::block_before(BlockId::new(from), true);
+        BlockTransfer::new(before, BlockId::new(from + 1), 10 + at, at)
+    }
+
+    /// Batches that end in other pieces than they begin in, also in memory that was used before.
+    #[test]
+    fn a_log_has_pieces() {
+        let entered = entered();
+        let mut log = TransferLog::default();
+        for turn in 0..2u32 {
+            let batches = [1, PIECE - 1, 1, 2 * PIECE + 1, 5, PIECE - 6];
+            let mut all = Vec::new();
+            for len in batches {
+                let from = all.len() as u32 + turn;
+                let batch: Vec<_> = (from..).take(len).map(|at| transfer(0, at)).collect();
+                log.push_all(&batch, (0, entered.shared()), 7, 0);
+                all.extend(batch);
+            }
+            assert_eq!((log.len(), log.short.len()), (all.len(), all.len() / PIECE + 1));
+            let found = log.range(0..log.len()).map(|transfer| transfer.at);
+            assert!(found.eq(all.iter().map(|transfer| 7 + u64::from(transfer.at))));
+            let spare = log.spare.clone();
+            log = log.next();
+            assert!(spare.0.lock().unwrap().len() >= 5, "pieces are retained");
+        }
+    }
+
+    #[test]
+    fn transfers_remain_in_order() {
+        let entered = entered();
         let mut log = TransferLog::default();
         log.push(empty(1, 99));
         log.push_all(&[transfer(0, 0), transfer(1, 1)], (2, entered.shared()), 100, 5);

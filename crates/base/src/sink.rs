@@ -141,7 +141,8 @@ pub trait Sink {
     }
 
     /// Takes the ranges of `path`, in order, all at offset `at`. Called only with
-    /// [`PATHS`](Sink::PATHS) or [`BRANCH_PATHS`](Sink::BRANCH_PATHS), where all of them are in the table of the block cache.
+    /// [`PATHS`](Sink::PATHS) or [`BRANCH_PATHS`](Sink::BRANCH_PATHS), where all of them are in the
+    /// table of the block cache.
     #[inline]
     fn path(&mut self, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
         path.for_each(blocks, |range| self.cached_range(at, range));

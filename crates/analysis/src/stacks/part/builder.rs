@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tracewright_symbols::UnwindTargets;
 
-use super::{Deferred, Item, Key, Local, Node, Open, Part, Run};
+use super::{Deferred, Item, Key, Local, Node, Open, Part, Run, SpareNodes};
 use crate::counts::Mix;
 use crate::stacks::engine::function;
 use crate::stacks::exceptions::is_near;
 use crate::stacks::{Begin, Entry, Time};
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
-use crate::transfer_log::{SpareMemory, TransferLog};
+use crate::transfer_log::TransferLog;
 
 /// The most frames in which the target of a branch is looked for.
 const MAX_SEARCHED: usize = 64;
@@ -47,7 +47,7 @@ pub(crate) struct PartBuilder {
     nodes: usize,
     sources: Vec<Source>,
     /// Memory of parts that were joined.
-    spare: SpareMemory<Node>,
+    spare: SpareNodes,
 }
 
 impl PartBuilder {
@@ -107,8 +107,8 @@ impl PartBuilder {
         (self.nodes, self.items) = (0, Vec::new());
     }
 
-    /// The memory of the nodes and runs so far, in bytes, approximately. Each node is copied where a
-    /// part ends.
+    /// The memory of the nodes and runs so far, in bytes, approximately. Each node is copied where
+    /// a part ends.
     pub(crate) fn weight(&self) -> usize {
         let open: usize = self.sources.iter().map(|source| source.local.nodes.len()).sum();
         (self.nodes + 2 * open) * (size_of::<Node>() + size_of::<Run>())
@@ -141,7 +141,7 @@ pub(crate) struct Source {
     filter: Box<[u32; FILTER]>,
     deferred: Option<Deferred>,
     recent: [u64; RECENT],
-    spare: SpareMemory<Node>,
+    spare: SpareNodes,
     /// Calls and returns that are not in the counts yet.
     calls: u64,
     returns: u64,
@@ -161,7 +161,7 @@ impl Default for Source {
             filter: Box::new([0; FILTER]),
             deferred: None,
             recent: [0; RECENT],
-            spare: SpareMemory::default(),
+            spare: SpareNodes::default(),
             calls: 0,
             returns: 0,
         }

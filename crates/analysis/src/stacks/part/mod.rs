@@ -52,18 +52,21 @@ pub struct Part {
     /// The number of nodes in `items`.
     nodes: usize,
     /// Where the memory of nodes goes.
-    spare: SpareMemory<Node>,
+    spare: SpareNodes,
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
         for item in &mut self.items {
             if let Item::Frames(local) = item {
-                self.spare.put(std::mem::take(&mut local.nodes));
+                self.spare.put([std::mem::take(&mut local.nodes)]);
             }
         }
     }
 }
+
+/// Memory of nodes.
+type SpareNodes = SpareMemory<Node, 4>;
 
 #[derive(Clone, Debug)]
 enum Item {
@@ -82,8 +85,8 @@ struct Local {
     nodes: Vec<Node>,
     /// Of each node; shorter where the others have none.
     rare: Vec<Rare>,
-    /// Instructions and cycles of nodes, in order; all those of a node between two clock
-    /// values at its first execution.
+    /// Instructions and cycles of nodes, in order; all those of a node between two clock values at
+    /// its first execution.
     runs: Vec<Run>,
     /// Clock values: the number of `runs` before, the offset, the value.
     times: Vec<(usize, u64, Time)>,
@@ -213,7 +216,7 @@ struct Deferred {
 impl Part {
     /// Only transfers.
     pub(crate) fn of_transfers(log: TransferLog) -> Part {
-        Part { log, items: Vec::new(), nodes: 0, spare: SpareMemory::default() }
+        Part { log, items: Vec::new(), nodes: 0, spare: SpareNodes::default() }
     }
 
     /// The frames of `transfers`. `targets`: where exceptions of C++ and panics of Rust continue.
