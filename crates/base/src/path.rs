@@ -326,6 +326,20 @@ mod tests {
         Block { start, bytes: 12, instructions: 3, last, ..Block::default() }
     }
 
+    /// Cached blocks and their classes.
+    fn table(blocks: &[Block]) -> (Vec<CachedBlock>, Vec<BlockClass>) {
+        let mut classes = alloc::vec![BlockClass::NONE; BLOCK_CLASSES];
+        for (class, block) in classes.iter_mut().zip(blocks) {
+            *class = BlockClass::of(block, CodeSpace(3));
+        }
+        let cached = blocks
+            .iter()
+            .enumerate()
+            .map(|(n, block)| CachedBlock::new(block, n).expect("a short block"))
+            .collect();
+        (cached, classes)
+    }
+
     /// A conditional branch to itself or on, a call, and an indirect branch.
     #[test]
     fn a_path_is_found_again() {
@@ -337,15 +351,7 @@ mod tests {
         let id = BlockId::new;
         let successors: [Successors; 3] =
             [[id(1), id(0)], [id(0).behind_call(), id(2)], [BlockId::NONE; 2]];
-        let mut classes = alloc::vec![BlockClass::NONE; BLOCK_CLASSES];
-        for (class, block) in classes.iter_mut().zip(&blocks) {
-            *class = BlockClass::of(block, CodeSpace(3));
-        }
-        let cached: Vec<CachedBlock> = blocks
-            .iter()
-            .enumerate()
-            .map(|(n, block)| CachedBlock::new(block, n).expect("a short block"))
-            .collect();
+        let (cached, classes) = table(&blocks);
         let classes = classes.first_chunk().expect("all classes");
         let paths = alloc::vec![PathSlot::new(); 4];
         let blocks = CachedBlocks::new(&cached, &successors, classes).with_paths(&paths);
@@ -398,15 +404,7 @@ mod tests {
         let (id, none) = (BlockId::new, BlockId::NONE);
         let successors: [Successors; 4] =
             [[none, id(1)], [id(0).behind_call(), id(2)], [id(0), id(1)], [none, id(3)]];
-        let mut classes = alloc::vec![BlockClass::NONE; BLOCK_CLASSES];
-        for (class, block) in classes.iter_mut().zip(&blocks) {
-            *class = BlockClass::of(block, CodeSpace(3));
-        }
-        let cached: Vec<CachedBlock> = blocks
-            .iter()
-            .enumerate()
-            .map(|(n, block)| CachedBlock::new(block, n).expect("a short block"))
-            .collect();
+        let (cached, classes) = table(&blocks);
         let classes = classes.first_chunk().expect("all classes");
         let paths = alloc::vec![PathSlot::new(); 4];
         let blocks = CachedBlocks::new(&cached, &successors, classes).with_paths(&paths);
