@@ -102,10 +102,10 @@ impl TransferLog {
         self.count + self.others.len()
     }
 
-    /// Memory in bytes.
+    /// Memory in bytes, that of the last piece as a whole.
     #[inline]
     pub(crate) fn weight(&self) -> usize {
-        self.count * size_of::<BlockTransfer>()
+        self.short.len() * PIECE * size_of::<BlockTransfer>()
             + size_of_val(self.batches.as_slice())
             + size_of_val(self.others.as_slice())
     }
@@ -227,6 +227,7 @@ mod tests {
                 all.extend(batch);
             }
             assert_eq!((log.len(), log.short.len()), (all.len(), all.len() / PIECE + 1));
+            assert!(log.weight() >= log.short.len() * LEAST);
             let found = log.range(0..log.len()).map(|transfer| transfer.at);
             assert!(found.eq(all.iter().map(|transfer| 7 + u64::from(transfer.at))));
             let spare = log.spare.clone();
