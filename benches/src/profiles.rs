@@ -75,7 +75,7 @@ impl Point {
         let end = Point::here();
         let (own, all) = (end.own - self.own, end.all - self.all);
         let clock = end.clock.duration_since(self.clock).as_secs_f64();
-        format!("{all:6.2} s, calling thread {own:6.3} s, clock {clock:6.2} s")
+        format!("{all:6.2} s, calling thread {own:6.3} s, clock {clock:7.3} s")
     }
 }
 

@@ -1,7 +1,10 @@
 //! The actual state of the trace, and the join of the workers' output to it.
 
+use std::collections::VecDeque;
+use std::mem;
+
 use super::scheduler::Scheduler;
-use super::work_queue::{Part, Segment, WorkQueue};
+use super::work_queue::{Part, Segment, State, WorkQueue};
 use super::{Jobs, Work, bounded};
 use crate::{Checkpoint, Fork, ForkState, Listener, Session};
 
@@ -14,6 +17,9 @@ pub(super) struct Joiner<'a, L: Fork, S> {
     /// Output of this many bytes of memory is passed on.
     weight: usize,
     wanted: bool,
+    /// The head of the next chunk, as the worker of the chunk before has decoded it: segments from
+    /// the actual state on.
+    next_head: VecDeque<Segment<L>>,
     pub(super) work: Work,
 }
 
@@ -34,7 +40,8 @@ where
             // The writer of the output waits for less than a worker sends.
             _ => (jobs.output / 4).saturating_mul(L::PARTS),
         };
-        Joiner { session, listener, output, step, weight, wanted: true, work: Work::default() }
+        let (next_head, work) = Default::default();
+        Joiner { session, listener, output, step, weight, wanted: true, next_head, work }
     }
 
     /// Whether more output is wanted.
@@ -48,7 +55,7 @@ where
     }
 
     /// The states of session and listener.
-    pub(super) fn state(&self) -> (Checkpoint, L::State) {
+    pub(super) fn state(&self) -> State<L> {
         (self.session.state().clone(), self.listener.state())
     }
 
@@ -104,7 +111,8 @@ where
 
     /// Joins the first chunk on `queue`, whose bytes are `bytes`. If its worker began in the actual
     /// state (`known`), all of its output is taken; otherwise the output from the checkpoint on at
-    /// which the states are equal.
+    /// which the states are equal. The output before is that of the worker of the chunk before, as
+    /// far as it has decoded the head of this one.
     pub(super) fn join(
         &mut self,
         queue: &WorkQueue<L>,
@@ -114,6 +122,8 @@ where
     ) {
         let sources = self.session.state().sources();
         let begin = self.session.state().at();
+        // A worker that did not begin in the actual state has the chunk after the one joined last.
+        let mut heads = mem::take(&mut self.next_head);
         // Which parts of the worker's state equal the actual state.
         let mut same = Same { link: known, sources: vec![known; sources] };
         // The activity of each source at the beginning of the segment, as the worker counts it.
@@ -121,11 +131,13 @@ where
             .map(|n| if known { self.session.state().activity(n) } else { 0 })
             .collect();
         // The actual state, if it is ahead of `self.session`.
-        let mut ahead: Option<(Checkpoint, L::State)> = None;
+        let mut ahead: Option<State<L>> = None;
         let (mut end, mut head, mut weight) = (0, 0, 0);
         // Whether parts of the output of the current segment were dropped. They are taken where
         // all states are equal: then the segment fits, too.
         let mut dropped = false;
+        // Whether all segments so far of the head of the next chunk begin in the actual state.
+        let mut next_fits = true;
         while let Some(part) = queue.receive() {
             let segment = match part {
                 Part::Segment(segment) => segment,
@@ -144,32 +156,48 @@ where
                 }
             };
             let is_active = |n: usize, activity: &[u64]| {
-                activity.get(n).is_none_or(|&before| segment.checkpoint.activity(n) != before)
+                activity.get(n).is_none_or(|&before| segment.state.0.activity(n) != before)
             };
             let fits = !dropped
                 && same.link
                 && same.sources.iter().enumerate().all(|(n, s)| *s || !is_active(n, &activity));
             activity.clear();
-            activity.extend((0..sources).map(|n| segment.checkpoint.activity(n)));
-            weight += segment.weight;
+            activity.extend((0..sources).map(|n| segment.state.0.activity(n)));
+            let mut segment = *segment;
             if fits {
-                let Segment { checkpoint, state, output, .. } = *segment;
-                let before = ahead.take();
-                let mut now = (checkpoint, state);
+                let before = self.next_head.back().map(|head| &head.state).or(ahead.as_ref());
                 for (n, _) in same.sources.iter().enumerate().filter(|(_, same)| !**same) {
                     // The source is not active in the segment: its state has not changed.
-                    match &before {
-                        Some(before) => now.adopt(n, before),
-                        None => now.adopt(n, &self.state()),
+                    match before {
+                        Some(before) => segment.state.adopt(n, before),
+                        None => segment.state.adopt(n, &self.state()),
                     }
                 }
-                ahead = Some(now);
-                self.send(output, begin + segment.end as u64);
+            }
+            if let Some(beyond @ 1..) = segment.end.checked_sub(bytes.len()) {
+                next_fits &= fits;
+                if next_fits {
+                    self.next_head.push_back(Segment { end: beyond, ..segment });
+                }
+                continue;
+            }
+            weight += segment.weight;
+            let prepared = heads.pop_front().filter(|head| !fits && head.end == segment.end);
+            if let Some(prepared) = prepared {
+                same.compare(&prepared.state, &segment.state);
+                self.work.prepared += (segment.end - end) as u64;
+                head = segment.end;
+                ahead = Some(prepared.state);
+                self.send(prepared.output, begin + segment.end as u64);
+            } else if fits {
+                ahead = Some(segment.state);
+                self.send(segment.output, begin + segment.end as u64);
             } else {
+                heads.clear();
                 self.go_to(ahead.take());
                 self.decode(bytes.get(end..segment.end).unwrap_or_default());
                 head = segment.end;
-                same.compare(&self.state(), &(segment.checkpoint, segment.state));
+                same.compare(&self.state(), &segment.state);
             }
             end = segment.end;
             dropped = false;
@@ -187,7 +215,7 @@ where
         scheduler.output(bytes.len(), weight);
     }
 
-    fn go_to(&mut self, state: Option<(Checkpoint, L::State)>) {
+    fn go_to(&mut self, state: Option<State<L>>) {
         if let Some((checkpoint, state)) = state {
             self.session.resume(checkpoint);
             self.listener.resume(state);

@@ -26,7 +26,7 @@ use std::{io, mem};
 
 use self::joiner::Joiner;
 use self::scheduler::Scheduler;
-use self::work_queue::{CloseOnDrop, StartPoint, Task, WorkQueue};
+use self::work_queue::{Chunk, CloseOnDrop, StartPoint, Task, WorkQueue};
 use crate::input::{Input, More};
 use crate::{Fork, Listener, Session};
 
@@ -72,6 +72,9 @@ pub struct Work {
     pub bytes: u64,
     /// Bytes among them that were decoded twice, because a worker's output for them was not taken.
     pub again: u64,
+    /// Bytes among those whose output is that of the worker of the chunk before. The calling thread
+    /// decoded the others.
+    pub prepared: u64,
     /// Chunks that workers decoded from the initial state.
     pub chunks: u64,
     /// Chunks among them that joined: the worker's output was taken except for the head.
@@ -137,13 +140,14 @@ struct Chunks<'a, I: ?Sized> {
 }
 
 impl<I: Input + ?Sized> Chunks<'_, I> {
-    /// The next chunk: `len` bytes, or as many as are available now. `None` at the end, and if
-    /// too few bytes are available. If the caller is `idle`, that is if it has no other work, the
-    /// call waits for bytes, and a chunk may be shorter.
-    fn next(&mut self, len: usize, idle: bool) -> io::Result<Option<Vec<u8>>> {
-        while !self.ended && self.buffer.len() < len {
+    /// The next chunk: `len` bytes, or as many as are available now, and up to `overlap` bytes of
+    /// the one after it. `None` at the end, and if too few bytes are available. If the caller is
+    /// `idle`, that is if it has no other work, the call waits for bytes, and a chunk may be
+    /// shorter.
+    fn next(&mut self, len: usize, overlap: usize, idle: bool) -> io::Result<Option<Chunk>> {
+        while !self.ended && self.buffer.len() < len + overlap {
             let wait = idle && self.buffer.len() < self.step;
-            let room = len - self.buffer.len();
+            let room = len + overlap - self.buffer.len();
             self.buffer.reserve(room);
             match self.input.more(room, wait, &mut self.buffer)? {
                 More::Some => {}
@@ -154,13 +158,15 @@ impl<I: Input + ?Sized> Chunks<'_, I> {
         }
         // The ends of steps do not depend on the number of threads nor on when bytes arrive.
         let whole = match self.buffer.len() {
+            all if all > len => len,
             all if self.ended => all,
             some => some / self.step * self.step,
         };
-        let mut chunk = mem::replace(&mut self.buffer, self.spare.pop().unwrap_or_default());
-        self.buffer.extend_from_slice(chunk.get(whole..).unwrap_or_default());
-        chunk.truncate(whole);
-        Ok((!chunk.is_empty()).then_some(chunk))
+        let mut bytes = mem::replace(&mut self.buffer, self.spare.pop().unwrap_or_default());
+        self.buffer.extend_from_slice(bytes.get(whole..).unwrap_or_default());
+        let after = (bytes.len() - whole).min(overlap) / self.step * self.step;
+        bytes.truncate(whole + after);
+        Ok((whole > 0).then_some(Chunk { bytes, len: whole }))
     }
 
     /// The length of the next chunk for `count` workers: `len`, or less near the end, so that the
@@ -172,9 +178,10 @@ impl<I: Input + ?Sized> Chunks<'_, I> {
     }
 
     /// Takes back the memory of a chunk.
-    fn reuse(&mut self, mut chunk: Vec<u8>) {
-        chunk.clear();
-        self.spare.push(chunk);
+    fn reuse(&mut self, chunk: Chunk) {
+        let mut bytes = chunk.bytes;
+        bytes.clear();
+        self.spare.push(bytes);
     }
 }
 
@@ -205,11 +212,11 @@ where
     let mut fed = 0;
     while joiner.wants_more() {
         let len = READ.next_multiple_of(chunks.step).min(scheduler.len - fed);
-        let Some(chunk) = chunks.next(len, true)? else { break };
-        joiner.feed_all(&chunk);
-        fed += chunk.len();
+        let Some(chunk) = chunks.next(len, 0, true)? else { break };
+        joiner.feed_all(&chunk.bytes);
+        fed += chunk.len;
         // No more bytes are available now, or the output is that of a chunk.
-        if chunk.len() < len || fed >= scheduler.len {
+        if chunk.len < len || fed >= scheduler.len {
             joiner.flush();
             scheduler.output(fed, 0);
             fed = 0;
@@ -231,9 +238,9 @@ where
     I: Input + ?Sized,
     S: FnMut(L::Output, u64) -> bool,
 {
-    let Some(first) = chunks.next(scheduler.len, true)? else { return Ok(()) };
+    let Some(first) = chunks.next(scheduler.len, 0, true)? else { return Ok(()) };
     if chunks.ended {
-        joiner.decode(&first);
+        joiner.decode(&first.bytes);
         return Ok(());
     }
     let mut count = jobs.count;
@@ -249,9 +256,8 @@ where
         };
         let mut workers = 0;
         let mut next = Some(first);
-        // The chunks that are not joined yet: their bytes, and whether their workers began in the
-        // actual state.
-        let mut pending: VecDeque<(Arc<Vec<u8>>, bool)> = VecDeque::new();
+        // The chunks that are not joined yet, and whether their workers began in the actual state.
+        let mut pending: VecDeque<(Arc<Chunk>, bool)> = VecDeque::new();
         let mut at = joiner.session.state().at();
         // The state of the link at the beginning of each chunk: to follow the link is much faster
         // than to decode.
@@ -260,14 +266,19 @@ where
             while pending.len() < count + AHEAD && (scheduler.hold == 0 || pending.is_empty()) {
                 let chunk = match next.take() {
                     Some(first) => Some(first),
-                    None => chunks.next(chunks.share(scheduler.len, count), pending.is_empty())?,
+                    None => {
+                        let len = chunks.share(scheduler.len, count);
+                        let alone = pending.is_empty() && scheduler.hold > 0;
+                        let overlap = if alone { 0 } else { scheduler.overlap(len) };
+                        chunks.next(len, overlap, pending.is_empty())?
+                    }
                 };
                 let Some(chunk) = chunk else { break };
                 let known = pending.is_empty();
                 if known && scheduler.hold > 0 {
                     scheduler.hold -= 1;
-                    at += chunk.len() as u64;
-                    joiner.decode(&chunk);
+                    at += chunk.len as u64;
+                    joiner.decode(chunk.split().0);
                     chunks.reuse(chunk);
                     if !joiner.wants_more() {
                         return Ok(());
@@ -283,31 +294,31 @@ where
                     }
                 }
                 if workers == 0 {
-                    joiner.decode(&chunk);
+                    joiner.decode(chunk.split().0);
                     return decode_alone(chunks, joiner, scheduler);
                 }
                 let from = if known {
-                    let (checkpoint, state) = joiner.state();
-                    link.clone_from(&checkpoint.route);
-                    StartPoint::Known(checkpoint, state)
+                    let state = joiner.state();
+                    link.clone_from(&state.0.route);
+                    StartPoint::Known(state)
                 } else {
                     StartPoint::Link(link.clone(), joiner.listener.fork().state())
                 };
-                link.skip(at, &chunk);
-                let bytes = Arc::new(chunk);
-                pending.push_back((Arc::clone(&bytes), known));
-                let len = bytes.len() as u64;
-                queue.give(Task { at, bytes, from });
+                link.skip(at, chunk.split().0);
+                let chunk = Arc::new(chunk);
+                pending.push_back((Arc::clone(&chunk), known));
+                let len = chunk.len as u64;
+                queue.give(Task { at, chunk, from });
                 at += len;
             }
-            let Some((bytes, known)) = pending.pop_front() else { return Ok(()) };
-            joiner.join(&queue, &bytes, known, scheduler);
+            let Some((chunk, known)) = pending.pop_front() else { return Ok(()) };
+            joiner.join(&queue, chunk.split().0, known, scheduler);
             joiner.work.waiting = joiner.work.waiting.max(queue.most());
             if !joiner.wants_more() {
                 return Ok(());
             }
             // The worker has dropped its reference.
-            Arc::into_inner(bytes).into_iter().for_each(|chunk| chunks.reuse(chunk));
+            Arc::into_inner(chunk).into_iter().for_each(|chunk| chunks.reuse(chunk));
         }
     })
 }

@@ -9,6 +9,9 @@ const LONG: usize = 1 << 20;
 /// A chunk is at least this many times as long as its head, the part that is decoded twice.
 const HEADS_PER_CHUNK: usize = 16;
 
+/// A chunk is at least this many times as long as the bytes after it that its worker decodes.
+const CHUNK_PER_OVERLAP: usize = 4;
+
 /// The greatest exponent of the wait: after `n` chunks in a row that did not join, `2^n` chunks are
 /// decoded without workers before the next is tried.
 const MAX_FAILURES: u32 = 7;
@@ -51,6 +54,14 @@ impl Scheduler {
         let by_head = (HEADS_PER_CHUNK * self.head).max(self.long);
         let next = by_head.min(by_memory).min(2 * self.len).clamp(self.shortest, self.longest);
         self.len = (next / self.step * self.step).max(self.step);
+    }
+
+    /// The number of bytes of the head of the next chunk that the worker of a chunk of `len` bytes
+    /// decodes, too: the average head of the chunks so far, in whole steps.
+    pub(super) fn overlap(&self, len: usize) -> usize {
+        let most = len / CHUNK_PER_OVERLAP;
+        let whole = |len: usize| len / self.step * self.step;
+        whole(whole(self.head + self.step / 2).max(self.step).min(most))
     }
 
     /// Reports that the first `head` bytes of a chunk of `len` bytes were decoded twice.

@@ -6,27 +6,45 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::{Checkpoint, Fork, Route};
 
+/// The bytes of a chunk, and those after it that its worker decodes, too.
+#[derive(Default)]
+pub(super) struct Chunk {
+    pub(super) bytes: Vec<u8>,
+    /// The number of bytes that belong to the chunk. The others are the head of the next one.
+    pub(super) len: usize,
+}
+
+impl Chunk {
+    /// The bytes of the chunk, and the head of the next one.
+    pub(super) fn split(&self) -> (&[u8], &[u8]) {
+        self.bytes.split_at_checked(self.len).unwrap_or((&self.bytes, &[]))
+    }
+}
+
 /// A chunk of the buffer for a worker to decode.
 pub(super) struct Task<L: Fork> {
     /// The chunk's offset in the buffer.
     pub(super) at: u64,
-    pub(super) bytes: Arc<Vec<u8>>,
+    pub(super) chunk: Arc<Chunk>,
     pub(super) from: StartPoint<L>,
 }
 
 /// The state at the beginning of a chunk.
 pub(super) enum StartPoint<L: Fork> {
     /// The state of session and listener is known.
-    Known(Checkpoint, L::State),
+    Known(State<L>),
     /// Only the state of the trace link is known. The listener starts in the state of a new fork.
     Link(Route, L::State),
 }
+
+/// The states of a session and its listener.
+pub(super) type State<L> = (Checkpoint, <L as Fork>::State);
 
 /// What a worker sends.
 pub(super) enum Part<L: Fork> {
     /// Output before that of the segment that follows, and its size in bytes of memory.
     Output(L::Output, usize),
-    /// The end of a segment.
+    /// The end of a segment. Those after the end of the chunk belong to the head of the next one.
     Segment(Box<Segment<L>>),
 }
 
@@ -43,9 +61,8 @@ impl<L: Fork> Part<L> {
 pub(super) struct Segment<L: Fork> {
     /// The end of the part, in bytes from the beginning of the chunk.
     pub(super) end: usize,
-    /// The states of session and listener at the end of the part.
-    pub(super) checkpoint: Checkpoint,
-    pub(super) state: L::State,
+    /// The states at the end of the part.
+    pub(super) state: State<L>,
     /// The listener's output, and the size of output and state in bytes of memory.
     pub(super) output: L::Output,
     pub(super) weight: usize,
@@ -296,8 +313,8 @@ mod tests {
         for workers in [1, 2, 3, 8] {
             let queue = WorkQueue::<Mute>::new(workers);
             let task = || {
-                let bytes = Arc::new(Vec::new());
-                Task { at: 0, bytes, from: StartPoint::Known(state.clone(), ()) }
+                let chunk = Arc::new(Chunk::default());
+                Task { at: 0, chunk, from: StartPoint::Known((state.clone(), ())) }
             };
             let mut received = 0;
             thread::scope(|scope| {
@@ -306,15 +323,13 @@ mod tests {
                     scope.spawn(|| {
                         while let Some((n, _)) = queue.task() {
                             for k in 0..segments(n) {
-                                let (end, checkpoint) = (k as usize, state.clone());
-                                let weight = SEGMENT;
+                                let (end, weight) = (k as usize, SEGMENT);
                                 // Every other part is output in the middle of a segment.
                                 let part = match k % 2 {
                                     0 => Part::Output((), weight),
                                     _ => Part::Segment(Box::new(Segment {
                                         end,
-                                        checkpoint,
-                                        state: (),
+                                        state: (state.clone(), ()),
                                         output: (),
                                         weight,
                                     })),

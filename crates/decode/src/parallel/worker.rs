@@ -22,9 +22,9 @@ pub(super) fn work<L: Listener + Fork>(
     // A panic in one worker stops the others. Without a panic the queue is closed already.
     let _close = CloseOnDrop(queue);
     let blank = session.state().clone();
-    while let Some((n, Task { at, bytes, from })) = queue.task() {
+    while let Some((n, Task { at, chunk, from })) = queue.task() {
         match from {
-            StartPoint::Known(checkpoint, state) => {
+            StartPoint::Known((checkpoint, state)) => {
                 session.resume(checkpoint);
                 listener.resume(state);
             }
@@ -34,7 +34,8 @@ pub(super) fn work<L: Listener + Fork>(
                 listener.resume(state);
             }
         }
-        let (mut end, mut due) = (0, 0);
+        let (bytes, next) = chunk.split();
+        let mut checkpoints = Checkpoints { step, output, len: bytes.len(), end: 0, due: 0 };
         for part in bytes.chunks(step) {
             if queue.closed() {
                 return;
@@ -43,19 +44,65 @@ pub(super) fn work<L: Listener + Fork>(
             if !bounded::feed(&mut session, Some(part), &mut listener, output, send) {
                 return;
             }
-            end += part.len();
-            let weight = listener.weight();
-            if end >= due || end == bytes.len() || weight >= output {
-                due = end + step.max(end / CHECKPOINT_DENSITY);
-                let output = listener.take();
-                let weight = weight + listener.state_weight();
-                let (checkpoint, state) = (session.state().clone(), listener.state());
-                let segment = Segment { end, checkpoint, state, output, weight };
+            if let Some(segment) = checkpoints.after(part.len(), &session, &mut listener) {
                 queue.send(n, Part::Segment(Box::new(segment)));
             }
         }
+        // The head of the next chunk, with the checkpoints of the worker that begins there.
+        let len = usize::MAX;
+        let mut checkpoints = Checkpoints { step, output, len, end: 0, due: 0 };
+        for part in next.chunks(step) {
+            // Large output is left to the joiner.
+            let mut large = false;
+            bounded::feed(&mut session, Some(part), &mut listener, output, |_, _| {
+                large = true;
+                false
+            });
+            if large || queue.closed() {
+                break;
+            }
+            if let Some(segment) = checkpoints.after(part.len(), &session, &mut listener) {
+                let end = bytes.len() + segment.end;
+                queue.send(n, Part::Segment(Box::new(Segment { end, ..segment })));
+            }
+        }
+        listener.take();
         // The calling thread reuses the memory.
-        drop(bytes);
+        drop(chunk);
         queue.done(n);
+    }
+}
+
+/// Decides where the checkpoints of a chunk are.
+struct Checkpoints {
+    step: usize,
+    /// The memory of the output at which a checkpoint is made.
+    output: usize,
+    /// The number of bytes after which a checkpoint is made in any case.
+    len: usize,
+    /// The number of bytes decoded.
+    end: usize,
+    /// The next checkpoint is made when this many bytes are decoded.
+    due: usize,
+}
+
+impl Checkpoints {
+    /// The segment that ends after the next `len` bytes, if a checkpoint is due there.
+    fn after<L: Listener + Fork>(
+        &mut self,
+        len: usize,
+        session: &Session,
+        listener: &mut L,
+    ) -> Option<Segment<L>> {
+        self.end += len;
+        let weight = listener.weight();
+        if self.end < self.due && self.end < self.len && weight < self.output {
+            return None;
+        }
+        self.due = self.end + self.step.max(self.end / CHECKPOINT_DENSITY);
+        let output = listener.take();
+        let weight = weight + listener.state_weight();
+        let state = (session.state().clone(), listener.state());
+        Some(Segment { end: self.end, state, output, weight })
     }
 }

@@ -48,6 +48,10 @@ pub fn of_case(
     same(&capture, &plan, &options, step, chunk)
 }
 
+/// Output of this many bytes is passed on: many parts, and at once at the end of each segment.
+const PARTS: usize = 64;
+const WHOLE: usize = 1 << 20;
+
 /// Decodes the buffer of `plan` on one thread and on several, fed `step` bytes at a time, in chunks
 /// of `chunk` bytes. Returns the counts of the run on two threads.
 pub fn same(
@@ -57,15 +61,15 @@ pub fn same(
     step: usize,
     chunk: usize,
 ) -> Result<Work, String> {
-    // Several threads send the output in many parts.
-    let output = |count| if count == 1 { 1 << 20 } else { 64 };
-    let jobs = |count| Jobs { count, step, chunk: chunk..=chunk, output: output(count) };
-    let (alone, _) = views(capture, plan, options, &jobs(1));
+    let jobs = |count, output| Jobs { count, step, chunk: chunk..=chunk, output };
+    let (alone, _) = views(capture, plan, options, &jobs(1, WHOLE));
     let mut work = Work::default();
     // A short run takes three threads for some buffers.
     let three = is_long() || capture.buffers[plan.buffer].len() % 4 == 3;
-    for count in 2..=if three { 3 } else { 2 } {
-        let (several, done) = views(capture, plan, options, &jobs(count));
+    for (count, output) in
+        [(2, PARTS), (2, WHOLE), (3, PARTS)].into_iter().take(2 + usize::from(three))
+    {
+        let (several, done) = views(capture, plan, options, &jobs(count, output));
         if let Some(n) = alone.iter().zip(&several).position(|(alone, several)| alone != several) {
             return Err(format!(
                 "view {n} is not the same on {count} threads, in chunks of {chunk} by {step}:\n\
@@ -75,7 +79,7 @@ pub fn same(
             ));
         }
         if count == 2 {
-            work = done;
+            work = Work { prepared: work.prepared + done.prepared, ..done };
         }
     }
     Ok(work)

@@ -275,6 +275,7 @@ fn chunks_of_random_bytes() {
 #[test]
 fn chunks_of_repeated_cases_join() {
     let mut joined: Vec<(AnyProtocol, bool, u64)> = Vec::new();
+    let mut prepared = 0;
     for (name, case) in sample(9, Case::all()) {
         let case = case.unwrap_or_else(|error| panic!("{name}: {error}"));
         // A short run takes some of the cases, without those of the limit of expansion, whose code
@@ -298,6 +299,8 @@ fn chunks_of_repeated_cases_join() {
             let work = chunks::of_case(&case, &buffer, framing, 16, chunk)
                 .unwrap_or_else(|why| panic!("{name}, {framing:?}: {why}"));
             assert_eq!(work.bytes, buffer.len() as u64, "{name}");
+            assert!(work.prepared <= 2 * work.again, "{name}: {work:?}");
+            prepared += u64::from(work.prepared > 0);
             joined.push((case.config.protocol(), framing == Framing::Raw, work.joined));
         }
     }
@@ -317,6 +320,7 @@ fn chunks_of_repeated_cases_join() {
         }
     }
     assert!(joining >= 12, "only {joining}");
+    assert!(prepared > short_or_long(20, 200), "the heads of chunks of {prepared} buffers");
     assert!(joined.len() > short_or_long(50, 500), "only {} buffers", joined.len());
 }
 

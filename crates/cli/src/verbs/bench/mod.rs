@@ -261,6 +261,7 @@ impl Found<'_> {
             .number("chunks", self.work.chunks)
             .number("joined", self.work.joined)
             .number("decoded_twice", self.work.again)
+            .number("by_worker_before", self.work.prepared)
             .number("bytes", self.bytes)
             .number("packets", packets)
             .number("elements", self.elements.elements())
