@@ -223,20 +223,34 @@ impl CachedBlock {
     /// `block` in the class with the index `class`, below [`BLOCK_CLASSES`]. `None` if the block
     /// has no bytes or too many.
     pub fn new(block: &Block, class: usize) -> Option<CachedBlock> {
-        if class >= BLOCK_CLASSES
-            || !(1..=BYTES).contains(&block.bytes)
-            || block.instructions > CachedBlock::MAX_INSTRUCTIONS
-        {
+        if class >= BLOCK_CLASSES {
             return None;
         }
-        let counts = (block.bytes | block.instructions << LENGTH) as u16;
         let kind_if = |kind, yes| if yes { kind } else { 0 };
         let kinds = kind_if(CachedBlock::CALL, block.last.role == Role::Call)
             | kind_if(CachedBlock::EXCEPTION_RETURN, block.last.role == Role::ExceptionReturn)
             | kind_if(CachedBlock::INDIRECT, block.last.kind == Kind::Indirect)
             | kind_if(CachedBlock::UNCONDITIONAL, block.last.is_unconditional());
-        let (low, class) = (block.start as u32, (class as u16) << KINDS | kinds);
-        Some(CachedBlock { low, class, counts })
+        let cached = CachedBlock { class: (class as u16) << KINDS | kinds, ..CachedBlock::NONE };
+        cached.with_extent(block.start, block.bytes, block.instructions)
+    }
+
+    /// A block at `start` that ends with the same instruction, with the same bits \[63:32\] of the
+    /// address. `None` if it has no bytes or too many.
+    #[inline]
+    #[must_use]
+    pub const fn with_extent(
+        self,
+        start: u64,
+        bytes: u32,
+        instructions: u32,
+    ) -> Option<CachedBlock> {
+        if bytes == 0 || bytes > BYTES || instructions > CachedBlock::MAX_INSTRUCTIONS {
+            return None;
+        }
+        let counts = (bytes | instructions << LENGTH) as u16;
+        let class = self.class & !CachedBlock::LOOP;
+        Some(CachedBlock { low: start as u32, class, counts })
     }
 
     /// The same block with or without [`LOOP`](CachedBlock::LOOP).

@@ -10,6 +10,7 @@ use tracewright_isa::rv::{Extensions, Upper};
 
 use crate::absent::Absent;
 use crate::instruction_cache::InstructionCache;
+use crate::pieces::Pieces;
 use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
 use crate::{Image, MemoryId, MemorySelectors, OpcodeCheck, Selection, View, Viewpoint};
@@ -39,6 +40,8 @@ pub struct Cache {
     table: Table,
     /// The number of blocks above which the cache explores: see [`CacheOptions::explored`].
     explored: usize,
+    /// The code that was divided into blocks as a whole. `None` in small programs.
+    pieces: Option<Box<Pieces>>,
     max_expansion: u32,
     /// The result of the last [`Code::block`].
     result: Block,
@@ -60,11 +63,11 @@ pub struct CacheOptions {
     /// The maximum number of cached blocks, at least 1. Each takes 36 to 48 bytes, and two to three
     /// times as much while the cache grows.
     pub blocks: usize,
-    /// If the cache holds more blocks than this, it explores: a block that is made is followed by
-    /// the blocks near it, before a decoder asks for them. In large programs most blocks are
-    /// executed only a few times, and each first request waits for memory. In smaller programs the
-    /// blocks that are never executed displace others in the processor's caches. Exploration stops
-    /// for good when the cache is full.
+    /// If the cache holds more blocks than this, it explores: with a block that is made, the blocks
+    /// near it are made, before a decoder asks for them; in A64 code those of 1 KiB at once. In
+    /// large programs most blocks are executed only a few times, and each first request waits for
+    /// memory. In smaller programs the blocks that are never executed displace others in the
+    /// processor's caches. Exploration stops for good when the cache is full.
     pub explored: usize,
     /// The RISC-V extensions, which determine the meaning of opcodes.
     pub riscv: Extensions,
@@ -126,6 +129,7 @@ impl Cache {
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
             explored: options.explored,
+            pieces: None,
             max_expansion: options.max_expansion,
             result: Block::default(),
             stubs: Vec::new(),
@@ -247,6 +251,7 @@ impl Cache {
             if self.known.len() >= MAX_MEMORIES || regions > MAX_REGIONS {
                 self.known.clear();
                 self.table.clear();
+                self.pieces = None;
                 for stub in &mut self.stubs {
                     stub.code_space = CodeSpace::NONE;
                 }
@@ -286,6 +291,7 @@ impl Cache {
         }
         self.image = image;
         self.table.clear();
+        self.pieces = None;
         for stub in &mut self.stubs {
             stub.code_space = CodeSpace::NONE;
         }
@@ -365,12 +371,23 @@ impl Cache {
     /// [`make`](Self::make).
     #[cold]
     fn make_and_explore(&mut self, pc: Pc) -> (BlockId, bool) {
+        let mut divided = false;
+        if self.rules.skips_plain(pc.isa)
+            && self.table.len() >= self.explored
+            && !self.table.overflowed()
+        {
+            let id;
+            (id, divided) = self.divide(pc);
+            if id != BlockId::NONE {
+                return (id, divided);
+            }
+        }
         let (id, renumbered) = self.make(pc);
         let large = self.table.len() > self.explored && !self.table.overflowed();
-        if large && id != BlockId::NONE {
+        if large && id != BlockId::NONE && !self.rules.skips_plain(pc.isa) {
             self.explore(pc, id);
         }
-        (id, renumbered)
+        (id, renumbered || divided)
     }
 
     /// Makes blocks before a decoder asks for them: the blocks after `first`, which was inserted
@@ -432,6 +449,24 @@ impl Cache {
             }
             index += 1;
         }
+    }
+
+    /// Makes all blocks of the [piece](Pieces) with `pc`, if there is room for them and it was not
+    /// done before: a piece is decoded at once, with the slots of its blocks prefetched together.
+    /// The value is the block at `pc`, if it was made, and whether every earlier [`BlockId`] is
+    /// invalid.
+    fn divide(&mut self, pc: Pc) -> (BlockId, bool) {
+        let (view, code_space, address) = self.locate(pc);
+        let memory = Memory { image: &*self.image, view, isa: pc.isa, riscv: &self.rules.riscv };
+        let (pieces, table) = (self.pieces.get_or_insert_default(), &mut self.table);
+        if aligned(address, pc.isa).is_ok()
+            && pieces.divide(address, code_space, memory, &self.rules, table)
+            && let Some(renumbered) = table.make_room(pieces.len())
+        {
+            pieces.insert(table, code_space);
+            return (table.find(address, code_space), renumbered);
+        }
+        (BlockId::NONE, false)
     }
 
     /// Inserts a block that is not cached, if there is capacity and it ends with a waypoint.

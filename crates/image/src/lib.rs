@@ -37,6 +37,7 @@ mod instruction_cache;
 mod memory_selectors;
 mod object_file;
 mod opcode_check;
+mod pieces;
 mod region;
 mod space;
 mod symbols;

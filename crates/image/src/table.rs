@@ -24,10 +24,13 @@ pub(crate) struct Table {
     known: usize,
     /// The branch target of each block.
     targets: Vec<Target>,
-    /// Open addressing by [`Table::home`]: an index of `blocks`, or [`FREE`]. Their number is a
-    /// power of two and at most half are used. (More slots have fewer collisions but more misses in
-    /// the processor's caches.)
+    /// Open addressing by [`Table::place`]: [`FREE`], or an index of `blocks` in the low bits and a
+    /// part of the hash in the others. Their number is a power of two and at most half are used.
+    /// (More slots have fewer collisions but more misses in the processor's caches.)
     slots: Vec<u32>,
+    /// How many blocks are in the order of their addresses: all as of the last sorting, and those
+    /// that were inserted in order since.
+    ordered: usize,
     /// The blocks that were found by address. They are few, so this cache is smaller than `slots`.
     target_cache: TargetCache,
     /// The maximum number of blocks.
@@ -62,12 +65,20 @@ impl Target {
 /// The first capacity, in blocks.
 const FIRST: usize = 64;
 
-/// From this number of blocks on, the capacity doubles; below, it grows by half. Sorting many
-/// blocks more often costs more than unused memory.
+/// From this number of blocks on, the capacity is a power of two, so that half of the slots are
+/// used when it is reached; below, it grows by half. To insert many blocks again more often costs
+/// more than unused memory.
 const MANY: usize = 1 << 15;
 
-/// A slot without a block.
+/// A slot without a block. Its low bits are greater than any index of a block.
 const FREE: u32 = u32::MAX;
+
+/// Of [`MANY`] blocks and more, the part that may be in another order than that of their addresses
+/// when the table grows: fewer are not sorted.
+const DISORDERED: usize = 16;
+
+/// How many blocks ahead a slot is prefetched while all are filled.
+const AHEAD: usize = 24;
 
 /// The minimum and the maximum number of paths, powers of two.
 const MIN_PATHS: usize = 1 << 12;
@@ -87,6 +98,7 @@ impl Table {
             known: 0,
             targets: Vec::new(),
             slots: Vec::new(),
+            ordered: 0,
             target_cache: TargetCache::default(),
             limit,
             first: FIRST,
@@ -118,6 +130,7 @@ impl Table {
         self.known = 0;
         self.targets.clear();
         self.slots.fill(FREE);
+        self.ordered = 0;
         self.target_cache.clear();
         self.paths.fill(PathSlot::new());
     }
@@ -178,14 +191,19 @@ impl Table {
     #[inline]
     pub(crate) fn find(&self, address: u64, code_space: CodeSpace) -> BlockId {
         let blocks = self.blocks();
-        let mut slot = self.home(address, code_space);
+        let (mut slot, tag) = self.place(hash(address, code_space));
+        let indexes = self.indexes();
         loop {
             // Only an empty table has no slot here. Any other has a free slot, which ends the loop.
-            let Some(&index) = self.slots.get(slot) else { return BlockId::NONE };
-            let id = BlockId::new(index as usize);
-            let Some((cached, class)) = blocks.get(id) else { return BlockId::NONE };
-            if cached.start(class) == address && class.code_space == code_space {
-                return id;
+            let Some(&taken) = self.slots.get(slot) else { return BlockId::NONE };
+            if taken & !indexes == tag {
+                let id = BlockId::new((taken & indexes) as usize);
+                let Some((cached, class)) = blocks.get(id) else { return BlockId::NONE };
+                if cached.start(class) == address && class.code_space == code_space {
+                    return id;
+                }
+            } else if taken == FREE {
+                return BlockId::NONE;
             }
             slot = self.after(slot);
         }
@@ -194,7 +212,7 @@ impl Table {
     /// Prefetches the slot that [`find`](Self::find) reads first.
     #[inline]
     pub(crate) fn prefetch_lookup(&self, address: u64, code_space: CodeSpace) {
-        prefetch(&self.slots, self.home(address, code_space));
+        prefetch(&self.slots, self.place(hash(address, code_space)).0);
     }
 
     /// The block at `address`, the target of an indirect branch: through the target cache.
@@ -229,7 +247,7 @@ impl Table {
     }
 
     /// Inserts a block that is not in the table. `None` if it is too long. The second value is
-    /// `true` if the table grew or was cleared: then every earlier [`BlockId`] is invalid.
+    /// `true` if the table was sorted or cleared: then every earlier [`BlockId`] is invalid.
     pub(crate) fn insert(
         &mut self,
         block: &Block,
@@ -241,14 +259,31 @@ impl Table {
             return Some((id, false));
         }
         // With unused capacity, it is the classes that are full.
+        let mut renumbered = false;
         if self.blocks.len() == self.limit || self.blocks.len() < self.blocks.capacity() {
             self.clear();
-            self.overflowed = true;
+            (self.overflowed, renumbered) = (true, true);
         }
         if self.blocks.len() == self.blocks.capacity() {
-            self.grow();
+            renumbered |= self.grow(1);
         }
-        Some((self.add(block, code_space)?, true))
+        Some((self.add(block, code_space)?, renumbered))
+    }
+
+    /// Makes room for `count` more blocks, if the limit allows for them. The value is `true` if
+    /// every earlier [`BlockId`] is invalid.
+    pub(crate) fn make_room(&mut self, count: usize) -> Option<bool> {
+        let room = self.limit - self.blocks.len();
+        match self.blocks.capacity() - self.blocks.len() {
+            _ if count > room => None,
+            free if count > free => Some(self.grow(count)),
+            _ => Some(false),
+        }
+    }
+
+    /// The blocks from the one at `index` on were inserted in the order of their addresses.
+    pub(crate) fn are_ordered(&mut self, index: usize) {
+        self.ordered += self.blocks.len() - index;
     }
 
     /// Inserts a block that is not in the table, if there is capacity for it and for its class.
@@ -258,6 +293,13 @@ impl Table {
         if index == self.blocks.capacity().min(self.limit) {
             return None;
         }
+        let cached = self.cached(block, code_space)?;
+        self.push(cached, hash(block.start, code_space), block.last.target);
+        Some(BlockId::new(index))
+    }
+
+    /// The form of a block in the table, if there is capacity for its class.
+    pub(crate) fn cached(&mut self, block: &Block, code_space: CodeSpace) -> Option<CachedBlock> {
         let class = BlockClass::of(block, code_space);
         let classes = self.classes.get(..self.known)?;
         let number = classes.iter().rposition(|&known| known == class).unwrap_or(self.known);
@@ -267,23 +309,67 @@ impl Table {
             *self.classes.get_mut(number)? = class;
             self.known += 1;
         }
-        self.put(block.start, code_space, index as u32);
-        self.blocks.push(cached);
-        self.successors.push([BlockId::NONE; 2]);
-        self.targets.push(Target::new(block.last.target));
-        Some(BlockId::new(index))
+        Some(cached)
     }
 
-    /// Increases the capacity and sorts the blocks by address: blocks that execute together are
-    /// then in the same cache lines, in whatever order they were inserted.
-    fn grow(&mut self) {
+    /// The block at `address`, or else `cached` there, which is inserted. There is capacity for it.
+    #[inline]
+    pub(crate) fn find_or_push(
+        &mut self,
+        address: u64,
+        code_space: CodeSpace,
+        cached: CachedBlock,
+        target: Option<u64>,
+    ) -> BlockId {
+        match self.find(address, code_space) {
+            BlockId::NONE => {
+                self.push(cached, hash(address, code_space), target);
+                BlockId::new(self.blocks.len() - 1)
+            }
+            id => id,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, cached: CachedBlock, hash: u64, target: Option<u64>) {
+        self.put(hash, self.blocks.len() as u32);
+        self.blocks.push(cached);
+        self.successors.push([BlockId::NONE; 2]);
+        self.targets.push(Target::new(target));
+    }
+
+    /// Increases the capacity, by `room` at least if the limit allows for it. Returns whether the
+    /// blocks were sorted.
+    fn grow(&mut self, room: usize) -> bool {
         let len = self.blocks.len();
-        let more = match len {
-            0 => self.first,
-            1..MANY => len / 2,
-            _ => len,
+        let least = len + room.max(FIRST);
+        let capacity = match len {
+            0 => self.first.max(least),
+            1..MANY => (len + len / 2).max(least),
+            _ => (2 * len).max(least).next_power_of_two(),
         };
-        let capacity = len + more.max(FIRST).min(self.limit - len);
+        let capacity = capacity.min(self.limit);
+        let sorted = len < MANY || (len - self.ordered) > len / DISORDERED;
+        if sorted {
+            self.sort(capacity);
+        } else {
+            self.blocks = with_capacity(&self.blocks, capacity);
+            self.successors = with_capacity(&self.successors, capacity);
+            self.targets = with_capacity(&self.targets, capacity);
+        }
+        self.fill_slots(capacity);
+        if sorted || self.paths.len() != self.paths_for(capacity) {
+            self.numbering.renew();
+            self.make_paths(capacity);
+        }
+        self.target_cache.reserve(capacity);
+        sorted
+    }
+
+    /// Sorts the blocks by address: blocks that execute together are then in the same cache lines,
+    /// in whatever order they were inserted.
+    fn sort(&mut self, capacity: usize) {
+        let len = self.blocks.len();
         let blocks = self.blocks();
         // Code space, address and index in one number, which sorts faster than three.
         let mut order: Vec<u128> = (0..len)
@@ -301,24 +387,36 @@ impl Table {
                 *id = BlockId::new(index);
             }
         }
-        self.numbering.renew();
         let to = |id: BlockId| moved.get(id.index()).copied().unwrap_or(BlockId::NONE);
         self.blocks = in_order(&self.blocks, &order, capacity, |cached| cached);
         self.successors = in_order(&self.successors, &order, capacity, |successors| {
             successors.map(|id| id.renumbered(to))
         });
         self.targets = in_order(&self.targets, &order, capacity, |target| target);
+        self.target_cache.renumber(to);
+        self.ordered = len;
+    }
+
+    /// Makes the slots of all blocks, for `capacity` of them.
+    fn fill_slots(&mut self, capacity: usize) {
         let slots = (capacity * SPARSE).next_power_of_two();
-        self.slots.clear();
+        // An allocation of its own has large pages, and the old slots are not copied.
+        self.slots = Vec::new();
         self.slots.reserve_exact(slots);
         huge(&self.slots);
         self.slots.resize(slots, FREE);
-        for (index, &place) in order.iter().enumerate() {
-            self.put((place >> 32) as u64, CodeSpace((place >> 96) as u32), index as u32);
+        let hash_of = |table: &Table, index| {
+            let (cached, class) = table.blocks().get(BlockId::new(index))?;
+            Some(hash(cached.start(class), class.code_space))
+        };
+        for index in 0..self.blocks.len() {
+            if let Some(ahead) = hash_of(self, index + AHEAD) {
+                prefetch(&self.slots, self.place(ahead).0);
+            }
+            if let Some(hash) = hash_of(self, index) {
+                self.put(hash, index as u32);
+            }
         }
-        self.make_paths(capacity);
-        self.target_cache.renumber(to);
-        self.target_cache.reserve(capacity);
     }
 
     /// Stores paths from here on.
@@ -332,27 +430,40 @@ impl Table {
     /// Makes an empty table of paths for `capacity` blocks.
     fn make_paths(&mut self, capacity: usize) {
         self.paths.clear();
-        if self.paths_for_each > 0 && capacity > 0 {
-            let paths = capacity * self.paths_for_each;
-            let paths = paths.next_power_of_two().clamp(MIN_PATHS, MAX_PATHS);
-            self.paths.resize(paths, PathSlot::new());
+        self.paths.resize(self.paths_for(capacity), PathSlot::new());
+    }
+
+    /// The number of paths for `capacity` blocks.
+    fn paths_for(&self, capacity: usize) -> usize {
+        match capacity * self.paths_for_each {
+            0 => 0,
+            paths => paths.next_power_of_two().clamp(MIN_PATHS, MAX_PATHS),
         }
     }
 
-    fn put(&mut self, address: u64, code_space: CodeSpace, index: u32) {
-        let mut at = self.home(address, code_space);
+    #[inline]
+    fn put(&mut self, hash: u64, index: u32) {
+        let (mut at, tag) = self.place(hash);
         while self.slots.get(at).is_some_and(|&taken| taken != FREE) {
             at = self.after(at);
         }
         if let Some(slot) = self.slots.get_mut(at) {
-            *slot = index;
+            *slot = tag | index;
         }
     }
 
-    /// The first slot in which a block may be.
+    /// The first slot in which a block with this hash may be, by the high bits of the hash, and
+    /// the bits after them in the place where a slot has them.
     #[inline]
-    fn home(&self, address: u64, code_space: CodeSpace) -> usize {
-        (u128::from(hash(address, code_space)) * self.slots.len() as u128 >> 64) as usize
+    fn place(&self, hash: u64) -> (usize, u32) {
+        let product = u128::from(hash) * self.slots.len() as u128;
+        ((product >> 64) as usize, (product >> 32) as u32 & !self.indexes())
+    }
+
+    /// The bits of a slot that have the index.
+    #[inline]
+    fn indexes(&self) -> u32 {
+        (self.slots.len() as u32).wrapping_sub(1)
     }
 
     /// The slot after `slot`, where a collision continues.
@@ -374,6 +485,14 @@ fn in_order<T: Copy>(
     all.extend(
         order.iter().filter_map(|&place| list.get(place as u32 as usize).copied().map(&change)),
     );
+    all
+}
+
+/// The items of `list` with `capacity`.
+fn with_capacity<T: Copy>(list: &[T], capacity: usize) -> Vec<T> {
+    let mut all = Vec::with_capacity(capacity);
+    huge(&all);
+    all.extend_from_slice(list);
     all
 }
 

@@ -67,6 +67,13 @@ pub(crate) struct Rules {
     pub(crate) riscv: Extensions,
 }
 
+impl Rules {
+    /// Whether code of `isa` is plain instructions, found by their groups, and few others.
+    pub(crate) fn skips_plain(&self, isa: Isa) -> bool {
+        isa == Isa::A64 && !self.waypoints.has(Kind::Plain)
+    }
+}
+
 /// The memory of one view and instruction set.
 pub(crate) struct Memory<'a, I = Image> {
     pub(crate) image: &'a I,
@@ -95,7 +102,7 @@ impl<'a, I: ReadCode> Memory<'a, I> {
         // `reader.at` is the second half of a 4-byte instruction of the code before `start`.
         let thumb = matches!(self.isa, Isa::T32 | Isa::ThumbEe);
         let mut inside = thumb && !self.begins_instruction(start);
-        let skips = self.isa == Isa::A64 && !rules.waypoints.has(Kind::Plain);
+        let skips = rules.skips_plain(self.isa);
         loop {
             if skips
                 && let Some((count, last)) =

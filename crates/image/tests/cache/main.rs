@@ -450,7 +450,7 @@ fn assert_successors(cache: &Cache) {
     }
 }
 
-/// The blocks around a new block are made when the cache holds many blocks.
+/// The blocks of a piece of code are made together when the cache holds many blocks and has room.
 #[test]
 fn adjacent_blocks_are_explored() {
     let b_eq = |by: i32| a64::b_cond(0, by).unwrap();
@@ -463,28 +463,83 @@ fn adjacent_blocks_are_explored() {
         b_eq(-12),               // 20: into the same block
         RET,                     // 24
         RET,                     // 28: another function
+        NOP,                     // 32: without an end
     ];
     let regions = || [Region::new("code", 0, words(&code))];
-    for (explored, blocks, count) in [(0, 64, 5), (1, 64, 1), (0, 1, 1), (0, 4, 4)] {
+    for (explored, blocks, count) in [(0, 64, 6), (1, 64, 1), (0, 1, 1), (0, 5, 1)] {
         let mut cache = cache(regions(), CacheOptions { explored, blocks, ..DEFAULT });
         let code_space = cache.code_space(Isa::A64, ANY);
         let first = cache.enter(pc(Isa::A64, 0), None);
         assert_eq!((cache.find(0, code_space), cache.len()), (first, count), "{explored} {blocks}");
         assert_successors(&cache);
-        if count == 5 {
+        if count == 6 {
             let at = |address| cache.find(address, code_space);
             let next = |address| cache.blocks().successors()[at(address).index()];
             assert_eq!(next(0), [at(4), at(16)]);
-            // The call's target is not known, and it is unconditional.
-            assert_eq!(next(4), [BlockId::NONE; 2]);
+            // The call's target is not known.
+            assert_eq!(next(4), [at(8).behind_call(), BlockId::NONE]);
             assert_eq!(next(8), [at(24), at(8)]);
             assert_eq!(next(16), [at(24), at(8)]);
-            assert_eq!((next(24), at(28)), ([BlockId::NONE; 2], BlockId::NONE));
-            assert!([0, 4, 8, 16, 24].iter().all(|&address| at(address) != BlockId::NONE));
+            assert_eq!((next(24), next(28)), ([BlockId::NONE; 2], [BlockId::NONE; 2]));
+            let ids = [0, 4, 8, 16, 24, 28].map(|address| at(address).index());
+            assert!(ids.is_sorted() && ids[5] == 5, "{ids:?}");
         }
         assert_eq!(cache.enter(pc(Isa::A64, 12), None), cache.find(12, code_space));
         assert_successors(&cache);
     }
+}
+
+/// Pieces of code are divided one by one, a block that ends in the next piece included. Each block
+/// equals that of a cache that makes them singly.
+#[test]
+fn pieces_equal_single_blocks() {
+    let mut random = Random::new(11);
+    let opcode = |random: &mut Random| match random.below(12) {
+        0 => a64::b_cond(1, 4 * (random.below(600) as i32 - 300)).unwrap(),
+        1 => a64::bl(4 * (random.below(3000) as i32 - 1500)).unwrap(),
+        2 => RET,
+        // UDF, and an opcode that is not allocated.
+        3 if random.below(8) == 0 => 0,
+        4 if random.below(8) == 0 => 0x0400_0000,
+        _ => NOP,
+    };
+    let mut chained = 0;
+    for (round, start) in [0x4000, 0x4004, 0x43fc, u64::MAX - 0x3fff].into_iter().enumerate() {
+        // A long block, which is not cached, and a jump from the last piece.
+        let mut code: Vec<u32> = (0..0x1000).map(|_| opcode(&mut random)).collect();
+        code[700..900].fill(NOP);
+        for check_opcodes in [OpcodeCheck::Off, OpcodeCheck::Illegal, OpcodeCheck::Undefined] {
+            let region = || [Region::new("code", start, words(&code))];
+            let all = DEFAULT.explored;
+            let options = |explored| CacheOptions { check_opcodes, explored, ..DEFAULT };
+            let mut cache = [cache(region(), options(0)), cache(region(), options(all))];
+            for _ in 0..300 {
+                let address = start + 4 * random.below(0x1000);
+                let [got, want] =
+                    cache.each_mut().map(|cache| cache.block(pc(Isa::A64, address)).copied());
+                assert_eq!(got, want, "{round} {address:x}");
+            }
+            let [divided, mut single] = cache;
+            assert!(divided.len() > 4 * single.len(), "{} {}", divided.len(), single.len());
+            let code_space = divided.code_space(Isa::A64, ANY);
+            let mut starts = Vec::new();
+            for index in 0..divided.len() {
+                let block = divided.cached_block(BlockId::new(index)).unwrap();
+                assert_eq!(divided.find(block.start, code_space).index(), index, "cached once");
+                assert_eq!(single.block(pc(Isa::A64, block.start)), Ok(&block));
+                starts.push(block.start);
+            }
+            // Single ones are after the others.
+            let descents = starts.array_windows().filter(|[a, b]| a > b).count();
+            assert!(descents < starts.len() / 4, "{descents} of {}", starts.len());
+            assert_successors(&divided);
+            let known = |[not, taken]: &[BlockId; 2]| {
+                usize::from(*not != BlockId::NONE) + usize::from(*taken != BlockId::NONE)
+            };
+            chained += divided.blocks().successors().iter().map(known).sum::<usize>();
+        }
+    }
+    assert!(chained > 10_000, "{chained}");
 }
 
 #[test]
