@@ -47,7 +47,8 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         registers.push(Register { name: name.clone(), id: None, size: None, value });
     }
     // Lists of text are checked with a configuration that has no other parameters.
-    let mut unit = protocol.and_then(|protocol| protocol.configure(None, &|_| None).ok());
+    let protocol_of_texts = protocol.filter(|_| !texts.is_empty());
+    let mut unit = protocol_of_texts.and_then(|protocol| protocol.configure(None, &|_| None).ok());
     for text in &texts {
         let result = unit.as_mut().and_then(|unit| unit.set_text(&text.name, &text.text));
         let why = match result {

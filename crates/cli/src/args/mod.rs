@@ -6,6 +6,7 @@ mod functions;
 mod input;
 mod itm;
 mod logs;
+mod own;
 mod profile;
 mod random;
 mod units;
@@ -34,6 +35,8 @@ pub use units::{
 
 use anstream::ColorChoice;
 use clap::{Parser, Subcommand, ValueEnum};
+
+use self::own::Own;
 
 /// Decoder and encoder of Arm CoreSight and RISC-V processor trace.
 #[derive(Debug, Parser)]
@@ -75,57 +78,58 @@ impl From<ColorArg> for ColorChoice {
     }
 }
 
-/// A verb of the command line.
+/// A verb of the command line. The options of a verb are made where it is used.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Verb {
     /// Decode the built-in example and explain the output.
-    Demo(DemoArgs),
+    Demo(Own<DemoArgs>),
     /// Describe a capture: buffers, trace sources, registers field by field, memory, and what is
     /// missing.
-    Info(InfoArgs),
+    Info(Own<InfoArgs>),
     /// List trace packets.
-    Packets(PacketsArgs),
+    Packets(Own<PacketsArgs>),
     /// Decode to elements: instruction ranges, exceptions, contexts, timestamps, data accesses,
     /// software writes, gaps.
-    Decode(DecodeArgs),
+    Decode(Own<DecodeArgs>),
     /// List every executed instruction, one per line.
-    Instructions(InstructionsArgs),
+    Instructions(Own<InstructionsArgs>),
     /// Show CoreSight formatter frames and the data of each trace ID.
-    Frames(FramesArgs),
+    Frames(Own<FramesArgs>),
     /// Print what an ITM sent: text of each port, exceptions, samples, watched data; live, too.
-    Itm(ItmArgs),
+    Itm(Own<ItmArgs>),
     /// Measure decoding speed: bytes, elements, ranges, seconds, MB/s, ns per range.
-    Bench(BenchArgs),
+    Bench(Own<BenchArgs>),
     /// Encode an execution log to trace with simulated trace units, and write a snapshot.
-    Encode(EncodeArgs),
+    Encode(Own<EncodeArgs>),
     /// Describe an execution log, or convert it to another format.
-    Log(LogVerbs),
+    Log(Own<LogVerbs>),
     /// List the functions that were executed: calls, instructions, cycles, time.
-    Functions(FunctionsArgs),
+    Functions(Own<FunctionsArgs>),
     /// List calls in order: the begin and the end of each function.
-    Calls(CallsArgs),
+    Calls(Own<CallsArgs>),
     /// Write the functions over time for a trace viewer.
-    Timeline(TimelineArgs),
+    Timeline(Own<TimelineArgs>),
     /// List which source lines were executed, and the outcomes of branches.
-    Coverage(CoverageArgs),
+    Coverage(Own<CoverageArgs>),
     /// List the last instructions before an exception, an address or the end of the trace.
-    History(HistoryArgs),
+    History(Own<HistoryArgs>),
     /// List the functions, or the executed lines, that differ between two captures.
-    Diff(DiffArgs),
+    Diff(Own<DiffArgs>),
     /// Write a page with functions, flame graph, timeline, exceptions and coverage.
-    Report(ReportArgs),
+    Report(Own<ReportArgs>),
     /// Count what was executed, and write a profile for a compiler or profiler.
-    Profile(ProfileArgs),
+    Profile(Own<ProfileArgs>),
     /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.
-    PerfScript(PerfScriptArgs),
+    PerfScript(Own<PerfScriptArgs>),
     /// Make an index, with which `decode`, `instructions` and `find` start anywhere at once.
-    Index(IndexArgs),
+    Index(Own<IndexArgs>),
     /// Find elements: functions, addresses, exceptions, contexts, accesses, writes, times.
-    Find(FindArgs),
+    Find(Own<FindArgs>),
     /// Find the first difference between two captures, or between a capture and an execution log.
-    Compare(CompareArgs),
+    Compare(Own<CompareArgs>),
     /// Explain, check and make the register values of a trace unit, and predict what they trace.
-    Unit(UnitVerbs),
+    Unit(Own<UnitVerbs>),
     /// Print shell completions.
     #[command(after_long_help = "\
 Examples:

@@ -10,10 +10,7 @@ mod spelling;
 mod table;
 mod text;
 
-use alloc::format;
-
 use tracewright_base::{Isa, Register, Waypoints};
-
 use tracewright_isa::rv::Extensions;
 
 use crate::bits::sign_extend;
@@ -346,7 +343,9 @@ impl Params {
         let find = |parameter: &Parameter| {
             let Register { name, aliases, .. } = parameter.register;
             // The specification's names end in `_p`, and so do those of `.scf` files.
-            let either = |name: &str| register(name).or_else(|| register(&format!("{name}_p")));
+            let either = |name: &str| {
+                register(name).or_else(|| with_suffix(name, &mut [0; 64]).and_then(register))
+            };
             either(name).or_else(|| aliases.iter().find_map(|alias| either(alias)))
         };
         let known = |name: &str| table::find(name).and_then(&find);
@@ -476,4 +475,13 @@ impl Params {
             None => None,
         }
     }
+}
+
+/// `name` with the suffix of the specification's names, in `letters`; `None` if it is too long.
+fn with_suffix<'a>(name: &str, letters: &'a mut [u8; 64]) -> Option<&'a str> {
+    let whole = letters.get_mut(..name.len() + 2)?;
+    let (start, end) = whole.split_at_mut(name.len());
+    start.copy_from_slice(name.as_bytes());
+    end.copy_from_slice(b"_p");
+    core::str::from_utf8(whole).ok()
 }
