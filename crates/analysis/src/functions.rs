@@ -5,7 +5,7 @@ use std::hash::BuildHasherDefault;
 
 use crate::code::FunctionId;
 use crate::counts::Mix;
-use crate::paths::{PathId, Paths};
+use crate::paths::{Path, PathId, Paths};
 
 /// The sums of one function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,85 +58,113 @@ impl FunctionTotals {
 
 /// The sums of each path with the paths that it calls: instructions, cycles, ticks.
 pub fn inclusive(paths: &Paths) -> Vec<[u64; 3]> {
-    inclusive_of(paths, &paths.in_order())
-}
-
-/// The same of paths whose callers precede them in `order`.
-fn inclusive_of(paths: &Paths, order: &[(PathId, usize)]) -> Vec<[u64; 3]> {
-    let mut sums: Vec<[u64; 3]> =
-        paths.paths().iter().map(|path| [path.instructions, path.cycles, path.ticks]).collect();
-    for (number, _) in order.iter().rev() {
+    let mut sums: Vec<[u64; 3]> = paths.paths().iter().map(own).collect();
+    for (number, _) in paths.in_order().iter().rev() {
         let own = sums.get(*number as usize).copied().unwrap_or_default();
         let parent = paths.paths().get(*number as usize).and_then(|path| path.parent);
         if let Some(sum) = parent.and_then(|parent| sums.get_mut(parent as usize)) {
-            sum.iter_mut().zip(own).for_each(|(sum, own)| *sum = sum.saturating_add(own));
+            add(sum, &own);
         }
     }
     sums
+}
+
+/// Instructions, cycles and ticks of a path itself.
+const fn own(path: &Path) -> [u64; 3] {
+    [path.instructions, path.cycles, path.ticks]
+}
+
+fn add(sums: &mut [u64; 3], more: &[u64; 3]) {
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
 }
 
 /// A function of a thread.
 #[derive(Default)]
 struct Function {
     totals: FunctionTotals,
-    /// How often it is among the callers of the current path, and in the path.
+    /// How often it is among the callers of the next path.
     active: u32,
 }
 
-/// The functions of each thread: the number of the thread, and its functions.
-pub fn by_thread(paths: &Paths) -> Vec<BTreeMap<FunctionId, FunctionTotals>> {
-    let order = paths.in_order();
-    let sums = inclusive_of(paths, &order);
-    let mut all = vec![BTreeMap::new(); paths.threads().len()];
-    let roots: BTreeMap<PathId, usize> =
-        paths.threads().iter().enumerate().map(|(n, thread)| (thread.root, n)).collect();
-    let mut numbers: HashMap<FunctionId, usize, BuildHasherDefault<Mix>> = HashMap::default();
-    let mut functions: Vec<Function> = Vec::new();
-    // The functions of the callers of a path.
-    let mut callers: Vec<usize> = Vec::new();
-    // Each thread has a path without a caller, which all of its other paths follow.
-    for tree in order.chunk_by(|_, (_, depth)| *depth > 0) {
-        for (number, depth) in tree.get(1..).unwrap_or_default() {
-            let Some(path) = paths.paths().get(*number as usize) else { continue };
-            while callers.len() >= *depth {
-                let caller = callers.pop().and_then(|caller| functions.get_mut(caller));
-                caller.into_iter().for_each(|caller| caller.active -= 1);
-            }
-            let next = numbers.len();
-            let function = *numbers.entry(path.function).or_insert(next);
-            if function == next {
-                functions.push(Function::default());
-            }
-            let Some(own) = functions.get_mut(function) else { continue };
-            own.active += 1;
-            callers.push(function);
-            let mut totals = FunctionTotals {
+/// The functions of a thread while its paths are visited, callers first.
+#[derive(Default)]
+struct Visit {
+    numbers: HashMap<FunctionId, usize, BuildHasherDefault<Mix>>,
+    functions: Vec<Function>,
+    /// The callers of the next path: the number of each function, and the sums of the path with the
+    /// paths that it calls, as far as they were visited.
+    callers: Vec<(usize, [u64; 3])>,
+}
+
+impl Visit {
+    /// Visits a path that has `depth` callers with the thread.
+    fn enter(&mut self, path: &Path, depth: usize) {
+        while self.callers.len() >= depth.max(1) {
+            self.leave();
+        }
+        let next = self.numbers.len();
+        let number = *self.numbers.entry(path.function).or_insert(next);
+        if number == next {
+            self.functions.push(Function::default());
+        }
+        if let Some(function) = self.functions.get_mut(number) {
+            function.active += 1;
+            function.totals.add(&FunctionTotals {
                 calls: path.calls,
                 instructions: path.instructions,
                 cycles: path.cycles,
                 ticks: path.ticks,
                 uncertain: path.uncertain,
                 ..FunctionTotals::default()
-            };
-            if let Some([instructions, cycles, ticks]) =
-                sums.get(*number as usize).filter(|_| own.active == 1)
-            {
-                totals.inclusive_instructions = *instructions;
-                totals.inclusive_cycles = *cycles;
-                totals.inclusive_ticks = *ticks;
+            });
+        }
+        self.callers.push((number, own(path)));
+    }
+
+    /// All paths that the last caller calls were visited.
+    fn leave(&mut self) {
+        let Some((number, sums)) = self.callers.pop() else { return };
+        if let Some((_, caller)) = self.callers.last_mut() {
+            add(caller, &sums);
+        }
+        let Some(function) = self.functions.get_mut(number) else { return };
+        function.active -= 1;
+        // Of recursive calls the outermost one has the sums of all.
+        if function.active == 0 {
+            let [inclusive_instructions, inclusive_cycles, inclusive_ticks] = sums;
+            function.totals.add(&FunctionTotals {
+                inclusive_instructions,
+                inclusive_cycles,
+                inclusive_ticks,
+                ..FunctionTotals::default()
+            });
+        }
+    }
+}
+
+/// The functions of each thread: the number of the thread, and its functions.
+pub fn by_thread(paths: &Paths) -> Vec<BTreeMap<FunctionId, FunctionTotals>> {
+    let mut all = vec![BTreeMap::new(); paths.threads().len()];
+    let roots: BTreeMap<PathId, usize> =
+        paths.threads().iter().enumerate().map(|(n, thread)| (thread.root, n)).collect();
+    // Each thread has a path without a caller, which all of its other paths follow.
+    for tree in paths.in_order().chunk_by(|_, (_, depth)| *depth > 0) {
+        let mut visit = Visit::default();
+        for (number, depth) in tree.get(1..).unwrap_or_default() {
+            if let Some(path) = paths.paths().get(*number as usize) {
+                visit.enter(path, *depth);
             }
-            own.totals.add(&totals);
+        }
+        while !visit.callers.is_empty() {
+            visit.leave();
         }
         let thread = tree.first().and_then(|(root, _)| roots.get(root));
         if let Some(thread) = thread.and_then(|n| all.get_mut(*n)) {
-            let functions = numbers
-                .drain()
-                .filter_map(|(function, n)| Some((function, functions.get(n)?.totals)));
-            thread.extend(functions);
+            let Visit { numbers, functions, .. } = visit;
+            thread.extend(
+                numbers.into_iter().filter_map(|(id, n)| Some((id, functions.get(n)?.totals))),
+            );
         }
-        numbers.clear();
-        functions.clear();
-        callers.clear();
     }
     all
 }
