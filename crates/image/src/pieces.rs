@@ -88,7 +88,7 @@ impl Pieces {
         table: &mut Table,
     ) -> bool {
         let first = address & !(PIECE - 1);
-        if !self.done.insert((first, code_space)) {
+        if self.done.contains(&(first, code_space)) {
             return false;
         }
         let run = |at| memory.image.run(memory.view, at);
@@ -97,6 +97,11 @@ impl Pieces {
             // Memory begins inside the piece.
             _ => (address, run(address)),
         };
+        // A trace may have any number of addresses without memory.
+        if code.is_empty() {
+            return false;
+        }
+        self.done.insert((address & !(PIECE - 1), code_space));
         self.first = first;
         let code = code.get(..(PIECE - first % PIECE) as usize).unwrap_or(code);
         for line in (0..code.len()).step_by(LINE) {
@@ -279,4 +284,36 @@ fn set_bits(mut word: u64) -> impl Iterator<Item = usize> {
         word &= word.wrapping_sub(1);
         (bit < u64::BITS).then_some(bit as usize)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{Space, Waypoints};
+    use tracewright_isa::rv::Extensions;
+
+    use super::*;
+    use crate::{Image, OpcodeCheck, Region};
+
+    /// The memory that pieces take depends on the program, not on the addresses of a trace.
+    #[test]
+    fn addresses_without_memory_are_not_stored() {
+        let code = [0x1f, 0x20, 0x03, 0xd5].repeat(512);
+        let image = Image::new([Region::new("code", 0x1000, code)]);
+        let view = image.view(Space::default());
+        let riscv = Extensions::default();
+        let rules =
+            Rules { waypoints: Waypoints::BRANCHES, check_opcodes: OpcodeCheck::default(), riscv };
+        let (mut pieces, mut table) = (Pieces::default(), Table::new(1 << 10));
+        for (address, divided) in
+            [(0x1000, true), (0x1004, false), (0x1400, true), (0x9000, false), (0x9004, false)]
+        {
+            let memory = Memory { image: &image, view, isa: Isa::A64, riscv: &riscv };
+            assert_eq!(
+                pieces.divide(address, CodeSpace(0), memory, &rules, &mut table),
+                divided,
+                "{address:#x}"
+            );
+        }
+        assert_eq!(pieces.done.len(), 2);
+    }
 }

@@ -2,11 +2,11 @@
 //!
 //! The buffer is cut into chunks. A worker decodes each chunk from the initial state and takes
 //! checkpoints at the ends of segments. The joiner knows the actual state at the beginning of a
-//! chunk. It decodes the head of the chunk again from there, **until its state equals the worker's
-//! state at a checkpoint**. From that checkpoint on the worker's output is that of a decoder that
-//! has seen the whole trace, and the joiner takes it unchanged. The state consists of that of the
-//! trace link, that of each source with the bytes that make no whole packet yet, and that of the
-//! listener. See `docs/parallel.md`.
+//! chunk. The head of the chunk is decoded again from there, by the worker of the chunk before or
+//! by the joiner, **until the state equals the worker's state at a checkpoint**. From that
+//! checkpoint on the worker's output is that of a decoder that has seen the whole trace, and the
+//! joiner takes it unchanged. The state consists of that of the trace link, that of each source
+//! with the bytes that make no whole packet yet, and that of the listener. See `docs/parallel.md`.
 //!
 //! Sources without bytes in a segment need not be in the same state: a segment is taken where the
 //! states of all sources that have bytes in the segment are equal. A loss or a barrier of the link,

@@ -48,7 +48,7 @@ pub fn of_case(
     same(&capture, &plan, &options, step, chunk)
 }
 
-/// Output of this many bytes is passed on: many parts, and at once at the end of each segment.
+/// The bytes of output that are passed on at once: in parts of a segment, and whole segments.
 const PARTS: usize = 64;
 const WHOLE: usize = 1 << 20;
 
