@@ -115,17 +115,18 @@ where
         buffer: Vec::new(),
         spare: Vec::new(),
         ended: false,
+        error: None,
     };
     let mut joiner = Joiner::new(session, listener, output, jobs);
     // Output that the listener has before the first byte.
     joiner.flush();
-    let done = if jobs.count <= 1 {
-        decode_alone(&mut chunks, &mut joiner, &mut scheduler)
+    if jobs.count <= 1 {
+        decode_alone(&mut chunks, &mut joiner, &mut scheduler);
     } else {
-        decode_with_workers(&mut chunks, &mut joiner, &mut scheduler, jobs)
-    };
+        decode_with_workers(&mut chunks, &mut joiner, &mut scheduler, jobs);
+    }
     joiner.finish();
-    done.map(|()| joiner.work())
+    chunks.error.map_or_else(|| Ok(joiner.work()), Err)
 }
 
 /// Cuts the input into chunks.
@@ -137,6 +138,8 @@ struct Chunks<'a, I: ?Sized> {
     /// Memory of earlier chunks, to be reused.
     spare: Vec<Vec<u8>>,
     ended: bool,
+    /// The error of the read that ended the input.
+    error: Option<io::Error>,
 }
 
 impl<I: Input + ?Sized> Chunks<'_, I> {
@@ -144,16 +147,17 @@ impl<I: Input + ?Sized> Chunks<'_, I> {
     /// the one after it. `None` at the end, and if too few bytes are available. If the caller is
     /// `idle`, that is if it has no other work, the call waits for bytes, and a chunk may be
     /// shorter.
-    fn next(&mut self, len: usize, overlap: usize, idle: bool) -> io::Result<Option<Chunk>> {
+    fn next(&mut self, len: usize, overlap: usize, idle: bool) -> Option<Chunk> {
         while !self.ended && self.buffer.len() < len + overlap {
             let wait = idle && self.buffer.len() < self.step;
             let room = len + overlap - self.buffer.len();
             self.buffer.reserve(room);
-            match self.input.more(room, wait, &mut self.buffer)? {
-                More::Some => {}
-                More::End => self.ended = true,
-                More::Later if idle => break,
-                More::Later => return Ok(None),
+            match self.input.more(room, wait, &mut self.buffer) {
+                Ok(More::Some) => {}
+                Ok(More::End) => self.ended = true,
+                Ok(More::Later) if idle => break,
+                Ok(More::Later) => return None,
+                Err(error) => (self.ended, self.error) = (true, Some(error)),
             }
         }
         // The ends of steps do not depend on the number of threads nor on when bytes arrive.
@@ -166,7 +170,7 @@ impl<I: Input + ?Sized> Chunks<'_, I> {
         self.buffer.extend_from_slice(bytes.get(whole..).unwrap_or_default());
         let after = (bytes.len() - whole).min(overlap) / self.step * self.step;
         bytes.truncate(whole + after);
-        Ok((whole > 0).then_some(Chunk { bytes, len: whole }))
+        (whole > 0).then_some(Chunk { bytes, len: whole })
     }
 
     /// The length of the next chunk for `count` workers: `len`, or less near the end, so that the
@@ -202,8 +206,7 @@ fn decode_alone<L, I, S>(
     chunks: &mut Chunks<'_, I>,
     joiner: &mut Joiner<'_, L, S>,
     scheduler: &mut Scheduler,
-) -> io::Result<()>
-where
+) where
     L: Listener + Fork,
     I: Input + ?Sized,
     S: FnMut(L::Output, u64) -> bool,
@@ -212,7 +215,7 @@ where
     let mut fed = 0;
     while joiner.wants_more() {
         let len = READ.next_multiple_of(chunks.step).min(scheduler.len - fed);
-        let Some(chunk) = chunks.next(len, 0, true)? else { break };
+        let Some(chunk) = chunks.next(len, 0, true) else { break };
         joiner.feed_all(&chunk.bytes);
         fed += chunk.len;
         // No more bytes are available now, or the output is that of a chunk.
@@ -223,7 +226,6 @@ where
         }
         chunks.reuse(chunk);
     }
-    Ok(())
 }
 
 /// Decodes the chunks on `count` workers.
@@ -232,16 +234,14 @@ fn decode_with_workers<L, I, S>(
     joiner: &mut Joiner<'_, L, S>,
     scheduler: &mut Scheduler,
     jobs: &Jobs,
-) -> io::Result<()>
-where
+) where
     L: Listener + Fork + Send,
     I: Input + ?Sized,
     S: FnMut(L::Output, u64) -> bool,
 {
-    let Some(first) = chunks.next(scheduler.len, 0, true)? else { return Ok(()) };
+    let Some(first) = chunks.next(scheduler.len, 0, true) else { return };
     if chunks.ended {
-        joiner.decode(&first.bytes);
-        return Ok(());
+        return joiner.decode(&first.bytes);
     }
     let mut count = jobs.count;
     let queue = WorkQueue::new(count);
@@ -270,7 +270,7 @@ where
                         let len = chunks.share(scheduler.len, count);
                         let alone = pending.is_empty() && scheduler.hold > 0;
                         let overlap = if alone { 0 } else { scheduler.overlap(len) };
-                        chunks.next(len, overlap, pending.is_empty())?
+                        chunks.next(len, overlap, pending.is_empty())
                     }
                 };
                 let Some(chunk) = chunk else { break };
@@ -281,7 +281,7 @@ where
                     joiner.decode(chunk.split().0);
                     chunks.reuse(chunk);
                     if !joiner.wants_more() {
-                        return Ok(());
+                        return;
                     }
                     continue;
                 }
@@ -311,11 +311,11 @@ where
                 queue.give(Task { at, chunk, from });
                 at += len;
             }
-            let Some((chunk, known)) = pending.pop_front() else { return Ok(()) };
+            let Some((chunk, known)) = pending.pop_front() else { return };
             joiner.join(&queue, chunk.split().0, known, scheduler);
             joiner.work.waiting = joiner.work.waiting.max(queue.most());
             if !joiner.wants_more() {
-                return Ok(());
+                return;
             }
             // The worker has dropped its reference.
             Arc::into_inner(chunk).into_iter().for_each(|chunk| chunks.reuse(chunk));

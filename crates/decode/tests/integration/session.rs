@@ -1,8 +1,10 @@
 //! A session may be fed in any pieces, cloned, resumed and reset.
 
+use std::io;
+
 use tracewright_base::{Element, Fault, Gap};
 use tracewright_capture::{Buffer, BufferRef, Capture, Dump, Format, Registers, Source, When};
-use tracewright_decode::input::Parts;
+use tracewright_decode::input::{Input, More, Parts};
 use tracewright_decode::{
     Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, parallel,
 };
@@ -170,6 +172,50 @@ fn a_reset_session_is_a_fresh_one() {
     let mut recorder = Recorder::default();
     session.run([&bytes[..]], &mut recorder);
     assert_eq!(by_source(recorder), whole(&capture));
+}
+
+/// Bytes, and then a read that fails.
+struct Failing<'a>(&'a [u8]);
+
+impl Input for Failing<'_> {
+    fn more(&mut self, most: usize, _: bool, into: &mut Vec<u8>) -> io::Result<More> {
+        let (some, rest) = self.0.split_at(most.min(self.0.len()));
+        self.0 = rest;
+        into.extend_from_slice(some);
+        match some {
+            [] => Err(io::Error::other("bad sector")),
+            _ => Ok(More::Some),
+        }
+    }
+}
+
+/// Where a read fails the trace ends, on any number of threads.
+#[test]
+fn bytes_before_a_failed_read_are_decoded() {
+    let capture = capture();
+    let bytes = capture.buffers[0].bytes();
+    for len in [0, 5, 32, 500, 1000, 1500, bytes.len()] {
+        let mut want = Recorder::default();
+        session(&capture).run([&bytes[..len]], &mut want);
+        let want = by_source(want);
+        for count in [1, 2, 3] {
+            let mut recorder = Recorder::default();
+            let jobs = Jobs { step: 32, chunk: 128..=128, ..Jobs::new(count) };
+            let error = parallel::run(
+                &mut session(&capture),
+                &mut Failing(&bytes[..len]),
+                &mut Merging(Recorder::default()),
+                &jobs,
+                |output, _| {
+                    recorder.merge(output);
+                    true
+                },
+            )
+            .unwrap_err();
+            assert_eq!(error.to_string(), "bad sector");
+            assert_eq!(by_source(recorder), want, "{len} bytes, {count} threads");
+        }
+    }
 }
 
 #[test]
