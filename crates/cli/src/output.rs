@@ -36,9 +36,10 @@ enum Writer {
 }
 
 impl Output {
-    /// Opens the file at `path`, or standard output, for a command that reads `inputs`.
+    /// Opens the file at `path`, or standard output for `-` or none, for a command that reads
+    /// `inputs`.
     pub fn open(path: Option<&Path>, inputs: &Inputs) -> Result<Output, Fail> {
-        let path = path.filter(|path| !STDOUT.iter().any(|stdout| *path == Path::new(stdout)));
+        let path = path.filter(|path| !is_standard(path));
         inputs.refuse(path)?;
         let (writer, terminal) = match path {
             Some(path) => {
@@ -173,7 +174,12 @@ impl Write for Output {
 }
 
 /// Names of standard output.
-const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// Whether `path` names standard output.
+pub fn is_standard(path: &Path) -> bool {
+    STDOUT.iter().any(|stdout| path == Path::new(stdout))
+}
 
 /// Names of open files of this process, which are written directly.
 const OPEN: [&str; 3] = ["/dev/stderr", "/dev/fd", "/proc"];

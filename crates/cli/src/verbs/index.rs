@@ -13,7 +13,7 @@ use crate::fail::Fail;
 use crate::index::{beside, plans, subject};
 use crate::input::Input;
 use crate::message;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::report;
 use crate::run::Progress;
 
@@ -32,6 +32,10 @@ pub fn run(args: &IndexArgs) -> Result<bool, Fail> {
         growing: false,
     };
     if let Some(seconds) = args.follow {
+        if output::is_standard(&path) {
+            let why = "--follow writes the index again and again; name a file";
+            return Err(Fail::option("--output", &path.to_string_lossy(), why));
+        }
         input.inputs.refuse(Some(&path))?;
         follow(args, input, &path, &making, Duration::from_secs(seconds))?;
     } else {
@@ -41,6 +45,9 @@ pub fn run(args: &IndexArgs) -> Result<bool, Fail> {
         output.close()?;
         if !input.is_unchanged() {
             return Ok(false);
+        }
+        if output::is_standard(&path) {
+            return Ok(true);
         }
     }
     sizes(&path)?;

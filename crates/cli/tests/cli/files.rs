@@ -169,7 +169,7 @@ fn outputs_that_exist() {
     assert_eq!(fs::read_to_string(&file).unwrap(), want);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    for device in ["/dev/stdout", "/dev/fd/1"] {
+    for device in ["-", "/dev/stdout", "/dev/fd/1"] {
         let run = tracewright(&with_output("decode", &[&folder.demo()], Path::new(device)));
         assert_eq!((run.code, run.out.as_str()), (Some(0), want.as_str()), "{device}");
     }

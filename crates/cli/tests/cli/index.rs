@@ -423,6 +423,20 @@ fn a_killed_process_leaves_no_part_of_an_index() {
     assert!(names.contains(&"etmv4.twx".into()), "{names:?}");
 }
 
+/// An index goes to a pipe, too, but not one that is written again and again.
+#[test]
+fn an_index_on_standard_output() {
+    let folder = Folder::with_demo("index-stdout");
+    let (demo, file) = (folder.demo(), folder.path("index.twx"));
+    assert_eq!(run("index --output", &[&file, &demo]).code, Some(0));
+    let piped = command(&args("index --output -", &[&demo])).output().unwrap();
+    assert!(piped.status.success() && piped.stderr.is_empty(), "{piped:?}");
+    assert_eq!(piped.stdout, fs::read(&file).unwrap());
+    let followed = run("index --follow 0 --output -", &[&demo]);
+    assert_eq!((followed.code, followed.out.as_str()), (Some(2), ""));
+    assert!(followed.err.contains("name a file"), "{}", followed.err);
+}
+
 /// An index of a growing trace, and one whose process is killed.
 #[test]
 fn a_growing_trace_is_followed() {
