@@ -332,7 +332,11 @@ impl fmt::Display for Problem {
             P::NotAssignment(text) => {
                 // The text may come from a file of any kind.
                 let text: String = text.chars().take(60).flat_map(char::escape_debug).collect();
-                write!(f, "`{text}` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1")
+                write!(
+                    f,
+                    "`{text}` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1, a number of at \
+                     most 64 bits"
+                )
             }
             P::NoAddress(file) => {
                 write!(f, "not an ELF file, so its address is needed; write {file}@ADDRESS")

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cycles;
 use crate::files::Files;
-use crate::number::{number, number64};
+use crate::number::number64;
 use crate::plain::line;
 use crate::probe::{Found, probe};
 use crate::{
@@ -153,11 +153,11 @@ pub fn cycles_with_registers(
     Ok(Some(capture))
 }
 
-/// Parses `NAME=VALUE`.
+/// Parses `NAME=VALUE`, a value of at most 64 bits.
 pub fn parse_register(text: &str) -> Option<Register> {
     let (name, value) = text.split_once('=')?;
     let name = name.trim();
-    let value = number(value).filter(|_| !name.is_empty())?;
+    let value = number64(value).filter(|_| !name.is_empty())?.into();
     Some(Register { name: name.to_owned(), id: None, size: None, value })
 }
 

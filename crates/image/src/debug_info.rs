@@ -8,6 +8,7 @@ use gimli::{
 };
 
 use crate::Bytes;
+use crate::debug_limits::check_tables;
 use crate::elf::Sections;
 
 /// The most rows of line tables, and the most ranges of functions and inlined calls.
@@ -124,7 +125,9 @@ impl DebugInfo {
             Ok::<_, gimli::Error>(EndianSlice::new(data, endian))
         };
         let damaged = |error: gimli::Error| format!("its debug information is damaged: {error}");
-        let dwarf = Dwarf::load(load).map_err(damaged)?;
+        let mut dwarf = Dwarf::load(load).map_err(damaged)?;
+        check_tables(&mut dwarf, bytes.len())
+            .map_err(|what| format!("its debug information is too large: {what}"))?;
         let mut units = Vec::new();
         let mut headers = dwarf.units();
         while let Some(header) = headers.next().map_err(damaged)? {

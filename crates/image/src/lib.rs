@@ -29,6 +29,7 @@ mod bytes;
 mod cache;
 mod conditions;
 mod debug_info;
+pub mod debug_limits;
 mod elf;
 mod fetched;
 mod flat;

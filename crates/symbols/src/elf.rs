@@ -38,18 +38,26 @@ impl Functions {
     }
 }
 
+/// The most bytes of names for each byte of the file: symbols may share one, or parts of it. The
+/// symbols after that are left out.
+const MAX_NAMES: usize = 8;
+
 /// The symbols of code and the stubs of `file`.
 pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
     let data: &[u8] = file;
     let file = object::File::parse(data).ok()?;
     let arm = file.architecture() == object::Architecture::Arm;
     let mut found = Vec::new();
+    let mut left = data.len().saturating_mul(MAX_NAMES);
     let limits: Vec<(usize, u64)> = file
         .sections()
         .filter(is_code)
         .map(|section| (section.index().0, section.address().saturating_add(section.size())))
         .collect();
     let mut add = |symbol: object::Symbol<'_, '_>| {
+        if left == 0 {
+            return;
+        }
         let Ok(name) = symbol.name() else { return };
         let limit = |index: object::SectionIndex| limits.iter().find(|(n, _)| *n == index.0);
         let Some((_, limit)) = symbol.section_index().and_then(limit) else { return };
@@ -62,6 +70,10 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
             || name.starts_with('$')
             || !function && (kind != elf::STT_NOTYPE || !global)
         {
+            return;
+        }
+        left = left.saturating_sub(name.len());
+        if left == 0 {
             return;
         }
         let bit = u64::from(arm && function);
@@ -77,7 +89,7 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
     };
     file.symbols().for_each(&mut add);
     file.dynamic_symbols().for_each(&mut add);
-    found.extend(stubs::stubs(&file));
+    found.extend(stubs::stubs(&file, left));
     Some(found)
 }
 
@@ -86,5 +98,53 @@ pub(crate) fn is_code<'a>(section: &impl ObjectSection<'a>) -> bool {
     match section.flags() {
         SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(elf::SHF_EXECINSTR),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program for Arm whose functions, of two bytes each, have the last bytes of `name` as
+    /// their names, each one byte less. (System V gABI, "Object Files")
+    fn program(functions: u32, name: &str) -> Vec<u8> {
+        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let names = [&[0], name.as_bytes(), &[0]].concat();
+        let mut symbols = vec![0; 16];
+        for n in 0..functions {
+            symbols.extend::<Vec<u8>>(words(&[1 + n, 0x8001 + 2 * n, 2, 1 << 16 | 0x12]));
+        }
+        // Type, flags, address, contents, link, size of an entry.
+        let sections = [
+            (0, 0, 0, Vec::new(), 0, 0),
+            (1, 6, 0x8000, vec![0; 2 * functions as usize], 0, 0),
+            (2, 0, 0, symbols, 3, 16),
+            (3, 0, 0, names, 0, 0),
+        ];
+        let mut at = 52 + 40 * sections.len() as u32;
+        let count = sections.len() as u32;
+        let mut file: Vec<u8> = [0x7f, b'E', b'L', b'F', 1, 1, 1].to_vec();
+        file.resize(16, 0);
+        let header = [40 << 16 | 2, 1, 0x8000, 0, 52, 0x0500_0000, 52, 40 << 16, 3 << 16 | count];
+        file.extend::<Vec<u8>>(words(&header));
+        for (kind, flags, address, contents, link, entry) in &sections {
+            let len = contents.len() as u32;
+            let header = [0, *kind, *flags, *address, at, len, *link, 0, 4, *entry];
+            file.extend::<Vec<u8>>(words(&header));
+            at += len;
+        }
+        sections.iter().for_each(|section| file.extend(&section.3));
+        file
+    }
+
+    #[test]
+    fn symbols_that_share_a_long_name() {
+        let few = Functions::of_elf(&Bytes::from(program(3, "abcd")));
+        let names: Vec<_> = few.iter().map(|function| function.symbol.as_str()).collect();
+        assert_eq!(names, ["abcd", "bcd", "cd"]);
+        let file = program(1000, &"n".repeat(100_000));
+        let many = candidates(&Bytes::from(file.clone())).expect("symbols");
+        let bytes: usize = many.iter().map(|candidate| candidate.symbol.len()).sum();
+        assert!(many.len() > 5 && bytes <= MAX_NAMES * file.len(), "{} {bytes}", many.len());
     }
 }

@@ -1,13 +1,13 @@
 //! Source lines and inlined functions, from DWARF. (DWARF 5, sections 3.3.8 and 6.2)
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
 use gimli::{EndianArcSlice, Reader, RunTimeEndian};
 use object::{Object, ObjectSection};
-use tracewright_image::Bytes;
+use tracewright_image::{Bytes, debug_limits};
 
 use crate::demangled;
 
@@ -46,7 +46,8 @@ pub struct Frame {
 
 /// The source lines of a program file, at the addresses in the file.
 pub struct Lines {
-    context: addr2line::Context<Slice>,
+    /// `None` where the entries of the file are not read: the rows are known, but no functions.
+    context: Option<addr2line::Context<Slice>>,
     files: Vec<String>,
     /// In order of their addresses.
     rows: Vec<Row>,
@@ -63,9 +64,10 @@ impl fmt::Debug for Lines {
 
 impl Lines {
     /// The lines of an ELF file. `None` where it has no DWARF that can be read; compressed sections
-    /// cannot.
+    /// cannot, and neither can DWARF beyond the [limits](debug_limits).
     pub fn of_elf(file: &Bytes) -> Option<Lines> {
         let data: &[u8] = file;
+        let size = data.len();
         let file = object::File::parse(data).ok()?;
         let endian = match file.is_little_endian() {
             true => RunTimeEndian::Little,
@@ -77,7 +79,8 @@ impl Lines {
             let data = data.unwrap_or(Cow::Borrowed(&[]));
             Ok(Slice::new(Arc::from(data.as_ref()), endian))
         };
-        let dwarf = Arc::new(gimli::Dwarf::load(section).ok()?);
+        let mut dwarf = gimli::Dwarf::load(section).ok()?;
+        debug_limits::check_tables(&mut dwarf, size).ok()?;
         let mut table = Table::default();
         let mut units = dwarf.units();
         while let Ok(Some(header)) = units.next() {
@@ -89,7 +92,10 @@ impl Lines {
             return None;
         }
         table.rows.sort_by_key(|row| (row.start, row.last));
-        let context = addr2line::Context::from_arc_dwarf(dwarf).ok()?;
+        let context = match debug_limits::check_entries(&dwarf, size) {
+            Ok(()) => Some(addr2line::Context::from_dwarf(dwarf).ok()?),
+            Err(_) => None,
+        };
         Some(Lines { context, files: table.files, rows: table.rows })
     }
 
@@ -119,7 +125,8 @@ impl Lines {
     /// code.
     pub fn frames(&self, address: u64) -> Vec<Frame> {
         let mut all = Vec::new();
-        let Ok(mut frames) = self.context.find_frames(address).skip_all_loads() else { return all };
+        let Some(context) = &self.context else { return all };
+        let Ok(mut frames) = context.find_frames(address).skip_all_loads() else { return all };
         while let Ok(Some(frame)) = frames.next() {
             let name = frame.function.and_then(|name: addr2line::FunctionName<Slice>| {
                 name.raw_name().map(|raw| demangled(&raw)).ok()
@@ -138,12 +145,17 @@ struct Table {
     files: Vec<String>,
     numbers: HashMap<String, u32>,
     rows: Vec<Row>,
+    /// The offsets of the line programs that were read: units may share one.
+    programs: HashSet<usize>,
 }
 
 impl Table {
     /// Adds the lines of a unit. What cannot be read is left out.
     fn add(&mut self, dwarf: &gimli::Dwarf<Slice>, unit: &gimli::Unit<Slice>) {
         let Some(program) = unit.line_program.clone() else { return };
+        if !self.programs.insert(program.header().offset().0) {
+            return;
+        }
         // The number of each file of the unit.
         let mut known: HashMap<u64, u32> = HashMap::new();
         let mut rows = program.rows();

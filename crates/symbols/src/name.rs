@@ -1,25 +1,61 @@
 //! What a name of the symbol table shows.
 
+use std::fmt::{self, Write};
+
 /// The name as people write it in the language it comes from: demangled, without the hash of Rust.
-/// A name of another form is unchanged.
+/// A name of another form is unchanged, and so is one that would become very long.
 pub fn demangled(symbol: &str) -> String {
+    let text = Bounded::new(symbol);
     if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
-        return format!("{rust:#}");
+        return text.finish(|text| write!(text, "{rust:#}"));
     }
     // `__Z` has the additional underscore of some object formats.
     let cpp = symbol.strip_prefix('_').filter(|rest| rest.starts_with("_Z")).unwrap_or(symbol);
     if cpp.starts_with("_Z")
         && cpp.len() < MAX_MANGLED
         && let Ok(name) = cpp_demangle::Symbol::new(cpp)
-        && let Ok(text) = name.demangle()
     {
-        return text;
+        return text.finish(|text| name.structured_demangle(text, &Default::default()));
     }
     symbol.to_owned()
 }
 
-/// Longer names are not demangled: the result may be much longer.
+/// Longer names are not demangled.
 const MAX_MANGLED: usize = 4096;
+/// The most bytes of a demangled name: this many, and some for each byte of the symbol. A part of a
+/// symbol that refers to parts before it, which do the same, doubles the text each time.
+const SHORT: usize = 256;
+const FOR_EACH: usize = 16;
+
+/// A demangled name while it is written.
+struct Bounded<'a> {
+    symbol: &'a str,
+    text: String,
+}
+
+impl<'a> Bounded<'a> {
+    fn new(symbol: &'a str) -> Self {
+        Bounded { symbol, text: String::new() }
+    }
+
+    /// What `write` writes, or else the symbol.
+    fn finish(mut self, write: impl FnOnce(&mut Self) -> fmt::Result) -> String {
+        match write(&mut self) {
+            Ok(()) => self.text,
+            Err(fmt::Error) => self.symbol.to_owned(),
+        }
+    }
+}
+
+impl Write for Bounded<'_> {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        if self.text.len() + part.len() > SHORT + FOR_EACH * self.symbol.len() {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(part);
+        Ok(())
+    }
+}
 
 /// The function that `symbol` is a part of: `sort` for `sort.cold` and `sort.cold.1`, which have
 /// code that is seldom executed, and for the `sort.__part.1` of LLVM's basic block sections. Other
@@ -60,6 +96,40 @@ mod tests {
             ("_Zwrong", "_Zwrong"),
         ] {
             assert_eq!(demangled(symbol), want);
+        }
+    }
+
+    /// A name of C++ or Rust in which each part is a pair of the part before.
+    fn pairs(times: usize) -> [String; 2] {
+        const DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        // The number of a part before: nothing for the first.
+        let number = |n: usize, base: usize| {
+            let (mut left, mut digits) = (n, String::new());
+            while left > 0 {
+                digits.insert(0, char::from(DIGITS[(left - 1) % base]));
+                left = (left - 1) / base;
+            }
+            digits
+        };
+        let (mut cpp, mut rust) = ("_Z1f1AIiiE".to_owned(), "_RINvC1a1fTllE".to_owned());
+        let mut before = rust.len() - "_RTllE".len();
+        for n in 0..times {
+            let part = number(n + 1, 36).to_uppercase();
+            cpp += &format!("S_IS{part}_S{part}_E");
+            let at = rust.len() - "_R".len();
+            rust += &format!("TB{0}_B{0}_E", number(before, 62));
+            before = at;
+        }
+        [cpp, rust + "E"]
+    }
+
+    #[test]
+    fn names_that_would_be_very_long_are_unchanged() {
+        let [cpp, rust] = pairs(2).map(|name| demangled(&name));
+        assert!(cpp.starts_with("f(A<int, int>, A<A<int, int>, A<int, int> >, A<"), "{cpp}");
+        assert!(rust.starts_with("a::f::<(i32, i32), ((i32, i32), (i32, i32)), ("), "{rust}");
+        for name in pairs(35) {
+            assert_eq!(demangled(&name), name);
         }
     }
 

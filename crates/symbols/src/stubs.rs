@@ -13,8 +13,8 @@ use crate::Candidate;
 /// Sections of stubs.
 const SECTIONS: [&str; 3] = [".plt", ".plt.sec", ".iplt"];
 
-/// The stubs of `file`.
-pub(crate) fn stubs(file: &object::File<'_>) -> Vec<Candidate> {
+/// The stubs of `file`. Their names have at most `left` bytes; those after that have none.
+pub(crate) fn stubs(file: &object::File<'_>, mut left: usize) -> Vec<Candidate> {
     let names = names(file);
     let decode: fn(u64, &[u8]) -> Vec<Slot> = match file.architecture() {
         Architecture::Aarch64 => a64,
@@ -41,8 +41,12 @@ pub(crate) fn stubs(file: &object::File<'_>) -> Vec<Candidate> {
         add("[plt]".to_owned(), start, slots.first().map_or(limit, |slot| slot.start));
         for (n, slot) in slots.iter().enumerate() {
             let end = slots.get(n + 1).map_or(limit, |next| next.start);
-            let name = match names.get(&slot.entry) {
-                Some(name) => format!("{name}@plt"),
+            let name = names.get(&slot.entry).filter(|name| name.len() <= left);
+            let name = match name {
+                Some(name) => {
+                    left -= name.len();
+                    format!("{name}@plt")
+                }
                 None => format!("plt_{:x}", slot.start),
             };
             add(name, slot.start, end);
@@ -52,7 +56,7 @@ pub(crate) fn stubs(file: &object::File<'_>) -> Vec<Candidate> {
 }
 
 /// The name of the function in each entry of the table, by the address of the entry.
-fn names(file: &object::File<'_>) -> HashMap<u64, String> {
+fn names<'data>(file: &object::File<'data>) -> HashMap<u64, &'data str> {
     let mut names = HashMap::new();
     let (Some(relocations), Some(symbols)) =
         (file.dynamic_relocations(), file.dynamic_symbol_table())
@@ -64,7 +68,7 @@ fn names(file: &object::File<'_>) -> HashMap<u64, String> {
             && let Ok(symbol) = symbols.symbol_by_index(index)
             && let Ok(name) = symbol.name()
         {
-            names.insert(address, name.to_owned());
+            names.insert(address, name);
         }
     }
     names

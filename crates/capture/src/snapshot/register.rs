@@ -25,9 +25,9 @@ pub(super) fn register(key: &str, value: &str) -> Result<(Register, Option<Probl
             _ => problem = Some(Problem::RegisterDetail(detail.to_owned())),
         }
     }
-    if let Some(size) = register.size
-        && value.checked_shr(size).is_some_and(|above| above != 0)
-    {
+    // No register is wider.
+    let size = register.size.unwrap_or(u64::BITS);
+    if value.checked_shr(size).is_some_and(|above| above != 0) {
         problem = Some(Problem::RegisterWide { value, size });
     }
     Ok((register, problem))

@@ -61,14 +61,18 @@ fn invalid_descriptions_are_reported() {
         (
             &["TRCIDR0"][..],
             &[][..],
-            "a.bin: `TRCIDR0` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1",
+            "a.bin: `TRCIDR0` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1, a number of at most 64 bits",
         ),
         (
             &["TRCIDR0=x"],
             &[],
-            "a.bin: `TRCIDR0=x` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1",
+            "a.bin: `TRCIDR0=x` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1, a number of at most 64 bits",
         ),
-        (&["=1"], &[], "a.bin: `=1` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1"),
+        (
+            &["=1"],
+            &[],
+            "a.bin: `=1` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1, a number of at most 64 bits",
+        ),
         (
             &[],
             &["code.bin"],

@@ -31,7 +31,7 @@ pub struct CoverageArgs {
     #[arg(long, value_enum, default_value_t = CoverageBy::File)]
     pub by: CoverageBy,
     /// Exit with 1 if fewer lines were executed, in percent.
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub fail_under: Option<f64>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = CoverageFormatArg::Text)]
@@ -84,4 +84,10 @@ impl CoverageFormatArg {
             CoverageFormatArg::Drcov => Some(CoverageFormat::Drcov),
         }
     }
+}
+
+/// A number from 0 to 100.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
+    number.ok_or_else(|| "expected a number from 0 to 100".to_owned())
 }

@@ -50,7 +50,8 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         losses += lost;
         for (file, covered) in &own {
             if !covered.lines(file, &mut sources) && !covered.executions.is_empty() {
-                let what = format!("note: {} has no line numbers (DWARF)", file.path);
+                let what =
+                    format!("note: {} has no line numbers (DWARF) that can be read", file.path);
                 message::line(&what);
             }
         }

@@ -40,8 +40,16 @@ pub fn run(args: &IndexArgs) -> Result<bool, Fail> {
         follow(args, input, &path, &making, Duration::from_secs(seconds))?;
     } else {
         let mut output = Output::open(Some(&path), &input.inputs)?;
-        make(&input, &making, |bytes| output.write_all(bytes))
-            .map_err(|error| Fail::write(Some(&path), &error))?;
+        let mut written = true;
+        let write = |bytes: &[u8]| {
+            let done = output.write_all(bytes);
+            written = done.is_ok();
+            done
+        };
+        make(&input, &making, write).map_err(|error| match written {
+            true => Fail::input(&input.path, &error.to_string()),
+            false => Fail::write(Some(&path), &error),
+        })?;
         output.close()?;
         if !input.is_unchanged() {
             return Ok(false);

@@ -297,6 +297,29 @@ fn unframed_data_with_frames_are_detected() {
 }
 
 #[test]
+fn values_wider_than_a_register() {
+    let folder = Folder::with_demo("wide");
+    let bin = folder.demo().join("ETB.bin");
+    for value in ["99999999999999999999", "0x10000000000000008b"] {
+        let words = format!("decode --protocol ETM4 --config TRCCONFIGR={value}");
+        check(&tracewright(&args(&words, &[&bin])), 2, &["TRCCONFIGR=", "at most 64 bits"]);
+    }
+    let wide = "TRCCONFIGR=0x10000000000000008b\nTRCCONFIGR";
+    edit(&folder, "ETM_0.ini", |text| text.replacen("TRCCONFIGR", wide, 1));
+    check(&tracewright(&args("decode", &[&folder.demo()])), 0, &["is wider than 64 bits"]);
+}
+
+#[test]
+fn least_coverage_is_a_percentage() {
+    let folder = Folder::with_demo("percent");
+    for (least, code) in [("0", 0), ("100", 1), ("nan", 2), ("-5", 2), ("100.1", 2), ("inf", 2)] {
+        let words = format!("coverage --fail-under={least}");
+        let run = tracewright(&args(&words, &[&folder.demo()]));
+        assert_eq!(run.code, Some(code), "{least}: {}", run.err);
+    }
+}
+
+#[test]
 fn strict_accepts_a_capture_without_problems() {
     let folder = Folder::with_demo("strict");
     for verb in ["packets", "decode", "instructions", "frames"] {
