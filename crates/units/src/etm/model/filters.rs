@@ -141,8 +141,9 @@ impl Model {
         };
     }
 
-    /// TraceEnable for the current item, with the reason where it is not active.
-    fn trace_enable(&mut self) -> (Tri, &'static str) {
+    /// TraceEnable for the current item, with the reason where it is not active. Instruction
+    /// comparators have reported `by`.
+    fn trace_enable(&mut self, by: Matches) -> (Tri, &'static str) {
         let cycles = self.choices.imprecise_cycles;
         let (event, precise) = self.event(number::TRACE_ENABLE_EVENT);
         let mut change = self.trace_enable;
@@ -152,7 +153,7 @@ impl Model {
             true => self.start_stop,
             false => Tri::Yes,
         };
-        let selected = self.selected();
+        let selected = self.selected(by);
         let all = self.note(Parts { event, start_stop, selected });
         let reason = match all {
             Tri::Yes => "TraceEnable is active",
@@ -167,8 +168,21 @@ impl Model {
         (all, reason)
     }
 
-    /// The include or exclude condition of TraceEnable.
-    fn selected(&mut self) -> Tri {
+    /// What the instruction comparators of TraceEnable report for the data of the last instruction:
+    /// a specific instruction that is excluded stays excluded to the next one, from ETMv3.3.
+    /// (2.6.4) Before, a single address comparator matches for one cycle. (Table 2-7)
+    fn matches_for_data(&self) -> Matches {
+        let mut matches = self.instruction.as_ref().map_or(self.held, |last| last.matches);
+        if self.settings.unit.version < Version::V3_3 {
+            matches.single &= self.active.matches.single;
+            matches.maybe_single &= self.active.matches.maybe_single;
+        }
+        matches
+    }
+
+    /// The include or exclude condition of TraceEnable, where instruction comparators have reported
+    /// `by`.
+    fn selected(&mut self, by: Matches) -> Tri {
         let settings = &self.settings;
         let version = settings.unit.version;
         let selection = settings.trace_enable();
@@ -184,10 +198,9 @@ impl Model {
         {
             let range = n & 0x80 != 0;
             let n = n & 0x7f;
-            let (matched, kind) = match range {
-                true => (self.held.range(n), settings.comparator(2 * n - 1).kind),
-                false => (self.held.single(n), settings.comparator(n).kind),
-            };
+            let kind = settings.comparator(if range { 2 * n - 1 } else { n }).kind;
+            let of = if kind.is_data() { self.held } else { by };
+            let matched = if range { of.range(n) } else { of.single(n) };
             if excludes && kind.is_data() {
                 unpredictable = true;
             }
@@ -244,7 +257,7 @@ impl Model {
     }
 
     pub(super) fn instruction(&mut self, instruction: &Instruction) -> Verdict {
-        let (enabled, reason) = self.trace_enable();
+        let (enabled, reason) = self.trace_enable(self.held);
         let verdict = match () {
             () if instruction.prohibited => Verdict {
                 requirement: Requirement::MustNot,
@@ -279,7 +292,7 @@ impl Model {
     /// TraceEnable for a transfer. It stays active to the end of an instruction. The instruction of
     /// a transfer that makes it active is traced.
     fn enabled_for_data(&mut self) -> (Tri, &'static str) {
-        let (enabled, reason) = self.trace_enable();
+        let (enabled, reason) = self.trace_enable(self.matches_for_data());
         let data_only = self.settings.control().data_only();
         let Some(instruction) = &mut self.instruction else {
             return (Tri::Maybe, "no instruction");

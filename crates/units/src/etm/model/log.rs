@@ -22,6 +22,8 @@ pub struct LogFilter {
     vmid: Option<u8>,
     non_secure: bool,
     level: Option<u8>,
+    /// Tracing is prohibited for the next instruction.
+    prohibited: bool,
     /// The signals: 0 to 3 are external inputs 1 to 4, and all are the extended external input bus.
     signals: [u64; 4],
     /// The options of DBG instructions in program memory, by address and for T32 or A32.
@@ -41,6 +43,7 @@ impl LogFilter {
             vmid: None,
             non_secure: false,
             level: None,
+            prohibited: false,
             signals: [0; 4],
             hints: BTreeMap::new(),
             open: false,
@@ -82,7 +85,7 @@ impl LogFilter {
             vmid: self.vmid,
             non_secure: self.non_secure,
             level: self.level,
-            prohibited: false,
+            prohibited: self.prohibited,
             hint: self.hints.get(&(address, isa == Isa::T32)).copied(),
             under: false,
         }))
@@ -173,6 +176,11 @@ impl Filter for LogFilter {
             }
             Step::Halted => {
                 self.end();
+                None
+            }
+            Step::Off | Step::On => {
+                self.end();
+                self.prohibited = *step == Step::Off;
                 None
             }
             Step::Signals(signals) => {
