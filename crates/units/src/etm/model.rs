@@ -341,7 +341,10 @@ impl Model {
             Resource::Input(n) => bit(inputs.external.into(), n),
             Resource::Extended(n) => {
                 let at = 8 * u32::from(n - 1);
-                let selected = self.settings.value(number::INPUT_SELECTION) >> at & 0xff;
+                let Some(selection) = self.settings.get(number::INPUT_SELECTION) else {
+                    return Tri::Maybe;
+                };
+                let selected = selection >> at & 0xff;
                 let word = inputs.bus.get(selected as usize / 64).copied().unwrap_or(0);
                 Tri::from(word >> (selected % 64) & 1 != 0)
             }
@@ -354,9 +357,9 @@ impl Model {
 
     /// Whether the virtual machine ID comparator matches `vmid`. `None` is unknown.
     fn vmid_matches(&self, vmid: Option<u8>) -> Tri {
-        match vmid {
-            Some(vmid) => Tri::from(vmid == self.settings.value(number::VMID) as u8),
-            None => Tri::Maybe,
+        match (vmid, self.settings.get(number::VMID)) {
+            (Some(vmid), Some(value)) => Tri::from(vmid == value as u8),
+            _ => Tri::Maybe,
         }
     }
 
@@ -364,10 +367,10 @@ impl Model {
     fn context_matches(&self, n: u8, context: Option<u32>) -> Tri {
         let Some(context) = context else { return Tri::Maybe };
         let value = self.settings.get(number::CONTEXT + u16::from(n - 1));
-        let mask = self.settings.value(number::CONTEXT_MASK);
-        match value {
-            Some(value) => Tri::from((context ^ value) & !mask == 0),
-            None => Tri::Maybe,
+        match (value, self.settings.get(number::CONTEXT_MASK)) {
+            (Some(value), _) if value == context => Tri::Yes,
+            (Some(value), Some(mask)) => Tri::from((context ^ value) & !mask == 0),
+            _ => Tri::Maybe,
         }
     }
 }

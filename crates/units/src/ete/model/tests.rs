@@ -101,12 +101,24 @@ fn exclude_and_include() {
     assert_eq!(of(0x0001_0000), [Must, MustNot, MustNot, MustNot, Must]);
     assert_eq!(of(0x0000_0001), [MustNot, Must, Must, Must, MustNot]);
     assert_eq!(of(0x0001_0001), [MustNot; 5]);
+    // Each register of a comparator is UNKNOWN until it is written.
+    for (unknown, _) in range {
+        let mut registers = with(&[("TRCVIIECTLR", 1)]);
+        registers.extend(range.into_iter().filter(|(name, _)| *name != unknown));
+        assert_eq!(traced(&registers, &addresses), [May; 5], "{unknown}");
+    }
 }
 
 /// TRCVICTLR.SSSTATUS, TRCVISSCTLR: from the start point up to and including the stop point.
 #[test]
 fn start_and_stop() {
-    let points = [("TRCACVR2", 0x2000), ("TRCACVR3", 0x3000), ("TRCVISSCTLR", 0x0008_0004)];
+    let points = [
+        ("TRCACVR2", 0x2000),
+        ("TRCACATR2", 0),
+        ("TRCACVR3", 0x3000),
+        ("TRCACATR3", 0),
+        ("TRCVISSCTLR", 0x0008_0004),
+    ];
     let addresses = [0x1000, 0x2000, 0x2004, 0x3000, 0x3004, 0x2000];
     let mut stopped = with(&[("TRCVICTLR", 0x006f_0001)]);
     stopped.retain(|(name, _)| *name != "TRCVISSCTLR");
@@ -119,7 +131,7 @@ fn start_and_stop() {
     // One address starts and stops: afterwards the state is not known.
     let mut both = with(&[]);
     both.retain(|(name, _)| *name != "TRCVISSCTLR");
-    both.extend([("TRCACVR2", 0x2000), ("TRCVISSCTLR", 0x0004_0004)]);
+    both.extend([("TRCACVR2", 0x2000), ("TRCACATR2", 0), ("TRCVISSCTLR", 0x0004_0004)]);
     assert_eq!(traced(&both, &[0x1000, 0x2000, 0x2004]), [Must, May, May]);
 }
 
@@ -195,6 +207,8 @@ fn groups_of_resources() {
         ("TRCSSCCR0", 4),
         ("TRCACVR2", 0x1000),
         ("TRCACVR3", 0x1ffc),
+        ("TRCACATR2", 0),
+        ("TRCACATR3", 0),
         ("TRCCIDCVR0", 0x1234),
         ("TRCVMIDCVR0", 0x56),
         ("TRCVMIDCCTLR0", 0x0e),

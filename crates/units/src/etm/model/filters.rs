@@ -4,7 +4,7 @@
 use super::parallel::Parts;
 use super::{Instruction, Matches, Model, Transfer, Tri, Use};
 use crate::etm::resources::DataTracing;
-use crate::etm::settings::{AccessKind, Selection, number};
+use crate::etm::settings::{AccessKind, AccessType, Selection, number};
 use crate::etm::version::Version;
 use crate::verdict::{Requirement, Verdict};
 
@@ -100,7 +100,10 @@ impl Model {
         if !self.uses_start_stop {
             return;
         }
-        let value = self.settings.value(number::START_STOP);
+        let Some(value) = self.settings.get(number::START_STOP) else {
+            let any = Tri::of(false, self.held.single | self.held.maybe_single != 0);
+            return self.switch(any, any);
+        };
         let both = value & value >> 16 & 0xffff;
         if both & u32::from(self.held.single) != 0 {
             self.unpredictable.get_or_insert("the same comparator starts and stops tracing");
@@ -119,9 +122,11 @@ impl Model {
         if !self.settings.unit.ice_start_stop || !self.uses_start_stop {
             return;
         }
-        let value = self.settings.value(number::START_STOP_ICE);
-        let start = Tri::from(value as u8 & inputs != 0);
-        let stop = Tri::from((value >> 16) as u8 & inputs != 0);
+        let of = |low: u32| match self.settings.get(number::START_STOP_ICE) {
+            Some(value) => Tri::from((value >> low) as u8 & inputs != 0),
+            None => Tri::of(false, inputs != 0),
+        };
+        let (start, stop) = (of(0), of(16));
         self.switch(start, stop);
         self.active.start_stop = self.active.start_stop.or(self.start_stop);
         if stop == Tri::Yes {
@@ -149,9 +154,11 @@ impl Model {
         let mut change = self.trace_enable;
         let event = if precise { event } else { change.observe(event, cycles) };
         self.trace_enable = change;
-        let start_stop = match self.settings.start_stop_controls() {
-            true => self.start_stop,
-            false => Tri::Yes,
+        let settings = &self.settings;
+        let start_stop = match settings.get(number::TRACE_ENABLE_1) {
+            None if settings.unit.start_stop => self.start_stop.or(Tri::Maybe),
+            _ if settings.start_stop_controls() => self.start_stop,
+            _ => Tri::Yes,
         };
         let selected = self.selected(by);
         let all = self.note(Parts { event, start_stop, selected });
@@ -161,9 +168,15 @@ impl Model {
             _ if start_stop == Tri::No => "the start/stop block is off",
             _ if selected == Tri::No && self.settings.trace_excludes() => "an excluded address",
             _ if selected == Tri::No => "not an included address",
+            _ if self.settings.get(number::TRACE_ENABLE_EVENT).is_none() => {
+                "the TraceEnable event is not known"
+            }
+            _ if self.settings.get(number::TRACE_ENABLE_1).is_none() => {
+                "the value of ETMTECR1 is not known"
+            }
             _ if event == Tri::Maybe => "the TraceEnable event changes, which is imprecise",
             _ if start_stop == Tri::Maybe => "the start/stop block may be on or off",
-            _ => "a comparator of TraceEnable is imprecise",
+            _ => "a comparator of TraceEnable is imprecise, or its registers are not known",
         };
         (all, reason)
     }
@@ -180,6 +193,18 @@ impl Model {
         matches
     }
 
+    /// What an address comparator reports of the current item if it compares data, and of its
+    /// instruction in `by` if it compares instructions.
+    fn reported(&self, n: u8, range: bool, by: Matches) -> Tri {
+        let of = |matches: Matches| if range { matches.range(n) } else { matches.single(n) };
+        let first = u16::from(if range { 2 * n - 1 } else { n }) - 1;
+        match self.settings.get(number::ACCESS_TYPE + first).map(AccessType) {
+            Some(kind) if kind.is_data() => of(self.held),
+            Some(_) => of(by),
+            None => of(self.held).or(of(by)),
+        }
+    }
+
     /// The include or exclude condition of TraceEnable, where instruction comparators have reported
     /// `by`.
     fn selected(&mut self, by: Matches) -> Tri {
@@ -187,11 +212,17 @@ impl Model {
         let version = settings.unit.version;
         let selection = settings.trace_enable();
         let excludes = settings.trace_excludes();
-        if selection.is_empty() {
+        if settings.get(number::TRACE_ENABLE_1).is_none() && settings.unit.selects() {
+            return Tri::Maybe;
+        }
+        let all_known = version < Version::V1_2
+            || settings.unit.pairs == 0
+            || settings.get(number::TRACE_ENABLE_2).is_some();
+        if selection.is_empty() && all_known {
             // A unit without comparators has no logic to include.
             return Tri::from(excludes || !settings.unit.selects());
         }
-        let (mut precise, mut imprecise) = (Tri::No, Tri::No);
+        let (mut precise, mut imprecise) = (Tri::of(false, !all_known), Tri::No);
         let mut unpredictable = false;
         for n in Selection::numbers(selection.single)
             .chain(Selection::numbers(selection.ranges).map(|n| 0x80 | n))
@@ -199,8 +230,7 @@ impl Model {
             let range = n & 0x80 != 0;
             let n = n & 0x7f;
             let kind = settings.comparator(if range { 2 * n - 1 } else { n }).kind;
-            let of = if kind.is_data() { self.held } else { by };
-            let matched = if range { of.range(n) } else { of.single(n) };
+            let matched = self.reported(n, range, by);
             if excludes && kind.is_data() {
                 unpredictable = true;
             }
@@ -386,31 +416,33 @@ impl Model {
         self.view_data = change;
         let by = self.instruction.as_ref().map_or(Matches::default(), |i| i.matches);
         let mut forbidden = false;
+        let settings = &self.settings;
+        let known = |number, exists: bool| !exists || settings.get(number).is_some();
+        let has_pairs = settings.unit.pairs > 0;
+        let all_known = known(number::VIEW_DATA_1, has_pairs)
+            && known(number::VIEW_DATA_2, settings.unit.memory_map > 0)
+            && known(number::VIEW_DATA_3, has_pairs);
         let mut any = |selection: Selection| {
             let version = self.settings.unit.version;
-            let mut all = Tri::from(
-                selection.memory_map as u16
-                    & (self.inputs.memory_map | self.inputs.memory_map_data)
-                    != 0,
-            );
+            let map = self.inputs.memory_map | self.inputs.memory_map_data;
+            let mut all = Tri::of(selection.memory_map as u16 & map != 0, !all_known);
             for n in Selection::numbers(selection.single) {
                 let kind = self.settings.comparator(n).kind;
-                let of = if kind.is_data() { self.held } else { by };
                 forbidden |= !kind.is_data() && kind.exact(version);
-                all = all.or(late(of.single(n), kind.exact(version)));
+                all = all.or(late(self.reported(n, false, by), kind.exact(version)));
             }
             for n in Selection::numbers(selection.ranges) {
                 let kind = self.settings.comparator(2 * n - 1).kind;
-                let of = if kind.is_data() { self.held } else { by };
                 forbidden |= !kind.is_data() && kind.exact(version);
-                all = all.or(late(of.range(n), kind.exact(version)));
+                all = all.or(late(self.reported(n, true, by), kind.exact(version)));
             }
             all
         };
         let excluded = any(self.settings.view_excludes());
-        let included = match self.settings.view_excludes_only() {
-            true => Tri::Yes,
-            false => any(self.settings.view_includes()),
+        let included = match self.settings.get(number::VIEW_DATA_3) {
+            Some(_) if self.settings.view_excludes_only() => Tri::Yes,
+            Some(_) => any(self.settings.view_includes()),
+            None => Tri::Maybe,
         };
         if forbidden {
             self.unpredictable
@@ -422,6 +454,12 @@ impl Model {
             _ if event == Tri::No => "the ViewData event is inactive",
             _ if excluded == Tri::Yes => "ViewData excludes it",
             _ if included == Tri::No => "ViewData does not include it",
+            _ if self.settings.get(number::VIEW_DATA_EVENT).is_none() => {
+                "the ViewData event is not known"
+            }
+            _ if !all_known || self.settings.get(number::VIEW_DATA_3).is_none() => {
+                "a register of ViewData is not known"
+            }
             _ if event == Tri::Maybe => "the ViewData event changes, which is imprecise",
             _ => "a comparator of ViewData is imprecise, or the address or value is unknown",
         };

@@ -5,10 +5,10 @@ use tracewright_base::{self as base, Access, Direction, Retired, Step};
 use super::behaviour::{access, cycle, executed, settings};
 use crate::etm::event::{Event, Resource};
 use crate::etm::model::{LogFilter, Model};
-use crate::etm::settings::number;
+use crate::etm::settings::{Settings, number};
 use crate::etm::version::Version;
 use crate::verdict::Filter;
-use crate::verdict::Requirement::{self, Must, MustNot};
+use crate::verdict::Requirement::{self, May, Must, MustNot};
 
 /// 2.6.4: an instruction that a single address comparator excludes or includes is so with its data.
 #[test]
@@ -96,4 +96,67 @@ fn prohibited_regions_of_a_log() {
     assert_eq!(run(&mut filter, &steps), (vec![Must, MustNot, MustNot, MustNot, Must], 0));
     assert_eq!(filter.model.counter(1), 7);
     assert_eq!(run(&mut filter, &[retired(0x8008)]), (vec![Must], 1));
+}
+
+/// 3.4.2: a register that is not known leaves open what is traced where its value matters. Rows:
+/// the values that select it, the register, and the verdicts on an instruction at 0x8004 and its
+/// store to 0x2000 without it, which are `Must` with it.
+#[test]
+fn unknown_registers() {
+    let single = [(number::ADDRESS, 0x8004), (number::ACCESS_TYPE, 0x19)];
+    let range = [
+        (number::ADDRESS + 2, 0x2000),
+        (number::ADDRESS + 3, 0x2008),
+        (number::ACCESS_TYPE + 2, 0x1c),
+        (number::ACCESS_TYPE + 3, 0x1c),
+    ];
+    let included = [single.as_slice(), &[(number::TRACE_ENABLE_1, 0), (number::TRACE_ENABLE_2, 1)]];
+    let included = included.concat();
+    let view = [range.as_slice(), &[(number::VIEW_DATA_3, 0b10)]].concat();
+    let started =
+        [single.as_slice(), &[(number::TRACE_ENABLE_1, 0x300_0000), (number::START_STOP, 1)]]
+            .concat();
+    let value = [
+        &view[..2],
+        &[
+            (number::ACCESS_TYPE + 2, 0x3c),
+            (number::ACCESS_TYPE + 3, 0x3c),
+            (number::VIEW_DATA_3, 0b10),
+            (number::DATA_VALUE + 2, 0),
+            (number::DATA_MASK + 2, 0),
+        ],
+    ]
+    .concat();
+    for (values, unknown, want) in [
+        (vec![], number::TRACE_ENABLE_EVENT, [May, May]),
+        (vec![], number::TRACE_ENABLE_1, [May, May]),
+        (vec![], number::VIEW_DATA_EVENT, [Must, May]),
+        (vec![], number::VIEW_DATA_1, [Must, May]),
+        (vec![], number::VIEW_DATA_2, [Must, May]),
+        (vec![], number::VIEW_DATA_3, [Must, May]),
+        (included.clone(), number::TRACE_ENABLE_2, [May, May]),
+        (included.clone(), number::ADDRESS, [May, May]),
+        (included, number::ACCESS_TYPE, [May, May]),
+        (started.clone(), number::START_STOP, [May, May]),
+        (started, number::ADDRESS, [May, May]),
+        (view.clone(), number::ADDRESS + 2, [Must, May]),
+        (view.clone(), number::ADDRESS + 3, [Must, May]),
+        (view.clone(), number::ACCESS_TYPE + 2, [Must, May]),
+        (view, number::ACCESS_TYPE + 3, [Must, May]),
+        (value.clone(), number::DATA_VALUE + 2, [Must, May]),
+        (value, number::DATA_MASK + 2, [Must, May]),
+    ] {
+        let mut all = settings(Version::V3_4, &values);
+        let items = [executed(0x8004), access(0x2000, true)];
+        let run = |all: &Settings| cycle(&mut Model::new(all.clone()), &items).0;
+        assert_eq!(run(&all), [Must, Must], "{values:x?}");
+        all.forget(unknown);
+        assert_eq!(run(&all), want, "{values:x?} {unknown:#x}");
+    }
+    // What is known decides alone: an address that is not in the range, a context ID that is equal.
+    let mut all = settings(Version::V3_4, &range);
+    all.set(number::VIEW_DATA_3, 0b10);
+    all.forget(number::ADDRESS + 3);
+    let mut model = Model::new(all);
+    assert_eq!(cycle(&mut model, &[executed(0x8004), access(0x1000, true)]).0, [Must, MustNot]);
 }

@@ -333,7 +333,11 @@ fn embedded_ice_inputs() {
 /// stop.
 #[test]
 fn embedded_ice_starts_and_stops() {
-    let values = [(number::TRACE_ENABLE_1, 0x300_0000), (number::START_STOP_ICE, 0x2_0001)];
+    let values = [
+        (number::TRACE_ENABLE_1, 0x300_0000),
+        (number::START_STOP, 0),
+        (number::START_STOP_ICE, 0x2_0001),
+    ];
     let mut all = settings(Version::V3_4, &values);
     all.unit.ice_behaviour = false;
     let mut model = Model::new(all);
