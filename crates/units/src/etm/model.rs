@@ -260,6 +260,11 @@ impl Model {
             let outputs = if held { self.outputs } else { 0 };
             return CycleEnd { outputs, ..CycleEnd::default() };
         }
+        if !self.active.items {
+            // Range comparators hold their state. (Tables 2-8 and 2-9)
+            self.active.add(self.held, self.start_stop);
+        }
+        let _ = (self.trace_enable_event(), self.view_data_event());
         let active = self.active;
         let mut end = {
             let state = self.derived;

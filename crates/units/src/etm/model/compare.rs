@@ -1,7 +1,7 @@
 //! Address, data value and context ID comparators. (IHI 0014, 2.2.1, 2.7 and 2.8)
 
 use super::{Item, Model, Transfer, Tri};
-use crate::etm::settings::{AccessKind, Comparator, DataMatch, number};
+use crate::etm::settings::{AccessKind, AccessType, Comparator, DataMatch, number};
 use crate::etm::version::Version;
 
 /// What happens to a data transfer, for data value comparison.
@@ -216,8 +216,8 @@ impl Model {
                 let cancelled = Tri::from(exact && instruction.cancelled);
                 executed.and(address).and(cancelled.not()).and(self.qualified(comparator))
             }
-            Item::Data(_) if !known => Tri::Maybe,
-            Item::Data(transfer) => {
+            Item::Data(_) | Item::Returned(_) if !known => Tri::Maybe,
+            Item::Data(transfer) | Item::Returned(transfer) => {
                 let mut address = self.access(comparator, transfer);
                 if version >= Version::V3_1 {
                     // Any byte of the transfer in the byte, halfword or word.
@@ -231,45 +231,12 @@ impl Model {
                     let same = transfer.address & !mask == comparator.address;
                     address = address.and(compared(same));
                 }
-                address.and(self.value(comparator, transfer, false)).and(self.qualified(comparator))
+                let returned = matches!(item, Item::Returned(_));
+                let value = self.value(comparator, transfer, returned, false);
+                address.and(value).and(self.qualified(comparator))
             }
-            Item::Returned(_) if !known || !self.knows(number::ADDRESS, n) => Tri::Maybe,
-            Item::Returned(transfer) => self.returned(comparator, transfer),
             Item::Coprocessor => Tri::No,
         }
-    }
-
-    /// A comparator that waited for the value of an out-of-order transfer. (Table 2-6)
-    fn returned(&self, comparator: Comparator, transfer: &Transfer) -> Tri {
-        let version = self.settings.unit.version;
-        let size = u64::from(comparator.kind.size().unwrap_or(1));
-        let from = u64::from(comparator.address);
-        let (first, end) = extent(transfer);
-        let address = match version >= Version::V3_1 {
-            true => first < from + size && from < end,
-            false => transfer.address & !(size as u32 - 1) == comparator.address,
-        };
-        let kind = comparator.kind;
-        if !address || !kind.is_data() || !kind.exact(version) {
-            return Tri::No;
-        }
-        let outcome = |equal| match (transfer.failed, equal) {
-            (true, _) => DataOutcome::Failed,
-            (false, true) => DataOutcome::Equal,
-            (false, false) => DataOutcome::NotEqual,
-        };
-        let result = |equal| {
-            let result = data_result(kind.data(), true, outcome(equal), true, version);
-            Tri::from(result == DataResult::Waits(true))
-        };
-        let value = match value_equal(comparator, transfer, false, version) {
-            _ if kind.data() == DataMatch::Off => result(true),
-            Tri::Yes => result(true),
-            Tri::No => result(false),
-            Tri::Maybe if result(true) == result(false) => result(true),
-            Tri::Maybe => Tri::Maybe,
-        };
-        value.and(self.access(comparator, transfer)).and(self.qualified(comparator))
     }
 
     /// Whether the access type matches a transfer.
@@ -284,16 +251,30 @@ impl Model {
         }
     }
 
-    /// The data value comparison of a transfer.
-    fn value(&self, comparator: Comparator, transfer: &Transfer, range: bool) -> Tri {
+    /// Whether a comparator waits for the value of an out-of-order transfer. (Table 2-6)
+    fn waits(&self, kind: AccessType) -> bool {
+        let version = self.settings.unit.version;
+        let outcome = DataOutcome::Equal;
+        let result = data_result(kind.data(), kind.exact(version), outcome, true, version);
+        matches!(result, DataResult::Waits(_))
+    }
+
+    /// The data value comparison of a transfer, or of one whose value has `returned`.
+    fn value(
+        &self,
+        comparator: Comparator,
+        transfer: &Transfer,
+        returned: bool,
+        range: bool,
+    ) -> Tri {
         let version = self.settings.unit.version;
         let mode = comparator.kind.data();
         let exact = comparator.kind.exact(version);
-        let result =
-            |outcome| match data_result(mode, exact, outcome, transfer.out_of_order, version) {
-                DataResult::Now(matches) => Tri::from(matches),
-                DataResult::Waits(_) => Tri::No,
-            };
+        let late = returned || transfer.out_of_order;
+        let result = |outcome| match data_result(mode, exact, outcome, late, version) {
+            DataResult::Now(matches) => Tri::from(matches && !returned),
+            DataResult::Waits(matches) => Tri::from(matches && returned),
+        };
         if transfer.failed {
             return result(DataOutcome::Failed);
         }
@@ -380,23 +361,23 @@ impl Model {
                 }
                 Some(executed.and(inside).and(self.qualified(low)))
             }
-            Item::Data(transfer) => {
+            Item::Data(transfer) | Item::Returned(transfer) => {
                 if !known {
                     return Some(Tri::Maybe);
                 }
-                if !low.kind.is_data() {
+                let returned = matches!(item, Item::Returned(_));
+                if !low.kind.is_data() || returned && !self.waits(low.kind) {
                     return None;
                 }
                 let (first, end) = extent(transfer);
                 let last = if version >= Version::V3_1 { end - 1 } else { first };
                 let inside = inside(first, last);
-                let value = self.value(low, transfer, true);
+                let value = self.value(low, transfer, returned, true);
                 let access = self.access(low, transfer);
                 Some(access.and(inside).and(value).and(self.qualified(low)))
             }
             // A coprocessor register transfer has no address. (2.7.9)
             Item::Coprocessor => (known && low.kind.is_data()).then_some(Tri::No),
-            Item::Returned(_) => None,
         }
     }
 }

@@ -21,10 +21,13 @@ pub(super) struct Active {
     pub non_secure: bool,
     pub level: Option<u8>,
     pub prohibited: bool,
+    /// The cycle has items.
+    pub items: bool,
 }
 
 impl Active {
     pub fn begin(&mut self, start_stop: Tri) {
+        self.items = false;
         self.matches.single = 0;
         self.matches.maybe_single = 0;
         self.matches.ranges = 0;
@@ -33,6 +36,7 @@ impl Active {
     }
 
     pub fn add(&mut self, matches: Matches, start_stop: Tri) {
+        self.items = true;
         self.matches.single |= matches.single;
         self.matches.maybe_single |= matches.maybe_single;
         self.matches.ranges |= matches.ranges;
@@ -149,11 +153,7 @@ impl Model {
     /// TraceEnable for the current item, with the reason where it is not active. Instruction
     /// comparators have reported `by`.
     fn trace_enable(&mut self, by: Matches) -> (Tri, &'static str) {
-        let cycles = self.choices.imprecise_cycles;
-        let (event, precise) = self.event(number::TRACE_ENABLE_EVENT);
-        let mut change = self.trace_enable;
-        let event = if precise { event } else { change.observe(event, cycles) };
-        self.trace_enable = change;
+        let event = self.trace_enable_event();
         let settings = &self.settings;
         let start_stop = match settings.get(number::TRACE_ENABLE_1) {
             None if settings.unit.start_stop => self.start_stop.or(Tri::Maybe),
@@ -263,6 +263,20 @@ impl Model {
         self.include = change;
         let any = precise.or(imprecise);
         if excludes { any.not() } else { any }
+    }
+
+    /// The TraceEnable event, which changes imprecisely.
+    pub(super) fn trace_enable_event(&mut self) -> Tri {
+        let (event, precise) = self.event(number::TRACE_ENABLE_EVENT);
+        let cycles = self.choices.imprecise_cycles;
+        if precise { event } else { self.trace_enable.observe(event, cycles) }
+    }
+
+    /// The ViewData event, which changes imprecisely.
+    pub(super) fn view_data_event(&mut self) -> Tri {
+        let (event, precise) = self.event(number::VIEW_DATA_EVENT);
+        let cycles = self.choices.imprecise_cycles;
+        if precise { event } else { self.view_data.observe(event, cycles) }
     }
 
     /// The value of an event for the items of this cycle so far, and whether it is constant.
@@ -409,11 +423,7 @@ impl Model {
     /// ViewData for the current transfer, with the reason where it is not active. Data comparators
     /// compare the transfer, instruction comparators the instruction that caused it.
     fn view_data(&mut self) -> (Tri, &'static str) {
-        let (event, precise) = self.event(number::VIEW_DATA_EVENT);
-        let mut change = self.view_data;
-        let cycles = self.choices.imprecise_cycles;
-        let event = if precise { event } else { change.observe(event, cycles) };
-        self.view_data = change;
+        let event = self.view_data_event();
         let by = self.instruction.as_ref().map_or(Matches::default(), |i| i.matches);
         let mut forbidden = false;
         let settings = &self.settings;

@@ -112,22 +112,29 @@ impl LogFilter {
             earlier: false,
         };
         if access.size != 8 {
-            return self.model.item(&Item::Data(transfer));
+            return self.transfer(transfer);
         }
         // A doubleword is two words. (2.8.3) It is traced if one of them is.
         let high = access.value().map(|value| (value >> 32) as u32);
         let (first, second) =
             if big_endian { (high, transfer.value) } else { (transfer.value, high) };
-        let one = self.model.item(&Item::Data(Transfer { value: first, ..transfer }));
-        let other = self.model.item(&Item::Data(Transfer {
-            address: transfer.address.wrapping_add(4),
-            value: second,
-            ..transfer
-        }));
+        let one = self.transfer(Transfer { value: first, ..transfer });
+        let address = transfer.address.wrapping_add(4);
+        let other = self.transfer(Transfer { address, value: second, ..transfer });
         match rank(one) >= rank(other) {
             true => one,
             false => other,
         }
+    }
+
+    /// The verdict on a transfer. A log has the transfer and its late value in one access, so that
+    /// the value returns in the same cycle.
+    fn transfer(&mut self, transfer: Transfer) -> Verdict {
+        let verdict = self.model.item(&Item::Data(transfer));
+        if transfer.out_of_order {
+            let _ = self.model.item(&Item::Returned(transfer));
+        }
+        verdict
     }
 }
 

@@ -160,3 +160,86 @@ fn unknown_registers() {
     let mut model = Model::new(all);
     assert_eq!(cycle(&mut model, &[executed(0x8004), access(0x1000, true)]).0, [Must, MustNot]);
 }
+
+/// Table 2-6: with exact match a comparator waits for the value of a late access, and then matches.
+/// Rows: ETMACTR of the comparator or of the range, the value of the access, and whether it
+/// matches.
+#[test]
+fn late_values_of_a_log() {
+    const EXACT: u32 = 1 << 7;
+    const EQUAL: u32 = 0b01 << 5;
+    const DIFFERENT: u32 = 0b11 << 5;
+    for (kind, value, matches) in [
+        (0x1e | EXACT | EQUAL, 0x55, true),
+        (0x1e | EXACT | EQUAL, 0x56, false),
+        (0x1e | EXACT | DIFFERENT, 0x55, false),
+        (0x1e | EXACT | DIFFERENT, 0x56, true),
+        (0x1e | EXACT, 0x56, true),
+        (0x1d | EXACT, 0x55, false),
+        // The value is assumed to match.
+        (0x1e | EQUAL, 0x56, true),
+    ] {
+        for version in Version::ALL.into_iter().filter(|version| *version >= Version::V2_0) {
+            for event in [Event::one(Resource::Address(1)), Event::one(Resource::Range(1))] {
+                let values = [
+                    (number::ADDRESS, 0x2000),
+                    (number::ADDRESS + 1, 0x2004),
+                    (number::ACCESS_TYPE, kind),
+                    (number::ACCESS_TYPE + 1, kind),
+                    (number::DATA_VALUE, 0x55),
+                    (number::DATA_MASK, 0),
+                    (number::TRIGGER, event.bits()),
+                ];
+                let mut filter = LogFilter::new(settings(version, &values));
+                let steps = [retired(0x8000), store(0x2000, value, Access::LATE), retired(0x8004)];
+                let triggers = run(&mut filter, &steps).1;
+                assert_eq!(triggers, usize::from(matches), "{version} {event} {kind:#x}");
+            }
+        }
+    }
+}
+
+/// 2.6.5: ViewData is imprecise in the cycle in which its event changes, whether or not an earlier
+/// cycle has data, and precise after it.
+#[test]
+fn changes_of_the_view_data_event() {
+    let comparator = [(number::ADDRESS, 0x8004), (number::ACCESS_TYPE, 0x19)];
+    let event =
+        |event: Event| [&comparator[..], &[(number::VIEW_DATA_EVENT, event.bits())]].concat();
+    let values = event(Event::one(Resource::Address(1)));
+    let mut filter = LogFilter::new(settings(Version::V3_4, &values));
+    let steps = [retired(0x8000), retired(0x8004), store(0x2000, 0, 0)];
+    assert_eq!(run(&mut filter, &steps).0, [Must, Must, May]);
+
+    // The comparator moves the sequencer from state 1 to state 2.
+    let mut all = settings(Version::V3_4, &event(Event::one(Resource::Sequencer(2))));
+    (0..6).for_each(|n| all.set(number::SEQUENCER + n, Event::FALSE.bits()));
+    all.set(number::SEQUENCER, Event::one(Resource::Address(1)).bits());
+    for (between, want) in
+        [(vec![], May), (vec![retired(0x8008)], Must), (vec![Step::Cycles(3)], Must)]
+    {
+        let mut filter = LogFilter::new(all.clone());
+        let first = [retired(0x8000), store(0x2000, 0, 0), retired(0x8004)];
+        assert_eq!(run(&mut filter, &first).0, [Must, MustNot, Must]);
+        let _ = run(&mut filter, &between);
+        let last = [retired(0x800c), store(0x2000, 0, 0)];
+        assert_eq!(run(&mut filter, &last).0, [Must, want], "{between:?}");
+    }
+}
+
+/// Tables 2-8 and 2-9: an instruction range matches up to the next instruction.
+#[test]
+fn ranges_in_cycles_without_instructions() {
+    let values = [
+        (number::ADDRESS, 0x8000),
+        (number::ADDRESS + 1, 0x8008),
+        (number::ACCESS_TYPE, 0x19),
+        (number::ACCESS_TYPE + 1, 0x19),
+        (number::RELOAD_VALUE, 100),
+        (number::COUNT_ENABLE, Event::one(Resource::Range(1)).bits()),
+        (number::RELOAD_EVENT, Event::FALSE.bits()),
+    ];
+    let mut filter = LogFilter::new(settings(Version::V3_3, &values));
+    let _ = run(&mut filter, &[retired(0x8004), Step::Cycles(10), retired(0x8008)]);
+    assert_eq!(filter.model.counter(1), 90);
+}
