@@ -13,6 +13,7 @@
 //! | 2.6.6 FIFOFULL, data suppression | `fifo` |
 //! | 2.11 parallel and outstanding instructions | `parallel` |
 //! | 7.6 EmbeddedICE inputs | `ice` |
+//! | cycles without instructions | `idle` |
 //! | steps of an execution log | `log` |
 
 mod compare;
@@ -20,6 +21,7 @@ mod derived;
 mod fifo;
 mod filters;
 mod ice;
+mod idle;
 mod item;
 mod log;
 mod parallel;
@@ -334,6 +336,8 @@ impl Model {
             Resource::Instrumentation(n) => bit(derived.instrumentation_now.into(), n),
             Resource::Ice(n) => bit(self.ice.seen(&self.settings, usage).into(), n),
             Resource::MemoryMap(n) => bit(u32::from(inputs.memory_map | inputs.memory_map_data), n),
+            Resource::Counter(_) | Resource::Sequencer(_) if derived.unknown => Tri::Maybe,
+            Resource::Counter(n) if !self.settings.knows_counter(n) => Tri::Maybe,
             Resource::Counter(n) => {
                 let index = usize::from(n - 1);
                 Tri::from(derived.counters.get(index).is_some_and(|value| *value == 0))

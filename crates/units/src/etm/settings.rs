@@ -147,6 +147,15 @@ impl Settings {
         self.get(number::ADDRESS + at).is_some() && self.get(number::ACCESS_TYPE + at).is_some()
     }
 
+    /// Whether the reload value and the events of counter `n` are known.
+    pub fn knows_counter(&self, n: u8) -> bool {
+        let at = u16::from(n.saturating_sub(1) & 0b11);
+        let counts = n == 1 && self.unit.reduced_counter;
+        [number::RELOAD_VALUE, number::COUNT_ENABLE, number::RELOAD_EVENT].iter().all(|number| {
+            self.get(number + at).is_some() || counts && *number == number::COUNT_ENABLE
+        })
+    }
+
     /// The single address comparators, address range comparators and memory map decodes that
     /// TraceEnable includes or excludes.
     pub fn trace_enable(&self) -> Selection {

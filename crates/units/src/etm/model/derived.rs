@@ -69,6 +69,8 @@ pub(super) struct Derived {
     activated: u8,
     /// The trigger has occurred, and does not occur again.
     triggered: bool,
+    /// Counters and sequencer are not known.
+    pub unknown: bool,
 }
 
 impl Derived {
@@ -88,6 +90,7 @@ impl Derived {
             instrumentation: 0,
             activated: 0,
             triggered,
+            unknown: false,
         }
     }
 

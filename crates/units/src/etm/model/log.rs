@@ -8,9 +8,6 @@ use super::{CycleEnd, Inputs, Instruction, Instrumentation, Item, Model, Transfe
 use crate::etm::settings::Settings;
 use crate::verdict::{Filter, Outcome, Verdict};
 
-/// Most idle cycles between two instructions that the model follows one by one.
-const MOST_IDLE: u32 = 1 << 16;
-
 /// An ETM that observes steps. Each instruction with its data accesses is a cycle; a
 /// [`Step::Cycles`] adds the others.
 #[derive(Clone, Debug)]
@@ -54,11 +51,16 @@ impl LogFilter {
     fn end(&mut self) {
         if self.open {
             let end = self.model.end_cycle();
-            self.ended.trigger |= end.trigger;
-            self.ended.debug_request |= end.debug_request;
-            self.ended.outputs = end.outputs;
+            self.ended(end);
             self.open = false;
         }
+    }
+
+    /// What one or more cycles end with.
+    fn ended(&mut self, end: CycleEnd) {
+        self.ended.trigger |= end.trigger;
+        self.ended.debug_request |= end.debug_request;
+        self.ended.outputs = end.outputs;
     }
 
     /// The inputs besides those of the instruction.
@@ -172,12 +174,11 @@ impl Filter for LogFilter {
             }
             Step::Cycles(cycles) => {
                 self.end();
-                for _ in 1..(*cycles).min(MOST_IDLE) {
-                    // The DWT compares no instruction.
-                    let inputs = Inputs { ice_waits: u8::MAX, ..self.inputs() };
-                    self.model.begin_cycle(&inputs);
-                    self.open = true;
-                    self.end();
+                // The DWT compares no instruction.
+                let inputs = Inputs { ice_waits: u8::MAX, ..self.inputs() };
+                if *cycles > 1 {
+                    let end = self.model.idle(&inputs, cycles - 1);
+                    self.ended(end);
                 }
                 None
             }

@@ -4,7 +4,7 @@ use tracewright_base::{self as base, Access, Direction, Retired, Step};
 
 use super::behaviour::{access, cycle, executed, settings};
 use crate::etm::event::{Event, Resource};
-use crate::etm::model::{LogFilter, Model};
+use crate::etm::model::{CycleEnd, Inputs, LogFilter, Model};
 use crate::etm::settings::{Settings, number};
 use crate::etm::version::Version;
 use crate::verdict::Filter;
@@ -242,4 +242,61 @@ fn ranges_in_cycles_without_instructions() {
     let mut filter = LogFilter::new(settings(Version::V3_3, &values));
     let _ = run(&mut filter, &[retired(0x8004), Step::Cycles(10), retired(0x8008)]);
     assert_eq!(filter.model.counter(1), 90);
+}
+
+/// 2.2.3: the counters after any number of cycles are those after as many single cycles.
+#[test]
+fn cycles_without_instructions() {
+    let counter = |n| Event::one(Resource::Counter(n)).bits();
+    let chain = |first, second| {
+        vec![
+            (number::RELOAD_VALUE, first),
+            (number::COUNT_ENABLE, Event::TRUE.bits()),
+            (number::RELOAD_EVENT, counter(1)),
+            (number::RELOAD_VALUE + 1, second),
+            (number::COUNT_ENABLE + 1, counter(1)),
+            (number::RELOAD_EVENT + 1, counter(2)),
+            (number::TRIGGER, counter(2)),
+        ]
+    };
+    for values in [chain(9, 10), chain(0, 3), chain(96, 1), chain(3, 0), chain(700, 40)] {
+        for cycles in [0, 1, 2, 3, 10, 11, 99, 100, 101, 5000, 40_000] {
+            let model = Model::new(settings(Version::V3_4, &values));
+            let (mut one, mut many) = (model.clone(), model);
+            let mut end = CycleEnd::default();
+            for _ in 0..cycles {
+                one.begin_cycle(&Inputs::default());
+                let last = one.end_cycle();
+                end = CycleEnd { trigger: end.trigger | last.trigger, ..last };
+            }
+            assert_eq!(many.idle(&Inputs::default(), cycles), end, "{values:x?} {cycles}");
+            assert_eq!(many, one, "{values:x?} {cycles}");
+        }
+    }
+    // A reload value of n makes a period of n + 1 cycles: 10,000 times 10 and one.
+    let mut model = Model::new(settings(Version::V3_4, &chain(9_999, 10)));
+    assert!(!model.idle(&Inputs::default(), 99_999).trigger);
+    assert_eq!((model.counter(1), model.counter(2)), (0, 1));
+    assert!(model.idle(&Inputs::default(), 2).trigger);
+    let _ = model.idle(&Inputs::default(), u32::MAX);
+    let all = 100_001 + u64::from(u32::MAX);
+    assert_eq!(u64::from(model.counter(1)), 9_999 - all % 10_000);
+}
+
+/// A state that does not repeat within the steps that the model follows is unknown.
+#[test]
+fn cycles_that_are_not_followed() {
+    let mut all = settings(Version::V3_4, &[]);
+    for (n, value) in (0..4).zip([96, 88, 82, 78]) {
+        let zero = Event::one(Resource::Counter(n as u8 + 1)).bits();
+        all.set(number::RELOAD_VALUE + n, value);
+        all.set(number::COUNT_ENABLE + n, Event::TRUE.bits());
+        all.set(number::RELOAD_EVENT + n, zero);
+    }
+    all.set(number::TRACE_ENABLE_EVENT, Event::one(Resource::Counter(1)).bits());
+    for (cycles, want) in [(100_000, MustNot), (u32::MAX, May)] {
+        let mut model = Model::new(all.clone());
+        let _ = model.idle(&Inputs::default(), cycles);
+        assert_eq!(cycle(&mut model, &[executed(0x8000)]).0, [want], "{cycles}");
+    }
 }
