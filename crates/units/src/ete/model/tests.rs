@@ -360,6 +360,52 @@ fn prohibited_regions() {
     assert_eq!(model.instruction(0x1000).requirement, Must);
 }
 
+/// Cycles of a log are known from its first instruction on: the counter of cycles reaches zero with
+/// the 15th, wherever the first [`Step::Cycles`] is.
+#[test]
+fn counters_of_the_cycles_of_a_log() {
+    use tracewright_base::Retired;
+    let registers = with(&[
+        ("TRCEVENTCTL0R", 2),
+        ("TRCEVENTCTL1R", 1 << 11),
+        ("TRCRSCTLR2", 2 << 16 | 1),
+        ("TRCCNTRLDVR0", 15),
+        ("TRCCNTVR0", 15),
+        ("TRCCNTCTLR0", 1),
+    ]);
+    let instruction = Step::Retired(Retired { address: 0x1000, ..Retired::default() });
+    let (five, fifteen) = (Step::Cycles(5), Step::Cycles(15));
+    for (steps, triggers) in [
+        (vec![instruction, five, instruction, five, instruction, five, instruction], 2),
+        (vec![five, instruction, five, instruction, five, instruction], 2),
+        (vec![instruction, instruction, instruction, fifteen, instruction], 2),
+        (vec![instruction, five, instruction, five, instruction], 0),
+        // Without cycles the counter is not known.
+        (vec![instruction; 20], 0),
+    ] {
+        let mut model = model(&registers);
+        let got = steps.iter().filter(|step| model.step(step).trigger).count();
+        assert_eq!(got, triggers, "{steps:?}");
+    }
+}
+
+/// An event that is always active occurs in each step, from selector 1 as from an inverted selector
+/// of nothing.
+#[test]
+fn events_that_are_always_active() {
+    use tracewright_base::Retired;
+    let instruction = Step::Retired(Retired { address: 0x1000, ..Retired::default() });
+    for (event, selector, outputs) in [(0, 0, 0), (1, 0, 1), (2, 1 << 20, 1), (2, 0, 0)] {
+        let registers =
+            with(&[("TRCEVENTCTL0R", event), ("TRCEVENTCTL1R", 1 << 11), ("TRCRSCTLR2", selector)]);
+        let mut model = model(&registers);
+        for step in [instruction, Step::Cycles(3)] {
+            let outcome = model.step(&step);
+            assert_eq!((outcome.outputs, outcome.trigger), (outputs, outputs != 0), "{event}");
+        }
+    }
+}
+
 /// Unknown fields of the context matter only where the registers depend on them.
 #[test]
 fn unknown_contexts() {
