@@ -114,6 +114,8 @@ impl Model {
             self.active.level = instruction.level;
             self.active.prohibited = instruction.prohibited;
             if let Some(hint) = instruction.hint
+                && instruction.passed
+                && !instruction.cancelled
                 && !instruction.prohibited
                 && (instruction.level != Some(0)
                     || !self.settings.control().privileged_instrumentation())

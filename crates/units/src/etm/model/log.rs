@@ -71,7 +71,7 @@ impl LogFilter {
     fn instruction(&mut self, retired: &Retired) -> Verdict {
         self.end();
         let address = retired.address as u32;
-        let isa = retired.instruction.isa;
+        let thumb = matches!(retired.instruction.isa, Isa::T32 | Isa::ThumbEe);
         // EmbeddedICE inputs: the DWT compares the addresses of executed instructions.
         let watchpoints = self.model.settings.watchpoints.iter().enumerate();
         let ice = watchpoints
@@ -88,7 +88,7 @@ impl LogFilter {
             non_secure: self.non_secure,
             level: self.level,
             prohibited: self.prohibited,
-            hint: self.hints.get(&(address, isa == Isa::T32)).copied(),
+            hint: self.hints.get(&(address, thumb)).copied(),
             under: false,
         }))
     }

@@ -162,6 +162,8 @@ fn instrumentation() {
         assert_eq!(Instrumentation::option(0xf3af_80f0 | opcode, true), Some(option));
     }
     assert_eq!(Instrumentation::option(0xe320_f000, false), None);
+    assert_eq!(Instrumentation::option(0x0320_f0f0, false), Some(0));
+    assert_eq!(Instrumentation::option(0xf320_f0f0, false), None);
     // A resource in the TraceEnable event, and privileged code only.
     let hint = |option, privileged| {
         Item::Instruction(Instruction {
