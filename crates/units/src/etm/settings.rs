@@ -171,6 +171,26 @@ impl Settings {
         }
     }
 
+    /// The registers with what TraceEnable includes or excludes of which no value is known.
+    pub fn unknown_trace_enable(&self) -> Vec<u16> {
+        let second = self.unit.version >= Version::V1_2 && self.unit.pairs > 0;
+        self.unknown(&[(number::TRACE_ENABLE_1, true), (number::TRACE_ENABLE_2, second)])
+    }
+
+    /// The registers with what ViewData includes and excludes of which no value is known.
+    pub fn unknown_view_data(&self) -> Vec<u16> {
+        self.unknown(&[
+            (number::VIEW_DATA_1, self.unit.pairs > 0),
+            (number::VIEW_DATA_2, self.unit.memory_map > 0),
+            (number::VIEW_DATA_3, true),
+        ])
+    }
+
+    fn unknown(&self, registers: &[(u16, bool)]) -> Vec<u16> {
+        let unknown = registers.iter().filter(|(number, has)| *has && self.get(*number).is_none());
+        unknown.map(|(number, _)| *number).collect()
+    }
+
     /// TraceEnable excludes: ETMTECR1 bit \[24].
     pub fn trace_excludes(&self) -> bool {
         self.value(number::TRACE_ENABLE_1) >> 24 & 1 != 0

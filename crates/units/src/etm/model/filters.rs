@@ -215,9 +215,7 @@ impl Model {
         if settings.get(number::TRACE_ENABLE_1).is_none() && settings.unit.selects() {
             return Tri::Maybe;
         }
-        let all_known = version < Version::V1_2
-            || settings.unit.pairs == 0
-            || settings.get(number::TRACE_ENABLE_2).is_some();
+        let all_known = !settings.unknown_trace_enable().contains(&number::TRACE_ENABLE_2);
         if selection.is_empty() && all_known {
             // A unit without comparators has no logic to include.
             return Tri::from(excludes || !settings.unit.selects());
@@ -427,11 +425,7 @@ impl Model {
         let by = self.instruction.as_ref().map_or(Matches::default(), |i| i.matches);
         let mut forbidden = false;
         let settings = &self.settings;
-        let known = |number, exists: bool| !exists || settings.get(number).is_some();
-        let has_pairs = settings.unit.pairs > 0;
-        let all_known = known(number::VIEW_DATA_1, has_pairs)
-            && known(number::VIEW_DATA_2, settings.unit.memory_map > 0)
-            && known(number::VIEW_DATA_3, has_pairs);
+        let all_known = settings.unknown_view_data().is_empty();
         let mut any = |selection: Selection| {
             let version = self.settings.unit.version;
             let map = self.inputs.memory_map | self.inputs.memory_map_data;
@@ -467,9 +461,7 @@ impl Model {
             _ if self.settings.get(number::VIEW_DATA_EVENT).is_none() => {
                 "the ViewData event is not known"
             }
-            _ if !all_known || self.settings.get(number::VIEW_DATA_3).is_none() => {
-                "a register of ViewData is not known"
-            }
+            _ if !all_known => "a register of ViewData is not known",
             _ if event == Tri::Maybe => "the ViewData event changes, which is imprecise",
             _ => "a comparator of ViewData is imprecise, or the address or value is unknown",
         };
