@@ -120,8 +120,8 @@ pub(crate) fn register_number(key: &str) -> Option<u16> {
     key.strip_prefix('#')?.parse().ok()
 }
 
-/// `line` up to its comment, which begins with `;` or with `#`. A `#` at the offset `register`, with
-/// a digit directly after it, begins a register number.
+/// `line` up to its comment, which begins with `;` or `#`. A `#` at the offset `register` with a
+/// digit directly after it begins a register number.
 pub(crate) fn without_comment(line: &str, register: usize) -> &str {
     let comment = |text: &str| text.find(['#', ';']);
     let (before, rest) = line.split_at_checked(register).unwrap_or((line, ""));

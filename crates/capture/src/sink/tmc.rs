@@ -77,7 +77,7 @@ fn of(
         layout.lost.push(match next {
             0 => "trace before the oldest byte may have been overwritten, or trace after the \
                   newest byte lost as capture stopped when the buffer was full; the registers do \
-                  not tell"
+                  not record which"
                 .to_owned(),
             _ => "trace before the oldest byte was overwritten".to_owned(),
         });

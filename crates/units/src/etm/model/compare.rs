@@ -172,7 +172,8 @@ impl Model {
         executed && (version < Version::V2_0 || kind.exact(version))
     }
 
-    /// Address comparator `n`, with its data value comparator where the registers of that are known.
+    /// Address comparator `n`, with its data value comparator where the registers of the latter are
+    /// known.
     fn comparator(&self, n: u8) -> Comparator {
         let comparator = self.settings.comparator(n);
         let known = self.knows(number::DATA_VALUE, n) && self.knows(number::DATA_MASK, n);
