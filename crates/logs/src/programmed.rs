@@ -26,6 +26,8 @@ pub struct Programmed {
     data_only: bool,
     /// The last step that was passed on was traced.
     on: bool,
+    /// Tracing is not off in the input.
+    permitted: bool,
     /// The instruction that waits, and its traced data accesses.
     pending: Vec<Step>,
 }
@@ -103,7 +105,7 @@ impl Programmed {
         let filter = unit.filter(&values)?;
         // A seed of 0 would stay 0.
         let seed = seed.map(|seed| seed.wrapping_mul(2).wrapping_add(1));
-        Some(Programmed { filter, seed, data_only, on: true, pending: Vec::new() })
+        Some(Programmed { filter, seed, data_only, on: true, permitted: true, pending: Vec::new() })
     }
 
     /// Whether the filters depend on what an instruction is.
@@ -146,6 +148,10 @@ impl Programmed {
                 if outcome.trigger {
                     out(&Step::Trigger);
                 }
+                if matches!(step, Step::Off | Step::On) {
+                    self.permitted = *step == Step::On;
+                    self.on = self.permitted;
+                }
                 out(step);
             }
         }
@@ -157,8 +163,8 @@ impl Programmed {
             return;
         }
         let verdict = self.filter.revised();
-        let traced =
-            self.data_only || verdict.is_none_or(|verdict| self.chosen(verdict.requirement));
+        let traced = self.permitted
+            && (self.data_only || verdict.is_none_or(|verdict| self.chosen(verdict.requirement)));
         if traced != self.on {
             out(if traced { &Step::On } else { &Step::Off });
             self.on = traced;
@@ -184,5 +190,44 @@ impl Programmed {
                 *seed >> 32 & 1 != 0
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{Instruction, Retired};
+
+    use super::*;
+
+    /// The instructions that are passed on while tracing is on.
+    fn traced(registers: &[(&str, u64)], steps: &[Step]) -> Vec<u64> {
+        let registers: Vec<_> =
+            registers.iter().map(|(n, value)| ((*n).to_owned(), *value)).collect();
+        let mut programmed = Programmed::new(AnyProtocol::Etmv3, &registers, None).unwrap();
+        let (mut on, mut all) = (true, Vec::new());
+        let mut out = |step: &Step| match step {
+            Step::Off => on = false,
+            Step::On => on = true,
+            Step::Retired(retired) if on => all.push(retired.address),
+            _ => {}
+        };
+        steps.iter().for_each(|step| programmed.step(step, &mut out));
+        programmed.flush(&mut out);
+        all
+    }
+
+    #[test]
+    fn off_and_on_in_the_input() {
+        let at = |address| {
+            let instruction = Instruction { size: 4, ..Instruction::default() };
+            Step::Retired(Retired { address, taken: true, instruction, ..Retired::default() })
+        };
+        let steps = [at(0x10), Step::Off, at(0x20), Step::On, at(0x30), at(0x40)];
+        let exclude =
+            [("ETMTECR1", 0x100_0000), ("ETMTECR2", 1), ("ETMACVR1", 0x30), ("ETMACTR1", 0x19)];
+        assert_eq!(traced(&exclude, &steps), [0x10, 0x40]);
+        // With data alone instructions are passed on, but not where tracing is off.
+        let data_only = [exclude.as_slice(), &[("ETMCR", 1 << 20)]].concat();
+        assert_eq!(traced(&data_only, &steps), [0x10, 0x30, 0x40]);
     }
 }

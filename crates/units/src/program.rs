@@ -289,15 +289,18 @@ pub struct BusAccess {
 }
 
 /// Reads a recording: one access a line. `write REGISTER VALUE` or `w`, `mww`; `read REGISTER
-/// [VALUE]` or `r`, `mdw`; `dsb`, `isb`, `tsb`. A register is a name or an address of which the low
-/// 12 bits count. Comments begin with `#`.
+/// [VALUE]` or `r`, `mdw`; `dsb`, `isb`, `tsb`. A register is a name, an address of which the low
+/// 12 bits count, or `#` and its number. Other `#` begin comments.
 ///
 /// # Errors
 /// [`InvalidLine`] for the first line that is no access.
 pub fn read(text: &str) -> Result<Vec<BusAccess>, InvalidLine> {
     let mut all = Vec::new();
     for (n, full) in text.lines().enumerate() {
-        let line = full.split(['#', ';']).next().unwrap_or_default().trim();
+        // The register is the second word.
+        let after = full.trim_start().trim_start_matches(|c: char| !c.is_whitespace());
+        let register = full.len() - after.trim_start().len();
+        let line = values::without_comment(full, register).trim();
         if line.is_empty() {
             continue;
         }
@@ -338,7 +341,8 @@ mod tests {
 
     #[test]
     fn recordings() {
-        let text = "# start\nwrite ETMCR 0x400\nr 0x10 = 2\ndsb sy\nread ETMSR\n";
+        let text = "# start\nwrite ETMCR 0x400\nr 0x10 = 2\ndsb sy\nread ETMSR\n  write  #7 1 #2\n\
+                    read #4#5\n#7 1\nread 0x10 #1\n# read #4\n";
         let of = |kind, register: &str, value, line| BusAccess {
             kind,
             register: register.into(),
@@ -350,11 +354,14 @@ mod tests {
             of(BusKind::Read, "0x10", Some(2), 3),
             of(BusKind::Barrier(Barrier::Dsb), "", None, 4),
             of(BusKind::Read, "ETMSR", None, 5),
+            of(BusKind::Write, "#7", Some(1), 6),
+            of(BusKind::Read, "#4", None, 7),
+            of(BusKind::Read, "0x10", None, 9),
         ];
         assert!(read("dsb").is_ok());
         // `sy` is an operand of the barrier.
         assert_eq!(read(text), Ok(want));
-        for text in ["write ETMCR", "poke ETMCR 1", "read", "w ETMCR green"] {
+        for text in ["write ETMCR", "poke ETMCR 1", "read", "w ETMCR green", "write #x 1"] {
             assert!(read(text).is_err(), "{text}");
         }
     }

@@ -61,6 +61,10 @@ impl Sink {
             (Sink::Trbe(_), _) if base & 0xfff != 0 || limit & 0xfff != 0 => {
                 Some("base and limit of a trace buffer are multiples of 4096")
             }
+            // Every write pointer would be out of range. (Arm ARM, RMSPSD)
+            (Sink::Trbe(_), _) if base >> 56 != limit >> 56 => {
+                Some("bits [63:56] of the base and the limit of a trace buffer are equal")
+            }
             (Sink::Etr(_), _) if base & 0xf != 0 || limit & 0xf != 0 => {
                 Some("base and size of an ETR's buffer are multiples of 16")
             }
@@ -92,5 +96,24 @@ impl fmt::Display for Sink {
             Sink::Etr(_) => "etr",
         };
         write!(f, "{name} {base:#x}..{limit:#x}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Arm ARM, RMSPSD: the limit is an address, too.
+    #[test]
+    fn bits_63_to_56_of_a_trace_buffer() {
+        for (base, limit, valid) in [
+            (0x00ff_ffff_ffff_e000, 0x00ff_ffff_ffff_f000, true),
+            (0x00ff_ffff_ffff_f000, 0x0100_0000_0000_0000, false),
+            (0x00ff_ffff_ffff_f000, 0x0100_0000_0000_1000, false),
+            (0xffff_ffff_0000_0000, 0xffff_ffff_0001_0000, true),
+        ] {
+            let buffer = Buffer { base, limit, mode: Mode::Fill, watermark: None };
+            assert_eq!(Sink::Trbe(buffer).invalid().is_none(), valid, "{base:#x} {limit:#x}");
+        }
     }
 }

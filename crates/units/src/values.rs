@@ -63,17 +63,18 @@ impl fmt::Display for InvalidLine {
     }
 }
 
-/// Reads registers and values from a text: one `NAME=VALUE`, `NAME(OFFSET)=VALUE`, `NAME VALUE` or
-/// `OFFSET: VALUE...` a line. After a colon, further values are those of the following words of
-/// memory, as debuggers dump it. Comments begin with `#` or `;`, and of the
-/// sections in `[]` only `[regs]` is read.
+/// Reads registers and values from a text: one `NAME=VALUE`, `NAME(OFFSET)=VALUE`, `NAME VALUE`,
+/// `#NUMBER=VALUE` or `OFFSET: VALUE...` a line. After a colon, further values are those of the
+/// following words of memory, as debuggers dump it. Comments begin with `#` or `;`; a `#` at the
+/// start of a line with a digit directly after it begins a register number. Of the sections in
+/// `[]` only `[regs]` is read.
 ///
 /// # Errors
 /// [`InvalidLine`] for the first line that is none of these.
 pub fn read(text: &str) -> Result<Vec<(String, u64)>, InvalidLine> {
     let (mut all, mut registers) = (Vec::new(), true);
     for (n, full) in text.lines().enumerate() {
-        let line = full.split(['#', ';']).next().unwrap_or_default().trim();
+        let line = without_comment(full.trim_start(), 0).trim();
         if let Some(section) = line.strip_prefix('[') {
             registers = section.trim_end_matches(']').trim().eq_ignore_ascii_case("regs");
             continue;
@@ -99,7 +100,7 @@ fn pairs(line: &str) -> Option<Vec<(String, u64)>> {
         }
         let Some(base) = hexadecimal(key) else {
             // `NAME: VALUE`
-            return (values.len() == 1 && is_name(key))
+            return (values.len() == 1 && (is_name(key) || register_number(key).is_some()))
                 .then(|| values.iter().map(|value| (key.to_owned(), *value)).collect());
         };
         let word = |(n, value): (usize, &u64)| {
@@ -110,7 +111,27 @@ fn pairs(line: &str) -> Option<Vec<(String, u64)>> {
     let (key, value) = line.split_once('=').or_else(|| line.split_once(char::is_whitespace))?;
     let key = key.split('(').next().unwrap_or_default().trim();
     let value = number(value.trim())?;
-    (is_name(key) || number(key).is_some()).then(|| vec![(key.to_owned(), value)])
+    let is_key = is_name(key) || number(key).is_some() || register_number(key).is_some();
+    is_key.then(|| vec![(key.to_owned(), value)])
+}
+
+/// The number of the register `#NUMBER`, in decimal.
+pub(crate) fn register_number(key: &str) -> Option<u16> {
+    key.strip_prefix('#')?.parse().ok()
+}
+
+/// `line` up to its comment, which begins with `;` or `#`. A `#` at the offset `register` with a
+/// digit directly after it begins a register number.
+pub(crate) fn without_comment(line: &str, register: usize) -> &str {
+    let comment = |text: &str| text.find(['#', ';']);
+    let (before, rest) = line.split_at_checked(register).unwrap_or((line, ""));
+    let number =
+        rest.strip_prefix('#').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let end = match (comment(before), number) {
+        (None, Some(number)) => comment(number).map(|at| register + 1 + at),
+        _ => comment(line),
+    };
+    end.and_then(|end| line.get(..end)).unwrap_or(line)
 }
 
 fn is_name(key: &str) -> bool {
@@ -143,7 +164,8 @@ mod tests {
     fn texts() {
         let text = "[device]\nname=ETM_0\n[regs]\nETMCR(0x000)=0x10001000 ; control\n# nothing\n\
                     ETMTEEVR 0x6f\n0xe0041010: 00000002 00020d09\nETMIDR: 0x4114f250\n0x20=111\n\
-                    TRCACVR0(id:0x100,size:64)=0x8000\n";
+                    TRCACVR0(id:0x100,size:64)=0x8000\n#7=1#2\n  #8 = 0x6f ; #9=1\n#10 2\n\
+                    #11: 3\n#\n#c=1\n## 12=1\nETMSCR=4#13=1\n";
         let want = [
             ("ETMCR", 0x1000_1000),
             ("ETMTEEVR", 0x6f),
@@ -152,6 +174,11 @@ mod tests {
             ("ETMIDR", 0x4114_f250),
             ("0x20", 111),
             ("TRCACVR0", 0x8000),
+            ("#7", 1),
+            ("#8", 0x6f),
+            ("#10", 2),
+            ("#11", 3),
+            ("ETMSCR", 4),
         ];
         let want: Vec<_> = want.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         assert_eq!(read(text), Ok(want));
@@ -159,7 +186,20 @@ mod tests {
 
     #[test]
     fn invalid_lines() {
-        for text in ["ETMCR", "ETMCR=", "ETMCR=green", "=1", "0x10:", "x y z: 1", "0x10: 1 z"] {
+        for text in [
+            "ETMCR",
+            "ETMCR=",
+            "ETMCR=green",
+            "=1",
+            "0x10:",
+            "x y z: 1",
+            "0x10: 1 z",
+            "#7",
+            "#7=",
+            "#7: 1 2",
+            "#70000=1",
+            "#0x7=1",
+        ] {
             let invalid = InvalidLine { line: 2, text: text.to_owned() };
             assert_eq!(read(&format!("\n{text}")), Err(invalid), "{text}");
         }

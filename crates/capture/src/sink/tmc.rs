@@ -72,7 +72,15 @@ fn of(
         skip_frame(&mut layout, next);
     }
     if wrapped {
-        layout.lost.push("trace before the oldest byte was overwritten".to_owned());
+        // A buffer that software stops when it is full has the same registers as one that has
+        // wrapped and is full again.
+        layout.lost.push(match next {
+            0 => "trace before the oldest byte may have been overwritten, or trace after the \
+                  newest byte lost as capture stopped when the buffer was full; the registers do \
+                  not record which"
+                .to_owned(),
+            _ => "trace before the oldest byte was overwritten".to_owned(),
+        });
     }
     describe(&mut layout, registers, status);
     // The formatter has stopped, so that its stop sequence is written.
@@ -179,6 +187,18 @@ mod tests {
         };
         assert_eq!(etb(1), [0x110..0x1000, 0..0x104]);
         assert_eq!(etb(0), [0x104..0x1000, 0..0x104]);
+    }
+
+    /// A full buffer with the write pointer at its start has wrapped, or was stopped.
+    #[test]
+    fn lost_trace() {
+        for (pointer, overwritten) in [(0, false), (0x400, false), (0x10, true)] {
+            let list = [("RDP", 0x400), ("RWP", pointer), ("STS", 0b101)];
+            let layout = layout("", &Registers::from_iter(list), 0x1000, &none).unwrap().unwrap();
+            let [lost] = layout.lost.as_slice() else { panic!("{:?}", layout.lost) };
+            assert_eq!(lost.contains("was overwritten"), overwritten, "{lost}");
+            assert_eq!(lost.contains("may have been overwritten"), !overwritten, "{lost}");
+        }
     }
 
     /// DDI 0461, 2.5: the write pointer of a scatter-gather list is an address in one of its pages.

@@ -73,7 +73,7 @@ fn encoded_into_buffers() {
             "--protocol ETM4 --sink etr --size 1024 --mode fill",
             "ETR ETR_0, 1024 bytes stored: 1024 bytes, wrapped at its end; the oldest byte is the \
              first",
-            "",
+            "lost: trace before the oldest byte may have been overwritten, or trace after the",
         ),
         (
             "trigger",
@@ -213,6 +213,10 @@ fn registers_in_words() {
     let output = run(&format!("unit lint TRBE {base} {running} TRBIDR_EL1=4"));
     assert_eq!(output.code, Some(0));
     assert!(output.out.contains("warning alignment: TRBPTR_EL1"), "{}", output.out);
+    let stopped =
+        "TRBLIMITR_EL1=0xffff000010002001 TRBPTR_EL1=0xffff000010000010 TRBSR_EL1=0x20000";
+    let output = run(&format!("unit lint TRBE {base} {stopped}"));
+    assert!(output.out.contains("warning stopped: TRBSR_EL1"), "{}", output.out);
     let output = run("unit explain ETB ETB_RDP=0x100 ETB_RWP=0x40 STS=5");
     assert!(output.out.contains("oldest byte is at offset 0x100"), "{}", output.out);
 

@@ -192,6 +192,8 @@ fn filters(random: &mut Random, protocol: AnyProtocol, steps: &[Step]) -> Regist
     let start_stop = random.below(2) << 25;
     let ranges = random.below(4);
     set("ETMTECR1", exclude | start_stop | ranges);
+    // The encoder takes registers that are not given as 0, and a unit has unknown values.
+    ["ETMTECR2", "ETMVDCR1", "ETMVDCR2"].iter().for_each(|name| set(name, 0));
     if random.one_in(3) {
         set("ETMTECR2", if exclude == 0 { 1 << random.below(8) } else { 1 << random.below(4) });
     }

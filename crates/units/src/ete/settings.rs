@@ -46,6 +46,8 @@ pub struct Settings {
     pub single_shots: [[u64; 3]; 8],
     /// TRCACVR and TRCACATR of each address comparator.
     pub addresses: [[u64; 2]; 16],
+    /// Address comparators of which a register is not known: bit n is comparator n.
+    pub unknown_addresses: u16,
     /// TRCCIDCVR, and the bytes that are not compared.
     pub contexts: [[u64; 2]; 8],
     /// TRCVMIDCVR, and the bytes that are not compared.
@@ -92,6 +94,11 @@ impl Settings {
             selectors: core::array::from_fn(|i| n("TRCRSCTLR", i)),
             single_shots: core::array::from_fn(|i| three(i, "TRCSSCCR", "TRCSSCSR", "TRCSSPCICR")),
             addresses: core::array::from_fn(|i| [n("TRCACVR", i), n("TRCACATR", i)]),
+            unknown_addresses: (0..16)
+                .filter(|i| {
+                    ["TRCACVR", "TRCACATR"].iter().any(|s| get(&format!("{s}{i}")).is_none())
+                })
+                .fold(0, |all, i| all | 1 << i),
             contexts: core::array::from_fn(|i| {
                 [n("TRCCIDCVR", i), masks("TRCCIDCCTLR0", "TRCCIDCCTLR1", i)]
             }),

@@ -2,7 +2,7 @@
 
 use super::event::{Event, Resource};
 use super::settings::{
-    AccessKind, Comparator, DataMatch, Modes, Selection, Settings, number, port_width,
+    AccessKind, Comparator, DataMatch, Modes, Selection, Settings, name, number, port_width,
 };
 use super::version::Version;
 
@@ -35,10 +35,10 @@ fn instructions(settings: &Settings) -> String {
     let control = settings.control();
     let mut conditions = Vec::new();
     let selection = settings.trace_enable();
-    let known = settings.get(number::TRACE_ENABLE_1).is_some();
+    let unknown = settings.unknown_trace_enable();
     let places = places(settings, selection);
-    match (known, settings.trace_excludes(), selection.is_empty()) {
-        (false, ..) => conditions.push("where ETMTECR1 selects, which is not known".to_owned()),
+    match (unknown.is_empty(), settings.trace_excludes(), selection.is_empty()) {
+        (false, ..) => conditions.push(unknown_selection(&unknown)),
         (_, true, true) => {}
         (_, true, false) => conditions.push(format!("other than {places}")),
         // A unit without comparators has no include logic.
@@ -70,6 +70,15 @@ fn instructions(settings: &Settings) -> String {
     }
 }
 
+/// Where registers select that are not known.
+fn unknown_selection(numbers: &[u16]) -> String {
+    let names: Vec<_> = numbers.iter().filter_map(|number| name(*number)).collect();
+    match names.as_slice() {
+        [one] => format!("where {one} selects, which is not known"),
+        _ => format!("where {} select, which are not known", names.join(" and ")),
+    }
+}
+
 /// The data that is traced.
 fn data(settings: &Settings) -> Option<String> {
     let control = settings.control();
@@ -81,7 +90,10 @@ fn data(settings: &Settings) -> Option<String> {
     };
     let (include, exclude) = (settings.view_includes(), settings.view_excludes());
     let mut conditions = Vec::new();
-    if settings.view_excludes_only() {
+    let unknown = settings.unknown_view_data();
+    if !unknown.is_empty() {
+        conditions.push(unknown_selection(&unknown));
+    } else if settings.view_excludes_only() {
         if !exclude.is_empty() {
             conditions.push(format!("other than {}", places(settings, exclude)));
         }
@@ -215,9 +227,7 @@ fn options(settings: &Settings) -> Vec<String> {
     let level = settings.get(number::FIFOFULL_LEVEL);
     let level = level.map_or("a number of".into(), |level| level.to_string());
     if control.stall() {
-        out.push(format!(
-            "The processor waits while less than {level} bytes of the FIFO are free."
-        ));
+        out.push(stall(settings, &level));
     }
     if control.suppress() {
         out.push(format!("Data is suppressed that would leave less than {level} bytes free."));
@@ -252,6 +262,23 @@ fn options(settings: &Settings) -> Vec<String> {
         out.push(format!("The trace ID is {:#04x}.", id & 0x7f));
     }
     out
+}
+
+/// Where the processor waits for a FIFO with less than `level` bytes free. (Table 3-19)
+fn stall(settings: &Settings, level: &str) -> String {
+    let selection = settings.fifofull_region();
+    let places = places(settings, selection);
+    let excludes = settings.get(number::FIFOFULL_REGION).map(|value| value >> 24 & 1 != 0);
+    let region = match (excludes, selection.is_empty()) {
+        (None, _) => format!(", {}", unknown_selection(&[number::FIFOFULL_REGION])),
+        (Some(true), true) => String::new(),
+        (Some(true), false) => format!(", other than at {places}"),
+        (Some(false), true) => {
+            return "The processor does not wait for the FIFO: ETMFFRR selects no region.".into();
+        }
+        (Some(false), false) => format!(", at {places}"),
+    };
+    format!("The processor waits while less than {level} bytes of the FIFO are free{region}.")
 }
 
 /// An event in words, with what the comparators compare.
@@ -381,5 +408,59 @@ fn context(settings: &Settings, n: u8) -> String {
             0 => format!("context {value:#x}"),
             mask => format!("context {value:#x} but bits {mask:#x}"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::etm::Etm;
+    use crate::values::Values;
+
+    fn explained(values: &[(&str, u64)]) -> String {
+        let base = [("ETMCR", 0xc), ("ETMTEEVR", 0x6f), ("ETMTECR1", 1 << 24), ("ETMTECR2", 0)];
+        let values: Values = base.into_iter().chain(values.iter().copied()).collect();
+        sentences(&Etm::named("ETMv3.4").unwrap().settings(&values)).join("\n")
+    }
+
+    /// Table 3-19: the regions in which FIFOFULL can be asserted.
+    #[test]
+    fn regions_of_fifofull() {
+        let range = [
+            ("ETMCR", 0x8c),
+            ("ETMFFLR", 20),
+            ("ETMACVR1", 0x8000),
+            ("ETMACTR1", 0x19),
+            ("ETMACVR2", 0x9000),
+            ("ETMACTR2", 0x19),
+        ];
+        let waits = "The processor waits while less than 20 bytes of the FIFO are free";
+        for (region, want) in [
+            (Some(1 << 24), format!("{waits}.")),
+            (Some(1 << 24 | 1), format!("{waits}, other than at execution of 0x8000..0x9000.")),
+            (Some(1), format!("{waits}, at execution of 0x8000..0x9000.")),
+            (Some(0), "The processor does not wait for the FIFO: ETMFFRR selects no".to_owned()),
+            (None, format!("{waits}, where ETMFFRR selects, which is not known.")),
+        ] {
+            let mut values = range.to_vec();
+            values.extend(region.map(|region| ("ETMFFRR", region)));
+            let text = explained(&values);
+            assert!(text.contains(&want), "{region:?}: {text}");
+        }
+    }
+
+    /// Registers that are not known select what is not known.
+    #[test]
+    fn unknown_selections() {
+        let text = explained(&[("ETMVDEVR", 0x6f), ("ETMVDCR2", 0), ("ETMVDCR3", 0)]);
+        assert!(text.contains("traced instructions: where ETMVDCR1 selects, which is"), "{text}");
+        let text = explained(&[]);
+        let want = "where ETMVDCR1 and ETMVDCR2 and ETMVDCR3 select, which are not known, while \
+                    the event of ETMVDEVR, which is not known.";
+        assert!(text.contains(want), "{text}");
+        let unit = Etm::named("ETMv3.4").unwrap();
+        let values = [("ETMTECR1", 0), ("ETMTEEVR", 0x6f)].into_iter().collect();
+        let text = sentences(&unit.settings(&values)).join("\n");
+        assert!(text.contains("Traces instructions where ETMTECR2 selects, which is"), "{text}");
     }
 }

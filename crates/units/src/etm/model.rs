@@ -13,6 +13,7 @@
 //! | 2.6.6 FIFOFULL, data suppression | `fifo` |
 //! | 2.11 parallel and outstanding instructions | `parallel` |
 //! | 7.6 EmbeddedICE inputs | `ice` |
+//! | cycles without instructions | `idle` |
 //! | steps of an execution log | `log` |
 
 mod compare;
@@ -20,6 +21,7 @@ mod derived;
 mod fifo;
 mod filters;
 mod ice;
+mod idle;
 mod item;
 mod log;
 mod parallel;
@@ -260,6 +262,11 @@ impl Model {
             let outputs = if held { self.outputs } else { 0 };
             return CycleEnd { outputs, ..CycleEnd::default() };
         }
+        if !self.active.items {
+            // Range comparators hold their state. (Tables 2-8 and 2-9)
+            self.active.add(self.held, self.start_stop);
+        }
+        let _ = (self.trace_enable_event(), self.view_data_event());
         let active = self.active;
         let mut end = {
             let state = self.derived;
@@ -329,6 +336,8 @@ impl Model {
             Resource::Instrumentation(n) => bit(derived.instrumentation_now.into(), n),
             Resource::Ice(n) => bit(self.ice.seen(&self.settings, usage).into(), n),
             Resource::MemoryMap(n) => bit(u32::from(inputs.memory_map | inputs.memory_map_data), n),
+            Resource::Counter(_) | Resource::Sequencer(_) if derived.unknown => Tri::Maybe,
+            Resource::Counter(n) if !self.settings.knows_counter(n) => Tri::Maybe,
             Resource::Counter(n) => {
                 let index = usize::from(n - 1);
                 Tri::from(derived.counters.get(index).is_some_and(|value| *value == 0))
@@ -341,7 +350,10 @@ impl Model {
             Resource::Input(n) => bit(inputs.external.into(), n),
             Resource::Extended(n) => {
                 let at = 8 * u32::from(n - 1);
-                let selected = self.settings.value(number::INPUT_SELECTION) >> at & 0xff;
+                let Some(selection) = self.settings.get(number::INPUT_SELECTION) else {
+                    return Tri::Maybe;
+                };
+                let selected = selection >> at & 0xff;
                 let word = inputs.bus.get(selected as usize / 64).copied().unwrap_or(0);
                 Tri::from(word >> (selected % 64) & 1 != 0)
             }
@@ -354,9 +366,9 @@ impl Model {
 
     /// Whether the virtual machine ID comparator matches `vmid`. `None` is unknown.
     fn vmid_matches(&self, vmid: Option<u8>) -> Tri {
-        match vmid {
-            Some(vmid) => Tri::from(vmid == self.settings.value(number::VMID) as u8),
-            None => Tri::Maybe,
+        match (vmid, self.settings.get(number::VMID)) {
+            (Some(vmid), Some(value)) => Tri::from(vmid == value as u8),
+            _ => Tri::Maybe,
         }
     }
 
@@ -364,10 +376,10 @@ impl Model {
     fn context_matches(&self, n: u8, context: Option<u32>) -> Tri {
         let Some(context) = context else { return Tri::Maybe };
         let value = self.settings.get(number::CONTEXT + u16::from(n - 1));
-        let mask = self.settings.value(number::CONTEXT_MASK);
-        match value {
-            Some(value) => Tri::from((context ^ value) & !mask == 0),
-            None => Tri::Maybe,
+        match (value, self.settings.get(number::CONTEXT_MASK)) {
+            (Some(value), _) if value == context => Tri::Yes,
+            (Some(value), Some(mask)) => Tri::from((context ^ value) & !mask == 0),
+            _ => Tri::Maybe,
         }
     }
 }

@@ -33,7 +33,7 @@ const EQUAL: u32 = 0b01 << 5;
 /// # Errors
 /// Each part of the request that `unit` cannot do.
 pub fn make(unit: &Resources, request: &Request) -> Result<Program, Vec<Refusal>> {
-    let settings = settings(unit, request)?;
+    let (settings, rounded) = settings(unit, request)?;
     let mut values = Values::default();
     for (number, value) in settings.known() {
         if let Some(name) = name(number) {
@@ -47,18 +47,20 @@ pub fn make(unit: &Resources, request: &Request) -> Result<Program, Vec<Refusal>
             values.set(&format!("DWT_FUNCTION{n}"), super::settings::DWT_EXECUTE.into());
         }
     }
-    let steps = steps::steps(&settings);
+    let steps = steps::steps(&settings, &rounded);
     Ok(Program { values, steps })
 }
 
-/// The register values for `request`, as they are while the unit traces.
-fn settings(unit: &Resources, request: &Request) -> Result<Settings, Vec<Refusal>> {
+/// The register values for `request`, as they are while the unit traces, and the numbers of the
+/// registers of which the address is rounded down.
+fn settings(unit: &Resources, request: &Request) -> Result<(Settings, Vec<u16>), Vec<Refusal>> {
     let ranges = request.trace.len() + request.exclude.len() + request.data.len();
     let mut maker = Maker {
         unit: *unit,
         settings: Settings::new(*unit),
         comparators: Comparators::new(unit, ranges),
         refusals: Vec::new(),
+        rounded: Vec::new(),
     };
     maker.control(request);
     maker.context(request);
@@ -67,7 +69,7 @@ fn settings(unit: &Resources, request: &Request) -> Result<Settings, Vec<Refusal
     maker.between(request);
     maker.trigger(request);
     match maker.refusals.is_empty() {
-        true => Ok(maker.settings),
+        true => Ok((maker.settings, maker.rounded)),
         false => Err(maker.refusals),
     }
 }
@@ -78,6 +80,8 @@ struct Maker {
     settings: Settings,
     comparators: Comparators,
     refusals: Vec<Refusal>,
+    /// Registers of which the address is rounded down to a word.
+    rounded: Vec<u16>,
 }
 
 impl Maker {
@@ -246,11 +250,17 @@ impl Maker {
             return 0;
         }
         let data = access & LOAD_STORE != 0;
+        let mut start = span.start as u32;
+        // The base address of an access decides, which for a word is up to 3 below. (2.7.3)
+        if data && self.unit.version < Version::V3_1 && start & 3 != 0 {
+            start &= !3;
+            self.rounded.push(number::ADDRESS + first);
+        }
         // The size must suit the alignment of both addresses.
         let size = match data {
             false => access & 0b11 << 3,
-            true if (span.start | span.end) & 3 == 0 => 0b11 << 3,
-            true if (span.start | span.end) & 1 == 0 => 0b01 << 3,
+            true if (start | span.end as u32) & 3 == 0 => 0b11 << 3,
+            true if (start | span.end as u32) & 1 == 0 => 0b01 << 3,
             true => 0,
         };
         let access = access & !(0b11 << 3) | size;
@@ -258,7 +268,7 @@ impl Maker {
         let end_access = if top { access | 0b11 << 3 } else { access };
         let end = if top { u32::MAX } else { span.end as u32 };
         for (number, value) in [
-            (number::ADDRESS + first, span.start as u32),
+            (number::ADDRESS + first, start),
             (number::ADDRESS + first + 1, end),
             (number::ACCESS_TYPE + first, access),
             (number::ACCESS_TYPE + first + 1, end_access),

@@ -8,6 +8,7 @@ use super::version::Version;
 use crate::finding::{Finding, Severity};
 use crate::program::{BusAccess, BusKind};
 use crate::register::Access;
+use crate::values;
 
 /// The key of the locks.
 const KEY: u32 = 0xc5ac_ce55;
@@ -114,7 +115,8 @@ impl Check {
         let hex = access.register.strip_prefix("0x");
         let number = match hex.and_then(|hex| u64::from_str_radix(hex, 16).ok()) {
             Some(address) => Some((address & 0xfff) as u16 / 4),
-            None => settings::number_of(&access.register),
+            None => values::register_number(&access.register)
+                .or_else(|| settings::number_of(&access.register)),
         };
         let version = self.unit.version;
         let kind = number.and_then(registers::numbered).map(|(kind, _)| kind);

@@ -147,6 +147,15 @@ impl Settings {
         self.get(number::ADDRESS + at).is_some() && self.get(number::ACCESS_TYPE + at).is_some()
     }
 
+    /// Whether the reload value and the events of counter `n` are known.
+    pub fn knows_counter(&self, n: u8) -> bool {
+        let at = u16::from(n.saturating_sub(1) & 0b11);
+        let counts = n == 1 && self.unit.reduced_counter;
+        [number::RELOAD_VALUE, number::COUNT_ENABLE, number::RELOAD_EVENT].iter().all(|number| {
+            self.get(number + at).is_some() || counts && *number == number::COUNT_ENABLE
+        })
+    }
+
     /// The single address comparators, address range comparators and memory map decodes that
     /// TraceEnable includes or excludes.
     pub fn trace_enable(&self) -> Selection {
@@ -160,6 +169,26 @@ impl Settings {
             ranges: self.ranges(control & 0xff),
             memory_map: control >> 8 & 0xffff,
         }
+    }
+
+    /// The registers with what TraceEnable includes or excludes of which no value is known.
+    pub fn unknown_trace_enable(&self) -> Vec<u16> {
+        let second = self.unit.version >= Version::V1_2 && self.unit.pairs > 0;
+        self.unknown(&[(number::TRACE_ENABLE_1, true), (number::TRACE_ENABLE_2, second)])
+    }
+
+    /// The registers with what ViewData includes and excludes of which no value is known.
+    pub fn unknown_view_data(&self) -> Vec<u16> {
+        self.unknown(&[
+            (number::VIEW_DATA_1, self.unit.pairs > 0),
+            (number::VIEW_DATA_2, self.unit.memory_map > 0),
+            (number::VIEW_DATA_3, true),
+        ])
+    }
+
+    fn unknown(&self, registers: &[(u16, bool)]) -> Vec<u16> {
+        let unknown = registers.iter().filter(|(number, has)| *has && self.get(*number).is_none());
+        unknown.map(|(number, _)| *number).collect()
     }
 
     /// TraceEnable excludes: ETMTECR1 bit \[24].

@@ -3,6 +3,7 @@
 mod behaviour;
 mod bus;
 mod comparators;
+mod filters;
 mod lint;
 mod parallel;
 mod permission;

@@ -38,9 +38,17 @@ pub fn span(text: &str, lookup: Lookup<'_>) -> Result<Span, String> {
         Some((start, end)) => {
             let start = address(start, lookup)?;
             let end = match end.strip_prefix('+') {
-                Some(size) => number(size)
-                    .and_then(|size| start.checked_add(size))
-                    .ok_or_else(|| format!("`{end}` is not a size; write +0x1000"))?,
+                Some(size) => {
+                    let size = number(size)
+                        .ok_or_else(|| format!("`{end}` is not a size; write +0x1000"))?;
+                    start.checked_add(size).ok_or_else(|| {
+                        format!(
+                            "`{text}` ends above {last:#x}, which is the last end of a range; \
+                             write {start:#x}..{last:#x}",
+                            last = u64::MAX
+                        )
+                    })?
+                }
                 None => address(end, lookup)?,
             };
             Span { start, end }
@@ -136,6 +144,8 @@ mod tests {
         {
             assert!(span(text, &names).is_err(), "{text}");
         }
+        let why = span("0xffffffffffff0000..+0x10000", &names).unwrap_err();
+        assert!(why.contains("write 0xffffffffffff0000..0xffffffffffffffff"), "{why}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The state of the unit in sentences, and what is wrong with the values of its registers.
 
-use super::{Cause, FillMode, Limit, Pointers, Status, TriggerMode};
+use super::{FillMode, Limit, Pointers, Status, TriggerMode};
 use crate::buffers::ring::ring;
 use crate::finding::{Finding, Severity};
 use crate::values::Values;
@@ -210,11 +210,40 @@ pub fn lint(values: &Values) -> Vec<Finding> {
             let what = "EC and BSC have reserved values".to_owned();
             add("reserved-cause", Warning, "TRBSR_EL1", what, "read it again", "Arm ARM, D24.4.7");
         }
-        if enabled && status.stopped() && status.cause() != Some(Cause::NotAllowed) {
+        if enabled && status.stopped() {
             let what = "the unit is enabled, and TRBSR_EL1.S is 1: no trace is accepted".to_owned();
             let remedy = "take the trace out of the buffer, clear TRBSR_EL1, and enable the unit";
             add("stopped", Warning, "TRBSR_EL1", what, remedy, "Arm ARM, RYCHKJ, table D6-1");
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Table D6-1: a unit is stopped by S, whatever the reason that EC and BSC record.
+    #[test]
+    fn stopped_units() {
+        for (limit, status, stopped) in [
+            (0x1000_2001, 0x2_0000, true),
+            (0x1000_2001, 0x2_0001, true),
+            (0x1000_2001, 0x2_0002, true),
+            (0x1000_2001, 0x0_0000, false),
+            (0x1000_2000, 0x2_0000, false),
+        ] {
+            let values: Values = [
+                ("TRBBASER_EL1", 0x1000_0000),
+                ("TRBLIMITR_EL1", limit),
+                ("TRBPTR_EL1", 0x1000_0010),
+                ("TRBSR_EL1", status),
+            ]
+            .into_iter()
+            .collect();
+            let rules: Vec<_> = lint(&values).iter().map(|finding| finding.rule).collect();
+            let want: &[_] = if stopped { &["stopped"] } else { &[] };
+            assert_eq!(rules, want, "{limit:#x} {status:#x}");
+        }
+    }
 }

@@ -89,14 +89,19 @@ impl Comparators {
             };
             all([level, used(2, id(n)), used(3, vm(n))])
         };
-        let single = settings
-            .addresses
-            .map(|[value, attributes]| all([Some(address == value), access(attributes)]));
+        let unknown = |n: usize| settings.unknown_addresses >> n & 1 != 0;
+        let single = core::array::from_fn(|n| {
+            let [value, attributes] = *settings.addresses.get(n)?;
+            if unknown(n) {
+                return None;
+            }
+            all([Some(address == value), access(attributes)])
+        });
         let range = core::array::from_fn(|n| {
             let pair = settings.addresses.get(2 * n..2 * n + 2)?;
             let [[first, attributes], [last, other]] = *<&[[u64; 2]; 2]>::try_from(pair).ok()?;
             // Comparators of a range are programmed alike. (DDI 0601, TRCACATR<n>)
-            if attributes != other || first > last {
+            if attributes != other || first > last || unknown(2 * n) || unknown(2 * n + 1) {
                 return None;
             }
             all([Some((first..=last).contains(&address)), access(attributes)])

@@ -101,12 +101,24 @@ fn exclude_and_include() {
     assert_eq!(of(0x0001_0000), [Must, MustNot, MustNot, MustNot, Must]);
     assert_eq!(of(0x0000_0001), [MustNot, Must, Must, Must, MustNot]);
     assert_eq!(of(0x0001_0001), [MustNot; 5]);
+    // Each register of a comparator is UNKNOWN until it is written.
+    for (unknown, _) in range {
+        let mut registers = with(&[("TRCVIIECTLR", 1)]);
+        registers.extend(range.into_iter().filter(|(name, _)| *name != unknown));
+        assert_eq!(traced(&registers, &addresses), [May; 5], "{unknown}");
+    }
 }
 
 /// TRCVICTLR.SSSTATUS, TRCVISSCTLR: from the start point up to and including the stop point.
 #[test]
 fn start_and_stop() {
-    let points = [("TRCACVR2", 0x2000), ("TRCACVR3", 0x3000), ("TRCVISSCTLR", 0x0008_0004)];
+    let points = [
+        ("TRCACVR2", 0x2000),
+        ("TRCACATR2", 0),
+        ("TRCACVR3", 0x3000),
+        ("TRCACATR3", 0),
+        ("TRCVISSCTLR", 0x0008_0004),
+    ];
     let addresses = [0x1000, 0x2000, 0x2004, 0x3000, 0x3004, 0x2000];
     let mut stopped = with(&[("TRCVICTLR", 0x006f_0001)]);
     stopped.retain(|(name, _)| *name != "TRCVISSCTLR");
@@ -119,7 +131,7 @@ fn start_and_stop() {
     // One address starts and stops: afterwards the state is not known.
     let mut both = with(&[]);
     both.retain(|(name, _)| *name != "TRCVISSCTLR");
-    both.extend([("TRCACVR2", 0x2000), ("TRCVISSCTLR", 0x0004_0004)]);
+    both.extend([("TRCACVR2", 0x2000), ("TRCACATR2", 0), ("TRCVISSCTLR", 0x0004_0004)]);
     assert_eq!(traced(&both, &[0x1000, 0x2000, 0x2004]), [Must, May, May]);
 }
 
@@ -195,6 +207,8 @@ fn groups_of_resources() {
         ("TRCSSCCR0", 4),
         ("TRCACVR2", 0x1000),
         ("TRCACVR3", 0x1ffc),
+        ("TRCACATR2", 0),
+        ("TRCACATR3", 0),
         ("TRCCIDCVR0", 0x1234),
         ("TRCVMIDCVR0", 0x56),
         ("TRCVMIDCCTLR0", 0x0e),
@@ -344,6 +358,52 @@ fn prohibited_regions() {
     model.step(&Step::Cycles(3));
     assert_eq!(model.resources.counters[0], Some(6));
     assert_eq!(model.instruction(0x1000).requirement, Must);
+}
+
+/// Cycles of a log are known from its first instruction on: the counter of cycles reaches zero with
+/// the 15th, wherever the first [`Step::Cycles`] is.
+#[test]
+fn counters_of_the_cycles_of_a_log() {
+    use tracewright_base::Retired;
+    let registers = with(&[
+        ("TRCEVENTCTL0R", 2),
+        ("TRCEVENTCTL1R", 1 << 11),
+        ("TRCRSCTLR2", 2 << 16 | 1),
+        ("TRCCNTRLDVR0", 15),
+        ("TRCCNTVR0", 15),
+        ("TRCCNTCTLR0", 1),
+    ]);
+    let instruction = Step::Retired(Retired { address: 0x1000, ..Retired::default() });
+    let (five, fifteen) = (Step::Cycles(5), Step::Cycles(15));
+    for (steps, triggers) in [
+        (vec![instruction, five, instruction, five, instruction, five, instruction], 2),
+        (vec![five, instruction, five, instruction, five, instruction], 2),
+        (vec![instruction, instruction, instruction, fifteen, instruction], 2),
+        (vec![instruction, five, instruction, five, instruction], 0),
+        // Without cycles the counter is not known.
+        (vec![instruction; 20], 0),
+    ] {
+        let mut model = model(&registers);
+        let got = steps.iter().filter(|step| model.step(step).trigger).count();
+        assert_eq!(got, triggers, "{steps:?}");
+    }
+}
+
+/// An event that is always active occurs in each step, from selector 1 as from an inverted selector
+/// of nothing.
+#[test]
+fn events_that_are_always_active() {
+    use tracewright_base::Retired;
+    let instruction = Step::Retired(Retired { address: 0x1000, ..Retired::default() });
+    for (event, selector, outputs) in [(0, 0, 0), (1, 0, 1), (2, 1 << 20, 1), (2, 0, 0)] {
+        let registers =
+            with(&[("TRCEVENTCTL0R", event), ("TRCEVENTCTL1R", 1 << 11), ("TRCRSCTLR2", selector)]);
+        let mut model = model(&registers);
+        for step in [instruction, Step::Cycles(3)] {
+            let outcome = model.step(&step);
+            assert_eq!((outcome.outputs, outcome.trigger), (outputs, outputs != 0), "{event}");
+        }
+    }
 }
 
 /// Unknown fields of the context matter only where the registers depend on them.

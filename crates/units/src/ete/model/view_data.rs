@@ -56,6 +56,9 @@ fn within(access: &Access, low: u64, high: u64) -> Option<bool> {
 /// results `by`.
 fn single(settings: &Settings, by: &Comparators, n: usize, access: &Access) -> Option<bool> {
     let [address, attributes] = settings.addresses.get(n).copied()?;
+    if settings.unknown_addresses >> n & 1 != 0 {
+        return None;
+    }
     if attributes & 3 == 0 {
         return by.single.get(n).copied().flatten();
     }
@@ -69,6 +72,9 @@ fn single(settings: &Settings, by: &Comparators, n: usize, access: &Access) -> O
 fn range(settings: &Settings, by: &Comparators, n: usize, access: &Access) -> Option<bool> {
     let [low, attributes] = settings.addresses.get(2 * n).copied()?;
     let [high, other] = settings.addresses.get(2 * n + 1).copied()?;
+    if settings.unknown_addresses >> (2 * n) & 0b11 != 0 {
+        return None;
+    }
     if attributes & 3 == 0 {
         return by.range.get(n).copied().flatten();
     }

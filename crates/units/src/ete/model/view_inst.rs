@@ -30,8 +30,9 @@ pub struct Model {
     context: Context,
     /// The unit traces: it is enabled, and tracing is not prohibited.
     permitted: bool,
-    /// The input has cycles.
-    timed: bool,
+    /// The resources if all cycles since the start are in the next [`Step::Cycles`]. `None` after
+    /// the first.
+    timed: Option<Resources>,
     /// The value of the ViewInst event, and the instructions since it changed.
     event: Option<bool>,
     since: u32,
@@ -68,7 +69,7 @@ impl Model {
             active: Some(settings.active && unit.version.is_ete()),
             context: Context::default(),
             permitted: settings.enabled,
-            timed: false,
+            timed: Some(Resources::new(&settings)),
             event: None,
             since: LATENCY,
             occurred: 0,
@@ -119,7 +120,11 @@ impl Model {
         self.resources.observe(&self.settings, comparators);
         let event = self.view_event();
         self.occurred = self.events();
-        self.resources.follow(&self.settings, self.timed);
+        self.resources.follow(&self.settings, self.timed.is_none());
+        if let Some(timed) = &mut self.timed {
+            timed.observe(&self.settings, comparators);
+            timed.follow(&self.settings, true);
+        }
         let verdict = match self.permitted {
             true => self.judge(&comparators, started, event),
             false => verdict(Requirement::MustNot, DISABLED, "IHI 0064, trace unit state"),
@@ -250,7 +255,7 @@ impl Model {
         let control = self.settings.events[0];
         let active = |n: u32| {
             let event = Event::new(control >> (8 * n) & 0xff);
-            event.constant().is_none() && self.resources.active(&self.settings, event) == Some(true)
+            self.resources.active(&self.settings, event) == Some(true)
         };
         (0..4).filter(|n| active(*n)).map(|n| 1u8 << n).sum()
     }
@@ -283,11 +288,18 @@ impl Filter for Model {
             Step::Access(access) => outcome.verdict = self.data(access),
             Step::Context(context) => self.context = *context,
             Step::Cycles(cycles) if self.permitted || !self.version.is_ete() => {
-                self.timed = true;
+                if let Some(timed) = self.timed.take() {
+                    self.resources = timed;
+                }
                 self.resources.cycles(&self.settings, *cycles);
                 self.occurred = self.events();
             }
-            Step::Signals(signals) => self.resources.events = *signals,
+            Step::Signals(signals) => {
+                self.resources.events = *signals;
+                if let Some(timed) = &mut self.timed {
+                    timed.events = *signals;
+                }
+            }
             Step::Off | Step::Halted => self.permit(false),
             Step::On => self.permit(true),
             _ => return outcome,

@@ -1,6 +1,7 @@
 //! Which part of the processor a register belongs to.
 
 use crate::ete::registers::{Named, by_name, by_offset};
+use crate::values::register_number;
 
 /// The part of the processor to which a register of a recording belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,16 +50,18 @@ const TRANSLATION: [&str; 14] = [
     "AMAIR_EL1",
 ];
 
+/// The register with the offset or the number `key`.
+fn by_position(key: &str) -> Option<Named> {
+    let hex = key.strip_prefix("0X").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let number = || register_number(key).and_then(|number| number.checked_mul(4));
+    by_offset(hex.map(|offset| (offset & 0xfff) as u16).or_else(number)?)
+}
+
 /// The part to which the register `name` belongs: a name, or the offset of a register of the trace
-/// unit as `0x` and hexadecimal digits, of which the low 12 bits count.
+/// unit as `0x` and hexadecimal digits, of which the low 12 bits count, or its number after `#`.
 pub fn part(name: &str) -> Part {
     let upper = name.to_ascii_uppercase();
-    let hex = upper.strip_prefix("0X").and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    let named = match hex {
-        Some(offset) => by_offset((offset & 0xfff) as u16),
-        None => by_name(name),
-    };
-    if let Some(named) = named {
+    if let Some(named) = by_position(&upper).or_else(|| by_name(name)) {
         return match named.row.register.name {
             "TRCPRGCTLR" => Part::Enable,
             "TRCSTATR" => Part::Status,
@@ -82,8 +85,7 @@ pub fn part(name: &str) -> Part {
 /// The name that findings print for a register.
 pub(super) fn shown(name: &str) -> String {
     let upper = name.to_ascii_uppercase();
-    let offset = upper.strip_prefix("0X").and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    match offset.and_then(|offset| by_offset((offset & 0xfff) as u16)) {
+    match by_position(&upper) {
         Some(named) => named.to_string(),
         None => upper,
     }
@@ -98,6 +100,7 @@ mod tests {
         for (name, want) in [
             ("trcprgctlr", Part::Enable),
             ("0x004", Part::Enable),
+            ("#1", Part::Enable),
             ("0x2284000c", Part::Status),
             ("OSLAR_EL1", Part::OsLock),
             ("TRFCR_EL1", Part::Filter),
@@ -111,6 +114,6 @@ mod tests {
             assert_eq!(part(name), want, "{name}");
         }
         assert!(matches!(part("TRCACVR3"), Part::Unit(named) if named.number == 3));
-        assert_eq!(shown("0x080"), "TRCVICTLR");
+        assert_eq!([shown("0x080"), shown("#32")], ["TRCVICTLR"; 2]);
     }
 }

@@ -11,7 +11,8 @@ impl Lint<'_> {
         let version = unit.version;
         let selection = settings.trace_enable();
         let known = settings.get(number::TRACE_ENABLE_1).is_some();
-        if known && !settings.trace_excludes() && selection.is_empty() && unit.selects() {
+        let includes_nothing = !settings.trace_excludes() && selection.is_empty();
+        if includes_nothing && settings.unknown_trace_enable().is_empty() && unit.selects() {
             self.find(
                 "includes-nothing",
                 number::TRACE_ENABLE_1,
@@ -177,7 +178,8 @@ impl Lint<'_> {
             return;
         }
         let (include, exclude) = (settings.view_includes(), settings.view_excludes());
-        if !settings.view_excludes_only() && include.is_empty() {
+        let known = settings.unknown_view_data().is_empty();
+        if known && !settings.view_excludes_only() && include.is_empty() {
             self.find(
                 "view-includes-nothing",
                 number::VIEW_DATA_3,

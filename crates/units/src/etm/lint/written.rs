@@ -1,5 +1,5 @@
-//! Registers that have an effect and were never written: their values are unknown after a reset.
-//! (IHI 0014, 3.4.2)
+//! Registers that have an effect and were never written: their values are unknown after a reset,
+//! but for that of ETMCR. (IHI 0014, 3.4.2)
 
 use super::Lint;
 use crate::etm::event::Resource;
@@ -11,7 +11,7 @@ impl Lint<'_> {
     pub(super) fn written(&mut self) {
         let settings = self.settings;
         // Without settings of TraceEnable there is no program to check.
-        let mut needed = vec![number::CONTROL, number::TRACE_ENABLE_EVENT, number::TRACE_ENABLE_1];
+        let mut needed = vec![number::TRACE_ENABLE_EVENT, number::TRACE_ENABLE_1];
         let (unit, control) = (settings.unit, settings.control());
         if unit.version >= Version::V1_2 && unit.pairs > 0 {
             needed.push(number::TRACE_ENABLE_2);
@@ -39,7 +39,7 @@ impl Lint<'_> {
         }
         self.comparators_written(&mut needed, data);
         for (_, event) in self.settings.events() {
-            for resource in event.resources() {
+            for resource in event.resources().filter(|resource| resource.exists(&unit)) {
                 if let Resource::Counter(n @ 1..=4) = resource {
                     let at = u16::from(n - 1);
                     needed.extend([
@@ -55,6 +55,16 @@ impl Lint<'_> {
                     needed.extend([number::CONTEXT + u16::from(n - 1), number::CONTEXT_MASK]);
                 }
             }
+        }
+        if settings.get(number::CONTROL).is_none() {
+            self.find(
+                "not-written",
+                number::CONTROL,
+                "its value is not known; after a reset the unit is powered down, the Programming \
+                 bit is set, and nothing is traced",
+                "write it",
+                "IHI 0014, 3.4.2 and table 3-5",
+            );
         }
         needed.sort_unstable();
         needed.dedup();
@@ -104,7 +114,8 @@ impl Lint<'_> {
             let at = u16::from(n - 1);
             needed.extend([number::ADDRESS + at, number::ACCESS_TYPE + at]);
             let kind = settings.comparator(n).kind;
-            if let Some(context) = kind.context(settings.unit.version) {
+            let contexts = settings.unit.context_comparators;
+            if let Some(context) = kind.context(settings.unit.version).filter(|n| *n <= contexts) {
                 needed.extend([number::CONTEXT + u16::from(context - 1), number::CONTEXT_MASK]);
             }
             let compares = kind.is_data() && kind.data() != DataMatch::Off;

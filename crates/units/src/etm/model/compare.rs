@@ -1,7 +1,7 @@
 //! Address, data value and context ID comparators. (IHI 0014, 2.2.1, 2.7 and 2.8)
 
 use super::{Item, Model, Transfer, Tri};
-use crate::etm::settings::{AccessKind, Comparator, DataMatch};
+use crate::etm::settings::{AccessKind, AccessType, Comparator, DataMatch, number};
 use crate::etm::version::Version;
 
 /// What happens to a data transfer, for data value comparison.
@@ -114,6 +114,8 @@ impl Model {
             self.active.level = instruction.level;
             self.active.prohibited = instruction.prohibited;
             if let Some(hint) = instruction.hint
+                && instruction.passed
+                && !instruction.cancelled
                 && !instruction.prohibited
                 && (instruction.level != Some(0)
                     || !self.settings.control().privileged_instrumentation())
@@ -170,88 +172,74 @@ impl Model {
         executed && (version < Version::V2_0 || kind.exact(version))
     }
 
+    /// Address comparator `n`, with its data value comparator where the registers of the latter are
+    /// known.
+    fn comparator(&self, n: u8) -> Comparator {
+        let comparator = self.settings.comparator(n);
+        let known = self.knows(number::DATA_VALUE, n) && self.knows(number::DATA_MASK, n);
+        Comparator { data: comparator.data.filter(|_| known), ..comparator }
+    }
+
+    /// Whether the value of the register of address comparator `n` is known, of those from `first`.
+    fn knows(&self, first: u16, n: u8) -> bool {
+        self.settings.get(first + u16::from(n) - 1).is_some()
+    }
+
     /// Whether the address of single address comparator `n`, its access type and all that qualifies
     /// it match `item`.
     fn single(&self, n: u8, item: &Item) -> Tri {
-        let comparator = self.settings.comparator(n);
+        let comparator = self.comparator(n);
         let version = self.settings.unit.version;
         let kind = comparator.kind;
+        let known = self.knows(number::ACCESS_TYPE, n);
+        // An address against that of the comparator.
+        let compared = |matches| match self.knows(number::ADDRESS, n) {
+            true => Tri::from(matches),
+            false => Tri::Maybe,
+        };
         match item {
             Item::Instruction(instruction) => {
-                if kind.is_data() || instruction.prohibited {
+                if instruction.prohibited {
+                    return Tri::No;
+                }
+                let address = compared(instruction.address == comparator.address);
+                if !known {
+                    return address.and(Tri::Maybe);
+                }
+                if kind.is_data() {
                     return Tri::No;
                 }
                 let executed = match kind.kind() {
-                    AccessKind::Fetch => {
-                        if instruction.address == comparator.address {
-                            Tri::Yes
-                        } else {
-                            Tri::No
-                        }
-                    }
-                    AccessKind::Execute => Tri::Yes,
+                    AccessKind::Fetch | AccessKind::Execute => Tri::Yes,
                     AccessKind::Passed => Tri::from(instruction.passed),
                     AccessKind::Failed => Tri::from(!instruction.passed),
                     _ => Tri::Maybe,
                 };
                 let exact = kind.exact(version) && kind.kind() != AccessKind::Fetch;
-                let address = instruction.address == comparator.address;
-                executed
-                    .and(Tri::from(address && !(exact && instruction.cancelled)))
-                    .and(self.qualified(comparator))
+                let cancelled = Tri::from(exact && instruction.cancelled);
+                executed.and(address).and(cancelled.not()).and(self.qualified(comparator))
             }
-            Item::Data(transfer) => {
+            Item::Data(_) | Item::Returned(_) if !known => Tri::Maybe,
+            Item::Data(transfer) | Item::Returned(transfer) => {
                 let mut address = self.access(comparator, transfer);
                 if version >= Version::V3_1 {
                     // Any byte of the transfer in the byte, halfword or word.
                     let size = u64::from(kind.size().unwrap_or(1));
                     let from = u64::from(comparator.address);
                     let (first, end) = extent(transfer);
-                    address = address.and(Tri::from(first < from + size && from < end));
+                    address = address.and(compared(first < from + size && from < end));
                 } else {
                     // The low bits are masked.
                     let mask = u32::from(kind.size().unwrap_or(1)) - 1;
                     let same = transfer.address & !mask == comparator.address;
-                    address = address.and(Tri::from(same));
+                    address = address.and(compared(same));
                 }
-                address.and(self.value(comparator, transfer, false)).and(self.qualified(comparator))
+                let returned = matches!(item, Item::Returned(_));
+                let value = self.value(comparator, transfer, returned, false);
+                address.and(value).and(self.qualified(comparator))
             }
-            Item::Returned(transfer) => self.returned(comparator, transfer),
             Item::Coprocessor => Tri::No,
         }
-    }
-
-    /// A comparator that waited for the value of an out-of-order transfer. (Table 2-6)
-    fn returned(&self, comparator: Comparator, transfer: &Transfer) -> Tri {
-        let version = self.settings.unit.version;
-        let size = u64::from(comparator.kind.size().unwrap_or(1));
-        let from = u64::from(comparator.address);
-        let (first, end) = extent(transfer);
-        let address = match version >= Version::V3_1 {
-            true => first < from + size && from < end,
-            false => transfer.address & !(size as u32 - 1) == comparator.address,
-        };
-        let kind = comparator.kind;
-        if !address || !kind.is_data() || !kind.exact(version) {
-            return Tri::No;
-        }
-        let outcome = |equal| match (transfer.failed, equal) {
-            (true, _) => DataOutcome::Failed,
-            (false, true) => DataOutcome::Equal,
-            (false, false) => DataOutcome::NotEqual,
-        };
-        let result = |equal| {
-            let result = data_result(kind.data(), true, outcome(equal), true, version);
-            Tri::from(result == DataResult::Waits(true))
-        };
-        let value = match value_equal(comparator, transfer, false, version) {
-            _ if kind.data() == DataMatch::Off => result(true),
-            Tri::Yes => result(true),
-            Tri::No => result(false),
-            Tri::Maybe if result(true) == result(false) => result(true),
-            Tri::Maybe => Tri::Maybe,
-        };
-        value.and(self.access(comparator, transfer)).and(self.qualified(comparator))
     }
 
     /// Whether the access type matches a transfer.
@@ -266,16 +254,30 @@ impl Model {
         }
     }
 
-    /// The data value comparison of a transfer.
-    fn value(&self, comparator: Comparator, transfer: &Transfer, range: bool) -> Tri {
+    /// Whether a comparator waits for the value of an out-of-order transfer. (Table 2-6)
+    fn waits(&self, kind: AccessType) -> bool {
+        let version = self.settings.unit.version;
+        let outcome = DataOutcome::Equal;
+        let result = data_result(kind.data(), kind.exact(version), outcome, true, version);
+        matches!(result, DataResult::Waits(_))
+    }
+
+    /// The data value comparison of a transfer, or of one whose value has `returned`.
+    fn value(
+        &self,
+        comparator: Comparator,
+        transfer: &Transfer,
+        returned: bool,
+        range: bool,
+    ) -> Tri {
         let version = self.settings.unit.version;
         let mode = comparator.kind.data();
         let exact = comparator.kind.exact(version);
-        let result =
-            |outcome| match data_result(mode, exact, outcome, transfer.out_of_order, version) {
-                DataResult::Now(matches) => Tri::from(matches),
-                DataResult::Waits(_) => Tri::No,
-            };
+        let late = returned || transfer.out_of_order;
+        let result = |outcome| match data_result(mode, exact, outcome, late, version) {
+            DataResult::Now(matches) => Tri::from(matches && !returned),
+            DataResult::Waits(matches) => Tri::from(matches && returned),
+        };
         if transfer.failed {
             return result(DataOutcome::Failed);
         }
@@ -320,18 +322,33 @@ impl Model {
     /// Whether address range comparator `n` matches `item`. `None` where it retains its state: an
     /// instruction range holds it until the next instruction, a data range until the next data.
     fn range(&mut self, n: u8, item: &Item) -> Option<Tri> {
-        let (low, high) = (self.settings.comparator(2 * n - 1), self.settings.comparator(2 * n));
+        let (low, high) = (self.comparator(2 * n - 1), self.comparator(2 * n));
+        let known = self.knows(number::ACCESS_TYPE, 2 * n - 1);
         let from = u64::from(low.address);
         let top = high.address == u32::MAX && high.kind.size() == Some(4);
         let end = if top { 1 << 32 } else { u64::from(high.address) };
         let version = self.settings.unit.version;
+        // Whether something with these first and last addresses is inside. The access types of the
+        // two comparators must be identical. (2.7.7)
+        let inside = |first: u64, last: u64| {
+            let at_least = match self.knows(number::ADDRESS, 2 * n - 1) {
+                true => Tri::from(from <= last),
+                false => Tri::Maybe,
+            };
+            let below = match self.knows(number::ADDRESS, 2 * n) {
+                true => Tri::from(first < end),
+                false => Tri::Maybe,
+            };
+            let types = Tri::of(self.knows(number::ACCESS_TYPE, 2 * n), true);
+            at_least.and(below).and(types)
+        };
         match item {
             Item::Instruction(instruction) => {
-                if low.kind.is_data() {
+                if known && low.kind.is_data() {
                     return None;
                 }
                 if instruction.prohibited {
-                    return Some(Tri::No);
+                    return known.then_some(Tri::No);
                 }
                 let executed = match low.kind.kind() {
                     AccessKind::Passed => Tri::from(instruction.passed),
@@ -341,25 +358,29 @@ impl Model {
                 };
                 let address = u64::from(instruction.address);
                 let cancelled = instruction.cancelled && low.kind.exact(version);
-                let inside = from <= address && address < end && !cancelled;
-                Some(executed.and(Tri::from(inside)).and(self.qualified(low)))
+                let inside = inside(address, address).and(Tri::from(!cancelled));
+                if !known {
+                    return Some(inside.and(Tri::Maybe));
+                }
+                Some(executed.and(inside).and(self.qualified(low)))
             }
-            Item::Data(transfer) => {
-                if !low.kind.is_data() {
+            Item::Data(transfer) | Item::Returned(transfer) => {
+                if !known {
+                    return Some(Tri::Maybe);
+                }
+                let returned = matches!(item, Item::Returned(_));
+                if !low.kind.is_data() || returned && !self.waits(low.kind) {
                     return None;
                 }
-                let (first, last) = extent(transfer);
-                let inside = match version >= Version::V3_1 {
-                    true => first < end && from < last,
-                    false => from <= first && first < end,
-                };
-                let value = self.value(low, transfer, true);
+                let (first, end) = extent(transfer);
+                let last = if version >= Version::V3_1 { end - 1 } else { first };
+                let inside = inside(first, last);
+                let value = self.value(low, transfer, returned, true);
                 let access = self.access(low, transfer);
-                Some(access.and(Tri::from(inside)).and(value).and(self.qualified(low)))
+                Some(access.and(inside).and(value).and(self.qualified(low)))
             }
             // A coprocessor register transfer has no address. (2.7.9)
-            Item::Coprocessor => low.kind.is_data().then_some(Tri::No),
-            Item::Returned(_) => None,
+            Item::Coprocessor => (known && low.kind.is_data()).then_some(Tri::No),
         }
     }
 }

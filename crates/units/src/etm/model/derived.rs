@@ -30,11 +30,11 @@ impl Instrumentation {
         Some((operation, (option & 0b11) + 1))
     }
 
-    /// The option of a DBG instruction: A32 `xxxx_0011_0010_0000_1111_0000_1111_oooo`, T32
+    /// The option of a DBG instruction: A32 `cccc_0011_0010_0000_1111_0000_1111_oooo`, T32
     /// `1111_0011_1010_1111_1000_0000_1111_oooo`. `None` for other instructions.
     pub const fn option(opcode: u32, t32: bool) -> Option<u8> {
         let is = match t32 {
-            false => opcode & 0x0fff_fff0 == 0x0320_f0f0,
+            false => opcode & 0x0fff_fff0 == 0x0320_f0f0 && opcode >> 28 != 0xf,
             true => opcode & 0xffff_fff0 == 0xf3af_80f0,
         };
         if is { Some((opcode & 0xf) as u8) } else { None }
@@ -69,6 +69,8 @@ pub(super) struct Derived {
     activated: u8,
     /// The trigger has occurred, and does not occur again.
     triggered: bool,
+    /// Counters and sequencer are not known.
+    pub unknown: bool,
 }
 
 impl Derived {
@@ -88,6 +90,7 @@ impl Derived {
             instrumentation: 0,
             activated: 0,
             triggered,
+            unknown: false,
         }
     }
 

@@ -4,7 +4,7 @@
 use super::parallel::Parts;
 use super::{Instruction, Matches, Model, Transfer, Tri, Use};
 use crate::etm::resources::DataTracing;
-use crate::etm::settings::{AccessKind, Selection, number};
+use crate::etm::settings::{AccessKind, AccessType, Selection, number};
 use crate::etm::version::Version;
 use crate::verdict::{Requirement, Verdict};
 
@@ -21,10 +21,13 @@ pub(super) struct Active {
     pub non_secure: bool,
     pub level: Option<u8>,
     pub prohibited: bool,
+    /// The cycle has items.
+    pub items: bool,
 }
 
 impl Active {
     pub fn begin(&mut self, start_stop: Tri) {
+        self.items = false;
         self.matches.single = 0;
         self.matches.maybe_single = 0;
         self.matches.ranges = 0;
@@ -33,6 +36,7 @@ impl Active {
     }
 
     pub fn add(&mut self, matches: Matches, start_stop: Tri) {
+        self.items = true;
         self.matches.single |= matches.single;
         self.matches.maybe_single |= matches.maybe_single;
         self.matches.ranges |= matches.ranges;
@@ -100,7 +104,10 @@ impl Model {
         if !self.uses_start_stop {
             return;
         }
-        let value = self.settings.value(number::START_STOP);
+        let Some(value) = self.settings.get(number::START_STOP) else {
+            let any = Tri::of(false, self.held.single | self.held.maybe_single != 0);
+            return self.switch(any, any);
+        };
         let both = value & value >> 16 & 0xffff;
         if both & u32::from(self.held.single) != 0 {
             self.unpredictable.get_or_insert("the same comparator starts and stops tracing");
@@ -119,9 +126,11 @@ impl Model {
         if !self.settings.unit.ice_start_stop || !self.uses_start_stop {
             return;
         }
-        let value = self.settings.value(number::START_STOP_ICE);
-        let start = Tri::from(value as u8 & inputs != 0);
-        let stop = Tri::from((value >> 16) as u8 & inputs != 0);
+        let of = |low: u32| match self.settings.get(number::START_STOP_ICE) {
+            Some(value) => Tri::from((value >> low) as u8 & inputs != 0),
+            None => Tri::of(false, inputs != 0),
+        };
+        let (start, stop) = (of(0), of(16));
         self.switch(start, stop);
         self.active.start_stop = self.active.start_stop.or(self.start_stop);
         if stop == Tri::Yes {
@@ -141,18 +150,17 @@ impl Model {
         };
     }
 
-    /// TraceEnable for the current item, with the reason where it is not active.
-    fn trace_enable(&mut self) -> (Tri, &'static str) {
-        let cycles = self.choices.imprecise_cycles;
-        let (event, precise) = self.event(number::TRACE_ENABLE_EVENT);
-        let mut change = self.trace_enable;
-        let event = if precise { event } else { change.observe(event, cycles) };
-        self.trace_enable = change;
-        let start_stop = match self.settings.start_stop_controls() {
-            true => self.start_stop,
-            false => Tri::Yes,
+    /// TraceEnable for the current item, with the reason where it is not active. Instruction
+    /// comparators have reported `by`.
+    fn trace_enable(&mut self, by: Matches) -> (Tri, &'static str) {
+        let event = self.trace_enable_event();
+        let settings = &self.settings;
+        let start_stop = match settings.get(number::TRACE_ENABLE_1) {
+            None if settings.unit.start_stop => self.start_stop.or(Tri::Maybe),
+            _ if settings.start_stop_controls() => self.start_stop,
+            _ => Tri::Yes,
         };
-        let selected = self.selected();
+        let selected = self.selected(by);
         let all = self.note(Parts { event, start_stop, selected });
         let reason = match all {
             Tri::Yes => "TraceEnable is active",
@@ -160,34 +168,67 @@ impl Model {
             _ if start_stop == Tri::No => "the start/stop block is off",
             _ if selected == Tri::No && self.settings.trace_excludes() => "an excluded address",
             _ if selected == Tri::No => "not an included address",
+            _ if self.settings.get(number::TRACE_ENABLE_EVENT).is_none() => {
+                "the TraceEnable event is not known"
+            }
+            _ if self.settings.get(number::TRACE_ENABLE_1).is_none() => {
+                "the value of ETMTECR1 is not known"
+            }
             _ if event == Tri::Maybe => "the TraceEnable event changes, which is imprecise",
             _ if start_stop == Tri::Maybe => "the start/stop block may be on or off",
-            _ => "a comparator of TraceEnable is imprecise",
+            _ => "a comparator of TraceEnable is imprecise, or its registers are not known",
         };
         (all, reason)
     }
 
-    /// The include or exclude condition of TraceEnable.
-    fn selected(&mut self) -> Tri {
+    /// What the instruction comparators of TraceEnable report for the data of the last instruction:
+    /// a specific instruction that is excluded stays excluded to the next one, from ETMv3.3.
+    /// (2.6.4) Before, a single address comparator matches for one cycle. (Table 2-7)
+    fn matches_for_data(&self) -> Matches {
+        let mut matches = self.instruction.as_ref().map_or(self.held, |last| last.matches);
+        if self.settings.unit.version < Version::V3_3 {
+            matches.single &= self.active.matches.single;
+            matches.maybe_single &= self.active.matches.maybe_single;
+        }
+        matches
+    }
+
+    /// What an address comparator reports of the current item if it compares data, and of its
+    /// instruction in `by` if it compares instructions.
+    fn reported(&self, n: u8, range: bool, by: Matches) -> Tri {
+        let of = |matches: Matches| if range { matches.range(n) } else { matches.single(n) };
+        let first = u16::from(if range { 2 * n - 1 } else { n }) - 1;
+        match self.settings.get(number::ACCESS_TYPE + first).map(AccessType) {
+            Some(kind) if kind.is_data() => of(self.held),
+            Some(_) => of(by),
+            None => of(self.held).or(of(by)),
+        }
+    }
+
+    /// The include or exclude condition of TraceEnable, where instruction comparators have reported
+    /// `by`.
+    fn selected(&mut self, by: Matches) -> Tri {
         let settings = &self.settings;
         let version = settings.unit.version;
         let selection = settings.trace_enable();
         let excludes = settings.trace_excludes();
-        if selection.is_empty() {
+        if settings.get(number::TRACE_ENABLE_1).is_none() && settings.unit.selects() {
+            return Tri::Maybe;
+        }
+        let all_known = !settings.unknown_trace_enable().contains(&number::TRACE_ENABLE_2);
+        if selection.is_empty() && all_known {
             // A unit without comparators has no logic to include.
             return Tri::from(excludes || !settings.unit.selects());
         }
-        let (mut precise, mut imprecise) = (Tri::No, Tri::No);
+        let (mut precise, mut imprecise) = (Tri::of(false, !all_known), Tri::No);
         let mut unpredictable = false;
         for n in Selection::numbers(selection.single)
             .chain(Selection::numbers(selection.ranges).map(|n| 0x80 | n))
         {
             let range = n & 0x80 != 0;
             let n = n & 0x7f;
-            let (matched, kind) = match range {
-                true => (self.held.range(n), settings.comparator(2 * n - 1).kind),
-                false => (self.held.single(n), settings.comparator(n).kind),
-            };
+            let kind = settings.comparator(if range { 2 * n - 1 } else { n }).kind;
+            let matched = self.reported(n, range, by);
             if excludes && kind.is_data() {
                 unpredictable = true;
             }
@@ -222,6 +263,20 @@ impl Model {
         if excludes { any.not() } else { any }
     }
 
+    /// The TraceEnable event, which changes imprecisely.
+    pub(super) fn trace_enable_event(&mut self) -> Tri {
+        let (event, precise) = self.event(number::TRACE_ENABLE_EVENT);
+        let cycles = self.choices.imprecise_cycles;
+        if precise { event } else { self.trace_enable.observe(event, cycles) }
+    }
+
+    /// The ViewData event, which changes imprecisely.
+    pub(super) fn view_data_event(&mut self) -> Tri {
+        let (event, precise) = self.event(number::VIEW_DATA_EVENT);
+        let cycles = self.choices.imprecise_cycles;
+        if precise { event } else { self.view_data.observe(event, cycles) }
+    }
+
     /// The value of an event for the items of this cycle so far, and whether it is constant.
     fn event(&self, number: u16) -> (Tri, bool) {
         let Some(event) = self.settings.event(number) else { return (Tri::Maybe, true) };
@@ -244,7 +299,7 @@ impl Model {
     }
 
     pub(super) fn instruction(&mut self, instruction: &Instruction) -> Verdict {
-        let (enabled, reason) = self.trace_enable();
+        let (enabled, reason) = self.trace_enable(self.held);
         let verdict = match () {
             () if instruction.prohibited => Verdict {
                 requirement: Requirement::MustNot,
@@ -279,7 +334,7 @@ impl Model {
     /// TraceEnable for a transfer. It stays active to the end of an instruction. The instruction of
     /// a transfer that makes it active is traced.
     fn enabled_for_data(&mut self) -> (Tri, &'static str) {
-        let (enabled, reason) = self.trace_enable();
+        let (enabled, reason) = self.trace_enable(self.matches_for_data());
         let data_only = self.settings.control().data_only();
         let Some(instruction) = &mut self.instruction else {
             return (Tri::Maybe, "no instruction");
@@ -366,38 +421,32 @@ impl Model {
     /// ViewData for the current transfer, with the reason where it is not active. Data comparators
     /// compare the transfer, instruction comparators the instruction that caused it.
     fn view_data(&mut self) -> (Tri, &'static str) {
-        let (event, precise) = self.event(number::VIEW_DATA_EVENT);
-        let mut change = self.view_data;
-        let cycles = self.choices.imprecise_cycles;
-        let event = if precise { event } else { change.observe(event, cycles) };
-        self.view_data = change;
+        let event = self.view_data_event();
         let by = self.instruction.as_ref().map_or(Matches::default(), |i| i.matches);
         let mut forbidden = false;
+        let settings = &self.settings;
+        let all_known = settings.unknown_view_data().is_empty();
         let mut any = |selection: Selection| {
             let version = self.settings.unit.version;
-            let mut all = Tri::from(
-                selection.memory_map as u16
-                    & (self.inputs.memory_map | self.inputs.memory_map_data)
-                    != 0,
-            );
+            let map = self.inputs.memory_map | self.inputs.memory_map_data;
+            let mut all = Tri::of(selection.memory_map as u16 & map != 0, !all_known);
             for n in Selection::numbers(selection.single) {
                 let kind = self.settings.comparator(n).kind;
-                let of = if kind.is_data() { self.held } else { by };
                 forbidden |= !kind.is_data() && kind.exact(version);
-                all = all.or(late(of.single(n), kind.exact(version)));
+                all = all.or(late(self.reported(n, false, by), kind.exact(version)));
             }
             for n in Selection::numbers(selection.ranges) {
                 let kind = self.settings.comparator(2 * n - 1).kind;
-                let of = if kind.is_data() { self.held } else { by };
                 forbidden |= !kind.is_data() && kind.exact(version);
-                all = all.or(late(of.range(n), kind.exact(version)));
+                all = all.or(late(self.reported(n, true, by), kind.exact(version)));
             }
             all
         };
         let excluded = any(self.settings.view_excludes());
-        let included = match self.settings.view_excludes_only() {
-            true => Tri::Yes,
-            false => any(self.settings.view_includes()),
+        let included = match self.settings.get(number::VIEW_DATA_3) {
+            Some(_) if self.settings.view_excludes_only() => Tri::Yes,
+            Some(_) => any(self.settings.view_includes()),
+            None => Tri::Maybe,
         };
         if forbidden {
             self.unpredictable
@@ -409,6 +458,10 @@ impl Model {
             _ if event == Tri::No => "the ViewData event is inactive",
             _ if excluded == Tri::Yes => "ViewData excludes it",
             _ if included == Tri::No => "ViewData does not include it",
+            _ if self.settings.get(number::VIEW_DATA_EVENT).is_none() => {
+                "the ViewData event is not known"
+            }
+            _ if !all_known => "a register of ViewData is not known",
             _ if event == Tri::Maybe => "the ViewData event changes, which is imprecise",
             _ => "a comparator of ViewData is imprecise, or the address or value is unknown",
         };

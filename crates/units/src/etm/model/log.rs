@@ -8,9 +8,6 @@ use super::{CycleEnd, Inputs, Instruction, Instrumentation, Item, Model, Transfe
 use crate::etm::settings::Settings;
 use crate::verdict::{Filter, Outcome, Verdict};
 
-/// Most idle cycles between two instructions that the model follows one by one.
-const MOST_IDLE: u32 = 1 << 16;
-
 /// An ETM that observes steps. Each instruction with its data accesses is a cycle; a
 /// [`Step::Cycles`] adds the others.
 #[derive(Clone, Debug)]
@@ -22,6 +19,8 @@ pub struct LogFilter {
     vmid: Option<u8>,
     non_secure: bool,
     level: Option<u8>,
+    /// Tracing is prohibited for the next instruction.
+    prohibited: bool,
     /// The signals: 0 to 3 are external inputs 1 to 4, and all are the extended external input bus.
     signals: [u64; 4],
     /// The options of DBG instructions in program memory, by address and for T32 or A32.
@@ -41,6 +40,7 @@ impl LogFilter {
             vmid: None,
             non_secure: false,
             level: None,
+            prohibited: false,
             signals: [0; 4],
             hints: BTreeMap::new(),
             open: false,
@@ -51,11 +51,16 @@ impl LogFilter {
     fn end(&mut self) {
         if self.open {
             let end = self.model.end_cycle();
-            self.ended.trigger |= end.trigger;
-            self.ended.debug_request |= end.debug_request;
-            self.ended.outputs = end.outputs;
+            self.ended(end);
             self.open = false;
         }
+    }
+
+    /// What one or more cycles end with.
+    fn ended(&mut self, end: CycleEnd) {
+        self.ended.trigger |= end.trigger;
+        self.ended.debug_request |= end.debug_request;
+        self.ended.outputs = end.outputs;
     }
 
     /// The inputs besides those of the instruction.
@@ -66,7 +71,7 @@ impl LogFilter {
     fn instruction(&mut self, retired: &Retired) -> Verdict {
         self.end();
         let address = retired.address as u32;
-        let isa = retired.instruction.isa;
+        let thumb = matches!(retired.instruction.isa, Isa::T32 | Isa::ThumbEe);
         // EmbeddedICE inputs: the DWT compares the addresses of executed instructions.
         let watchpoints = self.model.settings.watchpoints.iter().enumerate();
         let ice = watchpoints
@@ -82,8 +87,8 @@ impl LogFilter {
             vmid: self.vmid,
             non_secure: self.non_secure,
             level: self.level,
-            prohibited: false,
-            hint: self.hints.get(&(address, isa == Isa::T32)).copied(),
+            prohibited: self.prohibited,
+            hint: self.hints.get(&(address, thumb)).copied(),
             under: false,
         }))
     }
@@ -109,22 +114,29 @@ impl LogFilter {
             earlier: false,
         };
         if access.size != 8 {
-            return self.model.item(&Item::Data(transfer));
+            return self.transfer(transfer);
         }
         // A doubleword is two words. (2.8.3) It is traced if one of them is.
         let high = access.value().map(|value| (value >> 32) as u32);
         let (first, second) =
             if big_endian { (high, transfer.value) } else { (transfer.value, high) };
-        let one = self.model.item(&Item::Data(Transfer { value: first, ..transfer }));
-        let other = self.model.item(&Item::Data(Transfer {
-            address: transfer.address.wrapping_add(4),
-            value: second,
-            ..transfer
-        }));
+        let one = self.transfer(Transfer { value: first, ..transfer });
+        let address = transfer.address.wrapping_add(4);
+        let other = self.transfer(Transfer { address, value: second, ..transfer });
         match rank(one) >= rank(other) {
             true => one,
             false => other,
         }
+    }
+
+    /// The verdict on a transfer. A log has the transfer and its late value in one access, so that
+    /// the value returns in the same cycle.
+    fn transfer(&mut self, transfer: Transfer) -> Verdict {
+        let verdict = self.model.item(&Item::Data(transfer));
+        if transfer.out_of_order {
+            let _ = self.model.item(&Item::Returned(transfer));
+        }
+        verdict
     }
 }
 
@@ -162,17 +174,21 @@ impl Filter for LogFilter {
             }
             Step::Cycles(cycles) => {
                 self.end();
-                for _ in 1..(*cycles).min(MOST_IDLE) {
-                    // The DWT compares no instruction.
-                    let inputs = Inputs { ice_waits: u8::MAX, ..self.inputs() };
-                    self.model.begin_cycle(&inputs);
-                    self.open = true;
-                    self.end();
+                // The DWT compares no instruction.
+                let inputs = Inputs { ice_waits: u8::MAX, ..self.inputs() };
+                if *cycles > 1 {
+                    let end = self.model.idle(&inputs, cycles - 1);
+                    self.ended(end);
                 }
                 None
             }
             Step::Halted => {
                 self.end();
+                None
+            }
+            Step::Off | Step::On => {
+                self.end();
+                self.prohibited = *step == Step::Off;
                 None
             }
             Step::Signals(signals) => {

@@ -9,9 +9,8 @@ use crate::request::{Condition, DataParts, Occurrence, Request, Span};
 pub fn request(program: &Settings) -> Option<Request> {
     let request = read(program)?;
     // The values decide: a request that results in others is not the one.
-    let made = settings(&program.unit, &request).ok()?;
+    let (mut same, _) = settings(&program.unit, &request).ok()?;
     let port = port_bits(program);
-    let mut same = made;
     let control = same.value(number::CONTROL) & !PORT | port;
     same.set(number::CONTROL, control);
     let values = program.known().filter(|(number, _)| !is_identification(*number));

@@ -11,7 +11,9 @@ const KEY: u64 = 0xc5ac_ce55;
 /// own, and those that disable writes.
 const UNCHANGED: u32 = 0b111 << 25 | 0b11 << 22;
 
-pub fn steps(settings: &Settings) -> Vec<ProgramStep> {
+/// The steps for `settings`, in which the addresses in the registers `rounded` are below those that
+/// are asked for.
+pub fn steps(settings: &Settings, rounded: &[u16]) -> Vec<ProgramStep> {
     let unit = settings.unit;
     let mut steps = Vec::new();
     let mut add = |action, why: &str| steps.push(ProgramStep { action, why: why.to_owned() });
@@ -71,7 +73,12 @@ pub fn steps(settings: &Settings) -> Vec<ProgramStep> {
         "what is traced",
     );
     for (number, value) in settings.known().filter(|(number, _)| *number != number::CONTROL) {
-        let why = crate::etm::registers::numbered(number).map_or("", |(k, _)| k.register.about);
+        let why = match rounded.contains(&number) {
+            true => "the word that has the first byte: an access is compared by its first address",
+            false => {
+                crate::etm::registers::numbered(number).map_or("", |(kind, _)| kind.register.about)
+            }
+        };
         add(Action::Write { register: place(number), value: value.into() }, why);
     }
     add(

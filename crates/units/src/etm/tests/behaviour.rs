@@ -14,7 +14,7 @@ use crate::etm::settings::{Settings, number};
 use crate::etm::version::Version;
 use crate::verdict::Requirement::{self, May, Must, MustNot};
 
-fn settings(version: Version, values: &[(u16, u32)]) -> Settings {
+pub(super) fn settings(version: Version, values: &[(u16, u32)]) -> Settings {
     let mut settings = Settings::new(Resources::largest(version));
     settings.set(number::CONTROL, 0x80c);
     settings.set(number::TRIGGER, Event::FALSE.bits());
@@ -33,11 +33,11 @@ fn settings(version: Version, values: &[(u16, u32)]) -> Settings {
     settings
 }
 
-fn executed(address: u32) -> Item {
+pub(super) fn executed(address: u32) -> Item {
     Item::Instruction(Instruction { address, passed: true, ..Instruction::default() })
 }
 
-fn access(address: u32, store: bool) -> Item {
+pub(super) fn access(address: u32, store: bool) -> Item {
     Item::Data(Transfer {
         address,
         size: 4,
@@ -48,7 +48,7 @@ fn access(address: u32, store: bool) -> Item {
 }
 
 /// The verdicts on the items of one cycle.
-fn cycle(model: &mut Model, items: &[Item]) -> (Vec<Requirement>, CycleEnd) {
+pub(super) fn cycle(model: &mut Model, items: &[Item]) -> (Vec<Requirement>, CycleEnd) {
     model.begin_cycle(&Inputs::default());
     let verdicts = items.iter().map(|item| model.item(item).requirement).collect();
     (verdicts, model.end_cycle())
@@ -162,6 +162,8 @@ fn instrumentation() {
         assert_eq!(Instrumentation::option(0xf3af_80f0 | opcode, true), Some(option));
     }
     assert_eq!(Instrumentation::option(0xe320_f000, false), None);
+    assert_eq!(Instrumentation::option(0x0320_f0f0, false), Some(0));
+    assert_eq!(Instrumentation::option(0xf320_f0f0, false), None);
     // A resource in the TraceEnable event, and privileged code only.
     let hint = |option, privileged| {
         Item::Instruction(Instruction {

@@ -17,7 +17,8 @@ const EXACT: u32 = 1 << 7;
 
 fn model(version: Version, comparators: &[(u32, u32)]) -> Model {
     let mut settings = Settings::new(Resources::largest(version));
-    for (n, (address, kind)) in (0..).zip(comparators) {
+    let others = [(0, 0); 16];
+    for (n, (address, kind)) in (0..16).zip(comparators.iter().chain(&others)) {
         settings.set(number::ADDRESS + n, *address);
         settings.set(number::ACCESS_TYPE + n, *kind);
     }

@@ -361,3 +361,34 @@ fn findings_are_complete() {
         assert!(!finding.what.ends_with('.') && !finding.remedy.is_empty(), "{finding}");
     }
 }
+
+/// 3.4.2 and 3.5.15: a register of which the value after a reset is known, and registers that the
+/// version does not have, are not reported as unknown.
+#[test]
+fn registers_that_are_not_written() {
+    let of = |unit: &str, values: &[(&str, u64)]| -> Vec<_> {
+        let unit = Etm::named(unit).unwrap();
+        let values = values.iter().copied().collect();
+        let all = lint::findings(&unit.settings(&values)).into_iter();
+        all.filter(|finding| finding.rule == "not-written").collect()
+    };
+    let found = of("ETMv3.4", &[("ETMTRACEIDR", 1)]);
+    for finding in found {
+        let unknown = finding.what.contains("it is unknown after a reset");
+        assert_eq!(unknown, finding.at != "ETMCR", "{finding}");
+    }
+    for (unit, resource, registers) in [
+        ("ETMv1.3", 0x58, &[][..]),
+        ("ETMv2.0", 0x58, &["ETMCIDCVR1", "ETMCIDCMR"]),
+        ("ETMv3.4", 0x40, &["ETMCNTRLDVR1", "ETMCNTENR1", "ETMCNTRLDEVR1"]),
+        ("Cortex-M4", 0x41, &[]),
+    ] {
+        let base = [("ETMCR", 0), ("ETMTECR1", 1 << 24), ("ETMTECR2", 0), ("ETMTEEVR", 0x6f)];
+        let found = of(unit, &[&base[..], &[("ETMTRIGGER", resource)]].concat());
+        let mut got: Vec<_> = found.iter().map(|finding| finding.at.as_str()).collect();
+        got.sort_unstable();
+        let mut want = registers.to_vec();
+        want.sort_unstable();
+        assert_eq!(got, want, "{unit} {resource:#x}");
+    }
+}

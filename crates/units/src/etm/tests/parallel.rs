@@ -267,7 +267,11 @@ fn table_2_16() {
             // The resource is cleared from the next cycle on, as the table has it.
             model.choices.clear_at_once = false;
             let hint = |option| {
-                Item::Instruction(Instruction { hint: Some(option), ..Instruction::default() })
+                Item::Instruction(Instruction {
+                    passed: true,
+                    hint: Some(option),
+                    ..Instruction::default()
+                })
             };
             let _ = cycle(&mut model, &[hint(if before { 0 } else { 4 })]);
             let (_, end) = cycle(&mut model, &[hint(first), hint(second)]);
@@ -333,7 +337,11 @@ fn embedded_ice_inputs() {
 /// stop.
 #[test]
 fn embedded_ice_starts_and_stops() {
-    let values = [(number::TRACE_ENABLE_1, 0x300_0000), (number::START_STOP_ICE, 0x2_0001)];
+    let values = [
+        (number::TRACE_ENABLE_1, 0x300_0000),
+        (number::START_STOP, 0),
+        (number::START_STOP_ICE, 0x2_0001),
+    ];
     let mut all = settings(Version::V3_4, &values);
     all.unit.ice_behaviour = false;
     let mut model = Model::new(all);
@@ -564,15 +572,19 @@ fn hints_and_signals_of_a_log() {
         // The end of the cycle is reported with the next step.
         filter.step(&Step::Cycles(1)).outputs
     };
-    let at = |address, isa| {
+    let executed = |address, isa, taken| {
         let instruction = base::Instruction { isa, size: 4, ..base::Instruction::default() };
-        Step::Retired(Retired { address, taken: true, instruction, ..Retired::default() })
+        Step::Retired(Retired { address, taken, instruction, ..Retired::default() })
     };
+    let at = |address, isa| executed(address, isa, true);
     assert_eq!(run(at(0x8004, Isa::A32)), 0);
+    // A hint of which the condition fails has no effect.
+    assert_eq!(run(executed(0x8000, Isa::A32, false)), 0);
     assert_eq!(run(at(0x8000, Isa::A32)), 1);
     assert_eq!(run(at(0x8004, Isa::A32)), 1);
     assert_eq!(run(at(0x8008, Isa::A32)), 0);
     assert_eq!(run(at(0x800e, Isa::T32)), 1);
+    assert_eq!(run(at(0x800e, Isa::ThumbEe)), 1);
     assert_eq!(run(at(0x8004, Isa::A32)), 0);
     let mut signals = [0u64; 4];
     signals[0] = 1 << 2;

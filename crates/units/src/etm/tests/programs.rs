@@ -3,6 +3,7 @@
 use tracewright_testing::Random;
 
 use crate::Unit;
+use crate::etm::settings::Selection;
 use crate::etm::{Etm, sequence};
 use crate::request::{Condition, DataParts, Occurrence, Request, Span};
 
@@ -145,4 +146,30 @@ fn start_stop_and_exclude() {
         "Traces instructions other than execution of \
          0x8000..0x8100, while the start/stop block is on."
     );
+}
+
+/// 2.7.3, Figures 2-20 and 2-21: before ETMv3.1 the first address of an access decides, and that of
+/// a word is up to 3 bytes below a byte in it.
+#[test]
+fn data_that_begins_inside_a_word() {
+    for (unit, start, end, low, kind) in [
+        ("ETMv1.3", 0x2003, 0x2004, 0x2000, 0x1c),
+        ("ETMv3.0", 0x2003, 0x2004, 0x2000, 0x1c),
+        ("ETMv3.0", 0x2002, 0x2006, 0x2000, 0x0c),
+        ("ETMv3.0", 0x2001, 0x2002, 0x2000, 0x0c),
+        ("ETMv3.0", 0x2000, 0x2001, 0x2000, 0x04),
+        ("ETMv3.1", 0x2003, 0x2004, 0x2003, 0x04),
+    ] {
+        let request = Request { data: vec![Span { start, end }], ..Request::default() };
+        let unit = Etm::named(unit).unwrap();
+        let program = unit.program(&request).unwrap();
+        let settings = unit.settings(&program.values);
+        let n = Selection::numbers(settings.view_includes().ranges).next().unwrap();
+        let [first, last] = [2 * n - 1, 2 * n].map(|n| settings.comparator(n));
+        let got = [first.address, last.address, first.kind.0, last.kind.0];
+        let unit = unit.name();
+        assert_eq!(got, [low, end as u32, kind, kind], "{unit} {start:#x}");
+        let reported = program.text().contains("the word that has the first byte");
+        assert_eq!(reported, u64::from(low) != start, "{unit} {start:#x}");
+    }
 }

@@ -116,6 +116,9 @@ fn each_rule_is_broken_and_obeyed() {
         assert!(ROWS.iter().any(|row| row.0 == *rule), "no test of {rule}");
     }
     assert_eq!(broken("ETMv3.3", "<>"), [] as [&str; 0]);
+    // A register by its number: ETMCCR is read-only, and 0x2ff is none.
+    assert!(broken("ETMv3.3", "w #1 0").contains(&"read-only"));
+    assert!(broken("ETMv3.3", "w #767 0").contains(&"unknown-register"));
 }
 
 /// IHI 0014, Examples 3-3 and 3-5: save and restore, with a count of 0 and of 3.
