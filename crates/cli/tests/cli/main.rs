@@ -33,5 +33,6 @@ mod select;
 mod shared;
 mod sinks;
 mod threads;
+mod totals;
 #[cfg(unix)]
 mod unit_docs;
