@@ -93,6 +93,49 @@ fn logs_in_other_formats() {
     assert_eq!(output.err, "");
 }
 
+/// A format of Arm logs has no RISC-V instructions, and one of RISC-V logs has no others.
+#[test]
+fn formats_refuse_other_instruction_sets() {
+    let folder = Folder::new("log-sets");
+    let (log, to) = (folder.path("log.csv"), folder.path("converted"));
+    for (line, format, isa) in [
+        ("100,T32,f000f800", "spike", "T32"),
+        ("100,A64,d503201f", "spike-csv", "A64"),
+        ("100,RV32,00000013", "tarmac", "RV32"),
+    ] {
+        fs::write(&log, format!("address,isa,opcode\n{line}\n")).unwrap();
+        let output = tracewright(&args(&format!("log convert --to {format} -o"), &[&to, &log]));
+        let want = format!("the format has no {isa} instructions, and the log has one at 0x100");
+        assert_eq!(output.code, Some(2), "{}", output.out);
+        assert!(output.err.contains(&want) && !to.exists(), "{}", output.err);
+    }
+    // The causes of Arm exceptions are not those of RISC-V.
+    fs::write(&log, "step,address,isa,opcode,cause\n,100,RV64,00000013\nexception,104,,,irq\n")
+        .unwrap();
+    let output = tracewright(&args("log convert --to spike", &[&log]));
+    assert_eq!(output.out.lines().count(), 1, "{}", output.out);
+    assert!(output.err.contains("1 entries cannot be expressed in spike"), "{}", output.err);
+}
+
+/// Conditional branches are not taken in Tarmac where the log continues behind them, and a
+/// discontinuity adds no taken branch.
+#[test]
+fn tarmac_has_the_outcomes_of_branches() {
+    let folder = Folder::new("log-outcomes");
+    let (log, tarmac) = (folder.path("log.csv"), folder.path("log.tarmac"));
+    fs::write(&log, "address,isa,opcode\n100,T32,d000\n102,T32,d000\n106,T32,d000\n200,T32,bf00\n")
+        .unwrap();
+    let output = tracewright(&args("log convert --to tarmac -o", &[&tarmac, &log]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let text = fs::read_to_string(&tarmac).unwrap();
+    let kinds: Vec<_> = text.lines().filter_map(|line| line.split(' ').nth(3)).collect();
+    assert_eq!(kinds, ["IS", "IT", "IS", "IT"]);
+    for path in [&log, &tarmac] {
+        let output = tracewright(&args("log info", &[path]));
+        assert!(output.out.contains("taken branches  1\n"), "{}", output.out);
+    }
+}
+
 #[test]
 fn invalid_options_are_reported() {
     let folder = Folder::new("log-wrong");
