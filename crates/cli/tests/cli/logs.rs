@@ -1,6 +1,7 @@
 //! Execution logs: encoding, conversion, description, comparison.
 
 use std::fs;
+use std::path::Path;
 
 use crate::common::{Folder, args, tracewright};
 
@@ -134,6 +135,64 @@ fn tarmac_has_the_outcomes_of_branches() {
         let output = tracewright(&args("log info", &[path]));
         assert!(output.out.contains("taken branches  1\n"), "{}", output.out);
     }
+}
+
+/// The trace of an MTB, and of an ETM with a port of its own, is in no frames.
+#[test]
+fn trace_without_frames_is_raw() {
+    let folder = Folder::new("log-frames");
+    let log = folder.path("log.csv");
+    fs::write(&log, "address,isa,opcode\n100,T32,e002\n108,T32,bf00\n10a,T32,e7f9\n100,T32,e002\n")
+        .unwrap();
+    let image = folder.path("image.bin");
+    fs::write(&image, [0x02, 0xe0, 0, 0xbf, 0, 0xbf, 0, 0xbf, 0, 0xbf, 0xf9, 0xe7]).unwrap();
+    let image = format!("--image {}@0x100", image.display());
+    for protocol in ["MTB", "ETM1", "ETM2"] {
+        let (usual, raw) = (folder.path(protocol), folder.path(&format!("{protocol}-raw")));
+        for (framing, to) in [("", &usual), ("--framing raw", &raw)] {
+            let words = format!("encode {image} --protocol {protocol} {framing} --log");
+            let output = tracewright(&args(&words, &[&log, Path::new("-o"), to]));
+            assert_eq!(output.code, Some(0), "{words}: {}", output.err);
+        }
+        let decoded = [&usual, &raw].map(|path| tracewright(&args("instructions", &[path])).out);
+        assert_eq!(decoded[0], decoded[1], "{protocol}");
+        assert!(decoded[0].lines().count() >= 3, "{}", decoded[0]);
+        for framing in ["coresight", "tpiu", "tpiu-hsync", "dstream"] {
+            let words = format!("encode --protocol {protocol} --framing {framing} --log");
+            let other = folder.path("other");
+            let output = tracewright(&args(&words, &[&log, Path::new("-o"), &other]));
+            assert_eq!(output.code, Some(2), "{words}: {}", output.err);
+            let want = format!("--framing {framing}: ");
+            assert!(output.err.contains(&want) && output.err.contains("select raw"));
+            assert!(!other.exists(), "{words}");
+        }
+    }
+}
+
+/// A log of software writes is not one whose instructions are missing.
+#[test]
+fn logs_without_instructions() {
+    let folder = Folder::new("log-software");
+    let log = folder.path("log.csv");
+    fs::write(
+        &log,
+        "step,address,target,size,value\nsoftware-write,0,0,8,41\ndwt-event,1,,2,0123\n",
+    )
+    .unwrap();
+    let encode = |words: &str, to: &str| {
+        let words = format!("encode {words} --log");
+        let output = tracewright(&args(&words, &[&log, Path::new("-o"), &folder.path(to)]));
+        assert_eq!(output.code, Some(0), "{words}: {}", output.err);
+        output.err
+    };
+    let itm = encode("--protocol ITM", "itm");
+    assert!(itm.starts_with("2 software writes and DWT events of 1 processor to "), "{itm}");
+    assert!(!itm.contains("note"), "{itm}");
+    let etm = encode("--protocol ETM4", "etm");
+    assert!(etm.contains("ETM4 traces nothing that the log contains"), "{etm}");
+    fs::write(&log, "address,isa\n").unwrap();
+    let empty = encode("--protocol ITM", "empty");
+    assert!(empty.contains("the log contains no instructions; check the log options"), "{empty}");
 }
 
 #[test]
