@@ -89,6 +89,34 @@ fn a_kernel_module_is_profiled_by_trace_and_by_branch_list() {
     }
 }
 
+/// The instructions of a profile are those that its filters select.
+#[test]
+fn filters_of_a_profile_apply_to_its_instructions() {
+    let Some(data) = shared("captures/simpleperf-etm/perf_etm.data") else { return };
+    for (words, want) in [
+        ("", 944),
+        ("--user", 944),
+        ("--kernel", 0),
+        ("--exclude-process 17235", 0),
+        ("--exclude-process 1", 944),
+        // The program has all instructions.
+        ("--module etm_test_loop", 944),
+    ] {
+        let output = tracewright(&args(&format!("profile --format json {words}"), &[&data]));
+        let want = format!(r#""type":"profile","instructions":{want},"#);
+        assert!(output.out.contains(&want), "{words}: {}", output.out);
+    }
+    let Some(data) = shared("captures/simpleperf-etm/perf_kernel.data") else { return };
+    let of = |words: &str| -> u64 {
+        let output = tracewright(&args(&format!("profile --format json {words}"), &[&data]));
+        let (_, count) = output.out.split_once(r#""type":"profile","instructions":"#).unwrap();
+        count.split(',').next().unwrap().parse().unwrap()
+    };
+    let (all, module) = (of(""), of("--module rq_stats.ko"));
+    assert_eq!((of("--kernel"), of("--user")), (all, 0));
+    assert!(0 < module && module <= all, "{module} of {all}");
+}
+
 /// Counts that do not fit in 64 bits are the largest number, and one note reports it.
 #[test]
 fn counts_saturate_with_one_note() {
