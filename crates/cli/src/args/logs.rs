@@ -228,7 +228,7 @@ pub struct CompareArgs {
     pub how: LogArgs,
     #[command(flatten)]
     pub sources: SourceArgs,
-    /// Do not compare exceptions.
+    /// Compare executed instructions only: no exceptions, software writes and DWT events.
     #[arg(long)]
     pub only_instructions: bool,
     #[command(flatten)]

@@ -72,6 +72,29 @@ fn there_and_back() {
     }
 }
 
+/// A capture with an ITM has the instructions of a log that has nothing else.
+#[test]
+fn software_writes_are_no_instructions() {
+    let folder = Folder::with_demo("log-itm");
+    let (demo, log) = (folder.demo(), folder.path("log.csv"));
+    let listed = tracewright(&args("instructions --format json", &[&demo])).out;
+    let mut text = "address,isa,opcode\n".to_owned();
+    for line in listed.lines().filter(|line| line.contains(r#""type":"instruction""#)) {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let [address, isa, opcode] =
+            ["address", "isa", "opcode"].map(|k| line[k].as_str().unwrap());
+        let hex = |number: &str| number.trim_start_matches("0x").to_owned();
+        text += &format!("{},{isa},{}\n", hex(address), hex(opcode));
+    }
+    fs::write(&log, &text).unwrap();
+    let output = tracewright(&args("compare --only-instructions", &[&demo, &log]));
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+    let count = text.lines().count() - 1;
+    assert_eq!(output.out, format!("the same: {count} instructions and events of 1 source\n"));
+    let output = tracewright(&args("compare", &[&demo, &log]));
+    assert_eq!(output.code, Some(1), "{}{}", output.out, output.err);
+}
+
 #[test]
 fn logs_in_other_formats() {
     let folder = Folder::new("log-words");
