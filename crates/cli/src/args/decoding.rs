@@ -31,7 +31,7 @@ pub struct OutputArgs {
 Examples:
   tracewright demo                                    what the example did
   tracewright demo --write example                    the example as a snapshot
-  tracewright demo --write example --report example.html   its report, too")]
+  tracewright demo --report example.html              with its report in this file")]
 pub struct DemoArgs {
     /// Write the example as a snapshot to this folder, which must be empty or not exist.
     #[arg(long, value_name = "FOLDER")]

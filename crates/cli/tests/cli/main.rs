@@ -21,6 +21,7 @@ mod memory;
 mod names;
 mod output;
 mod overlays;
+mod pages;
 mod people;
 mod perf;
 mod perf_files;
