@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(kinds(log, &[(0x100, 0), (0x104, 0b0100)]), want);
     }
 
-    /// A processor that executes nothing more does not keep the entries of others.
+    /// Entries of others do not wait for a processor that executes nothing more.
     #[test]
     fn few_entries_wait() {
         let (mut outcomes, mut lookup) = (Outcomes::default(), Lookup::default());

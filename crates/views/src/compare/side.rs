@@ -20,8 +20,8 @@ pub struct Side {
 }
 
 impl Side {
-    /// The side of a capture: the listener of its session. `events`: exceptions, software writes and
-    /// DWT events are compared, too.
+    /// The side of a capture: the listener of its session. `events`: exceptions, software writes
+    /// and DWT events are compared, too.
     pub fn of_capture(events: bool, sources: &[Source]) -> Self {
         let queue = |source| Queue::new(events, std::slice::from_ref(source));
         let queues = sources.iter().map(queue).collect();
