@@ -155,3 +155,24 @@ pub unsafe extern "C" fn tw_decode(
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use tracewright::decode::Counts;
+
+    use super::*;
+
+    /// Instructions on unknown paths have their own count, behind those of earlier versions.
+    #[test]
+    fn instructions_on_unknown_paths_are_counted_apart() {
+        let counts = Counts { instructions: 7, unknown_instructions: 3, ..Counts::default() };
+        let tally = Tally { sources: vec![counts; 2], ..Tally::default() };
+        // SAFETY: integers only.
+        let mut all: TwCounts = unsafe { std::mem::zeroed() };
+        all.add(&tally);
+        assert_eq!((all.instructions, all.unknown_instructions), (14, 6));
+        assert_eq!(offset_of!(TwCounts, unknown_instructions), size_of::<TwCounts>() - 8);
+    }
+}
