@@ -109,7 +109,7 @@ pub struct Filter {
 pub struct Profile {
     /// The profiles, in the order of the paths and build identifiers of their files.
     pub modules: BTreeMap<(String, Option<Vec<u8>>), ModuleProfile>,
-    /// Instructions, those outside of all files included.
+    /// Instructions that the filter selects, those outside of all files included.
     pub instructions: u64,
     /// A count was larger than `u64::MAX` and is that number.
     pub saturated: bool,
@@ -181,7 +181,6 @@ impl Profile {
     ) {
         self.saturated |= raw.saturated;
         self.saturated |= raw.executed.is_saturated() || raw.following.is_saturated();
-        add(&mut self.instructions, raw.instructions, &mut self.saturated);
         let mut resolver = Resolver { programs, modules, filter, images: HashMap::new() };
         for (executed, count) in raw.executed.into_counts() {
             self.executed(&mut resolver, &executed, count);
@@ -214,6 +213,17 @@ impl Profile {
         }
     }
 
+    /// Removes the profiles of the files that `selects` does not have, and what is outside of all
+    /// files.
+    pub fn retain(&mut self, selects: impl Fn(&ModuleProfile) -> bool) {
+        self.modules.retain(|_, module| selects(module));
+        let ranges = self.modules.values().flat_map(|module| module.ranges.values());
+        self.instructions = ranges
+            .map(|range| range.total().saturating_mul(range.instructions.into()))
+            .fold(0, u64::saturating_add);
+        self.outside = 0;
+    }
+
     fn of(&mut self, resolver: &Resolver<'_>, place: Module) -> Option<&mut ModuleProfile> {
         let file = resolver.modules.get(place.index as usize)?;
         let key = (file.path.clone(), file.build_id.clone());
@@ -228,6 +238,8 @@ impl Profile {
         if !included || !resolver.selects(executed.start) {
             return;
         }
+        let all = count.saturating_mul(executed.instructions.into());
+        add(&mut self.instructions, all, &mut self.saturated);
         let Some(place) = module(&image, executed.start) else {
             add(&mut self.outside, count, &mut self.saturated);
             return;

@@ -737,7 +737,7 @@ typedef struct tw_counts {
   uint64_t elements;
   // Ranges of executed instructions, likewise.
   uint64_t ranges;
-  // Executed instructions.
+  // Executed instructions of the ranges.
   uint64_t instructions;
   // Bytes before a synchronisation.
   uint64_t unsynchronised;
@@ -753,6 +753,9 @@ typedef struct tw_counts {
   uint64_t unknown_ids;
   // Undecodable bytes of the trace link.
   uint64_t bad_frames;
+  // Executed instructions on unknown paths (`TW_ELEMENT_UNKNOWN`), as far as the trace has their
+  // number.
+  uint64_t unknown_instructions;
 } tw_counts;
 
 // An element that was found.

@@ -38,7 +38,7 @@ pub struct TwCounts {
     pub elements: u64,
     /// Ranges of executed instructions, likewise.
     pub ranges: u64,
-    /// Executed instructions.
+    /// Executed instructions of the ranges.
     pub instructions: u64,
     /// Bytes before a synchronisation.
     pub unsynchronised: u64,
@@ -54,6 +54,9 @@ pub struct TwCounts {
     pub unknown_ids: u64,
     /// Undecodable bytes of the trace link.
     pub bad_frames: u64,
+    /// Executed instructions on unknown paths (`TW_ELEMENT_UNKNOWN`), as far as the trace has their
+    /// number.
+    pub unknown_instructions: u64,
 }
 
 // SAFETY: integers only, and the size is first.
@@ -68,6 +71,7 @@ impl TwCounts {
             self.elements += counts.elements;
             self.ranges += counts.ranges;
             self.instructions = self.instructions.saturating_add(counts.instructions);
+            self.unknown_instructions += counts.unknown_instructions;
             self.unsynchronised += counts.unsynchronised;
             self.undecodable += counts.undecodable;
             self.inconsistencies += counts.inconsistencies;
@@ -149,5 +153,26 @@ pub unsafe extern "C" fn tw_decode(
             }
             Ok(if wanted { TW_OK } else { TW_STOPPED })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use tracewright::decode::Counts;
+
+    use super::*;
+
+    /// Instructions on unknown paths have their own count, behind those of earlier versions.
+    #[test]
+    fn instructions_on_unknown_paths_are_counted_apart() {
+        let counts = Counts { instructions: 7, unknown_instructions: 3, ..Counts::default() };
+        let tally = Tally { sources: vec![counts; 2], ..Tally::default() };
+        // SAFETY: integers only.
+        let mut all: TwCounts = unsafe { std::mem::zeroed() };
+        all.add(&tally);
+        assert_eq!((all.instructions, all.unknown_instructions), (14, 6));
+        assert_eq!(offset_of!(TwCounts, unknown_instructions), size_of::<TwCounts>() - 8);
     }
 }

@@ -142,7 +142,7 @@ pub fn notes(assembler: &Assembler) {
              in between"
         ));
     }
-    if summary.instructions == 0 {
+    if summary.instructions == 0 && summary.software == 0 {
         message::line(
             "tracewright: note: the log contains no instructions; check the log options of the simulator",
         );

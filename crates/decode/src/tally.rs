@@ -32,8 +32,11 @@ pub struct Counts {
     pub elements: u64,
     /// Ranges of executed instructions.
     pub ranges: u64,
-    /// Executed instructions.
+    /// Executed instructions of the ranges.
     pub instructions: u64,
+    /// Executed instructions on unknown paths ([`Element::Unknown`]), as far as the trace has their
+    /// number.
+    pub unknown_instructions: u64,
     /// Number of times that program memory was missing.
     pub no_code: u64,
     /// The first address without program memory.
@@ -88,7 +91,8 @@ impl Counts {
     /// Whether there is any instruction, exception, software write or data access.
     pub const fn has_activity(&self) -> bool {
         let writes = self.software_writes + self.dwt_events;
-        self.instructions + self.exceptions + writes + self.data_accesses > 0
+        let instructions = self.instructions + self.unknown_instructions;
+        instructions + self.exceptions + writes + self.data_accesses > 0
     }
 
     /// Counts an element other than a range.
@@ -99,7 +103,7 @@ impl Counts {
         }
         match element {
             Element::Unknown { instructions, .. } => {
-                self.instructions += u64::from(instructions.get().unwrap_or(0));
+                self.unknown_instructions += u64::from(instructions.get().unwrap_or(0));
             }
             Element::NoCode { address, .. } => {
                 self.no_code += 1;
@@ -193,6 +197,7 @@ impl Merge for Counts {
             elements,
             ranges,
             instructions,
+            unknown_instructions,
             no_code,
             first_no_code,
             exceptions,
@@ -216,6 +221,7 @@ impl Merge for Counts {
         self.elements += elements;
         self.ranges += ranges;
         self.instructions += instructions;
+        self.unknown_instructions += unknown_instructions;
         self.no_code += no_code;
         self.first_no_code = self.first_no_code.or(first_no_code);
         self.exceptions += exceptions;
@@ -361,9 +367,23 @@ impl Listener for Tally {
 
 #[cfg(test)]
 mod tests {
-    use tracewright_base::{Channel, DwtEvent, Software};
+    use tracewright_base::{Channel, Counted, DwtEvent, Software};
 
     use super::*;
+
+    /// The instructions of a Q element are not those of ranges, and show activity.
+    #[test]
+    fn instructions_on_unknown_paths() {
+        let mut tally = Tally::default();
+        for instructions in [Counted::of(4), Counted::UNKNOWN, Counted::of(3)] {
+            tally.element(0, 0, Element::Unknown { start: 0x100, next: 0x200, instructions });
+        }
+        let counts = tally.of(0);
+        assert_eq!((counts.instructions, counts.unknown_instructions), (0, 7));
+        assert!(counts.has_activity());
+        tally.merge(tally.clone());
+        assert_eq!(tally.of(0).unknown_instructions, 14);
+    }
 
     /// Software writes and events of the DWT have their own counts, and each element that comes
     /// after an overflow counts as a gap.

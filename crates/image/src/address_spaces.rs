@@ -1,6 +1,6 @@
 //! Program memory by address space and time: processes whose mappings change while they run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -141,6 +141,22 @@ impl AddressSpaces {
     /// The files that are mapped.
     pub fn modules(&self) -> &[ModuleFile] {
         &self.modules
+    }
+
+    /// The first and the last address of all memory that was loaded from each of
+    /// [`modules`](Self::modules), in order, without what contains no bytes.
+    pub fn loaded(&self) -> Vec<BTreeSet<(u64, u64)>> {
+        let mut loaded = vec![BTreeSet::new(); self.modules.len()];
+        for (_, change) in self.spaces.iter().chain([&self.common]).flat_map(|s| &s.changes) {
+            let Change::Load(regions) = change else { continue };
+            for region in regions {
+                let index = region.module().map_or(usize::MAX, |module| module.index as usize);
+                if let (Some(parts), Some(last)) = (loaded.get_mut(index), region.last()) {
+                    parts.insert((region.start(), last));
+                }
+            }
+        }
+        loaded
     }
 
     /// Uses images with conditions, over the memory that is common to all.

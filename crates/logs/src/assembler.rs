@@ -85,6 +85,8 @@ impl Assembler {
             Event::Vmid(id) => cpu.context.vmid = Some(id),
             Event::Step(step) => {
                 summary.accesses += u64::from(matches!(step, Step::Access(_)));
+                let software = matches!(step, Step::SoftwareWrite(_) | Step::DwtEvent(_));
+                summary.software += u64::from(software);
                 cpu.step(step, &mut emit);
             }
         }

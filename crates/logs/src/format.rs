@@ -1,5 +1,7 @@
 //! The formats of execution logs, and detection of a format by content.
 
+use tracewright_base::Isa;
+
 use crate::{csv, spike_csv, tarmac, text};
 
 /// The format of an execution log.
@@ -31,6 +33,21 @@ impl Format {
             Format::SpikeCsv => "spike-csv",
             Format::Csv => "csv",
         }
+    }
+
+    /// Whether a log of the format can have instructions of `isa`.
+    pub const fn has(self, isa: Isa) -> bool {
+        let riscv = matches!(isa, Isa::Rv32 | Isa::Rv64);
+        match self {
+            Format::Qemu | Format::Csv => true,
+            Format::Tarmac => !riscv,
+            Format::Spike | Format::SpikeCsv => riscv,
+        }
+    }
+
+    /// Whether the format has an opcode with each instruction.
+    pub const fn has_opcodes(self) -> bool {
+        !matches!(self, Format::Qemu)
     }
 
     /// The format of a log that begins with `bytes`, or `None` if the first 1000 lines do not show

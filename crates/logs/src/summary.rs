@@ -7,6 +7,8 @@ pub struct Summary {
     pub instructions: u64,
     /// Data accesses.
     pub accesses: u64,
+    /// Software writes and DWT events.
+    pub software: u64,
     /// Exceptions.
     pub exceptions: u64,
     /// Discontinuities of the program that the log does not explain. Tracing is off in between.

@@ -34,6 +34,7 @@ use tracewright_base::{Direction, Isa, Step};
 
 use crate::entry::{Entry, Event, Executed, Mode, Opcode};
 use crate::line::Line;
+use crate::outcomes::compares;
 use crate::text::{self, Expected, Words, decimal, grouped, hex};
 
 /// Reads lines. The parser numbers the processors by name.
@@ -301,10 +302,17 @@ fn instruction(mut words: Words<'_>, passed: bool) -> Result<Executed, Expected>
         address,
         opcode: Some(opcode),
         isa: Some(isa),
-        passed: Some(passed),
+        passed: outcome(passed, isa, Some(opcode)),
         condition: None,
         mode,
     })
+}
+
+/// Whether an instruction passed its condition. CBZ, TBZ and similar have none: they are always
+/// executed, and may branch or not.
+fn outcome(passed: bool, isa: Isa, opcode: Option<Opcode>) -> Option<bool> {
+    let compares = opcode.is_some_and(|opcode| compares(isa, opcode));
+    Some(passed).filter(|passed| !passed || !compares)
 }
 
 /// `(ADDRESS:OPCODE) A svc:     CCFAIL MOVEQ r6,#0x1000`, and whether the fetch succeeded.
@@ -316,11 +324,11 @@ fn state_first(mut words: Words<'_>) -> Result<(Executed, bool), Expected> {
     let digits = parts.next().ok_or(form)?;
     let fetched = digits.iter().any(|&b| b != b'-');
     let opcode = if fetched { Some(opcode(digits)?) } else { None };
-    let isa = Some(state(words.word()).ok_or(Expected("the state: `A`, `T`, `X` or `O`"))?);
+    let isa = state(words.word()).ok_or(Expected("the state: `A`, `T`, `X` or `O`"))?;
     let mode = words.word();
     let mode = read_mode(mode.strip_suffix(b":").unwrap_or(mode));
-    let passed = Some(words.peek() != b"CCFAIL");
-    Ok((Executed { address, opcode, isa, passed, condition: None, mode }, fetched))
+    let passed = outcome(words.peek() != b"CCFAIL", isa, opcode);
+    Ok((Executed { address, opcode, isa: Some(isa), passed, condition: None, mode }, fetched))
 }
 
 /// `EL1h_n`, `el0t_ns`, `svc_s`, `usr`: a mode and a security state.

@@ -1,6 +1,8 @@
 //! Entries to text.
 
-use crate::entry::{Entry, Event};
+use tracewright_base::{Cause, Step};
+
+use crate::entry::{Entry, Event, Raised};
 use crate::format::Format;
 use crate::line::Line;
 use crate::{csv, qemu, spike, spike_csv, tarmac};
@@ -39,11 +41,6 @@ impl Writer {
         }
     }
 
-    /// Whether the format writes an opcode with each instruction.
-    pub const fn wants_opcodes(&self) -> bool {
-        !matches!(self.format, Format::Qemu)
-    }
-
     /// Ends the log.
     pub fn finish(&mut self) {
         self.line.end();
@@ -70,11 +67,16 @@ pub const fn writes(format: Format, event: &Event) -> bool {
     matches!(
         (format, event),
         (Format::Csv, _)
-            | (_, Event::Instruction(_) | Event::Raised(_))
+            | (_, Event::Instruction(_))
+            | (Format::Qemu | Format::Tarmac, Event::Raised(_))
+            | (
+                Format::Spike | Format::SpikeCsv,
+                Event::Raised(Raised { cause: Some(Cause::Riscv { .. }), .. }),
+            )
             | (Format::Qemu, Event::Withdrawn { .. } | Event::Code { .. } | Event::Flags(_))
             | (Format::Qemu | Format::Tarmac | Format::SpikeCsv, Event::Mode(_))
             | (Format::Tarmac, Event::ReturnAddress(_) | Event::ContextId(_))
-            | (Format::Tarmac | Format::Spike, Event::Step(tracewright_base::Step::Access(_)))
-            | (Format::Tarmac, Event::Step(tracewright_base::Step::Halted))
+            | (Format::Tarmac | Format::Spike, Event::Step(Step::Access(_)))
+            | (Format::Tarmac, Event::Step(Step::Halted))
     )
 }

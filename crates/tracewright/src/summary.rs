@@ -56,18 +56,22 @@ impl Summary {
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, c) in &self.sources {
-            writeln!(
+            write!(
                 f,
-                "{name}: {} bytes, {} packets, {} elements, {} instructions; {} bytes undecodable, {} before \
-                 synchronisation, {} inconsistencies, program memory missing {} times",
+                "{name}: {} bytes, {} packets, {} elements, {} instructions",
                 c.bytes(),
                 c.packets,
                 c.elements,
                 c.instructions,
-                c.undecodable,
-                c.unsynchronised,
-                c.inconsistencies,
-                c.no_code,
+            )?;
+            if c.unknown_instructions > 0 {
+                write!(f, ", {} further instructions on unknown paths", c.unknown_instructions)?;
+            }
+            writeln!(
+                f,
+                "; {} bytes undecodable, {} before synchronisation, {} inconsistencies, program \
+                 memory missing {} times",
+                c.undecodable, c.unsynchronised, c.inconsistencies, c.no_code,
             )?;
         }
         for skipped in &self.left_out {

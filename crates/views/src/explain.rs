@@ -401,7 +401,7 @@ impl Decoded<'_> {
             remarks.push(self.no_code(source, c, address));
         } else if source.config.protocol().traces_instructions()
             && c.packets > 0
-            && c.instructions == 0
+            && c.instructions + c.unknown_instructions == 0
             && !reframe
         {
             remarks.push(remark(
@@ -522,6 +522,7 @@ fn source_line(source: &Source, c: &Counts, out: &mut String) {
         let _ = write!(out, ", {count} {what}");
     }
     for (count, what) in [
+        (c.unknown_instructions, "further instructions on unknown paths"),
         (c.exceptions, "exceptions"),
         (c.software_writes, "software writes"),
         (c.dwt_events, "DWT events"),

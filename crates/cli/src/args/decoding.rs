@@ -30,14 +30,16 @@ pub struct OutputArgs {
 #[command(after_long_help = "\
 Examples:
   tracewright demo                                    what the example did
-  tracewright demo --write example                    the example as a snapshot")]
+  tracewright demo --write example                    the example as a snapshot
+  tracewright demo --report example.html              with its report in this file")]
 pub struct DemoArgs {
     /// Write the example as a snapshot to this folder, which must be empty or not exist.
     #[arg(long, value_name = "FOLDER")]
     pub write: Option<PathBuf>,
-    /// Write the report of the example to this file.
-    #[arg(long, value_name = "FILE", default_value = "tracewright-demo.html")]
-    pub report: PathBuf,
+    /// Write the report of the example to this file. Default: tracewright-demo.html; with --write
+    /// no report.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -150,7 +150,7 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright history CAPTURE --before exception      what led to the first exception")]
+  tracewright history CAPTURE --before exception      what led to the last exception")]
 pub struct HistoryArgs {
     #[command(flatten)]
     pub input: InputArgs,

@@ -101,9 +101,10 @@ pub struct EncodeArgs {
     /// unit.
     #[arg(long, value_name = "NAME")]
     pub core: Option<String>,
-    /// Framing of the trace data; with `raw`, each processor gets its own buffer.
-    #[arg(long, value_enum, default_value_t = EncodeFraming::Coresight)]
-    pub framing: EncodeFraming,
+    /// Framing of the trace data; with `raw`, each processor gets its own buffer. Default:
+    /// coresight; raw for an MTB, ETM1 and ETM2, whose trace has no frames.
+    #[arg(long, value_enum)]
+    pub framing: Option<EncodeFraming>,
     #[command(flatten)]
     pub sink: SinkArgs,
     /// Insert a timestamp every N instructions of a processor, with the count of executed
@@ -227,7 +228,7 @@ pub struct CompareArgs {
     pub how: LogArgs,
     #[command(flatten)]
     pub sources: SourceArgs,
-    /// Do not compare exceptions.
+    /// Compare executed instructions only: no exceptions, software writes and DWT events.
     #[arg(long)]
     pub only_instructions: bool,
     #[command(flatten)]

@@ -44,8 +44,11 @@ use self::own::Own;
     name = "tracewright",
     version,
     max_term_width = 110,
-    after_help = "Exit codes: 0 success; 1 compare or diff found a difference, --strict a problem, or a file \
-                  changed while it was read; 2 wrong usage or a fatal error.",
+    after_help = "Exit codes: 0 success; 1 success with a negative answer: compare, diff or unit filter found a \
+                  difference, find nothing, coverage less than --fail-under, unit lint or sequence an error, unit \
+                  program an impossible request, --strict a problem; the trace contradicts its \
+                  description; a file changed while it was read; or the other side closed the connection \
+                  of itm. 2 wrong usage or a fatal error.",
     before_help = "Start with `tracewright demo`; with a capture, `tracewright info CAPTURE`.",
     disable_help_subcommand = true
 )]

@@ -11,7 +11,7 @@ use super::random::WindowArgs;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright profile CAPTURE --format folded         call stacks and their instructions
+  tracewright profile CAPTURE --format folded         instructions of each function, by file
   tracewright profile CAPTURE --format pprof -o profile.pb.gz   for pprof")]
 pub struct ProfileArgs {
     #[command(flatten)]

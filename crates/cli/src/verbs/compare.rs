@@ -178,7 +178,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         ));
     };
     first.readable(false)?;
-    let exceptions = !args.only_instructions;
+    let events = !args.only_instructions;
     let buffers = match &b {
         Some(second) => first.buffers.len().max(second.buffers.len()),
         None => first.buffers.len(),
@@ -217,8 +217,8 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
             (_, None) => Reading::Ended(None),
         };
         let side = |job: Option<&Job<'_>>| match job {
-            Some(job) => Side::of_capture(exceptions, &job.sources),
-            None => Side::of_log(exceptions),
+            Some(job) => Side::of_capture(events, &job.sources),
+            None => Side::of_log(events),
         };
         let mut compare = Comparison::new(side(left.as_ref()), side(right.as_ref()));
         let ended = |reading: &Reading<'_>| matches!(reading, Reading::Ended(_));

@@ -69,6 +69,9 @@ const CALL_LINES: u64 = 30;
 const INSTRUCTIONS: usize = 6;
 const ELEMENT_LINES: usize = 31;
 
+/// The file of the report, where the command line names none.
+const REPORT: &str = "tracewright-demo.html";
+
 /// The exception number of UsageFault. (Armv7-M ARM, B1.5.2)
 const USAGE_FAULT: u16 = 6;
 
@@ -78,6 +81,10 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     if let Some(folder) = &args.write {
         let source = (demo::SOURCE_NAME, demo::SOURCE.as_bytes());
         write_with(&capture, folder, &[source])?;
+        if let Some(path) = &args.report {
+            report(&Input::all(capture), path)?;
+            message::line(&format!("{} written", path.display()));
+        }
         message::line(&format!("{0} written; next: tracewright info {0}", folder.display()));
         return Ok(true);
     }
@@ -113,7 +120,8 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     output.failed()?;
 
     output.print(NEXT)?;
-    write_report(&input, switches, &args.report, &mut output)?;
+    let path = args.report.as_deref().unwrap_or(Path::new(REPORT));
+    write_report(&input, path, &mut output)?;
     output.close()?;
     Ok(true)
 }
@@ -157,30 +165,27 @@ fn elements(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Res
     Ok(())
 }
 
-/// Writes the report, and its name. The example does not fail where the file cannot be written.
-fn write_report(
-    input: &Input,
-    switches: &SwitchArgs,
-    path: &Path,
-    output: &mut Output,
-) -> Result<(), Fail> {
+/// Writes the report.
+fn report(input: &Input, path: &Path) -> Result<(), Fail> {
     let how = report::How {
         committed: false,
         jobs: Jobs::new(1),
-        switches,
+        switches: &SwitchArgs { switch_at: Vec::new() },
         limit: 10_000,
         title: Path::new("built-in example"),
         selected: None,
         source: &|name| name.ends_with(demo::SOURCE_NAME).then(|| demo::SOURCE.to_owned()),
     };
-    let file = Output::open(Some(path), &input.inputs);
-    let written = file.and_then(|mut file| {
-        report::write(input, &how, &mut file)?;
-        file.failed()?;
-        file.close()
-    });
-    match written {
-        Ok(_) => {
+    let mut file = Output::open(Some(path), &input.inputs)?;
+    report::write(input, &how, &mut file)?;
+    file.failed()?;
+    file.close()
+}
+
+/// Writes the report, and its name. The example does not fail where the file cannot be written.
+fn write_report(input: &Input, path: &Path, output: &mut Output) -> Result<(), Fail> {
+    match report(input, path) {
+        Ok(()) => {
             let name = path.display();
             output.print(&format!(
                 "\nThe report of this example is in {name}: open it in a browser.\n"

@@ -1,5 +1,6 @@
 //! `tracewright encode`
 
+use clap::ValueEnum as _;
 use tracewright::base::{Context, Step};
 use tracewright::capture::perf::{self, Form, Layout};
 use tracewright::capture::{Form as DumpForm, check_empty};
@@ -51,9 +52,10 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     let (name, params) = (&args.protocol, args.params.as_deref());
     let sink = args.sink.settings();
     let sink = sink.map_err(|error| sink_error(&args.sink, &error))?;
+    let chosen = chosen_framing(protocol, args.framing)?;
     let link = match &sink {
-        Some(sink) => sink_framing(sink, protocol, args.framing)?,
-        None => framing(args.framing),
+        Some(sink) => sink_framing(sink, protocol, chosen)?,
+        None => framing(chosen),
     };
     let mut settings = Settings::new(protocol, name, log.isa, params, &args.registers)?;
     let to_perf = args.to != EncodeTo::Folder;
@@ -85,8 +87,8 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         protocol,
         registers: settings.registers,
         texts: settings.texts,
-        framing: if protocol.has_own_port() { Framing::Raw } else { link },
-        messages: args.framing == EncodeFraming::Encapsulated,
+        framing: link,
+        messages: chosen == EncodeFraming::Encapsulated,
         core: args.core.clone().unwrap_or_else(|| AnyUnit::core(protocol).to_owned()),
         images: log.images.clone(),
     };
@@ -138,8 +140,13 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     }
     let bytes: u64 = capture.buffers.iter().map(|buffer| buffer.len()).sum();
     let (count, sources) = (encoded.instructions, capture.sources.len());
+    let software = assembler.summary.software;
+    let events = match (count, software) {
+        (0, 1..) => format!("{software} software writes and DWT events"),
+        _ => format!("{count} instructions"),
+    };
     message::line(&format!(
-        "{count} instructions of {sources} {} to {bytes} bytes of trace in {}",
+        "{events} of {sources} {} to {bytes} bytes of trace in {}",
         if sources == 1 { "processor" } else { "processors" },
         args.output.display()
     ));
@@ -170,7 +177,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
              be given with --binary",
         );
     }
-    if bytes == 0 && count > 0 {
+    if bytes == 0 && count + software > 0 {
         message::line(&format!(
             "tracewright: note: {} traces nothing that the log contains; docs/encoding.md lists what \
              it traces",
@@ -178,6 +185,35 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         ));
     }
     Ok(true)
+}
+
+/// Why no framing contains the trace of `protocol`.
+fn without_frames(protocol: AnyProtocol) -> Option<&'static str> {
+    match protocol {
+        AnyProtocol::Mtb => Some("an MTB stores its trace without frames; select raw"),
+        _ if protocol.has_own_port() => {
+            Some("the trace unit has a trace port of its own, without frames; select raw")
+        }
+        _ => None,
+    }
+}
+
+/// The framing of `args`, or the usual one of `protocol`.
+fn chosen_framing(
+    protocol: AnyProtocol,
+    args: Option<EncodeFraming>,
+) -> Result<EncodeFraming, Fail> {
+    match (args, without_frames(protocol)) {
+        (None, None) => Ok(EncodeFraming::Coresight),
+        (None, Some(_)) => Ok(EncodeFraming::Raw),
+        // The recorder refuses messages of other protocols.
+        (Some(framing @ (EncodeFraming::Raw | EncodeFraming::Encapsulated)), _)
+        | (Some(framing), None) => Ok(framing),
+        (Some(framing), Some(why)) => {
+            let name = framing.to_possible_value();
+            Err(Fail::option("--framing", name.as_ref().map_or("", |n| n.get_name()), why))
+        }
+    }
 }
 
 /// The error of the option that describes an impossible trace buffer.
@@ -201,7 +237,7 @@ fn sink_framing(
         (SinkKind::Trbe, _) if !matches!(protocol, AnyProtocol::Ete | AnyProtocol::Etmv4) => {
             refused("stores the trace of an ETE or ETM4; select --protocol ETE")
         }
-        (_, _) if protocol.has_own_port() || protocol.is_riscv() => refused(
+        (_, _) if without_frames(protocol).is_some() || protocol.is_riscv() => refused(
             "stores the trace of CoreSight trace units; select etr or etb and another protocol",
         ),
         (SinkKind::Trbe, EncodeFraming::Coresight | EncodeFraming::Raw) => Ok(Framing::Raw),

@@ -6,7 +6,7 @@ use std::mem;
 
 use tracewright::base::{Isa, Step};
 use tracewright::image::Extensions;
-use tracewright::logs::{Event, Format, Mode, Writer, csv, writes};
+use tracewright::logs::{Entry, Event, Format, Mode, Outcomes, Writer, csv, writes};
 
 use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
 use crate::fail::Fail;
@@ -136,7 +136,19 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
     // The processor of the first entry that is written, and whether there are others.
     let (mut first, mut others) = (None, false);
     let mut written = Ok(());
+    let mut outcomes = (to == Format::Tarmac).then(Outcomes::default);
+    // The first instruction of an instruction set that the format does not have.
+    let mut other_isa = None;
+    let default = log.isa;
     loop {
+        let mut write = |entry: Entry| {
+            first.get_or_insert(entry.cpu);
+            others |= first != Some(entry.cpu);
+            writer.entry(&entry);
+            if writer.len() >= BUFFERED && written.is_ok() {
+                written = output.write_all(&writer.take());
+            }
+        };
         let more = log.more(&mut |mut entry| {
             let mode = modes.entry(entry.cpu).or_insert(start);
             match &mut entry.event {
@@ -145,29 +157,43 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
                 Event::Instruction(executed) => {
                     *mode = executed.mode.or(*mode);
                     executed.mode = *mode;
+                    let isa = executed.isa.unwrap_or(default);
+                    if !to.has(isa) {
+                        other_isa.get_or_insert((isa, executed.address));
+                    }
+                    if to == Format::Tarmac {
+                        executed.isa = Some(isa);
+                    }
                 }
                 _ => {}
             }
-            if !writes(to, &entry.event) {
+            let used = outcomes.is_some() && matches!(entry.event, Event::Flags(_));
+            if other_isa.is_some() || !used && !writes(to, &entry.event) {
                 dropped += 1;
                 return;
             }
             if let Event::Instruction(executed) = &mut entry.event
                 && executed.opcode.is_none()
-                && writer.wants_opcodes()
+                && to.has_opcodes()
             {
-                let isa = executed.isa.unwrap_or_default();
+                let isa = executed.isa.unwrap_or(default);
                 executed.opcode = lookup.opcode(executed.address, isa);
                 unknown += u64::from(executed.opcode.is_none());
             }
-            first.get_or_insert(entry.cpu);
-            others |= first != Some(entry.cpu);
-            writer.entry(&entry);
-            if writer.len() >= BUFFERED && written.is_ok() {
-                written = output.write_all(&writer.take());
+            match &mut outcomes {
+                Some(outcomes) => outcomes.entry(entry, lookup, &mut write),
+                None => write(entry),
             }
         })?;
+        if let Some((isa, address)) = other_isa {
+            let what = format!(
+                "the format has no {isa} instructions, and the log has one at {address:#x}; select \
+                 another one, such as csv"
+            );
+            return Err(Fail::option("--to", to.name(), &what));
+        }
         if !more {
+            outcomes.iter_mut().for_each(|outcomes| outcomes.finish(&mut write));
             writer.finish();
         }
         let done =

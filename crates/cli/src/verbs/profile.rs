@@ -267,7 +267,7 @@ fn select(profile: &mut Profile, module: Option<&str>, input: &Path) -> Result<(
         path == module || end || id.is_some_and(|id| id == module)
     };
     let paths: Vec<_> = profile.modules.keys().map(|(path, _)| path.clone()).collect();
-    profile.modules.retain(|_, found| is(found));
+    profile.retain(is);
     if profile.modules.is_empty() && !paths.is_empty() {
         return Err(Fail::input(
             input,

@@ -30,6 +30,25 @@ fn with_output(words: &str, inputs: &[&Path], output: &Path) -> Vec<std::ffi::Os
     all
 }
 
+/// The report that the command line names is written, with the snapshot and without.
+#[test]
+fn the_report_of_the_demo_is_written_where_it_is_asked_for() {
+    let folder = Folder::new("demo-report");
+    let (snapshot, first, second) =
+        (folder.path("snapshot"), folder.path("first.html"), folder.path("second.html"));
+    let output = tracewright(&args("demo --write", &[&snapshot, Path::new("--report"), &first]));
+    assert_eq!((output.code, output.out.as_str()), (Some(0), ""), "{}", output.err);
+    assert!(output.err.contains("first.html written\n"), "{}", output.err);
+    let output = tracewright(&args("demo --report", &[&second]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let pages = [&first, &second].map(|path| fs::read_to_string(path).unwrap());
+    assert!(pages[0].starts_with("<!") && pages[0] == pages[1]);
+    // Without a folder in which to write it, the command fails.
+    let (other, nowhere) = (folder.path("other"), folder.path("nowhere/report.html"));
+    let output = tracewright(&args("demo --write", &[&other, Path::new("--report"), &nowhere]));
+    assert_eq!(output.code, Some(2), "{}", output.err);
+}
+
 /// Each input is refused as an output, under each of its names.
 #[test]
 #[cfg(unix)]

@@ -1,6 +1,7 @@
 //! Execution logs: encoding, conversion, description, comparison.
 
 use std::fs;
+use std::path::Path;
 
 use crate::common::{Folder, args, tracewright};
 
@@ -71,6 +72,29 @@ fn there_and_back() {
     }
 }
 
+/// A capture with an ITM has the instructions of a log that has nothing else.
+#[test]
+fn software_writes_are_no_instructions() {
+    let folder = Folder::with_demo("log-itm");
+    let (demo, log) = (folder.demo(), folder.path("log.csv"));
+    let listed = tracewright(&args("instructions --format json", &[&demo])).out;
+    let mut text = "address,isa,opcode\n".to_owned();
+    for line in listed.lines().filter(|line| line.contains(r#""type":"instruction""#)) {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let [address, isa, opcode] =
+            ["address", "isa", "opcode"].map(|k| line[k].as_str().unwrap());
+        let hex = |number: &str| number.trim_start_matches("0x").to_owned();
+        text += &format!("{},{isa},{}\n", hex(address), hex(opcode));
+    }
+    fs::write(&log, &text).unwrap();
+    let output = tracewright(&args("compare --only-instructions", &[&demo, &log]));
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+    let count = text.lines().count() - 1;
+    assert_eq!(output.out, format!("the same: {count} instructions and events of 1 source\n"));
+    let output = tracewright(&args("compare", &[&demo, &log]));
+    assert_eq!(output.code, Some(1), "{}{}", output.out, output.err);
+}
+
 #[test]
 fn logs_in_other_formats() {
     let folder = Folder::new("log-words");
@@ -91,6 +115,107 @@ fn logs_in_other_formats() {
     };
     assert_eq!(addresses(&output.out, 2), addresses(LOG, 0));
     assert_eq!(output.err, "");
+}
+
+/// A format of Arm logs has no RISC-V instructions, and one of RISC-V logs has no others.
+#[test]
+fn formats_refuse_other_instruction_sets() {
+    let folder = Folder::new("log-sets");
+    let (log, to) = (folder.path("log.csv"), folder.path("converted"));
+    for (line, format, isa) in [
+        ("100,T32,f000f800", "spike", "T32"),
+        ("100,A64,d503201f", "spike-csv", "A64"),
+        ("100,RV32,00000013", "tarmac", "RV32"),
+    ] {
+        fs::write(&log, format!("address,isa,opcode\n{line}\n")).unwrap();
+        let output = tracewright(&args(&format!("log convert --to {format} -o"), &[&to, &log]));
+        let want = format!("the format has no {isa} instructions, and the log has one at 0x100");
+        assert_eq!(output.code, Some(2), "{}", output.out);
+        assert!(output.err.contains(&want) && !to.exists(), "{}", output.err);
+    }
+    // The causes of Arm exceptions are not those of RISC-V.
+    fs::write(&log, "step,address,isa,opcode,cause\n,100,RV64,00000013\nexception,104,,,irq\n")
+        .unwrap();
+    let output = tracewright(&args("log convert --to spike", &[&log]));
+    assert_eq!(output.out.lines().count(), 1, "{}", output.out);
+    assert!(output.err.contains("1 entries cannot be expressed in spike"), "{}", output.err);
+}
+
+/// Conditional branches are not taken in Tarmac where the log continues behind them, and a
+/// discontinuity adds no taken branch.
+#[test]
+fn tarmac_has_the_outcomes_of_branches() {
+    let folder = Folder::new("log-outcomes");
+    let (log, tarmac) = (folder.path("log.csv"), folder.path("log.tarmac"));
+    fs::write(&log, "address,isa,opcode\n100,T32,d000\n102,T32,d000\n106,T32,d000\n200,T32,bf00\n")
+        .unwrap();
+    let output = tracewright(&args("log convert --to tarmac -o", &[&tarmac, &log]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let text = fs::read_to_string(&tarmac).unwrap();
+    let kinds: Vec<_> = text.lines().filter_map(|line| line.split(' ').nth(3)).collect();
+    assert_eq!(kinds, ["IS", "IT", "IS", "IT"]);
+    for path in [&log, &tarmac] {
+        let output = tracewright(&args("log info", &[path]));
+        assert!(output.out.contains("taken branches  1\n"), "{}", output.out);
+    }
+}
+
+/// The trace of an MTB, and of an ETM with a port of its own, is in no frames.
+#[test]
+fn trace_without_frames_is_raw() {
+    let folder = Folder::new("log-frames");
+    let log = folder.path("log.csv");
+    fs::write(&log, "address,isa,opcode\n100,T32,e002\n108,T32,bf00\n10a,T32,e7f9\n100,T32,e002\n")
+        .unwrap();
+    let image = folder.path("image.bin");
+    fs::write(&image, [0x02, 0xe0, 0, 0xbf, 0, 0xbf, 0, 0xbf, 0, 0xbf, 0xf9, 0xe7]).unwrap();
+    let image = format!("--image {}@0x100", image.display());
+    for protocol in ["MTB", "ETM1", "ETM2"] {
+        let (usual, raw) = (folder.path(protocol), folder.path(&format!("{protocol}-raw")));
+        for (framing, to) in [("", &usual), ("--framing raw", &raw)] {
+            let words = format!("encode {image} --protocol {protocol} {framing} --log");
+            let output = tracewright(&args(&words, &[&log, Path::new("-o"), to]));
+            assert_eq!(output.code, Some(0), "{words}: {}", output.err);
+        }
+        let decoded = [&usual, &raw].map(|path| tracewright(&args("instructions", &[path])).out);
+        assert_eq!(decoded[0], decoded[1], "{protocol}");
+        assert!(decoded[0].lines().count() >= 3, "{}", decoded[0]);
+        for framing in ["coresight", "tpiu", "tpiu-hsync", "dstream"] {
+            let words = format!("encode --protocol {protocol} --framing {framing} --log");
+            let other = folder.path("other");
+            let output = tracewright(&args(&words, &[&log, Path::new("-o"), &other]));
+            assert_eq!(output.code, Some(2), "{words}: {}", output.err);
+            let want = format!("--framing {framing}: ");
+            assert!(output.err.contains(&want) && output.err.contains("select raw"));
+            assert!(!other.exists(), "{words}");
+        }
+    }
+}
+
+/// A log of software writes is not one whose instructions are missing.
+#[test]
+fn logs_without_instructions() {
+    let folder = Folder::new("log-software");
+    let log = folder.path("log.csv");
+    fs::write(
+        &log,
+        "step,address,target,size,value\nsoftware-write,0,0,8,41\ndwt-event,1,,2,0123\n",
+    )
+    .unwrap();
+    let encode = |words: &str, to: &str| {
+        let words = format!("encode {words} --log");
+        let output = tracewright(&args(&words, &[&log, Path::new("-o"), &folder.path(to)]));
+        assert_eq!(output.code, Some(0), "{words}: {}", output.err);
+        output.err
+    };
+    let itm = encode("--protocol ITM", "itm");
+    assert!(itm.starts_with("2 software writes and DWT events of 1 processor to "), "{itm}");
+    assert!(!itm.contains("note"), "{itm}");
+    let etm = encode("--protocol ETM4", "etm");
+    assert!(etm.contains("ETM4 traces nothing that the log contains"), "{etm}");
+    fs::write(&log, "address,isa\n").unwrap();
+    let empty = encode("--protocol ITM", "empty");
+    assert!(empty.contains("the log contains no instructions; check the log options"), "{empty}");
 }
 
 #[test]

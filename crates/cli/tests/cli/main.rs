@@ -21,6 +21,7 @@ mod memory;
 mod names;
 mod output;
 mod overlays;
+mod pages;
 mod people;
 mod perf;
 mod perf_files;
@@ -33,5 +34,6 @@ mod select;
 mod shared;
 mod sinks;
 mod threads;
+mod totals;
 #[cfg(unix)]
 mod unit_docs;

@@ -30,6 +30,39 @@ fn a_trace_without_frames_is_explained() {
     assert!(!output.out.contains("cpu1: 76") && !output.out.contains("cpu1@"), "{}", output.out);
 }
 
+/// The files that processes mapped are images, and their memory is not reported as missing.
+#[test]
+fn mapped_files_are_images() {
+    let Some(data) = shared("captures/simpleperf-etm/perf_etm.data") else { return };
+    let program = data.with_file_name("etm_test_loop");
+    let output = tracewright(&args("info", &[&data]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let listed = format!(
+        "\nimages:\n  /data/local/tmp/etm_test_loop ({}): 0x582b2b1000..=0x582b2b1fff, ELF for \
+         AArch64, 0 symbols\n",
+        program.display()
+    );
+    for want in [
+        "27 packets, 944 instructions",
+        "\nimages     1, without symbols\ncoverage   the images have all executed code\n",
+        "\nproblems: none\n",
+        &listed,
+    ] {
+        assert!(output.out.contains(want), "{want}: {}", output.out);
+    }
+    let output = tracewright(&args("info --format json", &[&data]));
+    assert!(output.out.contains(r#"{"type":"image","name":"/data/local/tmp/etm_test_loop""#));
+    assert!(!output.out.contains(r#""type":"missing""#), "{}", output.out);
+
+    let Some(data) = shared("captures/simpleperf-etm/perf_with_missing_aux_data.data") else {
+        return;
+    };
+    let output = tracewright(&args("info", &[&data]));
+    let want = "there is no program memory: packets can be listed, but not the executed code\n     \
+                give the files with --symfs FOLDER or --binary FILE\n";
+    assert!(output.out.contains(want), "{}", output.out);
+}
+
 /// The counts of a kernel module, of the trace and of its branch list. Its jump table has a target
 /// by relocation only.
 #[test]
@@ -54,6 +87,34 @@ fn a_kernel_module_is_profiled_by_trace_and_by_branch_list() {
     ] {
         assert!(output.out.contains(want), "{want}: {}", output.out);
     }
+}
+
+/// The instructions of a profile are those that its filters select.
+#[test]
+fn filters_of_a_profile_apply_to_its_instructions() {
+    let Some(data) = shared("captures/simpleperf-etm/perf_etm.data") else { return };
+    for (words, want) in [
+        ("", 944),
+        ("--user", 944),
+        ("--kernel", 0),
+        ("--exclude-process 17235", 0),
+        ("--exclude-process 1", 944),
+        // The program has all instructions.
+        ("--module etm_test_loop", 944),
+    ] {
+        let output = tracewright(&args(&format!("profile --format json {words}"), &[&data]));
+        let want = format!(r#""type":"profile","instructions":{want},"#);
+        assert!(output.out.contains(&want), "{words}: {}", output.out);
+    }
+    let Some(data) = shared("captures/simpleperf-etm/perf_kernel.data") else { return };
+    let of = |words: &str| -> u64 {
+        let output = tracewright(&args(&format!("profile --format json {words}"), &[&data]));
+        let (_, count) = output.out.split_once(r#""type":"profile","instructions":"#).unwrap();
+        count.split(',').next().unwrap().parse().unwrap()
+    };
+    let (all, module) = (of(""), of("--module rq_stats.ko"));
+    assert_eq!((of("--kernel"), of("--user")), (all, 0));
+    assert!(0 < module && module <= all, "{module} of {all}");
 }
 
 /// Counts that do not fit in 64 bits are the largest number, and one note reports it.

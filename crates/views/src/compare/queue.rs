@@ -62,8 +62,9 @@ pub(super) struct Queue {
 
 impl Queue {
     /// An empty queue. `source` is the source of a capture; the processor of a log has none.
-    pub(super) fn new(exceptions: bool, source: &[Source]) -> Self {
-        let events = Events { exceptions, ..Events::default() };
+    /// `events`: exceptions, software writes and DWT events are compared, too.
+    pub(super) fn new(events: bool, source: &[Source]) -> Self {
+        let events = Events { all: events, ..Events::default() };
         let expand = Expand::new(events, source);
         Queue { elements: VecDeque::new(), count: 0, marked: (0, 0), expand, more: false }
     }
@@ -196,7 +197,8 @@ struct Events {
     /// Only of a log: the instructions since the last branch. The next event decides whether they
     /// are optional.
     straight: Vec<Event>,
-    exceptions: bool,
+    /// Exceptions, software writes and DWT events are compared, too.
+    all: bool,
 }
 
 impl Events {
@@ -231,11 +233,13 @@ impl Steps for Events {
 
     fn other(&mut self, _: usize, at: u64, element: &Element) {
         match *element {
-            Element::Exception(exception) if self.exceptions => {
+            Element::Exception(exception) if self.all => {
                 self.push(Some(at), What::Exception(Some(exception.number)));
             }
-            Element::SoftwareWrite(write) => self.push(Some(at), What::SoftwareWrite(write)),
-            Element::DwtEvent(event) => self.push(Some(at), What::DwtEvent(event)),
+            Element::SoftwareWrite(write) if self.all => {
+                self.push(Some(at), What::SoftwareWrite(write))
+            }
+            Element::DwtEvent(event) if self.all => self.push(Some(at), What::DwtEvent(event)),
             Element::Gap(Gap::Data) => {}
             Element::Gap(_)
             | Element::TraceOn(_)

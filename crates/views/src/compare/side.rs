@@ -11,8 +11,8 @@ use crate::Source;
 #[derive(Debug)]
 pub struct Side {
     queues: Vec<Queue>,
-    /// Exceptions are compared.
-    exceptions: bool,
+    /// Exceptions, software writes and DWT events are compared, too.
+    events: bool,
     ended: bool,
     /// The elements that may be queued until the next [`begin`](Side::begin).
     room: usize,
@@ -20,16 +20,18 @@ pub struct Side {
 }
 
 impl Side {
-    /// The side of a capture: the listener of its session.
-    pub fn of_capture(exceptions: bool, sources: &[Source]) -> Self {
-        let queue = |source| Queue::new(exceptions, std::slice::from_ref(source));
+    /// The side of a capture: the listener of its session. `events`: exceptions, software writes
+    /// and DWT events are compared, too.
+    pub fn of_capture(events: bool, sources: &[Source]) -> Self {
+        let queue = |source| Queue::new(events, std::slice::from_ref(source));
         let queues = sources.iter().map(queue).collect();
-        Side { queues, exceptions, ended: false, room: usize::MAX, over: false }
+        Side { queues, events, ended: false, room: usize::MAX, over: false }
     }
 
-    /// The side of an execution log. Each processor is a source.
-    pub fn of_log(exceptions: bool) -> Self {
-        Side { queues: Vec::new(), exceptions, ended: false, room: usize::MAX, over: false }
+    /// The side of an execution log. Each processor is a source. `events` as in
+    /// [`of_capture`](Side::of_capture).
+    pub fn of_log(events: bool) -> Self {
+        Side { queues: Vec::new(), events, ended: false, room: usize::MAX, over: false }
     }
 
     /// The number of sources.
@@ -77,7 +79,7 @@ impl Side {
     /// Adds queues up to `sources`.
     pub(super) fn grow(&mut self, sources: usize) {
         while self.queues.len() < sources {
-            self.queues.push(Queue::new(self.exceptions, &[]));
+            self.queues.push(Queue::new(self.events, &[]));
         }
     }
 
@@ -149,7 +151,7 @@ impl Listener for Side {
 /// The side of an execution log.
 impl StepSink for Side {
     fn step(&mut self, cpu: u16, step: &Step) {
-        let exceptions = self.exceptions;
+        let events = self.events;
         let queue = self.log(cpu.into());
         match *step {
             Step::Retired(retired) => {
@@ -165,9 +167,9 @@ impl StepSink for Side {
                 queue.gap();
             }
             Step::Overflow => queue.gap(),
-            Step::Exception(_) if exceptions => queue.event(None, What::Exception(None)),
-            Step::SoftwareWrite(write) => queue.event(None, What::SoftwareWrite(write)),
-            Step::DwtEvent(event) => queue.event(None, What::DwtEvent(event)),
+            Step::Exception(_) if events => queue.event(None, What::Exception(None)),
+            Step::SoftwareWrite(write) if events => queue.event(None, What::SoftwareWrite(write)),
+            Step::DwtEvent(event) if events => queue.event(None, What::DwtEvent(event)),
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use tracewright_capture::sink::{Kind, Sink};
 use tracewright_capture::{Capture, Dump, File, Form, Register as CapturedRegister, Source};
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
 use tracewright_frames::Numbering;
-use tracewright_image::{Elf, Load};
+use tracewright_image::{AddressSpaces, Bytes, Elf, Load};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 use tracewright_units::buffers::{mtb, tmc, trbe};
 use tracewright_units::etm::registers::numbered;
@@ -44,7 +44,8 @@ impl Info {
         for planned in plans.iter().filter(|p| p.messages.is_some()).flat_map(|p| &p.sources) {
             sources.get_mut(planned.source).into_iter().for_each(|info| info.id = Some(planned.id));
         }
-        let images: Vec<_> = capture.memory.iter().map(image).collect();
+        let mut images: Vec<_> = capture.memory.iter().map(image).collect();
+        images.extend(capture.linux.iter().flat_map(|linux| mapped(&linux.spaces)));
         program(capture, &images, &mut missing);
         let mut notes: Vec<_> = capture.notes.iter().map(ToString::to_string).collect();
         let mut known: HashSet<_> = notes.iter().cloned().collect();
@@ -323,6 +324,34 @@ fn image(dump: &Dump) -> ImageInfo {
     info
 }
 
+/// The files that processes and the kernel mapped, where they were found.
+fn mapped(spaces: &AddressSpaces) -> Vec<ImageInfo> {
+    let modules = spaces.modules().iter().zip(spaces.loaded());
+    let images = modules.filter_map(|(module, parts)| {
+        Some(ImageInfo {
+            name: module.path.clone(),
+            file: module.found.as_ref()?.to_string_lossy().into_owned(),
+            parts: parts.into_iter().collect(),
+            spaces: Vec::new(),
+            machine: module.content.as_ref().and_then(elf_machine).map(machine),
+            symbols: module.symbols.len(),
+            problem: None,
+        })
+    });
+    images.filter(|image| !image.parts.is_empty()).collect()
+}
+
+/// `e_machine` of a file whose `e_ident` is that of an ELF file. (System V gABI, "ELF Header")
+fn elf_machine(bytes: &Bytes) -> Option<u16> {
+    let header = bytes.part(0, 20).to_vec();
+    let machine = header.get(18..20)?.try_into().ok()?;
+    match (header.get(..4)?, header.get(5)?) {
+        (b"\x7fELF", 1) => Some(u16::from_le_bytes(machine)),
+        (b"\x7fELF", 2) => Some(u16::from_be_bytes(machine)),
+        _ => None,
+    }
+}
+
 /// `e_machine`. (System V gABI, "ELF Header")
 fn machine(machine: u16) -> String {
     match machine {
@@ -349,7 +378,10 @@ fn program(capture: &Capture, images: &[ImageInfo], missing: &mut Vec<Remark>) {
         missing.push(Remark {
             what: "there is no program memory: packets can be listed, but not the executed code"
                 .into(),
-            help: "add the program with --image FILE (ELF) or --image FILE@ADDRESS".into(),
+            help: match capture.linux {
+                Some(_) => "give the files with --symfs FOLDER or --binary FILE".into(),
+                None => "add the program with --image FILE (ELF) or --image FILE@ADDRESS".into(),
+            },
         });
     }
 }

@@ -12,6 +12,12 @@ const DEFAULTS: usize = 4;
 /// The most buffers in the text.
 const MAX_BUFFERS: usize = 256;
 
+/// The most images in the text.
+const MAX_IMAGES: usize = 256;
+
+/// The most parts of an image in the text.
+const MAX_PARTS: usize = 16;
+
 /// The most notes in the text.
 const MAX_NOTES: usize = 1000;
 
@@ -49,8 +55,12 @@ impl Info {
             self::source(source, registers, &mut out);
         }
         head("images", self.images.len(), &mut out);
-        for image in &self.images {
+        for image in self.images.iter().take(MAX_IMAGES) {
             self::image(image, &mut out);
+        }
+        if self.images.len() > MAX_IMAGES {
+            let more = self.images.len() - MAX_IMAGES;
+            let _ = writeln!(out, "  {more} more images; `--format json` lists them");
         }
         if !self.notes.is_empty() {
             head("notes", self.notes.len(), &mut out);
@@ -173,13 +183,16 @@ fn number(value: u64) -> String {
 }
 
 fn image(image: &ImageInfo, out: &mut String) {
-    let _ = write!(out, "  {}", image.name);
+    let _ = write!(out, "  {}", line(&image.name));
     if image.file != image.name && !image.file.is_empty() {
-        let _ = write!(out, " ({})", image.file);
+        let _ = write!(out, " ({})", line(&image.file));
     }
     out.push(':');
-    for (n, (first, last)) in image.parts.iter().enumerate() {
+    for (n, (first, last)) in image.parts.iter().take(MAX_PARTS).enumerate() {
         let _ = write!(out, "{} {first:#x}..={last:#x}", if n > 0 { "," } else { "" });
+    }
+    if image.parts.len() > MAX_PARTS {
+        let _ = write!(out, ", {} more parts", image.parts.len() - MAX_PARTS);
     }
     if !image.spaces.is_empty() {
         let _ = write!(out, " in {}", image.spaces.join(" "));

@@ -64,6 +64,11 @@ pub(crate) fn loop_turns(source: &str, at: u64, what: LoopTurns<'_>, out: &mut S
         .end();
 }
 
+/// `count`; `None` for 0.
+fn more_than_none(count: u64) -> Option<u64> {
+    (count > 0).then_some(count)
+}
+
 /// The line that follows the content of a buffer: counts.
 pub fn summary(sources: &[Source], buffer: &str, tally: &Tally, stats: Option<&Stats>) -> String {
     let mut text = String::new();
@@ -80,6 +85,7 @@ pub fn summary(sources: &[Source], buffer: &str, tally: &Tally, stats: Option<&S
             .number("elements", c.elements)
             .number("ranges", c.ranges)
             .number("instructions", c.instructions)
+            .maybe_number("unknown_instructions", more_than_none(c.unknown_instructions))
             .number("exceptions", c.exceptions)
             .number("software_writes", c.software_writes)
             .number("dwt_events", c.dwt_events)

@@ -10,7 +10,7 @@ pub struct Count {
     pub elements: u64,
     /// Ranges of executed instructions.
     pub ranges: u64,
-    /// Executed instructions, as far as their number is known.
+    /// Executed instructions of the ranges.
     pub instructions: u64,
 }
 
@@ -21,15 +21,9 @@ impl Listener for Count {
     #[inline]
     fn element(&mut self, _: usize, _: u64, element: Element) {
         self.elements += 1;
-        match element {
-            Element::Range(range) => {
-                self.ranges += 1;
-                self.instructions += u64::from(range.instructions);
-            }
-            Element::Unknown { instructions, .. } => {
-                self.instructions += u64::from(instructions.get().unwrap_or(0));
-            }
-            _ => {}
+        if let Element::Range(range) = element {
+            self.ranges += 1;
+            self.instructions += u64::from(range.instructions);
         }
     }
 

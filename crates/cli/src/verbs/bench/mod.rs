@@ -182,6 +182,11 @@ impl Found<'_> {
         })
     }
 
+    /// Instructions on unknown paths, of all sources.
+    fn unknown_instructions(&self) -> u64 {
+        self.tally.sources.iter().map(|c| c.unknown_instructions).sum()
+    }
+
     /// The times of all passes in seconds, in ascending order.
     fn seconds(&self, of: impl Fn(&Pass) -> Option<Duration>) -> Vec<f64> {
         let mut seconds: Vec<f64> =
@@ -213,6 +218,10 @@ impl Found<'_> {
         }
         let mut text = format!("{head}\n{values}\n");
         let _ = writeln!(text, "checksum {} of elements, {} of ranges", self.elements, self.ranges);
+        let unknown = self.unknown_instructions();
+        if unknown > 0 {
+            let _ = writeln!(text, "{unknown} further instructions on unknown paths");
+        }
         let (what, count) = self.result;
         if self.sink != BenchSink::Checksum {
             let _ = writeln!(text, "sink {}: {count} {what}", self.sink.name());
@@ -252,6 +261,7 @@ impl Found<'_> {
             let seconds: Vec<String> = seconds.iter().map(|s| format!("{s:.6}")).collect();
             format!("[{}]", seconds.join(","))
         };
+        let unknown = self.unknown_instructions();
         let mut text = String::new();
         Object::new(&mut text)
             .text("type", "bench")
@@ -267,6 +277,7 @@ impl Found<'_> {
             .number("elements", self.elements.elements())
             .number("ranges", ranges)
             .number("instructions", instructions)
+            .maybe_number("unknown_instructions", (unknown > 0).then_some(unknown))
             .value("seconds", |out| out.push_str(&list(&clock)))
             .value("processor_seconds", |out| out.push_str(&list(&processor)))
             .value("mb_per_s", |out| out.push_str(&number(self.bytes as f64 / 1e6, least)))
