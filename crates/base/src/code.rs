@@ -1,6 +1,6 @@
 //! Program memory as a decoder sees it.
 
-use crate::{BlockCache, Context, Instruction, Isa, Kind, Space};
+use crate::{BlockCache, Context, Element, Inconsistency, Instruction, Isa, Kind, Space};
 
 /// An address in a program and everything else that selects an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -11,6 +11,25 @@ pub struct Pc {
     pub isa: Isa,
     /// The memory that the processor reads.
     pub space: Space,
+}
+
+impl Pc {
+    /// Whether an instruction can be at the address.
+    pub const fn is_aligned(self) -> bool {
+        self.address.is_multiple_of(self.isa.alignment())
+    }
+
+    /// The element for an instruction here that cannot be read: memory is missing at `missing`, or
+    /// the address is not aligned.
+    #[cold]
+    pub const fn unreadable(self, missing: u64) -> Element {
+        let space = self.space;
+        if self.is_aligned() {
+            return Element::NoCode { address: missing, space };
+        }
+        let address = self.address & self.isa.address_mask();
+        Element::Inconsistency(Inconsistency::Misaligned { address, space })
+    }
 }
 
 /// Memory that is not known.

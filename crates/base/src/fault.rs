@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::Space;
+
 /// The reason that bytes are undecodable. A fault is an element of the stream, never an `Err`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -74,6 +76,14 @@ pub enum Inconsistency {
     AddressNotReached,
     /// The program image has no valid instruction at the address.
     InvalidOpcode,
+    /// Instructions were executed at an address that is not aligned for the instruction set: the
+    /// trace is damaged, or its instruction set is another.
+    Misaligned {
+        /// The address.
+        address: u64,
+        /// The memory that the processor reads.
+        space: Space,
+    },
     /// The instruction set is not supported.
     UnsupportedIsa,
     /// A packet that is invalid in the current state.
@@ -101,11 +111,25 @@ impl Inconsistency {
     pub const fn is_ambiguity(self) -> bool {
         matches!(self, Inconsistency::Ambiguous | Inconsistency::TrappedOrRetired)
     }
+
+    /// The address of the instruction that it concerns, where it has one.
+    pub const fn address(self) -> Option<u64> {
+        match self {
+            Inconsistency::Misaligned { address, .. } => Some(address),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Inconsistency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Inconsistency::Misaligned { address, .. } => {
+                return write!(
+                    f,
+                    "0x{address:x} is not aligned for the instruction set: the trace is damaged, or its instruction set is another"
+                );
+            }
             Inconsistency::NoAddress => "instructions traced before an address and a context are known",
             Inconsistency::CommitOfNothing => "more committed than was traced",
             Inconsistency::CancelOfNothing => "more cancelled than was traced",

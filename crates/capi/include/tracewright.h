@@ -391,6 +391,9 @@
 // Inconsistency: the program has more instructions for one packet than the limit.
 #define TW_INCONSISTENCY_EXPANSION_LIMIT 15
 
+// Inconsistency: the address is not aligned for the instruction set.
+#define TW_INCONSISTENCY_MISALIGNED 16
+
 // Something that this version of the interface has no number for.
 #define TW_REASON_OTHER 4294967295
 

@@ -146,6 +146,11 @@ impl TwElement {
                 let reason = inconsistency_reason(*inconsistency);
                 self.with_reason(TW_ELEMENT_INCONSISTENCY, reason);
                 self.flag(inconsistency.is_ambiguity(), TW_FLAG_AMBIGUITY);
+                if let Inconsistency::Misaligned { address, space } = inconsistency {
+                    self.maybe_address(Some(*address));
+                    self.maybe_level(space.el());
+                    self.maybe_security(space.security());
+                }
             }
             Element::End => self.kind = TW_ELEMENT_END,
             _ => self.kind = TW_ELEMENT_OTHER,
@@ -375,6 +380,7 @@ const fn inconsistency_reason(inconsistency: Inconsistency) -> u32 {
         Inconsistency::TrappedOrRetired => TW_INCONSISTENCY_TRAPPED_OR_RETIRED,
         Inconsistency::TooManyBranches => TW_INCONSISTENCY_TOO_MANY_BRANCHES,
         Inconsistency::ExpansionLimit => TW_INCONSISTENCY_EXPANSION_LIMIT,
+        Inconsistency::Misaligned { .. } => TW_INCONSISTENCY_MISALIGNED,
         _ => TW_REASON_OTHER,
     }
 }

@@ -252,6 +252,8 @@ pub const TW_INCONSISTENCY_TRAPPED_OR_RETIRED: u32 = 13;
 pub const TW_INCONSISTENCY_TOO_MANY_BRANCHES: u32 = 14;
 /// Inconsistency: the program has more instructions for one packet than the limit.
 pub const TW_INCONSISTENCY_EXPANSION_LIMIT: u32 = 15;
+/// Inconsistency: the address is not aligned for the instruction set.
+pub const TW_INCONSISTENCY_MISALIGNED: u32 = 16;
 /// Something that this version of the interface has no number for.
 pub const TW_REASON_OTHER: u32 = 4294967295;
 

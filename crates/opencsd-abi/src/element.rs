@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::ptr;
 
 use tracewright_base::{
-    Channel, Context, Element, Gap, Instruction, Isa, Kind, Last, Range, Role, Security, Software,
-    Space, Start, TimeDelay, Transaction,
+    Channel, Context, Element, Gap, Inconsistency, Instruction, Isa, Kind, Last, Range, Role,
+    Security, Software, Space, Start, TimeDelay, Transaction,
 };
 use tracewright_views::opencsd::Reported;
 
@@ -391,7 +391,8 @@ impl Maker {
                 (made.start, made.end) = (*start, *next);
                 made
             }
-            Element::NoCode { address, space } => {
+            Element::NoCode { address, space }
+            | Element::Inconsistency(Inconsistency::Misaligned { address, space }) => {
                 let mut made = new(kind::NO_CODE).number(memory_space(*space));
                 made.start = *address;
                 made

@@ -158,7 +158,7 @@ fn instruction<K: BlockCache>(pc: Pc, code: &mut K) -> Result<Instruction, Eleme
     if found.is_ok_and(|found| ends_path(pc, &found, code)) {
         return Err(Element::Inconsistency(Inconsistency::InvalidOpcode));
     }
-    found.map_err(|miss| Element::NoCode { address: miss.address, space: pc.space })
+    found.map_err(|miss| pc.unreadable(miss.address))
 }
 
 /// Whether no processor executes the instruction at `pc`: the program image is missing or wrong

@@ -54,6 +54,7 @@ pub mod realign;
 pub mod registry;
 pub mod stm;
 pub mod stream;
+pub mod sync_run;
 pub mod trace_unit;
 #[cfg(test)]
 pub(crate) mod ways;
@@ -63,3 +64,4 @@ pub use kind::PacketKind;
 pub use observer::Observer;
 pub use protocol::{Field, Protocol, Resume, TraceForm};
 pub use stream::Stream;
+pub use sync_run::SyncRun;

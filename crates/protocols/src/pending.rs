@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use tracewright_base::{Access, Direction, Element, Range, Sink};
+use tracewright_base::{Access, Direction, Element, Inconsistency, Range, Sink};
 
 /// The last instruction and the elements after it, held back from the sink.
 ///
@@ -114,10 +114,13 @@ impl Pending {
         self.after.push(Entry { at, element, withdrawal });
     }
 
-    /// The address of the last instruction, if the program image has no code there.
+    /// The address of the last instruction, if no code is there.
     pub(crate) fn missing_code(&self) -> Option<u64> {
         self.after.iter().find_map(|entry| match entry.element {
-            Element::NoCode { address, .. } if entry.withdrawal == Withdrawal::Instruction => {
+            Element::NoCode { address, .. }
+            | Element::Inconsistency(Inconsistency::Misaligned { address, .. })
+                if entry.withdrawal == Withdrawal::Instruction =>
+            {
                 Some(address)
             }
             _ => None,

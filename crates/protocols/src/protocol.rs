@@ -10,6 +10,7 @@ use tracewright_base::{
 use tracewright_isa::rv::Extensions;
 
 use crate::realign::BitSearch;
+use crate::sync_run::SyncRun;
 
 /// How decoding resumes after undecodable bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +178,11 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         let _ = (config, number);
         None
     }
+
+    /// The packet that [`sync`](Self::sync) finds, if it is a run of equal bytes and the byte after
+    /// it. Decoding resumes at its end where a damaged packet took its first bytes. `None` also
+    /// where [`sync_bit`](Self::sync_bit) finds such a packet.
+    const SYNC_RUN: Option<SyncRun<Self::Packet>> = None;
 
     /// Searches `bytes` for an offset where a decoder in its initial state may start.
     fn sync(config: &Self::Config, bytes: &[u8]) -> SyncSearch;

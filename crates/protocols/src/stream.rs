@@ -26,8 +26,9 @@ pub struct Stream<P: Protocol> {
     synced: bool,
     /// The bit of a byte at which packets begin, 0 to 7.
     shift: u8,
-    /// The number of zero bits at the end of the bytes taken, if packets may begin inside a byte.
-    zeros: u8,
+    /// The length of the run at the end of the bytes taken that may begin a synchronisation packet:
+    /// bytes of [`Protocol::SYNC_RUN`], or zero bits if packets may begin inside a byte.
+    run: u8,
     /// Buffer for packets that begin inside a byte. It is empty between calls.
     realigned: Realigned,
     /// Offset of the last packet, or of the first byte of the last undecodable run.
@@ -44,7 +45,7 @@ impl<P: Protocol> PartialEq for Stream<P> {
     fn eq(&self, other: &Self) -> bool {
         self.decoder == other.decoder
             && self.synced == other.synced
-            && (self.shift, self.zeros) == (other.shift, other.zeros)
+            && (self.shift, self.run) == (other.shift, other.run)
             && self.undecodable == other.undecodable
             && self.config == other.config
     }
@@ -59,7 +60,7 @@ impl<P: Protocol> Stream<P> {
             decoder: P::Decoder::default(),
             synced,
             shift: 0,
-            zeros: 0,
+            run: 0,
             realigned: Realigned::default(),
             last: 0,
             undecodable: None,
@@ -104,7 +105,7 @@ impl<P: Protocol> Stream<P> {
     pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.report_undecodable(sink);
         self.last = at;
-        self.zeros = 0;
+        self.run = 0;
         self.decoder.bad(at, Fault::Unsynchronised, sink);
     }
 
@@ -128,7 +129,9 @@ impl<P: Listed> Stream<P> {
         if P::UNALIGNED {
             return self.take_unaligned(bytes, offsets, code, observer);
         }
-        self.take(0, bytes, offsets, code, observer, false)
+        let taken = self.take(0, bytes, offsets, code, observer, false);
+        self.run = self.run_before(taken, bytes);
+        taken
     }
 
     /// The trace ends. `rest` is what [`feed`](Self::feed) did not take.
@@ -188,7 +191,7 @@ impl<P: Listed> Stream<P> {
         code: &mut K,
         observer: &mut O,
     ) -> usize {
-        let (before, mut taken) = (self.zeros, 0);
+        let (before, mut taken) = (self.run, 0);
         let mut window = WINDOW;
         loop {
             if !self.synced && !self.seek(&mut taken, before, bytes, offsets, observer) {
@@ -214,7 +217,7 @@ impl<P: Listed> Stream<P> {
                 break;
             }
         }
-        self.zeros = zeros_at_end(bytes.get(..taken).unwrap_or_default(), before);
+        self.run = zeros_at_end(bytes.get(..taken).unwrap_or_default(), before);
         taken
     }
 
@@ -273,6 +276,12 @@ impl<P: Listed> Stream<P> {
                 break;
             }
             if !self.synced {
+                if let Some(len) = self.sync_remainder(taken, bytes) {
+                    let span = taken..taken + len;
+                    self.resume(span, bytes, offsets, Fault::Unsynchronised, code, observer);
+                    feed.taken += len;
+                    continue;
+                }
                 let (skip, found) = match P::sync(&self.config, rest) {
                     SyncSearch::At(n) => (n, true),
                     SyncSearch::NotIn(n) => match P::sync_at_end(&self.config, rest) {
@@ -336,6 +345,11 @@ impl<P: Listed> Stream<P> {
                     feed.taken += len;
                 }
                 Parse::Partial => break,
+                &Parse::Bad(_, fault) if let Some(len) = self.sync_remainder(taken, bytes) => {
+                    let span = taken..taken + len;
+                    self.resume(span, bytes, offsets, fault, code, observer);
+                    feed.taken += len;
+                }
                 &Parse::Bad(len, fault) => {
                     let len = len.clamp(1, rest.len());
                     self.take_undecodable(taken..taken + len, bytes, offsets, fault, observer);
@@ -345,6 +359,46 @@ impl<P: Listed> Stream<P> {
             }
         }
         feed.taken
+    }
+
+    /// The length of the run of [`Protocol::SYNC_RUN`] that ends before byte `taken` of the bytes
+    /// fed.
+    #[inline]
+    fn run_before(&self, taken: usize, bytes: &[u8]) -> u8 {
+        match &P::SYNC_RUN {
+            Some(run) => run.at_end(bytes.get(..taken).unwrap_or_default(), self.run),
+            None => 0,
+        }
+    }
+
+    /// The number of bytes from byte `taken` on that end a synchronisation packet whose first bytes
+    /// were taken as a part of other packets.
+    #[cold]
+    fn sync_remainder(&self, taken: usize, bytes: &[u8]) -> Option<usize> {
+        let rest = bytes.get(taken..).unwrap_or_default();
+        P::SYNC_RUN.as_ref()?.remainder(self.run_before(taken, bytes), rest)
+    }
+
+    /// Reports the undecodable bytes of `span`, which end a synchronisation packet. The decoder
+    /// takes that packet, and the next byte begins another one.
+    #[cold]
+    fn resume<K: BlockCache, O: Observer>(
+        &mut self,
+        span: Range<usize>,
+        bytes: &[u8],
+        offsets: &OffsetMap<'_>,
+        fault: Fault,
+        code: &mut K,
+        observer: &mut O,
+    ) {
+        let (at, len) = (offsets.at(span.start), span.len() as u32);
+        self.take_undecodable(span, bytes, offsets, fault, observer);
+        self.synced = true;
+        if let Some(run) = &P::SYNC_RUN {
+            self.report_undecodable(observer);
+            let spanned = Spanned { at, len, packet: &run.packet };
+            self.decoder.packet(spanned, &self.config, code, observer);
+        }
     }
 
     /// Reports undecodable bytes to the observer and the decoder. Their element waits, because more

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright_base::{self as base, Dwt, Element};
+use tracewright_base::{self as base, Dwt, Element, Inconsistency};
 
 /// Selects packets, elements and instructions by kind, address and context ID.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +132,8 @@ impl Filter {
         match *element {
             Element::Range(range) => self.touches(source, range.start, range.end().wrapping_sub(1)),
             Element::Unknown { start, next, .. } => at(start) || at(next),
-            Element::NoCode { address, .. } => at(address),
+            Element::NoCode { address, .. }
+            | Element::Inconsistency(Inconsistency::Misaligned { address, .. }) => at(address),
             Element::Exception(exception) => exception.return_address.is_some_and(at),
             Element::DataAccess(access) => {
                 access.address().is_some_and(at) || access.by().is_some_and(at)

@@ -101,7 +101,10 @@ impl Sink for Stated {
             Element::Unknown { start, next, instructions } => {
                 self.push(Output::Q { start, count: instructions.get(), next: Some(next) });
             }
-            Element::NoCode { address, .. } => self.push(Output::NoCode(address)),
+            Element::NoCode { address, .. }
+            | Element::Inconsistency(Inconsistency::Misaligned { address, .. }) => {
+                self.push(Output::NoCode(address));
+            }
             Element::TraceOn(_) => self.push(Output::TraceOn),
             Element::Gap(Gap::Overflow) => {
                 self.fail();

@@ -92,6 +92,7 @@ impl Sink for Stated {
             Element::NoCode { .. }
             | Element::Inconsistency(
                 Inconsistency::InvalidOpcode
+                | Inconsistency::Misaligned { .. }
                 | Inconsistency::UnsupportedIsa
                 | Inconsistency::NoAddress,
             ) => Some(Output::Unknown),

@@ -641,10 +641,7 @@ impl Decoder {
                 return self.stop(at, Element::Inconsistency(Inconsistency::InvalidOpcode), sink);
             }
             Ok(instruction) => instruction,
-            Err(miss) => {
-                let element = Element::NoCode { address: miss.address, space: pc.space };
-                return self.stop(at, element, sink);
-            }
+            Err(miss) => return self.stop(at, pc.unreadable(miss.address), sink),
         };
         let mut cycles = u32::from(atom.cycles);
         let (mut start, mut bytes) = (address, u32::from(instruction.size));

@@ -5,7 +5,7 @@ use alloc::borrow::Cow;
 use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use super::{Config, Decoder, Packet, names, registers, sync};
-use crate::{Protocol, Resume};
+use crate::{Protocol, Resume, SyncRun};
 
 /// Embedded Trace Extension, ETE 1.0 to 1.3.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,7 @@ impl Protocol for Ete {
     const ID_REGISTER: Option<(&'static str, u32)> = Some(("TRCTRACEIDR", 0));
     const IN_ORDER: bool = true;
     const ISAS: &'static [Isa] = &[Isa::A64, Isa::A32, Isa::T32];
+    const SYNC_RUN: Option<SyncRun<Packet>> = Some(sync::RUN);
 
     type Config = Config;
     type Packet = Packet;

@@ -70,7 +70,7 @@ use alloc::borrow::Cow;
 
 use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
-use crate::{Protocol, Resume};
+use crate::{Protocol, Resume, SyncRun};
 
 #[cfg(test)]
 mod tests;
@@ -87,6 +87,7 @@ impl Protocol for Etmv4 {
     const ID_REGISTER: Option<(&'static str, u32)> = Some(("TRCTRACEIDR", 0));
     const IN_ORDER: bool = true;
     const ISAS: &'static [Isa] = &[Isa::A64, Isa::A32, Isa::T32];
+    const SYNC_RUN: Option<SyncRun<Packet>> = Some(sync::RUN);
 
     type Config = Config;
     type Packet = Packet;

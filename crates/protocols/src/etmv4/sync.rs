@@ -2,8 +2,15 @@
 
 use tracewright_base::SyncSearch;
 
+use super::packet::Packet;
+use crate::sync_run::SyncRun;
+
 /// The minimum number of zero bytes before the `1000_0000`.
 const ZEROS: usize = 11;
+
+/// The packet that [`find`] finds.
+pub(super) const RUN: SyncRun<Packet> =
+    SyncRun { unit: 0, least: ZEROS as u8, end: 0x80, packet: Packet::AlignSync };
 
 /// Finds the first Alignment Sync packet: 11 or more zero bytes and `1000_0000`. A decoder starts
 /// at the last 11 zeros: zeros before them may belong to another packet. At the end of `bytes` up

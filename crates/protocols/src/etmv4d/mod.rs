@@ -47,6 +47,7 @@ pub use header::Header;
 pub use packet::Packet;
 
 use crate::protocol::{Protocol, Resume};
+use crate::sync_run::SyncRun;
 
 /// The data stream of an ETMv4.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +60,7 @@ impl Protocol for Etmv4d {
     const RESUME: Resume = Resume::Seek;
     const ID_REGISTER: Option<(&'static str, u32)> = None;
     const ISAS: &'static [Isa] = &[Isa::A64, Isa::A32, Isa::T32];
+    const SYNC_RUN: Option<SyncRun<Packet>> = Some(sync::RUN);
 
     type Config = Config;
     type Packet = Packet;

@@ -6,7 +6,6 @@ use tracewright_base::{Fault, Parse, Wire};
 
 use super::config::Config;
 use super::header::Header;
-use super::sync::ALIGN_ZEROS;
 use crate::bits;
 
 /// One packet of a data stream. (IHI 0064, "Data trace packets") It does not include the packets of
@@ -104,6 +103,9 @@ impl Wire<Config> for Packet {
         }
     }
 }
+
+/// The minimum number of zero bytes in an Alignment Sync.
+pub(super) const ALIGN_ZEROS: usize = 11;
 
 /// The maximum number of zero bytes before the `1000_0000` of an Alignment Sync. More are
 /// undecodable.

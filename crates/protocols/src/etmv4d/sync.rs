@@ -2,8 +2,12 @@
 
 use tracewright_base::SyncSearch;
 
-/// The minimum number of zero bytes in an Alignment Sync.
-pub const ALIGN_ZEROS: usize = 11;
+use super::packet::{ALIGN_ZEROS, Packet};
+use crate::sync_run::SyncRun;
+
+/// The packet that [`find`] finds.
+pub(super) const RUN: SyncRun<Packet> =
+    SyncRun { unit: 0, least: ALIGN_ZEROS as u8, end: 0x80, packet: Packet::Align };
 
 /// Finds the first Alignment Sync: eleven or more zero bytes and `1000_0000`. It starts at the last
 /// eleven. (IHI 0064, "Alignment Sync")

@@ -52,7 +52,7 @@ pub use sync::Search;
 
 use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
-use crate::{Protocol, Resume};
+use crate::{Protocol, Resume, SyncRun};
 
 /// The protocol.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,7 @@ impl Protocol for Itm {
     // TraceBusID, bits [22:16].
     const ID_REGISTER: Option<(&'static str, u32)> = Some(("ITMTCR", 16));
     const ISAS: &'static [Isa] = &[];
+    const SYNC_RUN: Option<SyncRun<Packet>> = Some(sync::RUN);
 
     type Config = Config;
     type Packet = Packet;

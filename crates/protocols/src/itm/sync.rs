@@ -2,7 +2,16 @@
 
 use tracewright_base::SyncSearch;
 
-use super::packet::{SYNC_END, SYNC_ZEROS, SYNC_ZEROS_MOST};
+use super::packet::{Packet, SYNC_END, SYNC_ZEROS, SYNC_ZEROS_MOST};
+use crate::sync_run::SyncRun;
+
+/// The packet that [`find`] finds.
+pub(super) const RUN: SyncRun<Packet> = SyncRun {
+    unit: 0,
+    least: SYNC_ZEROS as u8,
+    end: SYNC_END,
+    packet: Packet::Sync { zeros: SYNC_ZEROS as u8 },
+};
 
 /// Finds the first synchronisation packet: a run of zero bytes before 0x80, of which one packet has
 /// at most [`SYNC_ZEROS_MOST`].

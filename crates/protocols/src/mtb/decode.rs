@@ -138,15 +138,15 @@ impl<K: BlockCache, S: Sink> Walk<'_, K, S> {
 
     /// The block at `pc`. Missing memory and an illegal opcode are reported.
     fn block(&mut self, pc: u32) -> Option<Block> {
-        match self.code.block(Pc { address: pc.into(), isa: Isa::T32, space: Space::ANY }) {
+        let pc = Pc { address: pc.into(), isa: Isa::T32, space: Space::ANY };
+        match self.code.block(pc) {
             Ok(block) if block.instructions > 0 => Some(*block),
             Ok(_) => {
                 self.stop(Inconsistency::InvalidOpcode);
                 None
             }
             Err(miss) => {
-                let (address, space) = (miss.address, Space::ANY);
-                self.sink.element(self.at, Element::NoCode { address, space });
+                self.sink.element(self.at, pc.unreadable(miss.address));
                 None
             }
         }

@@ -327,7 +327,7 @@ impl Decoder {
                 Ok(instruction) => instruction,
                 Err(miss) => {
                     run.report(at, true, Counted::UNKNOWN, sink);
-                    self.no_code(at, miss.address, sink);
+                    self.stop(at, self.space(pc).unreadable(miss.address), sink);
                     return;
                 }
             };
@@ -380,7 +380,7 @@ impl Decoder {
         let stop = loop {
             let block = match code.block(self.space(pc)) {
                 Ok(block) => block,
-                Err(miss) => break Stop::NoCode(miss.address),
+                Err(miss) => break self.space(pc).unreadable(miss.address),
             };
             run.add(block);
             pc.address = block.next() as u32;
@@ -394,22 +394,19 @@ impl Decoder {
                     }
                     return Some((last, pc));
                 }
-                End::NoCode => break Stop::NoCode(pc.address.into()),
+                End::NoCode => break self.space(pc).unreadable(pc.address.into()),
                 End::Limit if run.bytes >= LONGEST_RUN => {
-                    break Stop::Inconsistency(Inconsistency::AddressNotReached);
+                    break Element::Inconsistency(Inconsistency::AddressNotReached);
                 }
                 End::Limit if run.instructions >= limit => {
-                    break Stop::Inconsistency(Inconsistency::ExpansionLimit);
+                    break Element::Inconsistency(Inconsistency::ExpansionLimit);
                 }
                 End::Limit => {}
-                End::Invalid => break Stop::Inconsistency(Inconsistency::InvalidOpcode),
+                End::Invalid => break Element::Inconsistency(Inconsistency::InvalidOpcode),
             }
         };
         run.report(at, true, Counted::UNKNOWN, sink);
-        match stop {
-            Stop::NoCode(address) => self.no_code(at, address, sink),
-            Stop::Inconsistency(inconsistency) => self.inconsistency(at, inconsistency, sink),
-        }
+        self.stop(at, stop, sink);
         report_cycles(at, cycles.get(), sink);
         None
     }
@@ -461,17 +458,15 @@ impl Decoder {
         sink.element(at, Element::Context(context));
     }
 
-    #[cold]
-    fn no_code<S: Sink>(&mut self, at: u64, address: u64, sink: &mut S) {
-        self.lose_position();
-        let space = self.context(Isa::A32).space();
-        sink.element(at, Element::NoCode { address, space });
+    fn inconsistency<S: Sink>(&mut self, at: u64, inconsistency: Inconsistency, sink: &mut S) {
+        self.stop(at, Element::Inconsistency(inconsistency), sink);
     }
 
+    /// The program cannot be followed, for the reason that `element` gives.
     #[cold]
-    fn inconsistency<S: Sink>(&mut self, at: u64, inconsistency: Inconsistency, sink: &mut S) {
+    fn stop<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
         self.lose_position();
-        sink.element(at, Element::Inconsistency(inconsistency));
+        sink.element(at, element);
     }
 
     /// The next instruction is not known. Calls and returns up to the next address are not known
@@ -480,12 +475,6 @@ impl Decoder {
         self.pc = None;
         self.returns = Returns::default();
     }
-}
-
-/// Why a run ended before a waypoint.
-enum Stop {
-    NoCode(u64),
-    Inconsistency(Inconsistency),
 }
 
 /// Straight code that becomes a range.

@@ -53,6 +53,7 @@ pub use history::History;
 pub use packet::Packet;
 
 use crate::protocol::{Protocol, Resume};
+use crate::sync_run::SyncRun;
 
 /// Program Trace Macrocell, PFTv1.0 and PFTv1.1.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +66,7 @@ impl Protocol for Ptm {
     const RESUME: Resume = Resume::Seek;
     const ID_REGISTER: Option<(&'static str, u32)> = Some(("ETMTRACEIDR", 0));
     const ISAS: &'static [Isa] = &[Isa::A32, Isa::T32];
+    const SYNC_RUN: Option<SyncRun<Packet>> = Some(sync::RUN);
 
     type Config = Config;
     type Packet = Packet;

@@ -2,7 +2,12 @@
 
 use tracewright_base::SyncSearch;
 
-use super::packet::{ALIGN_ZEROS, ALIGN_ZEROS_LIMIT};
+use super::packet::{ALIGN_ZEROS, ALIGN_ZEROS_LIMIT, Packet};
+use crate::sync_run::SyncRun;
+
+/// The packet that [`find`] finds.
+pub(super) const RUN: SyncRun<Packet> =
+    SyncRun { unit: 0, least: ALIGN_ZEROS as u8, end: 0x80, packet: Packet::Align };
 
 /// Finds the first A-sync: five zero bytes or more and `1000_0000`. No other packets contain this
 /// sequence, and the byte after it is a header. (IHI 0035, "Alignment synchronization")

@@ -58,6 +58,7 @@ pub use packet::{Format, LITTLE_ENDIAN, Packet, Size, Stamp};
 use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use crate::protocol::{Protocol, Resume, TraceForm};
+use crate::sync_run::SyncRun;
 
 /// The protocol.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +75,7 @@ impl Protocol for Stm {
     // TRACEID, bits [22:16].
     const ID_REGISTER: Option<(&'static str, u32)> = Some(("STMTCSR", 16));
     const ISAS: &'static [Isa] = &[];
+    const SYNC_RUN: Option<SyncRun<Packet>> = Some(sync::RUN);
 
     type Config = Config;
     type Packet = Packet;

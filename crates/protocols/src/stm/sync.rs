@@ -2,7 +2,12 @@
 
 use tracewright_base::SyncSearch;
 
-use super::packet::ASYNC_ONES;
+use super::packet::{ASYNC_ONES, Packet};
+use crate::sync_run::SyncRun;
+
+/// The packet that [`find`] finds.
+pub(super) const RUN: SyncRun<Packet> =
+    SyncRun { unit: 0xf, least: ASYNC_ONES as u8, end: 0x0, packet: Packet::Async };
 
 /// Finds the first run of at least 21 nibbles 0xf before a 0x0. The packet consists of the last 21
 /// and the 0x0: the nibbles before them are payload.

@@ -88,7 +88,8 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
             .text("text", &fault.to_string()),
         Element::Inconsistency(inconsistency) => o
             .text("reason", PacketKind::of(&inconsistency).as_str())
-            .text("text", &inconsistency.to_string()),
+            .text("text", &inconsistency.to_string())
+            .maybe_hex("address", inconsistency.address()),
         // Exception returns, triggers, markers and the end have no fields.
         _ => o,
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tracewright_base::{
-    Channel, Context, Counted, DwtEvent, Element, Gap, Instruction, Isa, Kind, Last,
+    Channel, Context, Counted, DwtEvent, Element, Gap, Inconsistency, Instruction, Isa, Kind, Last,
     LocalTimestamp, Range, Role, Security, Software, Space, Start, TimeDelay, Transaction,
 };
 
@@ -43,7 +43,8 @@ pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
             decimal(instructions.get().unwrap_or(0).into(), out);
             out.push_str(") )");
         }
-        Element::NoCode { address, space } => {
+        Element::NoCode { address, space }
+        | Element::Inconsistency(Inconsistency::Misaligned { address, space }) => {
             let (number, name) = memory_space(*space);
             let _ = write!(
                 out,

@@ -222,10 +222,20 @@ impl PacketText for Etmv4Text {
 
     fn packet_error(fault: Fault) -> Option<&'static str> {
         match fault {
-            Fault::Reserved(_) => {
+            Fault::Reserved(_) | Fault::ReservedForConfig(_) => {
                 Some("0x0014 (OCSD_ERR_INVALID_PCKT_HDR) [Invalid packet header]")
             }
             _ => None,
+        }
+    }
+
+    fn decoder_error(fault: Fault) -> &'static str {
+        match fault {
+            Fault::Reserved(_) => "Reserved packet header",
+            Fault::ReservedForConfig(_) | Fault::Truncated | Fault::Unsynchronised => {
+                "Unknown packet type."
+            }
+            _ => "Bad byte sequence in packet.",
         }
     }
 

@@ -356,13 +356,15 @@ impl<W: io::Write> Listing<W> {
         self.sources[n].unsynced = unsynced;
     }
 
-    /// Lists the error of OpenCSD's decoder for an unknown packet.
+    /// Lists the error of OpenCSD's decoder for a bad packet.
     fn bad_packet(&mut self, n: usize, at: u64) {
         let source = &mut self.sources[n];
+        let fault = source.fault.unwrap_or(Fault::Unsynchronised);
+        let message = source.text.decoder_error(fault);
         source.running = false;
         let component = source.text.decoder();
         let code = "0x0019 (OCSD_ERR_BAD_DECODE_PKT) [Reserved or unknown packet in decoder.]";
-        self.error_text(n, at, component, code, "Unknown packet type.");
+        self.error_text(n, at, component, code, message);
     }
 
     fn bad_line(&mut self, n: usize, at: u64, bytes: &[u8], fault: Fault) {
@@ -373,7 +375,9 @@ impl<W: io::Write> Listing<W> {
         {
             return;
         }
-        if let Some(code) = self.sources[n].text.packet_error(fault) {
+        if !self.shown.elements
+            && let Some(code) = self.sources[n].text.packet_error(fault)
+        {
             let component = self.sources[n].text.packet_processor();
             self.error_text(n, at, component, code, "");
         }
@@ -580,6 +584,10 @@ impl<W: io::Write> Listener for Listing<W> {
             Element::Gap(Gap::Start) if !self.shown.packets => {
                 Element::Gap(self.sources[n].lost.take().unwrap_or(Gap::Start))
             }
+            Element::Undecodable { .. } => {
+                self.sources[n].fault = None;
+                what
+            }
             what => what,
         };
         self.other_element(n, at, what);
@@ -661,6 +669,7 @@ impl<W: io::Write> Listener for Listing<W> {
             return;
         }
         if fault != Fault::Unsynchronised {
+            self.sources[n].fault = Some(fault);
             self.unsynced(n, |unsynced, line| unsynced.end(line));
             let at = offsets.at(span.start);
             self.bad_line_of(n, at, offsets, span, bytes, fault);

@@ -84,10 +84,17 @@ pub trait PacketText {
     /// Appends the text for `bytes`, which are undecodable.
     fn bad(&mut self, config: &Self::Config, bytes: &[u8], fault: Fault, out: &mut String);
 
-    /// The message of OpenCSD's packet processor that precedes the line of a bad packet.
+    /// The message of OpenCSD's packet processor that precedes the line of a bad packet, where no
+    /// decoder takes the packets.
     fn packet_error(fault: Fault) -> Option<&'static str> {
         let _ = fault;
         None
+    }
+
+    /// The message of OpenCSD's decoder after the line of a bad packet.
+    fn decoder_error(fault: Fault) -> &'static str {
+        let _ = fault;
+        "Unknown packet type."
     }
 
     /// `element` as OpenCSD reports it, and the cycle count that ends its text. `None` where

@@ -51,6 +51,11 @@ macro_rules! source_text {
                 match self { $(SourceText::$name(_) => Text::<$protocol>::packet_error(fault),)* }
             }
 
+            /// See [`PacketText::decoder_error`].
+            pub(super) fn decoder_error(&self, fault: Fault) -> &'static str {
+                match self { $(SourceText::$name(_) => Text::<$protocol>::decoder_error(fault),)* }
+            }
+
             /// See [`PacketText::packet`].
             pub(super) fn packet(
                 &mut self,

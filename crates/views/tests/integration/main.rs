@@ -1,6 +1,7 @@
 //! Integration tests, in one program because linking each of them takes longer than running it.
 #![forbid(unsafe_code)]
 
+mod bad_packets;
 mod barrier;
 mod disassembly;
 mod etmv3;

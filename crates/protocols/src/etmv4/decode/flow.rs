@@ -430,20 +430,13 @@ impl Flow {
                 }
                 true
             }
-            Some(stop) => self.stopped(at, pc, &walked, stop, sink),
+            Some(stop) => self.stopped(at, &walked, stop, sink),
         }
     }
 
     /// Emits the instructions of a walk that ended early, and why. Returns `false` if the program
     /// image is wrong.
-    fn stopped<S: Sink>(
-        &mut self,
-        at: u64,
-        pc: Pc,
-        walked: &Walked,
-        stop: Stop,
-        sink: &mut S,
-    ) -> bool {
+    fn stopped<S: Sink>(&mut self, at: u64, walked: &Walked, stop: Stop, sink: &mut S) -> bool {
         self.forget_address();
         self.branch = LastBranch::Unseen;
         self.loss_reported = true;
@@ -457,8 +450,8 @@ impl Flow {
             sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
         }
         let why = match stop {
-            Stop::NoCode(address) => {
-                self.missing(at, pc, address, sink);
+            Stop::NoCode(here, address) => {
+                self.missing(at, here, address, sink);
                 return true;
             }
             Stop::Invalid { .. } => Inconsistency::InvalidOpcode,
@@ -484,13 +477,15 @@ impl Flow {
         true
     }
 
-    /// Memory is missing at `address`, in a walk from `pc`.
+    /// The instruction at `pc` cannot be read: memory is missing at `address`, or `pc` is not
+    /// aligned.
     fn missing<S: Sink>(&mut self, at: u64, pc: Pc, address: u64, sink: &mut S) {
         self.forget_address();
         self.branch = LastBranch::Unseen;
         self.loss_reported = true;
-        self.missing = Some(address);
-        sink.element(at, Element::NoCode { address, space: pc.space });
+        let element = pc.unreadable(address);
+        self.missing = matches!(element, Element::NoCode { .. }).then_some(address);
+        sink.element(at, element);
     }
 
     /// Moves past a waypoint, whose range starts at `from`.
@@ -629,7 +624,7 @@ impl Flow {
     ) -> bool {
         let (walked, stop) = walk(pc, code, Until::Address(to), limit(code));
         match stop {
-            Some(stop) => self.stopped(at, pc, &walked, stop, sink),
+            Some(stop) => self.stopped(at, &walked, stop, sink),
             None => {
                 if let Some(element) = walked.range(!walked.waypoint) {
                     sink.element(at, element);
@@ -703,9 +698,9 @@ impl Flow {
         }
         let (mut walked, stop) = walk(pc, code, Until::Address(end), limit);
         walked.passed |= passed;
-        let missing = last.is_none().then_some(Stop::NoCode(source.address));
+        let missing = last.is_none().then_some(Stop::NoCode(source, source.address));
         let (None, Some(last)) = (&stop, last) else {
-            return stop.or(missing).is_none_or(|stop| self.stopped(at, pc, &walked, stop, sink));
+            return stop.or(missing).is_none_or(|stop| self.stopped(at, &walked, stop, sink));
         };
         walked.last = Some(last);
         if let Some(element) = walked.range(taken) {
@@ -757,7 +752,7 @@ impl Flow {
         // The path is certain only up to the first waypoint.
         let (walked, stop) = walk(pc, code, Until::Count(count), limit(code));
         if let Some(stop) = stop {
-            return self.stopped(at, pc, &walked, stop, sink);
+            return self.stopped(at, &walked, stop, sink);
         }
         let whole = walked.instructions == count;
         match next {

@@ -22,7 +22,9 @@ pub(super) fn limit<K: BlockCache>(code: &K) -> u32 {
 
 /// Why a walk ended early.
 pub(super) enum Stop {
-    NoCode(u64),
+    /// The instruction at the location cannot be read: memory is missing at the address, or the
+    /// location is not aligned.
+    NoCode(Pc, u64),
     /// `resets`: the decoder waits for the next synchronisation, as OpenCSD does where it checks
     /// opcodes. Otherwise it waits for the next address.
     Invalid {
@@ -115,7 +117,7 @@ pub(super) fn walk<K: BlockCache>(
                 return (walked, Some(Stop::Invalid { resets: code.checks_opcodes() }));
             }
             Ok(block) => *block,
-            Err(miss) => return (walked, Some(Stop::NoCode(miss.address))),
+            Err(miss) => return (walked, Some(Stop::NoCode(here, miss.address))),
         };
         let fits = match until {
             Until::Waypoint => true,
@@ -151,7 +153,7 @@ pub(super) fn walk<K: BlockCache>(
                 walked.passed |= walked.is_unconditional();
                 (walked.last, walked.waypoint) = (Some(instruction), false);
             }
-            Err(miss) => return (walked, Some(Stop::NoCode(miss.address))),
+            Err(miss) => return (walked, Some(Stop::NoCode(here, miss.address))),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The program's path from one reported instruction to the next, block by block.
 
 use tracewright_base::{
-    Block, BlockCache, BlockId, Counted, Element, End, Inconsistency, Instruction, Kind, Last, Pc,
-    Range, Role, Sink,
+    Block, BlockCache, BlockId, Counted, Element, End, Inconsistency, Instruction, Kind, Last,
+    Miss, Pc, Range, Role, Sink,
 };
 use tracewright_isa::rv::Upper;
 
@@ -87,9 +87,10 @@ impl Decoder {
             {
                 return Walked::There;
             }
-            let block = match code.block(Pc { address: pc, isa, space: self.space }) {
+            let position = Pc { address: pc, isa, space: self.space };
+            let block = match code.block(position) {
                 Ok(block) => *block,
-                Err(miss) => return self.no_code(at, miss.address, params, sink),
+                Err(miss) => return self.unreadable(at, position, miss, params, sink),
             };
             let count = self.pending.count();
             if count <= 1
@@ -539,7 +540,7 @@ impl Decoder {
         let instruction = match code.instruction(position) {
             Ok(instruction) => instruction,
             Err(miss) => {
-                self.no_code(at, miss.address, params, sink);
+                self.unreadable(at, position, miss, params, sink);
                 return;
             }
         };
@@ -586,6 +587,22 @@ impl Decoder {
         self.stale = params.options.implicit_return || params.options.branch_prediction;
         sink.element(at, Element::Inconsistency(inconsistency));
         Walked::Lost
+    }
+
+    /// The instruction at `pc` cannot be read.
+    #[cold]
+    fn unreadable<S: Sink>(
+        &mut self,
+        at: u64,
+        pc: Pc,
+        miss: Miss,
+        params: &Params,
+        sink: &mut S,
+    ) -> Walked {
+        match pc.unreadable(miss.address) {
+            Element::Inconsistency(misaligned) => self.lose(at, misaligned, params, sink),
+            _ => self.no_code(at, miss.address, params, sink),
+        }
     }
 
     /// Memory is missing at `address`. That does not contradict the packets, which go on from their

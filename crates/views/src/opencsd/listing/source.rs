@@ -1,6 +1,6 @@
 //! What the listing knows of one source.
 
-use tracewright_base::{Element, Gap};
+use tracewright_base::{Element, Fault, Gap};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyConfig;
 
@@ -19,6 +19,8 @@ pub(super) struct Source {
     pub style: Style,
     /// The loss that OpenCSD reports with the next packet.
     pub lost: Option<Gap>,
+    /// The reason of the bytes that are undecodable, until their element.
+    pub fault: Option<Fault>,
     pub unsynced: Unsynced,
     /// The decoder has had a synchronisation since the last loss.
     pub running: bool,
@@ -50,6 +52,7 @@ impl Source {
             behaviour,
             style: SourceText::style(config),
             lost,
+            fault: None,
             unsynced: Unsynced::new(behaviour.unsynced),
             running: false,
             overflowed: false,
