@@ -1,5 +1,7 @@
 //! Listings of packets and elements in every format.
 
+mod opencsd;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,7 +16,8 @@ use tracewright::decode::{
 };
 use tracewright::frames::Numbering;
 use tracewright::image::OpcodeCheck;
-use tracewright::views::{Stats, json, opencsd, text};
+use tracewright::views::opencsd::Shown;
+use tracewright::views::{Stats, json, text};
 
 use crate::args::{Format, OutputArgs, SelectArgs, WindowArgs};
 use crate::fail::Fail;
@@ -32,7 +35,7 @@ pub struct What {
     /// The verb of the command line.
     pub verb: &'static str,
     /// The contents in OpenCSD's format.
-    pub opencsd: opencsd::Shown,
+    pub opencsd: Shown,
     /// The contents in the other formats.
     pub text: text::Shown,
     /// In the other formats, ranges of an ETMv3 are joined up to the next waypoint.
@@ -57,7 +60,10 @@ pub fn list(
     }
     report::notes(&input);
     input.readable(args.strict)?;
-    let selected = Selected::open(&input, window, committed)?;
+    let selected = match args.format {
+        Format::Opencsd => opencsd::selected(&input, window, committed)?,
+        _ => Selected::open(&input, window, committed)?,
+    };
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     if args.format == Format::Json {
         output.json(&json::head(what.verb))?;
@@ -82,21 +88,9 @@ pub fn list(
         let mut stats = args.stats.then(Stats::default);
         let tally = match args.format {
             Format::Opencsd => {
-                let listed = opencsd::ListedBuffer {
-                    plan: &job.plan,
-                    number: n + 1,
-                    count: input.buffers.len(),
-                    name: &job.buffer.name,
-                    packets: what.opencsd.packets,
-                };
-                let mut bytes = input::Counting::new(bytes);
-                write(listed.head().into_bytes().into());
-                let view = opencsd::Listing::new(Vec::new(), &job.plan, what.opencsd, n > 0);
-                let (view, tally) =
-                    decode(job, &mut bytes, &options, view, &mut stats, |text| write(text.into()))?;
-                write(view.rest().into());
-                write(listed.end(bytes.taken()).into_bytes().into());
-                tally
+                let count = input.buffers.len();
+                let buffer = opencsd::OpencsdBuffer { job, n, count, shown: what.opencsd };
+                buffer.list(bytes, &options, &mut stats, &mut |text| write(text.into()))?
             }
             Format::Text => {
                 let shown = text::Shown { colour, ..what.text };

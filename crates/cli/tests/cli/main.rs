@@ -19,6 +19,7 @@ mod loader;
 mod logs;
 mod memory;
 mod names;
+mod opencsd_parts;
 mod output;
 mod overlays;
 mod people;
