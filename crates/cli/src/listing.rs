@@ -89,7 +89,7 @@ pub fn list(
         let tally = match args.format {
             Format::Opencsd => {
                 let count = input.buffers.len();
-                let buffer = opencsd::OpencsdBuffer { job, n, count, shown: what.opencsd };
+                let buffer = opencsd::OpencsdBuffer { job, n, count, shown: what.opencsd, select };
                 buffer.list(bytes, &options, &mut stats, &mut |text| write(text.into()))?
             }
             Format::Text => {

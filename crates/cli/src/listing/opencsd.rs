@@ -9,15 +9,16 @@ use std::io;
 use tracewright::decode::input::{Counting, Input as Bytes};
 use tracewright::decode::{Merge, Merging, Tally};
 use tracewright::index::window;
+use tracewright::views::Stats;
 use tracewright::views::opencsd::{ListedBuffer, Listing, Selection, Shown};
-use tracewright::views::{Filter, Stats};
 
 use super::{Write, decode};
-use crate::args::WindowArgs;
+use crate::args::{SelectArgs, WindowArgs};
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::run::RunOptions;
+use crate::select;
 
 /// The part of the trace that `args` select; `None` for everything.
 pub fn selected(
@@ -36,6 +37,7 @@ pub struct OpencsdBuffer<'a> {
     /// The number of buffers that are listed.
     pub count: usize,
     pub shown: Shown,
+    pub select: &'a SelectArgs,
 }
 
 impl OpencsdBuffer<'_> {
@@ -47,11 +49,11 @@ impl OpencsdBuffer<'_> {
         stats: &mut Option<Stats>,
         write: &mut Write<'_>,
     ) -> Result<Tally, Fail> {
-        let OpencsdBuffer { job, n, count, shown } = *self;
+        let OpencsdBuffer { job, n, count, shown, select } = *self;
         let (number, name, packets) = (n + 1, &job.buffer.name, shown.packets);
         let listed = ListedBuffer { plan: &job.plan, number, count, name, packets };
         write(listed.head().into_bytes());
-        let filter = Filter::default();
+        let filter = select::filter(select, job)?;
         let Some(part) = options.selected else {
             let selection = Selection::new(None, None, filter, job.sources.clone());
             let view = Listing::new(Vec::new(), &job.plan, shown, n > 0).with_selection(selection);

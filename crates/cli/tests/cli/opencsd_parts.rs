@@ -138,3 +138,85 @@ fn frames_of_a_window() {
     assert!(lines.filter_map(|line| offset(line)).all(|at| (20..40).contains(&at)), "{got:?}");
     assert!(all.iter().filter(|line| got.contains(line)).eq(&got));
 }
+
+/// The offsets of the lines of `words` in JSON, of the type `of`.
+fn offsets(words: &str, of: &str, capture: &Path) -> Vec<u64> {
+    let output = tracewright(&args(&format!("{words} --format json"), &[capture]));
+    let line = format!("{{\"type\":\"{of}\"");
+    let lines = output.out.lines().filter(|text| text.starts_with(&line));
+    lines.map(|line| number(line.split_once("\"offset\":").unwrap().1)).collect()
+}
+
+/// The number that `text` begins with.
+fn number(text: &str) -> u64 {
+    let len = text.bytes().take_while(u8::is_ascii_digit).count();
+    text[..len].parse().unwrap()
+}
+
+#[test]
+fn selections_are_parts_of_the_listing() {
+    let folder = Folder::with_demo("opencsd-selections");
+    let demo = folder.demo();
+    let of = |verb: &str, has: &[&str]| -> Vec<String> {
+        let selected = |line: &String| has.iter().any(|text| line.contains(text));
+        listing(verb, &demo).0.into_iter().filter(selected).collect()
+    };
+    for (verb, kinds, texts) in [
+        ("decode", "exception,context", &["ELEM_EXCEPTION(", "ELEM_PE_CONTEXT("][..]),
+        ("decode", "gap", &["ELEM_NO_SYNC("]),
+        ("packets", "atoms", &["I_ATOM_"]),
+        ("decode --packets", "atoms,exception", &["I_ATOM_", "I_EXCEPT ", "ELEM_EXCEPTION("]),
+        ("decode --packets", "gap", &["ELEM_NO_SYNC("]),
+        ("decode", "end", &["ELEM_EO_TRACE("]),
+    ] {
+        let got = listing(&format!("{verb} --only {kinds}"), &demo).0;
+        assert_eq!(got, of(verb, texts), "{verb} {kinds}");
+        assert!(!got.is_empty(), "{verb} {kinds}");
+    }
+    let both = listing("decode --only range --offset 30..60", &demo).0;
+    let inside = |line: &String| offset(line).is_some_and(|at| (30..60).contains(&at));
+    let ranges: Vec<String> = of("decode", &["INSTR_RANGE"]).into_iter().filter(inside).collect();
+    assert_eq!(both, ranges);
+    assert!(both.len() > 3);
+    let output = tracewright(&args("decode --format opencsd --function no_such", &[&demo]));
+    assert_eq!(output.code, Some(2), "{}", output.err);
+}
+
+/// The same is selected as in JSON.
+#[test]
+fn selections_are_those_of_the_other_formats() {
+    let folder = Folder::with_demo("opencsd-functions");
+    let etmv4 = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/etmv4/capture");
+    for (capture, verb, of, select, least) in [
+        (&folder.demo(), "decode --only range", "element", "--function square", 3),
+        (&folder.demo(), "decode --only range", "element", "--address 0x80024..0x80028", 3),
+        (&folder.demo(), "decode --only range", "element", "--context 0x2a", 3),
+        (&folder.demo(), "packets", "packet", "--function main", 3),
+        (&folder.demo(), "packets", "packet", "--address 0x80000", 1),
+        (&etmv4, "packets", "packet", "--context 0x7895dcd0", 20),
+        (&etmv4, "packets", "packet", "--context 0x7895dcd0 --only atoms", 5),
+    ] {
+        let (lines, _) = listing(&format!("{verb} {select}"), capture);
+        let got: Vec<u64> = lines.iter().filter_map(|line| offset(line)).collect();
+        let want = offsets(&format!("{verb} {select}"), of, capture);
+        // OpenCSD counts the offsets of some bytes of frames in another way.
+        let differ = got.iter().zip(&want).filter(|(got, want)| got != want).count();
+        assert_eq!(got.len(), want.len(), "{verb} {select}");
+        assert!(differ * 4 <= got.len(), "{verb} {select}: {got:?} {want:?}");
+        assert!(got.len() >= least, "{verb} {select}: {got:?}");
+    }
+}
+
+/// A selection does not depend on the number of threads.
+#[test]
+fn selections_on_threads() {
+    let Some(capture) = shared("captures/ti-am243x-r5f/freertos") else { return };
+    for words in [
+        "decode --packets --only exception,context,isync",
+        "packets --address 0x700a0b30..0x700a0b80",
+    ] {
+        let one = listing(&format!("{words} --jobs 1"), &capture);
+        assert!(one.0.len() > 3, "{words}");
+        assert!(listing(&format!("{words} --jobs 3"), &capture) == one, "{words}");
+    }
+}
