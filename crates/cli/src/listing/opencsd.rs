@@ -26,7 +26,16 @@ pub fn selected(
     args: Option<&WindowArgs>,
     committed: bool,
 ) -> Result<Option<Selected>, Fail> {
-    Selected::whole(input, args, committed)
+    let Some(args) = args else { return Ok(None) };
+    let why = "with --format opencsd, elements and instructions are not those that `find` and the \
+               other formats number; select them with --offset";
+    if let Some(at) = args.at {
+        return Err(Fail::option("--at", &at.to_string(), why));
+    }
+    if let Some(numbers) = &args.instruction {
+        return Err(Fail::option("--instruction", &format!("{}..", numbers.start), why));
+    }
+    Selected::whole(input, Some(args), committed)
 }
 
 /// A buffer that is listed.

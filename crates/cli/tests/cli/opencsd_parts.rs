@@ -220,3 +220,19 @@ fn selections_on_threads() {
         assert!(listing(&format!("{words} --jobs 3"), &capture) == one, "{words}");
     }
 }
+
+/// The elements of this format are not those that `find` numbers; an index is not used.
+#[test]
+fn numbers_are_refused() {
+    let folder = Folder::with_demo("opencsd-numbers");
+    let demo = folder.demo();
+    let made = tracewright(&args("index", &[&demo]));
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    for words in ["decode --at 3", "decode --at 3 --offset 0..9", "packets --instruction 2..9"] {
+        let output = tracewright(&args(&format!("{words} --format opencsd"), &[&demo]));
+        assert_eq!(output.code, Some(2), "{words}: {}", output.err);
+        assert_eq!(output.out, "", "{words}");
+        assert!(output.err.contains("select them with --offset"), "{words}: {}", output.err);
+    }
+    assert!(!listing("decode --offset 30..60", &demo).0.is_empty());
+}
