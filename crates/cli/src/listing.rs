@@ -135,6 +135,7 @@ pub fn list(
         by_time,
         limit: select.limit,
         ends_with_summary: args.format == Format::Text,
+        explains_nothing: args.format != Format::None && (selected.is_some() || select.filters()),
     };
     let problems = listed_buffers(&input, jobs, &mut output, listed, refused, work)?;
     input.decodable()?;
@@ -162,6 +163,8 @@ pub struct Listed {
     pub limit: Option<u64>,
     /// The summary of each buffer is printed to standard error also where there are no problems.
     pub ends_with_summary: bool,
+    /// A note is printed where no packet, element or instruction is selected.
+    pub explains_nothing: bool,
 }
 
 /// The buffers of each CPU or thread, where there are several, and all of their trace units trace
@@ -229,7 +232,9 @@ where
     W: Fn(usize, &Job<'_>, Jobs, &mut TimedWrite<'_>) -> Result<(Tally, Option<Stats>), Fail>
         + Sync,
 {
-    let Listed { summary, selected, by_time, mut limit, ends_with_summary } = listed;
+    let Listed { summary, selected, by_time, mut limit, ends_with_summary, explains_nothing } =
+        listed;
+    let mut nothing = explains_nothing && limit != Some(0);
     let size = |&buffer: &usize| input.capture.buffers[buffer].size();
     let all: u64 = input.buffers.iter().filter_map(size).sum();
     let (mut problems, mut done) = (false, Ok(()));
@@ -237,6 +242,7 @@ where
         let found = match part {
             Part::Output(bytes) => {
                 let (bytes, more) = limited(&bytes, &mut limit);
+                nothing = nothing && !has_data(bytes);
                 return output.put(bytes) && more;
             }
             Part::Done(found) => found,
@@ -288,6 +294,9 @@ where
     done?;
     // The reader may have closed the output within a buffer.
     output.failed()?;
+    if nothing && !output.closed() {
+        report::nothing_selected(input);
+    }
     Ok(problems || unordered)
 }
 
@@ -315,6 +324,20 @@ fn limited<'a>(bytes: &'a [u8], limit: &mut Option<u64>) -> (&'a [u8], bool) {
         end += line.len();
     }
     (bytes, *left > 0)
+}
+
+/// Whether `lines` are more than those about buffers.
+fn has_data(lines: &[u8]) -> bool {
+    const ABOUT: [&[u8]; 6] = [
+        b"{\"type\":\"buffer\"",
+        b"{\"type\":\"summary\"",
+        b"Trace Packet Lister : ",
+        b"####### ",
+        b"ID:",
+        b"\n",
+    ];
+    let mut lines = lines.split_inclusive(|&byte| byte == b'\n');
+    lines.any(|line| !ABOUT.iter().any(|about| line.starts_with(about)))
 }
 
 /// Decodes `bytes` of `job` to `view`, which is returned in its final state, and to `stats`.

@@ -4,11 +4,12 @@ use tracewright::capture::plain::line;
 use tracewright::decode::Program;
 use tracewright::symbols::demangled;
 use tracewright::views::filter::KINDS;
+use tracewright::views::functions::matches;
 use tracewright::views::{Filter, Source};
 
 use crate::args::SelectArgs;
 use crate::fail::Fail;
-use crate::input::Job;
+use crate::input::{Input, Job};
 
 /// The kinds of `args`, which must be those of elements where `elements` is set.
 pub fn check(args: &SelectArgs, elements: bool) -> Result<(), Fail> {
@@ -35,14 +36,33 @@ pub fn filter(args: &SelectArgs, job: &Job<'_>) -> Result<Filter, Fail> {
                 found |= own.len() > before;
             }
             if !found && !job.sources.is_empty() {
-                let why = "no program image has this function; names are those of the symbols, or \
-                           demangled, with or without parameters";
-                return Err(Fail::option("--function", &line(name), why));
+                return Err(no_function(name));
             }
         }
         addresses = Some(all);
     }
     Ok(Filter::new(args.only.clone(), addresses, args.context))
+}
+
+/// Refuses a function that no program image has.
+fn no_function(name: &str) -> Fail {
+    let why = "no program image has this function; names are those of the symbols, or demangled, \
+               with or without parameters";
+    Fail::option("--function", &line(name), why)
+}
+
+/// Refuses a `pattern` of which no function of `input` has the name.
+pub fn named(input: &Input, pattern: &str) -> Result<(), Fail> {
+    let is = |name: &str| matches(pattern, name);
+    let mut sources = input.buffers.iter().flat_map(|&buffer| input.job(buffer).sources);
+    let found = sources.any(|source| match &source.program {
+        Program::Image(image) => {
+            image.symbols().iter().any(|symbol| is(symbol.name) || is(&demangled(symbol.name)))
+        }
+        // The functions of each process are not searched.
+        _ => true,
+    });
+    if found { Ok(()) } else { Err(no_function(pattern)) }
 }
 
 /// The code of the functions called `name` in the program of `source`.

@@ -79,8 +79,14 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let summary = format == InstructionFormat::None;
     let limit = args.select.limit;
     let ends_with_summary = format == InstructionFormat::Text;
-    let listed =
-        Listed { summary, selected: selected.is_some(), by_time, limit, ends_with_summary };
+    let listed = Listed {
+        summary,
+        selected: selected.is_some(),
+        by_time,
+        limit,
+        ends_with_summary,
+        explains_nothing: !summary && (selected.is_some() || args.select.filters()),
+    };
     let jobs = args.threads.jobs();
     let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, refused, work)?;
     input.decodable()?;

@@ -250,3 +250,46 @@ fn a_large_etmv3_trace() {
         assert_eq!(lines(&format!("decode --jobs {jobs}"), &path), joined);
     }
 }
+
+/// An output without a line explains itself.
+#[test]
+fn empty_selections_are_explained() {
+    let folder = Folder::with_demo("select-nothing");
+    let demo = folder.demo();
+    for words in [
+        "decode --at 999999",
+        "decode --offset 99999..",
+        "decode --time 1..2",
+        "decode --address 0x9000..0x9001",
+        "decode --context 7",
+        "decode --context 7 --format json",
+        "decode --context 7 --format opencsd",
+        "packets --offset 99999.. --format opencsd",
+        "packets --only trap",
+        "instructions --offset 99999..",
+        "instructions --format pc --address 0x9000",
+        "functions --offset 99999..",
+        "calls --offset 99999..",
+    ] {
+        let output = tracewright(&args(words, &[&demo]));
+        assert_eq!(output.code, Some(0), "{words}: {}", output.err);
+        let notes = output.notes();
+        assert!(notes.contains("note: nothing is in the selection"), "{words}: {notes}");
+        assert!(notes.contains("ETB has offsets 0..144"), "{words}: {notes}");
+    }
+    for words in ["decode --offset 30..60", "decode", "decode --limit 0", "functions"] {
+        let output = tracewright(&args(words, &[&demo]));
+        assert!(!output.err.contains("in the selection"), "{words}: {}", output.err);
+    }
+    for verb in ["decode", "packets", "instructions", "functions", "calls"] {
+        let output = tracewright(&args(&format!("{verb} --function nope"), &[&demo]));
+        assert_eq!(output.code, Some(2), "{verb}: {}", output.err);
+        assert!(output.err.contains("no program image has this function"), "{verb}");
+        assert_eq!(output.out, "", "{verb}");
+        assert_eq!(
+            tracewright(&args(&format!("{verb} --function square"), &[&demo])).code,
+            Some(0)
+        );
+    }
+    assert_eq!(tracewright(&args("functions --function sq*", &[&demo])).code, Some(0));
+}
