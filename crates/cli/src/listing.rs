@@ -64,11 +64,12 @@ pub fn list(
         Format::Opencsd => opencsd::selected(&input, window, committed)?,
         _ => Selected::open(&input, window, committed)?,
     };
+    let text::Shown { packets, elements, .. } = what.text;
+    select::check(select, select::Listed { packets, elements })?;
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     if args.format == Format::Json {
         output.json(&json::head(what.verb))?;
     }
-    select::check(select, !what.text.packets)?;
     input.show_lines(select.lines);
     let alone = input.buffers.len() == 1;
     let colour = output.colour();

@@ -44,9 +44,25 @@ fn kinds() {
     let all = lines("instructions", &demo);
     let got = lines("instructions --only exception", &demo);
     assert_eq!(got, of(&all, |line| line.contains("; exception ")));
-    let output = tracewright(&args("decode --only ranges", &[&demo]));
-    assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("it is no kind of elements"), "{}", output.err);
+    for (words, message) in [
+        ("decode --only ranges", "it is no kind of elements; expected some of ambiguity, context,"),
+        ("packets --only range", "it is no kind of packets"),
+        (
+            "packets --only exceptions",
+            "it is no kind of packets; expected some of exception, exception-",
+        ),
+        ("packets --only exceptions --format json", "exception-return"),
+        ("packets --only atom --format opencsd", "expected some of atoms, timed-atom"),
+        ("packets --only nonsense", "address, address-context, align,"),
+        ("decode --packets --only nonsense", "it is no kind of packets or elements"),
+        ("instructions --only atoms", "it is no kind of elements"),
+    ] {
+        let output = tracewright(&args(words, &[&demo]));
+        assert_eq!(output.code, Some(2), "{words}");
+        assert!(output.err.contains(message), "{words}: {}", output.err);
+        assert_eq!(output.out, "", "{words}");
+    }
+    assert!(lines("decode --packets --only atoms,range", &demo).len() > 6);
 }
 
 /// The first address of a line.
