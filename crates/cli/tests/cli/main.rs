@@ -10,6 +10,7 @@ mod etm_units;
 mod examples;
 mod files;
 mod first_paint;
+mod frames;
 mod hostile;
 mod index;
 mod interleaved;
