@@ -1,4 +1,4 @@
-//! `frames`: parts of the link layer.
+//! `frames`: frames at some offsets, and the data of some trace IDs.
 
 use std::path::Path;
 

@@ -10,7 +10,6 @@ use tracewright_testing::Random;
 
 use super::{Case, captures, making, shared};
 use crate::IndexedBuffer;
-use crate::key;
 use crate::window::{self, Window};
 
 /// Writes a line for each call.
