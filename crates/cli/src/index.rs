@@ -93,6 +93,7 @@ pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
 
 /// A part of a trace.
 pub struct Selected {
+    /// What is inside.
     pub window: Window,
     index: Option<Index>,
 }
