@@ -26,7 +26,7 @@ use tracewright::decode::{
     Jobs, Listener, Memory, Merging, Options, Plan, Program, input, parallel,
 };
 use tracewright::index::query::{Condition, Which};
-use tracewright::index::{Answer, Finder, Index, Making, Query, Shape, Subject, time};
+use tracewright::index::{Answer, Finder, Index, Making, Query, Shape, Subject};
 use tracewright::views::sinks::Checksum;
 
 fn main() -> ExitCode {
@@ -115,7 +115,7 @@ impl Listener for Answers {
         if self.times.len() <= source {
             self.times.resize(source + 1, None);
         }
-        if let (Some(time), Some(last)) = (time(&element), self.times.get_mut(source)) {
+        if let (Some(time), Some(last)) = (element.ticks(), self.times.get_mut(source)) {
             *last = Some(time);
         }
         self.pass(0, at, at);

@@ -119,6 +119,17 @@ impl Element {
         }
     }
 
+    /// The ticks of the timestamp clock that the element states.
+    pub const fn ticks(&self) -> Option<u64> {
+        match self {
+            Element::Timestamp { value, .. } | Element::GlobalTimestamp { value, .. } => {
+                Some(*value)
+            }
+            Element::SoftwareWrite(write) => write.time(),
+            _ => None,
+        }
+    }
+
     /// The name of the kind of element, identical in all outputs.
     pub const fn kind(&self) -> &'static str {
         match self {

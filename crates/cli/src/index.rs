@@ -93,13 +93,27 @@ pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
 
 /// A part of a trace.
 pub struct Selected {
-    window: Window,
+    /// What is inside.
+    pub window: Window,
     index: Option<Index>,
 }
 
 impl Selected {
     /// The part that `args` select; `None` for everything.
     pub fn open(
+        input: &Input,
+        args: Option<&WindowArgs>,
+        committed: bool,
+    ) -> Result<Option<Selected>, Fail> {
+        let Some(mut selected) = Selected::whole(input, args, committed)? else { return Ok(None) };
+        if let Some(args) = args {
+            selected.index = open(input, &args.index)?;
+        }
+        Ok(Some(selected))
+    }
+
+    /// As [`Selected::open`], without an index.
+    pub fn whole(
         input: &Input,
         args: Option<&WindowArgs>,
         committed: bool,
@@ -121,8 +135,7 @@ impl Selected {
                 "a part of a pipe cannot be selected; write the trace to a file",
             ));
         }
-        let index = open(input, &args.index)?;
-        Ok(Some(Selected { window, index }))
+        Ok(Some(Selected { window, index: None }))
     }
 
     /// Where the parts of ranges are noted.

@@ -18,7 +18,7 @@ use tracewright::image::OpcodeCheck;
 use tracewright::views::explain::Decoded;
 use tracewright::views::{LineTable, Source};
 
-use crate::args::{AlignArg, FramingArg, HowArgs, InputArgs, SourceArgs};
+use crate::args::{AlignArg, FramingArg, HowArgs, InputArgs, SearchArgs, SourceArgs};
 use crate::fail::Fail;
 use crate::inputs::Inputs;
 use crate::{hardware, message};
@@ -163,6 +163,14 @@ impl Input {
                 raw::capture(path, &raw, &mut notes)?
             }
         };
+        let SearchArgs { symfs, binaries } = &args.search;
+        if capture.kind != Kind::Perf && (symfs.is_some() || !binaries.is_empty()) {
+            notes.push(format!(
+                "{}: --symfs and --binary are for perf.data, and are not used; --image adds the \
+                 program of another capture",
+                path.display()
+            ));
+        }
         if !described {
             skip(&mut capture, path, args)?;
         }

@@ -1,5 +1,7 @@
 //! Listings of packets and elements in every format.
 
+mod opencsd;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,7 +16,8 @@ use tracewright::decode::{
 };
 use tracewright::frames::Numbering;
 use tracewright::image::OpcodeCheck;
-use tracewright::views::{Stats, json, opencsd, text};
+use tracewright::views::opencsd::Shown;
+use tracewright::views::{Stats, json, text};
 
 use crate::args::{Format, OutputArgs, SelectArgs, WindowArgs};
 use crate::fail::Fail;
@@ -32,7 +35,7 @@ pub struct What {
     /// The verb of the command line.
     pub verb: &'static str,
     /// The contents in OpenCSD's format.
-    pub opencsd: opencsd::Shown,
+    pub opencsd: Shown,
     /// The contents in the other formats.
     pub text: text::Shown,
     /// In the other formats, ranges of an ETMv3 are joined up to the next waypoint.
@@ -57,12 +60,16 @@ pub fn list(
     }
     report::notes(&input);
     input.readable(args.strict)?;
-    let selected = Selected::open(&input, window, committed)?;
+    let selected = match args.format {
+        Format::Opencsd => opencsd::selected(&input, window, committed)?,
+        _ => Selected::open(&input, window, committed)?,
+    };
+    let text::Shown { packets, elements, .. } = what.text;
+    select::check(select, select::Listed { packets, elements })?;
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     if args.format == Format::Json {
         output.json(&json::head(what.verb))?;
     }
-    select::check(select, !what.text.packets)?;
     input.show_lines(select.lines);
     let alone = input.buffers.len() == 1;
     let colour = output.colour();
@@ -82,21 +89,9 @@ pub fn list(
         let mut stats = args.stats.then(Stats::default);
         let tally = match args.format {
             Format::Opencsd => {
-                let listed = opencsd::ListedBuffer {
-                    plan: &job.plan,
-                    number: n + 1,
-                    count: input.buffers.len(),
-                    name: &job.buffer.name,
-                    packets: what.opencsd.packets,
-                };
-                let mut bytes = input::Counting::new(bytes);
-                write(listed.head().into_bytes().into());
-                let view = opencsd::Listing::new(Vec::new(), &job.plan, what.opencsd, n > 0);
-                let (view, tally) =
-                    decode(job, &mut bytes, &options, view, &mut stats, |text| write(text.into()))?;
-                write(view.rest().into());
-                write(listed.end(bytes.taken()).into_bytes().into());
-                tally
+                let count = input.buffers.len();
+                let buffer = opencsd::OpencsdBuffer { job, n, count, shown: what.opencsd, select };
+                buffer.list(bytes, &options, &mut stats, &mut |text| write(text.into()))?
             }
             Format::Text => {
                 let shown = text::Shown { colour, ..what.text };
@@ -141,6 +136,7 @@ pub fn list(
         by_time,
         limit: select.limit,
         ends_with_summary: args.format == Format::Text,
+        explains_nothing: args.format != Format::None && (selected.is_some() || select.filters()),
     };
     let problems = listed_buffers(&input, jobs, &mut output, listed, refused, work)?;
     input.decodable()?;
@@ -168,6 +164,8 @@ pub struct Listed {
     pub limit: Option<u64>,
     /// The summary of each buffer is printed to standard error also where there are no problems.
     pub ends_with_summary: bool,
+    /// A note is printed where no packet, element or instruction is selected.
+    pub explains_nothing: bool,
 }
 
 /// The buffers of each CPU or thread, where there are several, and all of their trace units trace
@@ -235,7 +233,9 @@ where
     W: Fn(usize, &Job<'_>, Jobs, &mut TimedWrite<'_>) -> Result<(Tally, Option<Stats>), Fail>
         + Sync,
 {
-    let Listed { summary, selected, by_time, mut limit, ends_with_summary } = listed;
+    let Listed { summary, selected, by_time, mut limit, ends_with_summary, explains_nothing } =
+        listed;
+    let mut nothing = explains_nothing && limit != Some(0);
     let size = |&buffer: &usize| input.capture.buffers[buffer].size();
     let all: u64 = input.buffers.iter().filter_map(size).sum();
     let (mut problems, mut done) = (false, Ok(()));
@@ -243,6 +243,7 @@ where
         let found = match part {
             Part::Output(bytes) => {
                 let (bytes, more) = limited(&bytes, &mut limit);
+                nothing = nothing && !has_data(bytes);
                 return output.put(bytes) && more;
             }
             Part::Done(found) => found,
@@ -294,6 +295,9 @@ where
     done?;
     // The reader may have closed the output within a buffer.
     output.failed()?;
+    if nothing && !output.closed() {
+        report::nothing_selected(input);
+    }
     Ok(problems || unordered)
 }
 
@@ -321,6 +325,20 @@ fn limited<'a>(bytes: &'a [u8], limit: &mut Option<u64>) -> (&'a [u8], bool) {
         end += line.len();
     }
     (bytes, *left > 0)
+}
+
+/// Whether `lines` are more than those about buffers.
+fn has_data(lines: &[u8]) -> bool {
+    const ABOUT: [&[u8]; 6] = [
+        b"{\"type\":\"buffer\"",
+        b"{\"type\":\"summary\"",
+        b"Trace Packet Lister : ",
+        b"####### ",
+        b"ID:",
+        b"\n",
+    ];
+    let mut lines = lines.split_inclusive(|&byte| byte == b'\n');
+    lines.any(|line| !ABOUT.iter().any(|about| line.starts_with(about)))
 }
 
 /// Decodes `bytes` of `job` to `view`, which is returned in its final state, and to `stats`.

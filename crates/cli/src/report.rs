@@ -97,6 +97,26 @@ pub fn no_instructions() {
     }]);
 }
 
+/// Prints that nothing is selected, and what there is to select.
+pub fn nothing_selected(input: &Input) {
+    const MAX: usize = 4;
+    let buffers = input.buffers.iter().map(|&buffer| &input.capture.buffers[buffer]);
+    let mut parts: Vec<String> = buffers
+        .filter_map(|buffer| Some(format!("{} has offsets 0..{}", buffer.name, buffer.size()?)))
+        .collect();
+    if parts.len() > MAX {
+        let more = parts.len() - MAX;
+        parts.truncate(MAX);
+        parts.push(format!("{more} more buffers"));
+    }
+    parts.push(
+        "`tracewright find INPUT last any` reports the last element with its number, time and \
+         number of instructions"
+            .into(),
+    );
+    remarks(&[Remark { what: "nothing is in the selection".into(), help: parts.join("; ") }]);
+}
+
 /// Prints remarks.
 pub fn remarks(remarks: &[Remark]) {
     for Remark { what, help } in remarks {

@@ -1,25 +1,53 @@
 //! Which packets, elements and instructions are listed.
 
+use std::collections::BTreeSet;
+
 use tracewright::capture::plain::line;
 use tracewright::decode::Program;
 use tracewright::symbols::demangled;
-use tracewright::views::filter::KINDS;
+use tracewright::views::filter::{KINDS, PACKET_KINDS};
+use tracewright::views::functions::matches;
 use tracewright::views::{Filter, Source};
 
 use crate::args::SelectArgs;
 use crate::fail::Fail;
-use crate::input::Job;
+use crate::input::{Input, Job};
 
-/// The kinds of `args`, which must be those of elements where `elements` is set.
-pub fn check(args: &SelectArgs, elements: bool) -> Result<(), Fail> {
-    let unknown = args.only.iter().find(|kind| !KINDS.contains(&kind.as_str()));
-    match unknown.filter(|_| elements) {
-        Some(kind) => {
-            let why = format!("it is no kind of elements; expected some of {}", KINDS.join(", "));
-            Err(Fail::option("--only", &line(kind), &why))
-        }
-        None => Ok(()),
+/// Whether packets, elements or both are listed.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed {
+    pub packets: bool,
+    pub elements: bool,
+}
+
+/// Refuses kinds of `args` that nothing of what is `listed` has.
+pub fn check(args: &SelectArgs, listed: Listed) -> Result<(), Fail> {
+    let elements = KINDS.iter().filter(|_| listed.elements);
+    let packets = PACKET_KINDS.iter().filter(|_| listed.packets);
+    let kinds: BTreeSet<&str> = elements.chain(packets).copied().collect();
+    let Some(unknown) = args.only.iter().find(|kind| !kinds.contains(kind.as_str())) else {
+        return Ok(());
+    };
+    let mut close: Vec<&str> =
+        kinds.iter().copied().filter(|kind| is_close(unknown, kind)).collect();
+    if close.is_empty() || kinds.len() == KINDS.len() {
+        close = kinds.into_iter().collect();
     }
+    let of = match (listed.packets, listed.elements) {
+        (true, true) => "packets or elements",
+        (true, false) => "packets",
+        _ => "elements",
+    };
+    let why = format!("it is no kind of {of}; expected some of {}", close.join(", "));
+    Err(Fail::option("--only", &line(unknown), &why))
+}
+
+/// Whether `kind` may be meant by `text`: one contains the other, or a word of it.
+fn is_close(text: &str, kind: &str) -> bool {
+    let words = |text: &str, other: &str| {
+        text.split(['-', '_', ' ']).any(|word| word.len() > 2 && other.contains(word))
+    };
+    words(text, kind) || words(kind, text)
 }
 
 /// The filter of `args` for the sources of `job`.
@@ -35,14 +63,33 @@ pub fn filter(args: &SelectArgs, job: &Job<'_>) -> Result<Filter, Fail> {
                 found |= own.len() > before;
             }
             if !found && !job.sources.is_empty() {
-                let why = "no program image has this function; names are those of the symbols, or \
-                           demangled, with or without parameters";
-                return Err(Fail::option("--function", &line(name), why));
+                return Err(no_function(name));
             }
         }
         addresses = Some(all);
     }
     Ok(Filter::new(args.only.clone(), addresses, args.context))
+}
+
+/// Refuses a function that no program image has.
+fn no_function(name: &str) -> Fail {
+    let why = "no program image has this function; names are those of the symbols, or demangled, \
+               with or without parameters";
+    Fail::option("--function", &line(name), why)
+}
+
+/// Refuses a `pattern` of which no function of `input` has the name.
+pub fn named(input: &Input, pattern: &str) -> Result<(), Fail> {
+    let is = |name: &str| matches(pattern, name);
+    let mut sources = input.buffers.iter().flat_map(|&buffer| input.job(buffer).sources);
+    let found = sources.any(|source| match &source.program {
+        Program::Image(image) => {
+            image.symbols().iter().any(|symbol| is(symbol.name) || is(&demangled(symbol.name)))
+        }
+        // The functions of each process are not searched.
+        _ => true,
+    });
+    if found { Ok(()) } else { Err(no_function(pattern)) }
 }
 
 /// The code of the functions called `name` in the program of `source`.

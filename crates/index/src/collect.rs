@@ -13,7 +13,7 @@ use tracewright_protocols::registry::AnyPacket;
 
 use crate::entries::Starts;
 use crate::executed::{Executed, mix};
-use crate::key::{self, Key, Kind};
+use crate::key::{Key, Kind};
 use crate::link::{LinkEvents, LinkRecord};
 use crate::segment::{Record, Segment, Stream, Times};
 
@@ -95,7 +95,7 @@ impl Collector {
             return;
         };
         stream.checksum = mix(stream.checksum ^ at, fold(&element));
-        if let Some(time) = key::time(&element) {
+        if let Some(time) = element.ticks() {
             match &mut stream.times {
                 Some(times) => times.add(time),
                 times => *times = Some(Times::of(time)),

@@ -11,7 +11,6 @@ use tracewright_decode::{Listener, Plan, Session};
 
 use crate::error::{FindError, IndexError};
 use crate::index::{Index, IndexedBuffer};
-use crate::key;
 use crate::matcher::{Matcher, Matches};
 use crate::position::Position;
 use crate::probe::Nothing;
@@ -527,8 +526,7 @@ impl Listener for Hits<'_> {
     const ERASED: bool = true;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
-        if let (Some(time), Some(last)) = (key::time(&element), self.position.times.get_mut(source))
-        {
+        if let (Some(time), Some(last)) = (element.ticks(), self.position.times.get_mut(source)) {
             *last = Some(time);
         }
         if let (Element::Context(context), Some(last)) =

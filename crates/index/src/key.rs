@@ -92,7 +92,7 @@ impl Key {
             }
             Element::Trigger => Key::new(Kind::Trigger, 0),
             element if is_gap(element) => {
-                if time(element).is_some() {
+                if element.ticks().is_some() {
                     each(Key::new(Kind::Time, 0));
                 }
                 if matches!(element, Element::DwtEvent(_)) {
@@ -101,7 +101,7 @@ impl Key {
                 Key::new(Kind::Gap, 0)
             }
             Element::DwtEvent(_) => Key::new(Kind::Dwt, 0),
-            element if time(element).is_some() => Key::new(Kind::Time, 0),
+            element if element.ticks().is_some() => Key::new(Kind::Time, 0),
             _ => return,
         };
         each(key);
@@ -120,15 +120,6 @@ pub fn is_gap(element: &Element) -> bool {
         Element::Gap(gap) => !matches!(gap, Gap::Start),
         Element::Undecodable { .. } | Element::NoCode { .. } => true,
         element => element.is_after_overflow(),
-    }
-}
-
-/// The time that `element` reports: ticks of the timestamp clock.
-pub fn time(element: &Element) -> Option<u64> {
-    match element {
-        Element::Timestamp { value, .. } | Element::GlobalTimestamp { value, .. } => Some(*value),
-        Element::SoftwareWrite(write) => write.time(),
-        _ => None,
     }
 }
 

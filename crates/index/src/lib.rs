@@ -107,7 +107,7 @@ pub use format::IndexedSource;
 #[doc(hidden)]
 pub use format::write_checksums;
 pub use index::{Index, IndexedBuffer};
-pub use key::{Key, Kind, channel, is_gap, time};
+pub use key::{Key, Kind, channel, is_gap};
 pub use link::{LinkEvents, LinkKind, LinkRecord};
 pub use position::Position;
 pub use query::{Query, QueryError};

@@ -10,8 +10,8 @@ use tracewright_frames::Event;
 use tracewright_image::{MemorySelectors, Selection};
 use tracewright_protocols::registry::AnyPacket;
 
+use crate::build::{fill, from};
 use crate::index::IndexedBuffer;
-use crate::key;
 use crate::position::Position;
 use crate::probe::Nothing;
 use crate::scan::Scan;
@@ -19,6 +19,9 @@ use crate::segment::Segment;
 
 /// Output of this many bytes is written.
 const OUTPUT: usize = 1 << 18;
+
+/// Bytes that are decoded at a time beside a listener of the whole trace.
+const WHOLE_STEP: usize = 1 << 16;
 
 /// What is selected: all that is inside each range that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,6 +130,50 @@ pub fn run<L: Listener + Fork>(
     };
     if end > 0 {
         scan.run(end, &mut windowed)?;
+    }
+    windowed.relieve(0);
+    Ok(windowed.listener)
+}
+
+/// Decodes all of `buffer` for `whole`, and passes what is inside the window to `inside`, which is
+/// in its initial state, and its output to `write`. Ends early where `whole` wants no more.
+///
+/// # Errors
+/// Where the buffer cannot be read.
+pub fn run_beside<A: Listener, L: Listener + Fork>(
+    session: Session,
+    buffer: &Buffer,
+    window: &Window,
+    whole: &mut A,
+    inside: L,
+    write: &mut dyn FnMut(L::Output) -> bool,
+) -> io::Result<L> {
+    let sources = session.state().sources();
+    let (times, contexts) = (vec![None; sources], vec![None; sources]);
+    let mut windowed = Windowed {
+        listener: inside,
+        window,
+        position: Position { times, contexts, ..Position::default() },
+        shown: vec![false; sources],
+        selections: (0..sources).map(|n| session.selected(n)).collect(),
+        over: false,
+        stopped: false,
+        begin: &mut |_, _| (),
+        write,
+    };
+    let (mut session, mut space) = (session, vec![0; WHOLE_STEP]);
+    let mut reader = from(buffer, 0);
+    loop {
+        let bytes = fill(&mut *reader, &mut space)?;
+        let mut both = (&mut *whole, &mut windowed);
+        if bytes.is_empty() {
+            session.finish(&mut both);
+            break;
+        }
+        session.feed(bytes, &mut both);
+        if both.0.full() {
+            break;
+        }
     }
     windowed.relieve(0);
     Ok(windowed.listener)
@@ -272,8 +319,7 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
         if self.over || self.stopped {
             return;
         }
-        if let (Some(time), Some(last)) = (key::time(&element), self.position.times.get_mut(source))
-        {
+        if let (Some(time), Some(last)) = (element.ticks(), self.position.times.get_mut(source)) {
             *last = Some(time);
         }
         let instructions = match element {

@@ -89,6 +89,11 @@ impl FunctionTable {
         rows
     }
 
+    /// Whether no row is shown.
+    pub fn is_empty(&self, code: &Code, shown: &Shown<'_>) -> bool {
+        self.rows(code, shown).is_empty()
+    }
+
     fn sum(&self) -> FunctionTotals {
         let mut sum = FunctionTotals::default();
         self.functions.values().for_each(|totals| sum.add(totals));

@@ -1,12 +1,13 @@
 //! Options of the verbs that read captures.
 
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
-use super::random::{SelectArgs, WindowArgs};
+use super::random::{SelectArgs, WindowArgs, offsets};
 
 /// Format and destination of the output.
 #[derive(Debug, Args)]
@@ -160,6 +161,7 @@ pub struct InstructionsOutput {
 Examples:
   tracewright frames etb.bin                          16-byte frames of a trace buffer; no protocol is needed
   tracewright frames port.bin --framing tpiu          a trace port
+  tracewright frames etb.bin --id 0x10 --offset ..4096  the data of a trace ID in a part of the buffer
   tracewright frames etb.bin --format none            the bytes of each trace ID")]
 pub struct FramesArgs {
     #[command(flatten)]
@@ -176,8 +178,9 @@ pub struct FramesArgs {
     /// Raw frame lines of --format opencsd: packed, unpacked or both. Default: both.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub raw_frames: Vec<RawFrames>,
-    #[command(flatten)]
-    pub window: WindowArgs,
+    /// Only frames with bytes at these offsets in the buffer: A..B, A.. or ..B.
+    #[arg(long, value_name = "A..B", value_parser = offsets)]
+    pub offset: Option<Range<u64>>,
 }
 
 #[derive(Debug, Args)]

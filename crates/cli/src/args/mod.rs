@@ -20,7 +20,7 @@ pub use functions::{
     CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs, SwitchArgs,
     TimelineArgs,
 };
-pub use input::{AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SourceArgs};
+pub use input::{AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SearchArgs, SourceArgs};
 pub use itm::ItmArgs;
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,

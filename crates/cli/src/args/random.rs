@@ -68,6 +68,14 @@ pub struct SelectArgs {
     pub limit: Option<u64>,
 }
 
+impl SelectArgs {
+    /// Whether some packets, elements or instructions are not selected, apart from a limit.
+    pub fn filters(&self) -> bool {
+        let all = self.only.is_empty() && self.address.is_empty() && self.function.is_empty();
+        !all || self.context.is_some()
+    }
+}
+
 /// Which index is used.
 #[derive(Debug, Args)]
 pub struct UseIndexArgs {
@@ -158,7 +166,7 @@ pub enum FindFormat {
     Json,
 }
 
-fn offsets(text: &str) -> Result<Range<u64>, String> {
+pub(super) fn offsets(text: &str) -> Result<Range<u64>, String> {
     query::range(text, false).map_err(|error| error.to_string())
 }
 

@@ -1,6 +1,6 @@
 //! `tracewright calls`
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tracewright::capture::plain::plain;
 use tracewright::decode::Jobs;
@@ -15,6 +15,7 @@ use crate::listing;
 use crate::output::Output;
 use crate::report;
 use crate::run::RunOptions;
+use crate::select;
 use crate::stacks;
 
 /// Runs the verb.
@@ -30,6 +31,7 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     }
     let refused = &AtomicUsize::new(0);
     let alone = input.buffers.len() == 1;
+    let nothing = AtomicBool::new(true);
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = RunOptions {
             committed: args.how.committed,
@@ -47,6 +49,9 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
         let calls = Calls::new(code.clone(), names, shown);
         let more = |calls: &mut Calls| {
             let text = calls.take();
+            if !text.is_empty() {
+                nothing.store(false, Ordering::Relaxed);
+            }
             let text = if json { text } else { plain(&text).into_owned() };
             (text.is_empty() || write(text.into_bytes())) && !calls.full()
         };
@@ -63,6 +68,13 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
         work,
     )?;
     input.decodable()?;
+    let nothing = nothing.into_inner() && !output.closed() && args.limit != Some(0);
+    if nothing && let Some(name) = &args.function {
+        select::named(&input, name)?;
+    }
     output.close()?;
+    if nothing && (selected.is_some() || args.function.is_some()) {
+        report::nothing_selected(&input);
+    }
     Ok(input.is_unchanged() && !(args.strict && problems))
 }

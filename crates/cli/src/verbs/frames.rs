@@ -1,11 +1,13 @@
 //! `tracewright frames`
 
+use std::ops::Range;
+
 use tracewright::capture::{Found, probe};
 use tracewright::decode::raw::Unit;
 use tracewright::decode::{More, input};
 use tracewright::frames::{Event, Numbering, Split};
 use tracewright::views::explain::Remark;
-use tracewright::views::frames::{Json, Opencsd, Text};
+use tracewright::views::frames::{Json, Opencsd, Part, Text};
 use tracewright::views::json;
 use tracewright::views::link::{Both, Ids};
 
@@ -18,6 +20,10 @@ use crate::report;
 
 /// Runs the verb.
 pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
+    if !args.raw_frames.is_empty() && args.format != Format::Opencsd {
+        let why = "needs --format opencsd; the other formats have frames and the data in them";
+        return Err(Fail::option("--raw-frames", "without --format opencsd", why));
+    }
     let mut input = open(args)?;
     let format = args.format;
     if format == Format::Opencsd {
@@ -30,6 +36,10 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
         output.json(&json::head("frames"))?;
     }
     let shown = |what| args.raw_frames.is_empty() || args.raw_frames.contains(&what);
+    let ids = &args.input.sources.ids;
+    let selects = args.offset.is_some() || !ids.is_empty();
+    let selected = &|| selects.then(|| (args.offset.clone(), ids.as_slice()));
+    let mut nothing = selects;
     let mut problems = false;
     for &buffer in &input.buffers {
         let job = input.job(buffer);
@@ -43,34 +53,62 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
             continue;
         }
         let (colour, len) = (output.colour(), job.buffer.size());
-        let mut ids = Ids::default();
+        let mut contents = Ids::default();
         let done = match format {
             Format::Text => {
                 let mut view = Text::new(&mut output, len, colour);
-                split(&job, Numbering::Capture, &mut view, &mut ids, Text::broken)?;
+                nothing &= split(
+                    &job,
+                    Numbering::Capture,
+                    &mut view,
+                    &mut contents,
+                    selected(),
+                    Text::broken,
+                )?;
                 view.finish()
             }
             Format::Json => {
                 output.json(&json::buffer(&job.plan, &job.sources, &job.buffer.name, len))?;
                 let mut view = Json::new(&mut output);
-                split(&job, Numbering::Capture, &mut view, &mut ids, Json::broken)?;
+                nothing &= split(
+                    &job,
+                    Numbering::Capture,
+                    &mut view,
+                    &mut contents,
+                    selected(),
+                    Json::broken,
+                )?;
                 view.finish()
             }
             Format::Opencsd => {
                 let (packed, unpacked) = (shown(RawFrames::Packed), shown(RawFrames::Unpacked));
                 let mut view = Opencsd::new(&mut output, framing, packed, unpacked);
-                split(&job, Numbering::Opencsd, &mut view, &mut ids, Opencsd::broken)?;
+                nothing &= split(
+                    &job,
+                    Numbering::Opencsd,
+                    &mut view,
+                    &mut contents,
+                    selected(),
+                    Opencsd::broken,
+                )?;
                 view.finish()
             }
             Format::None => {
-                split(&job, Numbering::Capture, &mut Nothing, &mut ids, |_| false)?;
+                nothing &= split(
+                    &job,
+                    Numbering::Capture,
+                    &mut Nothing,
+                    &mut contents,
+                    selected(),
+                    |_| false,
+                )?;
                 Ok(())
             }
         };
         output.check(done)?;
-        problems |= ids.bad > 0;
+        problems |= contents.bad > 0;
         let len = job.buffer.len();
-        if format != Format::None && ids.bad == len {
+        if format != Format::None && !selects && contents.bad == len {
             report::remarks(&[no_frames(&job.buffer.name, len)]);
         }
         if format == Format::None {
@@ -78,15 +116,22 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
                 let names = job.sources.iter().filter(|s| s.id == Some(id));
                 names.map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ")
             };
-            let lines =
-                ids.lines(names_of).iter().map(|line| format!("  {line}\n")).collect::<String>();
+            let lines = contents
+                .lines(names_of)
+                .iter()
+                .map(|line| format!("  {line}\n"))
+                .collect::<String>();
             output.print(&format!("{}: {len} bytes\n{lines}", job.buffer.name))?;
         }
         if output.closed() {
             break;
         }
     }
+    let nothing = nothing && format != Format::None && !output.closed();
     output.close()?;
+    if nothing {
+        report::nothing_selected(&input);
+    }
     Ok(input.is_unchanged() && !(args.strict && problems))
 }
 
@@ -100,6 +145,7 @@ fn open(args: &FramesArgs) -> Result<Input, Fail> {
         return Input::open(&args.input, None);
     }
     let mut frames = args.input.clone();
+    frames.sources.ids.clear();
     // Any protocol makes a capture of raw trace data. Its source is not used.
     frames.sources.protocols.push(Unit { protocol: "ITM".to_owned(), id: None });
     if frames.sources.framing == FramingArg::Auto {
@@ -123,13 +169,34 @@ fn no_frames(buffer: &str, len: u64) -> Remark {
     Remark { what, help: help.into() }
 }
 
-/// Splits a buffer for `view`, and counts its contents in `ids`.
+/// The offsets and trace IDs that are selected; everything for `None`.
+type Selected<'a> = Option<(Option<Range<u64>>, &'a [u16])>;
+
+/// Splits a buffer for `view`, and counts its contents in `ids`. Returns whether nothing was
+/// `selected`.
 fn split<S: Split>(
     job: &Job<'_>,
     numbering: Numbering,
     view: &mut S,
     ids: &mut Ids,
+    selected: Selected<'_>,
     broken: fn(&S) -> bool,
+) -> Result<bool, Fail> {
+    let mut both = Both(view, ids);
+    let Some((offset, ids)) = selected else {
+        split_all(job, numbering, &mut both, |both| broken(both.0))?;
+        return Ok(false);
+    };
+    let mut part = Part::new(&mut both, numbering, offset, ids);
+    split_all(job, numbering, &mut part, |_| false)?;
+    Ok(part.is_empty())
+}
+
+fn split_all<S: Split>(
+    job: &Job<'_>,
+    numbering: Numbering,
+    to: &mut S,
+    broken: impl Fn(&S) -> bool,
 ) -> Result<(), Fail> {
     let mut splitter = job.plan.route(numbering);
     let (mut at, mut input, mut chunk) = (0, input::of(job.buffer), Vec::new());
@@ -139,13 +206,13 @@ fn split<S: Split>(
         if more.map_err(|error| Fail::read(&job.buffer.name, &error))? == More::End {
             break;
         }
-        splitter.split(at, &chunk, &mut Both(view, ids));
+        splitter.split(at, &chunk, to);
         at += chunk.len() as u64;
-        if broken(view) {
+        if broken(to) {
             return Ok(());
         }
     }
-    splitter.finish(at, &mut Both(view, ids));
+    splitter.finish(at, to);
     Ok(())
 }
 

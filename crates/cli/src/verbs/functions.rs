@@ -22,6 +22,7 @@ use crate::message;
 use crate::output::Output;
 use crate::report;
 use crate::run::RunOptions;
+use crate::select;
 use crate::stacks;
 
 /// How the functions of a capture are found.
@@ -163,6 +164,14 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
         false => vec![FunctionTable::of_all(&tables)],
     };
     let shown = Shown { sort: args.sort.sort(), limit: args.limit, name: args.function.as_deref() };
+    let selects = !args.window.window().is_all() || args.function.is_some();
+    let nothing = args.format.paths().is_none()
+        && selects
+        && args.limit != Some(0)
+        && tables.iter().all(|table| table.is_empty(&code, &shown));
+    if nothing && let Some(name) = &args.function {
+        select::named(&input, name)?;
+    }
     match args.format {
         FunctionFormat::Text => {
             for table in &tables {
@@ -183,5 +192,8 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
         | FunctionFormat::Pprof => {}
     }
     output.close()?;
+    if nothing {
+        report::nothing_selected(&input);
+    }
     Ok(input.is_unchanged() && !(args.strict && problems))
 }

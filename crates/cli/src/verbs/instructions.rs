@@ -25,7 +25,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.output.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
-    select::check(&args.select, true)?;
+    select::check(&args.select, select::Listed { packets: false, elements: true })?;
     let mut output = Output::open(args.output.output.as_deref(), &input.inputs)?;
     if format == InstructionFormat::Json {
         output.json(&json::head("instructions"))?;
@@ -79,8 +79,14 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let summary = format == InstructionFormat::None;
     let limit = args.select.limit;
     let ends_with_summary = format == InstructionFormat::Text;
-    let listed =
-        Listed { summary, selected: selected.is_some(), by_time, limit, ends_with_summary };
+    let listed = Listed {
+        summary,
+        selected: selected.is_some(),
+        by_time,
+        limit,
+        ends_with_summary,
+        explains_nothing: !summary && (selected.is_some() || args.select.filters()),
+    };
     let jobs = args.threads.jobs();
     let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, refused, work)?;
     input.decodable()?;

@@ -487,6 +487,6 @@ fn a_growing_trace_is_followed() {
     assert!(rest.wait().unwrap().success());
     same(&capture, "decode", "--offset 300..900");
     same(&capture, "decode", "--instruction 2000..2100");
-    let complete = run("decode --offset 0..1", &[&capture]);
+    let complete = run("decode --offset 0..300", &[&capture]);
     assert_eq!(complete.err, "");
 }

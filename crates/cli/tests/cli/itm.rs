@@ -334,3 +334,32 @@ fn standard_input_and_wrong_files() {
     let output = tracewright(&args("itm --strict", &[&path]));
     assert_eq!(output.code, Some(1), "{}", output.err);
 }
+
+/// A capture records framing and sources; a trace ID selects among them.
+#[test]
+fn options_of_captures() {
+    let folder = Folder::with_demo("itm-options");
+    let demo = folder.demo();
+    let all = tracewright(&args("itm", &[&demo]));
+    assert_eq!(all.code, Some(0), "{}", all.err);
+    let own = tracewright(&args("itm --id 0x20", &[&demo]));
+    assert_eq!((own.code, &own.out), (Some(0), &all.out), "{}", own.err);
+    for (words, message) in [
+        ("--id 0x10", "no ITM or STM that can be decoded has this trace ID"),
+        ("--id 5", "no ITM or STM that can be decoded has this trace ID"),
+        ("--framing raw", "the capture records the framing"),
+        ("--baud 3", "--signal and --baud"),
+        ("--signal foo", "--signal and --baud"),
+    ] {
+        let output = tracewright(&args(&format!("itm {words}"), &[&demo]));
+        assert_eq!(output.code, Some(2), "{words}: {}", output.err);
+        assert!(output.err.contains(message), "{words}: {}", output.err);
+        assert_eq!(output.out, "", "{words}");
+    }
+    // Options of perf.data may be there for all captures: a note.
+    for option in ["--symfs .", "--binary a.out"] {
+        let output = tracewright(&args(&format!("decode {option}"), &[&demo]));
+        assert_eq!(output.code, Some(0), "{option}: {}", output.err);
+        assert!(output.err.contains("are for perf.data"), "{option}: {}", output.err);
+    }
+}

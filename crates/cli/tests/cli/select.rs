@@ -44,9 +44,25 @@ fn kinds() {
     let all = lines("instructions", &demo);
     let got = lines("instructions --only exception", &demo);
     assert_eq!(got, of(&all, |line| line.contains("; exception ")));
-    let output = tracewright(&args("decode --only ranges", &[&demo]));
-    assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("it is no kind of elements"), "{}", output.err);
+    for (words, message) in [
+        ("decode --only ranges", "it is no kind of elements; expected some of ambiguity, context,"),
+        ("packets --only range", "it is no kind of packets"),
+        (
+            "packets --only exceptions",
+            "it is no kind of packets; expected some of exception, exception-",
+        ),
+        ("packets --only exceptions --format json", "exception-return"),
+        ("packets --only atom --format opencsd", "expected some of atoms, timed-atom"),
+        ("packets --only nonsense", "address, address-context, align,"),
+        ("decode --packets --only nonsense", "it is no kind of packets or elements"),
+        ("instructions --only atoms", "it is no kind of elements"),
+    ] {
+        let output = tracewright(&args(words, &[&demo]));
+        assert_eq!(output.code, Some(2), "{words}");
+        assert!(output.err.contains(message), "{words}: {}", output.err);
+        assert_eq!(output.out, "", "{words}");
+    }
+    assert!(lines("decode --packets --only atoms,range", &demo).len() > 6);
 }
 
 /// The first address of a line.
@@ -249,4 +265,47 @@ fn a_large_etmv3_trace() {
     for jobs in [1, 5] {
         assert_eq!(lines(&format!("decode --jobs {jobs}"), &path), joined);
     }
+}
+
+/// An output without a line explains itself.
+#[test]
+fn empty_selections_are_explained() {
+    let folder = Folder::with_demo("select-nothing");
+    let demo = folder.demo();
+    for words in [
+        "decode --at 999999",
+        "decode --offset 99999..",
+        "decode --time 1..2",
+        "decode --address 0x9000..0x9001",
+        "decode --context 7",
+        "decode --context 7 --format json",
+        "decode --context 7 --format opencsd",
+        "packets --offset 99999.. --format opencsd",
+        "packets --only trap",
+        "instructions --offset 99999..",
+        "instructions --format pc --address 0x9000",
+        "functions --offset 99999..",
+        "calls --offset 99999..",
+    ] {
+        let output = tracewright(&args(words, &[&demo]));
+        assert_eq!(output.code, Some(0), "{words}: {}", output.err);
+        let notes = output.notes();
+        assert!(notes.contains("note: nothing is in the selection"), "{words}: {notes}");
+        assert!(notes.contains("ETB has offsets 0..144"), "{words}: {notes}");
+    }
+    for words in ["decode --offset 30..60", "decode", "decode --limit 0", "functions"] {
+        let output = tracewright(&args(words, &[&demo]));
+        assert!(!output.err.contains("in the selection"), "{words}: {}", output.err);
+    }
+    for verb in ["decode", "packets", "instructions", "functions", "calls"] {
+        let output = tracewright(&args(&format!("{verb} --function nope"), &[&demo]));
+        assert_eq!(output.code, Some(2), "{verb}: {}", output.err);
+        assert!(output.err.contains("no program image has this function"), "{verb}");
+        assert_eq!(output.out, "", "{verb}");
+        assert_eq!(
+            tracewright(&args(&format!("{verb} --function square"), &[&demo])).code,
+            Some(0)
+        );
+    }
+    assert_eq!(tracewright(&args("functions --function sq*", &[&demo])).code, Some(0));
 }

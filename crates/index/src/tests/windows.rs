@@ -10,7 +10,6 @@ use tracewright_testing::Random;
 
 use super::{Case, captures, making, shared};
 use crate::IndexedBuffer;
-use crate::key;
 use crate::window::{self, Window};
 
 /// Writes a line for each call.
@@ -104,7 +103,7 @@ fn brute_force(items: &[(usize, u64, Element)], window: &Window) -> Vec<String> 
     let mut shown = [false; 16];
     let mut instructions = 0u64;
     for (number, (source, at, element)) in items.iter().enumerate() {
-        if let Some(time) = key::time(element) {
+        if let Some(time) = element.ticks() {
             times[*source] = Some(time);
         }
         let own = match element {
@@ -191,7 +190,7 @@ fn check(case: &Case, times: u64) {
         let mut all = Items::default();
         case.decode(plan, &mut all);
         let items = all.items;
-        let reported = || items.iter().filter_map(|(.., element)| key::time(element));
+        let reported = || items.iter().filter_map(|(.., element)| element.ticks());
         let (first, last) = (reported().min().unwrap_or(0), reported().max().unwrap_or(0));
         let instructions: u64 = items
             .iter()

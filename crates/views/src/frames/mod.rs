@@ -2,10 +2,12 @@
 
 mod json;
 mod opencsd;
+mod part;
 mod text;
 
 pub use json::Json;
 pub use opencsd::Opencsd;
+pub use part::Part;
 pub use text::Text;
 
 use tracewright_base::Fault;

@@ -56,6 +56,11 @@ impl RawFrames {
         }
     }
 
+    /// Whether a packed line is not complete.
+    pub(super) const fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// A frame is complete.
     pub fn frame(&mut self, out: &mut String) {
         self.close(out);

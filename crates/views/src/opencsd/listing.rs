@@ -2,6 +2,7 @@
 
 mod byte_texts;
 mod fork;
+mod selection;
 mod source;
 
 use std::io;
@@ -14,6 +15,7 @@ use tracewright_frames::{Event, Frame, Framing};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use self::byte_texts::ByteTexts;
+pub use self::selection::Selection;
 use self::source::{Source, UnsyncedLine};
 use super::element::{cycle_count, element, range_line};
 use super::frames::RawFrames;
@@ -66,7 +68,14 @@ pub struct Listing<W> {
     error: Option<io::Error>,
     /// Lines of this length are written.
     limit: usize,
+    /// Which lines are written; all for `None`.
+    selection: Option<Box<Selection>>,
+    /// What begins a line: `Idx:`, after the mark where there is a selection.
+    before: ShortText,
 }
+
+/// What begins a line.
+const BEFORE: ShortText = ShortText::new(b"Idx:");
 
 /// Lines of this many bytes are written.
 const WRITTEN: usize = 1 << 15;
@@ -98,6 +107,8 @@ impl Listing<Vec<u8>> {
             late: String::new(),
             error: None,
             limit: WRITTEN,
+            selection: None,
+            before: BEFORE,
         }
     }
 
@@ -134,6 +145,8 @@ impl<W: io::Write> Listing<W> {
             late: String::new(),
             error: None,
             limit: WRITTEN,
+            selection: None,
+            before: BEFORE,
         }
     }
 
@@ -172,8 +185,10 @@ impl<W: io::Write> Listing<W> {
 
     /// Writes the first `sure` bytes of the lines.
     fn write_sure(&mut self, sure: usize) {
+        let selected = self.selected_lines(sure);
+        let lines = selected.as_deref().unwrap_or(&self.line[..sure]);
         if self.error.is_none()
-            && let Err(error) = self.out.write_all(&self.line.as_bytes()[..sure])
+            && let Err(error) = self.out.write_all(lines.as_bytes())
         {
             self.error = Some(error);
         }
@@ -184,16 +199,15 @@ impl<W: io::Write> Listing<W> {
     /// Begins a line: offset and trace ID.
     #[inline]
     fn prefix(&mut self, at: u64, id: u16) {
-        const BEFORE: ShortText = ShortText::new(b"Idx:");
         const ID: ShortText = ShortText::new(b"; ID:");
         const AFTER: ShortText = ShortText::new(b";");
         if self.offset.0 != at {
-            self.offset = (at, ShortText::decimal(at).map(|at| BEFORE.then(at)));
+            self.offset = (at, ShortText::decimal(at).map(|at| self.before.then(at)));
         }
         match self.offset.1 {
             Some(text) => text.put(&mut self.line),
             None => {
-                BEFORE.put(&mut self.line);
+                self.before.put(&mut self.line);
                 decimal(at, &mut self.line);
             }
         }
@@ -248,6 +262,7 @@ impl<W: io::Write> Listing<W> {
         if let Some(gap) = self.sources[n].lost.take()
             && self.shown.elements
         {
+            self.select_element(n, at, &Element::Gap(gap));
             self.element_line(n, at, &Element::Gap(gap), None);
         }
     }
@@ -256,6 +271,7 @@ impl<W: io::Write> Listing<W> {
     #[inline]
     fn constant_line(&mut self, n: usize, at: u64, byte: u8, packet: AnyPacket<'_>) {
         self.sources[n].seen = (at, at);
+        self.select_packet(n, at, packet);
         self.packet_offset(n, at);
         if !self.constant.put(n, byte, &mut self.line) {
             self.new_constant(n, byte, packet);
@@ -338,8 +354,9 @@ impl<W: io::Write> Listing<W> {
 
     /// Lists a range as it is decoded.
     fn plain_range(&mut self, n: usize, at: u64, range: base::Range) {
-        let source = &self.sources[n];
-        self.prefix(source.listed_at(at), source.id);
+        let (at, id) = (self.sources[n].listed_at(at), self.sources[n].id);
+        self.select_element(n, at, &Element::Range(range));
+        self.prefix(at, id);
         self.line.push(' ');
         range_line(&range, None, &mut self.tails, &mut self.line);
         self.write(false);
@@ -375,6 +392,7 @@ impl<W: io::Write> Listing<W> {
         {
             return;
         }
+        self.select_undecodable(n, at);
         if !self.shown.elements
             && let Some(code) = self.sources[n].text.packet_error(fault)
         {
@@ -411,6 +429,7 @@ impl<W: io::Write> Listing<W> {
         let mut whole = mem::take(&mut self.octets);
         whole.clear();
         octets(offsets, span, bytes, &mut whole);
+        self.select_undecodable(n, at);
         self.packet_line(n, at, &whole);
         self.octets = whole;
         let source = &mut self.sources[n];
@@ -425,6 +444,7 @@ impl<W: io::Write> Listing<W> {
             return None;
         }
         let (at, bytes, zeros) = self.sources[n].unsynced.left()?;
+        self.select_undecodable(n, at);
         self.packet_line(n, at, &bytes);
         self.line.push_str("I_INCOMPLETE_EOT : Incomplete packet at end of trace.");
         self.line.push_str(if zeros { "[I_ASYNC]" } else { "[I_NOT_SYNC]" });
@@ -445,6 +465,8 @@ impl<W: io::Write> Listing<W> {
     /// Lists that the data of a source have ended.
     fn data_end(&mut self, n: usize) {
         if self.shown.packets {
+            self.frames.finish(&mut self.line);
+            self.mark();
             self.frames.end(&mut self.line);
             self.line.push_str("ID:");
             hex(listed_id(self.framed, self.sources[n].id).into(), &mut self.line);
@@ -468,6 +490,15 @@ impl<W: io::Write> Listing<W> {
     /// Lists an element that is not listed as it is decoded.
     fn other_element(&mut self, n: usize, at: u64, what: Element) {
         let cut = if what == Element::End { self.cut_short(n) } else { None };
+        let source = &mut self.sources[n];
+        if what == Element::End
+            && source.behaviour.end_at_last_line
+            && let Some(listed_at) = source.unsynced_at
+        {
+            source.seen = (at, listed_at);
+        }
+        let listed_at = cut.unwrap_or(source.listed_at(at));
+        self.select_element(n, listed_at, &what);
         if !self.shown.elements {
             return;
         }
@@ -481,11 +512,6 @@ impl<W: io::Write> Listing<W> {
             Element::End if source.behaviour.incomplete_end => {
                 let at = cut.unwrap_or(at);
                 return self.end_line(n, at);
-            }
-            Element::End if source.behaviour.end_at_last_line => {
-                if let Some(listed_at) = source.unsynced_at {
-                    source.seen = (at, listed_at);
-                }
             }
             _ => {}
         }
@@ -519,6 +545,7 @@ impl<W: io::Write> Listing<W> {
     /// Appends an error message of OpenCSD. No line end follows: OpenCSD prints the next line
     /// directly after the message.
     fn error_text(&mut self, n: usize, at: u64, component: &str, code: &str, message: &str) {
+        self.mark();
         let source = &self.sources[n];
         let line = &mut self.line;
         line.push_str(component);
@@ -546,6 +573,7 @@ impl<W: io::Write> Listener for Listing<W> {
         use std::fmt::Write;
         if self.shown.elements {
             let at = self.sources[n].listed_at(at);
+            self.select_turns(n, at, ranges);
             self.prefix(at, self.sources[n].id);
             let _ = writeln!(self.line, " {KIND} {}", LoopTurns { ranges, turns });
             self.write(false);
@@ -642,6 +670,7 @@ impl<W: io::Write> Listener for Listing<W> {
         source.running |= source.behaviour.incomplete_end && packet.is_sync();
         let at = source.text.offset(packet, offsets, span.start);
         source.seen = (offsets.at(span.start), at);
+        self.select_packet(n, at, packet);
         let text = &self.sources[n].text;
         let mut whole = mem::take(&mut self.octets);
         whole.clear();
@@ -708,15 +737,21 @@ impl<W: io::Write> Listener for Listing<W> {
     }
 
     fn packed(&mut self, at: u64, bytes: &[u8]) {
+        if !self.frames.is_open() {
+            self.select_frame(at, bytes.len());
+        }
         self.frames.packed(at, bytes, &mut self.line);
     }
 
     fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
+        self.select_frame(at, bytes.len());
         self.frames.fragment(id, at, bytes, &mut self.line);
     }
 
     fn link(&mut self, at: u64, event: Event) {
         if matches!(event, Event::Footer(_)) {
+            self.frames.finish(&mut self.line);
+            self.select_frame(at, 1);
             self.frames.event(at, event, &mut self.line);
         }
     }

@@ -20,7 +20,7 @@ pub mod unsynced;
 pub use etmv3::{Etmv3Text, m_exception as etmv3_m_exception};
 pub use etmv4::{Etmv4Text, exception_name as etmv4_exception, title_of as etmv4_title};
 pub use itm::{ItmText, begun as itm_begun};
-pub use listing::{Listing, Shown};
+pub use listing::{Listing, Selection, Shown};
 pub use packet_text::{Behaviour, PacketText};
 pub use ptm::PtmText;
 pub use reported::{Reported, SourceReport};

@@ -56,10 +56,13 @@ pub fn run(args: &ItmArgs) -> Result<bool, Fail> {
         }
     }
     if args.signal.is_some() || args.baud.is_some() {
-        return Err(not_swo(path, "no .sr file of sigrok, for which --signal and --baud are"));
+        return Err(not_swo(path, NO_SIGNAL));
     }
     stream(args, path)
 }
+
+/// What refuses --signal and --baud.
+const NO_SIGNAL: &str = "no .sr file of sigrok, for which --signal and --baud are";
 
 fn not_swo(path: &Path, what: &str) -> Fail {
     Fail::input(path, &format!("it is {what}"))
@@ -67,6 +70,13 @@ fn not_swo(path: &Path, what: &str) -> Fail {
 
 /// The sources of a capture with registers.
 fn capture(args: &ItmArgs) -> Result<bool, Fail> {
+    let recorded = "the capture records the framing and the sources; remove the option";
+    if args.framing.chosen().is_some() {
+        return Err(Fail::option("--framing", "of a capture", recorded));
+    }
+    if args.signal.is_some() || args.baud.is_some() {
+        return Err(not_swo(&args.input, NO_SIGNAL));
+    }
     let mut capture: Capture = tracewright::read_capture(&args.input)?;
     if capture.kind == Kind::Perf {
         return Err(not_swo(&args.input, "a recording of perf, which has no ITM"));
@@ -76,6 +86,7 @@ fn capture(args: &ItmArgs) -> Result<bool, Fail> {
     }
     let mut input = Input::all(capture);
     input.path.clone_from(&args.input);
+    input.options.ids.extend(args.id.map(u16::from));
     source::decode(args, &input)
 }
 

@@ -52,6 +52,13 @@ pub fn decode(args: &ItmArgs, input: &Input) -> Result<bool, Fail> {
             job.sources.iter().map(number).collect()
         })
         .collect();
+    if names.is_empty()
+        && let Some(id) = args.id
+    {
+        let why = "no ITM or STM that can be decoded has this trace ID; `tracewright info` lists \
+                   the sources";
+        return Err(Fail::option("--id", &format!("{id:#04x}"), why));
+    }
     if names.is_empty() {
         let what = "it has no ITM or STM that can be decoded; `tracewright info` lists its sources";
         return Err(Fail::input(&input.path, what));

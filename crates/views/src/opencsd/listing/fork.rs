@@ -7,6 +7,7 @@ use tracewright_decode::{Fork, ForkState, Listener};
 
 use super::super::frames::RawFrames;
 use super::super::order::Order;
+use super::selection::SelectionState;
 use super::source::{Source, UnsyncedLine};
 use super::{Listing, MAX_WAITING, WRITTEN};
 use crate::range_tails::RangeTails;
@@ -23,11 +24,13 @@ pub struct State {
     /// Lines that wait for late elements.
     line: String,
     order: Order,
+    selection: Option<SelectionState>,
 }
 
 impl ForkState for State {
     fn same(&self, source: usize, other: &Self) -> bool {
         self.sources.get(source) == other.sources.get(source)
+            && self.selection.same(source, &other.selection)
     }
 
     fn same_beside(&self, other: &Self) -> bool {
@@ -38,6 +41,7 @@ impl ForkState for State {
         if let (Some(mine), Some(its)) = (self.sources.get_mut(source), other.sources.get(source)) {
             mine.clone_from(its);
         }
+        self.selection.adopt(source, &other.selection);
     }
 }
 
@@ -80,6 +84,8 @@ impl Fork for Listing<Vec<u8>> {
             late: String::new(),
             error: None,
             limit: WRITTEN,
+            selection: self.selection.as_ref().map(|selection| selection.fork().into()),
+            before: self.before,
         }
     }
 
@@ -89,12 +95,16 @@ impl Fork for Listing<Vec<u8>> {
             frames: self.frames.clone(),
             line: self.line.clone(),
             order: self.order.clone(),
+            selection: self.selection.as_ref().map(|selection| selection.state()),
         }
     }
 
     fn resume(&mut self, state: State) {
-        let State { sources, frames, line, order } = state;
+        let State { sources, frames, line, order, selection: selected } = state;
         (self.sources, self.frames, self.line, self.order) = (sources, frames, line, order);
+        if let (Some(selection), Some(state)) = (&mut self.selection, selected) {
+            selection.resume(state);
+        }
         self.out.clear();
     }
 
@@ -103,7 +113,7 @@ impl Fork for Listing<Vec<u8>> {
         // Lines are not copied to `out`, but remain where they were made until they are taken. As
         // many may wait for late elements as before.
         self.limit = MAX_WAITING;
-        if sure >= LARGE && self.out.is_empty() {
+        if sure >= LARGE && self.out.is_empty() && self.selection.is_none() {
             self.order.written(sure);
             let mut room = String::with_capacity(self.line.len().next_multiple_of(LARGE));
             room.push_str(self.line.get(sure..).unwrap_or_default());
