@@ -449,7 +449,9 @@ impl Flow {
             privilege_context: privilege_context(cur),
             address: full_address(cur.address, params),
         };
-        let seen = self.prev.is(is::UPDISCON) && !cur.is(is::AFTER_LOSS);
+        // The decoder does not see a jump that is not traced.
+        let alone = self.prev.is(is::UNQUALIFIED) || cur.is(is::AFTER_LOSS);
+        let seen = self.prev.is(is::UPDISCON) && !alone;
         if params.options.jump_target_cache && seen && !self.returns.returned() {
             self.targets.put(cur.address, params);
         }

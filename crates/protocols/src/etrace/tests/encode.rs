@@ -454,3 +454,23 @@ fn packet_indexes() {
     assert!(numbers.len() > 20);
     assert_eq!(numbers, (0..numbers.len() as u16).collect::<Vec<_>>());
 }
+
+/// The target of a jump that is not traced does not enter the jump target cache.
+#[test]
+fn targets_of_untraced_jumps() {
+    let steps = [
+        Step::Off,
+        jump(0x1000, 0x2000),
+        Step::On,
+        plain(0x2000),
+        jump(0x2004, 0x4002),
+        jump(0x4002, 0x2000),
+        plain(0x2000),
+    ];
+    let mut params = params(Profile::Spec);
+    params.options.jump_target_cache = true;
+    params.options.resync_disabled = true;
+    params.widths.cache_size = 1;
+    let payloads = encode(&steps, &params, &Settings::default());
+    assert!(!payloads.iter().any(|payload| matches!(payload, Payload::JumpTarget(_))));
+}
