@@ -90,7 +90,12 @@ impl Decoder {
         };
         let went_on = match self.position {
             // Only a trap return changes the privilege level.
-            Position::At { pending_retire: false, .. } if self.changes(privilege_context) => true,
+            Position::Jump { role: Role::ExceptionReturn } => false,
+            Position::At { pending_retire: false, .. } | Position::Jump { .. }
+                if self.changes(privilege_context) =>
+            {
+                true
+            }
             Position::At { pc, pending_retire: false } => pc != next,
             _ => false,
         };
