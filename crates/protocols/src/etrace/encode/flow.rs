@@ -46,7 +46,9 @@ pub(super) struct Flow {
     failed: bool,
     /// The last address that a packet reported.
     last: u64,
-    /// The time since the last synchronisation packet, in the unit of the period.
+    /// The time since the last synchronisation packet, in the unit of the period. Packets that
+    /// report no instruction do not count: with [`SyncPosition::Next`] the instruction after the
+    /// one that the last packet of a period reports gets the synchronisation packet.
     count: u64,
     /// A packet with `thaddr` 0 has reported the trap before this instruction.
     trap_reported: bool,
@@ -639,7 +641,6 @@ impl Flow {
         if self.quirks.no_support {
             return;
         }
-        self.count += u64::from(params.choices.resync == Sync::Packets);
         let data_enabled = enabled && self.data;
         let support = Support { enabled, qualification, data_enabled, ..Support::of(params) };
         out.extend(self.outlet.take(Packet::sent(Payload::Support(support), params), params));
@@ -653,8 +654,8 @@ impl Flow {
             self.all_predicted = true;
             self.failed = false;
             self.returns.packet();
+            self.count += 1;
         }
-        self.count += 1;
         let counts = params.own.cycle_counts && !matches!(packet, Payload::Context(_));
         out.extend(self.outlet.take(Packet::sent(packet, params), params));
         if counts {
