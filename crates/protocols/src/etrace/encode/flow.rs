@@ -212,7 +212,8 @@ impl Flow {
         }
         self.reported = self.last_reported(reported);
         if next.is(is::UNQUALIFIED) {
-            self.end(&cur, next, params, out);
+            // The call or return after which tracing stops does not change the return stack.
+            return self.end(&cur, next, params, out);
         }
         if self.is_inferable(&cur, &prev, next, params) {
             self.cur.flags &= !is::UPDISCON;
