@@ -172,7 +172,7 @@ struct Tried {
 pub struct Trial {
     pub params: Params,
     pub settings: Settings,
-    mix: Mix,
+    pub mix: Mix,
     seed: u64,
 }
 
@@ -227,6 +227,7 @@ impl Trial {
             trap_first: random.one_in(4),
             cause_bits: w.ecause,
             two_levels: w.privilege == 1,
+            ..Mix::default()
         };
         let one = c.trapped_in_stream || c.start_unretired;
         let settings = Settings {
@@ -366,7 +367,7 @@ fn quirks(params: &Params) -> Quirks {
     Quirks { ends_twice: false, ..Quirks::of(params) }
 }
 
-fn number(name: &str) -> Option<u64> {
+pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|s| s.parse().ok())
 }
 
@@ -468,7 +469,7 @@ pub fn agree(want: &Done, got: &Done) -> bool {
 }
 
 /// Prints the steps and their packets around the first difference, and the decoded elements.
-fn explain(run: &Run, params: &Params, settings: &Settings, ran: usize) {
+pub fn explain(run: &Run, params: &Params, settings: &Settings, ran: usize) {
     let mut encoder = Encoder::new(params, settings);
     let (mut n, mut bytes, mut window) = (0, Vec::new(), [u64::MAX, 0]);
     for step in &run.steps {

@@ -255,6 +255,20 @@ fn ends_after_a_trap() {
     }
 }
 
+/// Tracing ends at the target of an implied return, which was reported because of a notification.
+#[test]
+fn ends_after_an_implied_return() {
+    let call = step(0x1000, Kind::Branch, Role::Call, 0x2000);
+    let back = step(0x2000, Kind::Indirect, Role::Return, 0x1004);
+    let mut params = params(Profile::Spec);
+    params.options.implicit_return = true;
+    params.widths.return_stack_size = 3;
+    let payloads =
+        encode(&[call, back, Step::Trigger, plain(0x1004)], &params, &Settings::default());
+    let Some(Payload::Support(support)) = payloads.last() else { panic!("{payloads:?}") };
+    assert_eq!(support.qualification, Qualification::EndedUnreported);
+}
+
 /// Tracing starts at the first instruction of a handler: the packet is a trap, not a start.
 #[test]
 fn a_trap_first() {
