@@ -106,6 +106,11 @@ impl Settings {
             )
         })?;
         modes(params)?;
+        let accesses = !self.data.enabled || !params.data.no_address || !params.data.no_data;
+        needs(accesses, "no_data", || {
+            "data packets with no_address = 1 and no_data = 1 would report nothing of an access"
+                .into()
+        })?;
         self.context_type(params)?;
         let (comparators, filters) = (self.comparators.len(), self.filters.len());
         needs(comparators <= port.comparators.into(), "comparators", || {

@@ -8,8 +8,8 @@ use tracewright_base::{Context, Encode, Instruction, Kind, Retired, Role, Step};
 use super::encode::{chunks, encode, level, params, plain, step};
 use crate::etrace::config::{Params, Profile, Version};
 use crate::etrace::encode::{
-    Block, Comparator, Compare, ContextType, Cycle, Encoder, Filter, Function, Input, Itype, Match,
-    Port, Settings, WrongCycle,
+    Block, Comparator, Compare, ContextType, Cycle, DataSettings, Encoder, Filter, Function, Input,
+    Itype, Match, Port, Settings, WrongCycle,
 };
 use crate::etrace::packet::Payload;
 
@@ -111,6 +111,15 @@ fn refused_settings() {
     let mut narrow = Params::spec(Version::V2_0, true);
     narrow.set("time_width", "20").unwrap();
     assert_eq!(Settings::default().check(&narrow), Ok(()));
+    // Data packets have an address or data.
+    let data = DataSettings { enabled: true, ..DataSettings::default() };
+    let data = Settings { data, ..Settings::default() };
+    let mut nothing = Params::spec(Version::V2_0, true);
+    nothing.set("no_address", "1").unwrap();
+    assert_eq!(data.check(&nothing), Ok(()));
+    nothing.set("no_data", "1").unwrap();
+    assert_eq!(data.check(&nothing).unwrap_err().parameter, "no_data");
+    assert_eq!(Settings::default().check(&nothing), Ok(()));
     // The types of a context, with two bits and with one.
     let precise = Settings { context_type: ContextType::Precise, ..Settings::default() };
     let notification = Settings { context_type: ContextType::Notification, ..Settings::default() };
