@@ -66,9 +66,9 @@ fn rare(trial: &mut Trial, random: &mut Random) {
     }
 }
 
-/// Seeds with rare events: notifications at returns at the end of a period, and calls after which
-/// tracing is off.
-const RARE: [u64; 3] = [146, 157, 231];
+/// Seeds with rare events: notifications at returns at the end of a period, calls after which
+/// tracing is off, and returns between two contexts.
+const RARE: [u64; 6] = [146, 157, 231, 2093, 7476, 13427];
 
 #[test]
 fn decode_to_the_same() {
