@@ -120,7 +120,8 @@ pub struct Widths {
     pub bpred_size: u8,
     /// `cache_size`: the jump target cache has 2 to this power entries; 0 is none.
     pub cache_size: u8,
-    /// `f0s_width`: width of the sub-format of format 0; 0 if there is only one.
+    /// `f0s_width`: width of the sub-format of format 0; 0 if there is only one. See
+    /// [`Params::f0s_width`].
     pub f0s: u8,
 }
 
@@ -393,6 +394,15 @@ impl Params {
     #[inline]
     pub const fn is_draft(&self) -> bool {
         matches!(self.version, Version::Draft)
+    }
+
+    /// The width of the sub-format of format 0. Two modes with packets of that format need one bit,
+    /// whatever the parameter is. ("Format 0 packets")
+    pub const fn f0s_width(&self) -> u8 {
+        match self.widths.f0s {
+            0 if self.options.branch_prediction && self.options.jump_target_cache => 1,
+            width => width,
+        }
     }
 
     /// Whether nothing but the header byte is before the payload of a packet without a timestamp.

@@ -31,7 +31,7 @@ use data::History;
 use goal::{Goal, Walked};
 use pending::Pending;
 use returns::Returns;
-use state::{Next, PassedAddress, Phase, Position, ReportedAs, Why};
+use state::{Announced, Next, PassedAddress, Phase, Position, ReportedAs, Why};
 use targets::Targets;
 use trapped::{After, BeforeTrap, has_epc, same_trap, waits_for_next};
 
@@ -52,8 +52,7 @@ pub struct Decoder {
     /// If the next packet is not of format 3, the program went on from there and then jumped to the
     /// same address.
     passed: Option<PassedAddress>,
-    /// `updiscon` of the last packet: a packet of format 3 follows.
-    followed: bool,
+    announced: Announced,
     pending: Pending,
     returns: Returns,
     /// Implicit returns since the last branch or packet.
@@ -293,7 +292,7 @@ impl Decoder {
             }
             self.walk_to_jump(at, passed, params, code, sink);
         }
-        self.followed = path.report.is_some_and(|report| report.updiscon);
+        self.announced = Announced::of(path.report);
         self.implied = 0;
         let goal = match &path.report {
             None => Goal::BRANCHES,
@@ -472,6 +471,7 @@ impl Decoder {
         self.enter(at, trap.privilege_context, params, sink);
         self.pending.clear();
         self.reported_as = ReportedAs::Handler { trapped, again };
+        self.announced = Announced::Nothing;
         let known = params.vector(trap.privilege_context.privilege, trap.interrupt, trap.ecause);
         // Without `thaddr` the packet has the privilege before the trap, and not that of the
         // handler.

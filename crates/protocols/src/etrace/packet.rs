@@ -358,7 +358,7 @@ impl Payload {
     ) -> Option<Payload> {
         let widths = &params.widths;
         let subformat = u64::from(matches!(given, Some(Payload::JumpTarget(_))));
-        let subformat = match widths.f0s {
+        let subformat = match params.f0s_width() {
             0 if widths.cache_size > 0 && widths.bpred_size > 0 => {
                 // The sub-format is left out if only one mode exists: it is the one that is on.
                 let options = &params.options;

@@ -195,8 +195,9 @@ pub fn options(params: &mut Params, random: &mut Random) {
     w.cache_size = random.pick(&[1, 4, 7]);
     w.f0s = 1;
     match random.below(4) {
-        // Only one sub-format exists, or only one is used.
-        0 if !(o.branch_prediction && o.jump_target_cache) => w.f0s = 0,
+        // The width is not given: only one sub-format exists, or only one is used, or the width is
+        // 1.
+        0 => w.f0s = 0,
         1 if !o.branch_prediction => (w.bpred_size, w.f0s) = (0, 0),
         2 if !o.jump_target_cache => (w.cache_size, w.f0s) = (0, 0),
         _ => {}

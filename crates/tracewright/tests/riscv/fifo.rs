@@ -164,7 +164,7 @@ fn lost_packets_are_reported() {
             params.version, params.options, settings.retires
         );
         assert!(emitted.odd.is_empty(), "{name}: {:?}", emitted.odd);
-        let want = wanted(&run, &params);
+        let want = wanted(&run.steps, &params);
         // The most steps that the unit has not encoded yet.
         let late = 3 * usize::from(settings.retires) * usize::from(params.port.taken_branches) + 6;
         let (mut from, mut resumed) = (0, resumptions(&sent).into_iter());

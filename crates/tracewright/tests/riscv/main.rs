@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 #[path = "../../../../fuzz/src/etrace_flow.rs"]
 mod etrace_flow;
+mod events;
 mod expansion;
 mod fast_path;
 mod fifo;

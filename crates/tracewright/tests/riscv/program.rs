@@ -33,6 +33,8 @@ pub struct Mix {
     pub vectored: bool,
     /// The program has ECALL, EBREAK and C.EBREAK.
     pub calls: bool,
+    /// The program has MRET outside handlers, too, and returns from traps that it did not take.
+    pub trap_returns: bool,
     /// A trap comes before the first instruction.
     pub trap_first: bool,
     /// The number of bits of a cause; 0: no limit.
@@ -73,7 +75,7 @@ const TABLE: u64 = 0x8002_0000;
 pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
     let mut random = Random::new(seed);
     let isa = if mix.rv64 { Isa::Rv64 } else { Isa::Rv32 };
-    let (code, starts) = code(&mut random, isa, BASE, size, true, mix.calls);
+    let (code, starts) = code(&mut random, isa, BASE, size, true, mix);
     let (handlers, vectors) = code_of_handlers(&mut random, isa);
     let image = Arc::new(Image::new([
         Region::new("code", BASE, code),
@@ -106,14 +108,14 @@ pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
 }
 
 /// Random code. Only branches and indirect jumps go back, so that every loop is traced.
-/// `traps`: the code has ECALL, EBREAK and C.EBREAK.
+/// `mix`: whether the code has ECALL, EBREAK, C.EBREAK and MRET.
 fn code(
     random: &mut Random,
     isa: Isa,
     base: u64,
     size: usize,
     calls: bool,
-    traps: bool,
+    mix: Mix,
 ) -> (Vec<u8>, Vec<u64>) {
     // Sizes first, so that targets are known.
     let mut sizes = Vec::new();
@@ -154,6 +156,7 @@ fn code(
             // No instruction follows.
             12 | 16 | 18 if n == end => None,
             100 => pair.take(),
+            5..=7 if mix.trap_returns && !narrow => Some(rv::MRET),
             0..=7 => None,
             8..=11 => {
                 let near = target(random, n.saturating_sub(40), (n + 40).min(end));
@@ -168,9 +171,9 @@ fn code(
                 if narrow { rv::c_j(by(to)) } else { rv::jal(0, by(to)) }
             }
             13 => Some(if narrow { rv::c_jr(1) } else { rv::jalr(0, 5, 0).unwrap() }),
-            14 | 15 if traps && narrow => Some(rv::C_EBREAK),
-            14 if traps => Some(rv::EBREAK),
-            15 if traps => Some(rv::ECALL),
+            14 | 15 if mix.calls && narrow => Some(rv::C_EBREAK),
+            14 if mix.calls => Some(rv::EBREAK),
+            15 if mix.calls => Some(rv::ECALL),
             14 | 15 => None,
             16 | 18 => {
                 let to = target(random, ahead, (n + 60).min(end).max(ahead));
@@ -228,7 +231,7 @@ fn code_of_handlers(random: &mut Random, isa: Isa) -> (Vec<u8>, Vec<u64>) {
         let base = HANDLERS + bytes.len() as u64;
         vectors.push(base);
         let size = 1 + random.below(8) as usize;
-        let (mut body, _) = code(random, isa, base, size, false, false);
+        let (mut body, _) = code(random, isa, base, size, false, Mix::default());
         // The MRET replaces the indirect jump at the end.
         body.truncate(body.len() - 4);
         bytes.extend(body);
@@ -322,6 +325,10 @@ impl Machine {
                 (i.target.expect("target"), true)
             }
             (Kind::Indirect, Role::ExceptionReturn) => {
+                if self.mix.trap_returns && self.random.one_in(2) {
+                    self.privilege = self.level();
+                    return (self.random.pick(&self.starts), true);
+                }
                 let (to, privilege) = self.traps.pop().unwrap_or((self.starts[0], self.privilege));
                 self.privilege = privilege;
                 (to, true)
@@ -373,13 +380,18 @@ impl Machine {
         self.trap(at, at, code, interrupt)
     }
 
-    /// A trap at `at`, whose handler returns to `back`.
-    fn trap(&mut self, at: u64, back: u64, code: u16, interrupt: bool) -> u64 {
-        let privilege = match self.mix.levels {
+    /// The privilege level after a trap or a trap return.
+    fn level(&mut self) -> u8 {
+        match self.mix.levels {
             true if self.mix.two_levels => self.random.pick(&[0, 1]),
             true => self.random.pick(&[0, 1, 3]),
             false => self.privilege,
-        };
+        }
+    }
+
+    /// A trap at `at`, whose handler returns to `back`.
+    fn trap(&mut self, at: u64, back: u64, code: u16, interrupt: bool) -> u64 {
+        let privilege = self.level();
         let vector = match self.mix.vectored {
             true => self.csrs.vector(privilege, interrupt, code.into()).unwrap(),
             false => self.random.pick(&self.vectors),

@@ -27,7 +27,7 @@ pub enum Done {
 }
 
 /// The events of the steps, as far as a unit reports them.
-pub fn wanted(run: &Run, params: &Params) -> Vec<Done> {
+pub fn wanted(steps: &[Step], params: &Params) -> Vec<Done> {
     let quirks = Quirks::of(params);
     // 0.026 and 1.0 have no packet for a trap if another trap follows before an instruction is
     // retired: the last trap is reported, at the address of the first. With trapped instructions in
@@ -35,7 +35,7 @@ pub fn wanted(run: &Run, params: &Params) -> Vec<Done> {
     let unreported = params.is_draft() || params.choices.trap == TrapPacket::TvalEpc;
     let unreported = unreported && !params.choices.trapped_in_stream;
     let (mut done, mut stopped): (Vec<Done>, _) = (Vec::new(), None);
-    for step in &run.steps {
+    for step in steps {
         match step {
             Step::Retired(retired) => done.push(Done::Ran(retired.address)),
             Step::Exception(taken) => {
@@ -169,15 +169,15 @@ struct Tried {
 }
 
 /// A unit, and the parameters of its program.
-struct Trial {
-    params: Params,
-    settings: Settings,
-    mix: Mix,
+pub struct Trial {
+    pub params: Params,
+    pub settings: Settings,
+    pub mix: Mix,
     seed: u64,
 }
 
 impl Trial {
-    fn new(version: Version, profile: Profile, seed: u64) -> Trial {
+    pub fn new(version: Version, profile: Profile, seed: u64) -> Trial {
         let number = version.number() << 3 | profile.number();
         let mut random = Random::new(seed << 16 ^ number ^ 0x5eed);
         let rv64 = profile != Profile::Esp32 && random.one_in(2);
@@ -227,6 +227,7 @@ impl Trial {
             trap_first: random.one_in(4),
             cause_bits: w.ecause,
             two_levels: w.privilege == 1,
+            ..Mix::default()
         };
         let one = c.trapped_in_stream || c.start_unretired;
         let settings = Settings {
@@ -242,7 +243,7 @@ impl Trial {
     }
 
     /// Runs a program, and gives the unit its trap vectors.
-    fn run(&mut self, size: usize, count: usize) -> Run {
+    pub fn run(&mut self, size: usize, count: usize) -> Run {
         let run = run(self.seed, size, count, self.mix);
         if self.mix.vectored {
             self.params.vectors = run.vectors;
@@ -254,7 +255,7 @@ impl Trial {
     /// unit emits the same bytes for the decoded execution.
     fn check(&self, run: &Run, tried: &mut Tried) -> Result<(), String> {
         let Trial { params, settings, .. } = self;
-        let mut want = wanted(run, params);
+        let mut want = wanted(&run.steps, params);
         let bytes = encoded(run, params, settings);
         let Trace { done: got, odd, ambiguous, .. } = decoded(&bytes, params, run);
         // Without `drop_unretired` a trapped instruction of a start packet is emitted, and the trap
@@ -347,7 +348,7 @@ impl Trial {
     }
 
     /// The same trial with parameters that remove all ambiguities.
-    fn plainly(&self) -> Trial {
+    pub fn plainly(&self) -> Trial {
         let mut params = self.params;
         let choices = &mut params.choices;
         if params.version == Version::Draft {
@@ -366,7 +367,7 @@ fn quirks(params: &Params) -> Quirks {
     Quirks { ends_twice: false, ..Quirks::of(params) }
 }
 
-fn number(name: &str) -> Option<u64> {
+pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|s| s.parse().ok())
 }
 
@@ -468,7 +469,7 @@ pub fn agree(want: &Done, got: &Done) -> bool {
 }
 
 /// Prints the steps and their packets around the first difference, and the decoded elements.
-fn explain(run: &Run, params: &Params, settings: &Settings, ran: usize) {
+pub fn explain(run: &Run, params: &Params, settings: &Settings, ran: usize) {
     let mut encoder = Encoder::new(params, settings);
     let (mut n, mut bytes, mut window) = (0, Vec::new(), [u64::MAX, 0]);
     for step in &run.steps {

@@ -15,7 +15,7 @@ use tracewright_base::{
 use super::Decoder;
 use super::goal::{BLOCK, Goal, Path, cost, last_address};
 use super::pending::Entries;
-use super::state::{Phase, Position, ReportedAs};
+use super::state::{Announced, Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
@@ -299,7 +299,8 @@ impl Decoder {
             self.pending.outcomes = outcomes;
             self.address = Some(base);
             if taken != feed.taken {
-                (self.reported_as, self.followed, self.implied) = (ReportedAs::default(), false, 0);
+                (self.reported_as, self.implied) = (ReportedAs::default(), 0);
+                self.announced = Announced::Nothing;
             }
             (feed.last, feed.taken) = (at, taken);
             if !busy {

@@ -56,11 +56,16 @@ impl Decoder {
         if self.returns.depth() == 0 {
             return Implied::No;
         }
+        // A return does not lead to another privilege level.
         if goal.before
+            && !goal.jumped
             && self.pending.count() == 0
             && let (Some(from), Some(address)) = (self.returns.top(), goal.address)
         {
             match self.leads(from, address, params, code) {
+                // A unit may report an instruction after implied returns before another context
+                // begins.
+                Leads::There if goal.context && from != address => return Implied::Perhaps,
                 Leads::There => {}
                 // The return goes to the address of the start packet, not to the top of the stack.
                 Leads::Elsewhere => return Implied::No,

@@ -6,7 +6,8 @@ use tracewright_base::{BlockCache, Element, End, Inconsistency, Kind, Pc, Role, 
 
 use super::Decoder;
 use super::goal::{Goal, LONGEST_DETOUR, Walked};
-use super::state::{Next, PassedAddress, Phase, Position};
+use super::implied::Leads;
+use super::state::{Announced, Next, PassedAddress, Phase, Position};
 use crate::etrace::config::Params;
 use crate::etrace::packet::PrivilegeContext;
 
@@ -73,7 +74,7 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        let followed = core::mem::take(&mut self.followed);
+        let announced = core::mem::take(&mut self.announced);
         if let Some(passed) = self.passed.filter(|passed| passed.next.is_some()) {
             self.passed = None;
             self.walk_to_jump(at, passed, params, code, sink);
@@ -82,15 +83,28 @@ impl Decoder {
             self.flush(at, params, code, sink);
         }
         let Some(passed) = self.passed.take() else {
-            if followed && params.options.implicit_return {
-                self.flush(at, params, code, sink);
-                self.return_to(next, params);
+            match announced {
+                _ if !params.options.implicit_return => {}
+                Announced::Nothing => {}
+                Announced::Notification if self.changes(privilege_context) => {}
+                Announced::Notification => {
+                    self.return_after_notification(at, next, params, code, sink)
+                }
+                Announced::Sync => {
+                    self.flush(at, params, code, sink);
+                    self.return_to(next, params);
+                }
             }
             return;
         };
         let went_on = match self.position {
             // Only a trap return changes the privilege level.
-            Position::At { pending_retire: false, .. } if self.changes(privilege_context) => true,
+            Position::Jump { role: Role::ExceptionReturn } => false,
+            Position::At { pending_retire: false, .. } | Position::Jump { .. }
+                if self.changes(privilege_context) =>
+            {
+                true
+            }
             Position::At { pc, pending_retire: false } => pc != next,
             _ => false,
         };
@@ -140,6 +154,28 @@ impl Decoder {
             }
             self.position = Position::At { pc: next, pending_retire: false };
         }
+    }
+
+    /// A notification reported the last instruction, and a start packet with the address `next` and
+    /// the same privilege is the next packet. If the instruction is a return, it went to `next`: at
+    /// the end of a period, or before another context, a unit reports an instruction after implied
+    /// returns. The specification requires that only where there are branches, so that the return
+    /// may be implied too if `next` comes after the top of the return stack.
+    fn return_after_notification<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        next: u64,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let Position::Jump { role: Role::Return } = self.position else { return };
+        if let Some(top) = self.returns.top().filter(|top| *top != next)
+            && self.leads(top, next, params, code) != Leads::Elsewhere
+        {
+            sink.element(at, Element::Inconsistency(Inconsistency::Ambiguous));
+        }
+        self.return_to(next, params);
     }
 
     /// A packet of format 3 comes after a passed address. Packets of 0.026 do not distinguish the

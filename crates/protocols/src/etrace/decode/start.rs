@@ -5,7 +5,7 @@ use tracewright_base::{BlockCache, Kind, Pc, Role, Sink};
 use super::Decoder;
 use super::goal::{Goal, Walked};
 use super::implied::Leads;
-use super::state::{Before, PassedAddress, Phase, Position, ReportedAs};
+use super::state::{Announced, Before, PassedAddress, Phase, Position, ReportedAs};
 use crate::etrace::config::{Params, Profile};
 use crate::etrace::packet;
 
@@ -21,7 +21,7 @@ impl Decoder {
     ) {
         let address = params.full_address(start.address) & params.isa().address_mask();
         if params.profile == Profile::PulpRvTracer && self.repeats(address, params, code) {
-            self.passed = None;
+            (self.passed, self.announced) = (None, Announced::Nothing);
             self.enter(at, start.privilege_context, params, sink);
             let known = self.pending.count() > 0;
             if !known && self.position == (Position::At { pc: address, pending_retire: true }) {

@@ -2,7 +2,7 @@
 
 use tracewright_base::Role;
 
-use crate::etrace::packet::Map;
+use crate::etrace::packet::{Map, Report};
 
 /// Whether the decoder follows the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,4 +88,27 @@ pub(super) struct Next {
     pub(super) address: u64,
     /// The outcome of the instruction, if it is a branch and the packet has one.
     pub(super) map: Option<Map>,
+}
+
+/// What the last packet of format 0, 1 or 2 shows about the packet after it. ("Format 2 notify and
+/// updiscon fields")
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Announced {
+    /// Nothing, unless by the reason of its report.
+    #[default]
+    Nothing,
+    /// `notify`: nothing, because the notification is the reason.
+    Notification,
+    /// `updiscon`: a packet of format 3 is for the next instruction.
+    Sync,
+}
+
+impl Announced {
+    pub(super) const fn of(report: Option<Report>) -> Announced {
+        match report {
+            Some(Report { updiscon: true, .. }) => Announced::Sync,
+            Some(Report { notify: true, .. }) => Announced::Notification,
+            _ => Announced::Nothing,
+        }
+    }
 }

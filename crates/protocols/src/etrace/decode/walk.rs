@@ -435,7 +435,9 @@ impl Decoder {
         }
         // A return to the top of the return stack is reported for another reason than its target.
         let known = goal.returns.is_some() && predicted == Some(address);
-        if params.options.jump_target_cache && !known {
+        // The address of a start packet is not stored if the return stack had a target.
+        let started = goal.before && predicted.is_some();
+        if params.options.jump_target_cache && !known && !started {
             self.targets.put(address, params);
         }
         self.position = Position::At { pc: address, pending_retire: true };

@@ -5,6 +5,9 @@
 //! decide about its packet. Most instructions need no packet: [`Flow::skip`].
 
 mod calm;
+mod end;
+
+use end::Reported;
 
 use super::executed::ExecutedSpan;
 use super::inst::{Inst, is};
@@ -43,7 +46,9 @@ pub(super) struct Flow {
     failed: bool,
     /// The last address that a packet reported.
     last: u64,
-    /// The time since the last synchronisation packet, in the unit of the period.
+    /// The time since the last synchronisation packet, in the unit of the period. Packets that
+    /// report no instruction do not count: with [`SyncPosition::Next`] the instruction after the
+    /// one that the last packet of a period reports gets the synchronisation packet.
     count: u64,
     /// A packet with `thaddr` 0 has reported the trap before this instruction.
     trap_reported: bool,
@@ -64,6 +69,8 @@ pub(super) struct Flow {
     context_due: bool,
     /// A synchronisation packet was sent since [`Flow::synchronised_since`] was last called.
     synced: bool,
+    /// How the last retired instruction was reported.
+    reported: Reported,
     /// `updiscon` of the next report: a packet of format 3 follows it.
     updiscon: bool,
     /// The instructions since the last taken branch, if jumps back to them are reported: see
@@ -112,6 +119,7 @@ impl Flow {
             data: settings.data.enabled,
             context_due: false,
             synced: false,
+            reported: Reported::Sync,
             updiscon: false,
             executed: (params.is_draft() && params.choices.loop_label == LoopLabel::First)
                 .then_some(ExecutedSpan::since(u64::MAX)),
@@ -160,29 +168,6 @@ impl Flow {
         self.outlet.data_anew();
     }
 
-    /// The trace ends.
-    pub(super) fn finish(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
-        self.outlet.empty();
-        if self.quirks.never_ends {
-            // The last instruction has no successor, and is not reported.
-            return;
-        }
-        if self.quirks.ends_twice && self.filled {
-            let same = Inst { flags: self.cur.flags & !is::CHANGES, ..self.cur };
-            self.encode(&same, params, out);
-            self.report(&self.cur.clone(), false, false, params, out);
-            self.support(false, Qualification::EndedReported, params, out);
-        } else {
-            let end = Inst { flags: is::UNQUALIFIED | is::DISABLED, ..Inst::default() };
-            self.push_any(&end, params, out);
-        }
-        self.filled = false;
-        // In 0.026 te_support came before the loss, and has no status for it.
-        if self.outlet.is_lost() && !params.is_draft() {
-            self.support(false, Qualification::TraceLost, params, out);
-        }
-    }
-
     /// Advances the time by `cycles`.
     pub(super) fn advance(&mut self, cycles: u64, params: &Params) {
         self.outlet.advance(cycles);
@@ -225,8 +210,10 @@ impl Flow {
         {
             *executed = ExecutedSpan::since(cur.address.wrapping_add(1));
         }
+        self.reported = self.last_reported(reported);
         if next.is(is::UNQUALIFIED) {
-            self.end(reported, &cur, next, params, out);
+            // The call or return after which tracing stops does not change the return stack.
+            return self.end(&cur, next, params, out);
         }
         if self.is_inferable(&cur, &prev, next, params) {
             self.cur.flags &= !is::UPDISCON;
@@ -357,8 +344,9 @@ impl Flow {
                     if choices.start_unretired { *cur } else { Inst { address: epc, ..*cur } };
                 self.trap(prev, &reported, false, params, out);
                 self.trap_reported = choices.start_unretired && next.is(is::TRAP);
+                return Reported::Sync;
             }
-            return Reported::Sync;
+            return Reported::Unretired;
         }
         if draft && cur.is(is::DISCONTINUITY) && !only {
             self.trap(&Inst { cause: 0, tval: 0, flags: is::TRAP, ..*cur }, cur, true, params, out);
@@ -384,11 +372,12 @@ impl Flow {
             if v2 && !draft {
                 self.trap(cur, cur, false, params, out);
                 self.trap_reported = true;
+                return Reported::Sync;
             }
-            return Reported::Sync;
+            return Reported::Unretired;
         }
         if only && !starts_unretired {
-            return Reported::Sync;
+            return Reported::Unretired;
         }
         let unsettled = self.branches != 0 || !by_count && self.returns.implies();
         let flush = due && (unsettled || self.sync_position == SyncPosition::AfterSpecial);
@@ -463,7 +452,9 @@ impl Flow {
             privilege_context: privilege_context(cur),
             address: full_address(cur.address, params),
         };
-        let seen = self.prev.is(is::UPDISCON) && !cur.is(is::AFTER_LOSS);
+        // The decoder does not see a jump that is not traced.
+        let alone = self.prev.is(is::UNQUALIFIED) || cur.is(is::AFTER_LOSS);
+        let seen = self.prev.is(is::UPDISCON) && !alone;
         if params.options.jump_target_cache && seen && !self.returns.returned() {
             self.targets.put(cur.address, params);
         }
@@ -640,35 +631,6 @@ impl Flow {
         self.send(Payload::BranchCount(packet), params, out);
     }
 
-    /// Sends the packets at the last instruction before tracing stops.
-    fn end(
-        &mut self,
-        reported: Reported,
-        cur: &Inst,
-        next: &Inst,
-        params: &Params,
-        out: &mut impl Extend<Packet>,
-    ) {
-        let enabled = !next.is(is::DISABLED);
-        let qualification = match reported {
-            Reported::Not => {
-                self.report(cur, false, false, params, out);
-                match self.returns.returned() {
-                    true => Qualification::EndedUnreported,
-                    false => Qualification::EndedReported,
-                }
-            }
-            Reported::Here => Qualification::EndedReported,
-            Reported::Target | Reported::Sync => Qualification::EndedUnreported,
-        };
-        if !self.quirks.never_ends {
-            self.support(enabled, qualification, params, out);
-        }
-        self.returns.clear();
-        self.trap_reported = false;
-        self.sync_next = false;
-    }
-
     /// Format 3, sub-format 3; te_support.
     fn support(
         &mut self,
@@ -680,7 +642,6 @@ impl Flow {
         if self.quirks.no_support {
             return;
         }
-        self.count += u64::from(params.choices.resync == Sync::Packets);
         let data_enabled = enabled && self.data;
         let support = Support { enabled, qualification, data_enabled, ..Support::of(params) };
         out.extend(self.outlet.take(Packet::sent(Payload::Support(support), params), params));
@@ -694,8 +655,8 @@ impl Flow {
             self.all_predicted = true;
             self.failed = false;
             self.returns.packet();
+            self.count += 1;
         }
-        self.count += 1;
         let counts = params.own.cycle_counts && !matches!(packet, Payload::Context(_));
         out.extend(self.outlet.take(Packet::sent(packet, params), params));
         if counts {
@@ -735,6 +696,7 @@ impl Flow {
         self.all_predicted = true;
         self.failed = false;
         self.trap_reported = false;
+        self.reported = Reported::Sync;
         self.predictor = Predictor::default();
         self.targets.clear();
         self.returns.clear();
@@ -745,18 +707,6 @@ impl Flow {
 const fn sequential(cur: &Inst, prev: &Inst, params: &Params) -> bool {
     let alone = prev.is(is::UNQUALIFIED | is::TRAP) || cur.is(is::AFTER_LOSS);
     params.options.sijump && cur.is(is::SEQUENTIAL) && !alone
-}
-
-/// How an instruction was reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reported {
-    Not,
-    /// In a packet of format 3, or it was not retired.
-    Sync,
-    /// As the target of an uninferable discontinuity.
-    Target,
-    /// In a packet of format 0, 1 or 2 for another reason.
-    Here,
 }
 
 /// `mcause` of an illegal instruction exception.

@@ -10,7 +10,7 @@ use tracewright_base::Wire;
 use super::filter::{Comparator, Compare, Filter, Input};
 use super::settings::Settings;
 use super::wrong_cycle::signals;
-use crate::etrace::config::{Framing, Params, Port, Widths};
+use crate::etrace::config::{Framing, OptionBits, Params, Port, Widths};
 use crate::etrace::packet::{Packet, Payload, Trap};
 
 /// Why a unit with the given parameters cannot have a setting.
@@ -53,6 +53,29 @@ fn longest(params: &Params) -> usize {
     bytes.len()
 }
 
+/// Whether the unit has what its optional modes need, and a decoder can read their packets.
+fn modes(params: &Params) -> Result<(), Refused> {
+    let (widths, options) = (&params.widths, &params.options);
+    needs(!options.branch_prediction || widths.bpred_size > 0, "bpred_size", || {
+        "branch_prediction = 1 needs a predictor, but bpred_size = 0".into()
+    })?;
+    needs(!options.jump_target_cache || widths.cache_size > 0, "cache_size", || {
+        "jump_target_cache = 1 needs a cache, but cache_size = 0".into()
+    })?;
+    let calls = params.port.itype_width > 3;
+    needs(!options.implicit_return || calls, "itype_width", || {
+        "implicit_return = 1 needs the types of calls and returns, but itype_width = 3".into()
+    })?;
+    // The standard support packet states the width in units of 16 bits.
+    let stated = params.support.ioptions != OptionBits::Standard || widths.time % 16 == 0;
+    needs(stated, "time_width", || {
+        format!(
+            "time_width = {} of version {}: its support packet can state only a multiple of 16",
+            widths.time, params.version
+        )
+    })
+}
+
 impl Settings {
     /// Checks that a unit with the parameters `params` can have these settings.
     ///
@@ -81,6 +104,12 @@ impl Settings {
                  state",
                 link.framing
             )
+        })?;
+        modes(params)?;
+        let accesses = !self.data.enabled || !params.data.no_address || !params.data.no_data;
+        needs(accesses, "no_data", || {
+            "data packets with no_address = 1 and no_data = 1 would report nothing of an access"
+                .into()
         })?;
         self.context_type(params)?;
         let (comparators, filters) = (self.comparators.len(), self.filters.len());

@@ -135,7 +135,7 @@ impl Support {
             resync_disabled: o.resync_disabled,
             iret_ext: o.iret_ext,
             time_width: w.time.div_ceil(16),
-            f0s_width: w.f0s,
+            f0s_width: params.f0s_width(),
             return_stack_size: w.return_stack_size,
             call_counter_size: w.call_counter_size,
             bpred_size: w.bpred_size,

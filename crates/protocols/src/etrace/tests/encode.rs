@@ -226,6 +226,49 @@ fn last_instruction() {
     assert_eq!(end(&jumped, Profile::ReferenceFlow), (2, false, reported));
 }
 
+/// 0.026, Table 6.4; "Format 3 subformat 3 qual_status field": tracing ends right after a trap,
+/// because the trace is over, or because only U mode is traced. The instruction before the trap was
+/// reported because of the trap, unless it is the target of a jump.
+#[test]
+fn ends_after_a_trap() {
+    let passed = [level(0), plain(0x1000), plain(0x1004), trap(5, 0x1008, 0x3000, 0)];
+    let jumped = [level(0), jump(0x1000, 0x2000), plain(0x2000), trap(5, 0x2004, 0x3000, 0)];
+    let handler = [level(3), plain(0x3000), plain(0x3004)];
+    let (reported, anyway) = (Qualification::EndedReported, Qualification::EndedUnreported);
+    let user = Filter { privilege: Some(1), ..Filter::default() };
+    let filtered = Settings { filters: vec![user], ..Settings::default() };
+    for version in [Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1] {
+        for (steps, want) in [(&passed, reported), (&jumped, anyway)] {
+            let params = Params::spec(version, true);
+            let ended = |steps: &[Step], settings: &Settings| {
+                let payloads = encode(steps, &params, settings);
+                payloads.iter().find_map(|payload| match payload {
+                    Payload::Support(support) => Some(support.qualification)
+                        .filter(|status| *status != Qualification::NoChange),
+                    _ => None,
+                })
+            };
+            assert_eq!(ended(steps, &Settings::default()), Some(want), "{version}");
+            let handled = [&steps[..], &handler].concat();
+            assert_eq!(ended(&handled, &filtered), Some(want), "{version}, filtered");
+        }
+    }
+}
+
+/// Tracing ends at the target of an implied return, which was reported because of a notification.
+#[test]
+fn ends_after_an_implied_return() {
+    let call = step(0x1000, Kind::Branch, Role::Call, 0x2000);
+    let back = step(0x2000, Kind::Indirect, Role::Return, 0x1004);
+    let mut params = params(Profile::Spec);
+    params.options.implicit_return = true;
+    params.widths.return_stack_size = 3;
+    let payloads =
+        encode(&[call, back, Step::Trigger, plain(0x1004)], &params, &Settings::default());
+    let Some(Payload::Support(support)) = payloads.last() else { panic!("{payloads:?}") };
+    assert_eq!(support.qualification, Qualification::EndedUnreported);
+}
+
 /// Tracing starts at the first instruction of a handler: the packet is a trap, not a start.
 #[test]
 fn a_trap_first() {
@@ -424,4 +467,24 @@ fn packet_indexes() {
     let numbers: Vec<u16> = packets.iter().map(|packet| packet.envelope.source).collect();
     assert!(numbers.len() > 20);
     assert_eq!(numbers, (0..numbers.len() as u16).collect::<Vec<_>>());
+}
+
+/// The target of a jump that is not traced does not enter the jump target cache.
+#[test]
+fn targets_of_untraced_jumps() {
+    let steps = [
+        Step::Off,
+        jump(0x1000, 0x2000),
+        Step::On,
+        plain(0x2000),
+        jump(0x2004, 0x4002),
+        jump(0x4002, 0x2000),
+        plain(0x2000),
+    ];
+    let mut params = params(Profile::Spec);
+    params.options.jump_target_cache = true;
+    params.options.resync_disabled = true;
+    params.widths.cache_size = 1;
+    let payloads = encode(&steps, &params, &Settings::default());
+    assert!(!payloads.iter().any(|payload| matches!(payload, Payload::JumpTarget(_))));
 }

@@ -8,8 +8,8 @@ use tracewright_base::{Context, Encode, Instruction, Kind, Retired, Role, Step};
 use super::encode::{chunks, encode, level, params, plain, step};
 use crate::etrace::config::{Params, Profile, Version};
 use crate::etrace::encode::{
-    Block, Comparator, Compare, ContextType, Cycle, Encoder, Filter, Function, Input, Itype, Match,
-    Port, Settings, WrongCycle,
+    Block, Comparator, Compare, ContextType, Cycle, DataSettings, Encoder, Filter, Function, Input,
+    Itype, Match, Port, Settings, WrongCycle,
 };
 use crate::etrace::packet::Payload;
 
@@ -90,6 +90,36 @@ fn refused_settings() {
     let refused = Settings::default().check(&wide).unwrap_err();
     assert_eq!(refused.parameter, "framing");
     assert!(refused.why.contains("framing = pulp-trdb"), "{refused}");
+    // What optional modes need, and what the standard support packet can state.
+    for (version, mode, parameter, good, bad) in [
+        (Version::V2_0, "branch_prediction", "bpred_size", "1", "0"),
+        (Version::V1_0, "jump_target_cache", "cache_size", "1", "0"),
+        (Version::V2_0, "implicit_return", "itype_width", "4", "3"),
+        (Version::V2_1, "implicit_return", "time_width", "16", "20"),
+    ] {
+        let mut params = Params::spec(version, true);
+        for (name, value) in [(mode, "1"), ("return_stack_size", "3"), (parameter, good)] {
+            params.set(name, value).unwrap();
+        }
+        assert_eq!(Settings::default().check(&params), Ok(()), "{parameter}");
+        params.set(parameter, bad).unwrap();
+        let refused = Settings::default().check(&params).unwrap_err();
+        assert_eq!(refused.parameter, parameter);
+        assert!(refused.why.contains(parameter), "{refused}");
+    }
+    // Only the standard support packet has the width of the time.
+    let mut narrow = Params::spec(Version::V2_0, true);
+    narrow.set("time_width", "20").unwrap();
+    assert_eq!(Settings::default().check(&narrow), Ok(()));
+    // Data packets have an address or data.
+    let data = DataSettings { enabled: true, ..DataSettings::default() };
+    let data = Settings { data, ..Settings::default() };
+    let mut nothing = Params::spec(Version::V2_0, true);
+    nothing.set("no_address", "1").unwrap();
+    assert_eq!(data.check(&nothing), Ok(()));
+    nothing.set("no_data", "1").unwrap();
+    assert_eq!(data.check(&nothing).unwrap_err().parameter, "no_data");
+    assert_eq!(Settings::default().check(&nothing), Ok(()));
     // The types of a context, with two bits and with one.
     let precise = Settings { context_type: ContextType::Precise, ..Settings::default() };
     let notification = Settings { context_type: ContextType::Notification, ..Settings::default() };
