@@ -1,5 +1,5 @@
 //! Limits of debug information. Units may share a table of abbreviations or a line program, and
-//! functions a list of ranges: it is then read for each of them, and a small file takes much memory.
+//! functions a list of ranges: each reads it, and a small file takes much memory.
 
 use gimli::{
     AbbreviationsCacheStrategy, AttributeValue, Dwarf, Reader, ReaderOffset, Section, Unit,
