@@ -62,7 +62,7 @@ impl Live {
 fn connect(address: &str) -> Result<TcpStream, String> {
     let address = address.trim_end_matches('/');
     let known = address.to_socket_addrs().map_err(|error| {
-        let mut why = reason(&error);
+        let mut why = error.to_string().to_lowercase();
         if !address.contains(':') {
             let _ = write!(why, "; write the port, too, such as tcp://localhost:3344");
         }
@@ -107,6 +107,8 @@ mod tests {
         assert!(why.contains("refused"), "{why}");
         let why = Live::open(Path::new("tcp://localhost")).unwrap_err().to_string();
         assert!(why.contains("write the port"), "{why}");
+        let why = Live::open(Path::new("tcp://localhost:99999999")).unwrap_err().to_string();
+        assert!(why.contains("port"), "{why}");
         assert!(Live::open(&std::env::temp_dir()).is_err());
     }
 }

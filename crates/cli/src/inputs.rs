@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
 use tracewright::Capture;
-use tracewright::capture::Kind;
+use tracewright::capture::{Kind, read_file};
 
 use crate::fail::Fail;
 
@@ -115,4 +115,14 @@ fn identity(path: &Path, kind: fn(&Metadata) -> bool) -> Option<(u64, u64)> {
 fn identity(path: &Path, kind: fn(&Metadata) -> bool) -> Option<PathBuf> {
     fs::metadata(path).ok().filter(kind)?;
     fs::canonicalize(path).ok()
+}
+
+/// The text of the file at `path`: registers, or a recording.
+pub fn read_text(path: &Path) -> Result<String, Fail> {
+    let bytes = read_file(path).map_err(|why| Fail::input(path, &why))?;
+    str::from_utf8(&bytes).map(str::to_owned).map_err(|error| {
+        let before = bytes.iter().take(error.valid_up_to());
+        let line = before.filter(|&&byte| byte == b'\n').count() + 1;
+        Fail::input(path, &format!("line {line} is not text in UTF-8; check that this is the file"))
+    })
 }

@@ -17,7 +17,7 @@ use tracewright::units::values;
 
 use crate::args::{EncodeArgs, EncodeFraming, EncodeTo, SinkArgs};
 use crate::fail::Fail;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, read_text};
 use crate::logs::{self, Log};
 use crate::message;
 use crate::output::Output;
@@ -63,8 +63,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         settings.or_register("TRCCONFIGR", 0x1841);
     }
     if let Some(path) = &args.program {
-        let text = std::fs::read_to_string(path);
-        let text = text.map_err(|error| Fail::input(path, &error.to_string()))?;
+        let text = read_text(path)?;
         let program = values::read(&text).map_err(|e| Fail::input(path, &e.to_string()))?;
         // Values of the command line replace those of the file.
         settings.registers.splice(0..0, program);

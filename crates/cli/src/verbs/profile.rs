@@ -11,7 +11,7 @@ use tracewright::capture::perf::{self, ListedProgram, hex};
 use tracewright::decode::{Caches, Merge, Program, input, memory};
 use tracewright::export::{Format, symbol_order};
 
-use crate::args::ProfileArgs;
+use crate::args::{DialectArg, ProfileArgs};
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
@@ -47,6 +47,15 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
             return Err(Fail::option("--symbol-order", &order.to_string_lossy(), what));
         }
         inputs.refuse(Some(order))?;
+    }
+    let applies = match args.dialect {
+        DialectArg::Full => true,
+        DialectArg::Simpleperf => matches!(format, Format::Autofdo | Format::Bolt),
+        DialectArg::Ranges => format == Format::Bolt,
+    };
+    if !applies {
+        let what = "simpleperf is for --format autofdo and bolt, ranges for --format bolt";
+        return Err(Fail::option("--dialect", "of this format", what));
     }
     let mut output = Output::open(args.output.as_deref(), &inputs)?;
     let mut good = true;

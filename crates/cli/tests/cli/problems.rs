@@ -310,6 +310,16 @@ fn values_wider_than_a_register() {
 }
 
 #[test]
+fn a_file_of_registers_that_is_no_text() {
+    let folder = Folder::new("no-text");
+    let file = folder.path("unit.txt");
+    fs::write(&file, b"TRCCONFIGR=1\nTRC\xff=2\n").unwrap();
+    for words in ["unit lint ETE", "unit sequence ETE"] {
+        check(&tracewright(&args(words, &[&file])), 2, &["unit.txt: line 2 is not text in UTF-8"]);
+    }
+}
+
+#[test]
 fn least_coverage_is_a_percentage() {
     let folder = Folder::with_demo("percent");
     for (least, code) in [("0", 0), ("100", 1), ("nan", 2), ("-5", 2), ("100.1", 2), ("inf", 2)] {

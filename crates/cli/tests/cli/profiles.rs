@@ -112,6 +112,22 @@ fn a_program_with_listed_blocks_takes_fewer_branches() {
     assert_eq!(run("qemu-aarch64", "", &[&folder.path("program")]).1, code);
 }
 
+#[test]
+fn dialects_of_other_formats_are_refused() {
+    let folder = Folder::with_demo("profile-dialects");
+    for (words, code) in [
+        ("bolt --dialect ranges", 0),
+        ("autofdo --dialect simpleperf", 0),
+        ("json --dialect full", 0),
+        ("autofdo --dialect ranges", 2),
+        ("json --dialect simpleperf", 2),
+    ] {
+        let run = tracewright(&args(&format!("profile --format {words}"), &[&folder.demo()]));
+        assert_eq!(run.code, Some(code), "{words}: {}", run.err);
+        assert_eq!(run.err.contains("--dialect"), code == 2, "{words}: {}", run.err);
+    }
+}
+
 /// The profile of a branch list is that of the trace, without what a branch list does not have.
 #[test]
 fn a_branch_list_is_read_in_place_of_a_trace() {

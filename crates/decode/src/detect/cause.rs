@@ -176,8 +176,14 @@ const ENOUGH: u64 = 256;
 
 /// Whether much of a source is not explained.
 fn is_suspect(c: &Counts, has_code: bool) -> bool {
-    c.bytes() >= ENOUGH
-        && (is_lost(c) || is_contradicted(c) || c.packets == 0 || is_outside(c) && has_code)
+    let contradicted = is_contradicted(c) || is_outside(c) && has_code;
+    c.bytes() >= ENOUGH && (is_lost(c) || is_interrupted(c) || contradicted || c.packets == 0)
+}
+
+/// Whether packets end at undecodable bytes between many of the synchronisations: those of another
+/// protocol take the beginning of the next one.
+fn is_interrupted(c: &Counts) -> bool {
+    c.undecodable > c.truncated && c.gaps >= 4 && c.gaps * 20 > c.syncs
 }
 
 /// Whether so much is wrong that a register must be another one.
@@ -219,7 +225,8 @@ fn source(
     let points = sync_points(protocol);
     let (plain, code) = (plain + points, code + points);
     let own = if bench.has_code() { code } else { plain };
-    if !is_same(first.protocol, protocol) && first.score >= 800 && first.score >= plain + 60 {
+    let margin = if is_interrupted(counts) { 30 } else { 60 };
+    if !is_same(first.protocol, protocol) && first.score >= 800 && first.score >= plain + margin {
         return Some(Cause::Protocol {
             source: n,
             protocol: first.protocol,

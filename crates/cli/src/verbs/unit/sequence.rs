@@ -10,6 +10,7 @@ use tracewright::views::json::{self, Object};
 use super::{finding, subject};
 use crate::args::{InfoFormat, UnitSequenceArgs};
 use crate::fail::Fail;
+use crate::inputs::read_text;
 use crate::output::Output;
 
 /// Checks a recording.
@@ -20,8 +21,7 @@ pub fn run(args: &UnitSequenceArgs) -> Result<bool, Fail> {
     };
     let subjects = subject::read(what)?;
     let path = Path::new(path);
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Fail::input(path, &error.to_string()))?;
+    let text = read_text(path)?;
     let accesses = program::read(&text).map_err(|e| Fail::input(path, &e.to_string()))?;
     let mut output = Output::standard()?;
     let mut good = true;

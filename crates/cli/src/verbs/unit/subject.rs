@@ -6,6 +6,7 @@ use tracewright::units::values::{self, Values};
 use tracewright::units::{Unit, catalogue, unit};
 
 use crate::fail::Fail;
+use crate::inputs::read_text;
 
 /// A unit and the values of its registers.
 pub struct Subject {
@@ -38,8 +39,7 @@ pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
         } else if path.is_dir() || path.file_name().is_some_and(|name| name == "snapshot.ini") {
             snapshots.push(path);
         } else {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| Fail::input(path, &error.to_string()))?;
+            let text = read_text(path)?;
             let read = values::read(&text).map_err(|e| Fail::input(path, &e.to_string()))?;
             keys.extend(read);
         }
