@@ -190,7 +190,7 @@ pub trait Code {
     }
 
     /// Execution continues in `context`, whose identifiers may select other program memory. A
-    /// decoder calls it where it emits [`Element::Context`](crate::Element::Context), before it
+    /// decoder calls it where it emits [`Element::Context`], before it
     /// asks for code of that context.
     #[inline]
     fn enter_context(&mut self, context: &Context) {
