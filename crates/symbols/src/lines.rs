@@ -1,6 +1,7 @@
 //! Source lines and inlined functions, from DWARF. (DWARF 5, sections 3.3.8 and 6.2)
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -46,8 +47,12 @@ pub struct Frame {
 
 /// The source lines of a program file, at the addresses in the file.
 pub struct Lines {
-    /// `None` where the entries of the file are not read: the rows are known, but no functions.
-    context: Option<addr2line::Context<Slice>>,
+    dwarf: Arc<gimli::Dwarf<Slice>>,
+    /// The size of the file.
+    size: usize,
+    /// Made when functions are looked up first, which few do. `None` where they cannot be: the rows
+    /// are known, but no functions.
+    context: OnceCell<Option<addr2line::Context<Slice>>>,
     files: Vec<String>,
     /// In order of their addresses.
     rows: Vec<Row>,
@@ -92,11 +97,8 @@ impl Lines {
             return None;
         }
         table.rows.sort_by_key(|row| (row.start, row.last));
-        let context = match debug_limits::check_entries(&dwarf, size) {
-            Ok(()) => Some(addr2line::Context::from_dwarf(dwarf).ok()?),
-            Err(_) => None,
-        };
-        Some(Lines { context, files: table.files, rows: table.rows })
+        let (dwarf, context) = (Arc::new(dwarf), OnceCell::new());
+        Some(Lines { dwarf, size, context, files: table.files, rows: table.rows })
     }
 
     /// The code of all lines, in order of its addresses.
@@ -125,7 +127,11 @@ impl Lines {
     /// code.
     pub fn frames(&self, address: u64) -> Vec<Frame> {
         let mut all = Vec::new();
-        let Some(context) = &self.context else { return all };
+        let context = self.context.get_or_init(|| {
+            debug_limits::check_entries(&self.dwarf, self.size).ok()?;
+            addr2line::Context::from_arc_dwarf(Arc::clone(&self.dwarf)).ok()
+        });
+        let Some(context) = context else { return all };
         let Ok(mut frames) = context.find_frames(address).skip_all_loads() else { return all };
         while let Ok(Some(frame)) = frames.next() {
             let name = frame.function.and_then(|name: addr2line::FunctionName<Slice>| {

@@ -38,7 +38,10 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     let shown = |what| args.raw_frames.is_empty() || args.raw_frames.contains(&what);
     let ids = &args.input.sources.ids;
     let selects = args.offset.is_some() || !ids.is_empty();
-    let selected = &|| selects.then(|| (args.offset.clone(), ids.as_slice()));
+    let numbering = match format {
+        Format::Opencsd => Numbering::Opencsd,
+        _ => Numbering::Capture,
+    };
     let mut nothing = selects;
     let mut problems = false;
     for &buffer in &input.buffers {
@@ -53,55 +56,29 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
             continue;
         }
         let (colour, len) = (output.colour(), job.buffer.size());
+        let selected = selects.then(|| (args.offset.clone(), ids.as_slice()));
+        let all = Splitting { job: &job, numbering, selected };
         let mut contents = Ids::default();
         let done = match format {
             Format::Text => {
                 let mut view = Text::new(&mut output, len, colour);
-                nothing &= split(
-                    &job,
-                    Numbering::Capture,
-                    &mut view,
-                    &mut contents,
-                    selected(),
-                    Text::broken,
-                )?;
+                nothing &= all.split(&mut view, &mut contents, Text::broken)?;
                 view.finish()
             }
             Format::Json => {
                 output.json(&json::buffer(&job.plan, &job.sources, &job.buffer.name, len))?;
                 let mut view = Json::new(&mut output);
-                nothing &= split(
-                    &job,
-                    Numbering::Capture,
-                    &mut view,
-                    &mut contents,
-                    selected(),
-                    Json::broken,
-                )?;
+                nothing &= all.split(&mut view, &mut contents, Json::broken)?;
                 view.finish()
             }
             Format::Opencsd => {
                 let (packed, unpacked) = (shown(RawFrames::Packed), shown(RawFrames::Unpacked));
                 let mut view = Opencsd::new(&mut output, framing, packed, unpacked);
-                nothing &= split(
-                    &job,
-                    Numbering::Opencsd,
-                    &mut view,
-                    &mut contents,
-                    selected(),
-                    Opencsd::broken,
-                )?;
+                nothing &= all.split(&mut view, &mut contents, Opencsd::broken)?;
                 view.finish()
             }
             Format::None => {
-                nothing &= split(
-                    &job,
-                    Numbering::Capture,
-                    &mut Nothing,
-                    &mut contents,
-                    selected(),
-                    |_| false,
-                )?;
+                nothing &= all.split(&mut Nothing, &mut contents, |_| false)?;
                 Ok(())
             }
         };
@@ -172,24 +149,31 @@ fn no_frames(buffer: &str, len: u64) -> Remark {
 /// The offsets and trace IDs that are selected; everything for `None`.
 type Selected<'a> = Option<(Option<Range<u64>>, &'a [u16])>;
 
-/// Splits a buffer for `view`, and counts its contents in `ids`. Returns whether nothing was
-/// `selected`.
-fn split<S: Split>(
-    job: &Job<'_>,
+/// A buffer that is split.
+struct Splitting<'a> {
+    job: &'a Job<'a>,
     numbering: Numbering,
-    view: &mut S,
-    ids: &mut Ids,
-    selected: Selected<'_>,
-    broken: fn(&S) -> bool,
-) -> Result<bool, Fail> {
-    let mut both = Both(view, ids);
-    let Some((offset, ids)) = selected else {
-        split_all(job, numbering, &mut both, |both| broken(both.0))?;
-        return Ok(false);
-    };
-    let mut part = Part::new(&mut both, numbering, offset, ids);
-    split_all(job, numbering, &mut part, |_| false)?;
-    Ok(part.is_empty())
+    selected: Selected<'a>,
+}
+
+impl Splitting<'_> {
+    /// Splits the buffer for `view`, and counts its contents in `ids`. Returns whether nothing was
+    /// selected.
+    fn split<S: Split>(
+        &self,
+        view: &mut S,
+        ids: &mut Ids,
+        broken: fn(&S) -> bool,
+    ) -> Result<bool, Fail> {
+        let mut both = Both(view, ids);
+        let Some((offset, ids)) = &self.selected else {
+            split_all(self.job, self.numbering, &mut both, |both| broken(both.0))?;
+            return Ok(false);
+        };
+        let mut part = Part::new(&mut both, self.numbering, offset.clone(), ids);
+        split_all(self.job, self.numbering, &mut part, |part| broken(part.receiver().0))?;
+        Ok(part.is_empty())
+    }
 }
 
 fn split_all<S: Split>(

@@ -31,6 +31,11 @@ impl<'a, S: Split> Part<'a, S> {
         Part { to, numbering, offset, ids, frame: (0..0, false), empty: true }
     }
 
+    /// What receives the frames and the data.
+    pub const fn receiver(&self) -> &S {
+        self.to
+    }
+
     /// Whether nothing was passed on.
     pub const fn is_empty(&self) -> bool {
         self.empty
