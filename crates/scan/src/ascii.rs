@@ -42,6 +42,16 @@ impl AsciiTexts {
         self.chunks.clear();
     }
 
+    /// Room for this number of chunks in all, in large pages where the system has them: texts that
+    /// are added later do not move those before.
+    pub fn reserve(&mut self, chunks: usize) {
+        if chunks > self.chunks.capacity() {
+            self.chunks.reserve_exact(chunks - self.chunks.len());
+            #[cfg(feature = "large-pages")]
+            crate::huge(&self.chunks);
+        }
+    }
+
     /// Adds empty texts, up to this number of chunks.
     pub fn resize(&mut self, chunks: usize) {
         self.chunks.resize(chunks, Chunk([0; CHUNK]));

@@ -52,10 +52,10 @@ impl Files {
         timed(&mut self.command(format))
     }
 
-    /// How many lines of addresses the command writes.
-    pub fn lines(&self) -> Result<u64, String> {
+    /// The lines of addresses that the command writes.
+    pub fn addresses(&self) -> Result<Vec<u8>, String> {
         let output = self.command("pc").output().map_err(|error| error.to_string())?;
-        Ok(output.stdout.iter().filter(|&&byte| byte == b'\n').count() as u64)
+        Ok(output.stdout)
     }
 }
 

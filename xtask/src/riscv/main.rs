@@ -23,7 +23,8 @@ the ELF file, and end with a count of instructions and an exclusive or of what w
 the ratio's spread is that of the rounds. `blocks` is Tracewright's own form: ranges into a sink. `ELF path` is riscv-etrace 0.10 as its documentation
 has it: an `Elf` and the boot ROM in a boxed `Multi`, an item for each instruction; `flat table` is the same with all instructions decoded before, in a
 table by address. `command` is `tracewright instructions --jobs 1` of the same files, the whole process, with `--format none` and `pc`, its output
-discarded; its ratio is to the flat table. All counts are the same, or the run fails. `steps` encodes what
+discarded; its ratio is to the flat table. `listed` is the flat table with the addresses written as `--format pc` writes them, discarded, and the ratio
+that of the two listings. All counts and all lines are the same, or the run fails. `steps` encodes what
 was decoded: up to 4 million steps, in memory. Built with the workspace's release profile.\n";
 
 fn main() -> ExitCode {
@@ -69,8 +70,9 @@ fn run() -> Result<(), String> {
     let _ = writeln!(
         text,
         "| trace | bytes | instructions | blocks, M insn/s | ELF path, M insn/s | ratio | flat table, M insn/s | \
-         command none, M insn/s | ratio | command pc, M insn/s | ratio | packets alone, MB/s | steps, M/s |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|---|"
+         command none, M insn/s | ratio | command pc, M insn/s | ratio | flat table listed, M insn/s | ratio | \
+         packets alone, MB/s | steps, M/s |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     print!("{text}");
     for input in &inputs {
@@ -119,6 +121,7 @@ fn row(input: &Input, rounds: usize) -> Result<String, String> {
     let (mut ours, mut peers, mut flats) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ratios, mut commands) = (Vec::new(), [const { Vec::new() }; 2]);
     let mut command_ratios = [const { Vec::new() }; 2];
+    let (mut listed, mut listed_ratios) = (Vec::new(), Vec::new());
     let files = Files::of(input)?;
     let mut count = 0;
     for _ in 0..rounds {
@@ -137,18 +140,26 @@ fn row(input: &Input, rounds: usize) -> Result<String, String> {
             return Err(format!("{}: the flat table misses instructions", input.name));
         }
         flats.push(flat);
+        let (list, its) = timed(|| peer::list_flat(input, &mut std::io::sink()));
+        its?;
+        listed.push(list);
         for (n, format) in ["none", "pc"].into_iter().enumerate() {
             if let Some(files) = &files {
                 let seconds = files.seconds(format)?;
                 commands[n].push(seconds);
                 command_ratios[n].push(flat / seconds);
+                if format == "pc" {
+                    listed_ratios.push(list / seconds);
+                }
             }
         }
     }
-    if let Some(lines) = files.as_ref().map(Files::lines).transpose()?
-        && lines != count
-    {
-        return Err(format!("{}: {count} instructions, the command lists {lines}", input.name));
+    if let Some(files) = &files {
+        let mut its = Vec::new();
+        peer::list_flat(input, &mut its)?;
+        if files.addresses()? != its {
+            return Err(format!("{}: the command lists other addresses", input.name));
+        }
     }
     let best = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
     let parse = best(&(0..rounds).map(|_| timed(|| ours::packets(input)).0).collect::<Vec<_>>());
@@ -164,7 +175,7 @@ fn row(input: &Input, rounds: usize) -> Result<String, String> {
     let size = input.bytes.len() as f64;
     let millions = count as f64 / 1e6;
     Ok(format!(
-        "| {} | {} | {count} | {:.0} | {:.1} | {} | {:.1} | {:.0} | {} | {:.0} | {} | {:.0} | {:.0} |",
+        "| {} | {} | {count} | {:.0} | {:.1} | {} | {:.1} | {:.0} | {} | {:.0} | {} | {:.1} | {} | {:.0} | {:.0} |",
         input.name,
         input.bytes.len(),
         millions / best(&ours),
@@ -175,6 +186,8 @@ fn row(input: &Input, rounds: usize) -> Result<String, String> {
         spread(&mut command_ratios[0]),
         millions / best(&commands[1]),
         spread(&mut command_ratios[1]),
+        millions / best(&listed),
+        spread(&mut listed_ratios),
         size / 1e6 / parse,
         steps.len() as f64 / 1e6 / best(&encode),
     ))

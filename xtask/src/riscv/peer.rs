@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::hint::black_box;
+use std::io::Write;
 use std::num::NonZeroU8;
 
 use riscv_etrace::binary::{self, Adaptable, Binary};
@@ -37,11 +38,43 @@ pub fn decode(input: &Input) -> Result<u64, String> {
     let program: binary::elf::Elf<_, _, instruction::base::Set> =
         binary::elf::Elf::new(file(input)?).map_err(|e| format!("{}: {e:?}", input.name))?;
     let boot = binary::from_sorted_map(boot()).ok_or("the boot ROM is not sorted")?;
-    trace(input, binary::Multi::from(vec![program.boxed(), boot.boxed()]))
+    let program = binary::Multi::from(vec![program.boxed(), boot.boxed()]);
+    let mut fold = 0;
+    let count = trace(input, program, |address| fold ^= address)?;
+    black_box(fold);
+    Ok(count)
 }
 
 /// With all instructions decoded before, in tables by address: how many instructions.
 pub fn decode_flat(input: &Input) -> Result<u64, String> {
+    let mut fold = 0;
+    let count = flat(input, |address| fold ^= address)?;
+    black_box(fold);
+    Ok(count)
+}
+
+/// The same, with the address of each instruction written to `to`, a line each in hexadecimal, in
+/// parts of 64 KiB.
+pub fn list_flat(input: &Input, to: &mut impl Write) -> Result<u64, String> {
+    let mut text = Vec::with_capacity(1 << 16);
+    let mut written = Ok(());
+    let count = flat(input, |address| {
+        if text.capacity() - text.len() < 17 {
+            if written.is_ok() {
+                written = to.write_all(&text);
+            }
+            text.clear();
+        }
+        let digits = (64 - (address | 1).leading_zeros()).div_ceil(4);
+        let nibbles = (0..digits).rev().map(|n| (address >> (4 * n)) as usize & 15);
+        text.extend(nibbles.map(|nibble| b"0123456789abcdef"[nibble]));
+        text.push(b'\n');
+    })?;
+    written.and_then(|()| to.write_all(&text)).map_err(|e| format!("{}: {e}", input.name))?;
+    Ok(count)
+}
+
+fn flat(input: &Input, each: impl FnMut(u64)) -> Result<u64, String> {
     let file = file(input)?;
     let mut program: binary::elf::Elf<_, _, instruction::base::Set> =
         binary::elf::Elf::new(&file).map_err(|e| format!("{}: {e:?}", input.name))?;
@@ -64,11 +97,16 @@ pub fn decode_flat(input: &Input) -> Result<u64, String> {
             .find_map(|(start, table)| *table.get(address.checked_sub(*start)? as usize / 2)?);
         found.ok_or(binary::error::NoInstruction)
     };
-    trace(input, binary::from_fn(find))
+    trace(input, binary::from_fn(find), each)
 }
 
-/// The whole way from bytes to items: how many instructions.
-fn trace<B: Binary<Info>>(input: &Input, program: B) -> Result<u64, String>
+/// The whole way from bytes to items, `each` with the address of an instruction: how many
+/// instructions.
+fn trace<B: Binary<Info>>(
+    input: &Input,
+    program: B,
+    mut each: impl FnMut(u64),
+) -> Result<u64, String>
 where
     B::Error: Debug,
 {
@@ -88,7 +126,7 @@ where
         .with_params(&params)
         .build()
         .map_err(|e| format!("{}: {e:?}", input.name))?;
-    let (mut count, mut fold) = (0, 0);
+    let mut count = 0;
     while decoder.bytes_left() > 0 {
         let packet = decoder.decode_smi_packet().map_err(|e| format!("{}: {e:?}", input.name))?;
         let payload = packet.decode_payload().map_err(|e| format!("{}: {e:?}", input.name))?;
@@ -97,10 +135,9 @@ where
             let item = item.map_err(|e| format!("{}: {e:?}", input.name))?;
             if let item::Kind::Regular(_) = item.kind() {
                 count += 1;
-                fold ^= item.pc();
+                each(item.pc());
             }
         }
     }
-    black_box(fold);
     Ok(count)
 }

@@ -10,6 +10,9 @@ use crate::Lines;
 /// The most slots, a power of two.
 const MOST_SLOTS: usize = 1 << 16;
 
+/// When there are more chunks of text than these, there is room for all.
+const FEW_CHUNKS: usize = 1 << 11;
+
 /// The lines of blocks and of paths.
 #[derive(Debug)]
 pub(super) struct BlockLines {
@@ -207,7 +210,13 @@ impl Store {
         if self.texts.chunks() + chunks > self.most_chunks {
             self.texts.clear();
             self.slots.fill(Slot::default());
-        } else if let Some(first) = self.texts.add(text) {
+            return;
+        }
+        // A large vector that grows is copied to pages that were not used before.
+        if self.texts.chunks() > FEW_CHUNKS {
+            self.texts.reserve(self.most_chunks);
+        }
+        if let Some(first) = self.texts.add(text) {
             (slot.first, slot.len) = (first as u32, text.len() as u32);
         }
     }
