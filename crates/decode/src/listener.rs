@@ -232,8 +232,8 @@ pub trait Listener {
         let _ = (source, selection);
     }
 
-    /// A packet, before its elements: `bytes[span]`, where `offsets` maps offsets in `bytes`. Packets
-    /// of an STM consist of half bytes: `bytes` has one in each byte, and
+    /// A packet, before its elements: `bytes[span]`, where `offsets` maps offsets in `bytes`.
+    /// Packets of an STM consist of half bytes: `bytes` has one in each byte, and
     /// [`OffsetMap::bytes_in`] counts the bytes of a span.
     fn packet(
         &mut self,

@@ -11,7 +11,7 @@ use tracewright_protocols::Observer;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use tracewright_views::opencsd::{Reported, SourceReport};
 
-use crate::codes::{Error, create, operation, response};
+use crate::codes::{create, operation, response};
 use crate::element::Maker;
 use crate::memory::{ClientCode, Fetched, Memory};
 use crate::outlet::{Client, Outlet};
@@ -381,13 +381,9 @@ impl Observer for Receiver<'_> {
             Fault::Reserved(_) | Fault::ReservedForConfig(_) => self.stats.bad_headers += 1,
             _ => self.stats.bad_sequences += 1,
         }
-        let packet_error = match fault {
-            _ if self.full => None,
-            Fault::Unsynchronised | Fault::Truncated => None,
-            Fault::Reserved(_) | Fault::ReservedForConfig(_) => Some(Error::INVALID_PCKT_HDR),
-            _ => Some(Error::BAD_PACKET_SEQ),
-        };
-        if let Some(error) = packet_error {
+        if !self.full
+            && let Some(error) = self.outputs.error(fault)
+        {
             let half = u64::from(offsets.is_high_half(span.start));
             let at = offsets.at(span.start).wrapping_add(half);
             self.outlet.log(self.id, self.component, at, error, "");

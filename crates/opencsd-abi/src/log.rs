@@ -210,8 +210,8 @@ pub fn last() -> Option<Logged> {
     settings(|settings| settings.last.clone())
 }
 
-/// The standard output of the C library, so that a client's own lines, which may wait in its buffer,
-/// are before the messages that follow them.
+/// The standard output of the C library, in whose buffer a client's own lines may wait: they are
+/// before the messages that follow them.
 #[cfg(any(target_os = "linux", target_os = "freebsd", target_os = "macos"))]
 mod standard_output {
     use std::ffi::{c_int, c_void};

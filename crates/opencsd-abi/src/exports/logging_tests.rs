@@ -1,4 +1,4 @@
-//! Tests of messages, and of what receivers of packets are told.
+//! Tests of messages, and of the operations that receivers of packets are given.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -67,7 +67,7 @@ fn process(tree: *mut c_void, what: u32, at: u32, data: &[u8]) -> u32 {
 /// A packet processor without a decoder logs its errors, a decoder those that it finds.
 #[test]
 fn errors_of_packets() {
-    let text = "0x0014 (OCSD_ERR_INVALID_PCKT_HDR) [invalid packet header]; TrcIdx=13; CS ID=10; ";
+    let text = "0x0014 (OCSD_ERR_INVALID_PCKT_HDR) [Invalid packet header]; TrcIdx=13; CS ID=10; ";
     for (flags, prints) in [(create::PACKETS, 0), (create::PACKETS, 1), (create::ELEMENTS, 1)] {
         let mut lines = Vec::new();
         let tree = tree(false, flags, &mut lines);
@@ -97,6 +97,19 @@ fn errors_of_packets() {
     assert_eq!(process(tree, operation::DATA, 0, &frame), response::CONT);
     ocsd_destroy_dcd_tree(tree);
     assert!(lines.iter().any(|line| line.starts_with("PKTP_ETMV4I_0016 : 0x0014")), "{lines:?}");
+}
+
+/// OpenCSD logs no error for a sequence of bytes that is no packet of ETMv4.
+#[test]
+fn sequences_of_etmv4_are_no_errors() {
+    let mut lines = Vec::new();
+    let tree = tree(false, create::PACKETS, &mut lines);
+    assert_eq!(ocsd_dt_set_pkt_protocol_printer(tree, 0x10, 1), Error::OK);
+    let data = [&DATA[..13], &[0, 0x20, 0x71]].concat();
+    process(tree, operation::DATA, 0, &data);
+    ocsd_destroy_dcd_tree(tree);
+    assert!(lines.iter().any(|line| line.contains("I_BAD_SEQUENCE")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains("PKTP")), "{lines:?}");
 }
 
 /// The sink receives operations before the monitor, a reset with the offset of the client.

@@ -116,6 +116,17 @@ impl PacketOutputs {
         }
     }
 
+    /// The error that OpenCSD's packet processor logs for undecodable bytes.
+    pub fn error(&self, fault: Fault) -> Option<Error> {
+        let etmv4 = matches!(self.config, AnyConfig::Etmv4(_) | AnyConfig::Ete(_));
+        match fault {
+            Fault::Unsynchronised | Fault::Truncated => None,
+            Fault::Sequence if etmv4 => None,
+            Fault::Reserved(_) | Fault::ReservedForConfig(_) => Some(Error::INVALID_PCKT_HDR),
+            _ => Some(Error::BAD_PACKET_SEQ),
+        }
+    }
+
     /// Takes a packet.
     pub fn packet(
         &mut self,
