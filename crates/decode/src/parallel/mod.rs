@@ -33,8 +33,9 @@ use crate::{Fork, Listener, Session};
 /// The number of threads, and how the bytes are cut for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jobs {
-    /// Threads that decode. With 1 the calling thread decodes. A thread is started when there is a
-    /// chunk for it; where the system starts no more, fewer decode ([`Work::refused`]).
+    /// Threads that decode, at most 4096. With 1 the calling thread decodes. A thread is started
+    /// when there is a chunk for it; where the system starts no more, fewer decode
+    /// ([`Work::refused`]).
     pub count: usize,
     /// Bytes that a session is fed at a time, whatever `count` is. Checkpoints are at least this
     /// far apart. A multiple of the 16 bytes of a frame, so that a worker begins with a whole
