@@ -820,7 +820,7 @@ typedef struct tw_index_options {
   uint32_t threads;
   // 0.
   uint32_t reserved;
-  // The length of a segment in bytes of trace; 0 for the usual one.
+  // The length of a segment in bytes of trace, at most 2^30; 0 for the usual one.
   uint64_t segment;
 } tw_index_options;
 
@@ -984,7 +984,9 @@ tw_status tw_symbol(const struct tw_capture *capture,
 
 // Decodes a capture: `receive` is called with the elements of all selected buffers, one buffer
 // after the other, in the order in which they become certain. `options` may be NULL, and so may
-// `counts`. Returns `TW_STOPPED` where `receive` stopped.
+// `counts`. Returns `TW_STOPPED` where `receive` stopped. Of a part of a buffer, the first element
+// of each source is preceded by the context of the source, where one is known: an element more
+// than the part has, which is counted.
 tw_status tw_decode(const struct tw_capture *capture,
                     const struct tw_decode_options *options,
                     tw_receive_elements receive,

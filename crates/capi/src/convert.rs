@@ -185,7 +185,10 @@ impl TwElement {
     }
 
     fn software_write(&mut self, write: &Software) {
-        self.with_value(TW_ELEMENT_SOFTWARE_WRITE, write.value());
+        match write.bits {
+            0 => self.kind = TW_ELEMENT_SOFTWARE_WRITE,
+            _ => self.with_value(TW_ELEMENT_SOFTWARE_WRITE, write.value()),
+        }
         self.maybe_time(write.time());
         self.bits = write.bits;
         self.known |= TW_KNOWN_BITS;
@@ -469,6 +472,12 @@ mod tests {
         let own = TwElement::new(0, 0, &Element::DataAccess(access));
         assert_eq!(own.known, TW_KNOWN_VALUE | TW_KNOWN_DIRECTION);
         assert_eq!((own.flags, own.direction), (TW_ACCESS_LATE, TW_DIRECTION_WRITE));
+        let channel = Channel::Master { master: None, channel: None };
+        for (bits, known) in [(0, TW_KNOWN_BITS), (8, TW_KNOWN_BITS | TW_KNOWN_VALUE)] {
+            let own =
+                TwElement::new(0, 0, &Element::SoftwareWrite(Software::new(channel, bits, 0)));
+            assert_eq!(own.known, known, "{bits} bits");
+        }
     }
 
     /// The names are those of the library.

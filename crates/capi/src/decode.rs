@@ -111,7 +111,9 @@ impl Resized {
 
 /// Decodes a capture: `receive` is called with the elements of all selected buffers, one buffer
 /// after the other, in the order in which they become certain. `options` may be NULL, and so may
-/// `counts`. Returns `TW_STOPPED` where `receive` stopped.
+/// `counts`. Returns `TW_STOPPED` where `receive` stopped. Of a part of a buffer, the first element
+/// of each source is preceded by the context of the source, where one is known: an element more
+/// than the part has, which is counted.
 #[no_mangle]
 pub unsafe extern "C" fn tw_decode(
     capture: *const TwCapture,

@@ -31,7 +31,7 @@ pub struct TwIndexOptions {
     pub threads: u32,
     /// 0.
     pub reserved: u32,
-    /// The length of a segment in bytes of trace; 0 for the usual one.
+    /// The length of a segment in bytes of trace, at most 2^30; 0 for the usual one.
     pub segment: u64,
 }
 
@@ -66,6 +66,10 @@ impl Indexed {
     fn make(opened: &Arc<Opened>, options: &TwIndexOptions) -> Result<Indexed, Failure> {
         if options.flags & !TW_INDEX_FULL != 0 || options.reserved != 0 || options.threads > 4096 {
             return Err(Failure::argument("`options` has unknown flags or too many threads"));
+        }
+        if options.segment > Shape::LONGEST {
+            let (segment, most) = (options.segment, Shape::LONGEST);
+            return Err(Failure::argument(format_args!("segment {segment}, at most {most}")));
         }
         opened.decodable(true)?;
         let jobs = match options.threads {

@@ -233,6 +233,8 @@ pub trait Listener {
     }
 
     /// A packet, before its elements: `bytes[span]`, where `offsets` maps offsets in `bytes`.
+    /// Packets of an STM consist of half bytes: `bytes` has one in each byte, and
+    /// [`OffsetMap::bytes_in`] counts the bytes of a span.
     fn packet(
         &mut self,
         source: usize,
@@ -275,7 +277,8 @@ pub trait Listener {
         let _ = (source, offsets, span, count, syncs);
     }
 
-    /// Undecodable bytes of a source: `bytes[span]`, where `offsets` maps offsets in `bytes`.
+    /// Undecodable bytes of a source: `bytes[span]`, where `offsets` maps offsets in `bytes`, which
+    /// are half bytes for an STM: see [`packet`](Listener::packet).
     fn undecodable(
         &mut self,
         source: usize,

@@ -33,13 +33,19 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// The shape with segments of `segment` bytes and parts in the usual proportion.
+    /// The longest segment.
+    pub const LONGEST: u64 = 1 << 30;
+
+    /// The shape with segments of `segment` bytes, at most [`LONGEST`](Shape::LONGEST), and parts in
+    /// the usual proportion.
     pub fn with_segment(segment: u64) -> Shape {
         Shape::new(segment, (CHUNK / segment.max(1)).max(LEAST_CHUNK))
     }
 
-    /// The shape with segments of `segment` bytes and chunks of `chunk` segments.
+    /// The shape with segments of `segment` bytes, at most [`LONGEST`](Shape::LONGEST), and chunks
+    /// of `chunk` segments, at least one and at most 2^20.
     pub fn new(segment: u64, chunk: u64) -> Shape {
+        let (segment, chunk) = (segment.min(Shape::LONGEST), chunk.clamp(1, MOST_SEGMENTS));
         let step = (segment / 32).next_power_of_two().clamp(16, 1 << 12);
         let segment = segment.next_multiple_of(step).max(4 * step);
         let near = (segment / 4 * 3).next_multiple_of(step).min(segment - step);
@@ -51,6 +57,9 @@ impl Shape {
 /// The number of bytes of a chunk, if those are at least [`LEAST_CHUNK`] segments.
 const CHUNK: u64 = 1 << 22;
 const LEAST_CHUNK: u64 = 16;
+
+/// The most segments of a chunk.
+const MOST_SEGMENTS: u64 = 1 << 20;
 
 /// The shortest distance of a probe from its segment is [`Shape::near`] divided by this.
 const LEAST: u64 = 12;
@@ -244,5 +253,21 @@ fn save(link: &Route) -> Option<Vec<u8>> {
     match link {
         Route::Frames(splitter) => splitter.save(&mut state).then_some(state),
         Route::Messages(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_that_no_trace_has_are_limited() {
+        for (segment, chunk) in [(1 << 62, 1 << 62), (u64::MAX, u64::MAX), (0, 0), (1, u64::MAX)] {
+            let shape = Shape::new(segment, chunk);
+            assert!((1..=Shape::LONGEST).contains(&shape.segment), "{shape:?}");
+            assert!(shape.segment.checked_mul(shape.chunk).is_some_and(|all| all > 0), "{shape:?}");
+            assert!(shape.near < shape.segment && shape.near <= shape.lead, "{shape:?}");
+        }
+        assert_eq!(Shape::with_segment(u64::MAX), Shape::with_segment(Shape::LONGEST));
     }
 }

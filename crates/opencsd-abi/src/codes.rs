@@ -44,8 +44,8 @@ errors! {
     DATA_DECODE_FATAL = 16: "OCSD_ERR_DATA_DECODE_FATAL", "a decoder reported a fatal error";
     DFMTR_NOTCONTTRACE = 17: "OCSD_ERR_DFMTR_NOTCONTTRACE", "the trace for the deformatter is not contiguous";
     DFMTR_BAD_FHSYNC = 18: "OCSD_ERR_DFMTR_BAD_FHSYNC", "a bad frame or half frame synchronisation";
-    BAD_PACKET_SEQ = 19: "OCSD_ERR_BAD_PACKET_SEQ", "bad packet sequence";
-    INVALID_PCKT_HDR = 20: "OCSD_ERR_INVALID_PCKT_HDR", "invalid packet header";
+    BAD_PACKET_SEQ = 19: "OCSD_ERR_BAD_PACKET_SEQ", "Bad packet sequence";
+    INVALID_PCKT_HDR = 20: "OCSD_ERR_INVALID_PCKT_HDR", "Invalid packet header";
     PKT_INTERP_FAIL = 21: "OCSD_ERR_PKT_INTERP_FAIL", "bad data or packet sequence";
     UNSUPPORTED_ISA = 22: "OCSD_ERR_UNSUPPORTED_ISA", "the instruction set is not supported";
     HW_CFG_UNSUPP = 23: "OCSD_ERR_HW_CFG_UNSUPP", "the configuration of the trace unit is not supported";

@@ -278,12 +278,12 @@ impl CustomDecoder {
         }
     }
 
-    /// Takes an operation without data.
-    pub fn operation(&mut self, operation: u32, memory: &Memory, outlet: &Outlet) {
+    /// Takes an operation without data at offset `at`.
+    pub fn operation(&mut self, operation: u32, at: u64, memory: &Memory, outlet: &Outlet) {
         if operation == operation::RESET {
             self.rest.clear();
         }
-        self.call(operation, 0, &[], memory, outlet);
+        self.call(operation, at, &[], memory, outlet);
     }
 
     fn call(

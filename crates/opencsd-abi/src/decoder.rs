@@ -11,7 +11,7 @@ use tracewright_protocols::Observer;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use tracewright_views::opencsd::{Reported, SourceReport};
 
-use crate::codes::{create, response};
+use crate::codes::{create, operation, response};
 use crate::element::Maker;
 use crate::memory::{ClientCode, Fetched, Memory};
 use crate::outlet::{Client, Outlet};
@@ -154,7 +154,7 @@ impl Decoder {
         self.feed(memory, outlet, false, &blocked, true);
         self.block.consume(self.block.bytes().len());
         self.half = 0;
-        self.outputs.report(crate::codes::operation::END, outlet);
+        self.outputs.report(operation::END, 0, outlet);
         self.stream.reset();
     }
 
@@ -380,6 +380,13 @@ impl Observer for Receiver<'_> {
             }
             Fault::Reserved(_) | Fault::ReservedForConfig(_) => self.stats.bad_headers += 1,
             _ => self.stats.bad_sequences += 1,
+        }
+        if !self.full
+            && let Some(error) = self.outputs.error(fault)
+        {
+            let half = u64::from(offsets.is_high_half(span.start));
+            let at = offsets.at(span.start).wrapping_add(half);
+            self.outlet.log(self.id, self.component, at, error, "");
         }
         if fault != Fault::Unsynchronised {
             let end = (span.end < bytes.len()).then(|| offsets.at(span.end));

@@ -153,8 +153,7 @@ pub fn message(own: Option<&Printer>, text: &str) {
         }
         // A message that cannot be written is lost: there is nobody to report it to.
         if settings.flags & TO_STDOUT != 0 {
-            let mut out = std::io::stdout();
-            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            standard_output::write(text);
         }
         if settings.flags & TO_STDERR != 0 {
             let _ = std::io::stderr().write_all(text.as_bytes());
@@ -209,4 +208,45 @@ pub fn error(own: Option<&Printer>, component: &str, logged: Logged) {
 /// The last error.
 pub fn last() -> Option<Logged> {
     settings(|settings| settings.last.clone())
+}
+
+/// The standard output of the C library, in whose buffer a client's own lines may wait: they are
+/// before the messages that follow them.
+#[cfg(any(target_os = "linux", target_os = "freebsd", target_os = "macos"))]
+mod standard_output {
+    use std::ffi::{c_int, c_void};
+    use std::sync::atomic::{AtomicPtr, Ordering};
+
+    unsafe extern "C" {
+        #[cfg_attr(target_os = "linux", link_name = "stdout")]
+        #[cfg_attr(not(target_os = "linux"), link_name = "__stdoutp")]
+        static STDOUT: AtomicPtr<c_void>;
+        fn fwrite(bytes: *const c_void, size: usize, count: usize, file: *mut c_void) -> usize;
+        fn fflush(file: *mut c_void) -> c_int;
+    }
+
+    /// Writes `text` behind what the client has written.
+    pub fn write(text: &str) {
+        // SAFETY: the variable is a pointer of the C library, which the client may set; its stream
+        // is open, or writing to it fails. `text` has as many bytes.
+        unsafe {
+            let out = STDOUT.load(Ordering::Relaxed);
+            if !out.is_null() {
+                fwrite(text.as_ptr().cast(), 1, text.len(), out);
+                fflush(out);
+            }
+        }
+    }
+}
+
+/// Standard output without the buffer of a C library.
+#[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "macos")))]
+mod standard_output {
+    use std::io::Write;
+
+    /// Writes `text`.
+    pub fn write(text: &str) {
+        let mut out = std::io::stdout();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
 }

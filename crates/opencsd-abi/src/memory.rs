@@ -50,8 +50,10 @@ pub struct Accessor {
     pub spaces: u32,
     /// The bytes.
     pub content: Content,
+    /// The name of the file that they were read from.
+    pub file: Option<Arc<str>>,
     /// Ranges of one call have the same number and are removed together.
-    group: usize,
+    pub group: usize,
 }
 
 /// Every space, in headers before 1.4.2.
@@ -71,11 +73,17 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Adds ranges that belong together: first address, last address, content.
+    /// Adds ranges that belong together, of `file` if they are those of a file: first address, last
+    /// address, content.
     ///
     /// # Errors
     /// Invalid or overlapping ranges. Nothing is added then.
-    pub fn add(&mut self, ranges: Vec<(u64, u64, Content)>, spaces: u32) -> Result<(), Error> {
+    pub fn add(
+        &mut self,
+        ranges: Vec<(u64, u64, Content)>,
+        spaces: u32,
+        file: Option<&str>,
+    ) -> Result<(), Error> {
         let spaces = if spaces == OLD_ANY { ANY } else { spaces };
         for (n, (first, last, _)) in ranges.iter().enumerate() {
             // Instructions are halfwords.
@@ -92,11 +100,13 @@ impl Memory {
         }
         self.groups += 1;
         let group = self.groups;
+        let file: Option<Arc<str>> = file.map(Arc::from);
         self.accessors.extend(ranges.into_iter().map(|(first, last, content)| Accessor {
             first,
             last,
             spaces,
             content,
+            file: file.clone(),
             group,
         }));
         self.changed();
@@ -125,6 +135,11 @@ impl Memory {
         self.accessors.iter().find(|accessor| {
             (accessor.first..=accessor.last).contains(&address) && accessor.spaces & spaces != 0
         })
+    }
+
+    /// Whether memory was ever added.
+    pub fn was_added(&self) -> bool {
+        self.groups > 0
     }
 
     /// The ranges.

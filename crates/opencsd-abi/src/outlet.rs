@@ -48,6 +48,8 @@ impl Client {
 /// Where the elements and messages of a tree go.
 #[derive(Debug, Default)]
 pub struct Outlet {
+    /// The tree has several sources: messages name the trace ID with the component.
+    pub framed: bool,
     /// Who receives elements.
     pub receiver: Receiver,
     /// Who receives messages.
@@ -144,11 +146,20 @@ impl Outlet {
 
     /// Logs an error of a decoder.
     pub fn error(&self, id: u8, component: &str, at: u64, error: Error, message: &str) {
+        self.log(id, component, at, error, message);
+        self.response.set(self.response.get().max(response::ERR_CONT));
+    }
+
+    /// Logs an error that does not change the response: one of a packet processor, which passes the
+    /// bad packet on.
+    pub fn log(&self, id: u8, component: &str, at: u64, error: Error, message: &str) {
         let message = message.to_owned();
         let logged = Logged { error, at: Some(at), id: Some(id), message };
-        let component = format!("{component}_{id:04}");
+        let component = match self.framed {
+            true => format!("{component}_{id:04}"),
+            false => component.to_owned(),
+        };
         log::error(self.printer.as_ref(), &component, logged);
-        self.response.set(self.response.get().max(response::ERR_CONT));
     }
 }
 

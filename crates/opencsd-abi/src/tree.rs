@@ -69,7 +69,7 @@ impl Tree {
         link.barriers = has(formatter::RESET_ON_4X_FSYNC);
         Ok(Tree {
             memory: Memory::default(),
-            outlet: Outlet::default(),
+            outlet: Outlet { framed, ..Outlet::default() },
             splitter: Splitter::new(link),
             framed,
             alignment,
@@ -199,16 +199,16 @@ impl Tree {
             }
             operation::FLUSH => {
                 for decoder in &mut self.decoders {
-                    decoder.outputs.report(operation, &self.outlet);
+                    decoder.outputs.report(operation, 0, &self.outlet);
                 }
                 for decoder in &mut self.customs {
-                    decoder.operation(operation, &self.memory, &self.outlet);
+                    decoder.operation(operation, 0, &self.memory, &self.outlet);
                 }
                 self.resume();
                 0
             }
             operation::RESET => {
-                self.reset();
+                self.reset(at);
                 0
             }
             _ => {
@@ -219,16 +219,18 @@ impl Tree {
         (self.outlet.response.get(), taken)
     }
 
-    fn reset(&mut self) {
+    /// Returns to the initial state. Without frames the source receives the offset.
+    fn reset(&mut self, at: u64) {
+        let at = if self.framed { 0 } else { at };
         self.splitter = Splitter::new(self.splitter.link());
         self.pieces.clear();
         (self.next_at, self.ending) = (None, false);
         for decoder in &mut self.decoders {
             decoder.reset();
-            decoder.outputs.report(operation::RESET, &self.outlet);
+            decoder.outputs.report(operation::RESET, at, &self.outlet);
         }
         for decoder in &mut self.customs {
-            decoder.operation(operation::RESET, &self.memory, &self.outlet);
+            decoder.operation(operation::RESET, at, &self.memory, &self.outlet);
         }
     }
 
@@ -344,10 +346,10 @@ impl Tree {
                 Kind::Barrier => {
                     for decoder in decoders.iter_mut() {
                         decoder.reset();
-                        decoder.outputs.report(operation::RESET, outlet);
+                        decoder.outputs.report(operation::RESET, 0, outlet);
                     }
                     for decoder in customs.iter_mut() {
-                        decoder.operation(operation::RESET, memory, outlet);
+                        decoder.operation(operation::RESET, 0, memory, outlet);
                     }
                 }
                 Kind::Reserved { len } => {
@@ -390,7 +392,7 @@ impl Tree {
             decoder.finish(&mut self.memory, &self.outlet);
         }
         for decoder in &mut self.customs {
-            decoder.operation(operation::END, &self.memory, &self.outlet);
+            decoder.operation(operation::END, 0, &self.memory, &self.outlet);
         }
         self.splitter = Splitter::new(self.splitter.link());
         self.next_at = None;

@@ -380,6 +380,10 @@ static void indexes(const char *path, const char *file, const char *program, tw_
     options.flags = 6;
     EXPECT(TW_ERR_ARGUMENT, tw_index_new(capture, &options, &index, &error));
     options.flags = TW_INDEX_FULL;
+    options.segment = (UINT64_C(1) << 30) + 1;
+    EXPECT(TW_ERR_ARGUMENT, tw_index_new(capture, &options, &index, &error));
+    options.segment = UINT64_C(1) << 62;
+    EXPECT(TW_ERR_ARGUMENT, tw_index_new(capture, &options, &index, &error));
     options.segment = 256;
     EXPECT(TW_OK, tw_index_new(capture, &options, &index, &error));
     EXPECT(TW_ERR_NULL, tw_index_save(NULL, file, &error));

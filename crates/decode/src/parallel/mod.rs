@@ -33,15 +33,16 @@ use crate::{Fork, Listener, Session};
 /// The number of threads, and how the bytes are cut for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jobs {
-    /// Threads that decode. With 1 the calling thread decodes. A thread is started when there is a
-    /// chunk for it; where the system starts no more, fewer decode ([`Work::refused`]).
+    /// Threads that decode, at most 4096. With 1 the calling thread decodes. A thread is started
+    /// when there is a chunk for it; where the system starts no more, fewer decode
+    /// ([`Work::refused`]).
     pub count: usize,
     /// Bytes that a session is fed at a time, whatever `count` is. Checkpoints are at least this
     /// far apart. A multiple of the 16 bytes of a frame, so that a worker begins with a whole
     /// frame.
     pub step: usize,
     /// The shortest and the longest chunk, in bytes. The first chunk has the shortest
-    /// length.
+    /// length. Neither a chunk nor a step is longer than 64 MiB.
     pub chunk: RangeInclusive<usize>,
     /// Output is passed on when it takes about this many bytes of memory, also within a step.
     pub output: usize,
@@ -57,7 +58,24 @@ impl Jobs {
     pub fn all() -> Self {
         Jobs::new(thread::available_parallelism().map_or(1, |n| n.get()))
     }
+
+    /// The same, where no sum of lengths overflows.
+    fn limited(&self) -> Self {
+        let [shortest, longest] =
+            [self.chunk.start(), self.chunk.end()].map(|len| *len.min(&LONGEST));
+        Jobs {
+            count: self.count.min(MOST_THREADS),
+            step: self.step.clamp(1, LONGEST),
+            chunk: shortest..=longest.max(shortest),
+            output: self.output,
+        }
+    }
 }
+
+/// The longest step and the longest chunk.
+const LONGEST: usize = 1 << 26;
+/// The most threads.
+const MOST_THREADS: usize = 1 << 12;
 
 impl Default for Jobs {
     fn default() -> Self {
@@ -108,10 +126,11 @@ where
     I: Input + ?Sized,
     S: FnMut(L::Output, u64) -> bool,
 {
+    let jobs = &jobs.limited();
     let mut scheduler = Scheduler::new(jobs);
     let mut chunks = Chunks {
         input,
-        step: jobs.step.max(1),
+        step: jobs.step,
         buffer: Vec::new(),
         spare: Vec::new(),
         ended: false,
@@ -321,4 +340,81 @@ fn decode_with_workers<L, I, S>(
             Arc::into_inner(chunk).into_iter().for_each(|chunk| chunks.reuse(chunk));
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::Element;
+    use tracewright_capture::{Buffer, BufferRef, Capture, Format, Source};
+
+    use super::*;
+    use crate::input::Parts;
+    use crate::{Memory, Options, Plan};
+
+    #[derive(Default)]
+    struct Offsets(Vec<u64>);
+
+    impl Listener for Offsets {
+        const PACKETS: bool = false;
+
+        fn element(&mut self, _: usize, at: u64, _: Element) {
+            self.0.push(at);
+        }
+    }
+
+    impl Fork for Offsets {
+        type State = ();
+        type Output = Vec<u64>;
+
+        fn fork(&self) -> Self {
+            Offsets::default()
+        }
+
+        fn state(&self) {}
+
+        fn resume(&mut self, (): ()) {
+            self.0.clear();
+        }
+
+        fn take(&mut self) -> Vec<u64> {
+            mem::take(&mut self.0)
+        }
+    }
+
+    #[test]
+    fn cuts_may_have_any_numbers() {
+        let bytes = [vec![0, 0, 0, 0, 0, 0x80], [0x01, b'h'].repeat(100)].concat();
+        let capture = Capture {
+            buffers: vec![Buffer::new("swo", Format::SourceData, bytes.clone())],
+            sources: vec![Source {
+                device_type: "ITM".into(),
+                buffers: vec![BufferRef { buffer: 0, stream: None }],
+                ..Source::default()
+            }],
+            ..Capture::default()
+        };
+        let (options, memory) = (Options::default(), Memory::new(&capture));
+        let plan = Plan::new(&capture, 0, &options).expect("buffer 0");
+        const MAX: usize = usize::MAX;
+        for (count, step, shortest, longest, output) in [
+            (1, 4096, 0, 0, 1),
+            (0, 0, 0, 0, 0),
+            (2, 0, 9, 5, 0),
+            (1, MAX, MAX, MAX, MAX),
+            (2, 16, MAX, MAX, MAX),
+            (2, MAX, 1, 2, 1),
+            (MAX, 16, 16, MAX, 16),
+        ] {
+            let jobs = Jobs { count, step, chunk: shortest..=longest, output };
+            let mut session = Session::new(&capture, &plan, &memory, &options).expect("a session");
+            let mut offsets = Vec::new();
+            let mut input = Parts::new([&bytes]);
+            let done = run(&mut session, &mut input, &mut Offsets::default(), &jobs, |more, _| {
+                offsets.extend(more);
+                true
+            });
+            assert_eq!(done.expect("bytes").bytes, bytes.len() as u64, "{jobs:?}");
+            assert_eq!(offsets.len(), 102, "{jobs:?}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use tracewright_image::Bytes;
 
 use super::{code, guard, string, with_tree};
 use crate::codes::Error;
-use crate::memory::{Callback, Content, ReadMemory, ReadMemoryOfSource};
+use crate::memory::{Accessor, Callback, Content, ReadMemory, ReadMemoryOfSource};
 use crate::registry;
 use crate::text::space_name;
 
@@ -29,8 +29,16 @@ pub struct FileRegion {
 /// The least number of bytes of a buffer: one instruction.
 const MIN_BUFFER: u32 = 4;
 
-fn add(handle: *mut c_void, spaces: u32, ranges: Vec<(u64, u64, Content)>) -> Error {
-    code(registry::with(handle, Error::INVALID_PARAM_VAL, |tree| tree.memory.add(ranges, spaces)))
+fn add(
+    handle: *mut c_void,
+    spaces: u32,
+    ranges: Vec<(u64, u64, Content)>,
+    file: Option<&CStr>,
+) -> Error {
+    let file = file.map(CStr::to_string_lossy);
+    code(registry::with(handle, Error::INVALID_PARAM_VAL, |tree| {
+        tree.memory.add(ranges, spaces, file.as_deref())
+    }))
 }
 
 /// A path as the system has it: any bytes.
@@ -46,17 +54,18 @@ fn file_name(path: &CStr) -> PathBuf {
     path.to_string_lossy().as_ref().into()
 }
 
-/// Reads a file of memory.
+/// Reads a file of memory, and returns its name, too.
 ///
 /// # Safety
-/// `path` is null or a string.
-unsafe fn read(path: *const c_char) -> Result<Bytes, Error> {
+/// `path` is null or a string that lives as long as the result.
+unsafe fn read<'a>(path: *const c_char) -> Result<(Bytes, &'a CStr), Error> {
     // SAFETY: the caller states that it is null or a string.
     let path = unsafe { string(path) }.ok_or(Error::INVALID_PARAM_VAL)?;
     if path.is_empty() {
         return Err(Error::INVALID_PARAM_VAL);
     }
-    std::fs::read(file_name(path)).map(Bytes::from).map_err(|_| Error::MEM_ACC_FILE_NOT_FOUND)
+    let bytes = std::fs::read(file_name(path)).map_err(|_| Error::MEM_ACC_FILE_NOT_FOUND)?;
+    Ok((bytes.into(), path))
 }
 
 /// The range of `bytes` at `address`.
@@ -78,8 +87,9 @@ pub unsafe extern "C" fn ocsd_dt_add_binfile_mem_acc(
 ) -> Error {
     guard(Error::FAIL, || {
         // SAFETY: the caller states that it is null or a string.
-        match unsafe { read(path) }.and_then(|bytes| range(address, bytes)) {
-            Ok(range) => add(handle, spaces, vec![range]),
+        let file = unsafe { read(path) };
+        match file.and_then(|(bytes, path)| Ok((range(address, bytes)?, path))) {
+            Ok((range, path)) => add(handle, spaces, vec![range], Some(path)),
             Err(error) => error,
         }
     })
@@ -104,7 +114,7 @@ pub unsafe extern "C" fn ocsd_dt_add_binfile_region_mem_acc(
         // SAFETY: it is not null, and the caller states that it has `count` regions.
         let regions = unsafe { std::slice::from_raw_parts(regions, count as usize) };
         // SAFETY: the caller states that it is null or a string.
-        let file = match unsafe { read(path) } {
+        let (file, path) = match unsafe { read(path) } {
             Ok(file) => file,
             Err(error) => return error,
         };
@@ -115,7 +125,7 @@ pub unsafe extern "C" fn ocsd_dt_add_binfile_region_mem_acc(
             })
             .collect();
         match ranges {
-            Ok(ranges) => add(handle, spaces, ranges),
+            Ok(ranges) => add(handle, spaces, ranges, Some(path)),
             Err(error) => error,
         }
     })
@@ -140,7 +150,7 @@ pub unsafe extern "C" fn ocsd_dt_add_buffer_mem_acc(
         // SAFETY: it is not null, and the caller states that it has `len` bytes.
         let bytes = unsafe { std::slice::from_raw_parts(buffer, len as usize) }.to_vec();
         match range(address, bytes.into()) {
-            Ok(range) => add(handle, spaces, vec![range]),
+            Ok(range) => add(handle, spaces, vec![range], None),
             Err(error) => error,
         }
     })
@@ -159,7 +169,7 @@ pub extern "C" fn ocsd_dt_add_callback_mem_acc(
     guard(Error::FAIL, || match function {
         Some(function) => {
             let content = Content::Read(Callback { function, context });
-            add(handle, spaces, vec![(first, last, content)])
+            add(handle, spaces, vec![(first, last, content)], None)
         }
         None => Error::INVALID_PARAM_VAL,
     })
@@ -178,7 +188,7 @@ pub extern "C" fn ocsd_dt_add_callback_trcid_mem_acc(
     guard(Error::FAIL, || match function {
         Some(function) => {
             let content = Content::ReadOfSource(Callback { function, context });
-            add(handle, spaces, vec![(first, last, content)])
+            add(handle, spaces, vec![(first, last, content)], None)
         }
         None => Error::INVALID_PARAM_VAL,
     })
@@ -190,24 +200,33 @@ pub extern "C" fn ocsd_dt_remove_mem_acc(handle: *mut c_void, address: u64, spac
     with_tree(handle, Error::INVALID_PARAM_VAL, |tree| tree.memory.remove(address, spaces))
 }
 
+/// The text of a range of memory.
+fn accessor_text(accessor: &Accessor) -> String {
+    let kind = match accessor.content {
+        Content::Bytes(_) if accessor.file.is_some() => "FileAcc",
+        Content::Bytes(_) => "BuffAcc",
+        Content::Read(_) | Content::ReadOfSource(_) => "CB  Acc",
+    };
+    let (first, last) = (accessor.first, accessor.last);
+    format!("{kind}; Range::0x{first:02x}:{last:x}; Mem Space::{}", space_name(accessor.spaces))
+}
+
 /// Logs the memory of the tree.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_tl_log_mapped_mem_ranges(handle: *mut c_void) {
     guard((), || {
         // A handle without a tree has no memory to log.
         let _ = registry::with(handle, Error::BAD_HANDLE, |tree| {
+            if !tree.memory.was_added() {
+                return;
+            }
             let print = |text: &str| crate::log::message(tree.outlet.printer.as_ref(), text);
             print("Gen_Info : Mapped Memory Accessors\n");
-            for accessor in tree.memory.accessors() {
-                let kind = match accessor.content {
-                    Content::Bytes(_) => "BuffAcc",
-                    Content::Read(_) | Content::ReadOfSource(_) => "CB  Acc",
-                };
-                let (first, last) = (accessor.first, accessor.last);
-                let space = space_name(accessor.spaces);
-                print(&format!(
-                    "Gen_Info : {kind}; Range::0x{first:02x}:{last:x}; Mem Space::{space}\n"
-                ));
+            for of_call in tree.memory.accessors().chunk_by(|a, b| a.group == b.group) {
+                let lines: Vec<String> = of_call.iter().map(accessor_text).collect();
+                let file = of_call.first().and_then(|accessor| accessor.file.as_deref());
+                let file = file.map_or(String::new(), |name| format!("\nFilename={name}"));
+                print(&format!("Gen_Info : {}{file}\n", lines.join("\n")));
             }
             print("Gen_Info : ========================\n");
         });

@@ -5,6 +5,8 @@
 //! Pointers must be null, or valid as that header describes.
 
 mod logging;
+#[cfg(test)]
+mod logging_tests;
 mod memory;
 mod strings;
 mod trees;

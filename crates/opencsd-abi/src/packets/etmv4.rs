@@ -89,6 +89,7 @@ const _: () = {
 /// Kinds that are no header byte.
 #[allow(missing_docs, reason = "the names are those of the packets")]
 mod kind {
+    pub const EXTENSION: u32 = 0;
     pub const ALIGN_SYNC: u32 = 0x100;
     pub const DISCARD: u32 = 0x103;
     pub const OVERFLOW: u32 = 0x105;
@@ -454,6 +455,7 @@ fn begun(bytes: &[u8]) -> u32 {
 /// Name and description of a kind.
 fn title(kind: u32, ete: bool) -> (&'static str, &'static str) {
     match kind {
+        kind::EXTENSION => ("I_EXTENSION", "Extension packet header."),
         kind::ALIGN_SYNC => ("I_ASYNC", "Alignment Synchronisation."),
         kind::DISCARD => ("I_DISCARD", "Discard."),
         kind::OVERFLOW => ("I_OVERFLOW", "Overflow."),
@@ -648,5 +650,19 @@ impl Etmv4Packet {
             1 => " Ret Addr Follows;",
             _ => "",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_sequences_name_the_packet_that_they_begin() {
+        let mut maker = Etmv4Maker::new(&Config::etmv4(None, &|_| Some(0)).unwrap());
+        for (bytes, want) in [(&[0, 0x20], "[I_EXTENSION]"), (&[0, 0], "[I_ASYNC]")] {
+            let text = maker.bad(bytes, Fault::Sequence).text();
+            assert!(text.ends_with(want), "{bytes:x?}: {text}");
+        }
     }
 }

@@ -96,8 +96,8 @@ impl PacketOutputs {
         }
     }
 
-    /// Reports an operation without data to the receivers.
-    pub fn report(&mut self, operation: u32, outlet: &Outlet) {
+    /// Reports an operation without data at offset `at` to the receivers.
+    pub fn report(&mut self, operation: u32, at: u64, outlet: &Outlet) {
         if let Some(printer) = &mut self.printer {
             match operation {
                 operation::RESET => printer.operation("RESET", outlet),
@@ -108,10 +108,22 @@ impl PacketOutputs {
         }
         // SAFETY: without data there is no packet.
         unsafe {
+            outlet.respond(self.callbacks.sink(operation, at as u32, std::ptr::null()));
             if operation != operation::FLUSH {
-                self.callbacks.monitor(operation, 0, std::ptr::null(), 0, std::ptr::null());
+                let at = at as u32;
+                self.callbacks.monitor(operation, at, std::ptr::null(), 0, std::ptr::null());
             }
-            outlet.respond(self.callbacks.sink(operation, 0, std::ptr::null()));
+        }
+    }
+
+    /// The error that OpenCSD's packet processor logs for undecodable bytes.
+    pub fn error(&self, fault: Fault) -> Option<Error> {
+        let etmv4 = matches!(self.config, AnyConfig::Etmv4(_) | AnyConfig::Ete(_));
+        match fault {
+            Fault::Unsynchronised | Fault::Truncated => None,
+            Fault::Sequence if etmv4 => None,
+            Fault::Reserved(_) | Fault::ReservedForConfig(_) => Some(Error::INVALID_PCKT_HDR),
+            _ => Some(Error::BAD_PACKET_SEQ),
         }
     }
 

@@ -157,7 +157,9 @@ impl StmMaker {
         if matches!(kind, kind::INCOMPLETE | kind::BAD_SEQUENCE) {
             let name = tracewright_views::opencsd::stm_begun(nibbles);
             let kind_of = |name| TITLES.iter().position(|(own, _)| *own == name);
-            let found = kind_of(name).or_else(|| kind_of(name.strip_suffix('M')?));
+            let marked = kind_of(name).is_none().then(|| name.strip_suffix('M')).flatten();
+            let found = kind_of(marked.unwrap_or(name));
+            self.made.marker = marked.is_some().into();
             self.made.error_kind = found.map_or(kind::NO_ERROR, |at| at as u32);
         }
         &self.made
@@ -211,7 +213,8 @@ impl StmPacket {
         // Writing to a string does not fail.
         let _ = match self.kind {
             kind::INCOMPLETE | kind::BAD_SEQUENCE => {
-                write!(out, "[{}]", title(self.error_kind).0)
+                let marker = if self.marker != 0 { "M" } else { "" };
+                write!(out, "[{}{marker}]", title(self.error_kind).0)
             }
             kind::VERSION => write!(out, "; Ver={}", payload as u8),
             kind::FREQUENCY => write!(out, "; Freq={}Hz", payload as u32),
@@ -231,5 +234,20 @@ impl StmPacket {
             super::common::value(64, 64, self.time, self.time_bits, &mut out);
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet with a marker has it also where the trace ends inside of it. (D32MTS, D32, D32TS)
+    #[test]
+    fn incomplete_packets_have_their_marker() {
+        let mut maker = StmMaker::default();
+        for (nibbles, want) in [(&[0xa, 8], "[D32M]"), (&[6, 1], "[D32]"), (&[0xf, 6], "[D32]")] {
+            let text = maker.bad(nibbles, Fault::Truncated).text();
+            assert!(text.ends_with(want), "{nibbles:x?}: {text}");
+        }
     }
 }

@@ -83,6 +83,11 @@ pub fn compile(source: &str) -> Option<PathBuf> {
     compile_with(source, "")
 }
 
+/// As [`compile`], for a client that does not need OpenCSD's headers.
+pub fn compile_without_headers(source: &str) -> Option<PathBuf> {
+    compile_as(source.strip_suffix(".c")?, source, "")
+}
+
 /// As [`compile`], with one more option of the compiler; none where it is empty.
 pub fn compile_with(source: &str, option: &str) -> Option<PathBuf> {
     if !Path::new(HEADERS).exists() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::client::{compile, folder, installed, library, output, run};
+use crate::client::{compile, compile_without_headers, folder, installed, library, output, run};
 use crate::release_1_3::{is_the_same, without_space};
 use crate::snapshots::{scripts, without_fields};
 
@@ -111,4 +111,12 @@ fn statistics_are_those_of_the_installed_library() {
             assert_eq!(own, lines(&client, None, script, "stats"), "{name}");
         }
     });
+}
+
+/// A message of the library is between the client's own lines, also where standard output is no
+/// terminal.
+#[test]
+fn messages_are_between_lines_of_the_client() {
+    let Some(client) = compile_without_headers("messages.c") else { return };
+    assert_eq!(output(run(&client, Some(library()), &[])), "before\nmessage\nafter\n");
 }

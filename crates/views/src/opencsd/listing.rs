@@ -48,6 +48,8 @@ pub struct Shown {
 pub struct Listing<W> {
     out: W,
     shown: Shown,
+    /// Errors of the packet processor are listed: no decoder takes the packets.
+    packet_errors: bool,
     framed: bool,
     frames: RawFrames,
     sources: Vec<Source>,
@@ -87,14 +89,15 @@ const MAX_HELD: usize = 16;
 const MAX_WAITING: usize = 1 << 26;
 
 impl Listing<Vec<u8>> {
-    /// A listing of the packets of one source, with its trace ID in each line. `bytes`: with the
-    /// bytes of each packet.
+    /// A listing of the packets of one source, with its trace ID in each line, without errors.
+    /// `bytes`: with the bytes of each packet.
     pub fn of_packets(id: u8, config: &AnyConfig, bytes: bool) -> Self {
         let shown = Shown { packets: true, bytes, ..Shown::default() };
         let source = Source::new(id.into(), config, None, UnsyncedLine::No);
         Listing {
             out: Vec::new(),
             shown,
+            packet_errors: false,
             framed: true,
             frames: RawFrames::new(Framing::Coresight, false, false),
             sources: vec![source],
@@ -133,6 +136,7 @@ impl<W: io::Write> Listing<W> {
         Listing {
             out,
             shown,
+            packet_errors: !shown.elements,
             framed: plan.framed(),
             frames: RawFrames::new(plan.framing, shown.packed, shown.unpacked),
             sources: sources.collect(),
@@ -393,7 +397,7 @@ impl<W: io::Write> Listing<W> {
             return;
         }
         self.select_undecodable(n, at);
-        if !self.shown.elements
+        if self.packet_errors
             && let Some(code) = self.sources[n].text.packet_error(fault)
         {
             let component = self.sources[n].text.packet_processor();

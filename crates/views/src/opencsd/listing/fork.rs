@@ -71,6 +71,7 @@ impl Fork for Listing<Vec<u8>> {
         });
         Listing {
             out: Vec::new(),
+            packet_errors: self.packet_errors,
             shown: self.shown,
             framed: self.framed,
             frames: self.frames.fork(),
