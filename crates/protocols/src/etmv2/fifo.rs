@@ -154,8 +154,8 @@ impl Fifo {
         }
     }
 
-    /// Restarts decoding at the offset of group `n`. The next byte is the first after those that the
-    /// offset has counted.
+    /// Restarts decoding at the offset of group `n`. The next byte is the first after those that
+    /// the offset has counted.
     fn restart_from(&mut self, n: usize) -> Option<(u64, Out)> {
         self.groups.drain(..n);
         (self.half, self.bytes) = (None, Bytes::default());
