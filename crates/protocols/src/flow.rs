@@ -11,6 +11,8 @@ pub(crate) struct Flow {
     next: Next,
     /// The first half of the BL at the next address executed.
     half: bool,
+    /// Cycles of the first half of the last BL. 0 where cycles are not counted.
+    first_cycles: u32,
     /// Cycles that belong to the next instruction.
     cycles: u32,
 }
@@ -89,10 +91,21 @@ impl Flow {
         if !core::mem::take(&mut self.half) {
             return None;
         }
-        let half = Instruction { size: 2, isa, target_isa: isa, ..Instruction::default() };
         // Where cycles are counted, the half took at least one.
         let counts = self.cycles > 0;
-        Some(self.range(address, &half, true, counts))
+        Some(self.range(address, &half(isa), true, counts))
+    }
+
+    /// The first half of `last`, the last instruction, if that is a BL.
+    pub(crate) fn first_half_of(&self, last: &Range) -> Option<Range> {
+        let isa = last.last.isa;
+        let cycles = last.cycles.get().map_or(Counted::UNKNOWN, |_| Counted::of(self.first_cycles));
+        (isa == Isa::T32 && last.bytes == 4).then_some(Range {
+            bytes: 2,
+            cycles,
+            last: Last::new(&half(isa), true),
+            ..*last
+        })
     }
 
     fn range(&mut self, start: u32, what: &Instruction, passed: bool, counts: bool) -> Range {
@@ -128,7 +141,7 @@ impl Flow {
             }
         };
         if isa == Isa::T32 && instruction.size == 4 && passed && !self.half {
-            self.half = true;
+            (self.half, self.first_cycles) = (true, self.cycles);
             return Walked::Half;
         }
         self.half = false;
@@ -136,6 +149,11 @@ impl Flow {
         self.next = after(address, &instruction, passed);
         Walked::Instruction(range, instruction)
     }
+}
+
+/// The first half of a BL as an instruction.
+fn half(isa: Isa) -> Instruction {
+    Instruction { size: 2, isa, target_isa: isa, ..Instruction::default() }
 }
 
 /// The position after `instruction`.

@@ -351,10 +351,10 @@ impl<P: Listed> Stream<P> {
                     feed.taken += len;
                 }
                 &Parse::Bad(len, fault) => {
-                    let len = len.clamp(1, rest.len());
+                    let (len, synced) = self.bad_len(taken, len.clamp(1, rest.len()), bytes);
                     self.take_undecodable(taken..taken + len, bytes, offsets, fault, observer);
                     feed.taken += len;
-                    self.synced = P::RESUME == Resume::Next;
+                    self.synced = synced;
                 }
             }
         }
@@ -377,6 +377,24 @@ impl<P: Listed> Stream<P> {
     fn sync_remainder(&self, taken: usize, bytes: &[u8]) -> Option<usize> {
         let rest = bytes.get(taken..).unwrap_or_default();
         P::SYNC_RUN.as_ref()?.remainder(self.run_before(taken, bytes), rest)
+    }
+
+    /// The number of bytes that the bad packet of `len` bytes at byte `taken` takes, and whether a
+    /// packet follows them. Where packets may begin inside a byte, a synchronisation may begin
+    /// before it or inside it: then these are the bytes before it, or those that end it.
+    #[cold]
+    fn bad_len(&self, taken: usize, len: usize, bytes: &[u8]) -> (usize, bool) {
+        let next = P::RESUME == Resume::Next;
+        if !P::UNALIGNED || self.shift != 0 {
+            return (len, next);
+        }
+        let (before, rest) = bytes.split_at_checked(taken).unwrap_or((bytes, &[]));
+        let packet = rest.get(..len).unwrap_or(rest);
+        match P::sync_bit(&self.config, packet, zeros_at_end(before, self.run)) {
+            BitSearch::At(n @ 1..) => (n, false),
+            BitSearch::After { byte: n @ 1.., shift } => (n, shift == 0),
+            _ => (len, next),
+        }
     }
 
     /// Reports the undecodable bytes of `span`, which end a synchronisation packet. The decoder

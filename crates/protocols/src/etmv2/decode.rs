@@ -3,8 +3,8 @@
 use alloc::collections::VecDeque;
 
 use tracewright_base::{
-    BlockCache, Context, Counted, Decode, Element, Exception, Fault, Gap, Inconsistency, Pc, Sink,
-    Spanned, Start,
+    BlockCache, Context, Decode, Element, Exception, Fault, Gap, Inconsistency, Pc, Sink, Spanned,
+    Start,
 };
 use tracewright_frames::cycles::DISABLED;
 use tracewright_isa::transfer;
@@ -103,8 +103,11 @@ impl Decode<Config, Packet> for Decoder {
             self.push(p.at, Kind::Status(status));
         }
         self.advance(config, code, sink);
-        for (_, out) in outs.into_iter().flatten() {
-            self.out(p.at, out, config, code, sink);
+        for (of, out) in outs.into_iter().flatten() {
+            match out {
+                Out::Restart => self.restart(of, sink),
+                _ => self.out(p.at, out, config, code, sink),
+            }
         }
         if self.events.len() > EVENTS {
             self.lose(p.at, sink);
@@ -171,6 +174,21 @@ impl Decoder {
         *self = Decoder { seen: true, ..Decoder::default() };
     }
 
+    /// Statuses and FIFO output are inconsistent: decoding restarts at the offset in the cycle at
+    /// `at`.
+    #[cold]
+    fn restart<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.lose_program(at, sink);
+        while let Some(event) = self.events.front()
+            && (event.at, event.kind) != (at, Kind::Tfo)
+        {
+            if event.kind == Kind::Trigger {
+                self.report(event.at, Element::Trigger, sink);
+            }
+            self.pop();
+        }
+    }
+
     /// A cycle of Trace Disabled.
     fn disabled(&mut self, at: u64, pins: u16) {
         match Offset::of_pins(pins as u8) {
@@ -193,7 +211,7 @@ impl Decoder {
     ) {
         let first = self.events.front().copied();
         match (out, first) {
-            (Out::Offset(_), _) => {}
+            (Out::Offset(_) | Out::Restart, _) => {}
             (Out::Stray, _) => {
                 if self.on {
                     self.lose_program(at, sink);
@@ -215,7 +233,7 @@ impl Decoder {
         }
     }
 
-    /// Reports FIFO output that belongs to no status.
+    /// Reports FIFO output that belongs to no status, or not to those that wait.
     #[cold]
     fn lose_program<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.flush_half(at, sink);
@@ -472,6 +490,9 @@ impl Decoder {
         let last = self.pending.last().copied();
         let mut return_address = last.map(|range| range.start).or(self.pending.missing_code());
         if cancels {
+            if let Some(first) = last.and_then(|last| self.flow.first_half_of(&last)) {
+                return_address = Some(first.end());
+            }
             match self.flow.address().filter(|_| self.flow.is_half()) {
                 // The first half of a BL came last.
                 Some(address) => {
@@ -521,12 +542,17 @@ impl Decoder {
     }
 
     /// Withdraws the last instruction, which did not execute, and its data. Its cycles are
-    /// reported.
+    /// reported. Of a BL, only the second half is withdrawn.
     fn cancel<S: Sink>(&mut self, at: u64, sink: &mut S) {
-        let cycles = self.pending.last().map_or(Counted::UNKNOWN, |range| range.cycles);
-        self.pending.cancel();
+        let last = self.pending.cancel();
         self.data.cancel(Withdrawal::Instruction);
-        if let Some(cycles @ 1..) = cycles.get() {
+        let Some((before, last)) = last else { return };
+        let mut cycles = last.cycles.get().unwrap_or(0);
+        if let Some(first) = self.flow.first_half_of(&last) {
+            cycles = cycles.saturating_sub(first.cycles.get().unwrap_or(0));
+            sink.element(before, Element::Range(first));
+        }
+        if cycles > 0 {
             self.report(at, Element::Cycles(Some(cycles)), sink);
         }
     }

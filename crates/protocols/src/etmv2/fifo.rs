@@ -57,6 +57,9 @@ pub enum Out {
     Offset(u8),
     /// A byte of statuses before synchronisation.
     Stray,
+    /// Statuses and FIFO output are inconsistent: decoding restarts at the offset in the cycle that
+    /// this belongs to.
+    Restart,
     /// Statuses and FIFO output are inconsistent: decoding restarts at the next offset.
     Lost,
 }
@@ -140,6 +143,25 @@ impl Fifo {
         Some((at, Out::Lost))
     }
 
+    /// The packets before an offset were decoded wrongly. Where its number of bytes is known,
+    /// decoding restarts at the next offset in the FIFO.
+    fn restart(&mut self, at: u64) -> Option<(u64, Out)> {
+        let known = |(_, group): &(u64, Group)| matches!(group, Group::Tfo(Some(_)));
+        // The packet that is wrong may be that of the first offset.
+        match self.groups.iter().skip(1).position(known) {
+            Some(n) => self.restart_from(n + 1),
+            None => self.lose(at),
+        }
+    }
+
+    /// Restarts decoding at the offset of group `n`. The next byte is the first after those that
+    /// the offset has counted.
+    fn restart_from(&mut self, n: usize) -> Option<(u64, Out)> {
+        self.groups.drain(..n);
+        (self.half, self.bytes) = (None, Bytes::default());
+        self.groups.front().map(|&(of, _)| (of, Out::Restart))
+    }
+
     /// Takes a Trace Disabled cycle.
     fn disabled(&mut self, at: u64, pins: u16, config: &Config) -> Option<(u64, Out)> {
         match Offset::of_pins(pins as u8) {
@@ -200,7 +222,13 @@ impl Fifo {
                 self.pins = Pins::Fifo;
                 None
             }
-            (Pins::Gap, _) => self.lose(at),
+            (Pins::Gap, _) => {
+                let out = self.restart(at);
+                if self.synced {
+                    (self.pins, self.half) = (Pins::Fifo, Some(low));
+                }
+                out
+            }
             (Pins::Fifo, _) if self.groups.is_empty() => {
                 // A wait status requires FIFO output.
                 if status.passed.is_none() && !status.data { self.lose(at) } else { None }
@@ -230,17 +258,19 @@ impl Fifo {
     fn byte(&mut self, at: u64, byte: u8, config: &Config) -> Option<(u64, Out)> {
         let &(of, first) = self.groups.front()?;
         // Every pending offset counts the byte.
-        let mut overrun = false;
+        let mut overrun = None;
         for (n, (_, group)) in self.groups.iter_mut().enumerate() {
             match group {
-                Group::Tfo(Some(0)) if n > 0 => overrun = true,
+                Group::Tfo(Some(0)) if n > 0 => overrun = Some(n),
                 Group::Tfo(Some(ahead @ 1..)) => *ahead -= 1,
                 _ => {}
             }
         }
-        if overrun {
-            // The packets before the TFO packet were decoded wrongly.
-            return self.lose(at);
+        if let Some(n) = overrun {
+            // The byte is the header of the TFO packet.
+            let out = self.restart_from(n);
+            self.bytes.push(byte);
+            return out;
         }
         match first {
             // Bytes before the TFO packet belong to statuses before synchronisation.
@@ -260,7 +290,7 @@ impl Fifo {
                 Parse::Bad(..) => None,
             },
         };
-        let Some((out, last)) = parsed else { return self.lose(at) };
+        let Some((out, last)) = parsed else { return self.restart(at) };
         self.bytes = Bytes::default();
         if last {
             self.groups.pop_front();

@@ -62,7 +62,7 @@ impl Transcript {
             Out::Offset(1) => out.write_str("; 1 byte before the TFO packet"),
             Out::Offset(bytes) => write!(out, "; {bytes} bytes before the TFO packet"),
             Out::Stray => out.write_str("; a byte of an earlier status"),
-            Out::Lost => out.write_str("; status and FIFO are inconsistent"),
+            Out::Restart | Out::Lost => out.write_str("; status and FIFO are inconsistent"),
             Out::Tfo(tfo) => {
                 self.history.tfo(tfo);
                 if tfo.reason.start().is_some() {

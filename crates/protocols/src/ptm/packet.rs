@@ -200,6 +200,10 @@ impl Wire<Config> for Packet {
             h if h & 0x80 != 0 => atom(bytes, config),
             Sync::HEADER => match Sync::parse(bytes, config) {
                 Some((sync, len)) => Parse::Packet(Packet::Sync(sync), len),
+                // What follows the information byte is not known to be the rest of the packet.
+                None if bytes.get(Sync::INFO).is_some_and(|info| info & 1 == 0) => {
+                    Parse::Bad(Sync::INFO, Fault::Sequence)
+                }
                 None => Parse::Partial,
             },
             0x0c => Parse::Packet(Packet::Trigger, 1),
@@ -351,10 +355,18 @@ impl Sync {
     /// The header byte.
     pub(in crate::ptm) const HEADER: u8 = 0x08;
 
-    /// The I-sync that `bytes` begin with, and its length. `None` where bytes are missing.
+    /// The position of the information byte. Its bit 0 is always 1, so that no packet contains an
+    /// A-sync.
+    const INFO: usize = 5;
+
+    /// The I-sync that `bytes` begin with, and its length. `None` where bytes are missing, or where
+    /// bit 0 of the information byte is clear.
     #[inline]
     pub(in crate::ptm) fn parse(bytes: &[u8], config: &Config) -> Option<(Sync, usize)> {
         let (&[_, a, b, c, d, info], mut after) = bytes.split_first_chunk()?;
+        if info & 1 == 0 {
+            return None;
+        }
         let word = u32::from_le_bytes([a, b, c, d]);
         let (mut cycles, mut context_id) = (None, None);
         let mut len = 6;
@@ -387,7 +399,6 @@ impl Sync {
 fn emit_sync(sync: &Sync, config: &Config, out: &mut impl Extend<u8>) {
     out.extend([Sync::HEADER]);
     out.extend((sync.address & !1 | u32::from(sync.thumb)).to_le_bytes());
-    // Bit 0 of the information byte is always 1, so that no packet contains an A-sync.
     let info = (sync.reason as u8) << 5
         | flag(sync.non_secure, 3)
         | flag(sync.alternative, 2)

@@ -311,7 +311,8 @@ fn thumb() {
         on(0x8001)
     );
     let got = decoded(&config, &code, &cycles);
-    assert_eq!(got[2..], ["t8000E", "exception 6 from 8002", "18E", "t8004E", "t8010E"], "{got:?}");
+    let want = ["t8000E", "t8002E", "exception 6 from 8004", "18E", "t8004E", "t8010E"];
+    assert_eq!(got[2..], want, "{got:?}");
 }
 
 /// Random records cause no panic, and decode alike for any cut.
