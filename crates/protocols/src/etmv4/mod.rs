@@ -100,6 +100,14 @@ impl Protocol for Etmv4 {
         Config::etmv4(core, register)
     }
 
+    fn note(config: &Config) -> Option<&'static str> {
+        let p0 = config.can_trace_load_store_as_p0() && config.load_store_p0() != InstP0::Neither;
+        p0.then_some(
+            "TRCCONFIGR.INSTP0 makes loads or stores P0 elements, which is not supported: their \
+             atoms are taken for those of branches, so the decoded path is wrong",
+        )
+    }
+
     fn trace_id(config: &Config) -> u8 {
         config.trace_id()
     }
