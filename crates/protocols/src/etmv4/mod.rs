@@ -101,10 +101,9 @@ impl Protocol for Etmv4 {
     }
 
     fn note(config: &Config) -> Option<&'static str> {
-        let p0 = config.can_trace_load_store_as_p0() && config.load_store_p0() != InstP0::Neither;
-        p0.then_some(
-            "TRCCONFIGR.INSTP0 makes loads or stores P0 elements, which is not supported: their \
-             atoms are taken for those of branches, so the decoded path is wrong",
+        (config.has_load_store_p0() && !config.microcontroller()).then_some(
+            "TRCCONFIGR.INSTP0 makes loads or stores P0 elements, which is supported for A32 and \
+             T32 code only: the decoded path of A64 code is wrong",
         )
     }
 
