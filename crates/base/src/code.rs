@@ -76,7 +76,7 @@ pub struct Waypoints {
     pub timed_wait: bool,
     /// TSTART.
     pub transaction: bool,
-    /// Loads from memory, in A32 and T32. Their [`Kind`] does not tell them.
+    /// Loads from memory, in A32 and T32. Their [`Kind`] is that of other instructions.
     pub loads: bool,
     /// Stores to memory, in A32 and T32.
     pub stores: bool,
