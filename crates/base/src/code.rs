@@ -76,6 +76,10 @@ pub struct Waypoints {
     pub timed_wait: bool,
     /// TSTART.
     pub transaction: bool,
+    /// Loads from memory, in A32 and T32. Their [`Kind`] is that of other instructions.
+    pub loads: bool,
+    /// Stores to memory, in A32 and T32.
+    pub stores: bool,
     /// Every instruction: each block is one instruction.
     pub each: bool,
 }
@@ -88,10 +92,13 @@ impl Waypoints {
         wait: false,
         timed_wait: false,
         transaction: false,
+        loads: false,
+        stores: false,
         each: false,
     };
 
-    /// Whether an instruction of this kind ends a block.
+    /// Whether an instruction of this kind ends a block. One of another kind may do as a load or a
+    /// store.
     #[inline]
     pub const fn has(self, kind: Kind) -> bool {
         match kind {

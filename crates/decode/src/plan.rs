@@ -249,15 +249,22 @@ impl Plan {
         self.framing != Framing::Raw || self.messages.is_some()
     }
 
-    /// Settings that were not configured but inferred, one line each.
+    /// What a user should know about the settings of the sources: those that were not configured
+    /// but inferred, and those with which not everything can be decoded. One line each.
     pub fn notes(&self) -> impl Iterator<Item = String> {
-        self.sources.iter().filter_map(|planned| {
+        let inferred = |planned: &Planned| {
             let JumpTable { address, file } = planned.jump_table.as_ref()?;
             let name = &planned.name;
             Some(format!(
                 "{name}: jvt is taken to be {address:#x}, the symbol {JUMP_TABLE} of {file}"
             ))
-        })
+        };
+        let configured = |planned: &Planned| {
+            planned.config.note().map(|note| format!("{}: {note}", planned.name))
+        };
+        self.sources
+            .iter()
+            .flat_map(move |planned| inferred(planned).into_iter().chain(configured(planned)))
     }
 
     /// The name of the framing.

@@ -2,6 +2,7 @@
 //! image gives the same result.
 
 use tracewright_base::{Block, End, Instruction, Isa, Kind, Miss, Waypoints};
+use tracewright_isa::data::transfer;
 use tracewright_isa::rv::{self, Extensions, Upper};
 use tracewright_isa::{ItState, a64, classify, riscv, t32};
 
@@ -71,6 +72,11 @@ impl Rules {
     /// Whether code of `isa` is plain instructions, found by their groups, and few others.
     pub(crate) fn skips_plain(&self, isa: Isa) -> bool {
         isa == Isa::A64 && !self.waypoints.has(Kind::Plain)
+    }
+
+    /// Whether loads or stores end a block.
+    const fn accesses_end(&self) -> bool {
+        self.waypoints.loads || self.waypoints.stores
     }
 }
 
@@ -144,7 +150,9 @@ impl<'a, I: ReadCode> Memory<'a, I> {
             block.bytes += u32::from(instruction.size);
             block.instructions += 1;
             block.last = instruction;
-            if rules.waypoints.has(instruction.kind) {
+            if rules.waypoints.has(instruction.kind)
+                || rules.accesses_end() && self.ends_as_access(next, rules.waypoints)
+            {
                 block.end = End::Waypoint;
                 break;
             }
@@ -158,6 +166,16 @@ impl<'a, I: ReadCode> Memory<'a, I> {
             }
         }
         Ok(block)
+    }
+
+    /// Whether the instruction at `at` is a load or a store that ends a block.
+    #[cold]
+    fn ends_as_access(self, at: u64, waypoints: Waypoints) -> bool {
+        let transfer = self.opcode(at).and_then(|opcode| transfer(self.isa, opcode));
+        transfer.is_some_and(|transfer| {
+            let (loads, stores) = transfer.accesses();
+            loads && waypoints.loads || stores && waypoints.stores
+        })
     }
 
     /// The instruction at `start`, which is within the address mask. With `check`, an opcode of

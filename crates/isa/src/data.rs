@@ -38,6 +38,16 @@ pub enum With {
 }
 
 impl Transfer {
+    /// Whether it loads from memory, and whether it stores to memory.
+    pub const fn accesses(&self) -> (bool, bool) {
+        match (self.with, self.direction) {
+            (With::Coprocessor, _) | (_, Direction::Unknown) => (false, false),
+            (With::Swap, _) => (true, true),
+            (_, Direction::Read) => (true, false),
+            (_, Direction::Write) => (false, true),
+        }
+    }
+
     /// Whether the instruction can transfer more than one word (LSM).
     pub const fn multiple(&self) -> bool {
         !matches!(self.count, Some(0 | 1))

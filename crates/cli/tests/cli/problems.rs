@@ -250,6 +250,33 @@ fn unknown_ids_are_listed() {
     assert_eq!((output.code, output.notes().as_str()), (Some(0), ""));
 }
 
+/// Loads and stores as P0 elements, INSTP0 of TRCIDR0 and of TRCCONFIGR, where the core may execute
+/// A64 code.
+#[test]
+fn loads_as_p0_elements_of_a64_code_have_a_note() {
+    let folder = Folder::with_demo("load-p0");
+    let set = |name: &'static str, bits: u64| {
+        edit(&folder, "ETM_0.ini", |text| {
+            let at = text.find(&format!("{name}=")).unwrap() + name.len() + 1;
+            let (head, rest) = text.split_at(at);
+            let (value, tail) = rest.split_once('\n').unwrap();
+            let value = u64::from_str_radix(value.trim_start_matches("0x"), 16).unwrap();
+            format!("{head}{:#x}\n{tail}", value | bits)
+        });
+    };
+    let note = "note: ETM_0: TRCCONFIGR.INSTP0 makes loads or stores P0 elements";
+    let has_note = || tracewright(&args("decode", &[&folder.demo()])).err.contains(note);
+    set("TRCCONFIGR", 0b010);
+    assert!(!has_note(), "TRCIDR0.INSTP0 is 0");
+    set("TRCIDR0", 0b110);
+    edit(&folder, "cpu_0.ini", |text| text.replace("Cortex-A53", "Cortex-M7"));
+    assert!(!has_note(), "T32 code only");
+    edit(&folder, "cpu_0.ini", |text| text.replace("Cortex-M7", "Cortex-A53"));
+    check(&tracewright(&args("decode", &[&folder.demo()])), 0, &[note]);
+    let info = tracewright(&args("info", &[&folder.demo()]));
+    assert!(info.out.contains("TRCCONFIGR.INSTP0 makes loads"), "{}", info.out);
+}
+
 #[test]
 fn missing_memory_reports_the_first_address() {
     let folder = Folder::with_demo("memory");

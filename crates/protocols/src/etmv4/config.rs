@@ -154,11 +154,26 @@ impl Config {
     }
 
     /// The instructions that end a block: always ISB; WFI, WFE, WFIT and WFET if TRCIDR2.WFXMODE is
-    /// 1; TSTART for an ETE.
+    /// 1; TSTART for an ETE; the loads and stores of an ETMv4 that are P0 elements.
     pub fn waypoints(&self) -> Waypoints {
+        let p0 = if self.has_load_store_p0() { self.load_store_p0() } else { InstP0::Neither };
         let wait = self.wait_is_waypoint();
         let transaction = self.ete;
-        Waypoints { isb: true, wait, timed_wait: wait, transaction, ..Waypoints::BRANCHES }
+        Waypoints {
+            isb: true,
+            wait,
+            timed_wait: wait,
+            transaction,
+            loads: matches!(p0, InstP0::Loads | InstP0::Both),
+            stores: matches!(p0, InstP0::Stores | InstP0::Both),
+            ..Waypoints::BRANCHES
+        }
+    }
+
+    /// Loads or stores are P0 elements.
+    pub(super) fn has_load_store_p0(&self) -> bool {
+        let traced = self.load_store_p0() != InstP0::Neither;
+        traced && self.can_trace_load_store_as_p0() && !self.ete
     }
 
     // TRCIDR0.

@@ -152,15 +152,7 @@ impl Decoder {
             (Stage::Aligned, Packet::TraceInfo(info)) => {
                 self.stage = Stage::Running;
                 self.reset(&info, config);
-                self.flow.start();
-                self.depth = info.speculation().unwrap_or(0);
-                if self.depth > 0 {
-                    self.push(p.at, What::Unseen(self.depth));
-                }
-                if config.is_ete() && info.in_transaction() {
-                    let step = Transaction::Inside;
-                    self.push(p.at, What::Transaction { step, p0: false });
-                }
+                self.begin(p.at, &info, config);
             }
             // Events need no Trace Info. (ETE K10.5.9)
             (Stage::Aligned | Stage::Discarded, Packet::Event(mask)) if config.is_ete() => {
@@ -384,9 +376,21 @@ impl Decoder {
         self.has_context_id |= info.context_id().is_some();
     }
 
+    /// A session begins, maybe behind unresolved P0 elements and inside a transaction.
+    fn begin(&mut self, at: u64, info: &TraceInfo, config: &Config) {
+        self.flow.start();
+        self.depth = info.speculation().unwrap_or(0);
+        if self.depth > 0 {
+            self.push(at, What::Unseen(self.depth));
+        }
+        if config.is_ete() && info.in_transaction() {
+            self.push(at, What::Transaction { step: Transaction::Inside, p0: false });
+        }
+    }
+
     /// A Trace Info while synchronised resets the compression. It also has the number of unresolved
-    /// P0 elements: another one than that of the trace before it contradicts that trace, or begins
-    /// another session. (ETE K10.5.2.6)
+    /// P0 elements, and in an ETE whether a transaction is open: if they are not those of the trace
+    /// before it, they contradict that trace, or begin another session. (ETE K10.5.2.6)
     #[cold]
     fn trace_info<S: Sink>(
         &mut self,
@@ -398,18 +402,15 @@ impl Decoder {
     ) {
         self.reset(info, config);
         let depth = info.speculation().unwrap_or(0);
-        if depth == self.depth {
+        let inside = config.is_ete() && info.in_transaction();
+        if depth == self.depth && inside == self.in_transaction() {
             if rules.return_stack {
                 self.push(at, What::TraceInfo);
             }
             return;
         }
-        self.drain(sink);
-        self.depth = depth;
-        if depth > 0 {
-            self.push(at, What::Unseen(depth));
-        }
-        self.flow.start();
+        self.drain_session(at, sink);
+        self.begin(at, info, config);
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
     }
 

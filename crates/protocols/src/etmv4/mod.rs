@@ -100,6 +100,13 @@ impl Protocol for Etmv4 {
         Config::etmv4(core, register)
     }
 
+    fn note(config: &Config) -> Option<&'static str> {
+        (config.has_load_store_p0() && !config.microcontroller()).then_some(
+            "TRCCONFIGR.INSTP0 makes loads or stores P0 elements, which is supported for A32 and \
+             T32 code only: the decoded path of A64 code is wrong",
+        )
+    }
+
     fn trace_id(config: &Config) -> u8 {
         config.trace_id()
     }

@@ -49,11 +49,7 @@ impl Info {
         program(capture, &images, &mut missing);
         let mut notes: Vec<_> = capture.notes.iter().map(ToString::to_string).collect();
         let mut known: HashSet<_> = notes.iter().cloned().collect();
-        let configured = plans.iter().flat_map(|plan| &plan.sources);
-        let configured = configured
-            .filter_map(|source| Some(format!("{}: {}", source.name, source.config.note()?)));
-        let further = without_zcm(capture, &plans).into_iter().chain(configured);
-        for note in plans.iter().flat_map(Plan::notes).chain(further) {
+        for note in plans.iter().flat_map(Plan::notes).chain(without_zcm(capture, &plans)) {
             if known.insert(note.clone()) {
                 notes.push(note);
             }

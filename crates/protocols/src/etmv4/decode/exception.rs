@@ -94,7 +94,7 @@ impl Decoder {
     }
 
     /// Whether the next element is inside a transaction.
-    fn in_transaction(&self) -> bool {
+    pub(super) fn in_transaction(&self) -> bool {
         let step = self.window.iter().rev().find_map(|item| item.what.step());
         step.map_or(self.transaction, Transaction::opens)
     }

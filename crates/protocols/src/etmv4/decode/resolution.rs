@@ -25,13 +25,18 @@ impl Decoder {
     /// A Discard or Overflow packet: the unresolved elements will not be resolved. (ETE K10.5.3.5)
     #[cold]
     pub(super) fn discard<S: Sink>(&mut self, at: u64, gap: Gap, sink: &mut S) {
+        self.drain_session(at, sink);
+        self.lose();
+        self.stage = super::Stage::Discarded;
+        sink.element(at, Element::Gap(gap));
+    }
+
+    /// Removes all items as [`drain`](Self::drain). An open transaction has failed.
+    pub(super) fn drain_session<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.drain(sink);
         if self.transaction {
             self.step(at, Transaction::Failure, sink);
         }
-        self.lose();
-        self.stage = super::Stage::Discarded;
-        sink.element(at, Element::Gap(gap));
     }
 
     /// Removes all items, and emits those that are never cancelled (ETE Table K10-2) and
