@@ -14,6 +14,9 @@ const GOOD: f64 = 0.9;
 /// Frames must have this share more than unframed bytes, which are the rule.
 const MORE: f64 = 0.05;
 
+/// Of few bytes, frames must explain this number more: some of them are packets by chance.
+const CHANCE: f64 = FRAME as f64;
+
 /// A trace ID with a smaller share of the bytes is not that of a trace source.
 const RARE: f64 = 0.02;
 
@@ -43,7 +46,10 @@ impl Form {
         }
         for (framing, skip) in framings(head, wanted.framing) {
             let found = framed(head, framing, skip, wanted.id);
-            let more = if best.form.framing == Framing::Raw { MORE } else { 0.0 };
+            let more = match best.form.framing {
+                Framing::Raw => MORE + CHANCE / head.len().max(1) as f64,
+                _ => 0.0,
+            };
             let given = wanted.framing.is_some() || wanted.id.is_some();
             if found.share > best.share + more || given && best.form.id.is_none() {
                 best = found;
@@ -149,5 +155,56 @@ impl Split for Ids {
             Event::Reserved { len, .. } => self.bad += len as usize,
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_frames::Joiner;
+    use tracewright_testing::Random;
+
+    use super::*;
+
+    /// Samples, exceptions and timestamps of at least `len` bytes, the first `cut` of them left out.
+    fn trace(random: &mut Random, len: usize, cut: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while bytes.len() < len + cut {
+            match random.below(3) {
+                0 => bytes.extend([0x17, random.next() as u8 & 0xfe, random.next() as u8, 0, 8]),
+                1 => bytes.extend([0x0e, 0x10 + random.below(4) as u8, 0x10]),
+                _ => {
+                    bytes.extend([0x47, random.next() as u8, 0x02, 0, 8, 0x8d, random.next() as u8])
+                }
+            }
+            bytes.extend([0xc0, random.next() as u8 | 0x80, random.below(20) as u8]);
+        }
+        bytes.split_off(cut)
+    }
+
+    #[test]
+    fn few_unframed_bytes_are_no_frames() {
+        let mut random = Random::new(1);
+        for round in 0..2000 {
+            let (len, cut) = (LEAST + random.index(40), random.index(7));
+            let bytes = trace(&mut random, len, cut);
+            let (form, _) = Form::find(&bytes, &Wanted::default());
+            assert_eq!(form.framing, Framing::Raw, "round {round}: {form:?} of {bytes:02x?}");
+        }
+    }
+
+    #[test]
+    fn few_frames_are_found() {
+        let (mut random, mut found) = (Random::new(2), 0);
+        for _ in 0..200 {
+            let (mut frames, mut joiner) = (Vec::new(), Joiner::new(Framing::Coresight));
+            for part in trace(&mut random, LEAST + 10, 0).chunks(20) {
+                joiner.push(0x13, part, &mut frames).unwrap();
+                joiner.push(0x14, &[random.next() as u8; 3], &mut frames).unwrap();
+            }
+            joiner.finish(&mut frames);
+            let (form, _) = Form::find(&frames, &Wanted::default());
+            found += usize::from(form.id == Some(0x13) && form.skip == 0);
+        }
+        assert!(found >= 195, "{found} of 200");
     }
 }
