@@ -67,6 +67,10 @@ impl fmt::Display for Problem {
                 "{isa} instructions that call each other, not trace data; give the capture, and this \
                  file with --image FILE@ADDRESS; with --protocol it is decoded as trace"
             ),
+            P::Empty => f.write_str(
+                "there are no bytes: nothing was captured; check that the trace unit and the path to \
+                 the buffer were enabled",
+            ),
             P::Undetected(bytes) => write!(
                 f,
                 "no framing and protocol explains its first {bytes} bytes as trace; give what is \

@@ -144,6 +144,8 @@ pub enum Problem {
     Code(Isa),
     /// The file has no format that identifies itself.
     NeedsProtocol,
+    /// There are no bytes of trace data.
+    Empty,
     /// No framing and protocol explain this number of bytes at the start of the file.
     Undetected(u64),
     /// The folder to write to contains files.
