@@ -288,6 +288,11 @@ impl fmt::Display for Problem {
             P::NoSuchSource(name) => {
                 write!(f, "unknown trace source `{name}`; correct the name or add the device")
             }
+            P::NotSource { name, class } => write!(
+                f,
+                "`{name}` is no trace source: its class is `{class}`; correct it to `trace_source` or \
+                 remove the link"
+            ),
             P::NoSuchCore(name) => {
                 write!(f, "unknown core `{name}`; correct the name or add the device")
             }

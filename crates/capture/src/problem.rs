@@ -324,6 +324,13 @@ pub enum Problem {
     NoSuchBuffer(String),
     /// No trace source has this name.
     NoSuchSource(String),
+    /// The device with this name has another class.
+    NotSource {
+        /// Its name.
+        name: String,
+        /// Its class.
+        class: String,
+    },
     /// No core has this name.
     NoSuchCore(String),
     /// No trace source has this location.
@@ -431,6 +438,7 @@ impl Problem {
             | P::Shared { .. }
             | P::Unclaimed(_)
             | P::NoSuchSource(_)
+            | P::NotSource { .. }
             | P::NoSuchLocation(_) => Warning,
             _ => Error,
         }
