@@ -82,8 +82,8 @@ fn header(line: &str) -> Option<&str> {
     Some(line.strip_prefix('[')?.split_once(']')?.0.trim())
 }
 
-/// The text of a file in UTF-16 that begins with a byte order mark, as editors and shells of Windows
-/// write it.
+/// The text of a file in UTF-16 that begins with a byte order mark, as programs of Windows write
+/// it.
 pub fn utf16(bytes: &[u8]) -> Option<String> {
     let unit = match bytes {
         [0xff, 0xfe, ..] => u16::from_le_bytes,

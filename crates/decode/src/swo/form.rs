@@ -14,8 +14,8 @@ const GOOD: f64 = 0.9;
 /// Frames must have this share more than unframed bytes, which are the rule.
 const MORE: f64 = 0.05;
 
-/// A trace has at most one source, and another one for each of this number of bytes. Read as frames,
-/// bytes without framing have more.
+/// A trace has at most one source, and another one for each of this number of bytes. Bytes without
+/// framing that are read as frames have more.
 const EACH: usize = 4 * FRAME;
 
 /// A trace ID with a smaller share of the bytes is not that of a trace source.
@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    /// Samples, exceptions and timestamps of at least `len` bytes, the first `cut` of them left out.
+    /// At least `len` bytes of samples, exceptions and timestamps, after the first `cut` ones.
     fn trace(random: &mut Random, len: usize, cut: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         while bytes.len() < len + cut {
