@@ -267,7 +267,7 @@ mod tests {
             (2, 1, 0xff, Dwt::Prohibited, "pc not allowed to be sampled"),
             (2, 1, 0x7f, Dwt::Reserved, "reserved"),
             (2, 2, 0x1010, Dwt::Reserved, "reserved"),
-            (3, 1, 0, Dwt::Reserved, "reserved"),
+            (3, 2, 0, Dwt::Reserved, "reserved"),
             (
                 0b01_01_0,
                 4,
