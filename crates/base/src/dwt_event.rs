@@ -35,6 +35,9 @@ pub enum ExceptionStep {
 pub enum Dwt {
     /// Counters that wrapped: bit 0 CPI, 1 exception overhead, 2 sleep, 3 LSU, 4 folded, 5 cycles.
     Counters(u8),
+    /// Event counters of the Performance Monitoring Unit that overflowed: bit N is counter N
+    /// (Armv8.1-M).
+    PmuCounters(u8),
     /// A step of an exception.
     Exception {
         /// Exception number (IPSR).
@@ -104,6 +107,7 @@ impl DwtEvent {
                 0xff => Dwt::Prohibited,
                 _ => Dwt::Reserved,
             },
+            (3, 1) => Dwt::PmuCounters(self.value as u8),
             // 01_cc_0: address of the instruction; 01_cc_1: data address; 10_cc_w: data value.
             (8 | 10 | 12 | 14, 4) => Dwt::DataPc { comparator, pc: self.value },
             (8 | 10 | 12 | 14, 1) if self.value == 1 => Dwt::DataMatch { comparator },
@@ -126,6 +130,13 @@ impl fmt::Display for Dwt {
                 f.write_str("counters wrapped:")?;
                 for (bit, name) in COUNTERS.iter().enumerate().filter(|(n, _)| bits >> n & 1 != 0) {
                     write!(f, "{}{name}", if bits & ((1 << bit) - 1) == 0 { " " } else { ", " })?;
+                }
+                Ok(())
+            }
+            Dwt::PmuCounters(bits) => {
+                f.write_str("PMU counters overflowed:")?;
+                for bit in (0..u8::BITS).filter(|n| bits >> n & 1 != 0) {
+                    write!(f, "{}{bit}", if bits & ((1 << bit) - 1) == 0 { " " } else { ", " })?;
                 }
                 Ok(())
             }
@@ -227,6 +238,7 @@ mod tests {
     fn decoded_content() {
         for (discriminator, size, value, want, text) in [
             (0, 1, 0x15, Dwt::Counters(0x15), "counters wrapped: CPI, SLEEP, FOLD"),
+            (3, 1, 0x85, Dwt::PmuCounters(0x85), "PMU counters overflowed: 0, 2, 7"),
             (0, 2, 0x15, Dwt::Reserved, "reserved"),
             (
                 1,
@@ -255,7 +267,7 @@ mod tests {
             (2, 1, 0xff, Dwt::Prohibited, "pc not allowed to be sampled"),
             (2, 1, 0x7f, Dwt::Reserved, "reserved"),
             (2, 2, 0x1010, Dwt::Reserved, "reserved"),
-            (3, 1, 0, Dwt::Reserved, "reserved"),
+            (3, 2, 0, Dwt::Reserved, "reserved"),
             (
                 0b01_01_0,
                 4,

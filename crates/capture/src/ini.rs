@@ -82,6 +82,19 @@ fn header(line: &str) -> Option<&str> {
     Some(line.strip_prefix('[')?.split_once(']')?.0.trim())
 }
 
+/// The text of a file in UTF-16 that begins with a byte order mark, as programs of Windows write
+/// it.
+pub fn utf16(bytes: &[u8]) -> Option<String> {
+    let unit = match bytes {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let (pairs, _) = bytes.as_chunks::<2>();
+    let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+    String::from_utf16(&units).ok()
+}
+
 /// The words of a comma-separated list, without surrounding blanks and without empty words.
 pub fn list(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty())
@@ -161,6 +174,21 @@ mod tests {
             ("Cluster 0", &["Cluster 0"]),
         ] {
             assert!(list(text).eq(want.iter().copied()), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_in_utf16() {
+        for (bytes, want) in [
+            (&b"\xff\xfe[\0a\0]\0"[..], Some("\u{feff}[a]")),
+            (b"\xfe\xff\0[\x20\xac\0]", Some("\u{feff}[\u{20ac}]")),
+            (b"\xff\xfe[\0a", Some("\u{feff}[")),
+            (b"\xff\xfe\0\xd8", None),
+            (b"[a]", None),
+            (b"\xff", None),
+            (b"", None),
+        ] {
+            assert_eq!(utf16(bytes).as_deref(), want, "{bytes:?}");
         }
     }
 

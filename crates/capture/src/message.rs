@@ -67,6 +67,10 @@ impl fmt::Display for Problem {
                 "{isa} instructions that call each other, not trace data; give the capture, and this \
                  file with --image FILE@ADDRESS; with --protocol it is decoded as trace"
             ),
+            P::Empty => f.write_str(
+                "there are no bytes: nothing was captured; check that the trace unit and the path to \
+                 the buffer were enabled",
+            ),
             P::Undetected(bytes) => write!(
                 f,
                 "no framing and protocol explains its first {bytes} bytes as trace; give what is \
@@ -284,6 +288,11 @@ impl fmt::Display for Problem {
             P::NoSuchSource(name) => {
                 write!(f, "unknown trace source `{name}`; correct the name or add the device")
             }
+            P::NotSource { name, class } => write!(
+                f,
+                "`{name}` is no trace source: its class is `{class}`; correct it to `trace_source` or \
+                 remove the link"
+            ),
             P::NoSuchCore(name) => {
                 write!(f, "unknown core `{name}`; correct the name or add the device")
             }

@@ -1,5 +1,6 @@
 //! Detection of the format of a file or folder by its content.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,8 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::cycles;
 use crate::dump::ELF;
 use crate::files::reason;
+use crate::ini::{Ini, utf16};
 use crate::perf::BranchList;
-use crate::{Container, OpenError, Problem, ini::Ini};
+use crate::{Container, OpenError, Problem};
 
 /// The format of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,11 +110,12 @@ enum Role {
 }
 
 fn role(head: &[u8]) -> Role {
-    // Trace data contain zero bytes; text does not.
-    if head.contains(&0) {
-        return Role::None;
-    }
-    let text = String::from_utf8_lossy(head);
+    let text = match utf16(head) {
+        Some(text) => Cow::Owned(text),
+        // Trace data contain zero bytes; text does not.
+        None if head.contains(&0) => return Role::None,
+        None => String::from_utf8_lossy(head),
+    };
     let ini = Ini::parse(&text);
     let has = |names: &[&str]| names.iter().any(|name| ini.section(name).is_some());
     if has(&["device_list", "snapshot"]) {

@@ -144,6 +144,8 @@ pub enum Problem {
     Code(Isa),
     /// The file has no format that identifies itself.
     NeedsProtocol,
+    /// There are no bytes of trace data.
+    Empty,
     /// No framing and protocol explain this number of bytes at the start of the file.
     Undetected(u64),
     /// The folder to write to contains files.
@@ -322,6 +324,13 @@ pub enum Problem {
     NoSuchBuffer(String),
     /// No trace source has this name.
     NoSuchSource(String),
+    /// The device with this name has another class.
+    NotSource {
+        /// Its name.
+        name: String,
+        /// Its class.
+        class: String,
+    },
     /// No core has this name.
     NoSuchCore(String),
     /// No trace source has this location.
@@ -429,6 +438,7 @@ impl Problem {
             | P::Shared { .. }
             | P::Unclaimed(_)
             | P::NoSuchSource(_)
+            | P::NotSource { .. }
             | P::NoSuchLocation(_) => Warning,
             _ => Error,
         }

@@ -72,14 +72,14 @@ fn changes(plan: &Plan, raw: bool, cause: &Cause) -> Option<Vec<Change>> {
             changes.extend(parameters.map(|text| Change::Add("--config", text)));
             Some(changes)
         }
-        Cause::Sources { sources } if raw => {
+        Cause::Sources { sources, silent } if raw => {
             let named = sources.iter().filter_map(|(id, _, protocol)| Some((id, (*protocol)?)));
             let add = |name: &str, id: u16| Change::Add("--protocol", format!("{name}@{id:#04x}"));
             // With several units, each has its ID; ID 0 is that of padding.
-            let own = plan.sources.iter().flat_map(|own| {
+            let own = plan.sources.iter().enumerate().flat_map(|(n, own)| {
                 let names = own.config.protocol().about().names;
                 let old = names.iter().flat_map(|name| spellings(name, own.id)).map(drop_protocol);
-                let name = names.first().filter(|_| own.id > 0);
+                let name = names.first().filter(|_| own.id > 0 && !silent.contains(&n));
                 old.chain(name.map(|name| add(name, own.id)))
             });
             let names = named.map(|(id, protocol)| {

@@ -79,9 +79,13 @@ pub fn found(
         }
         None => lines(&table),
     }
-    // Frames that are not aligned, or damaged, have many IDs, of which none means anything.
+    // With another framing or alignment, or damage, neither IDs nor packets mean anything.
     let others = matches!(cause, Some(Cause::Sources { .. }));
-    let explained = others || matches!(cause, Some(Cause::Alignment { .. } | Cause::Damage { .. }));
+    let misread = matches!(
+        cause,
+        Some(Cause::Framing { .. } | Cause::Alignment { .. } | Cause::Damage { .. })
+    );
+    let explained = others || misread;
     if !part && !explained && decoded.needs_explanation() {
         remarks(&decoded.remarks());
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::files::{self, Files};
-use crate::ini::{Entry, Ini};
+use crate::ini::{Entry, Ini, utf16};
 use crate::limits::{MAX_FILES, MAX_MALFORMED};
 use crate::notes::Notes;
 use crate::origin::shortened;
@@ -92,10 +92,16 @@ impl Reader {
     /// The text of an ini file.
     pub(super) fn text(&mut self, path: &Path) -> Result<String, Problem> {
         let bytes = self.files.description(path)?;
-        let text = String::from_utf8_lossy(&bytes);
-        if matches!(text, Cow::Owned(_)) {
-            self.note(Origin::file(path), Problem::NotUtf8);
-        }
+        let text = match utf16(&bytes) {
+            Some(text) => Cow::Owned(text),
+            None => {
+                let text = String::from_utf8_lossy(&bytes);
+                if matches!(text, Cow::Owned(_)) {
+                    self.note(Origin::file(path), Problem::NotUtf8);
+                }
+                text
+            }
+        };
         let shown = plain(&text);
         if matches!(shown, Cow::Owned(_)) {
             self.note(Origin::file(path), Problem::Control);

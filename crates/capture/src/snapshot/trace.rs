@@ -163,6 +163,7 @@ fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, liste
         return;
     };
     let sources = Names::of(capture.sources.iter().map(|source| source.name.as_str()));
+    let others = Others::of(capture);
     let by_name = Names::of(listed.iter().map(|buffer| buffer.name.as_str()));
     let by_id = Names::of(listed.iter().map(|buffer| buffer.id.as_str()));
     let mut links = HashSet::new();
@@ -176,7 +177,7 @@ fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, liste
             }
         };
         let Some(n) = sources.find(name) else {
-            reader.unknown(origin, Problem::NoSuchSource(name.to_owned()));
+            reader.unknown(origin, others.instead(name));
             continue;
         };
         for word in list(entry.value.unwrap_or_default()) {
@@ -196,6 +197,29 @@ fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, liste
                 }
                 source.buffers.push(BufferRef { buffer, stream });
             }
+        }
+    }
+}
+
+/// The devices that are neither cores nor trace sources.
+struct Others {
+    names: Names,
+    classes: Vec<String>,
+}
+
+impl Others {
+    fn of(capture: &Capture) -> Others {
+        let names = Names::of(capture.others.iter().map(|other| other.name.as_str()));
+        Others { names, classes: capture.others.iter().map(|other| other.class.clone()).collect() }
+    }
+
+    /// The problem of `name`, which is no trace source.
+    fn instead(&self, name: &str) -> Problem {
+        match self.names.find(name).and_then(|n| self.classes.get(n)) {
+            Some(class) if !class.is_empty() => {
+                Problem::NotSource { name: name.to_owned(), class: class.clone() }
+            }
+            _ => Problem::NoSuchSource(name.to_owned()),
         }
     }
 }
@@ -223,6 +247,7 @@ fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
     if let Some(section) = &section {
         let sources = Names::of(capture.sources.iter().map(|source| source.name.as_str()));
         let cores = Names::of(capture.cores.iter().map(|core| core.name.as_str()));
+        let others = Others::of(capture);
         let mut locations = HashMap::new();
         for (n, source) in capture.sources.iter().enumerate() {
             if let Some(location) = &source.location {
@@ -238,9 +263,7 @@ fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
                     vec![source.ok_or_else(|| Problem::NoSuchLocation(location.to_owned()))]
                 }
                 None => list(text)
-                    .map(|name| {
-                        sources.find(name).ok_or_else(|| Problem::NoSuchSource(name.to_owned()))
-                    })
+                    .map(|name| sources.find(name).ok_or_else(|| others.instead(name)))
                     .collect(),
             };
             let core = cores.find(entry.key);

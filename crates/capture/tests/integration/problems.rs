@@ -56,6 +56,11 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
         "warning: trace.ini:10: [core_trace_sources] cpu: unknown trace source `etm`; correct the name or add the device",
         "warning: trace.ini: no source is linked to buffer ETB; add `SOURCE=ETB` to [source_buffers]",
     ]),
+    ("a trace source of another class", &[Text("etm.ini", "trace_source", "Trace Source")], &[
+        "warning: trace.ini:13: [source_buffers] etm: `etm` is no trace source: its class is `Trace Source`; correct it to `trace_source` or remove the link",
+        "warning: trace.ini:10: [core_trace_sources] cpu: `etm` is no trace source: its class is `Trace Source`; correct it to `trace_source` or remove the link",
+        "warning: trace.ini: no source is linked to buffer ETB; add `SOURCE=ETB` to [source_buffers]",
+    ]),
     ("no name", &[Text("cpu.ini", "name=cpu\n", "")], &[
         "warning: cpu.ini:1: [device] no name, `cpu` is used; add `name=`",
     ]),

@@ -45,6 +45,26 @@ fn an_index_of_another_name() {
     assert!(probe(&folder.0.join("other.ini")).is_ok());
 }
 
+/// Ini files in UTF-16 with a byte order mark, of either byte order.
+#[test]
+fn ini_files_in_utf16() {
+    for little in [true, false] {
+        let folder = base(&[]);
+        for name in ["snapshot.ini", "cpu.ini", "etm.ini", "trace.ini"] {
+            let text = std::fs::read_to_string(folder.0.join(name)).unwrap();
+            let units = ['\u{feff}'].into_iter().chain(text.chars());
+            let units = units.flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec());
+            let bytes = units.flat_map(|u| if little { u.to_le_bytes() } else { u.to_be_bytes() });
+            folder.put(name, bytes.collect::<Vec<_>>());
+        }
+        for path in [folder.0.clone(), folder.0.join("snapshot.ini"), folder.0.join("etm.ini")] {
+            let capture = open(&path).unwrap();
+            assert_eq!(capture.notes, []);
+            assert_eq!((capture.sources.len(), capture.buffers[0].len()), (1, 16));
+        }
+    }
+}
+
 #[test]
 fn line_ends_comments_blanks_and_quotes() {
     let folder = base(&[

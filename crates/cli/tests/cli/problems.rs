@@ -43,7 +43,7 @@ fn unreadable_inputs_are_reported() {
     for (input, words) in [
         (folder.path("missing"), &["missing", "check the path"][..]),
         (empty, &["snapshot.ini"]),
-        (path("empty", b""), &["--protocol"]),
+        (path("empty", b""), &["there are no bytes"]),
         (path("garbage", &[0x5a; 100]), &["--protocol", "--config"]),
         (path("program", b"\x7fELF\x02\x01\x01"), &["ELF"]),
         (path("perf.data", b"PERFILE2........"), &["perf.data"]),

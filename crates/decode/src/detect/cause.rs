@@ -59,6 +59,9 @@ pub enum Cause {
     Sources {
         /// The trace IDs, the number of their bytes, and the protocol that explains them.
         sources: Vec<(u16, u64, Option<AnyProtocol>)>,
+        /// The indices of the sources in the plan that have no data, and the protocol of one of
+        /// these: they may have another trace ID.
+        silent: Vec<usize>,
     },
     /// The bytes make sense up to an offset.
     Damage {
@@ -131,7 +134,7 @@ impl Cause {
             let (_, stream) = streams.iter().find(|(known, _)| *known == id)?;
             source(n, planned, counts.get(n)?, stream, own, &bench)
         });
-        each.into_iter().next().or_else(|| sources(tally, own))
+        each.into_iter().next().or_else(|| sources(plan, tally, own))
     }
 }
 
@@ -150,7 +153,7 @@ fn is_ordered(head: &[u8], candidate: &Candidate) -> bool {
 const SOURCES: usize = 8;
 
 /// The sources whose IDs no source of the plan has: a few IDs have nearly all of the other bytes.
-fn sources(tally: &Tally, own: &Candidate) -> Option<Cause> {
+fn sources(plan: &Plan, tally: &Tally, own: &Candidate) -> Option<Cause> {
     let stray: u64 = tally.unknown_ids.values().sum();
     let is_much = |bytes: u64| bytes >= FEW && bytes * 50 >= stray;
     let ids = tally.unknown_ids.iter().map(|(&id, &bytes)| (id, bytes));
@@ -165,7 +168,15 @@ fn sources(tally: &Tally, own: &Candidate) -> Option<Cause> {
         (id, bytes, known.and_then(|source| source.best()).map(|best| best.protocol))
     });
     let sources: Vec<_> = sources.collect();
-    sources.iter().any(|(.., protocol)| protocol.is_some()).then_some(Cause::Sources { sources })
+    let is_other =
+        |own| sources.iter().any(|(.., other)| other.is_some_and(|other| is_same(other, own)));
+    let silent =
+        plan.sources.iter().enumerate().filter(|(n, planned)| {
+            tally.of(*n).bytes() == 0 && is_other(planned.config.protocol())
+        });
+    let silent = silent.map(|(n, _)| n).collect();
+    let is_explained = sources.iter().any(|(.., protocol)| protocol.is_some());
+    is_explained.then_some(Cause::Sources { sources, silent })
 }
 
 /// A source with fewer bytes is not named.

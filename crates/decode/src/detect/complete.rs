@@ -227,10 +227,14 @@ pub fn complete(
         if let Some(best) = other.best().filter(|best| best.is_sure()) {
             return Err(OpenError::new(path, Problem::Parameter(contradiction(raw, align, best))));
         }
-        if !raw.units.is_empty() || head.is_empty() {
+        if !raw.units.is_empty() {
             return Ok(Some(detection));
         }
-        return Err(OpenError::new(path, Problem::Undetected(detection.looked as u64)));
+        let problem = match detection.looked {
+            0 => Problem::Empty,
+            looked => Problem::Undetected(looked as u64),
+        };
+        return Err(OpenError::new(path, problem));
     };
     let found = best.description();
     if raw.units.is_empty() {

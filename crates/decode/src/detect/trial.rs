@@ -255,7 +255,7 @@ impl Listener for Features {
                 self.time = value;
             }
             Element::DwtEvent(event) => {
-                let known = matches!(event.discriminator, 0..=2 | 8..=23);
+                let known = matches!(event.discriminator, 0..=3 | 8..=23);
                 self.reserved_events += u64::from(!known);
             }
             Element::Gap(Gap::BadPacket) => self.losses += 1,

@@ -14,6 +14,10 @@ const GOOD: f64 = 0.9;
 /// Frames must have this share more than unframed bytes, which are the rule.
 const MORE: f64 = 0.05;
 
+/// A trace has at most one source, and another one for each of this number of bytes. Bytes without
+/// framing that are read as frames have more.
+const EACH: usize = 4 * FRAME;
+
 /// A trace ID with a smaller share of the bytes is not that of a trace source.
 const RARE: f64 = 0.02;
 
@@ -42,7 +46,7 @@ impl Form {
             best = raw(head);
         }
         for (framing, skip) in framings(head, wanted.framing) {
-            let found = framed(head, framing, skip, wanted.id);
+            let found = framed(head, framing, skip, wanted);
             let more = if best.form.framing == Framing::Raw { MORE } else { 0.0 };
             let given = wanted.framing.is_some() || wanted.id.is_some();
             if found.share > best.share + more || given && best.form.id.is_none() {
@@ -107,7 +111,7 @@ pub(super) fn splitter(framing: Framing) -> Splitter {
     Splitter::new(Link::new(framing))
 }
 
-fn framed(head: &[u8], framing: Framing, skip: usize, id: Option<u8>) -> Found {
+fn framed(head: &[u8], framing: Framing, skip: usize, wanted: &Wanted) -> Found {
     let mut ids = Ids::default();
     let head = head.get(skip..).unwrap_or_default();
     splitter(framing).split(skip as u64, head, &mut ids);
@@ -121,13 +125,16 @@ fn framed(head: &[u8], framing: Framing, skip: usize, id: Option<u8>) -> Found {
         let id = u8::try_from(id).ok();
         Found { form: Form { framing, skip, id, start }, share }
     };
-    if let Some(id) = id {
+    if let Some(id) = wanted.id {
         let bytes = ids.bytes.remove(&u16::from(id)).unwrap_or_default();
         return of((&id.into(), &bytes));
     }
-    let sources = ids.bytes.iter().filter(|(_, bytes)| bytes.len() >= FRAME / 2);
     let form = Form { framing, skip, id: None, start: 0 };
     let none = Found { form, share: 0.0 };
+    if wanted.framing.is_none() && ids.bytes.len() > 1 + head.len() / EACH {
+        return none;
+    }
+    let sources = ids.bytes.iter().filter(|(_, bytes)| bytes.len() >= FRAME / 2);
     sources.map(of).fold(none, |best, found| if found.share > best.share { found } else { best })
 }
 
@@ -149,5 +156,60 @@ impl Split for Ids {
             Event::Reserved { len, .. } => self.bad += len as usize,
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_frames::Joiner;
+    use tracewright_testing::Random;
+
+    use super::*;
+
+    /// At least `len` bytes of samples, exceptions and timestamps, after the first `cut` ones.
+    fn trace(random: &mut Random, len: usize, cut: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while bytes.len() < len + cut {
+            match random.below(3) {
+                0 => bytes.extend([0x17, random.next() as u8 & 0xfe, random.next() as u8, 0, 8]),
+                1 => bytes.extend([0x0e, 0x10 + random.below(4) as u8, 0x10]),
+                _ => {
+                    bytes.extend([0x47, random.next() as u8, 0x02, 0, 8, 0x8d, random.next() as u8])
+                }
+            }
+            bytes.extend([0xc0, random.next() as u8 | 0x80, random.below(20) as u8]);
+        }
+        bytes.split_off(cut)
+    }
+
+    #[test]
+    fn few_unframed_bytes_are_no_frames() {
+        let (mut random, mut framed) = (Random::new(1), 0);
+        for _ in 0..2000 {
+            let (len, cut) = (LEAST + random.index(40), random.index(7));
+            let bytes = trace(&mut random, len, cut);
+            let (form, _) = Form::find(&bytes, &Wanted::default());
+            framed += usize::from(form.framing != Framing::Raw);
+        }
+        assert!(framed <= 2, "{framed} of 2000");
+    }
+
+    /// Frames of one source, and of two.
+    #[test]
+    fn few_frames_are_found() {
+        let (mut random, mut found) = (Random::new(2), [0; 2]);
+        for round in 0..400 {
+            let (mut frames, mut joiner) = (Vec::new(), Joiner::new(Framing::Coresight));
+            for part in trace(&mut random, LEAST, 0).chunks(20) {
+                joiner.push(0x13, part, &mut frames).unwrap();
+                if round % 2 == 1 {
+                    joiner.push(0x14, &[random.next() as u8; 3], &mut frames).unwrap();
+                }
+            }
+            joiner.finish(&mut frames);
+            let (form, _) = Form::find(&frames, &Wanted::default());
+            found[round % 2] += usize::from(form.id == Some(0x13) && form.skip == 0);
+        }
+        assert!(found.iter().all(|&found| found >= 190), "{found:?} of 200");
     }
 }

@@ -125,6 +125,15 @@ fn descriptions_are_completed() {
     assert_eq!((same.registers, same.skip, same.framing), (given.registers, 0, given.framing));
 }
 
+/// A file without bytes is called so.
+#[test]
+fn empty_files_are_named() {
+    let file = File::new("empty", &[]);
+    let error = complete(&file.0, &mut RawTrace::default(), &[], None, &mut Vec::new());
+    let error = error.err().unwrap().to_string();
+    assert!(error.contains(": there are no bytes: nothing was captured"), "{error}");
+}
+
 /// The registers of a known core are assumed, which a note states.
 #[test]
 fn registers_of_cores_are_assumed() {

@@ -296,6 +296,8 @@ fn hardware() {
         (&[0b00010_111, 0x18, 0x02, 0, 0x08], Dwt::PcSample(0x0800_0218)),
         (&[0b00010_101, 0x00], Dwt::Sleep),
         (&[0b00010_101, 0xff], Dwt::Prohibited),
+        (&[0b00011_101, 0x81], Dwt::PmuCounters(0x81)),
+        (&[0b00011_110, 0x81, 0], Dwt::Reserved),
         (&[0b01_01_0_111, 0x8c, 2, 0, 8], Dwt::DataPc { comparator: 1, pc: 0x0800_028c }),
         (&[0b01_11_0_101, 1], Dwt::DataMatch { comparator: 3 }),
         (&[0b01_00_1_110, 0x10, 0x10], Dwt::DataAddress { comparator: 0, offset: 0x1010 }),

@@ -69,7 +69,7 @@ impl Decoded<'_> {
                 ),
                 "give the program that ran, at its address, with --image FILE[@ADDRESS]".to_owned(),
             ),
-            Cause::Sources { sources } => {
+            Cause::Sources { sources, silent } => {
                 let each = sources.iter().map(|(id, bytes, protocol)| match protocol {
                     Some(protocol) => {
                         let name = protocol.about().names.first().copied().unwrap_or_default();
@@ -77,13 +77,19 @@ impl Decoded<'_> {
                     }
                     None => format!("ID {id:#04x} ({bytes} bytes)"),
                 });
-                (
-                    format!(
-                        "the frames have data of other sources: {}",
-                        each.collect::<Vec<_>>().join(", ")
-                    ),
-                    "describe them too, or select sources with --id".to_owned(),
-                )
+                let each = each.collect::<Vec<_>>().join(", ");
+                let what = format!("the frames have data of other sources: {each}");
+                if silent.is_empty() {
+                    (what, "describe them too, or select sources with --id".to_owned())
+                } else {
+                    let silent: Vec<_> = silent.iter().map(|n| name(*n)).collect();
+                    (
+                        format!("{what}; and none of {}", silent.join(", ")),
+                        "correct the trace ID in the registers of the source, or describe the \
+                         others too"
+                            .to_owned(),
+                    )
+                }
             }
             Cause::Damage { from } => (
                 format!(

@@ -95,6 +95,9 @@ impl Row {
     fn event(&mut self, event: Dwt) {
         match event {
             Dwt::Counters(bits) => self.value = bits.to_string(),
+            Dwt::PmuCounters(bits) => {
+                (self.name, self.value) = ("PMU".to_owned(), bits.to_string());
+            }
             Dwt::Exception { number, step } => {
                 (self.number, self.name) = (number.to_string(), exception_name(number));
                 self.step = step_name(step);

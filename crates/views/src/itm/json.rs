@@ -68,6 +68,7 @@ fn destination(channel: Channel, o: Object<'_>) -> Object<'_> {
 fn dwt(event: Dwt, o: Object<'_>) -> Object<'_> {
     match event {
         Dwt::Counters(bits) => o.number("counters", bits.into()),
+        Dwt::PmuCounters(bits) => o.number("pmu_counters", bits.into()),
         Dwt::Exception { number, step } => o
             .number("number", number.into())
             .text("name", &exception_name(number))

@@ -33,7 +33,7 @@ impl Kind {
             Content::Text { .. } => Kind::Text,
             Content::Write { .. } => Kind::Write,
             Content::Dwt { event, .. } => match event {
-                Dwt::Counters(_) => Kind::Counter,
+                Dwt::Counters(_) | Dwt::PmuCounters(_) => Kind::Counter,
                 Dwt::Exception { .. } => Kind::Exception,
                 Dwt::PcSample(_) | Dwt::Sleep | Dwt::Prohibited => Kind::Sample,
                 Dwt::DataPc { .. }

@@ -77,7 +77,9 @@ impl Changes {
                 Dwt::DataPc { comparator, pc } => {
                     vec![(name(format!("data{comparator}_pc")), 32, Some(pc.into()))]
                 }
-                Dwt::Counters(_) | Dwt::DataMatch { .. } | Dwt::Reserved => Vec::new(),
+                Dwt::Counters(_) | Dwt::PmuCounters(_) | Dwt::DataMatch { .. } | Dwt::Reserved => {
+                    Vec::new()
+                }
             },
             Content::Lost(_) | Content::Undecodable { .. } => {
                 self.active.clear();

@@ -186,7 +186,7 @@ fn dwt_event<'a>(source: &Source, event: DwtEvent, o: Object<'a>) -> Object<'a> 
     let o = o.number("discriminator", event.discriminator.into()).hex("value", event.value.into());
     let o = o.text("meaning", PacketKind::of(&event.meaning()).as_str());
     let o = match event.meaning() {
-        Dwt::Counters(bits) => o.number("counters", bits.into()),
+        Dwt::Counters(bits) | Dwt::PmuCounters(bits) => o.number("counters", bits.into()),
         Dwt::Exception { number, step } => o.number("number", number.into()).text(
             "step",
             match step {

@@ -277,6 +277,35 @@ fn stray_ids_have_a_cause() {
     assert!(!output.err.contains("no configured source"), "{}", output.err);
 }
 
+/// A source without data has another trace ID, where its protocol is that of an ID without source.
+#[test]
+fn other_trace_ids_are_named() {
+    let Some(path) = shared(SNOWBALL) else { return };
+    let folder = Folder::new("detect-id");
+    let input = folder.path("input");
+    fs::copy(path, &input).unwrap();
+    let run = |protocols: &str| {
+        let options = format!(
+            "decode --format none --framing coresight {protocols} --core Cortex-A9 --config \
+             ETMCR=0x10001000"
+        );
+        let mut args: Vec<OsString> = options.split_whitespace().map(Into::into).collect();
+        args.push(input.clone().into_os_string());
+        tracewright(&args)
+    };
+    let silent = "; and none of PTM@0x30 (ID 0x30)";
+    let output = run("--protocol PTM@0x11 --protocol PTM@0x30");
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(output.err.contains(silent), "{}", output.err);
+    assert!(!output.err.contains("--protocol PTM@0x30"), "{}", output.err);
+    runs(&output.err);
+    // Units of other protocols may have sent nothing.
+    let output = run("--protocol PTM@0x11 --protocol ITM@0x30");
+    assert!(output.err.contains("data of other sources: ID 0x10 (PTM, "), "{}", output.err);
+    assert!(!output.err.contains("none of"), "{}", output.err);
+    assert!(output.err.contains("--protocol ITM@0x30"), "{}", output.err);
+}
+
 /// The command that is printed, if any, runs, and finds nothing wrong.
 fn runs(messages: &str) {
     let Some(line) = messages.lines().find(|line| line.starts_with("help: run: tracewright "))
