@@ -105,7 +105,14 @@ impl Lines {
         if rows.is_empty() {
             return None;
         }
-        Some(Lines { dwarf: Arc::new(dwarf), size, context: OnceCell::new(), files, rows, statements })
+        Some(Lines {
+            dwarf: Arc::new(dwarf),
+            size,
+            context: OnceCell::new(),
+            files,
+            rows,
+            statements,
+        })
     }
 
     /// The code of all lines, in order of its addresses.
@@ -232,9 +239,8 @@ impl Table {
     fn finish(&mut self) {
         let next = self.rows.iter().map(|row| row.start).min();
         let mut at_zero = std::mem::take(&mut self.at_zero);
-        at_zero.retain(|rows| {
-            rows.last().is_some_and(|row| next.is_none_or(|next| row.last < next))
-        });
+        at_zero
+            .retain(|rows| rows.last().is_some_and(|row| next.is_none_or(|next| row.last < next)));
         if let [rows] = &mut at_zero[..] {
             self.rows.append(rows);
         }
@@ -361,9 +367,8 @@ mod tests {
 
     /// Address, size, line of each row, and whether a statement begins.
     fn rows(lines: &Lines) -> Vec<(u64, u64, u32, bool)> {
-        let row = |row: &Row| {
-            (row.start, row.last - row.start + 1, row.location.line, row.is_statement)
-        };
+        let row =
+            |row: &Row| (row.start, row.last - row.start + 1, row.location.line, row.is_statement);
         lines.rows().iter().map(row).collect()
     }
 
