@@ -125,6 +125,14 @@ impl Code {
         Cow::Borrowed(known.unwrap_or("[unknown]"))
     }
 
+    /// The symbol of a function.
+    pub fn symbol(&self, function: FunctionId) -> Option<&str> {
+        match function {
+            FunctionId::Known(number) => self.get(number).map(|known| &*known.function.symbol),
+            FunctionId::At(_) | FunctionId::Unknown => None,
+        }
+    }
+
     /// The functions whose name or symbol is `name`.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u32> + 'a {
         let known = (0..).zip(self.functions.iter());

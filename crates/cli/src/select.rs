@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use tracewright::capture::plain::line;
 use tracewright::decode::Program;
-use tracewright::symbols::demangled;
+use tracewright::symbols::{demangled, without_parameters};
 use tracewright::views::filter::{KINDS, PACKET_KINDS};
-use tracewright::views::functions::matches;
+use tracewright::views::functions::is_called;
 use tracewright::views::{Filter, Source};
 
 use crate::args::SelectArgs;
@@ -80,12 +80,10 @@ fn no_function(name: &str) -> Fail {
 
 /// Refuses a `pattern` of which no function of `input` has the name.
 pub fn named(input: &Input, pattern: &str) -> Result<(), Fail> {
-    let is = |name: &str| matches(pattern, name);
+    let is = |symbol: &str| is_called(pattern, &demangled(symbol), Some(symbol));
     let mut sources = input.buffers.iter().flat_map(|&buffer| input.job(buffer).sources);
     let found = sources.any(|source| match &source.program {
-        Program::Image(image) => {
-            image.symbols().iter().any(|symbol| is(symbol.name) || is(&demangled(symbol.name)))
-        }
+        Program::Image(image) => image.symbols().iter().any(|symbol| is(symbol.name)),
         // The functions of each process are not searched.
         _ => true,
     });
@@ -101,7 +99,7 @@ fn code(name: &str, source: &Source) -> Result<Vec<std::ops::Range<u64>>, Fail> 
     let is = |symbol: &str| {
         symbol == name || {
             let text = demangled(symbol);
-            text == name || text.split_once('(').is_some_and(|(before, _)| before == name)
+            text == name || without_parameters(&text) == Some(name)
         }
     };
     let named = image.symbols().iter().filter(|symbol| is(symbol.name));

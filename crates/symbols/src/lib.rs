@@ -31,5 +31,5 @@ mod unwind;
 
 pub use function::{Candidate, Found, Function, Functions};
 pub use lines::{Frame, Lines, Location, Row};
-pub use name::demangled;
+pub use name::{demangled, without_parameters};
 pub use unwind::UnwindTargets;

@@ -56,6 +56,8 @@ pub struct Lines {
     files: Vec<String>,
     /// In order of their addresses.
     rows: Vec<Row>,
+    /// Lines of which a statement begins somewhere.
+    statements: HashSet<Location>,
 }
 
 impl fmt::Debug for Lines {
@@ -86,6 +88,11 @@ impl Lines {
         };
         let mut dwarf = gimli::Dwarf::load(section).ok()?;
         debug_limits::check_tables(&mut dwarf, size).ok()?;
+        Lines::of_dwarf(dwarf, size)
+    }
+
+    /// The lines of the DWARF of a file of `size` bytes.
+    fn of_dwarf(dwarf: gimli::Dwarf<Slice>, size: usize) -> Option<Lines> {
         let mut table = Table::default();
         let mut units = dwarf.units();
         while let Ok(Some(header)) = units.next() {
@@ -93,17 +100,30 @@ impl Lines {
                 table.add(&dwarf, &unit);
             }
         }
-        if table.rows.is_empty() {
+        table.finish();
+        let Table { files, rows, statements, .. } = table;
+        if rows.is_empty() {
             return None;
         }
-        table.rows.sort_by_key(|row| (row.start, row.last));
-        let (dwarf, context) = (Arc::new(dwarf), OnceCell::new());
-        Some(Lines { dwarf, size, context, files: table.files, rows: table.rows })
+        Some(Lines {
+            dwarf: Arc::new(dwarf),
+            size,
+            context: OnceCell::new(),
+            files,
+            rows,
+            statements,
+        })
     }
 
     /// The code of all lines, in order of its addresses.
     pub fn rows(&self) -> &[Row] {
         &self.rows
+    }
+
+    /// Whether a statement of the line begins somewhere, in its code or directly before code of
+    /// another line.
+    pub fn has_statement(&self, location: Location) -> bool {
+        self.statements.contains(&location)
     }
 
     /// The path of a file.
@@ -151,6 +171,9 @@ struct Table {
     files: Vec<String>,
     numbers: HashMap<String, u32>,
     rows: Vec<Row>,
+    statements: HashSet<Location>,
+    /// The rows of each sequence that begins at address 0.
+    at_zero: Vec<Vec<Row>>,
     /// The offsets of the line programs that were read: units may share one.
     programs: HashSet<usize>,
 }
@@ -165,16 +188,27 @@ impl Table {
         // The number of each file of the unit.
         let mut known: HashMap<u64, u32> = HashMap::new();
         let mut rows = program.rows();
-        let mut before: Option<(u64, Location, bool)> = None;
+        let mut before: Option<(u64, Location)> = None;
+        // The lines of which a statement begins at the address of the row before.
+        let mut begun: Vec<Location> = Vec::new();
+        let mut first = self.rows.len();
         while let Ok(Some((header, row))) = rows.next_row() {
             let address = row.address();
-            if let Some((start, location, is_statement)) = before.take()
-                && let Some(last) = address.checked_sub(1)
-                && start <= last
+            if let Some((start, location)) = before.take()
+                && start != address
             {
-                self.rows.push(Row { start, last, location, is_statement });
+                if let Some(last) = address.checked_sub(1).filter(|last| start <= *last) {
+                    let is_statement = begun.contains(&location);
+                    self.rows.push(Row { start, last, location, is_statement });
+                }
+                begun.clear();
             }
             if row.end_sequence() {
+                if self.rows.get(first).is_some_and(|row| row.start == 0) {
+                    self.at_zero.push(self.rows.split_off(first));
+                }
+                first = self.rows.len();
+                begun.clear();
                 continue;
             }
             let index = row.file_index();
@@ -188,8 +222,29 @@ impl Table {
                 }
             };
             let line = row.line().map_or(0, |line| u32::try_from(line.get()).unwrap_or(u32::MAX));
-            before = Some((address, Location { file, line }, row.is_stmt()));
+            let location = Location { file, line };
+            if row.is_stmt() {
+                self.statements.insert(location);
+                if begun.last() != Some(&location) {
+                    begun.push(location);
+                }
+            }
+            before = Some((address, location));
         }
+    }
+
+    /// Puts the rows in order. Linkers move sections that they discard to address 0, where the code
+    /// of a program may begin: of what begins there, only one sequence that does not reach into the
+    /// code of another one is known to be of the program.
+    fn finish(&mut self) {
+        let next = self.rows.iter().map(|row| row.start).min();
+        let mut at_zero = std::mem::take(&mut self.at_zero);
+        at_zero
+            .retain(|rows| rows.last().is_some_and(|row| next.is_none_or(|next| row.last < next)));
+        if let [rows] = &mut at_zero[..] {
+            self.rows.append(rows);
+        }
+        self.rows.sort_by_key(|row| (row.start, row.last));
     }
 
     fn number(&mut self, path: String) -> u32 {
@@ -252,6 +307,104 @@ fn join(path: &mut String, part: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A row of a line program: address, line, whether a statement begins; `None` ends a sequence.
+    type Written = (u8, u8, Option<bool>);
+
+    /// The lines of a unit with these rows, of the file `a.c`.
+    fn lines(rows: &[Written]) -> Option<Lines> {
+        let mut program = Vec::new();
+        let mut statement = true;
+        let mut begins = true;
+        let mut line = 1u8;
+        for &(address, own, is_statement) in rows {
+            if begins {
+                line = 1;
+                statement = true;
+            }
+            // DW_LNE_set_address, DW_LNS_advance_line.
+            program.extend([0, 9, 2, address, 0, 0, 0, 0, 0, 0, 0]);
+            program.extend([3, own.wrapping_sub(line) & 0x7f]);
+            line = own;
+            begins = is_statement.is_none();
+            match is_statement {
+                // DW_LNE_end_sequence.
+                None => program.extend([0, 1, 1]),
+                Some(is) => {
+                    // DW_LNS_negate_stmt, DW_LNS_copy.
+                    if is != statement {
+                        program.push(6);
+                        statement = is;
+                    }
+                    program.push(1);
+                }
+            }
+        }
+        let counted = |body: Vec<u8>| -> Vec<u8> {
+            let mut all = (body.len() as u32).to_le_bytes().to_vec();
+            all.extend(body);
+            all
+        };
+        let mut tables = vec![1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0];
+        tables.extend(*b"a.c\0\0\0\0\0");
+        let mut line_table = vec![4, 0];
+        line_table.extend(counted(tables));
+        line_table.extend(program);
+        // A DW_TAG_compile_unit with DW_AT_stmt_list.
+        let info = counted(vec![4, 0, 0, 0, 0, 0, 8, 1, 0, 0, 0, 0]);
+        let abbreviations = vec![1, 0x11, 0, 0x10, 0x17, 0, 0, 0];
+        let section = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
+            let data = match id {
+                gimli::SectionId::DebugInfo => info.clone(),
+                gimli::SectionId::DebugAbbrev => abbreviations.clone(),
+                gimli::SectionId::DebugLine => counted(line_table.clone()),
+                _ => Vec::new(),
+            };
+            Ok(Slice::new(Arc::from(data), RunTimeEndian::Little))
+        };
+        Lines::of_dwarf(gimli::Dwarf::load(section).expect("sections"), 1 << 16)
+    }
+
+    /// Address, size, line of each row, and whether a statement begins.
+    fn rows(lines: &Lines) -> Vec<(u64, u64, u32, bool)> {
+        let row =
+            |row: &Row| (row.start, row.last - row.start + 1, row.location.line, row.is_statement);
+        lines.rows().iter().map(row).collect()
+    }
+
+    /// GCC writes where a statement begins in a row without code, if the instruction that follows
+    /// is of another expression.
+    #[test]
+    fn statements_begin_in_rows_without_code() {
+        let (yes, no) = (Some(true), Some(false));
+        let lines = lines(&[
+            (0x10, 12, yes),
+            (0x10, 13, yes),
+            (0x10, 12, no),
+            (0x14, 13, no),
+            (0x18, 14, no),
+            (0x1c, 14, None),
+        ]);
+        let lines = lines.expect("rows");
+        assert_eq!(rows(&lines), [(0x10, 4, 12, true), (0x14, 4, 13, false), (0x18, 4, 14, false)]);
+        let statements = lines.rows().iter().map(|row| lines.has_statement(row.location));
+        assert_eq!(statements.collect::<Vec<_>>(), [true, true, false]);
+    }
+
+    #[test]
+    fn discarded_sections_at_zero_are_left_out() {
+        let yes = Some(true);
+        let discarded = [(0, 1, yes), (0x20, 2, yes), (0x40, 2, None)];
+        let vectors = [(0, 7, yes), (8, 7, None)];
+        let code = [(0x10, 12, yes), (0x18, 13, yes), (0x30, 13, None)];
+        let of_code = [(0x10, 8, 12, true), (0x18, 24, 13, true)];
+        let found = |parts: &[&[Written]]| lines(&parts.concat()).map(|lines| rows(&lines));
+        assert_eq!(found(&[&discarded, &code, &discarded]), Some(of_code.to_vec()));
+        let with_vectors = [&[(0, 8, 7, true)][..], &of_code].concat();
+        assert_eq!(found(&[&discarded, &vectors, &code]), Some(with_vectors));
+        assert_eq!(found(&[&vectors, &code, &vectors]), Some(of_code.to_vec()), "ambiguous");
+        assert_eq!(found(&[&discarded]), Some(vec![(0, 0x20, 1, true), (0x20, 0x20, 2, true)]));
+    }
 
     #[test]
     fn same_folders_are_left_out() {

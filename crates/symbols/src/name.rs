@@ -20,6 +20,13 @@ pub fn demangled(symbol: &str) -> String {
     symbol.to_owned()
 }
 
+/// The demangled name of a C++ function without its parameters. `None` where it shows none.
+pub fn without_parameters(name: &str) -> Option<&str> {
+    let mut opening = name.match_indices('(').map(|(at, _)| name.split_at(at));
+    let (before, _) = opening.find(|(_, rest)| !rest.starts_with("(anonymous namespace)"))?;
+    Some(before)
+}
+
 /// Longer names are not demangled.
 const MAX_MANGLED: usize = 4096;
 /// The most bytes of a demangled name: this many, and some for each byte of the symbol. A part of a
@@ -96,6 +103,18 @@ mod tests {
             ("_Zwrong", "_Zwrong"),
         ] {
             assert_eq!(demangled(symbol), want);
+        }
+    }
+
+    #[test]
+    fn names_without_parameters() {
+        for (name, want) in [
+            ("main", None),
+            ("add(int, int)", Some("add")),
+            ("(anonymous namespace)::add(int)", Some("(anonymous namespace)::add")),
+            ("a::(anonymous namespace)::b", None),
+        ] {
+            assert_eq!(without_parameters(name), want, "{name}");
         }
     }
 

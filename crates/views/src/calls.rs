@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tracewright_analysis::Code;
 use tracewright_analysis::stacks::{Begin, Ending, Entry, FunctionId, Position, Time, Visitor};
 
-use crate::functions::matches;
+use crate::functions::is_called;
 use crate::json::Object;
 
 /// What is shown.
@@ -16,7 +16,7 @@ pub struct Shown {
     pub json: bool,
     /// The most frames above the first one that is shown.
     pub depth: Option<usize>,
-    /// Only functions with this name, and what they call; `*` stands for any characters.
+    /// Only functions that are [called](is_called) so, and what they call.
     pub function: Option<String>,
     /// The most lines.
     pub limit: Option<u64>,
@@ -145,8 +145,9 @@ impl Calls {
     fn begun(&mut self, position: &Position, begin: &Begin) -> usize {
         self.settle();
         let selects = |calls: &Calls| {
-            let pattern = calls.shown.function.as_deref();
-            pattern.is_none_or(|pattern| matches(pattern, &calls.code.name(begin.function)))
+            let (code, function) = (&calls.code, begin.function);
+            let called = |name: &str| is_called(name, &code.name(function), code.symbol(function));
+            calls.shown.function.as_deref().is_none_or(called)
         };
         let thread = self.threads.get(position.thread);
         let parent = thread.and_then(|t| self.open.get(*t.frames.last()?)).and_then(|f| f.shown);

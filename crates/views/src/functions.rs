@@ -7,6 +7,7 @@ use std::fmt::Write;
 use tracewright_analysis::Code;
 use tracewright_analysis::functions::{FunctionTotals, together};
 use tracewright_analysis::stacks::{FunctionId, StackCounts};
+use tracewright_symbols::without_parameters;
 
 use crate::json::Object;
 
@@ -44,7 +45,7 @@ pub struct Shown<'a> {
     pub sort: Sort,
     /// The most rows of a table.
     pub limit: Option<usize>,
-    /// Only functions with this name, or with a part of it between `*`.
+    /// Only functions that are [called](is_called) so.
     pub name: Option<&'a str>,
 }
 
@@ -57,7 +58,12 @@ impl FunctionTable {
 
     /// The rows that are shown, in order.
     fn rows<'a>(&'a self, code: &'a Code, shown: &Shown<'_>) -> Vec<Row<'a>> {
-        let rows = self.functions.iter().map(|(function, totals)| {
+        let is_shown = |function: &FunctionId| {
+            let called = |name| is_called(name, &code.name(*function), code.symbol(*function));
+            shown.name.is_none_or(called)
+        };
+        let functions = self.functions.iter().filter(|(function, _)| is_shown(function));
+        let rows = functions.map(|(function, totals)| {
             let known = match function {
                 FunctionId::Known(number) => code.get(*number),
                 _ => None,
@@ -69,8 +75,7 @@ impl FunctionTable {
             };
             Row { name: code.name(*function), address, module, totals }
         });
-        let mut rows: Vec<Row<'_>> =
-            rows.filter(|row| shown.name.is_none_or(|name| matches(name, &row.name))).collect();
+        let mut rows: Vec<Row<'_>> = rows.collect();
         rows.sort_by(|a, b| {
             let key = |row: &Row<'_>| {
                 let t = row.totals;
@@ -189,8 +194,15 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
+/// Whether a function with this `name` and `symbol` is called `pattern`, in which each `*` stands
+/// for any characters: the name, with its parameters or without them. The symbol has no `*`.
+pub fn is_called(pattern: &str, name: &str, symbol: Option<&str>) -> bool {
+    let is = |name| matches(pattern, name);
+    is(name) || without_parameters(name).is_some_and(is) || symbol == Some(pattern)
+}
+
 /// Whether `name` is `pattern`, in which each `*` stands for any characters.
-pub fn matches(pattern: &str, name: &str) -> bool {
+fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(start) else { return false };
     let mut parts = rest.split('*').peekable();
@@ -277,6 +289,18 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, name), want, "{pattern} {name}");
         }
+    }
+
+    #[test]
+    fn functions_by_name_and_symbol() {
+        let is = |pattern| is_called(pattern, "add(int, int)", Some("_Z3addii"));
+        for pattern in ["add(int, int)", "add", "a*d", "add(*", "_Z3addii"] {
+            assert!(is(pattern), "{pattern}");
+        }
+        for pattern in ["ad", "add(", "_Z*", "int"] {
+            assert!(!is(pattern), "{pattern}");
+        }
+        assert!(is_called("main", "main", None));
     }
 
     #[test]

@@ -80,12 +80,15 @@ impl ProgramCoverage {
     pub fn lines(&self, file: &ProgramFile, sources: &mut BTreeMap<String, SourceFile>) -> bool {
         let Some(lines) = Lines::of_elf(&file.bytes) else { return false };
         let functions = Functions::of_elf(&file.bytes);
+        let branches = self.branch_lines(file, &lines, &functions);
+        let branching: HashSet<Location> = branches.iter().map(|(location, _)| *location).collect();
         let mut copies: HashMap<(u32, u32, u64), u64> = HashMap::new();
         // A line is executable where a statement begins. The code of the line may continue in rows
         // that begin none.
-        let begins = lines.rows().iter().filter(|row| row.is_statement);
-        let statements: HashSet<Location> = begins.map(|row| row.location).collect();
-        let counts = |row: &&Row| row.location.line > 0 && statements.contains(&row.location);
+        let counts = |row: &&Row| {
+            let at = row.location;
+            at.line > 0 && (lines.has_statement(at) || branching.contains(&at))
+        };
         for row in lines.rows().iter().filter(counts) {
             let Some(function) = functions.at(row.start).function else { continue };
             // Where the line is inlined: the calls of all outer functions.
@@ -105,8 +108,11 @@ impl ProgramCoverage {
             let sum = &mut source(sources, path).lines.entry(line).or_default().count;
             *sum = sum.saturating_add(count);
         }
+        for (at, branch) in branches {
+            let path = lines.file(at.file).unwrap_or_default();
+            source(sources, path).lines.entry(at.line).or_default().branches.push(branch);
+        }
         self.add_functions(&lines, &functions, sources);
-        self.add_branches(file, &lines, &functions, sources);
         true
     }
 
@@ -140,13 +146,13 @@ impl ProgramCoverage {
         }
     }
 
-    fn add_branches(
+    /// The conditional branches that belong to a line, in order of their addresses.
+    fn branch_lines(
         &self,
         file: &ProgramFile,
         lines: &Lines,
         functions: &Functions,
-        sources: &mut BTreeMap<String, SourceFile>,
-    ) {
+    ) -> Vec<(Location, BranchOutcomes)> {
         let mut branches: BTreeMap<u64, Option<[u64; 2]>> = BTreeMap::new();
         // Branches that were not executed are known where the file has one instruction set.
         if let Some(isa) = file.isa()
@@ -161,12 +167,11 @@ impl ProgramCoverage {
             }
         }
         branches.extend(self.branches.iter().map(|(address, counts)| (*address, Some(*counts))));
-        for (address, counts) in branches {
-            let Some(at) = lines.at(address).filter(|at| at.line > 0) else { continue };
-            let Some(path) = lines.file(at.file) else { continue };
-            let line = source(sources, path).lines.entry(at.line).or_default();
-            line.branches.push(BranchOutcomes { address, counts });
-        }
+        let of_line = |(address, counts)| {
+            let at = lines.at(address).filter(|at| at.line > 0)?;
+            Some((at, BranchOutcomes { address, counts }))
+        };
+        branches.into_iter().filter_map(of_line).collect()
     }
 }
 

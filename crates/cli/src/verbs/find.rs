@@ -158,7 +158,7 @@ fn object(job: &Job<'_>, found: &Found, stack: &[String]) -> String {
     let mut object = Object::new(&mut line)
         .text("type", "found")
         .text("buffer", name)
-        .number("number", found.number)
+        .number("element", found.number)
         .number("instruction", found.instruction);
     if let Some(time) = found.time {
         object = object.digits("time", time);

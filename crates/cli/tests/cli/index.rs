@@ -241,12 +241,26 @@ fn results_are_printed_and_shown() {
     let found: serde_json::Value = serde_json::from_str(json.lines().nth(1).unwrap()).unwrap();
     assert_eq!(found["type"], "found");
     assert_eq!(found["kind"], "range");
-    let number = found["number"].as_u64().unwrap();
+    let number = found["element"].as_u64().unwrap();
     let shown = run(&format!("decode --at {number}"), &[&demo]).out;
     let line = shown.lines().last().unwrap();
     assert!(all.lines().any(|other| other == line), "{line}");
     assert!(line.contains("range"), "{line}");
     assert_eq!(all.lines().nth(number as usize).map(str::trim), Some(line.trim()));
+
+    // An exception has a number, too.
+    let json = find("find first exception --format json").out;
+    let line = json.lines().nth(1).expect("an exception");
+    let found: serde_json::Value = serde_json::from_str(line).unwrap();
+    let fields = found.as_object().expect("an object");
+    for name in fields.keys() {
+        assert_eq!(line.matches(&format!("\"{name}\":")).count(), 1, "{name}: {line}");
+    }
+    let shown = run(&format!("decode --at {} --format json", found["element"]), &[&demo]).out;
+    let shown = shown.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let shown = shown.filter(|line: &serde_json::Value| line["kind"] == "exception");
+    let numbers: Vec<_> = shown.map(|line| line["number"].clone()).collect();
+    assert_eq!(numbers, [found["number"].clone()]);
 
     for (words, part) in [
         ("find", "a condition is missing"),

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use tracewright_testing::tool;
 
-use super::{A64, Machine, RISCV, encoded, execute, good, words};
+use super::{A64, HEADER, Machine, RISCV, START, encoded, execute, good, logged, words};
 use crate::common::{Folder, args, tracewright};
 
 const SOURCE: &str = include_str!("program/coverage.c");
@@ -105,6 +105,27 @@ fn lines_are_those_of_gcov() {
             [Some(20), Some(13)]
         );
     }
+}
+
+/// GCC begins statements of optimised code in rows of the line table without code.
+#[test]
+fn optimised_lines_are_executed() {
+    let folder = Folder::new("coverage-optimised");
+    let path = folder.path("");
+    let Some(gcc) = tool(&[("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")]) else { return };
+    for (name, text) in [("start.h", HEADER), ("start.c", START), ("program.c", SOURCE)] {
+        fs::write(path.join(name), text).expect("a source");
+    }
+    let options = "-O2 -g -fno-pic -no-pie -static -nostdlib -ffreestanding start.c program.c -o";
+    let elf = path.join("optimised.elf");
+    good(Command::new(gcc).args(words(options)).arg(&elf).current_dir(&path));
+    let Some(log) = logged(&A64, &elf, None) else { return };
+    let Some(want) = gcov(&path) else { return };
+    let found = lines(&encoded(&path, "ETM4", &elf, &log));
+    let executed = want.iter().filter(|(_, count)| **count > 0);
+    let found: Vec<_> = executed.filter_map(|(line, _)| Some((line, found.get(line)?.0))).collect();
+    assert!(found.len() >= 12, "{found:?}");
+    assert!(found.iter().all(|(_, count)| *count > 0), "{found:?}");
 }
 
 const OUTCOMES: &str = include_str!("program/outcomes.c");
