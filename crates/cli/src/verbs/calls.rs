@@ -56,13 +56,12 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
             (text.is_empty() || write(text.into_bytes())) && !calls.full()
         };
         let (.., tally) = stacks::run(job, &options, &code, &switches, calls, more)?;
-        Ok((tally, None))
+        Ok(tally)
     };
     let problems = listing::buffers(
         &input,
         &args.threads.jobs(),
         &mut output,
-        false,
         refused,
         selected.is_some(),
         work,

@@ -156,17 +156,10 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
             ProgramCoverage::add(&mut total.0, &files, all.0, &programs);
             total.1 += all.1.count;
         }
-        Ok((tally, None))
+        Ok(tally)
     };
-    let problems = listing::buffers(
-        input,
-        &how.threads.jobs(),
-        output,
-        false,
-        refused,
-        selected.is_some(),
-        work,
-    )?;
+    let problems =
+        listing::buffers(input, &how.threads.jobs(), output, refused, selected.is_some(), work)?;
     input.decodable()?;
     let (covered, losses) = total.into_inner().unwrap_or_default();
     let good = input.is_unchanged() && !(how.strict && problems);

@@ -105,7 +105,7 @@ fn gather(
             let threads = &names;
             let view = PathView { paths: &paths, code: &code, threads };
             write(format.write(&view));
-            return Ok((tally, None));
+            return Ok(tally);
         }
         if let Ok(mut all) = all.lock() {
             all.counts.add(&counts);
@@ -119,17 +119,10 @@ fn gather(
             }
             all.code = code;
         }
-        Ok((tally, None))
+        Ok(tally)
     };
-    let problems = listing::buffers(
-        input,
-        &how.threads.jobs(),
-        output,
-        false,
-        refused,
-        selected.is_some(),
-        work,
-    )?;
+    let problems =
+        listing::buffers(input, &how.threads.jobs(), output, refused, selected.is_some(), work)?;
     input.decodable()?;
     Ok((all.into_inner().unwrap_or_default(), problems))
 }

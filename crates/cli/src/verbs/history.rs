@@ -54,7 +54,7 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
             && let Some(mut history) = with_index(&input, job, index, &event, args)?
         {
             show(&mut history, job, args, colour, write);
-            return Ok((Tally::default(), None));
+            return Ok(Tally::default());
         }
         let history = History::new(event, args.count, args.first);
         let expand = Expand::new(history, &job.sources);
@@ -63,10 +63,10 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
         let (mut found, tally) =
             run::run(job.session()?, job.buffer, bytes, expand, &options, |()| true)?;
         show(&mut found.listener.view, job, args, colour, write);
-        Ok((tally, None))
+        Ok(tally)
     };
     let jobs = Jobs::all();
-    let problems = listing::buffers(&input, &jobs, &mut output, false, refused, part, work)?;
+    let problems = listing::buffers(&input, &jobs, &mut output, refused, part, work)?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))

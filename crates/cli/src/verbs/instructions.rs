@@ -11,7 +11,7 @@ use crate::args::{InstructionFormat, InstructionsArgs};
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
-use crate::listing::{self, Listed, TimedWrite};
+use crate::listing::{self, Found, Listed, TimedWrite};
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, RunOptions};
@@ -45,6 +45,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         let (committed, parts) = (args.how.committed, parts.as_ref());
         let options = RunOptions { committed, jobs, alone, refused, selected, parts };
         let (sources, filter) = (job.sources.clone(), select::filter(&args.select, job)?);
+        let mut end = String::new();
         let tally = match format {
             InstructionFormat::Text => {
                 let view = Text::new(Vec::new(), sources, colour).with_names(timed);
@@ -52,9 +53,11 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
             }
             InstructionFormat::Json => {
                 let (name, len) = (&job.buffer.name, job.buffer.size());
-                let view = Json::new(Vec::new(), &job.plan, sources, name, len);
-                let tally = expand(job, &options, view, filter, timed, &mut *write)?;
-                write(json::summary(&job.sources, name, &tally, None).into_bytes().into());
+                let mut view = Json::new(Vec::new(), &job.plan, sources, name, len);
+                // The line of the buffer is the heading.
+                view.take();
+                let tally = expand(job, &options, view, filter, timed, write)?;
+                end = json::summary(&job.sources, name, &tally, None);
                 tally
             }
             InstructionFormat::Pc => {
@@ -74,12 +77,17 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
                 Ordering::Relaxed,
             );
         }
-        Ok((tally, None))
+        Ok(Found { tally, end, ..Found::default() })
     };
     let summary = format == InstructionFormat::None;
     let limit = args.select.limit;
     let ends_with_summary = format == InstructionFormat::Text;
+    let heading = |n: usize| match format {
+        InstructionFormat::Json => input.job(input.buffers[n]).json(),
+        _ => String::new(),
+    };
     let listed = Listed {
+        heading: &heading,
         summary,
         selected: selected.is_some(),
         by_time,

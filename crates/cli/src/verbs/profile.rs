@@ -244,7 +244,7 @@ fn one(
                 // looked up at once.
                 let programs = if others.len() > programs.len() { others } else { programs };
                 pool.put(Worker { counts, caches, profiler: Some(profiler), programs });
-                return Ok((tally, None));
+                return Ok(tally);
             }
             found.add(counts, &programs, &modules, filter);
             tally
@@ -253,11 +253,10 @@ fn one(
         if let Ok(mut total) = total.lock() {
             total.merge(found);
         }
-        Ok((tally, None))
+        Ok(tally)
     };
     let jobs = args.threads.jobs();
-    let problems =
-        listing::buffers(input, &jobs, output, false, refused, selected.is_some(), work)?;
+    let problems = listing::buffers(input, &jobs, output, refused, selected.is_some(), work)?;
     input.decodable()?;
     profile.merge(total.into_inner().unwrap_or_default());
     for Worker { counts, programs, .. } in pool.all() {

@@ -117,9 +117,9 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<bool, 
             page.texts.push((format!("{} {channel}", job.thread_name(source, None)), text));
         }
         write(page.html().into_bytes());
-        Ok((tally, None))
+        Ok(tally)
     };
-    listing::buffers(input, &how.jobs, output, false, refused, how.selected.is_some(), work)
+    listing::buffers(input, &how.jobs, output, refused, how.selected.is_some(), work)
 }
 
 /// Adds the coverage, and the code of the functions with the most instructions.

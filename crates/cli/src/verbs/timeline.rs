@@ -80,13 +80,12 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             }
             (None, None) => {}
         }
-        Ok((tally, None))
+        Ok(tally)
     };
     let problems = listing::buffers(
         &input,
         &args.threads.jobs(),
         &mut output,
-        false,
         refused,
         selected.is_some(),
         work,
