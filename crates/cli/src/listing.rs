@@ -3,8 +3,6 @@
 mod buffers;
 mod opencsd;
 
-use std::sync::atomic::AtomicUsize;
-
 use tracewright::Listener;
 use tracewright::base::{CachedBlocks, Path};
 use tracewright::decode::input::{self, Input as Bytes};
@@ -22,7 +20,7 @@ use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::output::Output;
 use crate::report;
-use crate::run::{self, RunOptions};
+use crate::run::{self, RunOptions, Runs};
 use crate::select;
 
 /// The contents of a listing.
@@ -68,90 +66,125 @@ pub fn list(
     }
     input.show_lines(select.lines);
     let colour = output.colour();
-    let refused = &AtomicUsize::new(0);
     // OpenCSD's format has a heading for each buffer.
     let by_time = match args.format {
         Format::Text | Format::Json => timed_series(&input),
         Format::Opencsd | Format::None => None,
     };
-    let timed = by_time.is_some();
     let count = input.buffers.len();
+    let runs = Runs::new(count, committed, selected.as_ref());
+    let lister = Lister { what, args, select, count, colour, timed: by_time.is_some() };
     let work = |n: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
-        let options = RunOptions {
-            committed,
-            jobs,
-            alone: count == 1,
-            refused,
-            selected: selected.as_ref(),
-            parts: None,
-        };
-        let bytes = &mut *input::of(job.buffer);
-        let mut stats = args.stats.then(Stats::default);
-        let (tally, end) = match args.format {
-            Format::Opencsd => {
-                let buffer = OpencsdBuffer { job, n, count, shown: what.opencsd };
-                let write = &mut |text: Vec<u8>| write(text.into());
-                buffer.list(bytes, &options, select::filter(select, job)?, &mut stats, write)?
-            }
-            Format::Text => {
-                let shown = text::Shown { colour, ..what.text };
-                let len = job.buffer.size();
-                let view = text::Listing::new(Vec::new(), job.sources.clone(), len, shown)
-                    .with_filter(select::filter(select, job)?);
-                let view = Folded::when(what.folded, &job.plan, Timed::when(timed, view));
-                (list_entries(job, bytes, &options, view, &mut stats, write)?, String::new())
-            }
-            Format::Json => {
-                let text::Shown { packets, elements, fields, .. } = what.text;
-                let shown = json::Shown { packets, fields, elements };
-                let (name, len) = (&job.buffer.name, job.buffer.size());
-                let sources = job.sources.clone();
-                let mut view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown)
-                    .with_filter(select::filter(select, job)?);
-                // The line of the buffer is the heading.
-                view.take();
-                let view = Folded::when(what.folded, &job.plan, Timed::when(timed, view));
-                let tally = list_entries(job, bytes, &options, view, &mut stats, write)?;
-                // The summary has the counts.
-                let end = json::summary(&job.sources, name, &tally, stats.take().as_ref());
-                (tally, end)
-            }
-            // Without other listeners, counting has a fast path.
-            Format::None if stats.is_none() && !committed => {
-                let (session, nothing) = (job.session()?, Nothing::<false>);
-                let (_, tally) =
-                    run::run(session, job.buffer, bytes, nothing, &options, |()| true)?;
-                (tally, String::new())
-            }
-            Format::None => {
-                let nothing = Nothing::<true>;
-                let (_, tally) = decode(job, bytes, &options, nothing, &mut stats, |()| true)?;
-                (tally, String::new())
-            }
-        };
-        Ok(Found { tally, stats, end })
+        lister.list(n, job, &runs.options(jobs), write)
     };
-    let heading = |n: usize| match args.format {
-        Format::Opencsd => {
-            let job = &input.job(input.buffers[n]);
-            OpencsdBuffer { job, n, count, shown: what.opencsd }.listed().head()
-        }
-        Format::Json => input.job(input.buffers[n]).json(),
-        Format::Text | Format::None => String::new(),
-    };
+    let heading = |n: usize| lister.heading(n, &input);
     let listed = Listed {
         heading: &heading,
         summary: args.format == Format::None,
-        selected: selected.is_some(),
         by_time,
         limit: select.limit,
         ends_with_summary: args.format == Format::Text,
         explains_nothing: args.format != Format::None && (selected.is_some() || select.filters()),
     };
-    let problems = listed_buffers(&input, jobs, &mut output, listed, refused, work)?;
+    let problems = listed_buffers(&input, jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !input.is_contradicted() && !(args.strict && problems))
+}
+
+/// How buffers are listed.
+struct Lister<'a> {
+    what: What,
+    args: &'a OutputArgs,
+    select: &'a SelectArgs,
+    /// The number of buffers.
+    count: usize,
+    /// The text is in colour.
+    colour: bool,
+    /// Timestamps are recorded.
+    timed: bool,
+}
+
+impl Lister<'_> {
+    /// The text before the entries of the buffer with number `n`.
+    fn heading(&self, n: usize, input: &Input) -> String {
+        match self.args.format {
+            Format::Opencsd => self.opencsd(n, &input.job(input.buffers[n])).listed().head(),
+            Format::Json => input.job(input.buffers[n]).json(),
+            Format::Text | Format::None => String::new(),
+        }
+    }
+
+    /// Lists the buffer of `job`, which has number `n`, to `write`.
+    fn list(
+        &self,
+        n: usize,
+        job: &Job<'_>,
+        options: &RunOptions<'_>,
+        write: &mut TimedWrite<'_>,
+    ) -> Result<Found, Fail> {
+        let bytes = &mut *input::of(job.buffer);
+        let mut stats = self.args.stats.then(Stats::default);
+        let mut end = String::new();
+        let tally = match self.args.format {
+            Format::Opencsd => {
+                let filter = select::filter(self.select, job)?;
+                let write = &mut |text: Vec<u8>| write(text.into());
+                let buffer = self.opencsd(n, job);
+                let (tally, lines) = buffer.list(bytes, options, filter, &mut stats, write)?;
+                end = lines;
+                tally
+            }
+            Format::Text => {
+                let view = self.text(job)?;
+                list_entries(job, bytes, options, self.folded(job, view), &mut stats, write)?
+            }
+            Format::Json => {
+                let view = self.folded(job, self.json(job)?);
+                let tally = list_entries(job, bytes, options, view, &mut stats, write)?;
+                // The summary has the counts.
+                let stats = stats.take();
+                end = json::summary(&job.sources, &job.buffer.name, &tally, stats.as_ref());
+                tally
+            }
+            // Without other listeners, counting has a fast path.
+            Format::None if stats.is_none() && !options.committed => {
+                let (session, nothing) = (job.session()?, Nothing::<false>);
+                run::run(session, job.buffer, bytes, nothing, options, |()| true)?.1
+            }
+            Format::None => decode(job, bytes, options, Nothing::<true>, &mut stats, |()| true)?.1,
+        };
+        Ok(Found { tally, stats, end })
+    }
+
+    fn opencsd<'b>(&self, n: usize, job: &'b Job<'b>) -> OpencsdBuffer<'b> {
+        OpencsdBuffer { job, n, count: self.count, shown: self.what.opencsd }
+    }
+
+    fn text(&self, job: &Job<'_>) -> Result<text::Listing<Vec<u8>>, Fail> {
+        let shown = text::Shown { colour: self.colour, ..self.what.text };
+        let (sources, len) = (job.sources.clone(), job.buffer.size());
+        let view = text::Listing::new(Vec::new(), sources, len, shown);
+        Ok(view.with_filter(select::filter(self.select, job)?))
+    }
+
+    /// Without the line of the buffer, which is its heading.
+    fn json(&self, job: &Job<'_>) -> Result<json::Listing<Vec<u8>>, Fail> {
+        let text::Shown { packets, elements, fields, .. } = self.what.text;
+        let shown = json::Shown { packets, fields, elements };
+        let (name, len, sources) = (&job.buffer.name, job.buffer.size(), job.sources.clone());
+        let mut view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
+        view.take();
+        Ok(view.with_filter(select::filter(self.select, job)?))
+    }
+
+    fn folded<L: Listener + Fork<Output = Vec<u8>>>(
+        &self,
+        job: &Job<'_>,
+        view: L,
+    ) -> Folded<Timed<L>> {
+        Folded::when(self.what.folded, &job.plan, Timed::when(self.timed, view))
+    }
 }
 
 /// Lists `bytes` of `job` by `view` to `write`, and counts in `stats`.

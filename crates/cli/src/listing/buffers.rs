@@ -1,7 +1,7 @@
 //! Lists the buffers of a capture, several of them at once, and prints them in order.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use tracewright::capture::Source;
 use tracewright::decode::ordered::{self, Part};
@@ -13,6 +13,7 @@ use crate::input::{Input, Job};
 use crate::message;
 use crate::output::Output;
 use crate::report;
+use crate::run::Runs;
 
 /// Receives the entries of a buffer, and returns whether more are needed.
 pub type Write<'a> = dyn FnMut(Vec<u8>) -> bool + 'a;
@@ -26,8 +27,6 @@ pub struct Listed<'a> {
     pub heading: &'a dyn Fn(usize) -> String,
     /// The summary of each buffer is output; otherwise it is printed to standard error.
     pub summary: bool,
-    /// A part of the trace is selected.
-    pub selected: bool,
     /// The buffers of each CPU or thread, as indices of the selected buffers: their output is in
     /// the order of timestamps. `None`: the output is in the order of the buffers.
     pub by_time: Option<Vec<Vec<usize>>>,
@@ -80,14 +79,12 @@ fn traces_time(source: &Source) -> bool {
 
 /// Decodes the buffers of `input`, several of them at once, each by `work`, and prints what it
 /// writes to `output`, in the order of the buffers, and the summary of each to standard error.
-/// `refused` is that of the [`RunOptions`](crate::run::RunOptions); `selected`: a part of the trace
-/// is. Returns whether there were problems.
+/// Returns whether there were problems.
 pub fn buffers<W>(
     input: &Input,
     jobs: &Jobs,
     output: &mut Output,
-    refused: &AtomicUsize,
-    selected: bool,
+    runs: &Runs<'_>,
     work: W,
 ) -> Result<bool, Fail>
 where
@@ -96,7 +93,6 @@ where
     let listed = Listed {
         heading: &|_| String::new(),
         summary: false,
-        selected,
         by_time: None,
         limit: None,
         ends_with_summary: false,
@@ -105,7 +101,7 @@ where
     let work = |n: usize, job: &Job<'_>, jobs, write: &mut TimedWrite<'_>| {
         work(n, job, jobs, &mut |text| write(text.into())).map(Found::from)
     };
-    listed_buffers(input, jobs, output, listed, refused, work)
+    listed_buffers(input, jobs, output, listed, runs, work)
 }
 
 /// As [`buffers`], as `listed` states.
@@ -114,7 +110,7 @@ pub fn listed_buffers<W>(
     jobs: &Jobs,
     output: &mut Output,
     listed: Listed<'_>,
-    refused: &AtomicUsize,
+    runs: &Runs<'_>,
     work: W,
 ) -> Result<bool, Fail>
 where
@@ -122,7 +118,7 @@ where
 {
     let size = |&buffer: &usize| input.capture.buffers[buffer].size();
     let all: u64 = input.buffers.iter().filter_map(size).sum();
-    let mut printer = Printer::new(input, output, &listed);
+    let mut printer = Printer::new(input, output, &listed, runs.part);
     let (mut threads, mut in_time, mut unordered) = (None, false, false);
     if let Some(series) = &listed.by_time {
         let count = (jobs.count / series.len()).max(1);
@@ -146,11 +142,7 @@ where
         let receive = |n: usize, part: Part<_>| printer.receive(n, part);
         threads = ordered::each(jobs.count, &input.buffers, work, receive);
     }
-    let threads = threads.or(match refused.load(Ordering::Relaxed) {
-        0 => None,
-        threads => Some(threads),
-    });
-    if let Some(threads) = threads {
+    if let Some(threads) = threads.or(runs.refused()) {
         message::threads(jobs.count, threads);
     }
     Ok(printer.finish()? || unordered)
@@ -161,6 +153,8 @@ struct Printer<'a> {
     input: &'a Input,
     output: &'a mut Output,
     listed: &'a Listed<'a>,
+    /// The summaries are those of a part of the trace.
+    part: bool,
     /// The lines of entries that may still be printed; all for `None`.
     left: Option<u64>,
     /// The heading of each buffer is printed.
@@ -172,10 +166,10 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn new(input: &'a Input, output: &'a mut Output, listed: &'a Listed<'a>) -> Self {
+    fn new(input: &'a Input, output: &'a mut Output, listed: &'a Listed<'a>, part: bool) -> Self {
         let headed = vec![false; input.buffers.len()];
         let (left, any, problems) = (listed.limit, false, false);
-        Printer { input, output, listed, left, headed, any, problems, done: Ok(()) }
+        Printer { input, output, listed, part, left, headed, any, problems, done: Ok(()) }
     }
 
     /// Prints a part of buffer `n`. Returns whether more is needed.
@@ -209,11 +203,16 @@ impl<'a> Printer<'a> {
         if self.output.closed() {
             return Ok(());
         }
-        let Listed { summary, selected, ends_with_summary, .. } = *self.listed;
+        let Listed { summary, ends_with_summary, .. } = *self.listed;
         let job = self.input.job(self.input.buffers[n]);
         let output = summary.then_some(&mut *self.output);
-        if report::found(&job.decoded(&tally), stats.as_ref(), output, selected, ends_with_summary)?
-        {
+        if report::found(
+            &job.decoded(&tally),
+            stats.as_ref(),
+            output,
+            self.part,
+            ends_with_summary,
+        )? {
             self.input.contradicted.store(true, Ordering::Relaxed);
         }
         Ok(())
