@@ -339,3 +339,24 @@ impl Profile {
         self.saturated |= saturated;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The totals are those of the files that are left.
+    #[test]
+    fn files_are_removed_with_their_counts() {
+        let mut profile = Profile { instructions: 1000, outside: 7, ..Profile::default() };
+        for (path, taken, not_taken) in [("a", 2, 3), ("b", 10, 0)] {
+            let file = ModuleFile { path: path.to_owned(), ..ModuleFile::default() };
+            let count = RangeCount { taken, not_taken, instructions: 4 };
+            let ranges = BTreeMap::from([((0x100, 0x10c), count)]);
+            let module = ModuleProfile { file, ranges, ..ModuleProfile::default() };
+            profile.modules.insert((path.to_owned(), None), module);
+        }
+        profile.retain(|module| module.file.path == "a");
+        let left: Vec<_> = profile.modules.keys().map(|(path, _)| path.as_str()).collect();
+        assert_eq!((left, profile.instructions, profile.outside), (vec!["a"], 4 * (2 + 3), 0));
+    }
+}

@@ -75,7 +75,7 @@ fn profile(opened: &Opened, selected: &Selected) -> Result<Profile, Failure> {
 
 /// Removes the profiles of other files than `module`.
 fn select(profile: &mut Profile, module: &str) -> Result<(), Failure> {
-    profile.modules.retain(|(path, _), _| path == module);
+    profile.retain(|found| found.file.path == module);
     if profile.modules.is_empty() {
         let text = format_args!("no instructions of `{module}` were executed");
         return Err(Failure::new(TW_ERR_PROFILE, text));
@@ -125,5 +125,23 @@ pub unsafe extern "C" fn tw_profile(
             let more = write(user, bytes.as_ptr(), bytes.len()) == 0;
             Ok(if more { TW_OK } else { TW_STOPPED })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracewright::analysis::ModuleProfile;
+
+    /// The totals of a file do not have what other files executed.
+    #[test]
+    fn totals_are_those_of_the_file() {
+        let mut profile = Profile { instructions: 9, outside: 7, ..Profile::default() };
+        let mut module = ModuleProfile::default();
+        module.file.path = "a".to_owned();
+        profile.modules.insert(("a".to_owned(), None), module);
+        assert!(select(&mut profile, "a").is_ok());
+        assert_eq!((profile.instructions, profile.outside), (0, 0));
+        assert!(select(&mut profile, "b").is_err());
     }
 }

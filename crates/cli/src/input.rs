@@ -16,7 +16,7 @@ use tracewright::decode::{Caches, Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
 use tracewright::views::explain::Decoded;
-use tracewright::views::{LineTable, Source};
+use tracewright::views::{LineTable, Source, json};
 
 use crate::args::{AlignArg, FramingArg, HowArgs, InputArgs, SearchArgs, SourceArgs};
 use crate::fail::Fail;
@@ -315,6 +315,11 @@ impl Job<'_> {
     pub fn session(&self) -> Result<Session, Fail> {
         let Input { capture, memory, options, .. } = self.input;
         Ok(Session::new(capture, &self.plan, memory, options)?)
+    }
+
+    /// The line of the buffer in JSON.
+    pub fn json(&self) -> String {
+        json::buffer(&self.plan, &self.sources, &self.buffer.name, self.buffer.size())
     }
 
     /// The capture of the buffer.

@@ -33,6 +33,36 @@ pub struct RunOptions<'a> {
     pub parts: Option<&'a Parts>,
 }
 
+/// How the buffers of an input are decoded.
+pub struct Runs<'a> {
+    committed: bool,
+    alone: bool,
+    selected: Option<&'a Selected>,
+    /// The summaries are those of a part of the trace.
+    pub part: bool,
+    refused: AtomicUsize,
+}
+
+impl<'a> Runs<'a> {
+    /// Decodes the `selected` part of `buffers` buffers; all of them for `None`. `committed`:
+    /// elements of a transaction are withheld until it commits.
+    pub fn new(buffers: usize, committed: bool, selected: Option<&'a Selected>) -> Self {
+        let (alone, part) = (buffers == 1, selected.is_some());
+        Runs { committed, alone, selected, part, refused: AtomicUsize::new(0) }
+    }
+
+    /// How one buffer is decoded.
+    pub fn options(&self, jobs: Jobs) -> RunOptions<'_> {
+        let Runs { committed, alone, selected, ref refused, .. } = *self;
+        RunOptions { committed, jobs, alone, refused, selected, parts: None }
+    }
+
+    /// The number of threads where the system refused to start more.
+    pub fn refused(&self) -> Option<usize> {
+        Some(self.refused.load(Ordering::Relaxed)).filter(|&threads| threads > 0)
+    }
+}
+
 /// Decodes `input`, the bytes of `buffer`, to `listener`, and returns the counts. `write` receives
 /// the output of the listener in order, and returns whether more is needed.
 pub fn run<L: Listener + Fork + Send>(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tracewright::capture::plain::line;
 use tracewright::decode::Program;
 use tracewright::symbols::{demangled, without_parameters};
-use tracewright::views::filter::{KINDS, PACKET_KINDS};
+use tracewright::views::filter::{KINDS, packet_kinds};
 use tracewright::views::functions::is_called;
 use tracewright::views::{Filter, Source};
 
@@ -22,15 +22,15 @@ pub struct Listed {
 
 /// Refuses kinds of `args` that nothing of what is `listed` has.
 pub fn check(args: &SelectArgs, listed: Listed) -> Result<(), Fail> {
-    let elements = KINDS.iter().filter(|_| listed.elements);
-    let packets = PACKET_KINDS.iter().filter(|_| listed.packets);
-    let kinds: BTreeSet<&str> = elements.chain(packets).copied().collect();
+    let elements = KINDS.into_iter().filter(|_| listed.elements);
+    let packets = packet_kinds().filter(|_| listed.packets);
+    let kinds: BTreeSet<&str> = elements.chain(packets).collect();
     let Some(unknown) = args.only.iter().find(|kind| !kinds.contains(kind.as_str())) else {
         return Ok(());
     };
     let mut close: Vec<&str> =
         kinds.iter().copied().filter(|kind| is_close(unknown, kind)).collect();
-    if close.is_empty() || kinds.len() == KINDS.len() {
+    if close.is_empty() || !listed.packets {
         close = kinds.into_iter().collect();
     }
     let of = match (listed.packets, listed.elements) {

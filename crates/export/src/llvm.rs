@@ -54,3 +54,31 @@ fn write_module(module: &ModuleProfile, out: &mut String) {
         let _ = writeln!(out, "{from:x}->{to:x}:{count}");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tracewright_analysis::{Branch, BranchCount, Trace};
+
+    use super::*;
+
+    /// Counts of the same addresses are added; what is outside of the file has no line.
+    #[test]
+    fn sums_of_ranges_and_branches() {
+        let mut module = ModuleProfile::default();
+        for (from, count) in [(Target::Unknown, 2), (Target::Here(0x30), 5)] {
+            module.traces.insert(Trace { from, start: 0x10, last: 0x1c }, count);
+        }
+        for (from, to, count) in [
+            (0x1c, Target::Here(0x20), 4),
+            (0x1c, Target::Outside(0x9000), 8),
+            (0x2c, Target::Unknown, 16),
+            (0x3c, Target::Here(0x10), 32),
+        ] {
+            let count = BranchCount { count, ..BranchCount::default() };
+            module.branches.insert(Branch { from, to }, count);
+        }
+        let mut out = String::new();
+        write_module(&module, &mut out);
+        assert_eq!(out, "1\n10-1c:7\n2\n1c->20:4\n3c->10:32\n");
+    }
+}

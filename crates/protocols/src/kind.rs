@@ -14,9 +14,30 @@ impl PacketKind {
 
     /// The kind of `packet`, which must be an enum.
     pub fn of(packet: &impl fmt::Debug) -> Self {
-        let mut kind = PacketKind { text: [0; Self::MAX_LEN], len: 0 };
+        let mut name = Name(PacketKind::named(""));
         // `write_str` returns an error after the name, which stops the formatter.
-        let _ = write!(kind, "{packet:?}");
+        let _ = write!(name, "{packet:?}");
+        name.0
+    }
+
+    /// The kind of the variant with which `text` begins.
+    pub(crate) const fn named(text: &str) -> Self {
+        let mut kind = PacketKind { text: [0; Self::MAX_LEN], len: 0 };
+        let (mut rest, mut before) = (text.as_bytes(), b'-');
+        while let [byte, after @ ..] = rest
+            && byte.is_ascii_alphanumeric()
+        {
+            let begins_word = match byte {
+                b'A'..=b'Z' => before.is_ascii_lowercase(),
+                b'0'..=b'9' => before.is_ascii_alphabetic(),
+                _ => false,
+            };
+            if begins_word {
+                kind.push(b'-');
+            }
+            kind.push(byte.to_ascii_lowercase());
+            (rest, before) = (after, *byte);
+        }
         kind
     }
 
@@ -26,34 +47,52 @@ impl PacketKind {
         str::from_utf8(text).unwrap_or_default()
     }
 
-    fn push(&mut self, byte: u8) -> fmt::Result {
-        let slot = self.text.get_mut(usize::from(self.len)).ok_or(fmt::Error)?;
-        *slot = byte;
-        self.len += 1;
-        Ok(())
+    const fn push(&mut self, byte: u8) {
+        if let Some((_, [slot, ..])) = self.text.split_at_mut_checked(self.len as usize) {
+            *slot = byte;
+            self.len += 1;
+        }
     }
 }
 
-impl Write for PacketKind {
+/// Receives the `Debug` text of a variant.
+struct Name(PacketKind);
+
+impl Write for Name {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut before = b'-';
-        for byte in text.bytes() {
-            let word = match byte {
-                b'A'..=b'Z' => before.is_ascii_lowercase(),
-                b'0'..=b'9' => before.is_ascii_alphabetic(),
-                b'a'..=b'z' => false,
-                _ => return Err(fmt::Error),
-            };
-            if word {
-                self.push(b'-')?;
-            }
-            self.push(byte.to_ascii_lowercase())?;
-            before = byte;
-        }
+        self.0 = PacketKind::named(text);
         // The derived `Debug` writes a variant's name in one call.
         Err(fmt::Error)
     }
 }
+
+/// The packets of a protocol, by kind.
+pub trait PacketKinds {
+    /// Every kind.
+    const KINDS: &'static [PacketKind];
+
+    /// The kind of the packet.
+    fn kind(&self) -> PacketKind;
+}
+
+/// Implements [`PacketKinds`] for an enum with these variants: all of them, or it does not compile.
+macro_rules! packet_kinds {
+    ($packet:ty: $($variant:ident),* $(,)?) => {
+        impl $crate::kind::PacketKinds for $packet {
+            const KINDS: &'static [$crate::PacketKind] =
+                &[$($crate::PacketKind::named(stringify!($variant))),*];
+
+            fn kind(&self) -> $crate::PacketKind {
+                match self {
+                    $(Self::$variant { .. } => {
+                        const { $crate::PacketKind::named(stringify!($variant)) }
+                    })*
+                }
+            }
+        }
+    };
+}
+pub(crate) use packet_kinds;
 
 impl fmt::Display for PacketKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,21 +111,35 @@ mod tests {
     use super::*;
 
     #[derive(Debug)]
-    #[expect(dead_code, reason = "only its Debug text is read")]
+    #[expect(dead_code, reason = "the fields are only in the Debug text")]
     enum Packet {
         Discard,
         TraceInfo(u8),
         CycleCount12 { cycles: u8 },
     }
 
+    packet_kinds!(Packet: Discard, TraceInfo, CycleCount12);
+
     #[test]
     fn names_are_words() {
-        for (packet, want) in [
+        for (n, (packet, want)) in [
             (Packet::Discard, "discard"),
             (Packet::TraceInfo(1), "trace-info"),
             (Packet::CycleCount12 { cycles: 1 }, "cycle-count-12"),
-        ] {
-            assert_eq!(PacketKind::of(&packet).as_str(), want);
+        ]
+        .iter()
+        .enumerate()
+        {
+            assert_eq!(PacketKind::of(packet).as_str(), *want);
+            assert_eq!(packet.kind().as_str(), *want);
+            assert_eq!(Packet::KINDS[n].as_str(), *want);
         }
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let name = "A123456789b123456789c123456789d1";
+        let kind = PacketKind::named(name);
+        assert_eq!(kind.as_str(), "a-123456789b-123456789c-1234567");
     }
 }

@@ -9,6 +9,7 @@ use tracewright_base::{
 };
 use tracewright_isa::rv::Extensions;
 
+use crate::kind::PacketKinds;
 use crate::realign::BitSearch;
 use crate::sync_run::SyncRun;
 
@@ -78,7 +79,7 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     /// A trace unit's configuration.
     type Config: Clone + fmt::Debug + PartialEq;
     /// A packet.
-    type Packet: Wire<Self::Config>;
+    type Packet: Wire<Self::Config> + PacketKinds;
     /// The decoder.
     type Decoder: Decode<Self::Config, Self::Packet>;
 

@@ -8,6 +8,7 @@ use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Way
 
 use tracewright_isa::rv::Extensions;
 
+use crate::kind::PacketKinds;
 use crate::{Field, PacketKind, Protocol, TraceForm};
 
 /// The description of a protocol.
@@ -27,6 +28,8 @@ pub struct About {
     pub id_register: Option<(&'static str, u32)>,
     /// See [`Protocol::ISAS`].
     pub isas: &'static [Isa],
+    /// The kinds of its packets.
+    pub packet_kinds: &'static [PacketKind],
 }
 
 /// Why a configuration cannot be made from a device's registers.
@@ -85,6 +88,7 @@ macro_rules! protocols {
                         form: <$protocol as Protocol>::FORM,
                         id_register: <$protocol as Protocol>::ID_REGISTER,
                         isas: <$protocol as Protocol>::ISAS,
+                        packet_kinds: <$protocol as Protocol>::Packet::KINDS,
                     },)*
                 }
             }
@@ -246,7 +250,7 @@ macro_rules! protocols {
         impl AnyPacket<'_> {
             /// The kind of the packet, among those of its protocol.
             pub fn kind(&self) -> PacketKind {
-                match self { $(AnyPacket::$name(packet) => PacketKind::of(packet),)* }
+                match self { $(AnyPacket::$name(packet) => packet.kind(),)* }
             }
 
             /// See [`Protocol::is_sync`].

@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tracewright_base::{self as base, Dwt, Element, Inconsistency};
+use tracewright_protocols::PacketKind;
+use tracewright_protocols::registry::AnyProtocol;
 
 /// Selects packets, elements and instructions by kind, address and context ID.
 #[derive(Clone, Debug, Default)]
@@ -183,145 +185,8 @@ pub const KINDS: [&str; 29] = [
     "unknown",
 ];
 
-/// The kinds of the packets of all protocols, and of undecodable bytes.
-pub const PACKET_KINDS: [&str; 92] = [
-    "address",
-    "address-context",
-    "align",
-    "align-sync",
-    "async",
-    "atoms",
-    "branch",
-    "branch-count",
-    "branch-data",
-    "branches",
-    "cancel-1",
-    "cancel-2",
-    "cancel-3",
-    "channel-16",
-    "channel-8",
-    "channel-error",
-    "commit",
-    "conditional",
-    "context",
-    "context-id",
-    "cross-sync",
-    "cycle",
-    "cycle-count",
-    "cycle-count-1",
-    "cycle-count-2",
-    "cycle-count-3",
-    "data",
-    "disabled",
-    "discard",
-    "event",
-    "exception",
-    "exception-entry",
-    "exception-return",
-    "executed",
-    "executed-data",
-    "extension",
-    "flag",
-    "frequency",
-    "frequency-40",
-    "function-return",
-    "global-error",
-    "global-time-high",
-    "global-time-low",
-    "hardware",
-    "ignore",
-    "info",
-    "instrumentation",
-    "isync",
-    "jump-target",
-    "late",
-    "local-time",
-    "local-time-short",
-    "marker",
-    "master-16",
-    "master-8",
-    "master-error",
-    "mispredict",
-    "not-executed",
-    "null",
-    "numbered-marker",
-    "numbered-sync",
-    "overflow",
-    "own",
-    "page",
-    "placeholder",
-    "q",
-    "software",
-    "source-address",
-    "start",
-    "store-failed",
-    "support",
-    "suppressed",
-    "suppression",
-    "sync",
-    "timed-atom",
-    "timer",
-    "timestamp",
-    "timestamp-marker",
-    "trace-info",
-    "trace-on",
-    "transaction-commit",
-    "transaction-start",
-    "trap",
-    "trigger",
-    "undecodable",
-    "unnumbered-sync",
-    "user",
-    "value-not-traced",
-    "version",
-    "vmid",
-    "wait",
-    "waypoint",
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-    use std::fmt;
-    use tracewright_protocols::PacketKind;
-
-    /// Has the `Debug` text of a variant.
-    struct Variant<'a>(&'a str);
-
-    impl fmt::Debug for Variant<'_> {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(self.0)
-        }
-    }
-
-    /// The kinds are those of the enums.
-    #[test]
-    fn packet_kinds_are_complete() {
-        let mut kinds = BTreeSet::from(["undecodable".to_owned()]);
-        for (source, name) in [
-            (include_str!("../../protocols/src/etmv1/packet.rs"), "pub enum Packet {"),
-            (include_str!("../../protocols/src/etmv2/packet.rs"), "pub enum Packet {"),
-            (include_str!("../../protocols/src/etmv3/packet.rs"), "pub enum Packet {"),
-            (include_str!("../../protocols/src/etmv4/packet.rs"), "pub enum Packet {"),
-            (include_str!("../../protocols/src/etmv4d/packet.rs"), "pub enum Packet {"),
-            (include_str!("../../protocols/src/etrace/packet.rs"), "pub enum Payload {"),
-            (include_str!("../../protocols/src/itm/packet.rs"), "pub enum Packet {"),
-            (include_str!("../../protocols/src/mtb/packet.rs"), "pub enum Packet {"),
-            (include_str!("../../protocols/src/ptm/packet.rs"), "pub enum Packet {"),
-            (include_str!("../../protocols/src/stm/packet.rs"), "pub enum Packet {"),
-        ] {
-            let (_, rest) = source.split_once(name).unwrap();
-            let (variants, _) = rest.split_once("\n}").unwrap();
-            for line in variants.lines() {
-                let Some(line) = line.strip_prefix("    ") else { continue };
-                if !line.starts_with(|c: char| c.is_ascii_uppercase()) {
-                    continue;
-                }
-                let end = line.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(line.len());
-                kinds.insert(PacketKind::of(&Variant(&line[..end])).as_str().to_owned());
-            }
-        }
-        assert!(kinds.iter().eq(PACKET_KINDS.iter()), "{kinds:?}");
-    }
+/// The kinds of the packets of all protocols, and of undecodable bytes. Protocols share some.
+pub fn packet_kinds() -> impl Iterator<Item = &'static str> {
+    let of = |protocol: &AnyProtocol| protocol.about().packet_kinds;
+    AnyProtocol::ALL.iter().flat_map(of).map(PacketKind::as_str).chain(["undecodable"])
 }

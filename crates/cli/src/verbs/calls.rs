@@ -1,6 +1,6 @@
 //! `tracewright calls`
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracewright::capture::plain::plain;
 use tracewright::decode::Jobs;
@@ -14,7 +14,7 @@ use crate::input::{Input, Job};
 use crate::listing;
 use crate::output::Output;
 use crate::report;
-use crate::run::RunOptions;
+use crate::run::Runs;
 use crate::select;
 use crate::stacks;
 
@@ -29,18 +29,10 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     if json {
         output.json(&json::head("calls"))?;
     }
-    let refused = &AtomicUsize::new(0);
-    let alone = input.buffers.len() == 1;
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let nothing = AtomicBool::new(true);
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: args.how.committed,
-            jobs,
-            alone,
-            refused,
-            selected: selected.as_ref(),
-            parts: None,
-        };
+        let options = runs.options(jobs);
         let code = job.code();
         let switches = args.switches.numbers(&code, &args.input.input)?;
         let (depth, function, limit) = (args.depth, args.function.clone(), args.limit);
@@ -56,17 +48,9 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
             (text.is_empty() || write(text.into_bytes())) && !calls.full()
         };
         let (.., tally) = stacks::run(job, &options, &code, &switches, calls, more)?;
-        Ok((tally, None))
+        Ok(tally)
     };
-    let problems = listing::buffers(
-        &input,
-        &args.threads.jobs(),
-        &mut output,
-        false,
-        refused,
-        selected.is_some(),
-        work,
-    )?;
+    let problems = listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?;
     input.decodable()?;
     let nothing = nothing.into_inner() && !output.closed() && args.limit != Some(0);
     if nothing && let Some(name) = &args.function {

@@ -151,9 +151,61 @@ impl InputKind {
 
 /// Runs the verb.
 pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
+    let (first, second) = inputs(args)?;
+    first.readable(false)?;
+    let buffers = first.buffers.len().max(second.as_ref().map_or(0, |b| b.buffers.len()));
+    let mut output = Output::standard()?;
+    let (mut same, mut sources) = (0, 0);
+    // The processors of a log correspond to the sources of all buffers of the capture, in order.
+    let mut processors = 0;
+    for n in 0..buffers {
+        let job = |input: &'_ Input| -> Option<usize> { input.buffers.get(n).copied() };
+        let left = job(&first).map(|buffer| first.job(buffer));
+        let mut right = second.as_ref().and_then(|input| Some(input.job(job(input)?)));
+        if let (Some(left), Some(right)) = (&left, &mut right) {
+            pair(left, right);
+        }
+        let count = left.as_ref().map_or(0, |job| job.sources.len());
+        let mut a = reading(left.as_ref())?;
+        let mut b = match &second {
+            Some(_) => reading(right.as_ref())?,
+            None => log(args, left.as_ref(), processors)?,
+        };
+        let side = |job: Option<&Job<'_>>| match job {
+            Some(job) => Side::of_capture(!args.only_instructions, &job.sources),
+            None => Side::of_log(!args.only_instructions),
+        };
+        let mut compare = Comparison::new(side(left.as_ref()), side(right.as_ref()));
+        let of = processors..processors + count;
+        let difference = advance(args, (&mut a, &mut b), &mut compare, &of)?;
+        if let Reading::Ended(Some(assembler)) = &b {
+            logs::notes(assembler);
+        }
+        processors += count;
+        same += compare.same();
+        sources += compare.sources();
+        if let Some(difference) = difference {
+            comparable(args, &difference)?;
+            let text = explain(args, &difference, left.as_ref(), right.as_ref());
+            output.print(&text)?;
+            output.close()?;
+            return Ok(false);
+        }
+    }
+    let word = if sources == 1 { "source" } else { "sources" };
+    output.print(&format!("the same: {same} instructions and events of {sources} {word}\n"))?;
+    output.close()?;
+    if same == 0 {
+        return Err(Fail::input(&args.a, "neither input contains instructions to compare"));
+    }
+    Ok(first.is_unchanged() && second.as_ref().is_none_or(Input::is_unchanged))
+}
+
+/// Opens both inputs. The second is `None` where it is an execution log.
+fn inputs(args: &CompareArgs) -> Result<(Input, Option<Input>), Fail> {
     let (kind_a, kind_b) =
         (InputKind::of(&args.a, args, false)?, InputKind::of(&args.b, args, true)?);
-    let raw = [&kind_a, &kind_b].into_iter().any(|kind| *kind == InputKind::Raw);
+    let raw = [kind_a, kind_b].contains(&InputKind::Raw);
     let input = |path: &Path, kind: InputKind| -> Result<Option<Input>, Fail> {
         let mut sources = args.sources.clone();
         match kind {
@@ -171,123 +223,95 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         Ok(Some(input))
     };
     let (a, b) = (input(&args.a, kind_a)?, input(&args.b, kind_b)?);
-    let Some(first) = &a else {
-        return Err(Fail::input(
-            &args.a,
-            "expected a capture of a known format; give the capture first, and the log second",
-        ));
-    };
-    first.readable(false)?;
-    let events = !args.only_instructions;
-    let buffers = match &b {
-        Some(second) => first.buffers.len().max(second.buffers.len()),
-        None => first.buffers.len(),
-    };
-    let mut output = Output::standard()?;
-    let mut same = 0;
-    let mut sources = 0;
-    // The processors of a log correspond to the sources of all buffers of the capture, in order.
-    let mut processors = 0;
-    for n in 0..buffers {
-        let job = |input: &'_ Input| -> Option<usize> { input.buffers.get(n).copied() };
-        let left = job(first).map(|buffer| first.job(buffer));
-        let mut right = b.as_ref().and_then(|input| Some(input.job(job(input)?)));
-        if let (Some(left), Some(right)) = (&left, &mut right) {
-            pair(left, right);
-        }
-        let mut a = match &left {
-            Some(job) => capture(job)?,
-            None => Reading::Ended(None),
-        };
-        let mut second = match (&b, &right) {
-            (None, _) => {
-                let units: Vec<_> = left.iter().flat_map(|job| &job.sources).collect();
-                let isa = units.iter().find_map(|source| source.config.fixed_isa());
-                let log = Log::open(&args.b, &args.how, isa)?;
-                let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
-                // Each processor has the memory and the custom opcodes of its source.
-                for (cpu, source) in (processors..).zip(units) {
-                    let Ok(cpu) = u16::try_from(cpu) else { break };
-                    let lookup = Lookup::with(source.image.clone(), source.config.riscv());
-                    assembler.look_up_in(cpu, lookup);
-                }
-                Reading::Log(Box::new((log, assembler)))
-            }
-            (_, Some(job)) => capture(job)?,
-            (_, None) => Reading::Ended(None),
-        };
-        let side = |job: Option<&Job<'_>>| match job {
-            Some(job) => Side::of_capture(events, &job.sources),
-            None => Side::of_log(events),
-        };
-        let mut compare = Comparison::new(side(left.as_ref()), side(right.as_ref()));
-        let ended = |reading: &Reading<'_>| matches!(reading, Reading::Ended(_));
-        for (reading, side) in [(&a, &mut compare.a), (&second, &mut compare.b)] {
-            if ended(reading) {
-                side.finish();
-            }
-        }
-        let count = left.as_ref().map_or(0, |job| job.sources.len());
-        let of = processors..processors + count;
-        let difference = loop {
-            let a_is_behind = compare.a.waiting() <= compare.b.waiting();
-            if ended(&a) && ended(&second) {
-                break compare.finish();
-            }
-            let (reading, side, path) = if a_is_behind && !ended(&a) || ended(&second) {
-                (&mut a, &mut compare.a, &args.a)
-            } else {
-                (&mut second, &mut compare.b, &args.b)
-            };
-            more(reading, side, &of, path)?;
-            if ended(reading) {
-                side.finish();
-            }
-            if let Some(difference) = compare.advance() {
-                break Some(difference);
-            }
-            for (side, path) in [(&compare.a, &args.a), (&compare.b, &args.b)] {
-                if side.waiting() > MAX_AHEAD {
-                    let why = format!(
-                        "a source is more than {MAX_AHEAD} elements ahead of the same source of the other \
-                         input: the inputs have their sources in too different an order; compare one \
-                         source at a time with --id"
-                    );
-                    return Err(Fail::input(path, &why));
-                }
-            }
-        };
-        if let Reading::Ended(Some(assembler)) = &second {
-            logs::notes(assembler);
-        }
-        processors += count;
-        same += compare.same();
-        sources += compare.sources();
-        if let Some(difference) = difference {
-            for (event, path) in [(difference.a, &args.a), (difference.b, &args.b)] {
-                if let Some(Event { at: Some(at), what: What::Unlisted { start, turns }, .. }) =
-                    event
-                {
-                    let why = format!(
-                        "offset {at:#x}: the packet counts {turns} further turns of the loop at \
-                         {start:#x}, which cannot be compared; raise --max-expansion"
-                    );
-                    return Err(Fail::input(path, &why));
-                }
-            }
-            let text = explain(args, &difference, left.as_ref(), right.as_ref());
-            output.print(&text)?;
-            output.close()?;
-            return Ok(false);
+    let why = "expected a capture of a known format; give the capture first, and the log second";
+    Ok((a.ok_or_else(|| Fail::input(&args.a, why))?, b))
+}
+
+/// The buffer of `job`, from its beginning.
+fn reading<'a>(job: Option<&'a Job<'a>>) -> Result<Reading<'a>, Fail> {
+    let Some(job) = job else { return Ok(Reading::Ended(None)) };
+    Ok(Reading::Capture(Box::new(Decoding {
+        session: job.session()?,
+        bytes: Chunks::of(job.buffer),
+        part: CHUNK,
+    })))
+}
+
+/// The log, from its beginning. Its processors from `first` on have the memory and the custom
+/// opcodes of the sources of `job`.
+fn log<'a>(
+    args: &'a CompareArgs,
+    job: Option<&Job<'_>>,
+    first: usize,
+) -> Result<Reading<'a>, Fail> {
+    let units = job.map(|job| job.sources.as_slice()).unwrap_or_default();
+    let isa = units.iter().find_map(|source| source.config.fixed_isa());
+    let log = Log::open(&args.b, &args.how, isa)?;
+    let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
+    for (cpu, source) in (first..).zip(units) {
+        let Ok(cpu) = u16::try_from(cpu) else { break };
+        let lookup = Lookup::with(source.image.clone(), source.config.riscv());
+        assembler.look_up_in(cpu, lookup);
+    }
+    Ok(Reading::Log(Box::new((log, assembler))))
+}
+
+/// Reads both inputs up to the first difference, always the one that is behind. Only the processors
+/// `of` are used from a log.
+fn advance<'r>(
+    args: &CompareArgs,
+    (a, b): (&mut Reading<'r>, &mut Reading<'r>),
+    compare: &mut Comparison,
+    of: &Range<usize>,
+) -> Result<Option<Difference>, Fail> {
+    let ended = |reading: &Reading<'_>| matches!(reading, Reading::Ended(_));
+    for (reading, side) in [(&*a, &mut compare.a), (&*b, &mut compare.b)] {
+        if ended(reading) {
+            side.finish();
         }
     }
-    let word = if sources == 1 { "source" } else { "sources" };
-    output.print(&format!("the same: {same} instructions and events of {sources} {word}\n"))?;
-    output.close()?;
-    if same == 0 {
-        return Err(Fail::input(&args.a, "neither input contains instructions to compare"));
+    loop {
+        let a_is_behind = compare.a.waiting() <= compare.b.waiting();
+        if ended(a) && ended(b) {
+            return Ok(compare.finish());
+        }
+        let (reading, side, path) = if a_is_behind && !ended(a) || ended(b) {
+            (&mut *a, &mut compare.a, &args.a)
+        } else {
+            (&mut *b, &mut compare.b, &args.b)
+        };
+        more(reading, side, of, path)?;
+        if ended(reading) {
+            side.finish();
+        }
+        if let Some(difference) = compare.advance() {
+            return Ok(Some(difference));
+        }
+        for (side, path) in [(&compare.a, &args.a), (&compare.b, &args.b)] {
+            if side.waiting() > MAX_AHEAD {
+                let why = format!(
+                    "a source is more than {MAX_AHEAD} elements ahead of the same source of the other \
+                     input: the inputs have their sources in too different an order; compare one \
+                     source at a time with --id"
+                );
+                return Err(Fail::input(path, &why));
+            }
+        }
     }
-    Ok(first.is_unchanged() && b.as_ref().is_none_or(Input::is_unchanged))
+}
+
+/// Refuses a `difference` that may be none: that of turns of a loop which are only counted.
+fn comparable(args: &CompareArgs, difference: &Difference) -> Result<(), Fail> {
+    for (event, path) in [(difference.a, &args.a), (difference.b, &args.b)] {
+        if let Some(Event { at: Some(at), what: What::Unlisted { start, turns }, .. }) = event {
+            let why = format!(
+                "offset {at:#x}: the packet counts {turns} further turns of the loop at {start:#x}, \
+                 which cannot be compared; raise --max-expansion"
+            );
+            return Err(Fail::input(path, &why));
+        }
+    }
+    Ok(())
 }
 
 /// Reorders the sources of `right` like those of `left`, if both have the same trace IDs.
@@ -302,14 +326,6 @@ fn pair(left: &Job<'_>, right: &mut Job<'_>) {
         right.plan.sources.sort_by_key(|planned| index(planned.id));
         right.sources.sort_by_key(|source| source.id.and_then(index));
     }
-}
-
-fn capture<'a>(job: &'a Job<'a>) -> Result<Reading<'a>, Fail> {
-    Ok(Reading::Capture(Box::new(Decoding {
-        session: job.session()?,
-        bytes: Chunks::of(job.buffer),
-        part: CHUNK,
-    })))
 }
 
 /// Reads a part of one input. Only the processors `of` are used from a log.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
 
 use tracewright::analysis::coverage::{
     Losses, ProgramCoverage, ProgramFile, SourceFile, program_files,
@@ -23,7 +22,7 @@ use crate::listing;
 use crate::message;
 use crate::output::Output;
 use crate::report;
-use crate::run::{self, RunOptions};
+use crate::run::{self, Runs};
 use crate::sources;
 
 /// What was executed of each program file, and the losses of trace.
@@ -117,18 +116,10 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
         ));
     }
     let selected = Selected::open(input, how.window, how.committed)?;
-    let refused = &AtomicUsize::new(0);
+    let runs = Runs::new(input.buffers.len(), how.committed, selected.as_ref());
     let total = Mutex::new((vec![ProgramCoverage::default(); files.len()], 0u64));
-    let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: how.committed,
-            jobs,
-            alone,
-            refused,
-            selected: selected.as_ref(),
-            parts: None,
-        };
+        let options = runs.options(jobs);
         let programs: Vec<_> = job
             .sources
             .iter()
@@ -156,17 +147,9 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
             ProgramCoverage::add(&mut total.0, &files, all.0, &programs);
             total.1 += all.1.count;
         }
-        Ok((tally, None))
+        Ok(tally)
     };
-    let problems = listing::buffers(
-        input,
-        &how.threads.jobs(),
-        output,
-        false,
-        refused,
-        selected.is_some(),
-        work,
-    )?;
+    let problems = listing::buffers(input, &how.threads.jobs(), output, &runs, work)?;
     input.decodable()?;
     let (covered, losses) = total.into_inner().unwrap_or_default();
     let good = input.is_unchanged() && !(how.strict && problems);

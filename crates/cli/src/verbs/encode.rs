@@ -1,16 +1,17 @@
 //! `tracewright encode`
 
 use clap::ValueEnum as _;
-use tracewright::base::{Context, Step};
+use tracewright::base::{Context, Isa, Step};
 use tracewright::capture::perf::{self, Form, Layout};
-use tracewright::capture::{Form as DumpForm, check_empty};
+use tracewright::capture::{Capture, Form as DumpForm, check_empty};
 use tracewright::decode::{JUMP_TABLE, JumpTable};
 use tracewright::encode::{
-    EncodeError, LogEncoder, LoggedCode, Settings, SinkError, SinkKind, SinkSettings, Stored,
-    supports, write,
+    EncodeError, Encoded, LogEncoder, LoggedCode, Settings, SinkError, SinkKind, SinkSettings,
+    Stored, supports, write,
 };
 use tracewright::frames::Framing;
-use tracewright::logs::{RecordError, Recording};
+use tracewright::image::Extensions;
+use tracewright::logs::{Assembler, RecordError, Recording};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::units::values;
@@ -22,21 +23,18 @@ use crate::logs::{self, Log};
 use crate::message;
 use crate::output::Output;
 
+/// TRCCONFIGR that perf programs: CID, TS and RS. (Bits 6, 11 and 12)
+const PERF_TRCCONFIGR: u64 = 0x1841;
+
 /// Runs the verb.
 pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
-    let protocol = AnyProtocol::named(&args.protocol);
-    let protocol = protocol.ok_or_else(|| {
-        let names = AnyProtocol::ALL.iter().flat_map(|p| p.about().names).copied();
-        let known = names.collect::<Vec<_>>().join(", ");
-        let what = format!("unknown protocol; expected one of {known}");
-        Fail::option("--protocol", &args.protocol, &what)
-    })?;
+    let protocol = protocol(args)?;
     let inputs = Inputs::default()
         .file(Some(&args.log))
         .file(args.params.as_deref())
         .file(args.program.as_deref())
         .images(&args.how.images);
-    let mut perf = match args.to {
+    let perf = match args.to {
         EncodeTo::Folder => {
             check_empty(&args.output)?;
             None
@@ -49,7 +47,6 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         let what = format!("cannot trace {isa}; select the instruction set of the log with --isa");
         return Err(Fail::option("--protocol", &args.protocol, &what));
     }
-    let (name, params) = (&args.protocol, args.params.as_deref());
     let sink = args.sink.settings();
     let sink = sink.map_err(|error| sink_error(&args.sink, &error))?;
     let chosen = chosen_framing(protocol, args.framing)?;
@@ -57,20 +54,67 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         Some(sink) => sink_framing(sink, protocol, chosen)?,
         None => framing(chosen),
     };
-    let mut settings = Settings::new(protocol, name, log.isa, params, &args.registers)?;
-    let to_perf = args.to != EncodeTo::Folder;
-    if to_perf {
-        settings.or_register("TRCCONFIGR", 0x1841);
+    let settings = settings(args, protocol, log.isa)?;
+    let mut assembler = log.assembler(&args.how, extensions(&settings, &log))?;
+    let recording = Recording {
+        protocol,
+        registers: settings.registers,
+        texts: settings.texts,
+        framing: link,
+        messages: chosen == EncodeFraming::Encapsulated,
+        core: args.core.clone().unwrap_or_else(|| AnyUnit::core(protocol).to_owned()),
+        images: log.images.clone(),
+    };
+    let encoder = LogEncoder::new(recording, &args.output, args.timestamps, args.cpus);
+    let mut encoder = encoder.map_err(|error| record_error(args, &error))?;
+    if let Some(sink) = sink {
+        encoder = encoder.with_sink(sink);
+    }
+    encode(&mut log, &mut assembler, &mut encoder, perf.is_some())?;
+    logs::notes(&assembler);
+    let encoded = encoder.finish(&mut assembler).map_err(|error| match error {
+        EncodeError::Record(error) => record_error(args, &error),
+        EncodeError::File(error) => error.into(),
+    })?;
+    match perf {
+        None => write(protocol, &encoded.capture, &args.output)?,
+        Some(output) => write_perf(args, &encoded.capture, output)?,
+    }
+    report(args, &encoded, assembler.summary.software);
+    Ok(true)
+}
+
+/// The protocol of `args`.
+fn protocol(args: &EncodeArgs) -> Result<AnyProtocol, Fail> {
+    AnyProtocol::named(&args.protocol).ok_or_else(|| {
+        let names = AnyProtocol::ALL.iter().flat_map(|p| p.about().names).copied();
+        let known = names.collect::<Vec<_>>().join(", ");
+        let what = format!("unknown protocol; expected one of {known}");
+        Fail::option("--protocol", &args.protocol, &what)
+    })
+}
+
+/// The settings of the trace unit. Values of the command line replace those of the files.
+fn settings(args: &EncodeArgs, protocol: AnyProtocol, isa: Isa) -> Result<Settings, Fail> {
+    let (name, params) = (&args.protocol, args.params.as_deref());
+    let mut settings = Settings::new(protocol, name, isa, params, &args.registers)?;
+    if args.to != EncodeTo::Folder {
+        settings.or_register("TRCCONFIGR", PERF_TRCCONFIGR);
     }
     if let Some(path) = &args.program {
         let text = read_text(path)?;
         let program = values::read(&text).map_err(|e| Fail::input(path, &e.to_string()))?;
-        // Values of the command line replace those of the file.
         settings.registers.splice(0..0, program);
     }
     if let Some(note) = settings.note() {
         message::line(&format!("tracewright: note: {note}"));
     }
+    Ok(settings)
+}
+
+/// The extensions of the processor, with the jump table of the images of `log` where `settings`
+/// have none.
+fn extensions(settings: &Settings, log: &Log<'_>) -> Extensions {
     let mut riscv = settings.extensions();
     if riscv.zcm
         && riscv.jump_table.is_none()
@@ -81,32 +125,29 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         ));
         riscv.jump_table = Some(address);
     }
-    let mut assembler = log.assembler(&args.how, riscv)?;
-    let recording = Recording {
-        protocol,
-        registers: settings.registers,
-        texts: settings.texts,
-        framing: link,
-        messages: chosen == EncodeFraming::Encapsulated,
-        core: args.core.clone().unwrap_or_else(|| AnyUnit::core(protocol).to_owned()),
-        images: log.images.clone(),
+    riscv
+}
+
+/// The error of the option that cannot be recorded.
+fn record_error(args: &EncodeArgs, error: &RecordError) -> Fail {
+    let (option, value) = match error {
+        RecordError::UnknownRegister { name, .. } => ("--config", name.as_str()),
+        RecordError::Refused { name, .. } => ("--config", *name),
+        _ => ("--protocol", args.protocol.as_str()),
     };
-    let fail = |error: RecordError| match &error {
-        RecordError::UnknownRegister { name, .. } => {
-            Fail::option("--config", name, &error.to_string())
-        }
-        RecordError::Refused { name, .. } => Fail::option("--config", name, &error.to_string()),
-        _ => Fail::option("--protocol", &args.protocol, &error.to_string()),
-    };
-    let encoder = LogEncoder::new(recording, &args.output, args.timestamps, args.cpus);
-    let mut encoder = encoder.map_err(fail)?;
-    if let Some(sink) = sink {
-        encoder = encoder.with_sink(sink);
-    }
+    Fail::option(option, value, &error.to_string())
+}
+
+/// Encodes the entries of `log`. `threads`: each processor executes a thread of its own.
+fn encode(
+    log: &mut Log<'_>,
+    assembler: &mut Assembler,
+    encoder: &mut LogEncoder,
+    threads: bool,
+) -> Result<(), Fail> {
     while log.more(&mut |entry| {
         assembler.entry(&entry, &mut |cpu: u16, step: &_| match step {
-            // Each processor executes a thread of its own.
-            Step::Context(context) if to_perf => {
+            Step::Context(context) if threads => {
                 let thread = Some(perf::Recording::default().thread(cpu.into()));
                 // Where the unit traces the VMID, perf takes it for CONTEXTIDR_EL2.
                 let context = Context { context_id: thread, vmid: thread, ..*context };
@@ -118,28 +159,26 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         encoder.spool()?;
     }
     assembler.finish(&mut |cpu, step: &_| encoder.step(cpu, step));
-    logs::notes(&assembler);
-    let encoded = encoder.finish(&mut assembler).map_err(|error| match error {
-        EncodeError::Record(error) => fail(error),
-        EncodeError::File(error) => error.into(),
-    })?;
+    Ok(())
+}
+
+/// Writes `capture` as a perf.data file.
+fn write_perf(args: &EncodeArgs, capture: &Capture, mut output: Output) -> Result<(), Fail> {
+    let form = if args.to == EncodeTo::PerfPipe { Form::Pipe } else { Form::File };
+    let data = perf::Recording { form, ..perf::Recording::default() }.of(capture);
+    let data = data.map_err(|why| Fail::option("--to", "perf", &why));
+    capture.remove_spooled();
+    output.put(&data?.write(Layout::default()));
+    output.failed()?;
+    output.close()
+}
+
+/// Prints what was encoded, and what the trace lacks. `software`: the software writes and DWT
+/// events of the log.
+fn report(args: &EncodeArgs, encoded: &Encoded, software: u64) {
     let capture = &encoded.capture;
-    match perf.take() {
-        None => write(protocol, capture, &args.output)?,
-        Some(mut output) => {
-            let pipe = args.to == EncodeTo::PerfPipe;
-            let form = if pipe { Form::Pipe } else { Form::File };
-            let data = perf::Recording { form, ..perf::Recording::default() }.of(capture);
-            let data = data.map_err(|why| Fail::option("--to", "perf", &why));
-            capture.remove_spooled();
-            output.put(&data?.write(Layout::default()));
-            output.failed()?;
-            output.close()?;
-        }
-    }
     let bytes: u64 = capture.buffers.iter().map(|buffer| buffer.len()).sum();
     let (count, sources) = (encoded.instructions, capture.sources.len());
-    let software = assembler.summary.software;
     let events = match (count, software) {
         (0, 1..) => format!("{software} software writes and DWT events"),
         _ => format!("{count} instructions"),
@@ -149,11 +188,11 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         if sources == 1 { "processor" } else { "processors" },
         args.output.display()
     ));
+    let note = |text: &str| message::line(&format!("tracewright: note: {text}"));
     if let Some(LoggedCode { first, bytes, beside_images }) = encoded.logged {
         let why = if beside_images { "no --image contains them" } else { "there is no --image" };
-        message::line(&format!(
-            "tracewright: note: {bytes} bytes of executed code, the first at {first:#x}, are taken \
-             from the log: {why}"
+        note(&format!(
+            "{bytes} bytes of executed code, the first at {first:#x}, are taken from the log: {why}"
         ));
     }
     for Stored { name, accepted, discarded } in &encoded.stored {
@@ -161,29 +200,26 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
             0 => String::new(),
             lost => format!(", and {lost} bytes came after it had stopped"),
         };
-        message::line(&format!("tracewright: note: {name} accepted {accepted} bytes{lost}"));
+        note(&format!("{name} accepted {accepted} bytes{lost}"));
     }
     if encoded.stalled > 0 {
         let stalled = encoded.stalled;
-        message::line(&format!(
-            "tracewright: note: processors were stalled for {stalled} cycles until their trace units \
-             had room"
+        note(&format!(
+            "processors were stalled for {stalled} cycles until their trace units had room"
         ));
     }
-    if to_perf && capture.memory.iter().any(|dump| dump.form != DumpForm::Elf) {
-        message::line(
-            "tracewright: note: memory that is not in an ELF image is mapped from files that must \
-             be given with --binary",
+    if args.to != EncodeTo::Folder && capture.memory.iter().any(|dump| dump.form != DumpForm::Elf) {
+        note(
+            "memory that is not in an ELF image is mapped from files that must be given with \
+             --binary",
         );
     }
     if bytes == 0 && count + software > 0 {
-        message::line(&format!(
-            "tracewright: note: {} traces nothing that the log contains; docs/encoding.md lists what \
-             it traces",
+        note(&format!(
+            "{} traces nothing that the log contains; docs/encoding.md lists what it traces",
             args.protocol
         ));
     }
-    Ok(true)
 }
 
 /// Why no framing contains the trace of `protocol`.

@@ -66,7 +66,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
                 view.finish()
             }
             Format::Json => {
-                output.json(&json::buffer(&job.plan, &job.sources, &job.buffer.name, len))?;
+                output.json(&job.json())?;
                 let mut view = Json::new(&mut output);
                 nothing &= all.split(&mut view, &mut contents, Json::broken)?;
                 view.finish()

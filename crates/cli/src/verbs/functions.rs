@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
 
 use tracewright::analysis::functions::{FunctionTotals, by_thread};
 use tracewright::analysis::stacks::StackCounts;
@@ -21,7 +20,7 @@ use crate::listing;
 use crate::message;
 use crate::output::Output;
 use crate::report;
-use crate::run::RunOptions;
+use crate::run::Runs;
 use crate::select;
 use crate::stacks;
 
@@ -84,18 +83,10 @@ fn gather(
     output: &mut Output,
 ) -> Result<(All, bool), Fail> {
     let selected = Selected::open(input, how.window, how.committed)?;
-    let refused = &AtomicUsize::new(0);
+    let runs = Runs::new(input.buffers.len(), how.committed, selected.as_ref());
     let all = Mutex::new(All::default());
-    let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: how.committed,
-            jobs,
-            alone,
-            refused,
-            selected: selected.as_ref(),
-            parts: None,
-        };
+        let options = runs.options(jobs);
         let code = job.code();
         let switches = how.switches.numbers(&code, how.path)?;
         let (paths, counts, tally) =
@@ -105,7 +96,7 @@ fn gather(
             let threads = &names;
             let view = PathView { paths: &paths, code: &code, threads };
             write(format.write(&view));
-            return Ok((tally, None));
+            return Ok(tally);
         }
         if let Ok(mut all) = all.lock() {
             all.counts.add(&counts);
@@ -119,17 +110,9 @@ fn gather(
             }
             all.code = code;
         }
-        Ok((tally, None))
+        Ok(tally)
     };
-    let problems = listing::buffers(
-        input,
-        &how.threads.jobs(),
-        output,
-        false,
-        refused,
-        selected.is_some(),
-        work,
-    )?;
+    let problems = listing::buffers(input, &how.threads.jobs(), output, &runs, work)?;
     input.decodable()?;
     Ok((all.into_inner().unwrap_or_default(), problems))
 }

@@ -1,7 +1,5 @@
 //! `tracewright history`
 
-use std::sync::atomic::AtomicUsize;
-
 use tracewright::analysis::Code;
 use tracewright::base::{Element, Gap, Isa};
 use tracewright::decode::{CommittedListener, Fork, Jobs, Listener, Program, Tally, input};
@@ -18,7 +16,7 @@ use crate::listing;
 use crate::message;
 use crate::output::Output;
 use crate::report;
-use crate::run::{self, RunOptions};
+use crate::run::{self, Runs};
 
 /// Runs the verb.
 pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
@@ -33,28 +31,20 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
         }
         _ => None,
     };
-    let part = selected.is_some() || index.is_some();
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     let colour = output.colour();
-    let refused = &AtomicUsize::new(0);
-    let alone = input.buffers.len() == 1;
+    let mut runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
+    runs.part |= index.is_some();
     let work = |_: usize, job: &Job<'_>, _: Jobs, write: &mut listing::Write<'_>| {
         let event = event(&args.before, &job.code(), args)?;
         // What is stored depends on all of the trace before: one thread decodes.
         let jobs = Jobs::new(1);
-        let options = RunOptions {
-            committed: args.how.committed,
-            jobs,
-            alone,
-            refused,
-            selected: selected.as_ref(),
-            parts: None,
-        };
+        let options = runs.options(jobs);
         if let Some(index) = &index
             && let Some(mut history) = with_index(&input, job, index, &event, args)?
         {
             show(&mut history, job, args, colour, write);
-            return Ok((Tally::default(), None));
+            return Ok(Tally::default());
         }
         let history = History::new(event, args.count, args.first);
         let expand = Expand::new(history, &job.sources);
@@ -63,10 +53,10 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
         let (mut found, tally) =
             run::run(job.session()?, job.buffer, bytes, expand, &options, |()| true)?;
         show(&mut found.listener.view, job, args, colour, write);
-        Ok((tally, None))
+        Ok(tally)
     };
     let jobs = Jobs::all();
-    let problems = listing::buffers(&input, &jobs, &mut output, false, refused, part, work)?;
+    let problems = listing::buffers(&input, &jobs, &mut output, &runs, work)?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))

@@ -1,6 +1,6 @@
 //! `tracewright instructions`
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, Timed, TimedText, input};
 use tracewright::views::Filter;
@@ -11,10 +11,10 @@ use crate::args::{InstructionFormat, InstructionsArgs};
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
-use crate::listing::{self, Listed, TimedWrite};
+use crate::listing::{self, Found, Listed, TimedWrite};
 use crate::output::Output;
 use crate::report;
-use crate::run::{self, RunOptions};
+use crate::run::{self, RunOptions, Runs};
 use crate::select;
 
 /// Runs the verb.
@@ -30,8 +30,8 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     if format == InstructionFormat::Json {
         output.json(&json::head("instructions"))?;
     }
-    let (colour, alone) = (output.colour(), input.buffers.len() == 1);
-    let refused = &AtomicUsize::new(0);
+    let colour = output.colour();
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     // Counts of instructions, and of software writes and data accesses.
     let (instructions, data) = (AtomicU64::new(0), AtomicU64::new(0));
     let by_time = match format {
@@ -40,11 +40,10 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     };
     let timed = by_time.is_some();
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
-        let selected = selected.as_ref();
-        let parts = &selected.and_then(Selected::parts);
-        let (committed, parts) = (args.how.committed, parts.as_ref());
-        let options = RunOptions { committed, jobs, alone, refused, selected, parts };
+        let parts = selected.as_ref().and_then(Selected::parts);
+        let options = RunOptions { parts: parts.as_ref(), ..runs.options(jobs) };
         let (sources, filter) = (job.sources.clone(), select::filter(&args.select, job)?);
+        let mut end = String::new();
         let tally = match format {
             InstructionFormat::Text => {
                 let view = Text::new(Vec::new(), sources, colour).with_names(timed);
@@ -52,9 +51,11 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
             }
             InstructionFormat::Json => {
                 let (name, len) = (&job.buffer.name, job.buffer.size());
-                let view = Json::new(Vec::new(), &job.plan, sources, name, len);
-                let tally = expand(job, &options, view, filter, timed, &mut *write)?;
-                write(json::summary(&job.sources, name, &tally, None).into_bytes().into());
+                let mut view = Json::new(Vec::new(), &job.plan, sources, name, len);
+                // The line of the buffer is the heading.
+                view.take();
+                let tally = expand(job, &options, view, filter, timed, write)?;
+                end = json::summary(&job.sources, name, &tally, None);
                 tally
             }
             InstructionFormat::Pc => {
@@ -74,21 +75,25 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
                 Ordering::Relaxed,
             );
         }
-        Ok((tally, None))
+        Ok(Found { tally, end, ..Found::default() })
     };
     let summary = format == InstructionFormat::None;
     let limit = args.select.limit;
     let ends_with_summary = format == InstructionFormat::Text;
+    let heading = |n: usize| match format {
+        InstructionFormat::Json => input.job(input.buffers[n]).json(),
+        _ => String::new(),
+    };
     let listed = Listed {
+        heading: &heading,
         summary,
-        selected: selected.is_some(),
         by_time,
         limit,
         ends_with_summary,
         explains_nothing: !summary && (selected.is_some() || args.select.filters()),
     };
     let jobs = args.threads.jobs();
-    let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, refused, work)?;
+    let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;
     output.close()?;
     if instructions.into_inner() == 0 && data.into_inner() > 0 {

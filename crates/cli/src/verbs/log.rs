@@ -6,7 +6,7 @@ use std::mem;
 
 use tracewright::base::{Isa, Step};
 use tracewright::image::Extensions;
-use tracewright::logs::{Entry, Event, Format, Mode, Outcomes, Writer, csv, writes};
+use tracewright::logs::{Assembler, Entry, Event, Format, Mode, Outcomes, Writer, csv, writes};
 
 use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
 use crate::fail::Fail;
@@ -123,23 +123,15 @@ impl Cpu {
 
 fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
     let mut log = Log::open(&args.input, &args.how, None)?;
-    let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
+    let assembler = log.assembler(&args.how, Extensions::NONE)?;
     let to = logs::format(args.to);
     let inputs = Inputs::default().file(Some(&args.input)).images(&args.how.images);
     let mut writer = Writer::new(to, log.isa != Isa::Rv32);
-    let (mut unknown, mut dropped) = (0u64, 0u64);
     let mut output = Output::open(args.output.as_deref(), &inputs)?;
-    // Some formats record the mode in separate lines, others with each instruction.
-    let start = assembler.mode;
-    let mut modes: BTreeMap<u16, Mode> = BTreeMap::new();
-    let lookup = assembler.lookup();
+    let mut converter = Converter::new(to, log.isa, assembler);
     // The processor of the first entry that is written, and whether there are others.
     let (mut first, mut others) = (None, false);
     let mut written = Ok(());
-    let mut outcomes = (to == Format::Tarmac).then(Outcomes::default);
-    // The first instruction of an instruction set that the format does not have.
-    let mut other_isa = None;
-    let default = log.isa;
     loop {
         let mut write = |entry: Entry| {
             first.get_or_insert(entry.cpu);
@@ -149,43 +141,8 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
                 written = output.write_all(&writer.take());
             }
         };
-        let more = log.more(&mut |mut entry| {
-            let mode = modes.entry(entry.cpu).or_insert(start);
-            match &mut entry.event {
-                Event::Code { address, opcode } => lookup.code(*address, *opcode),
-                Event::Mode(change) => *mode = change.or(*mode),
-                Event::Instruction(executed) => {
-                    *mode = executed.mode.or(*mode);
-                    executed.mode = *mode;
-                    let isa = executed.isa.unwrap_or(default);
-                    if !to.has(isa) {
-                        other_isa.get_or_insert((isa, executed.address));
-                    }
-                    if to == Format::Tarmac {
-                        executed.isa = Some(isa);
-                    }
-                }
-                _ => {}
-            }
-            let used = outcomes.is_some() && matches!(entry.event, Event::Flags(_));
-            if other_isa.is_some() || !used && !writes(to, &entry.event) {
-                dropped += 1;
-                return;
-            }
-            if let Event::Instruction(executed) = &mut entry.event
-                && executed.opcode.is_none()
-                && to.has_opcodes()
-            {
-                let isa = executed.isa.unwrap_or(default);
-                executed.opcode = lookup.opcode(executed.address, isa);
-                unknown += u64::from(executed.opcode.is_none());
-            }
-            match &mut outcomes {
-                Some(outcomes) => outcomes.entry(entry, lookup, &mut write),
-                None => write(entry),
-            }
-        })?;
-        if let Some((isa, address)) = other_isa {
+        let more = log.more(&mut |entry| converter.entry(entry, &mut write))?;
+        if let Some((isa, address)) = converter.other_isa {
             let what = format!(
                 "the format has no {isa} instructions, and the log has one at {address:#x}; select \
                  another one, such as csv"
@@ -193,7 +150,7 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
             return Err(Fail::option("--to", to.name(), &what));
         }
         if !more {
-            outcomes.iter_mut().for_each(|outcomes| outcomes.finish(&mut write));
+            converter.finish(&mut write);
             writer.finish();
         }
         let done =
@@ -204,24 +161,105 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
         }
     }
     output.close()?;
+    let note = |text: String| message::line(&format!("tracewright: note: {text}"));
+    let Converter { unknown, dropped, .. } = converter;
     if unknown > 0 {
-        message::line(&format!(
-            "tracewright: note: {unknown} instructions have no opcode in the log or in an --image; they are \
-             written with opcode 0"
+        note(format!(
+            "{unknown} instructions have no opcode in the log or in an --image; they are written \
+             with opcode 0"
         ));
     }
     if others && to == Format::SpikeCsv {
-        message::line(&format!(
-            "tracewright: note: the entries of several processors are written in one sequence, as {} has no \
-             column for the processor",
+        note(format!(
+            "the entries of several processors are written in one sequence, as {} has no column \
+             for the processor",
             to.name()
         ));
     }
     if dropped > 0 {
-        message::line(&format!(
-            "tracewright: note: {dropped} entries cannot be expressed in {} and are omitted",
-            to.name()
-        ));
+        note(format!("{dropped} entries cannot be expressed in {} and are omitted", to.name()));
     }
     Ok(true)
+}
+
+/// Completes entries of a log for another format.
+struct Converter {
+    to: Format,
+    /// The instruction set of instructions without one.
+    isa: Isa,
+    assembler: Assembler,
+    /// The mode of each processor: some formats record it in entries of their own, others with each
+    /// instruction.
+    modes: BTreeMap<u16, Mode>,
+    /// Adds whether conditional instructions passed, for Tarmac.
+    outcomes: Option<Outcomes>,
+    /// The first instruction of an instruction set that the format does not have, and its address.
+    other_isa: Option<(Isa, u64)>,
+    /// Instructions without an opcode.
+    unknown: u64,
+    /// Entries that the format cannot express.
+    dropped: u64,
+}
+
+impl Converter {
+    /// Converts to the format `to`. `assembler` has the opcodes and the initial mode.
+    fn new(to: Format, isa: Isa, assembler: Assembler) -> Self {
+        Converter {
+            to,
+            isa,
+            assembler,
+            modes: BTreeMap::new(),
+            outcomes: (to == Format::Tarmac).then(Outcomes::default),
+            other_isa: None,
+            unknown: 0,
+            dropped: 0,
+        }
+    }
+
+    /// Converts `entry` for `write`.
+    fn entry(&mut self, mut entry: Entry, write: &mut impl FnMut(Entry)) {
+        let start = self.assembler.mode;
+        let lookup = self.assembler.lookup();
+        let mode = self.modes.entry(entry.cpu).or_insert(start);
+        match &mut entry.event {
+            Event::Code { address, opcode } => lookup.code(*address, *opcode),
+            Event::Mode(change) => *mode = change.or(*mode),
+            Event::Instruction(executed) => {
+                *mode = executed.mode.or(*mode);
+                executed.mode = *mode;
+                let isa = executed.isa.unwrap_or(self.isa);
+                if !self.to.has(isa) {
+                    self.other_isa.get_or_insert((isa, executed.address));
+                }
+                if self.to == Format::Tarmac {
+                    executed.isa = Some(isa);
+                }
+            }
+            _ => {}
+        }
+        let used = self.outcomes.is_some() && matches!(entry.event, Event::Flags(_));
+        if self.other_isa.is_some() || !used && !writes(self.to, &entry.event) {
+            self.dropped += 1;
+            return;
+        }
+        if let Event::Instruction(executed) = &mut entry.event
+            && executed.opcode.is_none()
+            && self.to.has_opcodes()
+        {
+            let isa = executed.isa.unwrap_or(self.isa);
+            executed.opcode = lookup.opcode(executed.address, isa);
+            self.unknown += u64::from(executed.opcode.is_none());
+        }
+        match &mut self.outcomes {
+            Some(outcomes) => outcomes.entry(entry, lookup, write),
+            None => write(entry),
+        }
+    }
+
+    /// Writes the entries that wait.
+    fn finish(&mut self, write: &mut impl FnMut(Entry)) {
+        if let Some(outcomes) = &mut self.outcomes {
+            outcomes.finish(write);
+        }
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
 
 use tracewright::analysis::{
     BranchLister, BranchLists, Filter, ModuleProfile, Profile, Profiler, RawProfile,
@@ -20,7 +19,7 @@ use crate::listing;
 use crate::message;
 use crate::output::Output;
 use crate::report;
-use crate::run::{self, RunOptions};
+use crate::run::{self, Runs};
 
 /// Runs the verb.
 pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
@@ -190,19 +189,11 @@ fn one(
     input.readable(args.strict)?;
     let selected = Selected::open(input, Some(&args.window), args.how.committed)?;
     let modules = memory::modules(&input.capture);
-    let refused = &AtomicUsize::new(0);
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let total = Mutex::new(Profile::default());
     let pool = &Pool::default();
-    let alone = input.buffers.len() == 1;
     let work = |_: usize, job: &Job<'_>, jobs, _: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: args.how.committed,
-            jobs,
-            alone,
-            refused,
-            selected: selected.as_ref(),
-            parts: None,
-        };
+        let options = runs.options(jobs);
         let programs: Vec<Program> =
             job.sources.iter().map(|source| source.program.clone()).collect();
         let bytes = &mut *input::of(job.buffer);
@@ -244,7 +235,7 @@ fn one(
                 // looked up at once.
                 let programs = if others.len() > programs.len() { others } else { programs };
                 pool.put(Worker { counts, caches, profiler: Some(profiler), programs });
-                return Ok((tally, None));
+                return Ok(tally);
             }
             found.add(counts, &programs, &modules, filter);
             tally
@@ -253,11 +244,10 @@ fn one(
         if let Ok(mut total) = total.lock() {
             total.merge(found);
         }
-        Ok((tally, None))
+        Ok(tally)
     };
     let jobs = args.threads.jobs();
-    let problems =
-        listing::buffers(input, &jobs, output, false, refused, selected.is_some(), work)?;
+    let problems = listing::buffers(input, &jobs, output, &runs, work)?;
     input.decodable()?;
     profile.merge(total.into_inner().unwrap_or_default());
     for Worker { counts, programs, .. } in pool.all() {

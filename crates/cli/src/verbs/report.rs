@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
 
 use tracewright::analysis::coverage::{Losses, ProgramCoverage, SourceFile, program_files};
 use tracewright::analysis::{Code, Paths, Profiler, RawProfile, Texts, Timeline};
@@ -20,7 +19,7 @@ use crate::input::{Input, Job};
 use crate::listing;
 use crate::output::Output;
 use crate::report;
-use crate::run::RunOptions;
+use crate::run::Runs;
 use crate::sources;
 use crate::stacks;
 
@@ -71,16 +70,9 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
 
 /// Writes the page of the only buffer of `input`. Returns whether there were problems.
 pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<bool, Fail> {
-    let refused = &AtomicUsize::new(0);
+    let runs = Runs::new(input.buffers.len(), how.committed, how.selected);
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: how.committed,
-            jobs,
-            alone: true,
-            refused,
-            selected: how.selected,
-            parts: None,
-        };
+        let options = runs.options(jobs);
         let code = job.code();
         let switches = how.switches.numbers(&code, how.title)?;
         let programs: Vec<_> = job.sources.iter().map(|source| source.program.clone()).collect();
@@ -117,9 +109,9 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<bool, 
             page.texts.push((format!("{} {channel}", job.thread_name(source, None)), text));
         }
         write(page.html().into_bytes());
-        Ok((tally, None))
+        Ok(tally)
     };
-    listing::buffers(input, &how.jobs, output, false, refused, how.selected.is_some(), work)
+    listing::buffers(input, &how.jobs, output, &runs, work)
 }
 
 /// Adds the coverage, and the code of the functions with the most instructions.

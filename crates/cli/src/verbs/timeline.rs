@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
 
 use tracewright::analysis::Timeline;
 use tracewright::decode::Jobs;
@@ -16,7 +15,7 @@ use crate::listing;
 use crate::message;
 use crate::output::Output;
 use crate::report;
-use crate::run::RunOptions;
+use crate::run::Runs;
 use crate::stacks;
 
 /// Runs the verb.
@@ -38,16 +37,9 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             return Err(Fail::input(&args.input.input, what));
         }
     };
-    let refused = &AtomicUsize::new(0);
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
-        let options = RunOptions {
-            committed: args.how.committed,
-            jobs,
-            alone: true,
-            refused,
-            selected: selected.as_ref(),
-            parts: None,
-        };
+        let options = runs.options(jobs);
         let code = job.code();
         let switches = args.switches.numbers(&code, &args.input.input)?;
         let timeline = Timeline::new(args.limit);
@@ -80,17 +72,9 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             }
             (None, None) => {}
         }
-        Ok((tally, None))
+        Ok(tally)
     };
-    let problems = listing::buffers(
-        &input,
-        &args.threads.jobs(),
-        &mut output,
-        false,
-        refused,
-        selected.is_some(),
-        work,
-    )?;
+    let problems = listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))

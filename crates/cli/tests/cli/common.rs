@@ -74,6 +74,21 @@ impl Folder {
         self.0.join("demo")
     }
 
+    /// Adds the bytes of the demo's buffer as a second one, whose name begins with `SECOND_`.
+    pub fn add_second_buffer(&self) {
+        let trace = self.demo().join("trace.ini");
+        let text = fs::read_to_string(&trace).unwrap();
+        let name = text.lines().find_map(|line| line.strip_prefix("buffers=")).unwrap().to_owned();
+        let section = format!("[{name}]");
+        let (before, rest) = text.split_once(&section).unwrap();
+        let (own, after) = rest.split_once("\n[").unwrap();
+        let second = own.replacen("name=", "name=SECOND_", 1);
+        let text = format!("{before}{section}{own}\n[second]{second}\n[{after}");
+        let text = text.replace(&format!("buffers={name}"), &format!("buffers={name},second"));
+        let text = text.replace("_0=ETB\n", "_0=ETB,SECOND_ETB\n");
+        fs::write(&trace, text).unwrap();
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

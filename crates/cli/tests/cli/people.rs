@@ -38,17 +38,7 @@ fn frames_need_no_protocol() {
 fn every_buffer_is_decoded() {
     let folder = Folder::with_demo("people-buffers");
     let demo = folder.demo();
-    let trace = demo.join("trace.ini");
-    let text = fs::read_to_string(&trace).unwrap();
-    let name = text.lines().find_map(|line| line.strip_prefix("buffers=")).unwrap().to_owned();
-    // The same bytes as a second buffer.
-    let section = format!("[{name}]");
-    let (before, rest) = text.split_once(&section).unwrap();
-    let (own, after) = rest.split_once("\n[").unwrap();
-    let second = own.replacen("name=", "name=SECOND_", 1);
-    let text = format!("{before}{section}{own}\n[second]{second}\n[{after}");
-    let text = text.replace(&format!("buffers={name}"), &format!("buffers={name},second"));
-    fs::write(&trace, text).unwrap();
+    folder.add_second_buffer();
     let all = tracewright(&args("decode --only range", &[&demo]));
     let first = tracewright(&args("decode --only range --format opencsd", &[&demo]));
     assert_eq!((all.code, first.code), (Some(0), Some(0)), "{}", all.err);

@@ -309,3 +309,27 @@ fn empty_selections_are_explained() {
     }
     assert_eq!(tracewright(&args("functions --function sq*", &[&demo])).code, Some(0));
 }
+
+/// The headings of buffers are not lines of packets and elements.
+#[test]
+fn headings_do_not_count_for_the_limit() {
+    let folder = Folder::with_demo("select-headings");
+    let demo = folder.demo();
+    folder.add_second_buffer();
+    for (format, range) in
+        [("text", "  range "), ("json", "\"kind\":\"range\""), ("opencsd", "INSTR_RANGE")]
+    {
+        let words = format!("decode --all-buffers --format {format} --only range");
+        let entries = |lines: Vec<String>| {
+            let is = |line: &String| line.contains(range);
+            lines.into_iter().filter(is).collect::<Vec<_>>()
+        };
+        let all = entries(lines(&words, &demo));
+        for limit in [1, 2, all.len() - 1, all.len()] {
+            let output = tracewright(&args(&format!("{words} --limit {limit}"), &[&demo]));
+            let got = entries(output.out.lines().map(str::to_owned).collect());
+            assert_eq!(got, all[..limit], "{words} {limit}");
+            assert!(!output.err.contains("in the selection"), "{words} {limit}: {}", output.err);
+        }
+    }
+}

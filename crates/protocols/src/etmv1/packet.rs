@@ -10,6 +10,7 @@ use tracewright_frames::cycles::Cycle;
 pub use address::{Address, Last, MAX_ADDRESS_LEN, Reason};
 
 use super::Config;
+use crate::kind::packet_kinds;
 
 /// One cycle, by its pipeline status. (Table 5-1)
 ///
@@ -34,6 +35,11 @@ pub enum Packet {
     /// `111` TD: no instruction and no FIFO output.
     Disabled(Pins),
 }
+
+packet_kinds!(
+    Packet:
+    Executed, ExecutedData, NotExecuted, Wait, Branch, BranchData, Trigger, Disabled,
+);
 
 /// The pins other than PIPESTAT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

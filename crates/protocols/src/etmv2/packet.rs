@@ -14,6 +14,7 @@ pub use item::{DataAddress, Item, Value};
 pub use tfo::{Offset, Reason, Tfo};
 
 use super::Config;
+use crate::kind::packet_kinds;
 
 /// One cycle, by its pipeline status. (Table 6-1)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub enum Packet {
         pins: u16,
     },
 }
+
+packet_kinds!(Packet: Cycle, Trigger, Disabled);
 
 /// The events of a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -17,6 +17,7 @@ pub use isync::{Isync, Reason};
 
 use super::Config;
 use crate::bits::{emit_groups, groups};
+use crate::kind::packet_kinds;
 
 /// One packet, in its encoded form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +94,13 @@ pub enum Packet {
         clock_changed: bool,
     },
 }
+
+packet_kinds!(
+    Packet:
+    Async, CycleCount, Isync, Trigger, Branch, Atoms, Data, Placeholder, Late, ValueNotTraced,
+    StoreFailed, Suppressed, Ignore, ContextId, ExceptionReturn, ExceptionEntry, Vmid,
+    Timestamp,
+);
 
 /// Zero bytes of the shortest A-sync.
 pub(super) const ASYNC_ZEROS: usize = 5;

@@ -20,6 +20,7 @@ pub use trace_info::TraceInfo;
 
 use super::Config;
 use crate::bits::emit_groups;
+use crate::kind::packet_kinds;
 
 /// One packet in its encoded form. [`History`](super::History) completes addresses, timestamps and
 /// cycle counts. (IHI 0064, chapter 6; Arm ARM, chapter D5 and K10.5.2)
@@ -130,6 +131,15 @@ pub enum Packet {
     /// `11xx_xxxx`: one bit for each P0 instruction.
     Atoms(Atoms),
 }
+
+packet_kinds!(
+    Packet:
+    AlignSync, Discard, Overflow, TraceInfo, Timestamp, TraceOn, FunctionReturn, Exception,
+    ExceptionReturn, Instrumentation, TransactionStart, TransactionCommit, CycleCount1,
+    CycleCount2, CycleCount3, NumberedSync, UnnumberedSync, Commit, Cancel1, Mispredict,
+    Cancel2, Cancel3, Conditional, Ignore, Event, Context, AddressContext, TimestampMarker,
+    Address, Q, SourceAddress, Atoms,
+);
 
 const _: () = assert!(core::mem::size_of::<Packet>() <= 32);
 

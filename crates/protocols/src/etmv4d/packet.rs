@@ -7,6 +7,7 @@ use tracewright_base::{Fault, Parse, Wire};
 use super::config::Config;
 use super::header::Header;
 use crate::bits;
+use crate::kind::packet_kinds;
 
 /// One packet of a data stream. (IHI 0064, "Data trace packets") It does not include the packets of
 /// data transfers: see the module.
@@ -36,6 +37,11 @@ pub enum Packet {
     /// `0000_0100`: event 0 of the trace unit.
     Event,
 }
+
+packet_kinds!(
+    Packet:
+    Align, Info, Discard, Overflow, NumberedMarker, Marker, Timestamp, Suppression, Event,
+);
 
 /// A Trace Info packet: its sections (PLCTL) and their values, the low section first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

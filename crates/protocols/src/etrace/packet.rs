@@ -16,6 +16,7 @@ use core::fmt;
 use tracewright_base::{Fault, Parse, Wire};
 
 use crate::Field;
+use crate::kind::{PacketKind, PacketKinds, packet_kinds};
 
 use super::config::{Compression, Framing, MessageType, OptionBits, Padding, Params};
 use envelope::{Class, Closed, Opened};
@@ -79,6 +80,12 @@ pub enum Payload {
     },
 }
 
+packet_kinds!(
+    Payload:
+    Null, Branches, Address, BranchCount, JumpTarget, Start, Trap, Context, Support, Data, Own,
+    Timer, Software,
+);
+
 impl From<Payload> for Packet {
     fn from(payload: Payload) -> Self {
         Packet { envelope: Envelope::default(), payload }
@@ -89,6 +96,14 @@ impl From<Payload> for Packet {
 impl fmt::Debug for Packet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} in {:?}", self.payload, self.envelope)
+    }
+}
+
+impl PacketKinds for Packet {
+    const KINDS: &'static [PacketKind] = Payload::KINDS;
+
+    fn kind(&self) -> PacketKind {
+        self.payload.kind()
     }
 }
 

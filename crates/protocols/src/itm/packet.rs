@@ -5,6 +5,7 @@ use core::fmt;
 use tracewright_base::{DwtEvent, Fault, Parse, TimeDelay, Wire};
 
 use super::Config;
+use crate::kind::packet_kinds;
 
 /// The last byte of a synchronisation packet.
 pub(super) const SYNC_END: u8 = 0x80;
@@ -96,6 +97,12 @@ pub enum Packet {
         data: Data,
     },
 }
+
+packet_kinds!(
+    Packet:
+    Sync, Overflow, LocalTime, LocalTimeShort, GlobalTimeLow, GlobalTimeHigh, Page, Extension,
+    Software, Hardware,
+);
 
 impl Data {
     /// Its value.

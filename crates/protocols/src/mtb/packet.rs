@@ -5,6 +5,7 @@ use core::fmt;
 use tracewright_base::{Parse, Wire};
 
 use super::Config;
+use crate::kind::packet_kinds;
 
 /// One packet: two words, least significant byte first. (Arm DDI 0486, "Trace packet format")
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub enum Packet {
         start: bool,
     },
 }
+
+packet_kinds!(Packet: Branch, Exception);
 
 /// The lowest value that is EXC_RETURN and no address. (Armv6-M ARM, B1.5.8)
 const EXC_RETURN: u32 = 0xffff_ff00;

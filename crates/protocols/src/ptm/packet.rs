@@ -10,6 +10,7 @@ use tracewright_base::{Fault, Isa, Parse, Wire};
 
 use super::config::Config;
 use crate::bits;
+use crate::kind::packet_kinds;
 
 pub use address::{Address, State};
 pub use atoms::Atoms;
@@ -50,6 +51,12 @@ pub enum Packet {
     /// `0110_0110`: padding.
     Ignore,
 }
+
+packet_kinds!(
+    Packet:
+    Align, Sync, Atoms, TimedAtom, Branch, Waypoint, Trigger, ContextId, Vmid, Timestamp,
+    ExceptionReturn, Ignore,
+);
 
 /// An I-sync packet. (IHI 0035, "I-sync, instruction synchronization packet")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use core::fmt;
 use tracewright_base::{Fault, Parse, Wire};
 
 use super::Config;
+use crate::kind::packet_kinds;
 
 /// Nibbles 0xf in a synchronisation packet, before its 0x0.
 pub(super) const ASYNC_ONES: usize = 21;
@@ -136,6 +137,12 @@ pub enum Packet {
         time: Option<Stamp>,
     },
 }
+
+packet_kinds!(
+    Packet:
+    Async, Version, Null, Master8, Master16, Channel8, Channel16, MasterError, GlobalError,
+    ChannelError, Data, Flag, User, Trigger, Frequency, Frequency40, CrossSync,
+);
 
 /// Bit 7 of the revision byte of a [`Packet::Version`]: numbers are sent with the lowest nibble
 /// first.

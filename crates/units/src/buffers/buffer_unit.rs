@@ -193,5 +193,9 @@ mod tests {
         let text = explained("MTB", &[("POSITION", 0x844), ("MASTER", 0x8000_0006)]);
         assert!(text.contains("all 1024 bytes are trace, and the oldest byte is at offset 0x40"));
         assert!(text.starts_with("Tracing is enabled."), "{text}");
+        let position = "POSITION is unknown";
+        assert!(!text.contains(position), "{text}");
+        assert!(explained("MTB", &[("MASTER", 0x8000_0006)]).contains(position));
+        assert!(!explained("MTB", &[("POSITION", 0x844)]).contains(position));
     }
 }

@@ -329,3 +329,21 @@ fn options(values: &Values, settings: &Settings) -> String {
     }
     format!("The trace has {}.", list(parts, "and"))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::catalogue;
+    use crate::values::Values;
+
+    /// TRCSEQRSTEVR: selector 2 resets the sequencer; selector 0 is false, and does not.
+    #[test]
+    fn the_reset_of_the_sequencer() {
+        let moves = [("TRCSEQEVR0", 1), ("TRCSEQSTR", 0), ("TRCRSCTLR2", 0x2_0001)];
+        for (reset, resets) in [(0, false), (2, true)] {
+            let values: Values = moves.into_iter().chain([("TRCSEQRSTEVR", reset)]).collect();
+            let text = catalogue::named("ETE").unwrap().explain(&values).join("\n");
+            assert!(text.contains("The sequencer begins in state 0."), "{text}");
+            assert_eq!(text.contains("to state 0 when counter 0 is zero."), resets, "{text}");
+        }
+    }
+}

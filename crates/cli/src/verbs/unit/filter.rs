@@ -6,8 +6,8 @@ use std::path::Path;
 use tracewright::base::{Direction, Element, Step};
 use tracewright::image::Extensions;
 use tracewright::logs::code::each_part;
-use tracewright::units::comparison::Comparison;
-use tracewright::units::verdict::{Requirement, Verdict};
+use tracewright::units::comparison::{Comparison, Difference};
+use tracewright::units::verdict::{Filter, Requirement, Verdict};
 use tracewright::views::json::{self, Object};
 
 use super::subject;
@@ -69,94 +69,145 @@ pub fn run(args: &UnitFilterArgs) -> Result<bool, Fail> {
         }
     }
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
-    let (mut instructions, mut data) = (Counts::default(), Counts::default());
-    let (mut text, mut triggers) = (String::new(), 0u64);
-    let form = args.format;
-    let mut waiting: Option<Waiting> = None;
-    let mut comparison = match &args.capture {
+    let comparison = match &args.capture {
         Some(path) => Some(Comparison::new(ranges(path, usize::from(args.cpu))?)),
         None => None,
     };
+    let mut verdicts = Verdicts::new(args.format, filter, comparison);
     let mut step = |cpu: u16, step: &Step| {
-        if cpu != args.cpu {
-            return;
-        }
-        if matches!(step, Step::Retired(_)) {
-            let verdict =
-                done(form, waiting.take(), filter.revised(), &mut instructions, &mut text);
-            compare(&mut comparison, verdict);
-        }
-        let outcome = filter.step(step);
-        match (step, outcome.verdict) {
-            (Step::Retired(retired), Some(verdict)) => {
-                let (address, size) = (retired.address, retired.instruction.size);
-                waiting = Some(Waiting { address, size, verdict, lines: String::new() });
-            }
-            (Step::Access(access), Some(verdict)) => {
-                data.count(verdict.requirement);
-                let what = match access.direction {
-                    Direction::Read => "read",
-                    Direction::Write => "write",
-                    Direction::Unknown => "data",
-                };
-                let lines = waiting.as_mut().map_or(&mut text, |waiting| &mut waiting.lines);
-                line(form, what, access.address(), verdict, lines);
-            }
-            _ => {}
-        }
-        if outcome.trigger {
-            triggers += 1;
-            let lines = waiting.as_mut().map_or(&mut text, |waiting| &mut waiting.lines);
-            lines.push_str(match form {
-                InfoFormat::Text => "trigger\n",
-                InfoFormat::Json => "{\"type\":\"trigger\"}\n",
-            });
+        if cpu == args.cpu {
+            verdicts.step(step);
         }
     };
     let mut output = Output::standard()?;
     while log.more(&mut |entry| assembler.entry(&entry, &mut step))? {}
     assembler.finish(&mut step);
-    let verdict = done(form, waiting.take(), filter.revised(), &mut instructions, &mut text);
-    compare(&mut comparison, verdict);
-    let difference = comparison.map(Comparison::finish);
-    let mut summary = String::new();
-    match form {
-        InfoFormat::Text => {
-            summary += &(instructions.text("instructions") + &data.text("data accesses"));
-            let _ = writeln!(summary, "triggers: {triggers}");
-            match &difference {
-                Some(Some(difference)) => {
-                    let _ = writeln!(summary, "first difference: {difference}");
-                }
-                Some(None) => {
-                    summary += "the capture has what must be traced, and nothing else\n";
-                }
-                None => {}
-            }
-        }
-        InfoFormat::Json => {
-            let found = difference.as_ref().map(|difference| difference.is_some());
-            let text = difference.iter().flatten().next().map(ToString::to_string);
-            let mut object = Object::new(&mut summary)
-                .text("type", "verdicts")
-                .value("instructions", |out| instructions.json(out))
-                .value("data", |out| data.json(out))
-                .number("triggers", triggers);
-            if let Some(found) = found {
-                object = object.flag("differs", found);
-            }
-            object.maybe_text("difference", text.as_deref()).end();
-            summary.push('\n');
-        }
-    }
-    let whole = if args.summary { summary } else { text + &summary };
-    match form {
+    verdicts.settle();
+    let difference = verdicts.comparison.take().map(Comparison::finish);
+    let summary = verdicts.summary(difference.as_ref().map(Option::as_ref));
+    let whole = if args.summary { summary } else { verdicts.lines + &summary };
+    match args.format {
         InfoFormat::Text => output.print(&whole)?,
         InfoFormat::Json => output.json(&(json::head("unit filter") + &whole))?,
     }
     output.close()?;
     logs::notes(&assembler);
     Ok(!matches!(difference, Some(Some(_))))
+}
+
+/// The verdicts on the steps of a processor.
+struct Verdicts {
+    form: InfoFormat,
+    filter: Box<dyn Filter>,
+    /// The capture that is compared.
+    comparison: Option<Comparison>,
+    instructions: Counts,
+    data: Counts,
+    triggers: u64,
+    /// The last instruction.
+    waiting: Option<Waiting>,
+    /// The lines before it.
+    lines: String,
+}
+
+impl Verdicts {
+    fn new(form: InfoFormat, filter: Box<dyn Filter>, comparison: Option<Comparison>) -> Self {
+        Verdicts {
+            form,
+            filter,
+            comparison,
+            instructions: Counts::default(),
+            data: Counts::default(),
+            triggers: 0,
+            waiting: None,
+            lines: String::new(),
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        if matches!(step, Step::Retired(_)) {
+            self.settle();
+        }
+        let outcome = self.filter.step(step);
+        match (step, outcome.verdict) {
+            (Step::Retired(retired), Some(verdict)) => {
+                let (address, size) = (retired.address, retired.instruction.size);
+                self.waiting = Some(Waiting { address, size, verdict, lines: String::new() });
+            }
+            (Step::Access(access), Some(verdict)) => {
+                self.data.count(verdict.requirement);
+                let what = match access.direction {
+                    Direction::Read => "read",
+                    Direction::Write => "write",
+                    Direction::Unknown => "data",
+                };
+                line(self.form, what, access.address(), verdict, self.lines());
+            }
+            _ => {}
+        }
+        if outcome.trigger {
+            self.triggers += 1;
+            let text = match self.form {
+                InfoFormat::Text => "trigger\n",
+                InfoFormat::Json => "{\"type\":\"trigger\"}\n",
+            };
+            self.lines().push_str(text);
+        }
+    }
+
+    /// The lines after the last instruction.
+    fn lines(&mut self) -> &mut String {
+        self.waiting.as_mut().map_or(&mut self.lines, |waiting| &mut waiting.lines)
+    }
+
+    /// Writes the lines of the instruction that waits, whose data accesses are complete, and
+    /// compares it with the capture.
+    fn settle(&mut self) {
+        let revised = self.filter.revised();
+        let Some(Waiting { address, size, verdict, lines }) = self.waiting.take() else { return };
+        let verdict = revised.unwrap_or(verdict);
+        self.instructions.count(verdict.requirement);
+        line(self.form, "", Some(address), verdict, &mut self.lines);
+        self.lines += &lines;
+        if let Some(comparison) = &mut self.comparison {
+            comparison.instruction(address, size, verdict.requirement);
+        }
+    }
+
+    /// The counts, and the first `difference` from the capture, if one was compared.
+    fn summary(&self, difference: Option<Option<&Difference>>) -> String {
+        let Verdicts { instructions, data, triggers, .. } = self;
+        let mut summary = String::new();
+        match self.form {
+            InfoFormat::Text => {
+                summary += &(instructions.text("instructions") + &data.text("data accesses"));
+                let _ = writeln!(summary, "triggers: {triggers}");
+                match difference {
+                    Some(Some(difference)) => {
+                        let _ = writeln!(summary, "first difference: {difference}");
+                    }
+                    Some(None) => {
+                        summary += "the capture has what must be traced, and nothing else\n";
+                    }
+                    None => {}
+                }
+            }
+            InfoFormat::Json => {
+                let mut object = Object::new(&mut summary)
+                    .text("type", "verdicts")
+                    .value("instructions", |out| instructions.json(out))
+                    .value("data", |out| data.json(out))
+                    .number("triggers", *triggers);
+                if let Some(difference) = difference {
+                    object = object.flag("differs", difference.is_some());
+                }
+                let text = difference.flatten().map(ToString::to_string);
+                object.maybe_text("difference", text.as_deref()).end();
+                summary.push('\n');
+            }
+        }
+        summary
+    }
 }
 
 /// The traced ranges of source `index` of a capture.
@@ -173,30 +224,6 @@ fn ranges(path: &Path, index: usize) -> Result<Vec<(u64, u64)>, Fail> {
         }
     }
     Ok(ranges)
-}
-
-/// Compares a final verdict with the capture.
-fn compare(comparison: &mut Option<Comparison>, verdict: Option<(u64, u8, Requirement)>) {
-    if let (Some(comparison), Some((address, size, requirement))) = (comparison, verdict) {
-        comparison.instruction(address, size, requirement);
-    }
-}
-
-/// Writes the lines of an instruction whose data accesses are complete, and returns its address,
-/// its size and what is required of it.
-fn done(
-    form: InfoFormat,
-    waiting: Option<Waiting>,
-    revised: Option<Verdict>,
-    counts: &mut Counts,
-    text: &mut String,
-) -> Option<(u64, u8, Requirement)> {
-    let Waiting { address, size, verdict, lines } = waiting?;
-    let verdict = revised.unwrap_or(verdict);
-    counts.count(verdict.requirement);
-    line(form, "", Some(address), verdict, text);
-    *text += &lines;
-    Some((address, size, verdict.requirement))
 }
 
 /// Appends the line of an instruction, for which `what` is empty, or of a data access.

@@ -109,3 +109,22 @@ pub(super) fn signals(width: u16) -> [u64; 4] {
         _ => u64::MAX,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_of_a_width() {
+        for (width, want) in [
+            (0, [0; 4]),
+            (1, [1, 0, 0, 0]),
+            (63, [u64::MAX >> 1, 0, 0, 0]),
+            (64, [u64::MAX, 0, 0, 0]),
+            (66, [u64::MAX, 0b11, 0, 0]),
+            (256, [u64::MAX; 4]),
+        ] {
+            assert_eq!(signals(width), want, "{width}");
+        }
+    }
+}

@@ -221,6 +221,25 @@ fn addresses() {
     }
 }
 
+/// The security state and Hyp mode are those of the last I-sync or information bytes.
+#[test]
+fn security_of_branches() {
+    let branch = |info| Packet::Branch(Branch { address: low(0, 1, Isa::A32), info, cycles: None });
+    let mut history = History::default();
+    assert_eq!((history.non_secure(), history.hyp()), (None, None));
+    for (packet, non_secure, hyp) in [
+        (Packet::Sync(Sync { non_secure: true, ..Sync::default() }), true, false),
+        (branch(None), true, false),
+        (branch(Some(Info { non_secure: false, ..Info::default() })), false, false),
+        (branch(Some(Info { non_secure: true, hyp: true, ..Info::default() })), true, true),
+        (branch(None), true, true),
+        (Packet::Sync(Sync { hyp: false, ..Sync::default() }), false, false),
+    ] {
+        history.take(&packet, &PLAIN);
+        assert_eq!((history.non_secure(), history.hyp()), (Some(non_secure), Some(hyp)));
+    }
+}
+
 /// An address before the first I-sync is known in part, its instruction set is not.
 #[test]
 fn addresses_in_part() {

@@ -148,6 +148,23 @@ fn start_stop_and_exclude() {
     );
 }
 
+/// 3.5.14: an output whose event never occurs is not mentioned. (0x406f: not always)
+#[test]
+fn external_outputs() {
+    let unit = Etm::named("Cortex-A8").unwrap();
+    for (first, second, outputs) in
+        [(0x406f, 0x406f, &[][..]), (0x8941, 0x406f, &[1]), (0x406f, 0x8941, &[2])]
+    {
+        let values = [("ETMEXTOUTEVR1", first), ("ETMEXTOUTEVR2", second)].into_iter().collect();
+        let lines = unit.explain(&values);
+        let lines: Vec<_> = lines.iter().filter(|line| line.contains("External output")).collect();
+        assert_eq!(lines.len(), outputs.len(), "{lines:?}");
+        for (line, n) in lines.into_iter().zip(outputs) {
+            assert!(line.starts_with(&format!("External output {n} is active while (counter 2")));
+        }
+    }
+}
+
 /// 2.7.3, Figures 2-20 and 2-21: before ETMv3.1 the first address of an access decides, and that of
 /// a word is up to 3 bytes below a byte in it.
 #[test]
