@@ -1,5 +1,7 @@
 //! The registers of a typical unit.
 
+use alloc::string::String;
+
 use super::{Encoder, Settings, settings};
 use crate::etmv4::{Config, Ete, Etmv4};
 use crate::trace_unit::{Encodes, Setting};
@@ -29,6 +31,21 @@ impl Encodes for Etmv4 {
     const CORE: &'static str = "Cortex-A53";
     const SETTINGS: &'static [Setting] = settings::SETTINGS;
 
+    fn check(
+        config: &Config,
+        _: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<(), (&'static str, String)> {
+        match config.has_load_store_p0() {
+            true => Err((
+                "TRCCONFIGR",
+                "TRCCONFIGR.INSTP0 makes loads or stores P0 elements, which are decoded, but not \
+                 encoded: clear bits [2:1]"
+                    .into(),
+            )),
+            false => Ok(()),
+        }
+    }
+
     fn settings(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
         Settings::new(setting)
     }
@@ -45,5 +62,30 @@ impl Encodes for Ete {
 
     fn settings(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
         Settings::new(setting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Protocol;
+
+    #[test]
+    fn loads_and_stores_as_p0_elements_are_refused() {
+        for (trcconfigr, trcidr0, refused) in [
+            (0x18c1, 0xea1, false),
+            (0x18c1, 0xea7, false),
+            (0x18c3, 0xea1, false),
+            (0x18c3, 0xea7, true),
+        ] {
+            let register = |name: &str| match name {
+                "TRCCONFIGR" => Some(trcconfigr),
+                "TRCIDR0" => Some(0x2800_0000 | trcidr0),
+                _ => Etmv4::USUAL.iter().find(|(usual, _)| *usual == name).map(|(_, value)| *value),
+            };
+            let config = Etmv4::configure(None, &register).expect("every register");
+            let name = <Etmv4 as Encodes>::check(&config, &register).map_err(|(name, _)| name);
+            assert_eq!(name, if refused { Err("TRCCONFIGR") } else { Ok(()) }, "{trcconfigr:#x}");
+        }
     }
 }
