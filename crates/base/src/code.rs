@@ -197,8 +197,8 @@ pub trait Code {
     }
 
     /// Execution continues in `context`, whose identifiers may select other program memory. A
-    /// decoder calls it where it emits [`Element::Context`], before it
-    /// asks for code of that context.
+    /// decoder calls it where it emits [`Element::Context`], before it asks for code of that
+    /// context.
     #[inline]
     fn enter_context(&mut self, context: &Context) {
         let _ = context;

@@ -143,6 +143,8 @@ mod tests {
         let (mut texts, mut known) = (AsciiTexts::new(), Vec::new());
         for len in lens {
             known.push((texts.add(&long[..len]).expect("ASCII"), &long[300 - len..]));
+            // Room for fewer texts than there are, and for more, changes no text.
+            texts.reserve(known.len() * 3);
         }
         for (first, text) in &known {
             assert!(texts.replace(*first, text));

@@ -32,8 +32,6 @@ pub struct Row {
     pub last: u64,
     /// The line.
     pub location: Location,
-    /// The beginning of a statement.
-    pub is_statement: bool,
 }
 
 /// A function at an address: the innermost is inlined into the one that follows.
@@ -189,26 +187,20 @@ impl Table {
         let mut known: HashMap<u64, u32> = HashMap::new();
         let mut rows = program.rows();
         let mut before: Option<(u64, Location)> = None;
-        // The lines of which a statement begins at the address of the row before.
-        let mut begun: Vec<Location> = Vec::new();
         let mut first = self.rows.len();
         while let Ok(Some((header, row))) = rows.next_row() {
             let address = row.address();
             if let Some((start, location)) = before.take()
-                && start != address
+                && let Some(last) = address.checked_sub(1)
+                && start <= last
             {
-                if let Some(last) = address.checked_sub(1).filter(|last| start <= *last) {
-                    let is_statement = begun.contains(&location);
-                    self.rows.push(Row { start, last, location, is_statement });
-                }
-                begun.clear();
+                self.rows.push(Row { start, last, location });
             }
             if row.end_sequence() {
                 if self.rows.get(first).is_some_and(|row| row.start == 0) {
                     self.at_zero.push(self.rows.split_off(first));
                 }
                 first = self.rows.len();
-                begun.clear();
                 continue;
             }
             let index = row.file_index();
@@ -225,9 +217,6 @@ impl Table {
             let location = Location { file, line };
             if row.is_stmt() {
                 self.statements.insert(location);
-                if begun.last() != Some(&location) {
-                    begun.push(location);
-                }
             }
             before = Some((address, location));
         }
@@ -365,10 +354,9 @@ mod tests {
         Lines::of_dwarf(gimli::Dwarf::load(section).expect("sections"), 1 << 16)
     }
 
-    /// Address, size, line of each row, and whether a statement begins.
-    fn rows(lines: &Lines) -> Vec<(u64, u64, u32, bool)> {
-        let row =
-            |row: &Row| (row.start, row.last - row.start + 1, row.location.line, row.is_statement);
+    /// Address, size and line of each row.
+    fn rows(lines: &Lines) -> Vec<(u64, u64, u32)> {
+        let row = |row: &Row| (row.start, row.last - row.start + 1, row.location.line);
         lines.rows().iter().map(row).collect()
     }
 
@@ -386,7 +374,7 @@ mod tests {
             (0x1c, 14, None),
         ]);
         let lines = lines.expect("rows");
-        assert_eq!(rows(&lines), [(0x10, 4, 12, true), (0x14, 4, 13, false), (0x18, 4, 14, false)]);
+        assert_eq!(rows(&lines), [(0x10, 4, 12), (0x14, 4, 13), (0x18, 4, 14)]);
         let statements = lines.rows().iter().map(|row| lines.has_statement(row.location));
         assert_eq!(statements.collect::<Vec<_>>(), [true, true, false]);
     }
@@ -397,13 +385,13 @@ mod tests {
         let discarded = [(0, 1, yes), (0x20, 2, yes), (0x40, 2, None)];
         let vectors = [(0, 7, yes), (8, 7, None)];
         let code = [(0x10, 12, yes), (0x18, 13, yes), (0x30, 13, None)];
-        let of_code = [(0x10, 8, 12, true), (0x18, 24, 13, true)];
+        let of_code = [(0x10, 8, 12), (0x18, 24, 13)];
         let found = |parts: &[&[Written]]| lines(&parts.concat()).map(|lines| rows(&lines));
         assert_eq!(found(&[&discarded, &code, &discarded]), Some(of_code.to_vec()));
-        let with_vectors = [&[(0, 8, 7, true)][..], &of_code].concat();
+        let with_vectors = [&[(0, 8, 7)][..], &of_code].concat();
         assert_eq!(found(&[&discarded, &vectors, &code]), Some(with_vectors));
         assert_eq!(found(&[&vectors, &code, &vectors]), Some(of_code.to_vec()), "ambiguous");
-        assert_eq!(found(&[&discarded]), Some(vec![(0, 0x20, 1, true), (0x20, 0x20, 2, true)]));
+        assert_eq!(found(&[&discarded]), Some(vec![(0, 0x20, 1), (0x20, 0x20, 2)]));
     }
 
     #[test]
