@@ -37,7 +37,8 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
          --rounds N               rounds, in which the programs alternate; default 3
          --scale PERCENT          inputs of this part of their size; default 100
          --sizes                  instead: cost and memory against size, 1 to 256 MB
-         --listings               instead: the listing, beside OpenCSD's trc_pkt_lister
+         --listings               instead: the listings, beside OpenCSD's trc_pkt_lister
+         --output FOLDER          with --listings: write them here; default the folder for temporary files
          --record FILE            write the answer there, too
        cargo xtask bench-riscv [OPTION...]
                                   time RISC-V decoding beside riscv-etrace, and encoding, on the reference flow's traces

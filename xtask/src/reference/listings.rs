@@ -1,6 +1,6 @@
 //! The listings beside OpenCSD's.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::options::Options;
@@ -10,9 +10,10 @@ use crate::processor_time::timed;
 
 const METHOD: &str = "\
 Method. In each round, alternately: `trc_pkt_lister -ss_dir CAPTURE -decode -logfilename FILE`, and `tracewright LISTING --jobs 1 -o FILE CAPTURE` for \
-each listing, to a file in memory (/dev/shm where there is one). Time is that of the processor, user and system, of the whole process, as bash's `time` \
-measures it; `MB/s` is that of the text into /dev/null, without the time for a file's pages. Ratios are made round by round: median (least \
-to greatest). `text` is the size of Tracewright's listing. The lines of executed ranges of both listings in OpenCSD's words are compared.
+each listing, to a file in the folder for temporary files or that of --output, and to /dev/null. Time is that of the processor, user and system, of the \
+whole process, as bash's `time` measures it, the least of all rounds; the pages of a file are system time of the process. `MB/s` is that of the text into \
+/dev/null. Ratios are made round by round: median (least to greatest). `text` is the size of Tracewright's listing. The lines of executed ranges of both \
+listings in OpenCSD's words are compared.
 ";
 
 /// The inputs, in hundredths of a MB: listings are 250 times as long as the trace.
@@ -37,15 +38,15 @@ const LISTINGS: [&str; 5] = [
 
 /// Measures. Answers with the text, and whether all lines of ranges are the same.
 pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool), String> {
-    let shm = Path::new("/dev/shm");
     // The lister writes a file of its own where it is started.
-    let offset = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
+    let output = options.output.as_ref().map_or_else(std::env::temp_dir, PathBuf::from);
     let works = |mut lister: Command| {
-        lister.arg("-help").current_dir(&offset).stdout(Stdio::null()).status().is_ok()
+        lister.arg("-help").current_dir(&output).stdout(Stdio::null()).status().is_ok()
     };
     let lister = tools.library.lister().is_some_and(works);
-    let _ = std::fs::remove_file(offset.join("trc_pkt_lister.ppl"));
-    let out = offset.join(format!("tracewright-listing-{}", std::process::id()));
+    let _ = std::fs::remove_file(output.join("trc_pkt_lister.ppl"));
+    let out = output.join(format!("tracewright-listing-{}", std::process::id()));
+    let discarded = Path::new("/dev/null");
     if !lister {
         eprintln!(
             "note: there is no trc_pkt_lister; on Debian: apt-get install libopencsd-bin; in a source \
@@ -64,31 +65,28 @@ pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool)
             command.args(listing.split(' ')).args(["--jobs", "1", "-o"]).arg(out).arg(&folder);
             timed(&mut command)
         };
-        let mut measured = LISTINGS.map(Measured::of);
-        let mut reference = Vec::new();
-        for _ in 0..options.rounds {
-            let its = match tools.library.lister().filter(|_| lister) {
-                Some(mut command) => {
-                    // It appends.
-                    let _ = std::fs::remove_file(&out);
-                    command
-                        .arg("-ss_dir")
-                        .arg(&folder)
-                        .arg("-decode")
-                        .arg("-logfilename")
-                        .arg(&out);
-                    Some((timed(&mut command)?, lines(&out)))
-                }
-                None => None,
+        let theirs = |out: &Path| {
+            let Some(mut command) = tools.library.lister().filter(|_| lister) else {
+                return Ok(None);
             };
-            reference.extend(its.map(|(seconds, _)| seconds));
+            command.arg("-ss_dir").arg(&folder).args(["-decode", "-logfilename"]).arg(out);
+            timed(&mut command).map(Some)
+        };
+        let mut measured = LISTINGS.map(Measured::of);
+        let (mut its_file, mut its_discarded) = (Vec::new(), Vec::new());
+        for _ in 0..options.rounds {
+            // It appends.
+            let _ = std::fs::remove_file(&out);
+            let its = theirs(&out)?.map(|seconds| (seconds, lines(&out)));
+            let nowhere = theirs(discarded)?;
+            its_file.extend(its.map(|(seconds, _)| seconds));
+            its_discarded.extend(nowhere);
             for one in &mut measured {
                 let own = ours(one.listing, &out)?;
                 one.text = std::fs::metadata(&out).map_or(0, |about| about.len());
-                one.seconds.push(own);
-                one.user.push(ours(one.listing, Path::new("/dev/null"))?);
-                let Some((seconds, ranges)) = its else { continue };
-                one.ratios.push(seconds / own);
+                one.file.push(own, its.map(|(seconds, _)| seconds));
+                one.discarded.push(ours(one.listing, discarded)?, nowhere);
+                let Some((_, ranges)) = its else { continue };
                 if one.listing == LISTINGS[0] {
                     agree &= same(input.name, lines(&out), ranges);
                 }
@@ -97,12 +95,23 @@ pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool)
         let _ = std::fs::remove_file(&out);
         tools.remove(&folder);
         for one in measured {
-            let row = one.row(input.name, &reference);
+            let row = one.row(input.name, &its_file, &its_discarded);
             eprintln!("  {}", row.join("  "));
             rows.push(row);
         }
     }
-    let head = ["input", "listing", "text MB", "seconds", "MB/s", "lister seconds", "ratio"];
+    let head = [
+        "input",
+        "listing",
+        "text MB",
+        "seconds, file",
+        "lister",
+        "ratio",
+        "seconds, /dev/null",
+        "lister",
+        "ratio",
+        "MB/s",
+    ];
     Ok((format!("\n{METHOD}\n{}", table(&head, &rows)), agree))
 }
 
@@ -111,30 +120,47 @@ struct Measured {
     listing: &'static str,
     /// Its length in bytes.
     text: u64,
-    /// Processor seconds, to a file in memory, and with the output discarded.
+    /// To a file, and with the output discarded.
+    file: Rounds,
+    discarded: Rounds,
+}
+
+/// Processor seconds of each round, and the ratios of the lister's to them.
+#[derive(Default)]
+struct Rounds {
     seconds: Vec<f64>,
-    user: Vec<f64>,
     ratios: Vec<f64>,
+}
+
+impl Rounds {
+    fn push(&mut self, own: f64, its: Option<f64>) {
+        self.seconds.push(own);
+        self.ratios.extend(its.map(|its| its / own));
+    }
+
+    /// The seconds, those of the lister, and the ratio.
+    fn columns(&self, lister: &[f64]) -> [String; 3] {
+        let least = |all: &[f64]| {
+            Spread::of(all).map_or("-".into(), |spread| format!("{:.3}", spread.least))
+        };
+        let ratio = Spread::of(&self.ratios).map_or("-".into(), Spread::text);
+        [least(&self.seconds), least(lister), ratio]
+    }
 }
 
 impl Measured {
     fn of(listing: &'static str) -> Self {
-        let (seconds, user, ratios) = (Vec::new(), Vec::new(), Vec::new());
-        Measured { listing, text: 0, seconds, user, ratios }
+        Measured { listing, text: 0, file: Rounds::default(), discarded: Rounds::default() }
     }
 
-    fn row(&self, input: &str, reference: &[f64]) -> Vec<String> {
-        let least = |all: &[f64]| Spread::of(all).map_or(f64::NAN, |spread| spread.least);
+    fn row(&self, input: &str, its_file: &[f64], its_discarded: &[f64]) -> Vec<String> {
+        let least = Spread::of(&self.discarded.seconds).map_or(f64::NAN, |spread| spread.least);
         let megabytes = self.text as f64 / 1e6;
-        vec![
-            input.to_owned(),
-            self.listing.to_owned(),
-            format!("{megabytes:.1}"),
-            format!("{:.3}", least(&self.seconds)),
-            format!("{:.0}", megabytes / least(&self.user)),
-            Spread::of(reference).map_or("-".into(), |spread| format!("{:.3}", spread.least)),
-            Spread::of(&self.ratios).map_or("-".into(), Spread::text),
-        ]
+        let mut row = vec![input.to_owned(), self.listing.to_owned(), format!("{megabytes:.1}")];
+        row.extend(self.file.columns(its_file));
+        row.extend(self.discarded.columns(its_discarded));
+        row.push(format!("{:.0}", megabytes / least));
+        row
     }
 }
 

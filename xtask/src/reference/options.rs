@@ -24,6 +24,8 @@ pub(super) struct Options {
     pub(super) record: Option<String>,
     /// The folder with OpenCSD; the installed library where it is `None`.
     pub(super) opencsd: Option<String>,
+    /// The folder that listings are written to; that for temporary files where it is `None`.
+    pub(super) output: Option<String>,
 }
 
 impl Options {
@@ -36,6 +38,7 @@ impl Options {
             percent: 100,
             record: None,
             opencsd: None,
+            output: None,
         };
         let mut words = words.iter();
         while let Some(&word) = words.next() {
@@ -50,6 +53,7 @@ impl Options {
                 "--scale" => options.percent = number(value()?)?,
                 "--record" => options.record = Some(value()?.to_owned()),
                 "--opencsd" => options.opencsd = Some(value()?.to_owned()),
+                "--output" => options.output = Some(value()?.to_owned()),
                 "--sizes" => options.what = What::Sizes,
                 "--listings" => options.what = What::Listings,
                 _ => return Err(format!("`{word}` is no option; see cargo xtask")),
@@ -80,10 +84,13 @@ mod tests {
             "b",
             "--opencsd",
             "c",
+            "--output",
+            "d",
         ])
         .unwrap();
         assert_eq!((options.what, options.rounds), (What::Sizes, 5));
         assert_eq!(options.opencsd.as_deref(), Some("c"));
+        assert_eq!(options.output.as_deref(), Some("d"));
         assert!(options.wants("a") && options.wants("b") && !options.wants("c"));
         assert!(Options::of(&[]).unwrap().wants("anything"));
         for bad in [&["--rounds", "0"][..], &["--rounds"], &["--scale", "x"], &["loop"]] {
