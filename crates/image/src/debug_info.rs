@@ -253,8 +253,11 @@ impl<'a> Reader<'a, '_> {
         let Some(program) = unit.line_program.clone() else { return Ok(()) };
         let mut rows = program.rows();
         let mut last: Option<(u64, u32, u32)> = None;
+        // The first row of the sequence, and whether the sequence begins at address 0.
+        let (mut first, mut at_zero) = (self.found.rows.len(), None);
         while let Some((_, row)) = rows.next_row()? {
             let start = row.address();
+            at_zero = at_zero.or(Some(start == 0));
             if let Some((from, line, discriminator)) = last.take()
                 && from < start
             {
@@ -263,7 +266,13 @@ impl<'a> Reader<'a, '_> {
             if self.found.rows.len() > MAX_ROWS {
                 return Ok(());
             }
-            if !row.end_sequence() {
+            if row.end_sequence() {
+                // The linker moves code that it removed to address 0.
+                if at_zero.take() == Some(true) {
+                    self.found.rows.truncate(first);
+                }
+                first = self.found.rows.len();
+            } else {
                 let line = row.line().map_or(0, |line| line.get() as u32);
                 last = Some((start, line, row.discriminator() as u32));
             }
@@ -469,6 +478,56 @@ mod tests {
         let function = info.function(0x3004).unwrap();
         assert_eq!((function.name, function.ranges.len()), ("a", 2));
         assert!(info.function(0x3010).is_none());
+    }
+
+    /// The rows of a line table: addresses and lines of sequences of rows, the last of which ends
+    /// its sequence.
+    fn rows(sequences: &[&[(u8, u32)]]) -> Vec<(u64, u64, u32)> {
+        let mut program = Vec::new();
+        for rows in sequences {
+            let mut line = 1;
+            for (n, &(address, own)) in rows.iter().enumerate() {
+                // DW_LNE_set_address, DW_LNS_advance_line.
+                program.extend([0, 9, 2, address, 0, 0, 0, 0, 0, 0, 0]);
+                program.extend([3, own.wrapping_sub(line) as u8 & 0x7f]);
+                line = own;
+                // DW_LNE_end_sequence, DW_LNS_copy.
+                program.extend(if n + 1 == rows.len() { &[0, 1, 1][..] } else { &[1] });
+            }
+        }
+        let counted = |body: &[u8]| [&(body.len() as u32).to_le_bytes(), body].concat();
+        // Instructions of a byte, lines from -5 on, 14 to an address; the lengths of the opcodes.
+        let mut tables = vec![1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0];
+        tables.extend(*b"a.c\0\0\0\0\0");
+        let lines = counted(&[&[4, 0], &counted(&tables)[..], &program].concat());
+        // A DW_TAG_compile_unit with DW_AT_stmt_list.
+        let info = counted(&[4, 0, 0, 0, 0, 0, 8, 1, 0, 0, 0, 0]);
+        let load = |id: gimli::SectionId| {
+            let data = match id {
+                gimli::SectionId::DebugInfo => &info[..],
+                gimli::SectionId::DebugAbbrev => &[1, 0x11, 0, 0x10, 0x17, 0, 0, 0],
+                gimli::SectionId::DebugLine => &lines,
+                _ => &[],
+            };
+            Ok::<_, gimli::Error>(EndianSlice::new(data, RunTimeEndian::Little))
+        };
+        let dwarf = Dwarf::load(load).unwrap();
+        let unit = dwarf.unit(dwarf.units().next().unwrap().unwrap()).unwrap();
+        let (units, found) = (&[][..], DebugInfo::default());
+        let numbers = HashMap::new();
+        let mut reader = Reader { dwarf: &dwarf, units, numbers, left: 0, ranges: 0, found };
+        reader.rows(&unit).unwrap();
+        reader.found.rows.iter().map(|row| (row.start, row.end, row.line)).collect()
+    }
+
+    #[test]
+    fn rows_of_removed_code_are_left_out() {
+        let removed = [(0, 3), (0x14, 4), (0x40, 4)];
+        let code = [(0x10, 12), (0x18, 13), (0x30, 13)];
+        let of_code = [(0x10, 0x18, 12), (0x18, 0x30, 13)];
+        assert_eq!(rows(&[&removed, &code, &removed]), of_code);
+        assert_eq!(rows(&[&code]), of_code);
+        assert_eq!(rows(&[&removed]), []);
     }
 
     #[test]
