@@ -1,9 +1,9 @@
-//! A64: Armv8-A to Armv9.6-A. (Arm ARM, "A64 Instruction Set Encoding")
+//! A64: Armv8-A to Armv9.7-A. (Arm ARM, "A64 Instruction Set Encoding")
 //!
 //! Decisions:
 //! * SSBB and PSSBB are DSBs of a CRm of their own, so they are barriers. SB and CSDB are plain.
-//! * DRPS, TCANCEL and TENTER are plain: Debug state is not traced, and the trace reports the
-//!   others.
+//! * DRPS, TCANCEL, TENTER and TCHANGE are plain: Debug state is not traced, the trace reports
+//!   TCANCEL and TENTER, and TCHANGE does not branch.
 //! * TEXIT is an exception return.
 //! * Undefined are UDF, the encoding groups without instructions, everything that is not allocated
 //!   among the branches and the exception-generating instructions, and the opcode of all ones.
@@ -116,10 +116,15 @@ const fn system(opcode: u32) -> Instruction {
             0b110_11111 => Kind::Isb,
             _ => Kind::Plain,
         },
-        // Bits [25:24] are 01; bit 23 set is not allocated.
-        _ if opcode >> 23 & 1 == 1 => Kind::Undefined,
+        // Bits [25:24] are 01; bit 23 set is not allocated otherwise.
+        _ if opcode >> 23 & 1 == 1 && !is_tchange(opcode) => Kind::Undefined,
         _ => Kind::Plain,
     })
+}
+
+/// TCHANGEF and TCHANGEB, of a register or an immediate: bit 18 tells them apart, bit 17 is NB.
+const fn is_tchange(opcode: u32) -> bool {
+    opcode & 0xfff9_fc00 == 0xd580_0000 || opcode & 0xfff9_f000 == 0xd590_0000
 }
 
 /// "Unconditional branch (register)": opc, bits \[24:21]; op2, \[20:16], all ones; op3, \[15:10];

@@ -4,7 +4,7 @@
 //!
 //! | module | classifies | architecture |
 //! |---|---|---|
-//! | [`a64`] | A64 | Armv8-A to Armv9.6-A |
+//! | [`a64`] | A64 | Armv8-A to Armv9.7-A |
 //! | [`a32`] | A32 | Armv4 to Armv8 |
 //! | [`t32`] | T32 | Armv4T to Armv8, and the loops of Armv8.1-M |
 //! | [`thumbee`] | ThumbEE | Armv7 |

@@ -171,6 +171,12 @@ fn a64() {
             (0xd503_1040, Plain),                         // no such wait
             (0xd503_203f, Plain),                         // YIELD
             (0xd503_209f, Plain),                         // SEV
+            (0xd580_0001, Plain),                         // TCHANGEF X1, X0
+            (0xd586_03ff, Plain),                         // TCHANGEB XZR, XZR, NB
+            (0xd590_0fe1, Plain),                         // TCHANGEF X1, #127
+            (0xd580_0400, Other(Kind::Undefined)),        // bit 10 is set
+            (0xd590_1000, Other(Kind::Undefined)),        // bit 12 is set
+            (0xd588_0000, Other(Kind::Undefined)),        // bit 19 is set
             (0xd503_3f9f, Other(Kind::Barrier)),          // DSB SY
             (0xd503_3b9f, Other(Kind::Barrier)),          // DSB ISH
             (0xd503_3e3f, Other(Kind::Barrier)),          // DSB SYnXS
