@@ -122,7 +122,7 @@ const fn system(opcode: u32) -> Instruction {
     })
 }
 
-/// TCHANGEF and TCHANGEB, of a register or an immediate: bit 18 tells them apart, bit 17 is NB.
+/// TCHANGEF and TCHANGEB, of a register or an immediate: bit 18 distinguishes them, bit 17 is NB.
 const fn is_tchange(opcode: u32) -> bool {
     opcode & 0xfff9_fc00 == 0xd580_0000 || opcode & 0xfff9_f000 == 0xd590_0000
 }

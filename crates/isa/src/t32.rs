@@ -7,7 +7,8 @@
 //!   except for the LE without a counter. DLS, DLSTP and LCTP only set the counter: plain.
 //! * BF, BFX, BFL, BFLX and BFCSEL announce a later branch. They are plain: a processor may ignore
 //!   them, and the trace reports the branch at its execution.
-//! * BX, BLX, BXNS and BLXNS are classified alike.
+//! * BX, BLX, BXNS and BLXNS are classified alike. BXAUT of Armv8.1-M is a BX; it has the encoding
+//!   of SMMULR with the PC as destination, which is unpredictable.
 //! * ENTERX and LEAVEX are direct branches to the next instruction in the other instruction set.
 //!   (Armv7-A ARM, A9.1.3; IHI 0014, "Direct branch instructions")
 //! * CLRM has the encoding of LDM from the PC. It is plain.
@@ -22,6 +23,7 @@ const NARROW: Make = Make { isa: Isa::T32, size: 2 };
 const WIDE: Make = Make { isa: Isa::T32, size: 4 };
 
 const PC: u32 = 15;
+const LR: u32 = 14;
 
 /// Whether an instruction that begins with this halfword has 32 bits.
 #[inline]
@@ -183,6 +185,11 @@ const fn control(opcode: u32, address: u64) -> Instruction {
 const fn load_store(opcode: u32) -> Instruction {
     if opcode == ONES {
         return WIDE.of(Kind::Undefined);
+    }
+    // BXAUT: the address in Rn, bits [19:16].
+    if opcode & 0xfff0_0ff0 == 0xfb50_0f10 {
+        let returns = opcode >> 16 & 0b1111 == LR;
+        return WIDE.indirect(if returns { Role::ImpliedReturn } else { Role::Jump });
     }
     if opcode >> 12 & 0b1111 != PC {
         return WIDE.plain();

@@ -3,6 +3,8 @@
 #[cfg(feature = "disassembly")]
 mod aarch32;
 #[cfg(feature = "disassembly")]
+mod branches;
+#[cfg(feature = "disassembly")]
 mod maintenance;
 #[cfg(feature = "disassembly")]
 mod riscv;
@@ -159,6 +161,14 @@ fn unknown(opcode: u32, wide: bool) -> String {
 #[cfg(feature = "disassembly")]
 fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
     let wide = bytes.len() == 4;
+    let own = match isa {
+        Isa::A64 => branches::a64(opcode),
+        Isa::T32 if wide => branches::t32(opcode),
+        _ => None,
+    };
+    if own.is_some() {
+        return own;
+    }
     match isa {
         Isa::A64 if maintenance::is_here(opcode) => maintenance::text(opcode),
         Isa::A64 if widening::is_here(opcode) => widening::text(opcode),

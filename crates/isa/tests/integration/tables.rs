@@ -371,6 +371,10 @@ fn t32() {
             (0xe91b_8010, Indirect(Jump)),            // LDMDB R11, {R4, PC}
             (0xe8bd_4010, Plain),                     // POP.W {R4, LR}
             (0xe89f_8000, Plain),                     // CLRM {APSR}
+            (0xfb5e_cf1d, Indirect(ImpliedReturn)),   // BXAUT R12, LR, SP
+            (0xfb52_1f13, Indirect(Jump)),            // BXAUT R1, R2, R3
+            (0xfb52_1f03, Plain),                     // AUTG R1, R2, R3
+            (0xfb52_f113, Plain),                     // SMMULR R1, R2, R3
             (0xe81d_c000, Indirect(ExceptionReturn)), // RFEDB SP
             (0xe9bd_c000, Indirect(ExceptionReturn)), // RFEIA SP!
             (0xe82d_c013, Plain),                     // SRSDB

@@ -62,6 +62,8 @@ pub(crate) const T32_WIDE: &[Known] = &[
     row(0xffff_ffe0, 0xf3bf_8f00, REFUSED, "the oracle has no ThumbEE"),
     // CLRM.
     row(0xffff_8000, 0xe89f_8000, "ldm", NEWER),
+    // BXAUT.
+    row(0xfff0_0ff0, 0xfb50_0f10, "smml", NEWER),
     // RFE.
     row(0xffd0_0000, 0xe810_0000, REFUSED, FIXED),
     row(0xffd0_0000, 0xe990_0000, REFUSED, FIXED),

@@ -165,6 +165,7 @@ const HINTS: &[(u8, &str)] = &[
     (34, "bti c"),
     (36, "bti j"),
     (38, "bti jc"),
+    (39, "pacm"),
     (40, "chkfeat x16"),
 ];
 

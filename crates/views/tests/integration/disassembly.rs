@@ -26,11 +26,12 @@ fn branch_targets_equal_those_of_the_classification() {
     let address = 0x4000_8000;
     let mut seen = 0;
     for opcode in opcodes() {
-        // More branch opcodes: B, BL, B.cond and CBZ of A64, B and BL of A32, wide T32.
+        // More branch opcodes: B, BL, B.cond, CBZ and CB of A64, B and BL of A32, wide T32.
         let forms = [
             (Isa::A64, opcode & 0x83ff_ffff | 0x1400_0000),
             (Isa::A64, opcode & 0x00ff_ffe0 | 0x5400_0000),
             (Isa::A64, opcode & 0x81ff_ffff | 0x3400_0000),
+            (Isa::A64, opcode & 0x81ff_ffff | 0x7400_0000),
             (Isa::A32, opcode & 0x01ff_ffff | 0xea00_0000),
             (Isa::T32, opcode & 0x07ff_2fff | 0xf000_d000),
             (Isa::T32, opcode & 0x07ff_2fff | 0xf000_8000),

@@ -9,19 +9,38 @@ use tracewright_base::Isa;
 use tracewright_testing::{is_long, tool};
 use tracewright_views::disassembly::disassemble;
 
+/// What LLVM is asked for.
+pub struct Target {
+    pub isa: Isa,
+    triple: &'static str,
+    features: &'static str,
+}
+
+pub const A64: Target = Target {
+    isa: Isa::A64,
+    triple: "aarch64",
+    features: "+v8.5a,+fullfp16,+crypto,+dotprod,+rdm,+fp16fml,+sha3,+sm4,+spe,+ssbs,+chk,+gcs,\
+               +mte,+clrbhb,+tme,+wfxt,+pauth-lr",
+};
+pub const A32: Target = Target {
+    isa: Isa::A32,
+    triple: "armv8a",
+    features: "+v8.5a,+neon,+fullfp16,+crypto,+fp16fml,+dotprod,+ras",
+};
+pub const T32: Target = Target { isa: Isa::T32, triple: "thumbv8a", features: A32.features };
+/// The M profile.
+pub const M_PROFILE: Target = Target {
+    isa: Isa::T32,
+    triple: "thumbv8.1m.main-none-eabi",
+    features: "+mve,+lob,+pacbti,+8msecext,+fp-armv8",
+};
+
 /// LLVM's texts of 4-byte `opcodes`, normalised; `None` for unallocated ones. A T32 opcode has its
 /// first halfword in bits \[31:16]. The mark is set where LLVM calls the opcode unpredictable.
 /// `None` as a whole without the tool.
-fn texts(isa: Isa, opcodes: &[u32]) -> Option<Vec<(Option<String>, bool)>> {
+fn texts(target: &Target, opcodes: &[u32]) -> Option<Vec<(Option<String>, bool)>> {
     let program = tool(&[("llvm-mc-19", "llvm-19"), ("llvm-mc", "llvm")])?;
-    let (triple, features) = match isa {
-        Isa::A64 => (
-            "aarch64",
-            "+v8.5a,+fullfp16,+crypto,+dotprod,+rdm,+fp16fml,+sha3,+sm4,+spe,+ssbs,+chk,+gcs,+mte,+clrbhb",
-        ),
-        Isa::A32 => ("armv8a", "+v8.5a,+neon,+fullfp16,+crypto,+fp16fml,+dotprod,+ras"),
-        _ => ("thumbv8a", "+v8.5a,+neon,+fullfp16,+crypto,+fp16fml,+dotprod,+ras"),
-    };
+    let Target { isa, triple, features } = *target;
     let mut child = Command::new(program)
         .args(["--disassemble", "-print-imm-hex=1"])
         .args([format!("-triple={triple}"), format!("-mattr={features}")])
@@ -115,8 +134,8 @@ pub struct Known {
 /// Compares the texts of `opcodes`, and fails where one of them differs without a reason in
 /// `known`. `least` is how many of them LLVM must have.
 #[track_caller]
-pub fn compare(isa: Isa, opcodes: &[u32], known: &[Known], least: usize) {
-    let Some(texts) = texts(isa, opcodes) else { return };
+pub fn compare(target: &Target, opcodes: &[u32], known: &[Known], least: usize) {
+    let (Some(texts), isa) = (texts(target, opcodes), target.isa) else { return };
     let mut differences: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut used: HashSet<&str> = HashSet::new();
     for (&opcode, (want, unpredictable)) in opcodes.iter().zip(&texts) {

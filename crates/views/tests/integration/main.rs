@@ -3,6 +3,7 @@
 
 mod bad_packets;
 mod barrier;
+mod branch_disassembly;
 mod disassembly;
 mod etmv3;
 mod etmv4;

@@ -5,7 +5,7 @@ use tracewright_base::Isa;
 use tracewright_testing::{Random, short_or_long};
 use tracewright_views::disassembly::disassemble;
 
-use crate::llvm::{Known, compare};
+use crate::llvm::{self, Known, compare};
 
 /// 32 random bits.
 fn word(random: &mut Random) -> u32 {
@@ -47,7 +47,7 @@ fn a32_against_llvm() {
     let mut random = Random::new(1);
     let count = short_or_long(1_500, 400_000);
     let opcodes: Vec<_> = (0..count).map(|_| a32(&mut random)).collect();
-    compare(Isa::A32, &opcodes, KNOWN, count / 4);
+    compare(&llvm::A32, &opcodes, KNOWN, count / 4);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn t32_against_llvm() {
     let mut random = Random::new(2);
     let count = short_or_long(1_500, 400_000);
     let opcodes: Vec<_> = (0..count).map(|_| t32(a32(&mut random))).collect();
-    compare(Isa::T32, &opcodes, KNOWN, count / 4);
+    compare(&llvm::T32, &opcodes, KNOWN, count / 4);
 }
 
 const EXTRACT: Known = Known {
