@@ -30,6 +30,11 @@ impl<'a> Doc<'a> {
         }
         Doc { path, ini, sections }
     }
+
+    /// The place of the first section with this name among all, compared without case.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.sections.get(&name.to_ascii_lowercase())?.first().copied()
+    }
 }
 
 /// The joined sections of one name, with the first line of each key.

@@ -36,11 +36,13 @@ pub(super) fn read(
     let Some((names, at)) = section.value("buffers") else {
         return Err(OpenError::at(section.origin, Problem::NoKey("buffers")));
     };
-    let ids: Vec<&str> = list(names).collect();
+    let mut ids: Vec<&str> = list(names).collect();
     let mut used: Vec<String> = ids.iter().map(|id| id.to_ascii_lowercase()).collect();
     used.extend(["trace_buffers", "core_trace_sources", "source_buffers"].map(str::to_owned));
     reader.malformed(&doc, &used.iter().map(String::as_str).collect::<Vec<_>>());
 
+    // Buffers are in the order of their sections, as OpenCSD's lister has them.
+    ids.sort_by_cached_key(|id| doc.place(id).unwrap_or(usize::MAX));
     let (mut listed, mut names) = (Vec::new(), HashSet::new());
     for id in ids {
         match buffer(reader, &doc, id) {

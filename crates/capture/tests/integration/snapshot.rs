@@ -188,6 +188,16 @@ fn a_buffer_of_several_files() {
     assert_eq!(capture.buffers[0].parts().count(), 3);
 }
 
+#[test]
+fn buffers_are_in_the_order_of_their_sections() {
+    let folder = base(&[Text("trace.ini", "buffers=buffer0", "buffers=Buffer1,gone,buffer0")]);
+    let text = std::fs::read_to_string(folder.0.join("trace.ini")).unwrap();
+    folder.put("trace.ini", text + "\n[buffer1]\nname=RAM\nfile=code.bin\nformat=coresight\n");
+    let capture = open(&folder.0).unwrap();
+    let names: Vec<_> = capture.buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+    assert_eq!(names, ["ETB", "RAM"]);
+}
+
 /// The files after a missing file do not continue those before it.
 #[test]
 fn a_missing_file_splits_a_buffer() {

@@ -82,9 +82,6 @@ const BEFORE: ShortText = ShortText::new(b"Idx:");
 /// Lines of this many bytes are written.
 const WRITTEN: usize = 1 << 15;
 
-/// The most elements of a source that wait for another one.
-const MAX_HELD: usize = 16;
-
 /// The most bytes of lines that wait for late elements.
 const MAX_WAITING: usize = 1 << 26;
 
@@ -484,11 +481,11 @@ impl<W: io::Write> Listing<W> {
         if self.sources[n].held.is_empty() {
             return;
         }
-        let mut held = mem::take(&mut self.sources[n].held);
-        for (at, what) in held.drain(..) {
+        let held = self.sources[n].held.take();
+        for &(at, what) in &held {
             self.other_element(n, at, what);
         }
-        self.sources[n].held = held;
+        self.sources[n].held.put_back(held);
     }
 
     /// Lists an element that is not listed as it is decoded.
@@ -586,16 +583,10 @@ impl<W: io::Write> Listener for Listing<W> {
 
     fn element(&mut self, n: usize, at: u64, what: Element) {
         if self.sources[n].behaviour.drops_at_end {
-            match what {
-                Element::TraceOn(_) | Element::Context(_) => {
-                    if self.sources[n].held.len() >= MAX_HELD {
-                        self.release(n);
-                    }
-                    return self.sources[n].held.push((at, what));
-                }
-                Element::End => self.sources[n].held.clear(),
-                _ => self.release(n),
+            if self.sources[n].held.waits(at, &what) {
+                return;
             }
+            self.release(n);
         }
         // Most elements are ranges, and most sources list them as they are decoded.
         if let Element::Range(range) = what

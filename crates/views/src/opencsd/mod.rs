@@ -4,6 +4,7 @@ pub mod element;
 mod etmv3;
 mod etmv4;
 pub mod frames;
+mod held;
 mod itm;
 pub mod listing;
 mod order;

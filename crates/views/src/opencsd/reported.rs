@@ -1,12 +1,12 @@
 //! The elements of one source as OpenCSD reports them, without their text.
 
-use std::mem;
 use std::ops::Range;
 
 use tracewright_base::{Element, Gap, OffsetMap};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::element::Style;
+use super::held::Held;
 use super::order::{Order, Put};
 use super::packet_text::Behaviour;
 use super::source::{SourceText, order};
@@ -42,7 +42,7 @@ pub struct SourceReport {
     /// The offset of the last packet in the capture, and the offset that OpenCSD reports for it.
     seen: (u64, u64),
     /// Elements that wait for another element or packet: see [`Behaviour::drops_at_end`].
-    held: Vec<(u64, Element)>,
+    held: Held,
     /// Elements do not wait, though OpenCSD would drop some of them at the end of the trace.
     immediate: bool,
     /// The end of the last bad packet. OpenCSD reports the loss with the packet after it.
@@ -53,9 +53,6 @@ pub struct SourceReport {
     /// Buffer for text that nobody reads.
     line: String,
 }
-
-/// The most elements that wait for another one.
-const MAX_HELD: usize = 16;
 
 impl SourceReport {
     /// A source before its first byte.
@@ -76,7 +73,7 @@ impl SourceReport {
             lost: Some(lost),
             overflowed: false,
             seen: (0, 0),
-            held: Vec::new(),
+            held: Held::default(),
             immediate: false,
             bad_end: None,
             late_loss: None,
@@ -164,16 +161,10 @@ impl SourceReport {
     /// Takes an element of the decoder, and passes to `out` what OpenCSD reports.
     pub fn element(&mut self, at: u64, what: Element, out: &mut impl FnMut(Reported)) {
         if self.behaviour.drops_at_end && !self.immediate {
-            match what {
-                Element::TraceOn(_) | Element::Context(_) => {
-                    if self.held.len() >= MAX_HELD {
-                        self.release(out);
-                    }
-                    return self.held.push((at, what));
-                }
-                Element::End => self.held.clear(),
-                _ => self.release(out),
+            if self.held.waits(at, &what) {
+                return;
             }
+            self.release(out);
         }
         let what = match what {
             Element::Gap(Gap::Reset) => {
@@ -200,11 +191,11 @@ impl SourceReport {
         if self.held.is_empty() {
             return;
         }
-        let mut held = mem::take(&mut self.held);
-        for (at, what) in held.drain(..) {
+        let held = self.held.take();
+        for &(at, what) in &held {
             self.report(at, what, out);
         }
-        self.held = held;
+        self.held.put_back(held);
     }
 
     fn report(&mut self, at: u64, what: Element, out: &mut impl FnMut(Reported)) {

@@ -1,10 +1,11 @@
 //! What the listing knows of one source.
 
-use tracewright_base::{Element, Fault, Gap};
+use tracewright_base::{Fault, Gap};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyConfig;
 
 use super::super::element::Style;
+use super::super::held::Held;
 use super::super::packet_text::Behaviour;
 use super::super::source::SourceText;
 use super::super::unsynced::Unsynced;
@@ -30,7 +31,7 @@ pub(super) struct Source {
     /// The offset of the last line, if its bytes come before a synchronisation.
     pub unsynced_at: Option<u64>,
     /// Elements that wait for another element or packet: see [`Behaviour::drops_at_end`].
-    pub held: Vec<(u64, Element)>,
+    pub held: Held,
     /// The offset of the last packet in the capture, and the offset that OpenCSD lists for it.
     pub seen: (u64, u64),
 }
@@ -58,7 +59,7 @@ impl Source {
             overflowed: false,
             unsynced_line,
             unsynced_at: None,
-            held: Vec::new(),
+            held: Held::default(),
             seen: (0, 0),
         }
     }
