@@ -24,13 +24,16 @@ fn of(registers: &Registers, current: u64, len: u64) -> Result<Layout, String> {
         }
     };
     let pointers = Pointers { base, limit: end, current };
-    if pointers.is_out_of_range() {
+    let status = value(registers, &["TRBSR_EL1", "TRBSR"]).map(Status);
+    let wrapped = status.is_some_and(Status::wrapped);
+    // Without a Limit pointer, the stored bytes may end at the write pointer.
+    let is_end = limit.is_none() && !wrapped && current == end;
+    if pointers.is_out_of_range() && !is_end {
         return Err(format!(
             "the write pointer {current:#x} is not inside of the buffer, {base:#x} to {end:#x}"
         ));
     }
     let (size, next) = (end - base, current - base);
-    let status = value(registers, &["TRBSR_EL1", "TRBSR"]).map(Status);
     let mode = limit.and_then(Limit::fill_mode);
     if let Some(mode) = mode {
         layout.state.push(
@@ -42,7 +45,6 @@ fn of(registers: &Registers, current: u64, len: u64) -> Result<Layout, String> {
             .to_owned(),
         );
     }
-    let wrapped = status.is_some_and(Status::wrapped);
     let needed = if wrapped { size } else { next };
     if len < needed {
         return Err(format!("the file has {len} bytes, and the registers describe {needed}"));
@@ -142,6 +144,14 @@ mod tests {
             assert!(layout(&registers(pointer, limit, status), len).unwrap().is_err());
         }
         assert_eq!(layout(&Registers::default(), 0), None);
+        let without_limit = |pointer, status| {
+            let pairs = [("TRBBASER_EL1", BASE), ("TRBPTR_EL1", pointer), ("TRBSR_EL1", status)];
+            layout(&Registers::from_iter(pairs), 0x10).unwrap().map(|layout| layout.parts)
+        };
+        assert_eq!(without_limit(BASE + 0x10, 0), Ok(vec![0..0x10]));
+        assert_eq!(without_limit(BASE + 8, 0), Ok(vec![0..8]));
+        assert!(without_limit(BASE + 0x11, 0).is_err());
+        assert!(without_limit(BASE + 0x10, Status::WRAP).is_err());
         // A file that ends at the write pointer is enough.
         assert!(layout(&registers(BASE + 0x10, BASE + 0x1000, 0), 0x10).unwrap().is_ok());
     }
