@@ -229,10 +229,10 @@ fn counters(settings: &Settings) -> Vec<String> {
         }
         let mut text = format!("Counter {n} counts down from {value}");
         let reloads = format!("counter {} reloads", n.saturating_sub(1));
-        text += &match (event.constant(), chained) {
-            (Some(false), _) => format!(" when {reloads}"),
-            (None, true) => format!(" when {} or {reloads}", condition(settings, event)),
-            _ => format!(" {}", clause("when", settings, event)),
+        text += &match (condition(settings, event).as_str(), chained) {
+            ("never", true) => format!(" when {reloads}"),
+            ("always", _) | (_, false) => format!(" {}", clause("when", settings, event)),
+            (condition, true) => format!(" when {condition} or {reloads}"),
         };
         if control >> 16 & 1 != 0 {
             text += &format!(", and begins again at {reload}");
@@ -366,6 +366,7 @@ mod tests {
             (&[("TRCCNTCTLR0", 0x101)], "in each cycle, and is 0 again in each cycle."),
             (&[("TRCCNTCTLR1", 0x2_0000)], "from 0 when counter 0 reloads."),
             (&[("TRCCNTCTLR1", 0x2_0001)], "from 0 in each cycle."),
+            (&[("TRCCNTCTLR1", 0x2_0002)], "from 0 when counter 0 reloads."),
             (
                 &[("TRCCNTCTLR1", 0x2_0002), ("TRCRSCTLR2", 0x2_0010)],
                 "when the sequencer is in state 0 or counter 0 reloads.",
