@@ -24,8 +24,11 @@ fn of(registers: &Registers, current: u64, len: u64) -> Result<Layout, String> {
         }
     };
     let pointers = Pointers { base, limit: end, current };
-    let status = value(registers, &["TRBSR_EL1", "TRBSR"]).map(Status);
-    let wrapped = status.is_some_and(Status::wrapped);
+    // With FEAT_TRBE_EXC, the events of EL2 and EL3 have registers of their own.
+    let names: [&[&str]; 3] = [&["TRBSR_EL1", "TRBSR"], &["TRBSR_EL2"], &["TRBSR_EL3"]];
+    let statuses: Vec<Status> =
+        names.iter().filter_map(|names| value(registers, names)).map(Status).collect();
+    let wrapped = statuses.iter().any(|status| status.wrapped());
     // Without a Limit pointer, the stored bytes may end at the write pointer.
     let is_end = limit.is_none() && !wrapped && current == end;
     if pointers.is_out_of_range() && !is_end {
@@ -50,24 +53,26 @@ fn of(registers: &Registers, current: u64, len: u64) -> Result<Layout, String> {
         return Err(format!("the file has {len} bytes, and the registers describe {needed}"));
     }
     layout.ring(size, next, wrapped);
-    let Some(status) = status else {
+    if statuses.is_empty() {
         layout.lost.push(
             "TRBSR_EL1 is missing: bytes behind the write pointer are not read, and may be trace"
                 .to_owned(),
         );
         return Ok(layout);
-    };
-    stopped(&mut layout, status);
-    let filled = status.stopped() && status.cause() == Some(Cause::Filled);
+    }
+    statuses.iter().for_each(|status| stopped(&mut layout, *status));
+    let filled =
+        statuses.iter().any(|status| status.stopped() && status.cause() == Some(Cause::Filled));
     if wrapped && !(filled && next == 0) {
         layout.lost.push("trace before the oldest byte was overwritten".to_owned());
     }
-    if status.data_pending() {
+    if statuses.iter().any(|status| status.data_pending()) {
         layout
             .lost
             .push("accepted trace was not in memory when the registers were read".to_owned());
     }
-    if limit.is_some_and(|limit| limit.self_hosted()) && !status.stopped() {
+    let stopped = statuses.iter().any(|status| status.stopped());
+    if limit.is_some_and(|limit| limit.self_hosted()) && !stopped {
         layout.state.push(
             "the unit was enabled when the registers were read: the last bytes may be missing"
                 .to_owned(),
@@ -128,6 +133,23 @@ mod tests {
             let registers = registers(BASE + offset, (BASE + size) | mode << 1, status);
             let layout = layout(&registers, size).unwrap().unwrap();
             assert_eq!((layout.parts, layout.lost.len()), (parts, lost), "{offset:#x} {status:#x}");
+        }
+    }
+
+    /// With FEAT_TRBE_EXC, the wrap and the reason of a stop may be in the register of EL2.
+    #[test]
+    fn events_of_el2() {
+        let full = Status(Status::WRAP | Status::S).with_cause(Cause::Filled).0;
+        for (el2, parts, stopped) in
+            [(0, vec![0..0x10], false), (full, vec![0x10..0x1000, 0..0x10], true)]
+        {
+            let mut registers = registers(BASE + 0x10, BASE + 0x1000, 0);
+            let status = Registers::from_iter([("TRBSR_EL2", el2)]);
+            registers.0.extend(status.0);
+            let layout = layout(&registers, 0x1000).unwrap().unwrap();
+            assert_eq!(layout.parts, parts);
+            let state = layout.state.join("; ");
+            assert_eq!(state.contains("collection stopped: the buffer is full"), stopped);
         }
     }
 
