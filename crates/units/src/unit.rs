@@ -160,15 +160,56 @@ pub trait Unit {
     }
 }
 
-/// `keys` with their values, by the names in the table of `unit`.
+/// `keys` with their values, by the names in the table of `unit`. A key that is the address of the
+/// upper half of a 64-bit register sets bits \[63:32] of it.
 ///
 /// # Errors
 /// The first key that is no register of the unit.
 pub fn values(unit: &dyn Unit, keys: &[(String, u64)]) -> Result<Values, String> {
     let mut values = Values::default();
     for (key, value) in keys {
-        let register = unit.register(key).ok_or_else(|| key.clone())?;
-        values.set(&register.name, *value);
+        if let Some(register) = unit.register(key) {
+            values.set(&register.name, *value);
+        } else if let Some(register) = with_upper_half(unit, key) {
+            let low = values.get(&register.name).unwrap_or(0) & 0xffff_ffff;
+            values.set(&register.name, value << 32 | low);
+        } else {
+            return Err(key.clone());
+        }
     }
     Ok(values)
+}
+
+/// The 64-bit register whose upper half is at the address `key`.
+fn with_upper_half(unit: &dyn Unit, key: &str) -> Option<View> {
+    let hex = key.strip_prefix("0x").or_else(|| key.strip_prefix("0X"))?;
+    let low = u64::from_str_radix(hex, 16).ok()?.checked_sub(4)?;
+    unit.register(&format!("{low:#x}")).filter(|register| register.bits == 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+
+    /// A memory dump of words: the halves of a 64-bit register are one value.
+    #[test]
+    fn halves_of_registers() {
+        for (unit, keys, want) in [
+            ("ETMv4", &[("0x23040400", 0x1000), ("0x23040404", 0xffff_0000)][..], "TRCACVR0"),
+            ("ETE", &[("0x404", 0xffff_0000), ("TRCACVR1", 7)], "TRCACVR0"),
+            ("TRBE", &[("0x010", 0x1000), ("0x014", 0xffff_0000)], "TRBLIMITR_EL1"),
+        ] {
+            let unit = catalogue::named(unit).unwrap();
+            let keys: Vec<_> =
+                keys.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
+            let values = values(&*unit, &keys).unwrap();
+            assert_eq!(values.get(want).map(|value| value >> 32), Some(0xffff_0000), "{want}");
+        }
+        // TRCVICTLR has 32 bits, and 0x07c is no register.
+        let unit = catalogue::named("ETMv4").unwrap();
+        for key in ["0x00000000", "0x07c", "0x014", "TRCX"] {
+            assert_eq!(values(&*unit, &[(key.to_owned(), 0)]), Err(key.to_owned()));
+        }
+    }
 }

@@ -65,7 +65,8 @@ impl fmt::Display for InvalidLine {
 
 /// Reads registers and values from a text: one `NAME=VALUE`, `NAME(OFFSET)=VALUE`, `NAME VALUE`,
 /// `#NUMBER=VALUE` or `OFFSET: VALUE...` a line. After a colon, further values are those of the
-/// following words of memory, as debuggers dump it. Comments begin with `#` or `;`; a `#` at the
+/// following words of memory, as debuggers dump it; a value of more than 8 digits is two words, the
+/// low one first. Comments begin with `#` or `;`; a `#` at the
 /// start of a line with a digit directly after it begins a register number. Of the sections in
 /// `[]` only `[regs]` is read.
 ///
@@ -94,7 +95,8 @@ fn pairs(line: &str) -> Option<Vec<(String, u64)>> {
     let colon = line.split_once(':').filter(|_| !line.contains('='));
     if let Some((key, values)) = colon {
         let key = key.trim();
-        let values = values.split_whitespace().map(hexadecimal).collect::<Option<Vec<u64>>>()?;
+        let texts: Vec<&str> = values.split_whitespace().collect();
+        let values = texts.iter().map(|text| hexadecimal(text)).collect::<Option<Vec<u64>>>()?;
         if values.is_empty() {
             return None;
         }
@@ -103,10 +105,15 @@ fn pairs(line: &str) -> Option<Vec<(String, u64)>> {
             return (values.len() == 1 && (is_name(key) || register_number(key).is_some()))
                 .then(|| values.iter().map(|value| (key.to_owned(), *value)).collect());
         };
-        let word = |(n, value): (usize, &u64)| {
-            Some((format!("{:#x}", base.checked_add(4 * n as u64)?), *value))
+        let words = texts.iter().zip(values).flat_map(|(text, value)| {
+            let is_wide = text.trim_start_matches("0x").len() > 8;
+            let (low, high) = if is_wide { (value & 0xffff_ffff, value >> 32) } else { (value, 0) };
+            [Some(low), is_wide.then_some(high)].into_iter().flatten()
+        });
+        let word = |(n, value): (usize, u64)| {
+            Some((format!("{:#x}", base.checked_add(4 * n as u64)?), value))
         };
-        return values.iter().enumerate().map(word).collect();
+        return words.enumerate().map(word).collect();
     }
     let (key, value) = line.split_once('=').or_else(|| line.split_once(char::is_whitespace))?;
     let key = key.split('(').next().unwrap_or_default().trim();
@@ -165,7 +172,8 @@ mod tests {
         let text = "[device]\nname=ETM_0\n[regs]\nETMCR(0x000)=0x10001000 ; control\n# nothing\n\
                     ETMTEEVR 0x6f\n0xe0041010: 00000002 00020d09\nETMIDR: 0x4114f250\n0x20=111\n\
                     TRCACVR0(id:0x100,size:64)=0x8000\n#7=1#2\n  #8 = 0x6f ; #9=1\n#10 2\n\
-                    #11: 3\n#\n#c=1\n## 12=1\nETMSCR=4#13=1\n";
+                    #11: 3\n#\n#c=1\n## 12=1\nETMSCR=4#13=1\n\
+                    0x400: ffff000000001000 0x00000002 123456789\nTRCACVR1: 100002000\n";
         let want = [
             ("ETMCR", 0x1000_1000),
             ("ETMTEEVR", 0x6f),
@@ -179,6 +187,12 @@ mod tests {
             ("#10", 2),
             ("#11", 3),
             ("ETMSCR", 4),
+            ("0x400", 0x1000),
+            ("0x404", 0xffff_0000),
+            ("0x408", 2),
+            ("0x40c", 0x2345_6789),
+            ("0x410", 1),
+            ("TRCACVR1", 0x1_0000_2000),
         ];
         let want: Vec<_> = want.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         assert_eq!(read(text), Ok(want));

@@ -45,9 +45,13 @@ fn of(
     let next = match kind {
         Kind::Etb => pointer.checked_mul(4),
         Kind::Etr => {
+            let known = value(registers, &["DBALO"]).is_some();
             let start = high("DBAHI") | value(registers, &["DBALO"]).unwrap_or(0);
             let scattered = value(registers, &["AXICTL"]).unwrap_or(0) >> 7 & 1 != 0;
             let pointer = high("RWPHI") | pointer;
+            if !known && (scattered || pointer > size) {
+                return Err("DBALO is missing, the address of the buffer".to_owned());
+            }
             match scattered {
                 true => in_pages(&mut layout, start, size, pointer, word)?,
                 false => pointer.checked_sub(start),
@@ -220,6 +224,19 @@ mod tests {
         assert_eq!(found.parts, [0x1010..0x3000, 0..0x1010]);
         assert!(layout("ETR", &registers(0x7000_0000), 0x3000, &word).unwrap().is_err());
         assert!(layout("ETR", &registers(0x8000_3010), 0x3000, &none).unwrap().is_err());
+    }
+
+    /// Without DBALO, a write pointer is an offset at most.
+    #[test]
+    fn address_of_a_router() {
+        for (pointer, control, known) in
+            [(0x10, 0, true), (0x8000_0010, 0, false), (0x10, 0x80, false)]
+        {
+            let list = [("RSZ", 0x400), ("RWP", pointer), ("STS", 0), ("AXICTL", control)];
+            let found = layout("ETR", &Registers::from_iter(list), 0x1000, &none).unwrap();
+            let missing = found.as_ref().is_err_and(|why| why.contains("DBALO is missing"));
+            assert_eq!((found.is_ok(), missing), (known, !known), "{pointer:#x}");
+        }
     }
 
     #[test]

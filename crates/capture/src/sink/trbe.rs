@@ -24,13 +24,19 @@ fn of(registers: &Registers, current: u64, len: u64) -> Result<Layout, String> {
         }
     };
     let pointers = Pointers { base, limit: end, current };
-    if pointers.is_out_of_range() {
+    // With FEAT_TRBE_EXC, the events of EL2 and EL3 have registers of their own.
+    let names: [&[&str]; 3] = [&["TRBSR_EL1", "TRBSR"], &["TRBSR_EL2"], &["TRBSR_EL3"]];
+    let statuses: Vec<Status> =
+        names.iter().filter_map(|names| value(registers, names)).map(Status).collect();
+    let wrapped = statuses.iter().any(|status| status.wrapped());
+    // Without a Limit pointer, the stored bytes may end at the write pointer.
+    let is_end = limit.is_none() && !wrapped && current == end;
+    if pointers.is_out_of_range() && !is_end {
         return Err(format!(
             "the write pointer {current:#x} is not inside of the buffer, {base:#x} to {end:#x}"
         ));
     }
     let (size, next) = (end - base, current - base);
-    let status = value(registers, &["TRBSR_EL1", "TRBSR"]).map(Status);
     let mode = limit.and_then(Limit::fill_mode);
     if let Some(mode) = mode {
         layout.state.push(
@@ -42,30 +48,31 @@ fn of(registers: &Registers, current: u64, len: u64) -> Result<Layout, String> {
             .to_owned(),
         );
     }
-    let wrapped = status.is_some_and(Status::wrapped);
     let needed = if wrapped { size } else { next };
     if len < needed {
         return Err(format!("the file has {len} bytes, and the registers describe {needed}"));
     }
     layout.ring(size, next, wrapped);
-    let Some(status) = status else {
+    if statuses.is_empty() {
         layout.lost.push(
             "TRBSR_EL1 is missing: bytes behind the write pointer are not read, and may be trace"
                 .to_owned(),
         );
         return Ok(layout);
-    };
-    stopped(&mut layout, status);
-    let filled = status.stopped() && status.cause() == Some(Cause::Filled);
+    }
+    statuses.iter().for_each(|status| stopped(&mut layout, *status));
+    let filled =
+        statuses.iter().any(|status| status.stopped() && status.cause() == Some(Cause::Filled));
     if wrapped && !(filled && next == 0) {
         layout.lost.push("trace before the oldest byte was overwritten".to_owned());
     }
-    if status.data_pending() {
+    if statuses.iter().any(|status| status.data_pending()) {
         layout
             .lost
             .push("accepted trace was not in memory when the registers were read".to_owned());
     }
-    if limit.is_some_and(|limit| limit.self_hosted()) && !status.stopped() {
+    let stopped = statuses.iter().any(|status| status.stopped());
+    if limit.is_some_and(|limit| limit.self_hosted()) && !stopped {
         layout.state.push(
             "the unit was enabled when the registers were read: the last bytes may be missing"
                 .to_owned(),
@@ -129,6 +136,23 @@ mod tests {
         }
     }
 
+    /// With FEAT_TRBE_EXC, the wrap and the reason of a stop may be in the register of EL2.
+    #[test]
+    fn events_of_el2() {
+        let full = Status(Status::WRAP | Status::S).with_cause(Cause::Filled).0;
+        for (el2, parts, stopped) in
+            [(0, vec![0..0x10], false), (full, vec![0x10..0x1000, 0..0x10], true)]
+        {
+            let mut registers = registers(BASE + 0x10, BASE + 0x1000, 0);
+            let status = Registers::from_iter([("TRBSR_EL2", el2)]);
+            registers.0.extend(status.0);
+            let layout = layout(&registers, 0x1000).unwrap().unwrap();
+            assert_eq!(layout.parts, parts);
+            let state = layout.state.join("; ");
+            assert_eq!(state.contains("collection stopped: the buffer is full"), stopped);
+        }
+    }
+
     /// Arm ARM, RMSPSD, and files of the wrong size.
     #[test]
     fn what_does_not_fit() {
@@ -142,6 +166,14 @@ mod tests {
             assert!(layout(&registers(pointer, limit, status), len).unwrap().is_err());
         }
         assert_eq!(layout(&Registers::default(), 0), None);
+        let without_limit = |pointer, status| {
+            let pairs = [("TRBBASER_EL1", BASE), ("TRBPTR_EL1", pointer), ("TRBSR_EL1", status)];
+            layout(&Registers::from_iter(pairs), 0x10).unwrap().map(|layout| layout.parts)
+        };
+        assert_eq!(without_limit(BASE + 0x10, 0), Ok(vec![0..0x10]));
+        assert_eq!(without_limit(BASE + 8, 0), Ok(vec![0..8]));
+        assert!(without_limit(BASE + 0x11, 0).is_err());
+        assert!(without_limit(BASE + 0x10, Status::WRAP).is_err());
         // A file that ends at the write pointer is enough.
         assert!(layout(&registers(BASE + 0x10, BASE + 0x1000, 0), 0x10).unwrap().is_ok());
     }

@@ -257,7 +257,9 @@ fn source(
         });
     }
     let better = same.score >= own + 60;
-    if better && same.score >= 700 && is_garbled(counts) {
+    let trial = bench.run(synchronised(stream, &planned.config), &planned.config);
+    let proven = trial.len >= ENOUGH && is_proven(&trial.counts, &same.counts, bench.has_code());
+    if better && proven && same.score >= 700 && is_garbled(counts) {
         let registers = registers(stream, &planned.config, same, bench, own - points);
         if !registers.is_empty() {
             return Some(Cause::Registers { source: n, registers });
@@ -278,14 +280,30 @@ fn parameters(inference: &Inference) -> Vec<String> {
     registers.map(text).collect()
 }
 
-/// The scores of a configuration without and with program memory.
-fn own_scores(stream: &[u8], config: &AnyConfig, bench: &Bench) -> (i64, i64) {
+/// Whether the trial `other` shows that the registers of the trial `own` are not those of the unit:
+/// with those of `other`, at most half of the bytes in no packet and of the contradictions are
+/// left, and with `has_code` the addresses are not moved out of the program memory.
+fn is_proven(own: &Counts, other: &Counts, has_code: bool) -> bool {
+    let wrong = |c: &Counts| {
+        c.unsynchronised + c.undecodable - c.truncated + c.inconsistencies - c.expansion_limits
+    };
+    let moved = has_code && is_outside(other) && !is_outside(own);
+    wrong(other) * 2 <= wrong(own) && !moved
+}
+
+/// The bytes of `stream` that are tried: from its first synchronisation on, or all of them.
+fn synchronised<'a>(stream: &'a [u8], config: &AnyConfig) -> &'a [u8] {
     let at = match config.sync(stream) {
         tracewright_base::SyncSearch::At(at) if config.protocol().form() == TraceForm::Bytes => at,
         _ => 0,
     };
     let rest = stream.get(at..).unwrap_or_default();
-    let part = rest.get(..LONG).unwrap_or(rest);
+    rest.get(..LONG).unwrap_or(rest)
+}
+
+/// The scores of a configuration without and with program memory.
+fn own_scores(stream: &[u8], config: &AnyConfig, bench: &Bench) -> (i64, i64) {
+    let part = synchronised(stream, config);
     let plain = Bench::empty().run(part, config).score(config.protocol());
     let code =
         if bench.has_code() { bench.run(part, config).score(config.protocol()) } else { plain };

@@ -113,8 +113,9 @@ impl Unit for BufferUnit {
     fn explain(&self, values: &Values) -> Vec<String> {
         match self {
             BufferUnit::Trbe => trbe::explain(values),
-            BufferUnit::Etr | BufferUnit::Etf => tmc::explain(values, 1),
-            BufferUnit::Etb => tmc::explain(values, 4),
+            BufferUnit::Etr => tmc::explain(values, tmc::Kind::Etr),
+            BufferUnit::Etf => tmc::explain(values, tmc::Kind::Etf),
+            BufferUnit::Etb => tmc::explain(values, tmc::Kind::Etb),
             BufferUnit::Mtb => mtb::explain(values),
         }
     }
@@ -185,6 +186,9 @@ mod tests {
         assert!(explained("ETB", &values).contains("oldest byte is at offset 0x100"));
         let etr = [("RSZ", 0x400), ("RWP", 0x8000_0010), ("DBALO", 0x8000_0000), ("STS", 0xc)];
         assert!(explained("ETR", &etr).contains("16 of 4096 bytes are trace"));
+        let without_address = [("RSZ", 0x400), ("RWP", 0x8000_0010), ("STS", 0xc)];
+        assert!(explained("ETR", &without_address).contains("DBALO, the address of the buffer,"));
+        assert!(explained("ETF", &without_address).contains("outside of the buffer"));
     }
 
     /// DDI 0486, 3.2: MASK 6 is a buffer of 1 KiB, at a multiple of its size.

@@ -4,7 +4,7 @@ use tracewright_base::Field;
 
 use super::implementation::{Implementation, PRESETS};
 use super::model::Model;
-use super::registers::{self, Named, by_name};
+use super::registers::{self, Named, Version, by_name};
 use super::settings::Event;
 use super::{explain, forms, lint, request, sequence, sysfs};
 use crate::finding::Finding;
@@ -46,9 +46,10 @@ impl TraceUnit {
     }
 }
 
-/// The register as it is shown: with its number, and with a field for bits that are always one.
-fn view(named: Named) -> View {
-    let mut fields = named.fields().to_vec();
+/// The register of `version` as it is shown: with its number, and with a field for bits that are
+/// always one.
+fn view(named: Named, version: Version) -> View {
+    let mut fields = named.fields(version).to_vec();
     let ones = named.row.ones;
     if ones != 0 {
         let (low, high) = (ones.trailing_zeros() as u8, 63 - ones.leading_zeros() as u8);
@@ -79,7 +80,8 @@ impl Unit for TraceUnit {
     fn registers(&self) -> Vec<View> {
         let version = self.implementation.version;
         let there = |named: &Named| named.row.register.versions.contains(version);
-        let mut all: Vec<View> = registers::all().filter(there).map(view).collect();
+        let all = registers::all().filter(there);
+        let mut all: Vec<View> = all.map(|named| view(named, version)).collect();
         all.sort_by_key(|view| view.offset);
         all
     }
@@ -97,8 +99,9 @@ impl Unit for TraceUnit {
             }
             (None, None) => by_name(key)?,
         };
-        let there = named.row.register.versions.contains(self.implementation.version);
-        there.then(|| view(named))
+        let version = self.implementation.version;
+        let there = named.row.register.versions.contains(version);
+        there.then(|| view(named, version))
     }
 
     fn field(&self, register: &View, field: &Field, value: u64) -> Option<String> {
@@ -179,5 +182,21 @@ mod tests {
         assert_eq!(unit.register("TRCCONFIGR").unwrap().unknown_bits(0x18c1), 0);
         assert_eq!(unit.register("TRCIDR1").unwrap().unknown_bits(0x4100_fff0), 0);
         assert_eq!(unit.register("TRCSYNCPR").unwrap().unknown_bits(0x8c), 0x80);
+    }
+
+    /// IHI 0064, TRCACATRn and TRCVICTLR; DDI 0601, the same: an ETMv4 has data value comparators
+    /// and no Realm state, an ETE the opposite.
+    #[test]
+    fn fields_of_each_architecture() {
+        for (unit, register, unknown) in [
+            ("ETMv4", "TRCACATR0", 0x40_8080),
+            ("ETE", "TRCACATR0", 0x78_8080),
+            ("ETMv4", "TRCVICTLR", 0x780_0000),
+            ("ETE", "TRCVICTLR", 0x080_0000),
+        ] {
+            let all = if register == "TRCVICTLR" { 0x7ff_0201 } else { 0x7f_ffff };
+            let view = catalogue::named(unit).unwrap().register(register).unwrap();
+            assert_eq!(view.unknown_bits(all), unknown, "{unit} {register}");
+        }
     }
 }

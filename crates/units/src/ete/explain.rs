@@ -78,7 +78,7 @@ fn instructions(settings: &Settings, view: u64) -> String {
     if !exclude.is_empty() {
         text += &format!(", but not those at {}", list(exclude, "and"));
     }
-    let levels = levels(view);
+    let levels = levels(settings, view);
     if let Some(levels) = levels {
         text += &format!(", {levels}");
     }
@@ -101,7 +101,7 @@ fn instructions(settings: &Settings, view: u64) -> String {
         (false, false, false) => text += &format!(", from {start} to {stop}"),
     }
     if event.constant().is_none() {
-        text += &format!(", while {}", condition(settings, event));
+        text += &format!(", {}", clause("while", settings, event));
     }
     text + "."
 }
@@ -131,16 +131,16 @@ fn context(settings: &Settings, attributes: u64) -> String {
         let [value, _] = settings.vmids.get(n).copied().unwrap_or_default();
         text += &format!(" with virtual machine ID {value:#x}");
     }
-    if attributes >> 8 & 0x7_7f != 0 {
+    if attributes >> 8 & settings.levels != 0 {
         text += " at some exception levels";
     }
     text
 }
 
 /// The exception levels that are traced, `None` for all.
-fn levels(view: u64) -> Option<String> {
-    let excluded = view >> 16;
-    if excluded & 0x77f == 0 {
+fn levels(settings: &Settings, view: u64) -> Option<String> {
+    let excluded = view >> 16 & settings.levels;
+    if excluded == 0 {
         return None;
     }
     let names = |name: &str, count: u32, bit: &dyn Fn(u32) -> bool| {
@@ -153,7 +153,9 @@ fn levels(view: u64) -> Option<String> {
         names("Non-secure", 3, &|el| bit(4 + el)),
         names("Realm", 3, &|el| bit(4 + el) != bit(8 + el)),
     ];
-    let open: Vec<_> = states.into_iter().flatten().collect();
+    // An ETMv4 knows no Realm state.
+    let known = if settings.levels >> 8 != 0 { states.len() } else { states.len() - 1 };
+    let open: Vec<_> = states.into_iter().take(known).flatten().collect();
     Some(match open.is_empty() {
         true => "but at no exception level".to_owned(),
         false => format!("at {}", open.join(", ")),
@@ -172,6 +174,15 @@ pub fn condition(settings: &Settings, event: Event) -> String {
                 format!("{} and {}", selector(settings, 2 * n), selector(settings, 2 * n + 1));
             if control >> 21 & 1 != 0 { format!("not ({both})") } else { both }
         }
+    }
+}
+
+/// When a resource event is active: `word` and the event in words.
+fn clause(word: &str, settings: &Settings, event: Event) -> String {
+    match condition(settings, event).as_str() {
+        "always" => "in each cycle".to_owned(),
+        "never" => "in no cycle".to_owned(),
+        condition => format!("{word} {condition}"),
     }
 }
 
@@ -200,7 +211,9 @@ fn selector(settings: &Settings, n: u8) -> String {
     });
     let text = list(resources.collect(), "or");
     match (text.is_empty(), control >> 20 & 1 != 0) {
-        (true, _) => "no selected resource is active".to_owned(),
+        // No resource is selected, so none is active.
+        (true, false) => "never".to_owned(),
+        (true, true) => "always".to_owned(),
         (_, true) => format!("not ({text})"),
         (_, false) => text,
     }
@@ -215,18 +228,17 @@ fn counters(settings: &Settings) -> Vec<String> {
             return None;
         }
         let mut text = format!("Counter {n} counts down from {value}");
-        if chained {
-            text += &format!(" when counter {} reloads", n.saturating_sub(1));
-        } else if event.constant().is_none() {
-            text += &format!(" when {}", condition(settings, event));
-        } else {
-            text += " in each cycle";
-        }
+        let reloads = format!("counter {} reloads", n.saturating_sub(1));
+        text += &match (condition(settings, event).as_str(), chained) {
+            ("never", true) => format!(" when {reloads}"),
+            ("always", _) | (_, false) => format!(" {}", clause("when", settings, event)),
+            (condition, true) => format!(" when {condition} or {reloads}"),
+        };
         if control >> 16 & 1 != 0 {
             text += &format!(", and begins again at {reload}");
         }
         if again.constant() != Some(false) {
-            text += &format!(", and is {reload} again when {}", condition(settings, again));
+            text += &format!(", and is {reload} again {}", clause("when", settings, again));
         }
         Some(text + ".")
     })
@@ -241,8 +253,8 @@ fn sequencer(settings: &Settings) -> Vec<String> {
         for (event, from, to) in [(forward, n, n + 1), (back, n + 1, n)] {
             if event.constant() != Some(false) {
                 lines.push(format!(
-                    "The sequencer moves from state {from} to {to} when {}.",
-                    condition(settings, event)
+                    "The sequencer moves from state {from} to {to} {}.",
+                    clause("when", settings, event)
                 ));
             }
         }
@@ -252,8 +264,8 @@ fn sequencer(settings: &Settings) -> Vec<String> {
         let reset = Event::new(reset & 0xff);
         if reset.constant() != Some(false) {
             lines.push(format!(
-                "The sequencer moves to state 0 when {}.",
-                condition(settings, reset)
+                "The sequencer moves to state 0 {}.",
+                clause("when", settings, reset)
             ));
         }
     }
@@ -279,7 +291,7 @@ fn events(settings: &Settings) -> Vec<String> {
                 true => "has no effect on the trace".to_owned(),
                 false => list(effects, "and"),
             };
-            Some(format!("Event {n} occurs when {}; it {effects}.", condition(settings, event)))
+            Some(format!("Event {n} occurs {}; it {effects}.", clause("when", settings, event)))
         })
         .collect()
 }
@@ -309,8 +321,8 @@ fn options(values: &Values, settings: &Settings) -> String {
         parts.push(match Event::new(settings.timestamp & 0xff).constant() {
             Some(false) => "timestamps".to_owned(),
             _ => format!(
-                "timestamps, also when {}",
-                condition(settings, Event::new(settings.timestamp & 0xff))
+                "timestamps, also {}",
+                clause("when", settings, Event::new(settings.timestamp & 0xff))
             ),
         });
     }
@@ -334,6 +346,52 @@ fn options(values: &Values, settings: &Settings) -> String {
 mod tests {
     use crate::catalogue;
     use crate::values::Values;
+
+    /// The sentences of a unit with these values.
+    fn explained(unit: &str, values: &[(&str, u64)]) -> String {
+        let values: Values = values.iter().copied().collect();
+        catalogue::named(unit).unwrap().explain(&values).join("\n")
+    }
+
+    /// Events that are always or never active: selector 1, and selectors without a resource. A
+    /// counter that is chained counts with its own event, too. (TRCCNTCTLR.CNTCHAIN)
+    #[test]
+    fn constant_events_and_chains() {
+        for (values, want) in [
+            (&[("TRCEVENTCTL0R", 1)][..], "Event 0 occurs in each cycle; it"),
+            (&[("TRCEVENTCTL0R", 2)], "Event 0 occurs in no cycle; it"),
+            (&[("TRCEVENTCTL0R", 2), ("TRCRSCTLR2", 1 << 20)], "Event 0 occurs in each cycle"),
+            (&[("TRCSEQEVR0", 0x100)], "from state 1 to 0 in each cycle."),
+            (&[("TRCCNTCTLR0", 1)], "Counter 0 counts down from 0 in each cycle."),
+            (&[("TRCCNTCTLR0", 0x101)], "in each cycle, and is 0 again in each cycle."),
+            (&[("TRCCNTCTLR1", 0x2_0000)], "from 0 when counter 0 reloads."),
+            (&[("TRCCNTCTLR1", 0x2_0001)], "from 0 in each cycle."),
+            (&[("TRCCNTCTLR1", 0x2_0002)], "from 0 when counter 0 reloads."),
+            (
+                &[("TRCCNTCTLR1", 0x2_0002), ("TRCRSCTLR2", 0x2_0010)],
+                "when the sequencer is in state 0 or counter 0 reloads.",
+            ),
+            (&[("TRCVICTLR", 2)], "in no cycle"),
+            (&[("TRCCONFIGR", 0x801), ("TRCTSCTLR", 1)], "timestamps, also in each cycle"),
+        ] {
+            let text = explained("ETE", values);
+            assert!(text.contains(want), "{values:?}: {text}");
+        }
+    }
+
+    /// TRCVICTLR and TRCACATR: Realm state is that of an ETE. Bits \[19:16] of TRCACATR are of the
+    /// data value in an ETMv4.
+    #[test]
+    fn levels_of_each_architecture() {
+        let view = [("TRCVICTLR", 0x60_0201)];
+        assert!(explained("ETE", &view).contains("Non-secure EL0, Realm EL0."));
+        assert!(explained("ETMv4", &view).contains("Non-secure EL0."));
+        let single =
+            [("TRCVICTLR", 1), ("TRCVISSCTLR", 1), ("TRCACVR0", 8), ("TRCACATR0", 0xf_0000)];
+        let some = "at some exception levels";
+        assert!(explained("ETE", &single).contains(some));
+        assert!(!explained("ETMv4", &single).contains(some));
+    }
 
     /// TRCSEQRSTEVR: selector 2 resets the sequencer; selector 0 is false, and does not.
     #[test]

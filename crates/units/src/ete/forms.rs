@@ -10,7 +10,7 @@ use super::registers::by_name;
 use crate::program::{Action, Barrier, Place, Program};
 
 /// Offsets of the registers of an ETR. (Arm CoreSight Trace Memory Controller)
-const SINK: [(&str, u16); 12] = [
+const SINK: [(&str, u16); 14] = [
     ("TMC_RSZ", 0x004),
     ("TMC_STS", 0x00c),
     ("TMC_RRP", 0x014),
@@ -18,6 +18,8 @@ const SINK: [(&str, u16); 12] = [
     ("TMC_TRG", 0x01c),
     ("TMC_CTL", 0x020),
     ("TMC_MODE", 0x028),
+    ("TMC_RRPHI", 0x038),
+    ("TMC_RWPHI", 0x03c),
     ("TMC_AXICTL", 0x110),
     ("TMC_DBALO", 0x118),
     ("TMC_DBAHI", 0x11c),

@@ -8,6 +8,9 @@ use crate::values::Values;
 /// 0, but for TRCVICTLR and TRCCONFIGR: without them nothing is known to be traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
+    /// The bits of EXLEVEL_S, EXLEVEL_NS and EXLEVEL_RL that the unit has: an ETMv4 knows no Realm
+    /// state.
+    pub levels: u64,
     /// TRCPRGCTLR.EN; a program without the register is one of an enabled unit.
     pub enabled: bool,
     /// TRCCONFIGR.
@@ -66,6 +69,7 @@ impl Settings {
         };
         let three = |n_: usize, a: &str, b: &str, c: &str| [n(a, n_), n(b, n_), n(c, n_)];
         Settings {
+            levels: if unit.version.is_ete() { 0x77f } else { 0x7f },
             enabled: get("TRCPRGCTLR").is_none_or(|value| value & 1 != 0),
             config: of("TRCCONFIGR"),
             events: [of("TRCEVENTCTL0R"), of("TRCEVENTCTL1R")],

@@ -52,7 +52,9 @@ fn instructions(settings: &Settings) -> String {
         None => conditions.push("while the event of ETMTEEVR, which is not known".into()),
         Some(event) => match event.constant() {
             Some(true) => {}
-            Some(false) => return "Traces no instruction: the TraceEnable event is never.".into(),
+            Some(false) => {
+                return "Traces no instruction: the TraceEnable event is never active.".into();
+            }
             None => conditions.push(format!("while {}", words(settings, event))),
         },
     }
@@ -109,7 +111,9 @@ fn data(settings: &Settings) -> Option<String> {
         None => conditions.push("while the event of ETMVDEVR, which is not known".into()),
         Some(event) => match event.constant() {
             Some(true) => {}
-            Some(false) => return Some("Traces no data: the ViewData event is never.".into()),
+            Some(false) => {
+                return Some("Traces no data: the ViewData event is never active.".into());
+            }
             None => conditions.push(format!("while {}", words(settings, event))),
         },
     }
@@ -164,19 +168,19 @@ fn derived(settings: &Settings) -> Vec<String> {
         }
         let at = u16::from(n) - 1;
         let event = |first: u16| match settings.event(first + at) {
-            Some(event) => words(settings, event),
-            None => "an event that is not known".into(),
+            Some(event) => clause(settings, event),
+            None => "while an event that is not known".into(),
         };
         let free = settings.unit.version < Version::V2_0
             && settings.get(number::COUNT_ENABLE + at).is_some_and(|v| v >> 17 & 1 == 0);
         let when = match free {
-            true => "always".into(),
+            true => "in each cycle".into(),
             false => event(number::COUNT_ENABLE),
         };
         let value = settings.get(number::RELOAD_VALUE + at);
         let value = value.map_or("an unknown value".into(), |value| value.to_string());
         out.push(format!(
-            "Counter {n} counts from {value} to 0, one a cycle while {when}; it is reloaded while {}.",
+            "Counter {n} counts from {value} to 0 {when}; it is reloaded {}.",
             event(number::RELOAD_EVENT)
         ));
     }
@@ -184,8 +188,11 @@ fn derived(settings: &Settings) -> Vec<String> {
         let names = ["1 to 2", "2 to 1", "2 to 3", "3 to 1", "3 to 2", "1 to 3"];
         let moves = names.iter().zip(number::SEQUENCER..).filter_map(|(name, number)| {
             let event = settings.event(number)?;
-            (event.constant() != Some(false))
-                .then(|| format!("{name} on {}", words(settings, event)))
+            match event.constant() {
+                Some(false) => None,
+                Some(true) => Some(format!("{name} in each cycle")),
+                None => Some(format!("{name} on {}", words(settings, event))),
+            }
         });
         let moves: Vec<_> = moves.collect();
         out.push(match moves.is_empty() {
@@ -204,16 +211,20 @@ fn triggers(settings: &Settings) -> Vec<String> {
                 true => ", and stops the processor",
                 false => "",
             };
-            out.push(format!("The trigger occurs at the first {}{then}.", words(settings, event)));
+            let first = match event.constant() {
+                Some(_) => "cycle".into(),
+                None => words(settings, event),
+            };
+            out.push(format!("The trigger occurs at the first {first}{then}."));
         }
         _ => {}
     }
     for n in 0..u16::from(settings.unit.outputs) {
         match settings.event(number::OUTPUT_EVENT + n) {
             Some(event) if event.constant() != Some(false) => out.push(format!(
-                "External output {} is active while {}.",
+                "External output {} is active {}.",
                 n + 1,
-                words(settings, event)
+                clause(settings, event)
             )),
             _ => {}
         }
@@ -279,6 +290,15 @@ fn stall(settings: &Settings, level: &str) -> String {
         (Some(false), false) => format!(", at {places}"),
     };
     format!("The processor waits while less than {level} bytes of the FIFO are free{region}.")
+}
+
+/// When an event is active.
+fn clause(settings: &Settings, event: Event) -> String {
+    match event.constant() {
+        Some(true) => "in each cycle".into(),
+        Some(false) => "in no cycle".into(),
+        None => format!("while {}", words(settings, event)),
+    }
 }
 
 /// An event in words, with what the comparators compare.

@@ -13,6 +13,7 @@ use super::event::Resource;
 use super::registers;
 use super::settings::{self, Settings};
 use crate::finding::{Finding, Severity};
+use crate::values::Values;
 
 /// The rules on values: name, severity. A rule with both severities is in the list twice.
 pub const RULES: &[(&str, Severity)] = &[
@@ -81,6 +82,20 @@ pub fn findings(settings: &Settings) -> Vec<Finding> {
     lint.written();
     lint.findings.sort_by_key(|finding| finding.severity);
     lint.findings
+}
+
+/// Values of more than 32 bits, which no register has. [`Settings`] has the low 32 bits.
+pub fn wide(values: &Values) -> Vec<Finding> {
+    let wide = values.iter().filter(|(_, value)| value >> 32 != 0);
+    let findings = wide.map(|(name, value)| Finding {
+        rule: "reserved-bits",
+        severity: Severity::Error,
+        at: name.to_owned(),
+        what: format!("{value:#x} has more than 32 bits"),
+        remedy: format!("write {:#x}", value & 0xffff_ffff),
+        section: "IHI 0014, 3.4",
+    });
+    findings.collect()
 }
 
 /// A check in progress.

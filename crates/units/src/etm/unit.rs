@@ -106,7 +106,9 @@ impl Unit for Etm {
     }
 
     fn lint(&self, values: &Values) -> Vec<Finding> {
-        lint::findings(&self.settings(values))
+        let mut findings = lint::wide(values);
+        findings.extend(lint::findings(&self.settings(values)));
+        findings
     }
 
     fn program(&self, request: &Request) -> Result<Program, Vec<Refusal>> {

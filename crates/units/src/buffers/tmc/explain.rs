@@ -1,10 +1,11 @@
 //! The state of a TMC or of an ETB in sentences.
 
+use super::unit::Kind;
 use crate::buffers::ring::ring;
 use crate::values::Values;
 
-/// The state in sentences; `unit` is the number of bytes that the pointers count in.
-pub fn explain(values: &Values, unit: u64) -> Vec<String> {
+/// The state of a buffer of this kind in sentences.
+pub fn explain(values: &Values, kind: Kind) -> Vec<String> {
     let status = values.get("STS");
     let control = values.get("CTL").map(|control| control & 1 != 0);
     let stopped = status.map(|status| status >> 2 & 1 != 0);
@@ -28,7 +29,7 @@ pub fn explain(values: &Values, unit: u64) -> Vec<String> {
             _ => "The mode has a reserved value.".to_owned(),
         });
     }
-    lines.push(memory(values, unit));
+    lines.push(memory(values, kind));
     if let Some(status) = status {
         if status >> 1 & 1 != 0 {
             lines.push("The trigger and its delay have passed.".to_owned());
@@ -47,7 +48,8 @@ pub fn explain(values: &Values, unit: u64) -> Vec<String> {
 }
 
 /// Which bytes of the buffer are trace.
-fn memory(values: &Values, unit: u64) -> String {
+fn memory(values: &Values, kind: Kind) -> String {
+    let unit = if kind == Kind::Etb { 4 } else { 1 };
     let wide = |low, high| {
         values.get(low).map(|value| value & 0xffff_ffff | values.get(high).unwrap_or(0) << 32)
     };
@@ -69,6 +71,10 @@ fn memory(values: &Values, unit: u64) -> String {
             let wrapped = values.get("STS").map(|status| status & 1 != 0);
             ring(size, next % size.max(1), wrapped, "STS")
         }
+        None if kind == Kind::Etr && values.get("DBALO").is_none() => format!(
+            "The buffer has {size} bytes; the next byte is written to {pointer:#x}; DBALO, the \
+             address of the buffer, is unknown."
+        ),
         None => format!("The write pointer {pointer:#x} is outside of the buffer of {size} bytes."),
     }
 }

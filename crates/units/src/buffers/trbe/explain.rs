@@ -15,24 +15,71 @@ fn pointers(values: &Values) -> (Option<u64>, Option<u64>, Option<u64>) {
     (base, limit, values.get("TRBPTR_EL1"))
 }
 
+/// The status registers: that of EL1, and with FEAT_TRBE_EXC those of EL2 and EL3.
+const STATUS: [&str; 3] = ["TRBSR_EL1", "TRBSR_EL2", "TRBSR_EL3"];
+
+/// The status registers that are known.
+fn statuses(values: &Values) -> impl Iterator<Item = (&'static str, Status)> {
+    STATUS.into_iter().filter_map(|name| Some((name, Status(values.get(name)?))))
+}
+
 /// The state of the unit in sentences.
 pub fn explain(values: &Values) -> Vec<String> {
     let limit = values.get("TRBLIMITR_EL1").map(Limit);
-    let status = values.get("TRBSR_EL1").map(Status);
-    let mut lines = vec![running(limit, status)];
+    let mut lines = vec![running(limit, values)];
     if let Some(limit) = limit {
         lines.extend(modes(limit, values.get("TRBTRG_EL1")));
     }
-    lines.extend(memory(values, status));
-    match status {
-        Some(status) => lines.extend(event(status)),
+    lines.extend(memory(values));
+    match values.get("TRBSR_EL1") {
+        Some(status) => lines.extend(event(Status(status))),
         None => lines.push("TRBSR_EL1 is unknown: it has the management event.".to_owned()),
+    }
+    for (name, status) in statuses(values).filter(|(name, _)| *name != "TRBSR_EL1") {
+        lines.extend(event(status).into_iter().map(|line| format!("{name}: {line}")));
     }
     lines
 }
 
-/// Whether the unit is running. (Table D6-1)
-fn running(limit: Option<Limit>, status: Option<Status>) -> String {
+/// Whether an enabled unit is running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Running {
+    Yes,
+    /// S of this register stops it.
+    StoppedBy(&'static str),
+    /// It depends on registers that are not known whether S of this one, or its value, stops it.
+    Depends(&'static str),
+}
+
+/// Whether the enabled unit is running. (Table D6-1)
+fn state(limit: Limit, values: &Values) -> Running {
+    let stopped = |name| values.get(name).map(|status| Status(status).stopped());
+    match stopped("TRBSR_EL1") {
+        Some(true) => return Running::StoppedBy("TRBSR_EL1"),
+        None => return Running::Depends("TRBSR_EL1"),
+        Some(false) => {}
+    }
+    let exceptions = values.get("TRFCR_EL2").map(|filter| filter >> 8 & 0b11);
+    let enabled = values.get("MDCR_EL3").map(|debug| debug >> 53 & 0b11);
+    let by_el2 = match (exceptions, enabled) {
+        (Some(0b00 | 0b01), _) | (_, Some(0b00)) => Some(false),
+        (Some(_), Some(_)) => Some(true),
+        _ => None,
+    };
+    let by_el3 = enabled.map(|enabled| enabled >= 0b10);
+    let mut state = Running::Yes;
+    for (name, stops) in [("TRBSR_EL2", by_el2), ("TRBSR_EL3", by_el3)] {
+        match (limit.self_hosted() && stopped(name) == Some(true), stops) {
+            (true, Some(true)) => return Running::StoppedBy(name),
+            (true, None) => state = Running::Depends(name),
+            _ => {}
+        }
+    }
+    state
+}
+
+/// Whether the unit is running.
+fn running(limit: Option<Limit>, values: &Values) -> String {
     let Some(limit) = limit else {
         return "TRBLIMITR_EL1 is unknown: it has the enables, the modes and the end of the \
                 buffer."
@@ -44,13 +91,17 @@ fn running(limit: Option<Limit>, status: Option<Status>) -> String {
         (false, true) => "in External mode",
         (true, true) => "in Self-hosted mode and in External mode",
     };
-    match status.map(Status::stopped) {
-        Some(false) => format!("The unit is running: it is enabled {mode}, and accepts trace."),
-        Some(true) => format!(
-            "The unit is stopped: it is enabled {mode}, TRBSR_EL1.S is 1, and trace is discarded."
+    match state(limit, values) {
+        Running::Yes => format!("The unit is running: it is enabled {mode}, and accepts trace."),
+        Running::StoppedBy(name) => format!(
+            "The unit is stopped: it is enabled {mode}, {name}.S is 1, and trace is discarded."
         ),
-        None => format!(
+        Running::Depends("TRBSR_EL1") => format!(
             "The unit is enabled {mode}; whether it is stopped is in TRBSR_EL1, which is unknown."
+        ),
+        Running::Depends(name) => format!(
+            "The unit is enabled {mode}; whether {name}.S stops it is in TRFCR_EL2.EE and \
+             MDCR_EL3.TRBEE, which are not both known."
         ),
     }
 }
@@ -88,7 +139,9 @@ fn modes(limit: Limit, counter: Option<u64>) -> [String; 2] {
 }
 
 /// Where the buffer is, and which of its bytes are trace.
-fn memory(values: &Values, status: Option<Status>) -> Vec<String> {
+fn memory(values: &Values) -> Vec<String> {
+    let wraps = statuses(values).any(|(_, status)| status.wrapped());
+    let wrapped = (wraps || values.get("TRBSR_EL1").is_some()).then_some(wraps);
     let (base, limit, current) = pointers(values);
     let mut lines = Vec::new();
     if let (Some(base), Some(limit)) = (base, limit) {
@@ -108,10 +161,7 @@ fn memory(values: &Values, status: Option<Status>) -> Vec<String> {
             let pointers = Pointers { base, limit, current };
             lines.push(match pointers.is_out_of_range() {
                 true => format!("The write pointer {current:#x} is outside of the buffer."),
-                false => {
-                    let wrapped = status.map(Status::wrapped);
-                    ring(limit - base, current - base, wrapped, "TRBSR_EL1")
-                }
+                false => ring(limit - base, current - base, wrapped, "TRBSR_EL1"),
             });
         }
         (_, _, Some(current)) => {
@@ -119,7 +169,7 @@ fn memory(values: &Values, status: Option<Status>) -> Vec<String> {
             if base.is_none() {
                 lines.push("TRBBASER_EL1 is unknown: it has the start of the buffer.".to_owned());
             }
-            if status.is_some_and(Status::wrapped) {
+            if wraps {
                 lines.push(format!("The buffer has wrapped: the oldest byte is at {current:#x}."));
             }
         }
@@ -205,16 +255,18 @@ pub fn lint(values: &Values) -> Vec<Finding> {
             add("address-mode", Error, "TRBLIMITR_EL1", what, "clear nVM", "Arm ARM, D24.4.2");
         }
     }
-    if let Some(status) = values.get("TRBSR_EL1").map(Status) {
+    for (name, status) in statuses(values) {
         if status.cause().is_none() {
             let what = "EC and BSC have reserved values".to_owned();
-            add("reserved-cause", Warning, "TRBSR_EL1", what, "read it again", "Arm ARM, D24.4.7");
+            add("reserved-cause", Warning, name, what, "read it again", "Arm ARM, D24.4.7");
         }
-        if enabled && status.stopped() {
-            let what = "the unit is enabled, and TRBSR_EL1.S is 1: no trace is accepted".to_owned();
-            let remedy = "take the trace out of the buffer, clear TRBSR_EL1, and enable the unit";
-            add("stopped", Warning, "TRBSR_EL1", what, remedy, "Arm ARM, RYCHKJ, table D6-1");
-        }
+    }
+    if let Some(limit) = word.filter(|_| enabled)
+        && let Running::StoppedBy(name) = state(limit, values)
+    {
+        let what = format!("the unit is enabled, and {name}.S is 1: no trace is accepted");
+        let remedy = format!("take the trace out of the buffer, clear {name}, and enable the unit");
+        add("stopped", Warning, name, what, &remedy, "Arm ARM, RYCHKJ, table D6-1");
     }
     found
 }
@@ -245,5 +297,57 @@ mod tests {
             let want: &[_] = if stopped { &["stopped"] } else { &[] };
             assert_eq!(rules, want, "{limit:#x} {status:#x}");
         }
+    }
+
+    /// Table D6-1, row by row: the registers that record the events of EL2 and EL3.
+    #[test]
+    fn stopped_by_exceptions() {
+        let x = None;
+        for (trbee, s3, ee, s2, want) in [
+            (Some(0b00), 1, Some(0b11), 1, Running::Yes),
+            (Some(0b01), 1, Some(0b01), 1, Running::Yes),
+            (Some(0b01), 1, Some(0b10), 0, Running::Yes),
+            (Some(0b01), 0, Some(0b11), 1, Running::StoppedBy("TRBSR_EL2")),
+            (Some(0b10), 0, Some(0b00), 1, Running::Yes),
+            (Some(0b11), 0, Some(0b10), 0, Running::Yes),
+            (Some(0b10), 0, Some(0b10), 1, Running::StoppedBy("TRBSR_EL2")),
+            (Some(0b10), 1, Some(0b00), 0, Running::StoppedBy("TRBSR_EL3")),
+            (x, 0, Some(0b10), 1, Running::Depends("TRBSR_EL2")),
+            (Some(0b01), 0, x, 1, Running::Depends("TRBSR_EL2")),
+            (x, 1, x, 0, Running::Depends("TRBSR_EL3")),
+        ] {
+            let mut values = Values::from_iter([("TRBSR_EL1", 0), ("TRBLIMITR_EL1", 0x1001)]);
+            values.set("TRBSR_EL2", s2 * Status::S);
+            values.set("TRBSR_EL3", s3 * Status::S);
+            for (name, field) in [
+                ("MDCR_EL3", trbee.map(|trbee: u64| trbee << 53)),
+                ("TRFCR_EL2", ee.map(|ee: u64| ee << 8)),
+            ] {
+                if let Some(value) = field {
+                    values.set(name, value);
+                }
+            }
+            assert_eq!(state(Limit(0x1001), &values), want, "{trbee:?} {s3} {ee:?} {s2}");
+            // External mode has TRBSR_EL1 only.
+            assert_eq!(state(Limit(0x1040), &values), Running::Yes);
+            let found = lint(&values).iter().any(|finding| finding.rule == "stopped");
+            assert_eq!(found, matches!(want, Running::StoppedBy(_)));
+        }
+    }
+
+    /// A wrap and a management event in the register of EL2.
+    #[test]
+    fn events_of_el2() {
+        let values = Values::from_iter([
+            ("TRBBASER_EL1", 0x1000_0000),
+            ("TRBLIMITR_EL1", 0x1000_1001),
+            ("TRBPTR_EL1", 0x1000_0010),
+            ("TRBSR_EL1", 0),
+            ("TRBSR_EL2", Status::IRQ | Status::S | Status::WRAP | 1),
+        ]);
+        let text = explain(&values).join("\n");
+        assert!(text.contains("whether TRBSR_EL2.S stops it is in TRFCR_EL2.EE"), "{text}");
+        assert!(text.contains("all 4096 bytes are trace"), "{text}");
+        assert!(text.contains("TRBSR_EL2: A management event has stopped collection: the"));
     }
 }

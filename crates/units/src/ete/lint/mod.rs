@@ -142,7 +142,7 @@ impl Check<'_> {
         for (name, value) in self.values.iter() {
             let Some(named) = by_name(name) else { continue };
             let register = &named.row.register;
-            let rest = named.unknown_bits(value);
+            let rest = named.unknown_bits(value, self.unit.version);
             if rest != 0 {
                 let what = format!("bits {rest:#x} have no meaning");
                 self.broken("reserved-bits", name, &what, "write 0 to them");

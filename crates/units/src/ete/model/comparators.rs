@@ -81,7 +81,8 @@ impl Comparators {
             if attributes & 3 != 0 {
                 return Some(false);
             }
-            let level = level_excluded(attributes >> 8 & 0x77f, context).map(|excluded| !excluded);
+            let level = level_excluded(attributes >> 8 & settings.levels, context)
+                .map(|excluded| !excluded);
             let n = (attributes >> 4 & 7) as usize;
             let used = |bit: u32, result: Option<Option<bool>>| match attributes >> bit & 1 {
                 0 => Some(true),

@@ -184,7 +184,7 @@ impl Model {
         let Some(view) = self.settings.view else {
             return verdict(May, "the value of TRCVICTLR is not known", LEVEL);
         };
-        let levels = view >> 16 & 0x77f;
+        let levels = view >> 16 & self.settings.levels;
         let level = level_excluded(levels, &self.context);
         let ranges = |selected: u64| {
             let chosen = (0..8).filter(move |n| selected >> n & 1 != 0);

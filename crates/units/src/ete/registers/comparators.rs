@@ -2,7 +2,7 @@
 
 use tracewright_base::Field;
 
-use super::{Row, Versions, row};
+use super::{Row, Versions, YES, row};
 use crate::register::field;
 
 const LEVEL: &[(u64, &str)] = &[(0, "compared"), (1, "not compared")];
@@ -23,6 +23,39 @@ const CID_HIGH: &[Field] = &[
     field("COMP4", 7, 0, MASK, &[]),
 ];
 
+const NS_EL2: Field = field("EXLEVEL_NS_EL2", 14, 14, "EL2 in Non-secure state", LEVEL);
+const NS_EL1: Field = field("EXLEVEL_NS_EL1", 13, 13, "EL1 in Non-secure state", LEVEL);
+const NS_EL0: Field = field("EXLEVEL_NS_EL0", 12, 12, "EL0 in Non-secure state", LEVEL);
+const S_EL3: Field = field("EXLEVEL_S_EL3", 11, 11, "EL3", LEVEL);
+const S_EL2: Field = field("EXLEVEL_S_EL2", 10, 10, "EL2 in Secure state", LEVEL);
+const S_EL1: Field = field("EXLEVEL_S_EL1", 9, 9, "EL1 in Secure state", LEVEL);
+const S_EL0: Field = field("EXLEVEL_S_EL0", 8, 8, "EL0 in Secure state", LEVEL);
+const CONTEXT: Field = field("CONTEXT", 6, 4, "context comparator that must match, too", &[]);
+const CONTEXT_TYPE: Field = field(
+    "CONTEXTTYPE",
+    3,
+    2,
+    "identifiers that must match, too",
+    &[
+        (0, "none"),
+        (1, "context identifier"),
+        (2, "virtual machine identifier"),
+        (3, "both identifiers"),
+    ],
+);
+const TYPE: Field = field(
+    "TYPE",
+    1,
+    0,
+    "what is compared",
+    &[
+        (0, "instruction addresses"),
+        (1, "addresses of loads"),
+        (2, "addresses of stores"),
+        (3, "addresses of loads and stores"),
+    ],
+);
+
 pub(super) const ROWS: &[Row] = &[
     row(
         "TRCACVR<n>",
@@ -38,52 +71,56 @@ pub(super) const ROWS: &[Row] = &[
         0x480,
         "what address comparator n compares",
         &[
-            field("DTBM", 21, 21, "data addresses with any value in bits [63:56]", &[]),
-            field(
-                "DATARANGE",
-                20,
-                20,
-                "the data value comparator compares",
-                &[(0, "single addresses"), (1, "address ranges")],
-            ),
             field("EXLEVEL_RL_EL2", 18, 18, "EL2 in Realm state", SAME),
             field("EXLEVEL_RL_EL1", 17, 17, "EL1 in Realm state", SAME),
-            field("EXLEVEL_RL_EL0", 16, 16, "EL0 in Realm state (ETE), DATASIZE (ETMv4)", SAME),
-            field("EXLEVEL_NS_EL2", 14, 14, "EL2 in Non-secure state", LEVEL),
-            field("EXLEVEL_NS_EL1", 13, 13, "EL1 in Non-secure state", LEVEL),
-            field("EXLEVEL_NS_EL0", 12, 12, "EL0 in Non-secure state", LEVEL),
-            field("EXLEVEL_S_EL3", 11, 11, "EL3", LEVEL),
-            field("EXLEVEL_S_EL2", 10, 10, "EL2 in Secure state", LEVEL),
-            field("EXLEVEL_S_EL1", 9, 9, "EL1 in Secure state", LEVEL),
-            field("EXLEVEL_S_EL0", 8, 8, "EL0 in Secure state", LEVEL),
-            field("CONTEXT", 6, 4, "context comparator that must match, too", &[]),
-            field(
-                "CONTEXTTYPE",
-                3,
-                2,
-                "identifiers that must match, too",
-                &[
-                    (0, "none"),
-                    (1, "context identifier"),
-                    (2, "virtual machine identifier"),
-                    (3, "both identifiers"),
-                ],
-            ),
-            field(
-                "TYPE",
-                1,
-                0,
-                "what is compared",
-                &[
-                    (0, "instruction addresses"),
-                    (1, "addresses of loads"),
-                    (2, "addresses of stores"),
-                    (3, "addresses of loads and stores"),
-                ],
-            ),
+            field("EXLEVEL_RL_EL0", 16, 16, "EL0 in Realm state", SAME),
+            NS_EL2,
+            NS_EL1,
+            NS_EL0,
+            S_EL3,
+            S_EL2,
+            S_EL1,
+            S_EL0,
+            CONTEXT,
+            CONTEXT_TYPE,
+            TYPE,
         ],
         "DDI 0601, TRCACATR<n>",
     )
+    .in_etmv4(&[
+        field("DTBM", 21, 21, "data addresses with any value in bits [63:56]", YES),
+        field(
+            "DATARANGE",
+            20,
+            20,
+            "the data value comparator compares",
+            &[(0, "single addresses"), (1, "address ranges")],
+        ),
+        field(
+            "DATASIZE",
+            19,
+            18,
+            "size of the data value",
+            &[(0, "8 bits"), (1, "16 bits"), (2, "32 bits"), (3, "64 bits")],
+        ),
+        field(
+            "DATAMATCH",
+            17,
+            16,
+            "the data value",
+            &[(0, "not compared"), (1, "equal"), (3, "not equal")],
+        ),
+        NS_EL2,
+        NS_EL1,
+        NS_EL0,
+        S_EL3,
+        S_EL2,
+        S_EL1,
+        S_EL0,
+        CONTEXT,
+        CONTEXT_TYPE,
+        TYPE,
+    ])
     .several(0, 16, 8)
     .wide(),
     row(

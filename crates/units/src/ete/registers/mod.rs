@@ -71,6 +71,8 @@ impl core::fmt::Display for Version {
 pub struct Row {
     /// The register. Its offset is that of number 0, even if number 0 does not exist.
     pub register: Register<Versions>,
+    /// The fields in an ETMv4, where they are not those of an ETE.
+    pub etmv4_fields: Option<&'static [Field]>,
     /// The first number, 0 for a single register.
     pub first: u8,
     /// How many registers the architecture has at most; 1 for a register without a number.
@@ -125,14 +127,16 @@ impl Named {
         Some([2, 1, bits(7, 7), bits(0, 15), bits(4, 7)])
     }
 
-    /// The bits of `value` that no field covers and that are not always one.
-    pub fn unknown_bits(self, value: u64) -> u64 {
-        self.row.register.unknown_bits(value) & !self.row.ones
+    /// The bits of `value` that no field of `version` covers and that are not always one.
+    pub fn unknown_bits(self, value: u64, version: Version) -> u64 {
+        let fields = self.fields(version);
+        Register { fields, ..self.row.register }.unknown_bits(value) & !self.row.ones
     }
 
-    /// The fields.
-    pub fn fields(self) -> &'static [Field] {
-        self.row.register.fields
+    /// The fields in `version`.
+    pub fn fields(self, version: Version) -> &'static [Field] {
+        let own = self.row.etmv4_fields.filter(|_| !version.is_ete());
+        own.unwrap_or(self.row.register.fields)
     }
 }
 
@@ -205,6 +209,7 @@ const fn row(
             fields,
             section,
         },
+        etmv4_fields: None,
         first: 0,
         count: 1,
         stride: 0,
@@ -226,6 +231,11 @@ impl Row {
 
     const fn only(mut self, versions: Versions) -> Row {
         self.register.versions = versions;
+        self
+    }
+
+    const fn in_etmv4(mut self, fields: &'static [Field]) -> Row {
+        self.etmv4_fields = Some(fields);
         self
     }
 

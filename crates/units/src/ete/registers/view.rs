@@ -1,35 +1,35 @@
 //! ViewInst and ViewData: which instructions and data are traced, offsets 0x080 to 0x0a8.
 
+use tracewright_base::Field;
+
 use super::{OFF_ON, Row, TYPES, Versions, YES, row};
 use crate::register::field;
 
 const LEVEL: &[(u64, &str)] = &[(0, "traced"), (1, "not traced")];
 const SAME: &[(u64, &str)] = &[(0, "as Non-secure"), (1, "unlike Non-secure")];
 
+/// The fields of TRCVICTLR, those of Realm state first.
+const SELECTION: [Field; 15] = [
+    field("EXLEVEL_RL_EL2", 26, 26, "EL2 in Realm state", SAME),
+    field("EXLEVEL_RL_EL1", 25, 25, "EL1 in Realm state", SAME),
+    field("EXLEVEL_RL_EL0", 24, 24, "EL0 in Realm state", SAME),
+    field("EXLEVEL_NS_EL2", 22, 22, "EL2 in Non-secure state", LEVEL),
+    field("EXLEVEL_NS_EL1", 21, 21, "EL1 in Non-secure state", LEVEL),
+    field("EXLEVEL_NS_EL0", 20, 20, "EL0 in Non-secure state", LEVEL),
+    field("EXLEVEL_S_EL3", 19, 19, "EL3", LEVEL),
+    field("EXLEVEL_S_EL2", 18, 18, "EL2 in Secure state", LEVEL),
+    field("EXLEVEL_S_EL1", 17, 17, "EL1 in Secure state", LEVEL),
+    field("EXLEVEL_S_EL0", 16, 16, "EL0 in Secure state", LEVEL),
+    field("TRCERR", 11, 11, "System error exceptions are always traced", YES),
+    field("TRCRESET", 10, 10, "PE Reset exceptions are always traced", YES),
+    field("SSSTATUS", 9, 9, "start/stop", &[(0, "stopped"), (1, "started")]),
+    field("EVENT_TYPE", 7, 7, "what EVENT_SEL numbers", TYPES),
+    field("EVENT_SEL", 4, 0, "selector or pair of the ViewInst event", &[]),
+];
+
 pub(super) const ROWS: &[Row] = &[
-    row(
-        "TRCVICTLR",
-        0x080,
-        "which instructions are traced",
-        &[
-            field("EXLEVEL_RL_EL2", 26, 26, "EL2 in Realm state", SAME),
-            field("EXLEVEL_RL_EL1", 25, 25, "EL1 in Realm state", SAME),
-            field("EXLEVEL_RL_EL0", 24, 24, "EL0 in Realm state", SAME),
-            field("EXLEVEL_NS_EL2", 22, 22, "EL2 in Non-secure state", LEVEL),
-            field("EXLEVEL_NS_EL1", 21, 21, "EL1 in Non-secure state", LEVEL),
-            field("EXLEVEL_NS_EL0", 20, 20, "EL0 in Non-secure state", LEVEL),
-            field("EXLEVEL_S_EL3", 19, 19, "EL3", LEVEL),
-            field("EXLEVEL_S_EL2", 18, 18, "EL2 in Secure state", LEVEL),
-            field("EXLEVEL_S_EL1", 17, 17, "EL1 in Secure state", LEVEL),
-            field("EXLEVEL_S_EL0", 16, 16, "EL0 in Secure state", LEVEL),
-            field("TRCERR", 11, 11, "System error exceptions are always traced", YES),
-            field("TRCRESET", 10, 10, "PE Reset exceptions are always traced", YES),
-            field("SSSTATUS", 9, 9, "start/stop", &[(0, "stopped"), (1, "started")]),
-            field("EVENT_TYPE", 7, 7, "what EVENT_SEL numbers", TYPES),
-            field("EVENT_SEL", 4, 0, "selector or pair of the ViewInst event", &[]),
-        ],
-        "DDI 0601, TRCVICTLR",
-    ),
+    row("TRCVICTLR", 0x080, "which instructions are traced", &SELECTION, "DDI 0601, TRCVICTLR")
+        .in_etmv4(SELECTION.split_at(3).1),
     row(
         "TRCVIIECTLR",
         0x084,

@@ -85,8 +85,10 @@ fn router(buffer: &Buffer) -> Vec<ProgramStep> {
         write("TMC_AXICTL", 0xf02, "bursts of 16, no scatter list, non-secure"),
         write("TMC_DBALO", buffer.base & 0xffff_ffff, "first address of the buffer, [31:0]"),
         write("TMC_DBAHI", buffer.base >> 32, "first address of the buffer, [39:32]"),
-        write("TMC_RRP", buffer.base & 0xffff_ffff, "read pointer"),
-        write("TMC_RWP", buffer.base & 0xffff_ffff, "write pointer"),
+        write("TMC_RRP", buffer.base & 0xffff_ffff, "read pointer, [31:0]"),
+        write("TMC_RRPHI", buffer.base >> 32, "read pointer, [39:32]"),
+        write("TMC_RWP", buffer.base & 0xffff_ffff, "write pointer, [31:0]"),
+        write("TMC_RWPHI", buffer.base >> 32, "write pointer, [39:32]"),
         write("TMC_FFCR", 0x133, "formatter: frames, triggers, stop at a flush"),
         write("TMC_TRG", 0, "words after a trigger"),
         write("TMC_CTL", 1, "the sink collects trace"),
@@ -111,7 +113,8 @@ pub fn stop(sink: &Sink) -> Vec<ProgramStep> {
             write("TMC_FFCR", 0x1133 | 1 << 6, "trace in the links is flushed; the sink stops"),
             poll("TMC_FFCR", 1 << 6, 0, "the flush is complete"),
             poll("TMC_STS", 4, 4, "the sink has stopped"),
-            read("TMC_RWP", "the end of the trace"),
+            read("TMC_RWP", "the end of the trace, [31:0]"),
+            read("TMC_RWPHI", "the end of the trace, [39:32]"),
             read("TMC_STS", "whether the buffer is full"),
             write("TMC_CTL", 0, "the sink is disabled"),
         ],
@@ -138,6 +141,26 @@ mod tests {
 
     const BASE: Buffer =
         Buffer { base: 0x8000_0000, limit: 0x8001_0000, mode: Mode::Fill, watermark: None };
+
+    /// DDI 0461, 3.3: the pointers and the address of an ETR's buffer have two registers each.
+    #[test]
+    fn addresses_of_a_router() {
+        use crate::program::Action;
+        let (base, limit) = (0x90_8000_0000, 0x90_8001_0000);
+        let buffer = Buffer { base, limit, mode: Mode::Circular, ..BASE };
+        let steps = start(&Sink::Etr(buffer));
+        for (low, high) in
+            [("TMC_DBALO", "TMC_DBAHI"), ("TMC_RRP", "TMC_RRPHI"), ("TMC_RWP", "TMC_RWPHI")]
+        {
+            let value = |name: &str| {
+                steps.iter().find_map(|step| match &step.action {
+                    Action::Write { register, value } if register.name == name => Some(*value),
+                    _ => None,
+                })
+            };
+            assert_eq!((value(low), value(high)), (Some(0x8000_0000), Some(0x90)), "{low}");
+        }
+    }
 
     /// Arm ARM K10.5.11: the two ways to an interrupt at a level below the limit.
     #[test]

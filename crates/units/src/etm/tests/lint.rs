@@ -3,6 +3,7 @@
 use crate::etm::Etm;
 use crate::etm::lint::{self, RULES};
 use crate::finding::Severity;
+use crate::unit::Unit;
 use crate::values::Values;
 
 /// A program for a Cortex-A8 without a finding: instructions from 0x8000 to 0x8fff, all data.
@@ -359,6 +360,25 @@ fn findings_are_complete() {
         assert!(crate::etm::settings::number_of(&finding.at).is_some(), "{finding}");
         assert!(finding.section.starts_with("IHI 0014, "), "{finding}");
         assert!(!finding.what.ends_with('.') && !finding.remedy.is_empty(), "{finding}");
+    }
+}
+
+/// A register has 32 bits: a value of more bits is reported, and its low bits are checked.
+#[test]
+fn values_of_more_than_32_bits() {
+    let unit = Etm::named("Cortex-A8").unwrap();
+    for (value, want) in [
+        (0xc00, [].as_slice()),
+        (0x1_0000_0c00, &["0x100000c00 has more than 32 bits"]),
+        (
+            0x1_8000_0c00,
+            &["0x180000c00 has more than 32 bits", "bits 0x80000000 are reserved in ETMv3.3"],
+        ),
+    ] {
+        let findings = unit.lint(&Values::from_iter([("ETMCR", value)]));
+        let reserved = findings.iter().filter(|finding| finding.rule == "reserved-bits");
+        let reserved: Vec<_> = reserved.map(|finding| finding.what.as_str()).collect();
+        assert_eq!(reserved, want, "{value:#x}");
     }
 }
 

@@ -6,6 +6,7 @@ use crate::Unit;
 use crate::etm::settings::Selection;
 use crate::etm::{Etm, sequence};
 use crate::request::{Condition, DataParts, Occurrence, Request, Span};
+use crate::values::Values;
 
 const UNITS: [&str; 10] = [
     "Cortex-A8",
@@ -162,6 +163,27 @@ fn external_outputs() {
         for (line, n) in lines.into_iter().zip(outputs) {
             assert!(line.starts_with(&format!("External output {n} is active while (counter 2")));
         }
+    }
+}
+
+/// Events that are always or never active (0x6f, 0x406f) have no name as a condition.
+#[test]
+fn constant_events() {
+    let unit = Etm::named("Cortex-A8").unwrap();
+    for (name, event, want) in [
+        ("ETMEXTOUTEVR1", 0x6f, "External output 1 is active in each cycle."),
+        ("ETMEXTOUTEVR1", 0x40, "External output 1 is active while counter 1"),
+        ("ETMTRIGGER", 0x6f, "The trigger occurs at the first cycle."),
+        ("ETMCNTENR1", 0x6f, "to 0 in each cycle; it is reloaded while an event"),
+        ("ETMCNTRLDEVR1", 0x406f, "; it is reloaded in no cycle."),
+        ("ETMSQ12EVR", 0x6f, "The sequencer moves from state 1 to 2 in each cycle."),
+        ("ETMTEEVR", 0x406f, "the TraceEnable event is never active."),
+    ] {
+        let mut values = Values::from_iter([("ETMCR", 0xc00), ("ETMTRIGGER", 0x40)]);
+        values.set("ETMEXTOUTEVR2", 0x50);
+        values.set(name, event);
+        let text = unit.explain(&values).join("\n");
+        assert!(text.contains(want), "{name} {event:#x}: {text}");
     }
 }
 
