@@ -92,7 +92,7 @@ impl Cause {
             .filter(|n| counts.get(*n).is_some_and(|c| is_suspect(c, has_code)))
             .collect();
         // Nothing is a frame, or no frame has data of a source.
-        let is_empty = known == 0 && stray + tally.bad_frames >= ENOUGH;
+        let is_empty = known == 0 && stray + tally.bad_frames >= LEAST;
         if suspects.is_empty() && !is_empty && (!is_stray || known + stray < ENOUGH) {
             return None;
         }
@@ -184,6 +184,9 @@ const FEW: u64 = 64;
 
 /// Fewer bytes of a source than these show no cause.
 const ENOUGH: u64 = 256;
+
+/// Where no source has any bytes, fewer of others show no cause.
+const LEAST: u64 = 128;
 
 /// Whether much of a source is not explained.
 fn is_suspect(c: &Counts, has_code: bool) -> bool {
