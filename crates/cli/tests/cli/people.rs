@@ -33,6 +33,21 @@ fn frames_need_no_protocol() {
     assert!(output.out.contains("0x10"), "{}", output.out);
 }
 
+/// `info` of a pipe states how many bytes it has, also where none of them can be decoded.
+#[test]
+#[cfg(unix)]
+fn the_bytes_of_a_pipe_are_counted() {
+    let folder = Folder::new("people-pipe");
+    let path = folder.path("trace.bin");
+    fs::write(&path, [1; 100_000]).unwrap();
+    let words = "info --protocol ETM4 --config TRCCONFIGR=1 -";
+    let mut cat = Command::new("cat").arg(&path).stdout(Stdio::piped()).spawn().unwrap();
+    let piped = cat.stdout.take().unwrap();
+    let output: Output = command(&args(words, &[])).stdin(piped).output().unwrap().into();
+    cat.wait().unwrap();
+    assert!(output.out.contains("\ntrace      100000 bytes in 1 buffer\n"), "{}", output.out);
+}
+
 /// Text files begin with a byte order mark and have carriage returns, as programs of Windows write
 /// them.
 #[test]

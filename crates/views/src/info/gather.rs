@@ -89,14 +89,20 @@ const BLOCK: usize = 1 << 16;
 
 fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
     let buffer = &capture.buffers[plan.buffer];
-    let ids = plan.framed().then(|| {
-        let (mut ids, mut splitter) = (Ids::default(), plan.route(Numbering::Capture));
-        let (mut at, mut reader, mut block) = (0, buffer.reader(), vec![0; BLOCK]);
+    let mut frames = plan.framed().then(|| (Ids::default(), plan.route(Numbering::Capture)));
+    let mut at = 0;
+    // The size of a pipe is known at its end.
+    if frames.is_some() || buffer.is_piped() {
+        let (mut reader, mut block) = (buffer.reader(), vec![0; BLOCK]);
         // Bytes before a read error are counted.
         while let Ok(len @ 1..) = reader.read(&mut block) {
-            splitter.split(at, block.get(..len).unwrap_or_default(), &mut ids);
+            if let Some((ids, splitter)) = &mut frames {
+                splitter.split(at, block.get(..len).unwrap_or_default(), ids);
+            }
             at += len as u64;
         }
+    }
+    let ids = frames.map(|(mut ids, mut splitter)| {
         splitter.finish(at, &mut ids);
         ids
     });
