@@ -74,6 +74,12 @@ pub enum Cause {
 const PART: usize = 1 << 10;
 
 impl Cause {
+    /// Whether neither trace IDs nor packets mean anything: the framing or the alignment is another
+    /// one, or the bytes are damaged.
+    pub const fn is_misread(&self) -> bool {
+        matches!(self, Cause::Framing { .. } | Cause::Alignment { .. } | Cause::Damage { .. })
+    }
+
     /// The most likely cause of what `tally` counted for `plan`. `None` where nothing is wrong, or
     /// nothing explains the bytes better.
     pub fn of(capture: &Capture, plan: &Plan, tally: &Tally) -> Option<Cause> {

@@ -27,6 +27,9 @@ impl Info {
         let plans: Vec<_> =
             (0..capture.buffers.len()).filter_map(|n| Plan::new(capture, n, options)).collect();
         let buffers: Vec<_> = plans.iter().map(|plan| buffer(capture, plan)).collect();
+        let overview = Overview::of(capture, &plans, options);
+        let misread = overview.cause.as_ref().filter(|(_, cause)| cause.is_misread());
+        let misread = misread.map(|(buffer, _)| *buffer);
         let mut missing = Vec::new();
         let mut reported: Vec<Skipped> = Vec::new();
         for (plan, info) in plans.iter().zip(&buffers) {
@@ -37,7 +40,9 @@ impl Info {
                     missing.extend(left_out(skipped));
                 }
             }
-            unknown_ids(plan, info, &mut missing);
+            if misread != Some(plan.buffer) {
+                unknown_ids(plan, info, &mut missing);
+            }
         }
         let mut sources: Vec<_> = capture.sources.iter().map(|s| source(capture, s)).collect();
         // The ID of a source of messages is its number in the messages.
@@ -63,7 +68,7 @@ impl Info {
             notes,
             missing,
             linux: capture.linux.as_deref().map(|linux| LinuxInfo::of(capture, linux)),
-            overview: Overview::of(capture, &plans, options),
+            overview,
         }
     }
 }

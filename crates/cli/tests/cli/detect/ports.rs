@@ -108,4 +108,6 @@ fn a_short_buffer_has_a_cause() {
     assert!(output.err.starts_with(&format!("note: {cause}\nhelp: run: ")), "{}", output.err);
     let output = tracewright(&args("info --framing coresight", &[&path]));
     assert!(output.out.contains(&format!("problems:\n  1. {cause}\n")), "{}", output.out);
+    // The trace IDs of frames that are none mean nothing.
+    assert!(!output.out.contains("\n  2. "), "{}", output.out);
 }
