@@ -141,12 +141,6 @@ impl CodeSpace {
     pub const fn in_memory(self, memory: u16) -> CodeSpace {
         CodeSpace(self.0 & 0xffff | (memory as u32) << 16)
     }
-
-    /// The code space of `isa` in `space`, where each space has its own memory.
-    #[inline]
-    pub const fn of_space(isa: Isa, space: Space) -> CodeSpace {
-        CodeSpace::new(isa, space.index() as u8)
-    }
 }
 
 /// A block that ends with a waypoint, in 8 bytes. What it has in common with

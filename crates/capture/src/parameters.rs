@@ -31,7 +31,9 @@ impl Source {
             .map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
         // The table of a list that contains the line.
         let mut entry: Option<Text> = None;
-        for (n, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        for (n, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if line.starts_with('[') {
                 self.texts.extend(entry.take());

@@ -72,6 +72,10 @@ impl Input {
                         not as the input";
             return Err(Fail::input(args.path(), what));
         }
+        if let Some(pins) = args.pins.as_ref().filter(|_| args.sources.protocols.is_empty()) {
+            let what = "the protocol of the trace unit is missing; add --protocol NAME";
+            return Err(Fail::option("--pins", &pins.to_string_lossy(), what));
+        }
         let levels = args.pins.as_ref().map(|_| Names {
             signals: args.signals.clone(),
             connector: args.connector.map(Into::into),
@@ -173,6 +177,10 @@ impl Input {
         }
         if !described {
             skip(&mut capture, path, args)?;
+        }
+        for buffer in capture.buffers.iter().filter(|buffer| args.skip > 0 && buffer.is_empty()) {
+            let skipped = args.skip;
+            notes.push(format!("{}: no bytes after the first {skipped} (--skip)", buffer.name));
         }
         for image in images {
             capture.add_image(image)?;

@@ -53,12 +53,17 @@ impl Inputs {
         self
     }
 
-    /// Fails where the output `path`, or standard output for `None`, is an input, under any name,
-    /// and where it is inside the folder of the capture.
+    /// Fails where the file `path` of --output, or standard output for `None`, is an input, under
+    /// any name, and where it is inside the folder of the capture.
     pub fn refuse(&self, path: Option<&Path>) -> Result<(), Fail> {
+        self.refuse_as("--output", path)
+    }
+
+    /// As [`Inputs::refuse`], for the output of another option.
+    pub fn refuse_as(&self, option: &str, path: Option<&Path>) -> Result<(), Fail> {
         let output = path.unwrap_or(Path::new(STDOUT));
         let refused = |why: &str| match path {
-            Some(path) => Err(Fail::option("--output", &path.to_string_lossy(), why)),
+            Some(path) => Err(Fail::option(option, &path.to_string_lossy(), why)),
             None => Err(Fail::option("standard output", "of this command", why)),
         };
         if let Some(own) = identity(output, Metadata::is_file) {
@@ -117,11 +122,12 @@ fn identity(path: &Path, kind: fn(&Metadata) -> bool) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }
 
-/// The text of the file at `path`: registers, or a recording.
+/// The text of the file at `path`, registers or a recording, without a byte order mark.
 pub fn read_text(path: &Path) -> Result<String, Fail> {
     let bytes = read_file(path).map_err(|why| Fail::input(path, &why))?;
-    str::from_utf8(&bytes).map(str::to_owned).map_err(|error| {
-        let before = bytes.iter().take(error.valid_up_to());
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    str::from_utf8(text).map(str::to_owned).map_err(|error| {
+        let before = text.iter().take(error.valid_up_to());
         let line = before.filter(|&&byte| byte == b'\n').count() + 1;
         Fail::input(path, &format!("line {line} is not text in UTF-8; check that this is the file"))
     })

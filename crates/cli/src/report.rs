@@ -79,13 +79,8 @@ pub fn found(
         }
         None => lines(&table),
     }
-    // With another framing or alignment, or damage, neither IDs nor packets mean anything.
     let others = matches!(cause, Some(Cause::Sources { .. }));
-    let misread = matches!(
-        cause,
-        Some(Cause::Framing { .. } | Cause::Alignment { .. } | Cause::Damage { .. })
-    );
-    let explained = others || misread;
+    let explained = others || cause.as_ref().is_some_and(Cause::is_misread);
     if !part && !explained && decoded.needs_explanation() {
         remarks(&decoded.remarks());
     }

@@ -115,7 +115,6 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     let Some(mut pattern) = capture.sources.first().cloned() else { return Ok(capture) };
-    skip(&mut capture, path, raw.skip)?;
     if let Some(names) = &raw.levels {
         if raw.framing == RawFraming::Etb {
             return Err(option(
@@ -125,6 +124,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         }
         levels::sample(&mut capture, path, sends(first, &pattern)?, names)?;
     }
+    skip(&mut capture, path, raw.skip)?;
     if raw.framing == RawFraming::Etb {
         if !is_port(&first.protocol) {
             return Err(option("--framing etb", "needs --protocol ETM1 or ETM2"));

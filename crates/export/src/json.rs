@@ -5,24 +5,7 @@ use std::fmt::Write;
 
 use tracewright_analysis::{Profile, Target};
 
-/// A text in quotation marks. (RFC 8259, section 7)
-fn string(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '\u{0}'..='\u{1f}' | '\u{7f}' => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            _ => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
+use crate::text;
 
 /// The fields of a target.
 fn target(name: &str, target: Target) -> String {
@@ -48,12 +31,12 @@ pub(crate) fn write(profile: &Profile) -> String {
         let _ = writeln!(
             out,
             "{{\"type\":\"file\",\"path\":{}{id},\"kernel\":{}}}",
-            string(&module.file.path),
+            text::json(&module.file.path),
             module.file.kernel
         );
         for ((start, last), count) in &module.ranges {
             let symbol = module.file.symbols.at(*start);
-            let symbol = symbol.map(|s| format!(",\"symbol\":{}", string(s.name)));
+            let symbol = symbol.map(|s| format!(",\"symbol\":{}", text::json(s.name)));
             let _ = writeln!(
                 out,
                 "{{\"type\":\"range\",\"start\":\"{start:#x}\",\"last\":\"{last:#x}\",\

@@ -116,18 +116,27 @@ const TRANSACTIONS: [(&str, Transaction); 4] = [
     ("failure", Transaction::Failure),
 ];
 
+/// The names in a header line. It may begin with a byte order mark, which spreadsheets write.
+fn names(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    line.split(|&b| b == b',').map(<[u8]>::trim_ascii)
+}
+
+/// The index of the column with this name.
+fn column(name: &[u8]) -> Option<usize> {
+    COLUMNS.iter().position(|column| name == column.as_bytes())
+}
+
 /// Whether all cells of the line are columns, with `address` among them.
 pub(super) fn is_header(line: &[u8]) -> bool {
-    let mut cells = line.trim_ascii().split(|&b| b == b',');
-    let known = |cell: &[u8]| COLUMNS.iter().any(|c| cell.trim_ascii() == c.as_bytes());
-    cells.clone().all(known) && cells.any(|cell| cell.trim_ascii() == b"address")
+    let mut names = names(line);
+    names.clone().all(|name| column(name).is_some()) && names.any(|name| name == b"address")
 }
 
 /// The first unknown column of a header line that has the column `address`.
 pub fn unknown_column(line: &[u8]) -> Option<&[u8]> {
-    let cells = || line.trim_ascii().split(|&b| b == b',').map(<[u8]>::trim_ascii);
-    let named = cells().any(|cell| cell == b"address");
-    cells().find(|cell| named && !COLUMNS.iter().any(|c| *cell == c.as_bytes()))
+    let named = names(line).any(|name| name == b"address");
+    names(line).find(|name| named && column(name).is_none())
 }
 
 /// Reads lines. The first line is the header.
@@ -180,8 +189,7 @@ impl Parser {
         if !is_header(line) {
             return Err(Expected("a header line with the names of columns, `address` among them"));
         }
-        let origin = |cell: &[u8]| COLUMNS.iter().position(|c| cell.trim_ascii() == c.as_bytes());
-        self.columns = line.split(|&b| b == b',').filter_map(origin).collect();
+        self.columns = names(line).filter_map(column).collect();
         Ok(())
     }
 }

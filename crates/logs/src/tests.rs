@@ -454,6 +454,10 @@ fn csv_of_every_step() {
 fn a_list_of_addresses_is_a_log() {
     let read = entries(Format::Csv, Isa::A32, "address\n8001\n0x8003\n");
     assert_eq!(short(&steps(&read)), "Off");
+    // A spreadsheet begins it with a byte order mark.
+    let marked = "\u{feff}address\r\n8001\r\n0x8003\r\n";
+    assert_eq!(entries(Format::Csv, Isa::A32, marked), read);
+    assert_eq!(Format::detect(marked.as_bytes()), Some(Format::Csv));
     let read = entries(Format::Csv, Isa::A64, "opcode,address\nd503201f,8000\nd503201f,8004\n");
     assert_eq!(short(&steps(&read)), "el-1 8000>8004 8004>8008");
 }

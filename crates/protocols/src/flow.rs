@@ -11,8 +11,9 @@ pub(crate) struct Flow {
     next: Next,
     /// The first half of the BL at the next address executed.
     half: bool,
-    /// Cycles of the first half of the last BL. 0 where cycles are not counted.
-    first_cycles: u32,
+    /// Cycles of the first half of the last BL, 0 where cycles are not counted. `None` where the
+    /// half did not execute: an exception cancelled it.
+    first_cycles: Option<u32>,
     /// Cycles that belong to the next instruction.
     cycles: u32,
 }
@@ -96,10 +97,11 @@ impl Flow {
         Some(self.range(address, &half(isa), true, counts))
     }
 
-    /// The first half of `last`, the last instruction, if that is a BL.
+    /// The first half of `last`, the last instruction, if that is a BL whose first half executed.
     pub(crate) fn first_half_of(&self, last: &Range) -> Option<Range> {
         let isa = last.last.isa;
-        let cycles = last.cycles.get().map_or(Counted::UNKNOWN, |_| Counted::of(self.first_cycles));
+        let first = self.first_cycles?;
+        let cycles = last.cycles.get().map_or(Counted::UNKNOWN, |_| Counted::of(first));
         (isa == Isa::T32 && last.bytes == 4).then_some(Range {
             bytes: 2,
             cycles,
@@ -141,10 +143,12 @@ impl Flow {
             }
         };
         if isa == Isa::T32 && instruction.size == 4 && passed && !self.half {
-            (self.half, self.first_cycles) = (true, self.cycles);
+            (self.half, self.first_cycles) = (true, Some(self.cycles));
             return Walked::Half;
         }
-        self.half = false;
+        if !core::mem::take(&mut self.half) {
+            self.first_cycles = None;
+        }
         let range = self.range(address, &instruction, passed, counts);
         self.next = after(address, &instruction, passed);
         Walked::Instruction(range, instruction)

@@ -308,16 +308,25 @@ impl PerfData {
         follows
     }
 
-    /// The event of a record: by the identifier in its last eight bytes where there are several.
+    /// The event of a record, by the identifier in its last eight bytes.
     fn attr_of(&self, bytes: &[u8]) -> Option<&Attr> {
+        self.event(|| {
+            let mut id = 0;
+            let tail = bytes.len().checked_sub(8).and_then(|at| bytes.get(at..));
+            let _ = Reader::new(tail.unwrap_or_default(), self.big).u64(&mut id);
+            Some(id)
+        })
+    }
+
+    /// The event with the identifier that `id` returns; the first one where records have no
+    /// identifier, or none of the events has it.
+    pub(super) fn event(&self, id: impl FnOnce() -> Option<u64>) -> Option<&Attr> {
         let [first, rest @ ..] = self.attrs.as_slice() else { return None };
         if rest.is_empty() || first.sample_type & Attr::IDENTIFIER == 0 {
             return Some(first);
         }
-        let mut id = 0;
-        let tail = bytes.len().checked_sub(8).and_then(|at| bytes.get(at..));
-        let _ = Reader::new(tail.unwrap_or_default(), self.big).u64(&mut id);
-        self.attrs.iter().find(|attr| attr.ids.contains(&id)).or(Some(first))
+        let own = id().and_then(|id| self.attrs.iter().find(|attr| attr.ids.contains(&id)));
+        own.or(Some(first))
     }
 }
 

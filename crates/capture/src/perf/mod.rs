@@ -58,6 +58,7 @@ use crate::notes::Notes;
 use crate::plain::line;
 use crate::{
     Buffer, BufferRef, Bytes, Capture, Core, File, Format, Kind, Linux, OpenError, Origin, Problem,
+    Source,
 };
 use pieces::{Piece, Pieces};
 
@@ -166,8 +167,11 @@ fn units(data: &PerfData) -> Result<Units, String> {
     }
 }
 
+/// The trace ID of each CPU, and the sink.
+type Ids = BTreeMap<u32, (u8, Option<u32>)>;
+
 /// The trace ID of each CPU, and the sink, from AUX_OUTPUT_HW_ID records.
-fn hardware_ids(data: &PerfData) -> Result<BTreeMap<u32, (u8, Option<u32>)>, String> {
+fn hardware_ids(data: &PerfData) -> Result<Ids, String> {
     let mut ids = BTreeMap::new();
     for record in &data.records {
         let Body::HardwareId(word) = record.body else { continue };
@@ -211,32 +215,7 @@ fn capture(
     };
 
     let mut pieces = Pieces::of(data);
-    pieces.problems.drain(..).for_each(|problem| note(Problem::PerfData(problem)));
-    if pieces.absent.0 > 0 {
-        note(Problem::PerfData(format!(
-            "{} AUX records announce {} bytes of trace that are not in the file",
-            pieces.absent.0, pieces.absent.1
-        )));
-    }
-    if pieces.unclaimed > 0 {
-        note(Problem::PerfData(format!(
-            "{} bytes of trace belong to no AUX record and are not decoded",
-            pieces.unclaimed
-        )));
-    }
-    if pieces.empty_losses > 0 {
-        note(Problem::PerfData(format!(
-            "{} AUX records report that trace was lost and none was stored",
-            pieces.empty_losses
-        )));
-    }
-    if pieces.whole {
-        note(Problem::PerfData(
-            "there are no AUX records: each AUXTRACE record is decoded as a whole, as formatter \
-             frames or, for an ETE, without frames"
-                .into(),
-        ));
-    }
+    pieces.report(&mut note);
     lost_records(data, &mut note);
 
     let record_moment = |piece: &Piece| {
@@ -246,15 +225,7 @@ fn capture(
         let time = if timed { record_moment(piece) } else { 0 };
         (time, piece.queue, piece.aux.offset)
     });
-    if pieces.pieces.len() > limits::MAX_PIECES {
-        let rest = pieces.pieces.split_off(limits::MAX_PIECES);
-        let bytes = rest.iter().fold(0, |sum: u64, piece| sum.saturating_add(piece.aux.size));
-        note(Problem::PerfData(format!(
-            "there are more than {} AUX records: the last {}, with {bytes} bytes, are not decoded",
-            limits::MAX_PIECES,
-            rest.len()
-        )));
-    }
+    pieces.truncate(&mut note);
 
     let (spaces, further) = processes::address_spaces(data, finder, &moment, kcore);
     finder.problems.drain(..).chain(further).for_each(|problem| note(Problem::PerfData(problem)));
@@ -277,49 +248,24 @@ fn capture(
         queues: BTreeMap::new(),
     };
     let mut since: BTreeMap<Queue, u64> = BTreeMap::new();
-    for (&cpu, unit) in &units.cpus {
-        let id = ids.get(&cpu).map(|(id, _)| *id);
-        let mut source = unit.source(cpu, id);
-        source.core = Some(capture.cores.len());
-        source.path = path.to_owned();
-        let v7 = ["ETM3", "PTM"].contains(&source.device_type.as_str());
-        capture.cores.push(Core {
-            name: format!("core{cpu}"),
-            device_type: if v7 { "ARMv7-A" } else { "ARMv8-A" }.into(),
-            path: path.to_owned(),
-            ..Core::default()
-        });
-        let el2 = unit.traces_el2();
-        linux.keys.push(if el2 { ContextKey::Vmid } else { ContextKey::ContextId });
-        capture.sources.push(source);
-    }
-    let cpus: Vec<u32> = units.cpus.keys().copied().collect();
+    add_sources(&mut capture, &mut linux, &units, &ids);
     let mut links = 0;
     for piece in &pieces.pieces {
-        let cpu = match piece.queue {
-            Queue::Cpu(cpu) => Some(cpu),
-            Queue::Thread(_) => piece.id.cpu,
-        };
+        let cpu = piece.cpu();
         let ete = cpu
-            .and_then(|cpu| cpus.iter().position(|known| *known == cpu))
+            .and_then(|cpu| linux.cpus.iter().position(|known| *known == cpu))
             .and_then(|n| capture.sources.get(n))
             .is_some_and(|source| source.device_type == "ETE");
         let raw = piece.aux.flags & Aux::FORMAT == Aux::RAW || pieces.whole && ete;
         let index = capture.buffers.len();
-        let sink = cpu.and_then(|cpu| ids.get(&cpu)).and_then(|(_, sink)| *sink);
-        let found = if raw { BTreeSet::new() } else { piece.ids() };
-        for (source, its) in capture.sources.iter_mut().zip(&cpus) {
-            let id = ["TRCTRACEIDR", "ETMTRACEIDR"].iter().find_map(|name| source.register(name));
-            let id = id.map_or(0, |id| id as u16 & 0x7f);
-            let own = Some(*its) == cpu;
-            let linked = if raw {
-                own
-            } else {
-                let sink = ids.is_empty()
-                    || ids.get(its).is_some_and(|(_, own)| sink.is_none() || *own == sink);
-                sink && (found.contains(&id) || found.is_empty() && own)
-            };
-            if linked && links < MAX_LINKS {
+        let traced = Traced {
+            cpu,
+            raw,
+            found: if raw { BTreeSet::new() } else { piece.ids() },
+            sink: cpu.and_then(|cpu| ids.get(&cpu)).and_then(|(_, sink)| *sink),
+        };
+        for (source, its) in capture.sources.iter_mut().zip(&linux.cpus) {
+            if links < MAX_LINKS && traced.has(source, *its, &ids) {
                 links += 1;
                 source.buffers.push(BufferRef { buffer: index, stream: None });
             }
@@ -336,30 +282,13 @@ fn capture(
         linux.parts.push(Part {
             queue: piece.queue,
             cpu,
-            thread: match piece.queue {
-                Queue::Thread(thread) => Some(thread),
-                Queue::Cpu(_) => piece.id.task.map(|(_, thread)| thread),
-            },
+            thread: piece.thread(),
             moment: record_moment(piece),
             since: since.insert(piece.queue, record_moment(piece)).unwrap_or(0),
             offset: piece.aux.offset,
             flags: piece.aux.flags,
         });
-        let format = if raw { Format::SourceData } else { Format::CoreSight };
-        let files = piece.parts.iter().map(|bytes| File {
-            name: line(&path.to_string_lossy()).into_owned(),
-            path: path.to_owned(),
-            bytes: bytes.clone(),
-            pipe: None,
-            spooled: false,
-        });
-        capture.buffers.push(Buffer {
-            name,
-            files: files.collect(),
-            format,
-            device: None,
-            sink: None,
-        });
+        capture.buffers.push(buffer(name, piece, raw, path));
     }
     if units.snapshot && !pieces.pieces.is_empty() {
         note(Problem::PerfNote("the trace is a snapshot: the end of each buffer".into()));
@@ -373,6 +302,67 @@ fn capture(
     capture.notes = notes.finish();
     capture.linux = Some(Box::new(linux));
     Ok(capture)
+}
+
+/// Adds the trace unit of each CPU, and its core.
+fn add_sources(capture: &mut Capture, linux: &mut Linux, units: &Units, ids: &Ids) {
+    for (&cpu, unit) in &units.cpus {
+        let id = ids.get(&cpu).map(|(id, _)| *id);
+        let mut source = unit.source(cpu, id);
+        source.core = Some(capture.cores.len());
+        source.path.clone_from(&capture.path);
+        let v7 = ["ETM3", "PTM"].contains(&source.device_type.as_str());
+        capture.cores.push(Core {
+            name: format!("core{cpu}"),
+            device_type: if v7 { "ARMv7-A" } else { "ARMv8-A" }.into(),
+            path: capture.path.clone(),
+            ..Core::default()
+        });
+        let el2 = unit.traces_el2();
+        linux.keys.push(if el2 { ContextKey::Vmid } else { ContextKey::ContextId });
+        capture.sources.push(source);
+    }
+}
+
+/// The buffer with the bytes of `piece` in the file at `path`.
+fn buffer(name: String, piece: &Piece, raw: bool, path: &Path) -> Buffer {
+    let files = piece.parts.iter().map(|bytes| File {
+        name: line(&path.to_string_lossy()).into_owned(),
+        path: path.to_owned(),
+        bytes: bytes.clone(),
+        pipe: None,
+        spooled: false,
+    });
+    let format = if raw { Format::SourceData } else { Format::CoreSight };
+    Buffer { name, files: files.collect(), format, device: None, sink: None }
+}
+
+/// What the trace of a buffer is from.
+struct Traced {
+    /// The CPU of the AUX record.
+    cpu: Option<u32>,
+    /// The trace is of that CPU, without frames.
+    raw: bool,
+    /// The trace IDs in the frames.
+    found: BTreeSet<u16>,
+    /// The sink of the CPU.
+    sink: Option<u32>,
+}
+
+impl Traced {
+    /// Whether the buffer may have trace of `source`, the unit of `cpu`.
+    fn has(&self, source: &Source, cpu: u32, ids: &Ids) -> bool {
+        let own = Some(cpu) == self.cpu;
+        if self.raw {
+            return own;
+        }
+        let id = ["TRCTRACEIDR", "ETMTRACEIDR"].iter().find_map(|name| source.register(name));
+        let id = id.map_or(0, |id| id as u16 & 0x7f);
+        let is_its_sink =
+            ids.get(&cpu).is_some_and(|(_, sink)| self.sink.is_none() || *sink == self.sink);
+        (ids.is_empty() || is_its_sink)
+            && (self.found.contains(&id) || self.found.is_empty() && own)
+    }
 }
 
 /// The name of a buffer: its queue and its position in it.

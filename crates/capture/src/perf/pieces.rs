@@ -8,9 +8,10 @@ use tracewright_frames::{Event, Framing, Link, Split, Splitter};
 use super::attr::SampleId;
 use super::compressed;
 use super::data::PerfData;
+use super::limits::MAX_PIECES;
 use super::record::{Aux, AuxTrace, Body};
-use crate::Bytes;
 use crate::linux::Queue;
+use crate::{Bytes, Problem};
 
 /// The bytes of one AUX record. The trace unit begins anew in each.
 #[derive(Clone, Debug)]
@@ -26,6 +27,22 @@ pub(super) struct Piece {
 }
 
 impl Piece {
+    /// The CPU that was traced.
+    pub(super) fn cpu(&self) -> Option<u32> {
+        match self.queue {
+            Queue::Cpu(cpu) => Some(cpu),
+            Queue::Thread(_) => self.id.cpu,
+        }
+    }
+
+    /// The thread that was traced, or that the CPU executed at the AUX record.
+    pub(super) fn thread(&self) -> Option<u32> {
+        match self.queue {
+            Queue::Thread(thread) => Some(thread),
+            Queue::Cpu(_) => self.id.task.map(|(_, thread)| thread),
+        }
+    }
+
     /// The trace IDs in the formatter frames of the piece.
     pub(super) fn ids(&self) -> BTreeSet<u16> {
         /// Collects the IDs.
@@ -160,6 +177,51 @@ impl Pieces {
             pieces.unclaimed += if left > padding { left } else { 0 };
         }
         pieces
+    }
+
+    /// Notes on the trace that is in no piece.
+    pub(super) fn report(&mut self, note: &mut dyn FnMut(Problem)) {
+        let mut note = |text| note(Problem::PerfData(text));
+        self.problems.drain(..).for_each(&mut note);
+        let (records, bytes) = self.absent;
+        if records > 0 {
+            note(format!(
+                "{records} AUX records announce {bytes} bytes of trace that are not in the file"
+            ));
+        }
+        if self.unclaimed > 0 {
+            note(format!(
+                "{} bytes of trace belong to no AUX record and are not decoded",
+                self.unclaimed
+            ));
+        }
+        if self.empty_losses > 0 {
+            note(format!(
+                "{} AUX records report that trace was lost and none was stored",
+                self.empty_losses
+            ));
+        }
+        if self.whole {
+            note(
+                "there are no AUX records: each AUXTRACE record is decoded as a whole, as \
+                 formatter frames or, for an ETE, without frames"
+                    .into(),
+            );
+        }
+    }
+
+    /// Drops the pieces beyond [`MAX_PIECES`], with a note.
+    pub(super) fn truncate(&mut self, note: &mut dyn FnMut(Problem)) {
+        if self.pieces.len() <= MAX_PIECES {
+            return;
+        }
+        let rest = self.pieces.split_off(MAX_PIECES);
+        let bytes = rest.iter().fold(0, |sum: u64, piece| sum.saturating_add(piece.aux.size));
+        note(Problem::PerfData(format!(
+            "there are more than {MAX_PIECES} AUX records: the last {}, with {bytes} bytes, are not \
+             decoded",
+            rest.len()
+        )));
     }
 }
 

@@ -123,9 +123,6 @@ impl Units {
     }
 }
 
-/// The first CPU number whose trace ID of older tools would be reserved: they are used again.
-const LEGACY_CPUS: u32 = 48;
-
 impl Unit {
     /// A unit with the registers of `source`, as perf records it.
     pub fn of(source: &Source) -> Option<Unit> {
@@ -153,11 +150,6 @@ impl Unit {
     pub fn get(&self, name: &str) -> Option<u64> {
         let index = names(self.mark)?.iter().position(|known| *known == name)?;
         self.params.get(index).copied()
-    }
-
-    /// The trace ID that older tools give the CPU.
-    pub fn legacy_id(cpu: u32) -> u8 {
-        0x10 + 2 * (cpu % LEGACY_CPUS) as u8
     }
 
     /// The trace ID in the parameters.

@@ -5,7 +5,7 @@ use super::data::{
     COMPRESSED, COMPRESSED2, FEATURE_BITS, FILE_HEADER, Header, MAGIC, PIPE_HEADER, PerfData,
 };
 use super::fields::{Fields, Writer};
-use super::record::{Body, HEADER, Record};
+use super::record::{Body, HEADER};
 use super::{Form, features};
 
 /// How a file is laid out.
@@ -107,10 +107,9 @@ impl PerfData {
         let mut traces = Vec::new();
         let mut bytes = self.trace.iter();
         let mut packed = Vec::new();
-        let events = self.attrs.first();
         for record in &self.records {
             // The events of a pipe precede the records that they identify.
-            let attr = self.attr_of_record(record).or(events);
+            let attr = self.event(|| record.id.identifier.or(record.id.id));
             let written = record.write(attr, self.big);
             if let Body::AuxTrace(_) = record.body {
                 self.flush(out, &mut packed, layout);
@@ -137,12 +136,6 @@ impl PerfData {
         }
         self.flush(out, &mut packed, layout);
         traces
-    }
-
-    /// The event that identifies `record`.
-    fn attr_of_record(&self, record: &Record) -> Option<&super::Attr> {
-        let id = record.id.identifier.or(record.id.id)?;
-        self.attrs.iter().find(|attr| attr.ids.contains(&id))
     }
 
     /// Appends a COMPRESSED or COMPRESSED2 record with `packed`, which may begin and end within a

@@ -172,6 +172,18 @@ fn every_form_is_read_as_it_was_written() {
     }
 }
 
+/// Records without an identifier have the sample type of the first event, also if their ID is one
+/// of another event.
+#[test]
+fn records_without_an_identifier_are_of_the_first_event() {
+    let mut data = synthetic(1, perf::SAMPLE_TYPE & !Attr::IDENTIFIER, 128);
+    let ids = data.records.iter().filter_map(|record| record.id.id).collect();
+    data.attrs[0].ids.clear();
+    data.attrs.push(Attr { size: 64, ids, ..Attr::default() });
+    let read = PerfData::read(&data.write(Layout::default()).into()).expect("a file");
+    assert_eq!(read, PerfData { features: read.features.clone(), ..data });
+}
+
 /// A pipe, a folder with several data files, and the file: the same buffers.
 #[test]
 fn a_folder_has_the_records_of_all_its_files() {

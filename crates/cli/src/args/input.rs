@@ -25,7 +25,7 @@ pub struct InputArgs {
     pub input: PathBuf,
     /// Raw trace data, instead of INPUT: recording of the levels of the trace port by a logic
     /// analyser or a simulator, a Value Change Dump or a .sr file of sigrok (docs/frames.md).
-    #[arg(long, value_name = "FILE", requires = "protocols", conflicts_with = "input")]
+    #[arg(long, value_name = "FILE", conflicts_with = "input")]
     pub pins: Option<PathBuf>,
     /// --pins: signal of the port that has another name in the recording (repeatable).
     #[arg(long = "signal", value_name = "SIGNAL=NAME")]

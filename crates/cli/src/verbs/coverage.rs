@@ -57,6 +57,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         programs.extend(own);
         let Some(next) = further.next() else { break };
         input = Input::open_other(next, &args.input, Some(&args.how))?;
+        input.inputs.refuse(args.output.as_deref())?;
     }
     merge_lines(&mut sources);
     if losses > 0 {

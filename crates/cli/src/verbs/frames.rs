@@ -112,13 +112,12 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     Ok(input.is_unchanged() && !(args.strict && problems))
 }
 
-/// Opens the input. The frames of raw trace data need no protocol.
+/// Opens the input. The frames of raw trace data and of a TPIU's port need no protocol.
 fn open(args: &FramesArgs) -> Result<Input, Fail> {
     let sources = &args.input.sources;
-    let raw = sources.protocols.is_empty()
-        && args.input.pins.is_none()
-        && matches!(probe(args.input.path()), Ok(Found::Raw));
-    if !raw {
+    let pins = args.input.pins.is_some();
+    let raw = pins || matches!(probe(args.input.path()), Ok(Found::Raw));
+    if !raw || !sources.protocols.is_empty() {
         return Input::open(&args.input, None);
     }
     let mut frames = args.input.clone();
@@ -126,7 +125,7 @@ fn open(args: &FramesArgs) -> Result<Input, Fail> {
     // Any protocol makes a capture of raw trace data. Its source is not used.
     frames.sources.protocols.push(Unit { protocol: "ITM".to_owned(), id: None });
     if frames.sources.framing == FramingArg::Auto {
-        frames.sources.framing = FramingArg::Coresight;
+        frames.sources.framing = if pins { FramingArg::Tpiu } else { FramingArg::Coresight };
     }
     let mut input = Input::open(&frames, None)?;
     input.capture.sources.clear();

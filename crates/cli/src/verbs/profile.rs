@@ -40,13 +40,11 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     };
     let searched = args.input.sources.search.binaries.iter();
     let inputs = searched.fold(inputs, |inputs, file| inputs.file(Some(file)));
-    if let Some(order) = &args.symbol_order {
-        if format != Format::Propeller {
-            let what = "only --format propeller has an order of the functions";
-            return Err(Fail::option("--symbol-order", &order.to_string_lossy(), what));
-        }
-        inputs.refuse(Some(order))?;
+    if let Some(order) = args.symbol_order.as_ref().filter(|_| format != Format::Propeller) {
+        let what = "only --format propeller has an order of the functions";
+        return Err(Fail::option("--symbol-order", &order.to_string_lossy(), what));
     }
+    refuse_outputs(args, &inputs)?;
     let applies = match args.dialect {
         DialectArg::Full => true,
         DialectArg::Simpleperf => matches!(format, Format::Autofdo | Format::Bolt),
@@ -67,11 +65,12 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     }
     for further in &args.further {
         if let Some(list) = listed(further, args)? {
+            refuse_outputs(args, &Inputs::default().file(Some(further)))?;
             replay(&list, &filter, &mut profile);
             continue;
         }
         let input = Input::open_other(further, &args.input, Some(&args.how))?;
-        input.inputs.refuse(args.output.as_deref())?;
+        refuse_outputs(args, &input.inputs)?;
         good &= one(args, &input, format, &filter, &mut profile, &mut output)?;
     }
     if profile.saturated {
@@ -104,6 +103,15 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     output.failed()?;
     output.close()?;
     Ok(good)
+}
+
+/// Fails where an output of `args` is one of `inputs`.
+fn refuse_outputs(args: &ProfileArgs, inputs: &Inputs) -> Result<(), Fail> {
+    inputs.refuse(args.output.as_deref())?;
+    match &args.symbol_order {
+        Some(order) => inputs.refuse_as("--symbol-order", Some(order)),
+        None => Ok(()),
+    }
 }
 
 /// The branch list at `path`, if it is one.

@@ -121,13 +121,26 @@ fn an_input_is_not_an_output() {
         fs::remove_file(hard).unwrap();
     }
     fs::remove_dir(outside).unwrap();
-    // Further captures of a profile, and the files that `encode` reads.
+    let run = tracewright(&with_output("itm", &[&demo], &trace));
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("this file is read as"), "{}", run.err);
+    // Further captures, and the files that `encode` reads.
     let other = Folder::with_demo("files-further");
     let further = other.demo().join("ETB.bin");
-    let words = format!("profile --format json --add {}", other.demo().display());
-    let run = tracewright(&with_output(&words, &[&demo], &further));
-    assert_eq!(run.code, Some(2), "{}", run.err);
-    assert!(run.err.contains("is read"), "{}", run.err);
+    let elf = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/demo/program.elf");
+    let coverage = format!("coverage --image {}", elf.display());
+    for (verb, option) in [
+        ("profile --format json", "-o"),
+        ("profile --format propeller", "--symbol-order"),
+        (&coverage, "-o"),
+    ] {
+        let words = format!("{verb} --add {} {option}", other.demo().display());
+        let run = tracewright(&args(&words, &[&further, &demo]));
+        assert_eq!(run.code, Some(2), "{verb}: {}", run.err);
+        assert!(run.err.contains("is read"), "{}", run.err);
+        assert_eq!(run.err.contains("--symbol-order "), option == "--symbol-order", "{}", run.err);
+    }
+    assert_eq!(contents(&other.demo()), contents(&demo));
     let words = format!("encode --protocol ETM4 --to perf --log {} --image", log.display());
     let image_at = format!("{}@0x8000", image.display());
     let run = tracewright(&with_output(&words, &[Path::new(&image_at)], &image));

@@ -1,5 +1,7 @@
 //! `frames`: frames at some offsets, and the data of some trace IDs.
 
+use std::fmt::Write;
+use std::fs;
 use std::path::Path;
 
 use crate::common::{Folder, args, tracewright};
@@ -9,6 +11,34 @@ fn lines(words: &str, path: &Path) -> Vec<String> {
     let output = tracewright(&args(&format!("frames {words}"), &[path]));
     assert_eq!(output.code, Some(0), "{words}: {}", output.err);
     output.out.lines().map(str::to_owned).collect()
+}
+
+/// The levels of a TPIU's port of 8 bits that sends `bytes`.
+fn levels(bytes: &[u8]) -> String {
+    let mut dump = "$var wire 1 c TRACECLK $end $var wire 8 d TRACEDATA [7:0] $end\n\
+                    $enddefinitions $end\n#0 0c b0 d\n"
+        .to_owned();
+    for (time, byte) in (1..).zip(bytes) {
+        writeln!(dump, "#{time} {}c b{byte:b} d", time % 2).unwrap();
+    }
+    dump
+}
+
+/// The frames of a recording of levels need no protocol. The skipped bytes are those of the trace.
+#[test]
+fn frames_of_levels() {
+    let folder = Folder::new("frames-levels");
+    let path = folder.path("port.vcd");
+    let frame = [0x21, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0];
+    let sync = [0xff, 0xff, 0xff, 0x7f];
+    fs::write(&path, levels(&[&sync[..], &frame, &sync, &frame].concat())).unwrap();
+    let ids = |words: &str| {
+        let lines = lines(words, &path);
+        lines.iter().filter(|line| line.contains("ID 0x10 01 02 03")).count()
+    };
+    assert_eq!(ids("--pins"), 2);
+    assert_eq!(ids("--skip 20 --pins"), 1);
+    assert_eq!(ids("--protocol ITM --framing tpiu --skip 20 --pins"), 1);
 }
 
 /// The offset of a line of text.

@@ -33,6 +33,54 @@ fn frames_need_no_protocol() {
     assert!(output.out.contains("0x10"), "{}", output.out);
 }
 
+/// `info` of a pipe states how many bytes it has, also where none of them can be decoded.
+#[test]
+#[cfg(unix)]
+fn the_bytes_of_a_pipe_are_counted() {
+    let folder = Folder::new("people-pipe");
+    let path = folder.path("trace.bin");
+    fs::write(&path, [1; 100_000]).unwrap();
+    let words = "info --protocol ETM4 --config TRCCONFIGR=1 -";
+    let mut cat = Command::new("cat").arg(&path).stdout(Stdio::piped()).spawn().unwrap();
+    let piped = cat.stdout.take().unwrap();
+    let output: Output = command(&args(words, &[])).stdin(piped).output().unwrap().into();
+    cat.wait().unwrap();
+    assert!(output.out.contains("\ntrace      100000 bytes in 1 buffer\n"), "{}", output.out);
+}
+
+/// Text files begin with a byte order mark and have carriage returns, as programs of Windows write
+/// them.
+#[test]
+fn text_files_of_windows_are_read() {
+    let folder = Folder::new("people-windows");
+    let parameters = folder.path("unit.params");
+    let log = folder.path("log.csv");
+    fs::write(&log, "address,isa,opcode\n80000000,RV64,00000013\n").unwrap();
+    let encode = format!("encode --protocol etrace --log {} --params", log.display());
+    let commands = [
+        ("unit lint ETE", "# values\nTRCTRACEIDR=0x10\n"),
+        ("unit sequence ETE", "# an access\nread TRCSTATR 3\n"),
+        ("log info", "address,isa,opcode\n8000,A64,d503201f\n"),
+        (&encode, "version = 2.0\nxlen = 64\n"),
+    ];
+    for (words, text) in commands {
+        let run = |n: usize, text: String| {
+            fs::write(&parameters, text).unwrap();
+            let to = folder.path(&format!("{}{n}", words.len()));
+            let mut all = args(words, &[&parameters]);
+            if words == encode {
+                all.extend(args("-o", &[&to]));
+            }
+            let output = tracewright(&all);
+            (output.code, output.out)
+        };
+        let plain = run(0, text.to_owned());
+        let marked = run(1, format!("\u{feff}{}", text.replace('\n', "\r\n")));
+        assert_eq!(plain, marked, "{words}");
+        assert_ne!(plain.0, Some(2), "{words}");
+    }
+}
+
 /// All buffers are decoded; OpenCSD's listing has the first.
 #[test]
 fn every_buffer_is_decoded() {

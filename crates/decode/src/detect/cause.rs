@@ -74,6 +74,12 @@ pub enum Cause {
 const PART: usize = 1 << 10;
 
 impl Cause {
+    /// Whether neither trace IDs nor packets mean anything: the framing or the alignment is another
+    /// one, or the bytes are damaged.
+    pub const fn is_misread(&self) -> bool {
+        matches!(self, Cause::Framing { .. } | Cause::Alignment { .. } | Cause::Damage { .. })
+    }
+
     /// The most likely cause of what `tally` counted for `plan`. `None` where nothing is wrong, or
     /// nothing explains the bytes better.
     pub fn of(capture: &Capture, plan: &Plan, tally: &Tally) -> Option<Cause> {
@@ -92,7 +98,7 @@ impl Cause {
             .filter(|n| counts.get(*n).is_some_and(|c| is_suspect(c, has_code)))
             .collect();
         // Nothing is a frame, or no frame has data of a source.
-        let is_empty = known == 0 && stray + tally.bad_frames >= ENOUGH;
+        let is_empty = known == 0 && stray + tally.bad_frames >= LEAST;
         if suspects.is_empty() && !is_empty && (!is_stray || known + stray < ENOUGH) {
             return None;
         }
@@ -184,6 +190,9 @@ const FEW: u64 = 64;
 
 /// Fewer bytes of a source than these show no cause.
 const ENOUGH: u64 = 256;
+
+/// Where no source has any bytes, fewer of others show no cause.
+const LEAST: u64 = 128;
 
 /// Whether much of a source is not explained.
 fn is_suspect(c: &Counts, has_code: bool) -> bool {

@@ -32,3 +32,10 @@ fn nothing_is_traced_before_the_first_synchronisation() {
     let (_, bytes) = way.encode(&[Step::Off, start, Step::On, Step::Off]).unwrap();
     assert_eq!(bytes, [] as [u8; 0]);
 }
+
+/// A transaction begins where nothing is traced, and the trace continues inside it, up to the next
+/// Trace Info packet.
+#[test]
+fn a_transaction_that_begins_untraced() {
+    Trial::new(0xa25c_6f29_65f1_eda2).run().unwrap();
+}

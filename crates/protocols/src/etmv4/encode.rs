@@ -424,11 +424,9 @@ impl Encoder {
                 self.settle(config, out);
                 self.stop(config, out);
                 self.commit_all(config, out);
-                // Before the first synchronisation nothing is traced that could be discarded.
-                if self.on && self.in_transaction && self.needs & needs::SYNC == 0 {
-                    // The end of the transaction is not traced.
-                    self.put(Packet::Discard, config, out);
-                    self.needs |= needs::SYNC;
+                if self.on {
+                    // The end of a transaction is not traced.
+                    self.discard_transaction(config, out);
                 }
                 self.on = false;
                 self.busy = true;
@@ -436,6 +434,8 @@ impl Encoder {
             Step::On => {
                 if !self.on {
                     self.needs |= needs::START;
+                    // The start of a transaction was not traced.
+                    self.discard_transaction(config, out);
                 }
                 self.on = true;
                 self.busy = true;
@@ -512,6 +512,15 @@ impl Encoder {
             self.resolve(config, out);
         }
         (self.next, self.next_isa) = (e.target, e.target_isa);
+    }
+
+    /// Inside a transaction that is traced in part: the next Trace Info packet reports it.
+    fn discard_transaction(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        // Before the first synchronisation nothing is traced that could be discarded.
+        if self.in_transaction && self.needs & needs::SYNC == 0 {
+            self.put(Packet::Discard, config, out);
+            self.needs |= needs::SYNC;
+        }
     }
 
     fn transaction(

@@ -27,6 +27,9 @@ impl Info {
         let plans: Vec<_> =
             (0..capture.buffers.len()).filter_map(|n| Plan::new(capture, n, options)).collect();
         let buffers: Vec<_> = plans.iter().map(|plan| buffer(capture, plan)).collect();
+        let overview = Overview::of(capture, &plans, options);
+        let misread = overview.cause.as_ref().filter(|(_, cause)| cause.is_misread());
+        let misread = misread.map(|(buffer, _)| *buffer);
         let mut missing = Vec::new();
         let mut reported: Vec<Skipped> = Vec::new();
         for (plan, info) in plans.iter().zip(&buffers) {
@@ -37,7 +40,9 @@ impl Info {
                     missing.extend(left_out(skipped));
                 }
             }
-            unknown_ids(plan, info, &mut missing);
+            if misread != Some(plan.buffer) {
+                unknown_ids(plan, info, &mut missing);
+            }
         }
         let mut sources: Vec<_> = capture.sources.iter().map(|s| source(capture, s)).collect();
         // The ID of a source of messages is its number in the messages.
@@ -63,7 +68,7 @@ impl Info {
             notes,
             missing,
             linux: capture.linux.as_deref().map(|linux| LinuxInfo::of(capture, linux)),
-            overview: Overview::of(capture, &plans, options),
+            overview,
         }
     }
 }
@@ -89,14 +94,20 @@ const BLOCK: usize = 1 << 16;
 
 fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
     let buffer = &capture.buffers[plan.buffer];
-    let ids = plan.framed().then(|| {
-        let (mut ids, mut splitter) = (Ids::default(), plan.route(Numbering::Capture));
-        let (mut at, mut reader, mut block) = (0, buffer.reader(), vec![0; BLOCK]);
+    let mut frames = plan.framed().then(|| (Ids::default(), plan.route(Numbering::Capture)));
+    let mut at = 0;
+    // The size of a pipe is known at its end.
+    if frames.is_some() || buffer.is_piped() {
+        let (mut reader, mut block) = (buffer.reader(), vec![0; BLOCK]);
         // Bytes before a read error are counted.
         while let Ok(len @ 1..) = reader.read(&mut block) {
-            splitter.split(at, block.get(..len).unwrap_or_default(), &mut ids);
+            if let Some((ids, splitter)) = &mut frames {
+                splitter.split(at, block.get(..len).unwrap_or_default(), ids);
+            }
             at += len as u64;
         }
+    }
+    let ids = frames.map(|(mut ids, mut splitter)| {
         splitter.finish(at, &mut ids);
         ids
     });

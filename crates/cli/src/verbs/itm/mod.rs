@@ -16,6 +16,7 @@ use tracewright::frames::Framing;
 use crate::args::ItmArgs;
 use crate::fail::Fail;
 use crate::input::Input;
+use crate::inputs::Inputs;
 use crate::message;
 use printer::Printer;
 
@@ -85,6 +86,7 @@ fn capture(args: &ItmArgs) -> Result<bool, Fail> {
         capture.add_image(image)?;
     }
     let mut input = Input::all(capture);
+    input.inputs = Inputs::of_capture(&input.capture);
     input.path.clone_from(&args.input);
     input.options.ids.extend(args.id.map(u16::from));
     source::decode(args, &input)
@@ -100,7 +102,7 @@ fn recorded(args: &ItmArgs, recording: &SwoRecording) -> Result<bool, Fail> {
     }
     let frequency = args.frequency.or(recording.rate);
     let times = Some(recording.times.as_slice());
-    let mut printer = Printer::open(args, frequency, vec!["ITM".to_owned()], None)?;
+    let mut printer = Printer::open(args, frequency, vec!["ITM".to_owned()], Inputs::default())?;
     let mut receiver = Receiver::new(wanted(args));
     let mut elements = Vec::new();
     for bytes in recording.bytes.chunks(BLOCK) {
@@ -132,7 +134,8 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
         Live::Stream(stream) => Piped::boxed(stream),
         Live::Connection(stream) => Piped::boxed(stream),
     };
-    let mut printer = Printer::open(args, args.frequency, vec!["ITM".to_owned()], Some(path))?;
+    let mut printer =
+        Printer::open(args, args.frequency, vec!["ITM".to_owned()], Inputs::default())?;
     let mut receiver = Receiver::new(wanted(args));
     let mut elements = Vec::new();
     let mut block = Vec::new();

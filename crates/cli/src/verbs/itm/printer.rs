@@ -1,7 +1,5 @@
 //! Prints the events of the sources of an ITM.
 
-use std::path::Path;
-
 use tracewright::Element;
 use tracewright::analysis::itm::{Content, Entry, Interpreter, Samples};
 use tracewright::capture::Capture;
@@ -44,12 +42,13 @@ struct Source {
 }
 
 impl Printer {
-    /// Opens the output of `args` for sources with these names. `path`: a file that is read.
+    /// Opens the output of `args` for sources with these names. `inputs`: the files that are read
+    /// beside the input and the images of `args`.
     pub fn open(
         args: &ItmArgs,
         frequency: Option<u64>,
         names: Vec<String>,
-        path: Option<&Path>,
+        inputs: Inputs,
     ) -> Result<Printer, Fail> {
         let format = Format::from(args.format);
         let what = match (args.exceptions, args.profile) {
@@ -68,8 +67,7 @@ impl Printer {
         let functions = Functions::of_files(
             files.filter_map(|dump| Some((dump.bytes.as_ref()?, dump.address))),
         );
-        let inputs = Inputs::default().file(path).images(&args.images);
-        let inputs = inputs.file(Some(&args.input));
+        let inputs = inputs.file(Some(&args.input)).images(&args.images);
         let output = Output::open(args.output.as_deref(), &inputs)?;
         let clock = Clock { frequency };
         let shown = Shown {

@@ -63,7 +63,7 @@ pub fn decode(args: &ItmArgs, input: &Input) -> Result<bool, Fail> {
         let what = "it has no ITM or STM that can be decoded; `tracewright info` lists its sources";
         return Err(Fail::input(&input.path, what));
     }
-    let mut printer = Printer::open(args, args.frequency, names, None)?;
+    let mut printer = Printer::open(args, args.frequency, names, input.inputs.clone())?;
     for (job, numbers) in jobs.iter().zip(numbers) {
         let mut session = job.session()?;
         let mut bytes = input::of(job.buffer);

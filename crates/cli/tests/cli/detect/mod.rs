@@ -66,6 +66,9 @@ fn bytes_are_skipped() {
         let output = tracewright(&args(words, &[&folder.demo()]));
         assert_eq!((output.code, &output.out), (Some(0), &whole.out), "{words}: {}", output.err);
     }
+    let output = tracewright(&args("decode --skip 200", &[&folder.demo()]));
+    let what = "note: ETB: no bytes after the first 200 (--skip)\n";
+    assert!(output.err.starts_with(what), "{}", output.err);
     let output = tracewright(&args("decode --align 600", &[&folder.demo()]));
     assert_eq!(output.code, Some(2));
     assert!(output.err.contains("no alignment"), "{}", output.err);

@@ -97,3 +97,17 @@ fn wrong_options_are_contradicted() {
         assert!(run.is_some_and(|run| run.ends_with(next)), "{given}: {}", output.err);
     }
 }
+
+/// A short buffer of one source, described as frames.
+#[test]
+fn a_short_buffer_has_a_cause() {
+    let Some(path) = shared("conformance/arm/snapshots/itm_only_raw") else { return };
+    let cause = "the framing is not coresight but raw: the bytes are packets from one to the next";
+    let output = tracewright(&args("decode --framing coresight", &[&path]));
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    assert!(output.err.starts_with(&format!("note: {cause}\nhelp: run: ")), "{}", output.err);
+    let output = tracewright(&args("info --framing coresight", &[&path]));
+    assert!(output.out.contains(&format!("problems:\n  1. {cause}\n")), "{}", output.out);
+    // The trace IDs of frames that are none mean nothing.
+    assert!(!output.out.contains("\n  2. "), "{}", output.out);
+}

@@ -184,19 +184,6 @@ impl Itype {
     pub const fn is_branch(self) -> bool {
         matches!(self, Itype::NotTaken | Itype::Taken)
     }
-
-    /// Whether it is an uninferable discontinuity. ("updiscon"; the tables leave out trap returns)
-    pub const fn is_uninferable(self) -> bool {
-        matches!(
-            self,
-            Itype::TrapReturn
-                | Itype::UninferableCall
-                | Itype::UninferableJump
-                | Itype::Swap
-                | Itype::Return
-                | Itype::OtherUninferable
-        )
-    }
 }
 
 /// What to do about a new context: `ctype`, `context_type`.

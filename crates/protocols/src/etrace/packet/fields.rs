@@ -333,11 +333,6 @@ impl<'a, F: FnMut(Field)> Namer<'a, F> {
     pub fn new(reader: Reader, each: &'a mut F) -> Self {
         Namer { start: reader.at, reader, each }
     }
-
-    /// The reader.
-    pub fn into_reader(self) -> Reader {
-        self.reader
-    }
 }
 
 impl<F: FnMut(Field)> Fields for Namer<'_, F> {
