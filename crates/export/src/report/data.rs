@@ -240,7 +240,7 @@ impl Report {
         for (n, slices) in timeline.by_thread().into_iter().enumerate() {
             let source = timeline.threads.get(n).map_or(0, |thread| thread.source);
             let time = |instructions: u64| match timed {
-                true => timeline.moment(source, instructions).estimate / 1000,
+                true => (timeline.moment(source, instructions).estimate / 1000) as u64,
                 false => instructions,
             };
             let lowest = slices.iter().map(|slice| slice.depth).min().unwrap_or(0);
