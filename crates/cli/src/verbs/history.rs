@@ -5,6 +5,7 @@ use tracewright::base::{Element, Gap, Isa};
 use tracewright::decode::{CommittedListener, Fork, Jobs, Listener, Program, Tally, input};
 use tracewright::index::query::{Condition, Which};
 use tracewright::index::{Answer, Cursor, Finder, Found, Index, Query};
+use tracewright::symbols::is_named;
 use tracewright::views::history::{Event, History, OTHERS};
 use tracewright::views::instructions::{Expand, Text};
 
@@ -196,11 +197,9 @@ fn event(text: &str, code: &Code, args: &HistoryArgs) -> Result<Event, Fail> {
     if let Some(address) = text.strip_prefix("0x").and_then(|n| u64::from_str_radix(n, 16).ok()) {
         return Ok(Event::Address(vec![(address, address)]));
     }
-    let starts: Vec<(u64, u64)> = code
-        .named(text)
-        .filter_map(|number| code.get(number))
-        .map(|known| (known.function.start, known.function.start))
-        .collect();
+    let named = code.functions().iter().map(|known| &known.function);
+    let named = named.filter(|function| is_named(&function.symbol, text));
+    let starts: Vec<(u64, u64)> = named.map(|function| (function.start, function.start)).collect();
     if starts.is_empty() {
         let what = format!(
             "--before: `{text}` is not `end`, `exception`, `exception:NUMBER`, an address such as \
