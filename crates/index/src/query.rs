@@ -380,7 +380,9 @@ pub fn range(text: &str, open: bool) -> Result<Range<u64>, QueryError> {
         }
     };
     if range.start == u64::MAX {
-        return Err(QueryError(format!("`{text}` is where all ranges end; write a smaller number")));
+        return Err(QueryError(format!(
+            "`{text}` is where all ranges end; write a smaller number"
+        )));
     }
     if range.start >= range.end {
         return Err(QueryError(format!(
@@ -428,11 +430,7 @@ mod tests {
             ),
             ("time 5", Which::First, vec![Condition::Time(5..u64::MAX)]),
             ("address 5", Which::First, vec![Condition::Address(5..6)]),
-            (
-                "address 5..0x10000000000000000",
-                Which::First,
-                vec![Condition::Address(5..u64::MAX)],
-            ),
+            ("address 5..0x10000000000000000", Which::First, vec![Condition::Address(5..u64::MAX)]),
             (
                 "function f(unsigned int) and gap",
                 Which::First,

@@ -22,11 +22,8 @@ fn timeline(knots: &[(u64, u64)]) -> Timeline {
     let mut nodes = Vec::new();
     for (depth, &(address, instructions)) in FRAMES.iter().enumerate() {
         let position = Position { instructions, depth, ..Position::default() };
-        let begin = Begin {
-            function: FunctionId::At(address),
-            entry: Entry::Call,
-            address: Some(address),
-        };
+        let begin =
+            Begin { function: FunctionId::At(address), entry: Entry::Call, address: Some(address) };
         nodes.push(timeline.begin(&position, root, &begin));
     }
     let position = Position { instructions: END, ..Position::default() };
