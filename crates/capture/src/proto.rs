@@ -24,7 +24,7 @@ impl Message {
         }
     }
 
-    /// A number, also where it is 0: readers of proto2 can tell 0 from none.
+    /// A number, also where it is 0: for readers of proto2, 0 is not the same as none.
     pub fn present(&mut self, field: u64, value: u64) {
         self.varint(field << 3);
         self.varint(value);

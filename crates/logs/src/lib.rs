@@ -4,8 +4,8 @@
 //! text to entries and [`Writer`] converts entries to text, with one file for each format.
 //! [`Assembler`] converts entries to [`Step`](tracewright_base::Step)s: it looks up each
 //! instruction in the program and determines its successor. [`Recorder`] feeds steps to trace units
-//! in software and makes a capture of their trace. [`Converter`] makes the entries of another format,
-//! and [`Counts`] sums what a processor executes.
+//! in software and makes a capture of their trace. [`Converter`] makes the entries of another
+//! format, and [`Counts`] sums what a processor executes.
 //!
 //! | format | file |
 //! |---|---|
