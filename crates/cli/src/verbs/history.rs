@@ -197,15 +197,18 @@ fn event(text: &str, code: &Code, args: &HistoryArgs) -> Result<Event, Fail> {
     if let Some(address) = text.strip_prefix("0x").and_then(|n| u64::from_str_radix(n, 16).ok()) {
         return Ok(Event::Address(vec![(address, address)]));
     }
-    let named = code.functions().iter().map(|known| &known.function);
-    let named = named.filter(|function| is_named(&function.symbol, text));
-    let starts: Vec<(u64, u64)> = named.map(|function| (function.start, function.start)).collect();
+    let named = || code.functions().iter().filter(|known| is_named(&known.function.symbol, text));
+    let fixed = named().filter(|known| known.module.is_none()).map(|known| known.function.start);
+    let starts: Vec<(u64, u64)> = fixed.map(|start| (start, start)).collect();
     if starts.is_empty() {
-        let what = format!(
-            "--before: `{text}` is not `end`, `exception`, `exception:NUMBER`, an address such as \
-             0x8000, or a function of the program"
-        );
-        return Err(Fail::input(&args.input.input, &what));
+        let why = match named().next() {
+            Some(_) => "has another address in each process; write an address such as 0x8000",
+            None => {
+                "is not `end`, `exception`, `exception:NUMBER`, an address such as 0x8000, or a \
+                 function of the program"
+            }
+        };
+        return Err(Fail::input(&args.input.input, &format!("--before: `{text}` {why}")));
     }
     Ok(Event::Address(starts))
 }
