@@ -232,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    /// Two lines that are inlined from another file, and one from the end of the same file.
+    /// A function that is inlined into one of another file.
     const HEADER: &str = "extern volatile int sink;\n\n\n\n\n\n\n\n
 static inline __attribute__((always_inline)) void store(int x) {
   sink = x;
