@@ -272,6 +272,7 @@ static inline __attribute__((always_inline)) void last(int x) {
             bytes: bytes.into(),
             bias: 0,
             module: None,
+            dump: None,
             machine: 0,
             segments: Vec::new(),
         };

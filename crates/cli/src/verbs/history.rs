@@ -1,5 +1,7 @@
 //! `tracewright history`
 
+use std::collections::BTreeSet;
+
 use tracewright::analysis::Code;
 use tracewright::base::{Element, Gap, Isa};
 use tracewright::decode::{CommittedListener, Fork, Jobs, Listener, Program, Tally, input};
@@ -199,7 +201,7 @@ fn event(text: &str, code: &Code, args: &HistoryArgs) -> Result<Event, Fail> {
     }
     let named = || code.functions().iter().filter(|known| is_named(&known.function.symbol, text));
     let fixed = named().filter(|known| known.module.is_none()).map(|known| known.function.start);
-    let starts: Vec<(u64, u64)> = fixed.map(|start| (start, start)).collect();
+    let starts: BTreeSet<u64> = fixed.collect();
     if starts.is_empty() {
         let why = match named().next() {
             Some(_) => "has another address in each process; write an address such as 0x8000",
@@ -210,5 +212,5 @@ fn event(text: &str, code: &Code, args: &HistoryArgs) -> Result<Event, Fail> {
         };
         return Err(Fail::input(&args.input.input, &format!("--before: `{text}` {why}")));
     }
-    Ok(Event::Address(starts))
+    Ok(Event::Address(starts.into_iter().map(|start| (start, start)).collect()))
 }
