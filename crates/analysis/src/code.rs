@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tracewright_base::Space;
+use tracewright_base::{Element, Space};
 use tracewright_capture::{Capture, Form};
 use tracewright_decode::Program;
-use tracewright_image::{Bytes, Image, MemoryId, Viewpoint};
+use tracewright_image::{Bytes, Image, MemoryId, Selection, Viewpoint};
 use tracewright_symbols::{Found, Function, Functions, UnwindTargets};
 
 /// A function of a frame.
@@ -28,7 +28,8 @@ pub struct Code {
     functions: Arc<Vec<Known>>,
     /// The functions of the ELF files of the capture.
     flat: Arc<Functions>,
-    /// The functions of each file that a process has mapped, and the number of its first one.
+    /// The functions of each file that a process has mapped, or of each part of the memory where
+    /// some have conditions, and the number of its first one.
     modules: Arc<Vec<(Functions, u32)>>,
     tables: Vec<Table>,
     unwind_targets: Arc<UnwindTargets>,
@@ -72,6 +73,20 @@ impl Code {
                 own.iter().map(|f| Known { function: f.clone(), module: Some(Arc::clone(&path)) }),
             );
             modules.push((own, first));
+        }
+        if capture.linux.is_none() && capture.memory.iter().any(|dump| !dump.when.is_always()) {
+            for dump in &capture.memory {
+                let bytes = dump.bytes.as_ref().filter(|_| dump.form == Form::Elf);
+                let own = bytes.map(Functions::of_elf).unwrap_or_default();
+                let first = functions.len() as u32;
+                let loaded = own.iter().map(|function| Function {
+                    start: function.start.wrapping_add(dump.address),
+                    end: function.end.wrapping_add(dump.address),
+                    ..function.clone()
+                });
+                functions.extend(loaded.map(|function| Known { function, module: None }));
+                modules.push((own, first));
+            }
         }
         Code {
             functions: Arc::new(functions),
@@ -163,16 +178,16 @@ impl Code {
         }
     }
 
-    /// The memory of a source in `context`, where it depends on the context.
-    pub(crate) fn memory(
+    /// Follows what `element`, which is not a range, selects for a source. Returns whether it is
+    /// other memory.
+    pub(crate) fn follow(
         &self,
         source: usize,
-        context: &tracewright_base::Context,
-    ) -> Option<MemoryId> {
-        match self.tables.get(source)? {
-            Table::Flat => None,
-            Table::Spaces(viewpoint) => Some(viewpoint.memory(context)),
-        }
+        selection: &mut Option<Selection>,
+        element: &Element,
+    ) -> bool {
+        let Some(Table::Spaces(viewpoint)) = self.tables.get(source) else { return false };
+        viewpoint.follow(selection.get_or_insert_with(|| viewpoint.begin()), element)
     }
 }
 

@@ -80,3 +80,53 @@ impl Merge for RawProfile {
         self.saturated |= later.saturated;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use tracewright_base::{Counted, Element, Instruction, Isa, Kind, Range};
+    use tracewright_capture::{Capture, Dump, Overlay, Source};
+    use tracewright_decode::{Fork, Listener, Memory};
+
+    use super::*;
+    use crate::Profiler;
+
+    /// Two images at the same address, which the instructions at other addresses select.
+    const SELECTED_BY: [u64; 2] = [0x2000, 0x2010];
+    const PLACE: u64 = 0x8000;
+
+    #[test]
+    fn ranges_are_in_the_memory_that_ranges_select() {
+        let images = SELECTED_BY.map(|address| {
+            let mut dump = Dump::new("image", PLACE, vec![0; 16]);
+            let place = "bank".to_owned();
+            dump.when.overlay =
+                Some(Overlay { place, address: Some(address), ..Overlay::default() });
+            dump
+        });
+        let capture = Capture {
+            memory: images.into(),
+            sources: vec![Source::default()],
+            ..Capture::default()
+        };
+        let mut profiler = Profiler::new([Memory::new(&capture).seen_by(&capture, 0, 0)]);
+        let kind = Kind::Indirect;
+        let last = Instruction { size: 4, isa: Isa::A64, kind, ..Instruction::default() };
+        let [a, b] = SELECTED_BY;
+        for start in [a, PLACE, b, PLACE, b, PLACE] {
+            let last = Last::new(&last, true);
+            let range = Range { start, bytes: 4, instructions: 1, cycles: Counted::UNKNOWN, last };
+            profiler.element(0, 0, Element::Range(range));
+        }
+        profiler.element(0, 0, Element::End);
+        let mut counts: HashMap<MemoryId, u64> = HashMap::new();
+        let executed = profiler.take().executed.into_counts();
+        for (executed, count) in executed.filter(|(executed, _)| executed.start == PLACE) {
+            *counts.entry(executed.memory).or_default() += count;
+        }
+        let mut counts: Vec<u64> = counts.into_values().collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [1, 2]);
+    }
+}

@@ -41,7 +41,7 @@ pub struct Moment {
     /// The first timestamp after it.
     pub before: Option<u64>,
     /// Between the two in proportion to the instructions, in thousandths of a tick.
-    pub estimate: u64,
+    pub estimate: u128,
 }
 
 /// A thread.
@@ -127,15 +127,16 @@ impl Timeline {
         let next = knots.partition_point(|knot| knot.instructions <= instructions);
         let before = next.checked_sub(1).and_then(|n| knots.get(n));
         let after = knots.get(next);
+        let thousandths = |ticks: u64| u128::from(ticks) * 1000;
         let estimate = match (before, after) {
             (Some(a), Some(b)) => {
                 let part = u128::from(instructions - a.instructions);
                 let whole = u128::from((b.instructions - a.instructions).max(1));
-                let ticks = u128::from(b.ticks.saturating_sub(a.ticks)) * 1000;
-                (u128::from(a.ticks) * 1000 + ticks * part / whole) as u64
+                let between = thousandths(b.ticks.saturating_sub(a.ticks));
+                thousandths(a.ticks) + between * part / whole
             }
-            (Some(only), None) | (None, Some(only)) => only.ticks.saturating_mul(1000),
-            (None, None) => instructions.saturating_mul(1000),
+            (Some(only), None) | (None, Some(only)) => thousandths(only.ticks),
+            (None, None) => thousandths(instructions),
         };
         let ticks = |knot: &Knot| knot.ticks;
         Moment { after: before.map(ticks), before: after.map(ticks), estimate }

@@ -17,12 +17,17 @@ impl Message {
         self.0.push(value as u8);
     }
 
-    /// A number.
+    /// A number, which is left out where it is 0.
     pub fn number(&mut self, field: u64, value: u64) {
         if value != 0 {
-            self.varint(field << 3);
-            self.varint(value);
+            self.present(field, value);
         }
+    }
+
+    /// A number, also where it is 0: for readers of proto2, 0 is not the same as none.
+    pub fn present(&mut self, field: u64, value: u64) {
+        self.varint(field << 3);
+        self.varint(value);
     }
 
     /// Bytes, a text or a message, also where it is empty.

@@ -59,7 +59,7 @@ pub fn list(
         _ => Selected::open(&input, window, committed)?,
     };
     let text::Shown { packets, elements, .. } = what.text;
-    select::check(select, select::Listed { packets, elements })?;
+    select::check(select, select::Listed { packets, elements }, &input)?;
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     if args.format == Format::Json {
         output.json(&json::head(what.verb))?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tracewright::capture::plain::line;
 use tracewright::decode::Program;
-use tracewright::symbols::{demangled, without_parameters};
+use tracewright::symbols::{demangled, is_named};
 use tracewright::views::filter::{KINDS, packet_kinds};
 use tracewright::views::functions::is_called;
 use tracewright::views::{Filter, Source};
@@ -20,8 +20,25 @@ pub struct Listed {
     pub elements: bool,
 }
 
-/// Refuses kinds of `args` that nothing of what is `listed` has.
-pub fn check(args: &SelectArgs, listed: Listed) -> Result<(), Fail> {
+/// Refuses kinds of `args` that nothing of what is `listed` has, and functions that no program of
+/// `input` has.
+pub fn check(args: &SelectArgs, listed: Listed, input: &Input) -> Result<(), Fail> {
+    check_kinds(args, listed)?;
+    let sources = || input.buffers.iter().flat_map(|&buffer| input.job(buffer).sources);
+    for name in &args.function {
+        let (mut any, mut found) = (false, false);
+        for source in sources() {
+            any = true;
+            found |= !code(name, &source)?.is_empty();
+        }
+        if any && !found {
+            return Err(no_function(name));
+        }
+    }
+    Ok(())
+}
+
+fn check_kinds(args: &SelectArgs, listed: Listed) -> Result<(), Fail> {
     let elements = KINDS.into_iter().filter(|_| listed.elements);
     let packets = packet_kinds().filter(|_| listed.packets);
     let kinds: BTreeSet<&str> = elements.chain(packets).collect();
@@ -56,14 +73,8 @@ pub fn filter(args: &SelectArgs, job: &Job<'_>) -> Result<Filter, Fail> {
     if !args.address.is_empty() || !args.function.is_empty() {
         let mut all = vec![args.address.clone(); job.sources.len()];
         for name in &args.function {
-            let mut found = false;
             for (own, source) in all.iter_mut().zip(&job.sources) {
-                let before = own.len();
                 own.extend(code(name, source)?);
-                found |= own.len() > before;
-            }
-            if !found && !job.sources.is_empty() {
-                return Err(no_function(name));
             }
         }
         addresses = Some(all);
@@ -96,12 +107,6 @@ fn code(name: &str, source: &Source) -> Result<Vec<std::ops::Range<u64>>, Fail> 
         let why = "functions have other addresses in each process; select them with --address";
         return Err(Fail::option("--function", &line(name), why));
     };
-    let is = |symbol: &str| {
-        symbol == name || {
-            let text = demangled(symbol);
-            text == name || without_parameters(&text) == Some(name)
-        }
-    };
-    let named = image.symbols().iter().filter(|symbol| is(symbol.name));
+    let named = image.symbols().iter().filter(|symbol| is_named(symbol.name, name));
     Ok(named.map(|s| s.start..s.start.saturating_add(s.size.max(1))).collect())
 }

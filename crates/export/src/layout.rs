@@ -167,6 +167,27 @@ mod tests {
         orders
     }
 
+    /// Continuations are worth 1, near jumps up to a tenth, and far ones and those to other blocks
+    /// nothing.
+    #[test]
+    fn edges_are_worth_more_where_they_are_shorter() {
+        let sizes = [16, 512, 1024, 16];
+        let mut layout = Layout { sizes: &sizes, places: vec![None; sizes.len()] };
+        for (chain, edge, worth) in [
+            (&[0, 1][..], (0, 1), 1.0),
+            (&[0, 1, 3], (0, 3), JUMP / 2.0),
+            (&[0, 2, 3], (0, 3), 0.0),
+            (&[1], (1, 1), JUMP * 0.2),
+            (&[1, 0], (0, 1), JUMP * (1.0 - 528.0 / BACKWARD)),
+            (&[2], (2, 2), 0.0),
+            (&[0, 1], (0, 2), 0.0),
+        ] {
+            let value = layout.value(chain, &[(edge.0, edge.1, 100)]);
+            assert!((value - 100.0 * worth).abs() < 1e-9, "{chain:?} {edge:?}: {value}");
+            assert!(layout.places.iter().all(Option::is_none), "{chain:?}");
+        }
+    }
+
     /// The value of the order is within 1 % of that of the best of all orders, for loops and
     /// branches of a few blocks.
     #[test]

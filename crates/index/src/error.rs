@@ -89,7 +89,11 @@ impl std::fmt::Display for FindError {
         match self {
             FindError::Read(error) => write!(f, "the trace cannot be read: {error}"),
             FindError::UnknownFunction(name) => {
-                write!(f, "no program image has a function `{name}`")
+                write!(
+                    f,
+                    "no program image has a function `{name}`; names are those of the symbols, or \
+                     demangled, with or without parameters"
+                )
             }
             FindError::NoFixedAddresses => f.write_str(
                 "functions and lines of programs of several processes are not searched; use \

@@ -240,10 +240,19 @@ impl<'a> Words<'a> {
             return Err(QueryError(format!("a condition is missing; {}", expected())));
         };
         Ok(match word {
-            "function" => match self.next() {
-                Some(name) => Condition::Function(name.to_owned()),
-                None => return Err(QueryError("`function` needs a name".into())),
-            },
+            "function" => {
+                let Some(first) = self.next() else {
+                    return Err(QueryError("`function` needs a name".into()));
+                };
+                // The demangled names of some functions have blanks.
+                let mut name = first.to_owned();
+                while let Some(part) = self.argument() {
+                    self.next();
+                    name.push(' ');
+                    name.push_str(part);
+                }
+                Condition::Function(name)
+            }
             "address" => Condition::Address(self.range("address", false)?),
             "time" => Condition::Time(self.range("time", true)?),
             "exception" => Condition::Exception(self.optional()?),
@@ -346,6 +355,14 @@ pub fn number(text: &str) -> Result<u64, QueryError> {
     value.map_err(|_| QueryError(format!("`{text}` is not a number such as 16 or 0x10")))
 }
 
+/// The end of a range: a number, nothing or 2^64 for all that follows.
+fn end(text: &str) -> Result<u64, QueryError> {
+    match text {
+        "" | "18446744073709551616" | "0x10000000000000000" => Ok(u64::MAX),
+        _ => number(text),
+    }
+}
+
 /// `A..B`, without B; `A..` to the end; `..B` from 0. A number alone is itself, or with `open` the
 /// beginning of a range without an end.
 ///
@@ -359,9 +376,14 @@ pub fn range(text: &str, open: bool) -> Result<Range<u64>, QueryError> {
         }
         Some((start, end)) => {
             let start = if start.is_empty() { 0 } else { number(start)? };
-            start..if end.is_empty() { u64::MAX } else { number(end)? }
+            start..self::end(end)?
         }
     };
+    if range.start == u64::MAX {
+        return Err(QueryError(format!(
+            "`{text}` is where all ranges end; write a smaller number"
+        )));
+    }
     if range.start >= range.end {
         return Err(QueryError(format!(
             "`{text}` is empty; write A..B with B above A, which is not inside"
@@ -408,6 +430,12 @@ mod tests {
             ),
             ("time 5", Which::First, vec![Condition::Time(5..u64::MAX)]),
             ("address 5", Which::First, vec![Condition::Address(5..6)]),
+            ("address 5..0x10000000000000000", Which::First, vec![Condition::Address(5..u64::MAX)]),
+            (
+                "function f(unsigned int) and gap",
+                Which::First,
+                vec![Condition::Function("f(unsigned int)".into()), Condition::Gap],
+            ),
             ("event", Which::First, vec![Condition::Event(None)]),
         ] {
             let query = Query::parse(&[text]).expect(text);
@@ -427,6 +455,8 @@ mod tests {
             ("functions main", "`functions` is not a condition"),
             ("function", "needs a name"),
             ("address 9..8", "is empty"),
+            ("address 0xffffffffffffffff", "where all ranges end"),
+            ("address 0x10000000000000001..", "is not a number"),
             ("nth 0 gap", "counts from 1"),
             ("gap gap", "`gap` is not expected"),
             ("exception x", "is not a number"),

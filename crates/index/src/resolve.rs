@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tracewright_analysis::coverage::program_files;
 use tracewright_decode::{Plan, Program};
-use tracewright_symbols::Lines;
+use tracewright_symbols::{Lines, is_named};
 
 use crate::error::FindError;
 use crate::query::Condition;
@@ -65,7 +65,7 @@ fn starts(name: &str, subject: &Subject<'_>, plan: &Plan) -> Result<Vec<Vec<u64>
     for planned in &plan.sources {
         let program = subject.memory.seen_by(subject.capture, plan.buffer, planned.source);
         let Program::Image(image) = program else { return Err(FindError::NoFixedAddresses) };
-        let named = image.symbols().iter().filter(|symbol| symbol.name == name);
+        let named = image.symbols().iter().filter(|symbol| is_named(symbol.name, name));
         let mut starts: Vec<u64> = named.map(|symbol| symbol.start).collect();
         starts.sort_unstable();
         starts.dedup();

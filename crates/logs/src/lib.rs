@@ -4,7 +4,8 @@
 //! text to entries and [`Writer`] converts entries to text, with one file for each format.
 //! [`Assembler`] converts entries to [`Step`](tracewright_base::Step)s: it looks up each
 //! instruction in the program and determines its successor. [`Recorder`] feeds steps to trace units
-//! in software and makes a capture of their trace.
+//! in software and makes a capture of their trace. [`Converter`] makes the entries of another
+//! format, and [`Counts`] sums what a processor executes.
 //!
 //! | format | file |
 //! |---|---|
@@ -38,6 +39,8 @@
 mod assembler;
 pub mod code;
 mod control;
+mod converter;
+mod counts;
 pub mod csv;
 mod entry;
 mod format;
@@ -61,6 +64,8 @@ pub mod text;
 mod writer;
 
 pub use assembler::Assembler;
+pub use converter::Converter;
+pub use counts::Counts;
 pub use entry::{Entry, Event, Executed, Mode, Opcode, Raised};
 pub use format::Format;
 pub use logged_code::LoggedCode;

@@ -31,5 +31,5 @@ mod unwind;
 
 pub use function::{Candidate, Found, Function, Functions};
 pub use lines::{Frame, Lines, Location, Row};
-pub use name::{demangled, without_parameters};
+pub use name::{demangled, is_named, without_parameters};
 pub use unwind::UnwindTargets;

@@ -27,6 +27,15 @@ pub fn without_parameters(name: &str) -> Option<&str> {
     Some(before)
 }
 
+/// Whether the function with this symbol is called `name`: by its symbol, or demangled, with its
+/// parameters or without them.
+pub fn is_named(symbol: &str, name: &str) -> bool {
+    symbol == name || {
+        let text = demangled(symbol);
+        text == name || without_parameters(&text) == Some(name)
+    }
+}
+
 /// Longer names are not demangled.
 const MAX_MANGLED: usize = 4096;
 /// The most bytes of a demangled name: this many, and some for each byte of the symbol. A part of a
@@ -115,6 +124,16 @@ mod tests {
             ("a::(anonymous namespace)::b", None),
         ] {
             assert_eq!(without_parameters(name), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn functions_have_several_names() {
+        for name in ["_Z3addii", "add(int, int)", "add"] {
+            assert!(is_named("_Z3addii", name), "{name}");
+        }
+        for (symbol, name) in [("_Z3addii", "add(int)"), ("_Z3addii", "ad"), ("add", "add()")] {
+            assert!(!is_named(symbol, name), "{symbol} {name}");
         }
     }
 

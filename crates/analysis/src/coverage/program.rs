@@ -20,6 +20,8 @@ pub struct ProgramFile {
     pub bias: u64,
     /// Its number among the files that processes map, if they do.
     pub module: Option<u32>,
+    /// Its number in the memory of the capture, where that is not the memory of processes.
+    pub dump: Option<u32>,
     /// `e_machine`.
     pub machine: u16,
     /// Its LOAD segments.
@@ -28,8 +30,8 @@ pub struct ProgramFile {
 
 /// The ELF files of a capture, and then those that its processes map.
 pub fn program_files(capture: &Capture) -> Vec<ProgramFile> {
-    let dumps = capture.memory.iter().filter(|dump| dump.form == Form::Elf);
-    let files = dumps.filter_map(|dump| {
+    let dumps = (0..).zip(&capture.memory).filter(|(_, dump)| dump.form == Form::Elf);
+    let files = dumps.filter_map(|(number, dump)| {
         let bytes = dump.bytes.clone()?;
         let elf = Elf::read(&bytes, dump.name.as_str(), Load::default()).ok()?;
         Some(ProgramFile {
@@ -37,6 +39,7 @@ pub fn program_files(capture: &Capture) -> Vec<ProgramFile> {
             bytes,
             bias: dump.address,
             module: None,
+            dump: capture.linux.is_none().then_some(number),
             machine: elf.machine,
             segments: elf.segments,
         })
@@ -50,6 +53,7 @@ pub fn program_files(capture: &Capture) -> Vec<ProgramFile> {
             bytes,
             bias: 0,
             module: Some(number),
+            dump: None,
             machine: elf.machine,
             segments: elf.segments,
         })
@@ -121,7 +125,9 @@ impl ProgramCoverage {
                         images.entry(range.memory).or_insert_with(|| spaces.image(range.memory));
                     let region = image.region(image.view(Space::ANY), range.start);
                     region.and_then(|region| region.module()).and_then(|module| {
-                        let is = |file: &ProgramFile| file.module == Some(module.index);
+                        let is = |file: &ProgramFile| {
+                            [file.module, file.dump].contains(&Some(module.index))
+                        };
                         Some((files.iter().position(is)?, module.bias))
                     })
                 }

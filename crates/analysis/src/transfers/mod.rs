@@ -103,8 +103,14 @@ impl Transfers {
 
     /// The memory that a source executes.
     fn memory(&self, source: usize) -> MemoryId {
-        let selected = self.sources.get(source).and_then(|current| current.state.memory);
-        selected.unwrap_or_else(|| self.finder.code().start(source))
+        let selected = self.sources.get(source).and_then(|current| current.state.selection);
+        selected.map_or_else(|| self.finder.code().start(source), |selection| selection.memory)
+    }
+
+    /// Follows what an element selects.
+    fn select(&mut self, source: usize, element: &Element) {
+        let Some(Current { state, stale, .. }) = self.sources.get_mut(source) else { return };
+        *stale |= self.finder.code().follow(source, &mut state.selection, element);
     }
 
     /// A transfer to an address.
@@ -230,7 +236,7 @@ impl Transfers {
         let isa = range.last.isa;
         let (mut address, mut counted) = (range.start, 0);
         while counted < range.instructions {
-            let Some(State { within, space, memory, .. }) =
+            let Some(State { within, space, selection, .. }) =
                 self.sources.get(source).map(|current| current.state)
             else {
                 break;
@@ -245,8 +251,8 @@ impl Transfers {
             let size = match (isa, self.caches.get_mut(source)) {
                 (Isa::A64 | Isa::A32, _) | (_, None) => 4,
                 (_, Some(cache)) => {
-                    if let Some(memory) = memory {
-                        cache.select_memory(memory);
+                    if let Some(selection) = selection {
+                        cache.select_memory(selection.memory);
                     }
                     let found = cache.instruction(Pc { address, isa, space });
                     found.map_or(2, |instruction| u64::from(instruction.size))
@@ -307,10 +313,8 @@ impl Transfers {
     }
 
     fn context(&mut self, source: usize, at: u64, context: &Context) {
-        let memory = self.finder.code().memory(source, context);
-        let Some(Current { state, stale, .. }) = self.sources.get_mut(source) else { return };
-        *stale |= memory.is_some();
-        state.memory = memory.or(state.memory);
+        self.select(source, &Element::Context(*context));
+        let Some(Current { state, .. }) = self.sources.get_mut(source) else { return };
         state.space = context.space();
         let thread = Some((context.context_id, context.vmid));
         if state.thread == thread {
@@ -359,6 +363,7 @@ impl Transfers {
                 }
             }
             Element::Timestamp { value: target, .. } => {
+                self.select(source, &element);
                 self.push(source, Transfer { target, kind: Kind::Timestamp, ..empty(source, at) });
             }
             Element::Cycles(Some(cycles)) => {
@@ -368,6 +373,7 @@ impl Transfers {
             Element::Cycles(None) => {
                 self.push(source, Transfer { kind: Kind::CyclesLost, ..empty(source, at) });
             }
+            Element::DataAccess(_) => self.select(source, &element),
             // What is between is not traced, but nothing is lost.
             Element::TraceOn(Start::Normal | Start::Debug) => self.lost(source, at, None),
             Element::NoCode { .. } => {

@@ -1,7 +1,7 @@
 //! What the transfers of later elements depend on.
 
 use tracewright_base::{Kind as Effect, Last, Range, Role, Space};
-use tracewright_image::MemoryId;
+use tracewright_image::Selection;
 
 use crate::transfer::{Kind, NO_FUNCTION};
 
@@ -25,8 +25,8 @@ pub(super) enum Before {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     pub(super) before: Before,
-    /// The memory, where it is not that at the beginning.
-    pub(super) memory: Option<MemoryId>,
+    /// What selects the memory, where it is not that at the beginning.
+    pub(super) selection: Option<Selection>,
     pub(super) space: Space,
     /// The identifiers of the context.
     pub(super) thread: Option<(Option<u32>, Option<u32>)>,
@@ -39,7 +39,7 @@ impl Default for State {
     fn default() -> State {
         State {
             before: Before::Unknown,
-            memory: None,
+            selection: None,
             space: Space::ANY,
             thread: None,
             within: (1, 0),

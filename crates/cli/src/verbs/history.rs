@@ -1,10 +1,13 @@
 //! `tracewright history`
 
+use std::collections::BTreeSet;
+
 use tracewright::analysis::Code;
 use tracewright::base::{Element, Gap, Isa};
 use tracewright::decode::{CommittedListener, Fork, Jobs, Listener, Program, Tally, input};
 use tracewright::index::query::{Condition, Which};
 use tracewright::index::{Answer, Cursor, Finder, Found, Index, Query};
+use tracewright::symbols::is_named;
 use tracewright::views::history::{Event, History, OTHERS};
 use tracewright::views::instructions::{Expand, Text};
 
@@ -196,17 +199,18 @@ fn event(text: &str, code: &Code, args: &HistoryArgs) -> Result<Event, Fail> {
     if let Some(address) = text.strip_prefix("0x").and_then(|n| u64::from_str_radix(n, 16).ok()) {
         return Ok(Event::Address(vec![(address, address)]));
     }
-    let starts: Vec<(u64, u64)> = code
-        .named(text)
-        .filter_map(|number| code.get(number))
-        .map(|known| (known.function.start, known.function.start))
-        .collect();
+    let named = || code.functions().iter().filter(|known| is_named(&known.function.symbol, text));
+    let fixed = named().filter(|known| known.module.is_none()).map(|known| known.function.start);
+    let starts: BTreeSet<u64> = fixed.collect();
     if starts.is_empty() {
-        let what = format!(
-            "--before: `{text}` is not `end`, `exception`, `exception:NUMBER`, an address such as \
-             0x8000, or a function of the program"
-        );
-        return Err(Fail::input(&args.input.input, &what));
+        let why = match named().next() {
+            Some(_) => "has another address in each process; write an address such as 0x8000",
+            None => {
+                "is not `end`, `exception`, `exception:NUMBER`, an address such as 0x8000, or a \
+                 function of the program"
+            }
+        };
+        return Err(Fail::input(&args.input.input, &format!("--before: `{text}` {why}")));
     }
-    Ok(Event::Address(starts))
+    Ok(Event::Address(starts.into_iter().map(|start| (start, start)).collect()))
 }

@@ -25,7 +25,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.output.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
-    select::check(&args.select, select::Listed { packets: false, elements: true })?;
+    select::check(&args.select, select::Listed { packets: false, elements: true }, &input)?;
     let mut output = Output::open(args.output.output.as_deref(), &input.inputs)?;
     if format == InstructionFormat::Json {
         output.json(&json::head("instructions"))?;

@@ -6,7 +6,7 @@ use std::mem;
 
 use tracewright::base::{Isa, Step};
 use tracewright::image::Extensions;
-use tracewright::logs::{Assembler, Entry, Event, Format, Mode, Outcomes, Writer, csv, writes};
+use tracewright::logs::{Converter, Counts, Entry, Format, Writer};
 
 use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
 use crate::fail::Fail;
@@ -26,50 +26,12 @@ pub fn run(verb: &LogVerb) -> Result<bool, Fail> {
     }
 }
 
-/// The counts of one processor.
-#[derive(Default)]
-struct Cpu {
-    instructions: BTreeMap<Isa, u64>,
-    first: Option<u64>,
-    last: u64,
-    taken: u64,
-    accesses: u64,
-    exceptions: BTreeMap<String, u64>,
-    levels: BTreeMap<u8, u64>,
-    el: Option<u8>,
-    software: u64,
-    cycles: u64,
-}
-
 fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
     let mut log = Log::open(&args.input, &args.how, None)?;
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
-    let mut cpus: BTreeMap<u16, Cpu> = BTreeMap::new();
+    let mut cpus: BTreeMap<u16, Counts> = BTreeMap::new();
     let mut entries = 0u64;
-    let mut count = |cpu: u16, step: &Step| {
-        let cpu = cpus.entry(cpu).or_default();
-        match step {
-            Step::Retired(retired) => {
-                *cpu.instructions.entry(retired.instruction.isa).or_default() += 1;
-                cpu.first.get_or_insert(retired.address);
-                cpu.last = retired.address;
-                let after = retired.address.wrapping_add(retired.instruction.size.into());
-                let branch = retired.next != after;
-                cpu.taken += u64::from(branch);
-                if let Some(el) = cpu.el {
-                    *cpu.levels.entry(el).or_default() += 1;
-                }
-            }
-            Step::Access(_) => cpu.accesses += 1,
-            Step::Exception(taken) => {
-                *cpu.exceptions.entry(csv::cause_text(taken.cause)).or_default() += 1;
-            }
-            Step::Context(context) => cpu.el = context.el,
-            Step::SoftwareWrite(_) | Step::DwtEvent(_) => cpu.software += 1,
-            Step::Cycles(cycles) => cpu.cycles += u64::from(*cycles),
-            _ => {}
-        }
-    };
+    let mut count = |cpu: u16, step: &Step| cpus.entry(cpu).or_default().step(step);
     while log.more(&mut |entry| {
         entries += 1;
         assembler.entry(&entry, &mut count);
@@ -82,7 +44,7 @@ fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
         log.lines()
     );
     for (number, cpu) in &cpus {
-        text += &cpu.text(*number);
+        text += &processor(*number, cpu);
     }
     let mut output = Output::standard()?;
     output.print(&text)?;
@@ -91,34 +53,33 @@ fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
     Ok(true)
 }
 
-impl Cpu {
-    fn text(&self, number: u16) -> String {
-        let mut text = format!("processor {number}\n");
-        let mut line = |name: &str, value: String| text += &format!("  {name:<16}{value}\n");
-        for (isa, count) in &self.instructions {
-            line(isa.name(), format!("{count} instructions"));
-        }
-        if let Some(first) = self.first {
-            line("addresses", format!("{first:#x} first, {:#x} last", self.last));
-            line("taken branches", self.taken.to_string());
-        }
-        for (el, count) in &self.levels {
-            line("level", format!("{el}: {count} instructions"));
-        }
-        for (cause, count) in &self.exceptions {
-            line("exception", format!("{cause}: {count}"));
-        }
-        for (name, count) in [
-            ("data accesses", self.accesses),
-            ("software writes", self.software),
-            ("cycles", self.cycles),
-        ] {
-            if count > 0 {
-                line(name, count.to_string());
-            }
-        }
-        text
+/// The lines of processor `number`.
+fn processor(number: u16, counts: &Counts) -> String {
+    let mut text = format!("processor {number}\n");
+    let mut line = |name: &str, value: String| text += &format!("  {name:<16}{value}\n");
+    for (isa, count) in &counts.instructions {
+        line(isa.name(), format!("{count} instructions"));
     }
+    if let Some(first) = counts.first {
+        line("addresses", format!("{first:#x} first, {:#x} last", counts.last));
+        line("taken branches", counts.taken.to_string());
+    }
+    for (el, count) in &counts.levels {
+        line("level", format!("{el}: {count} instructions"));
+    }
+    for (cause, count) in &counts.exceptions {
+        line("exception", format!("{cause}: {count}"));
+    }
+    for (name, count) in [
+        ("data accesses", counts.accesses),
+        ("software writes", counts.software),
+        ("cycles", counts.cycles),
+    ] {
+        if count > 0 {
+            line(name, count.to_string());
+        }
+    }
+    text
 }
 
 fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
@@ -142,7 +103,7 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
             }
         };
         let more = log.more(&mut |entry| converter.entry(entry, &mut write))?;
-        if let Some((isa, address)) = converter.other_isa {
+        if let Some((isa, address)) = converter.other_isa() {
             let what = format!(
                 "the format has no {isa} instructions, and the log has one at {address:#x}; select \
                  another one, such as csv"
@@ -162,7 +123,7 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
     }
     output.close()?;
     let note = |text: String| message::line(&format!("tracewright: note: {text}"));
-    let Converter { unknown, dropped, .. } = converter;
+    let (unknown, dropped) = (converter.unknown(), converter.dropped());
     if unknown > 0 {
         note(format!(
             "{unknown} instructions have no opcode in the log or in an --image; they are written \
@@ -180,86 +141,4 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
         note(format!("{dropped} entries cannot be expressed in {} and are omitted", to.name()));
     }
     Ok(true)
-}
-
-/// Completes entries of a log for another format.
-struct Converter {
-    to: Format,
-    /// The instruction set of instructions without one.
-    isa: Isa,
-    assembler: Assembler,
-    /// The mode of each processor: some formats record it in entries of their own, others with each
-    /// instruction.
-    modes: BTreeMap<u16, Mode>,
-    /// Adds whether conditional instructions passed, for Tarmac.
-    outcomes: Option<Outcomes>,
-    /// The first instruction of an instruction set that the format does not have, and its address.
-    other_isa: Option<(Isa, u64)>,
-    /// Instructions without an opcode.
-    unknown: u64,
-    /// Entries that the format cannot express.
-    dropped: u64,
-}
-
-impl Converter {
-    /// Converts to the format `to`. `assembler` has the opcodes and the initial mode.
-    fn new(to: Format, isa: Isa, assembler: Assembler) -> Self {
-        Converter {
-            to,
-            isa,
-            assembler,
-            modes: BTreeMap::new(),
-            outcomes: (to == Format::Tarmac).then(Outcomes::default),
-            other_isa: None,
-            unknown: 0,
-            dropped: 0,
-        }
-    }
-
-    /// Converts `entry` for `write`.
-    fn entry(&mut self, mut entry: Entry, write: &mut impl FnMut(Entry)) {
-        let start = self.assembler.mode;
-        let lookup = self.assembler.lookup();
-        let mode = self.modes.entry(entry.cpu).or_insert(start);
-        match &mut entry.event {
-            Event::Code { address, opcode } => lookup.code(*address, *opcode),
-            Event::Mode(change) => *mode = change.or(*mode),
-            Event::Instruction(executed) => {
-                *mode = executed.mode.or(*mode);
-                executed.mode = *mode;
-                let isa = executed.isa.unwrap_or(self.isa);
-                if !self.to.has(isa) {
-                    self.other_isa.get_or_insert((isa, executed.address));
-                }
-                if self.to == Format::Tarmac {
-                    executed.isa = Some(isa);
-                }
-            }
-            _ => {}
-        }
-        let used = self.outcomes.is_some() && matches!(entry.event, Event::Flags(_));
-        if self.other_isa.is_some() || !used && !writes(self.to, &entry.event) {
-            self.dropped += 1;
-            return;
-        }
-        if let Event::Instruction(executed) = &mut entry.event
-            && executed.opcode.is_none()
-            && self.to.has_opcodes()
-        {
-            let isa = executed.isa.unwrap_or(self.isa);
-            executed.opcode = lookup.opcode(executed.address, isa);
-            self.unknown += u64::from(executed.opcode.is_none());
-        }
-        match &mut self.outcomes {
-            Some(outcomes) => outcomes.entry(entry, lookup, write),
-            None => write(entry),
-        }
-    }
-
-    /// Writes the entries that wait.
-    fn finish(&mut self, write: &mut impl FnMut(Entry)) {
-        if let Some(outcomes) = &mut self.outcomes {
-            outcomes.finish(write);
-        }
-    }
 }

@@ -4,8 +4,9 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use tracewright_testing::{Random, short_or_long};
+use tracewright_testing::{Random, short_or_long, tool};
 
 use crate::common::{Folder, args, tracewright};
 
@@ -244,6 +245,59 @@ fn an_executed_address_selects_its_image() {
             program.overlay(image as usize);
         }
         check(name, encoding, program);
+    }
+}
+
+/// Functions and coverage are those of the image that is in memory.
+#[test]
+fn images_have_their_own_functions() {
+    let Some(gcc) = tool(&[("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")]) else { return };
+    let mut contexts = Program::new(false, ["context=5", "context=6"]);
+    let mut times = Program::new(false, ["until=0x1000", "from=0x1000"]);
+    for (n, image) in [0, 0, 1, 1].into_iter().enumerate() {
+        writeln!(contexts.log, "contextid,,,,,{}", 5 + image).unwrap();
+        contexts.overlay(image);
+        writeln!(times.log, "timestamp,,,,,{:x}", 0x800 * n).unwrap();
+        times.overlay(image);
+    }
+    for (name, registers, program) in [
+        ("functions-context", "TRCCONFIGR=0x41", contexts),
+        ("functions-time", "TRCCONFIGR=0x801", times),
+    ] {
+        let folder = check(name, &format!("--protocol ETM4 --config {registers}"), program);
+        let snapshot = folder.path("snapshot");
+        let core = snapshot.join("cpu_0.ini");
+        let mut text = fs::read_to_string(&core).unwrap();
+        for (name, file, count) in [("alpha", "a", 1), ("beta", "b", 3)] {
+            let code = "nop\n".repeat(count);
+            let source = format!(
+                ".global {name}\n.type {name},%function\n{name}:\n{code}ret\n\
+                 .size {name},.-{name}\n"
+            );
+            fs::write(snapshot.join("image.s"), source).unwrap();
+            let options =
+                format!("-nostdlib -static -Wl,-n,-Ttext={OVERLAY:#x},-e,{name} image.s -o");
+            let mut command = Command::new(gcc);
+            command.args(options.split(' ')).arg(format!("{name}.elf")).current_dir(&snapshot);
+            assert!(command.status().expect("it runs").success());
+            // The ELF file takes the place of the dump.
+            let dump = format!("file={file}.mem\naddress={OVERLAY:#x}\n");
+            assert!(text.contains(&dump), "{text}");
+            text = text.replace(&dump, &format!("file={name}.elf\naddress=0\n"));
+        }
+        let text = text.replace("[dump2]", "[elf_all2]").replace("[dump3]", "[elf_all3]");
+        fs::write(&core, text).unwrap();
+        let output = tracewright(&args("functions --format json --sort self", &[&snapshot]));
+        let rows = output.out.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        let rows = rows.filter(|row: &serde_json::Value| row["type"] == "function");
+        let rows =
+            rows.map(|row| [&row["name"], &row["calls"], &row["instructions"]].map(Clone::clone));
+        let rows: Vec<_> = rows.filter(|[name, ..]| name == "alpha" || name == "beta").collect();
+        let want = [("beta", 8), ("alpha", 4)];
+        let want = want.map(|(name, sum)| [serde_json::json!(name), 2.into(), sum.into()]);
+        assert_eq!(rows, want, "{name}: {}", output.out);
+        let blocks = tracewright(&args("coverage --format drcov", &[&snapshot])).out;
+        assert!(blocks.contains("BB Table: 2 bbs"), "{name}: {blocks}");
     }
 }
 

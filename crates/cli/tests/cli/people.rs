@@ -204,6 +204,22 @@ fn names_are_demangled() {
         assert!(!output.out.contains(mangled), "{mangled}");
         let output = tracewright(&args("functions", &[&folder.demo()]));
         assert!(output.out.contains(shown), "{shown}: {}", output.out);
+        // All verbs take the same names.
+        let short = shown.split('(').next().unwrap_or(shown);
+        for name in [mangled, shown, short] {
+            for option in ["--function", "--before", "first function"] {
+                let verb = match option {
+                    "--function" => "instructions",
+                    "--before" => "history",
+                    _ => "find",
+                };
+                let mut all = args(verb, &[&folder.demo()]);
+                all.extend([option.into(), name.into()]);
+                let output = tracewright(&all);
+                assert_eq!(output.code, Some(0), "{verb} {name}: {}", output.err);
+                assert!(output.out.contains(&format!("<{shown}>")), "{verb}: {}", output.out);
+            }
+        }
     }
 }
 

@@ -307,6 +307,10 @@ fn empty_selections_are_explained() {
             Some(0)
         );
     }
+    for verb in ["decode", "packets", "instructions"] {
+        let output = tracewright(&args(&format!("{verb} --function nope --format json"), &[&demo]));
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{verb}");
+    }
     assert_eq!(tracewright(&args("functions --function sq*", &[&demo])).code, Some(0));
 }
 

@@ -240,7 +240,7 @@ impl Report {
         for (n, slices) in timeline.by_thread().into_iter().enumerate() {
             let source = timeline.threads.get(n).map_or(0, |thread| thread.source);
             let time = |instructions: u64| match timed {
-                true => timeline.moment(source, instructions).estimate / 1000,
+                true => (timeline.moment(source, instructions).estimate / 1000) as u64,
                 false => instructions,
             };
             let lowest = slices.iter().map(|slice| slice.depth).min().unwrap_or(0);
@@ -311,5 +311,40 @@ impl Report {
                 (path.clone(), [lines.0, lines.1, outcomes.0, outcomes.1])
             })
             .collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_analysis::FunctionId;
+    use tracewright_analysis::stacks::{Begin, Position, Visitor};
+    use tracewright_symbols::Functions;
+
+    use super::*;
+
+    /// Call paths with 1, 2, 3 and more instructions, below a thread.
+    #[test]
+    fn the_flame_graph_has_the_widest_frames() {
+        for (count, shown) in [(FLAME - 2, FLAME), (FLAME - 1, FLAME), (FLAME + 8, FLAME)] {
+            let (mut paths, position) = (Paths::default(), Position::default());
+            let thread = paths.thread(0, 0, None);
+            for n in 1..=count as u64 {
+                let function = FunctionId::At(4 * n);
+                let begin = Begin { function, entry: Entry::Call, address: None };
+                let path = paths.begin(&position, thread, &begin);
+                paths.run(&position, path, n, 0);
+            }
+            let whole = (1..=count as u64).sum();
+            let mut report = Report { instructions: whole, ..Report::default() };
+            let code = Code::of(Functions::default(), 1);
+            report.add_flame(&code, &paths, &["thread".to_owned()], &mut Names::default());
+            assert_eq!(report.flame.len(), shown);
+            let left_out = count + 2 - shown;
+            let least = report.flame.iter().map(|frame| frame.sum).min();
+            assert_eq!(least, Some(left_out as u64 + 1));
+            let note = format!("{left_out} call paths of at most {left_out} instructions");
+            assert_eq!(report.notes.iter().any(|own| own.starts_with(&note)), left_out > 0);
+            assert_eq!(report.notes.len(), usize::from(left_out > 0));
+        }
     }
 }

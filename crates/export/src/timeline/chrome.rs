@@ -9,7 +9,7 @@ use crate::text::{json, thousandths};
 /// The file.
 pub(super) fn write(view: &TimelineView<'_>) -> String {
     let mut out = String::from("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":");
-    out.push_str(&json(view.unit()));
+    out.push_str(&json(&view.unit()));
     out.push_str("},\"traceEvents\":[\n");
     let mut first = true;
     let mut line = |text: String| {
@@ -37,13 +37,15 @@ pub(super) fn write(view: &TimelineView<'_>) -> String {
             json(view.thread_name(thread))
         ));
         for slice in slices {
-            let (begin, end) = (view.time(source, slice.begin), view.time(source, slice.end));
+            // A frame ends on the same nanosecond as what it calls.
+            let nanoseconds = |at: u64| view.time(source, at) / 1000;
+            let (begin, end) = (nanoseconds(slice.begin), nanoseconds(slice.end));
             let mut text = format!(
                 "{{\"ph\":\"X\",\"name\":{},\"pid\":{pid},\"tid\":{tid},\"ts\":{},\"dur\":{},\
                  \"args\":{{\"entry\":\"{}\",\"ending\":\"{}\"",
                 json(&view.name(slice.function)),
-                thousandths(begin / 1000),
-                thousandths(end.saturating_sub(begin) / 1000),
+                thousandths(begin),
+                thousandths(end.saturating_sub(begin)),
                 slice.entry.name(),
                 slice.ending.name()
             );

@@ -14,6 +14,8 @@ mod ctf;
 mod firefox;
 mod perfetto;
 mod speedscope;
+#[cfg(test)]
+mod tests;
 mod vcd;
 
 use std::collections::BTreeMap;
@@ -74,29 +76,46 @@ struct Event<'a> {
 }
 
 impl TimelineView<'_> {
-    /// The time of a position in a source, in picoseconds.
+    /// The time of a position in a source, in picoseconds since the origin.
     fn time(&self, source: usize, instructions: u64) -> u64 {
         let timed = self.timeline.has_time();
         if !timed {
             return instructions.saturating_mul(1000);
         }
-        let thousandths = self.timeline.moment(source, instructions).estimate;
+        let time = self.picoseconds(self.timeline.moment(source, instructions).estimate);
+        let origin = self.origin().map_or(0, |ticks| self.picoseconds(u128::from(ticks) * 1000));
+        u64::try_from(time.saturating_sub(origin)).unwrap_or(u64::MAX)
+    }
+
+    /// Thousandths of a tick in picoseconds.
+    fn picoseconds(&self, thousandths: u128) -> u128 {
         match self.frequency {
             None => thousandths,
-            Some(hertz) => {
-                let picoseconds =
-                    u128::from(thousandths) * 1_000_000_000 / u128::from(hertz.max(1));
-                u64::try_from(picoseconds).unwrap_or(u64::MAX)
-            }
+            Some(hertz) => thousandths * 1_000_000_000 / u128::from(hertz.max(1)),
         }
     }
 
-    /// What a nanosecond of the file stands for.
-    fn unit(&self) -> &'static str {
-        match (self.timeline.has_time(), self.frequency) {
-            (false, _) => "1 ns is an instruction",
+    /// The first timestamp, where picoseconds up to the last one need more than 64 bits, such as
+    /// those of a clock that counts nanoseconds since 1970. Times are counted from it.
+    fn origin(&self) -> Option<u64> {
+        let knots = || (0..self.sources.len()).map(|source| self.timeline.knots(source));
+        let last = knots().filter_map(|knots| knots.last()).map(|knot| knot.ticks).max()?;
+        if u64::try_from(self.picoseconds(u128::from(last) * 1000)).is_ok() {
+            return None;
+        }
+        knots().filter_map(|knots| knots.first()).map(|knot| knot.ticks).min()
+    }
+
+    /// What a nanosecond of the file stands for, and from where times are counted.
+    fn unit(&self) -> String {
+        let unit = match (self.timeline.has_time(), self.frequency) {
+            (false, _) => return "1 ns is an instruction".to_owned(),
             (true, None) => "1 ns is a tick of the timestamp clock",
             (true, Some(_)) => "time",
+        };
+        match self.origin() {
+            None => unit.to_owned(),
+            Some(ticks) => format!("{unit}, counted from timestamp {ticks}"),
         }
     }
 

@@ -2,9 +2,9 @@
 //! each frame, an instant where trace was lost.
 //!
 //! Field numbers: Trace.packet 1; TracePacket.timestamp 8, trusted_packet_sequence_id 10,
-//! track_event 11, interned_data 12, sequence_flags 13, timestamp_clock_id 58,
-//! track_descriptor 60; TrackDescriptor.uuid 1, name 2, process 3, thread 4, parent_uuid 5;
-//! TrackEvent.type 9, name_iid 10, track_uuid 11, name 23; InternedData.event_names 2.
+//! track_event 11, interned_data 12, sequence_flags 13, track_descriptor 60;
+//! TrackDescriptor.uuid 1, name 2, process 3, thread 4, parent_uuid 5; TrackEvent.type 9,
+//! name_iid 10, track_uuid 11, name 23; InternedData.event_names 2.
 
 use super::TimelineView;
 use tracewright_capture::proto::Message;
@@ -18,7 +18,7 @@ const INSTANT: u64 = 3;
 const CLEARED: u64 = 1;
 const NEEDS: u64 = 2;
 
-/// The monotonic clock of Perfetto, which its viewer shows without conversion.
+/// The sequence of all packets.
 const SEQUENCE: u64 = 1;
 
 fn packet(out: &mut Message, fill: impl FnOnce(&mut Message)) {
@@ -76,7 +76,7 @@ pub(super) fn write(view: &TimelineView<'_>) -> Vec<u8> {
                     track.number(10, number as u64 + 1);
                 }
                 track.number(11, uuid);
-                packet.number(8, event.at / 1000);
+                packet.present(8, event.at / 1000);
                 packet.number(13, NEEDS);
                 packet.bytes(11, &track.0);
             });
@@ -88,7 +88,7 @@ pub(super) fn write(view: &TimelineView<'_>) -> Vec<u8> {
             track.number(9, INSTANT);
             track.number(11, source_track(source));
             track.text(23, "trace lost");
-            packet.number(8, view.time(source, instructions) / 1000);
+            packet.present(8, view.time(source, instructions) / 1000);
             packet.number(13, NEEDS);
             packet.bytes(11, &track.0);
         });

@@ -14,7 +14,7 @@ pub(super) fn write(view: &TimelineView<'_>) -> String {
         "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\
          \"exporter\":\"tracewright\",\"name\":",
     );
-    out.push_str(&json(view.unit()));
+    out.push_str(&json(&view.unit()));
     out.push_str(",\"shared\":{\"frames\":[");
     for (n, function) in order.into_iter().enumerate() {
         let comma = if n == 0 { "" } else { "," };

@@ -306,6 +306,15 @@ fn history() {
     assert_eq!(listed(&format!("--before 0x{middle} --count 5")), pcs[at - 4..=at]);
     let none = tracewright(&args("history --before nothing", &[&snapshot]));
     assert_eq!(none.code, Some(2), "{}", none.out);
+    // The address of a function in its file is not that in a process.
+    let data = path.join("perf.data");
+    let mut all = args("encode --protocol ETM4 --to perf --log", &[&log]);
+    all.extend(args("--image", &[&elf]));
+    all.extend(args("--output", &[&data]));
+    assert_eq!(tracewright(&all).code, Some(0));
+    let refused = tracewright(&args("history --before middle", &[&data]));
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+    assert!(refused.err.contains("another address in each process"), "{}", refused.err);
 }
 
 /// A capture differs from another one by the functions that each has, and not from itself.

@@ -1,0 +1,89 @@
+//! The same frames and times in the formats.
+
+use tracewright_analysis::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
+use tracewright_analysis::{Code, FunctionId, Timeline};
+use tracewright_capture::proto::{Value, fields};
+use tracewright_symbols::Functions;
+
+use super::*;
+
+/// Functions at these addresses: a caller from instruction 0 to 9, and what it calls from 4 to 9.
+const FRAMES: [(u64, u64); 2] = [(0x100, 0), (0x200, 4)];
+const END: u64 = 9;
+
+/// The frames on a source that has these timestamps: instructions before, ticks.
+fn timeline(knots: &[(u64, u64)]) -> Timeline {
+    let mut timeline = Timeline::new(10);
+    let root = timeline.thread(0, 0, None);
+    for &(instructions, ticks) in knots {
+        let position = Position { instructions, ..Position::default() };
+        timeline.time(&position, Time::Timestamp(ticks));
+    }
+    let mut nodes = Vec::new();
+    for (depth, &(address, instructions)) in FRAMES.iter().enumerate() {
+        let position = Position { instructions, depth, ..Position::default() };
+        let begin =
+            Begin { function: FunctionId::At(address), entry: Entry::Call, address: Some(address) };
+        nodes.push(timeline.begin(&position, root, &begin));
+    }
+    let position = Position { instructions: END, ..Position::default() };
+    for node in nodes.into_iter().rev() {
+        timeline.end(&position, node, Ending::Return, false);
+    }
+    timeline
+}
+
+fn written(format: TimelineFormat, timeline: &Timeline, frequency: Option<u64>) -> Vec<u8> {
+    let code = Code::of(Functions::default(), 1);
+    let names = ["s".to_owned()];
+    let view = TimelineView { timeline, code: &code, threads: &names, sources: &names, frequency };
+    format.write(&view)
+}
+
+fn text(format: TimelineFormat, timeline: &Timeline, frequency: Option<u64>) -> String {
+    String::from_utf8(written(format, timeline, frequency)).expect("text")
+}
+
+/// Perfetto drops an event without a time: 0 is written, too.
+#[test]
+fn perfetto_has_the_time_of_each_event() {
+    let file = written(TimelineFormat::Perfetto, &timeline(&[]), None);
+    let (mut events, mut times) = (0, Vec::new());
+    for (_, packet) in fields(&file) {
+        let Value::Bytes(packet) = packet else { continue };
+        events += fields(packet).filter(|(field, _)| *field == 11).count();
+        times.extend(fields(packet).filter_map(|(field, value)| match value {
+            Value::Number(time) if field == 8 => Some(time),
+            _ => None,
+        }));
+    }
+    assert_eq!((events, times), (4, vec![0, 4, 9, 9]));
+}
+
+/// An instruction takes 0.7 ns here. A frame does not end after its caller.
+#[test]
+fn events_of_chrome_end_with_their_callers() {
+    let file = text(TimelineFormat::Chrome, &timeline(&[(0, 0), (10, 7)]), None);
+    let times: Vec<&str> =
+        file.lines().filter_map(|line| Some(line.split_once("\"ts\":")?.1)).collect();
+    assert!(times[0].starts_with("0,\"dur\":0.006,"), "{file}");
+    assert!(times[1].starts_with("0.002,\"dur\":0.004,"), "{file}");
+}
+
+/// A clock that counts nanoseconds since 1970 needs more than 64 bits for picoseconds.
+#[test]
+fn times_are_counted_from_the_first_timestamp_where_they_are_large() {
+    let first = 1_764_000_000_000_000_000;
+    let timeline = timeline(&[(0, first), (9, first + 90)]);
+    for frequency in [None, Some(1_000_000_000)] {
+        let file = text(TimelineFormat::Speedscope, &timeline, frequency);
+        let times: Vec<&str> =
+            file.lines().filter_map(|line| Some(line.split_once("\"at\":")?.1)).collect();
+        let times: Vec<&str> = times.iter().filter_map(|at| at.split('}').next()).collect();
+        assert_eq!(times, ["0", "40", "90", "90"], "{file}");
+        assert!(file.contains(&format!("counted from timestamp {first}")), "{file}");
+    }
+    // A slow clock has larger picoseconds.
+    let file = text(TimelineFormat::Vcd, &timeline, Some(1));
+    assert!(file.contains("#0\n") && file.contains("#90000000000000\n"), "{file}");
+}
