@@ -382,8 +382,7 @@ fn tasks_without_identifiers() {
 
 #[test]
 fn tasks_that_switch_by_a_return() {
-    let mut stacks = Stacks::new(1, Log::default()).with_switches([2]);
-    stacks.transfers([
+    let transfers = [
         START,
         to(Kind::Call, 0x300, 0x114),
         to(Kind::Return, 0x410, 0),
@@ -391,9 +390,15 @@ fn tasks_that_switch_by_a_return() {
         to(Kind::Return, 0x114, 0),
         to(Kind::Call, 0x300, 0x118),
         to(Kind::Return, 0x414, 0),
-    ]);
-    stacks.finish();
-    let want = ">a(before) a+1 >c c+1 <c:switched >d(before) d+1 >c c+1 <c:switched a+1 >c c+1 \
-                <c:switched <a:trace-end <d:trace-end";
-    assert_eq!(stacks.visitor.text.trim_end(), want);
+    ];
+    let all = ">a(before) a+1 >c c+1 <c:switched >d(before) d+1 >c c+1 <c:switched a+1 >c c+1 \
+               <c:switched <a:trace-end <d:trace-end";
+    // The other task has a frame as soon as it continues.
+    let first = ">a(before) a+1 >c c+1 <c:switched >d(before) <a:trace-end <d:trace-end";
+    for (count, want) in [(7, all), (3, first)] {
+        let mut stacks = Stacks::new(1, Log::default()).with_switches([2]);
+        stacks.transfers(transfers.into_iter().take(count));
+        stacks.finish();
+        assert_eq!(stacks.visitor.text.trim_end(), want);
+    }
 }

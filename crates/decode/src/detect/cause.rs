@@ -256,7 +256,10 @@ fn source(
         });
     }
     let same: &Inference = found.inferences.iter().find(|i| is_same(i.protocol, protocol))?;
-    if protocol == AnyProtocol::Etrace && same.score >= own + 50 {
+    let trial = bench.run(synchronised(stream, &planned.config), &planned.config);
+    // In a damaged trace, a version that decodes less of it contradicts the program less often.
+    let decodes_more = same.counts.instructions >= trial.counts.instructions;
+    if protocol == AnyProtocol::Etrace && same.score >= own + 50 && decodes_more {
         return Some(Cause::Protocol {
             source: n,
             protocol,
@@ -266,7 +269,6 @@ fn source(
         });
     }
     let better = same.score >= own + 60;
-    let trial = bench.run(synchronised(stream, &planned.config), &planned.config);
     let proven = trial.len >= ENOUGH && is_proven(&trial.counts, &same.counts, bench.has_code());
     if better && proven && same.score >= 700 && is_garbled(counts) {
         let registers = registers(stream, &planned.config, same, bench, own - points);

@@ -5,12 +5,12 @@ use std::vec;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Channel, Dwt, DwtEvent, Element, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software,
-    SyncSearch, TimeDelay, Wire,
+    Channel, Dwt, DwtEvent, Element, Encode, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software,
+    Step, SyncSearch, TimeDelay, Wire,
 };
 
 use super::packet::SYNC_ZEROS_MOST;
-use super::{Config, Data, Itm, Packet, Search};
+use super::{Config, Data, Encoder, Itm, Packet, Search, Settings};
 use crate::Protocol;
 use crate::ways::{self, Output, Random};
 
@@ -240,6 +240,25 @@ fn global_time() {
     );
     assert_eq!(parse(&[0x94, 0x80, 0x80, 0x80, 0x80]), Parse::Bad(5, Fault::Overlong));
     assert_eq!(parse(&[0xb4, 255, 255, 255, 255, 255, 255]), Parse::Bad(7, Fault::Overlong));
+}
+
+/// A trace unit with timestamps of 48 bits sends no bits above them. (D4.2.5)
+#[test]
+fn narrow_global_times() {
+    let config = Config { control: 0xc01, assume_synced: true };
+    let settings = Settings { period: 0, wide: false };
+    let (mut encoder, mut packets) = (Encoder::new(&config, &settings), Vec::new());
+    for value in [0x5_ffff_ffff_ffff, 0x5_ffff_ffff_e001, 0x6_0000_0000_0003] {
+        encoder.step(&Step::Timestamp(value), &config, &mut packets);
+    }
+    let mut bytes = Vec::new();
+    packets.iter().for_each(|packet| packet.emit(&config, &mut bytes));
+    let want = [
+        &[0x94, 0xff, 0xff, 0xff, 0x5f, 0xb4, 0xff, 0xff, 0xff, 0x01][..],
+        &[0x94, 0x81, 0x40],
+        &[0x94, 0x83, 0x80, 0x80, 0x40, 0xb4, 0x80, 0x80, 0x80, 0x00],
+    ];
+    assert_eq!(bytes, want.concat());
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! Packets give the same elements many at once and one by one, for undamaged and damaged streams,
 //! fed whole and in chunks.
 
-use tracewright::base::{Decode, Element, Feed, OffsetMap, Parse, Piece, Sink, Spanned, Wire};
-use tracewright::image::Cache;
+use std::sync::Arc;
+
+use tracewright::base::{
+    Decode, Element, Feed, Inconsistency, OffsetMap, Parse, Piece, Sink, Spanned, Wire,
+};
+use tracewright::image::{Cache, CacheOptions, Image, Region};
+use tracewright::protocols::etrace::config::Profile;
 use tracewright::protocols::etrace::packet::Payload;
 use tracewright::protocols::etrace::{Decoder, Etrace, Packet, Params};
-use tracewright::protocols::{Observer, Stream};
+use tracewright::protocols::{Observer, Protocol, Stream};
 use tracewright_testing::short_or_long;
 
 use crate::decode::elf;
@@ -99,6 +104,34 @@ fn at_once_and_one_by_one() {
         }
     }
     println!("{} streams", all.len());
+}
+
+/// What the fast path spends of a packet's limit is not available to the walk that finishes the
+/// packet: each jump costs 513 instructions of it.
+#[test]
+fn a_packet_has_one_limit() {
+    const LIMIT: u32 = 138_000;
+    let mut params = Params::of(Profile::ReferenceFlow, false);
+    params.widths.context = 0;
+    // Jumps to the next instruction, and two that do not jump.
+    let jumps = [0x0040_006f_u32; 1000].into_iter().chain([0x13, 0x13]);
+    let code: Vec<_> = jumps.flat_map(u32::to_le_bytes).collect();
+    let image = Arc::new(Image::new([Region::new("code", 0x1000, code)]));
+    let options = CacheOptions { max_expansion: LIMIT, ..CacheOptions::default() };
+    // A start at 0x1000; the address of the last instruction; further starts, because the fast path
+    // needs bytes behind a packet.
+    let start = [0x43, 0x73, 0x00, 0x04];
+    let bytes = [&start[..], &[0x42, 0x4a, 0x1f], &start.repeat(5)].concat();
+    let mut counts = Vec::new();
+    for each_packet in [true, false] {
+        let mut code = Cache::new(Arc::clone(&image), Etrace::waypoints(&params), options);
+        let all = fed(&bytes, &params, &mut code, || bytes.len(), each_packet);
+        let limit = Element::Inconsistency(Inconsistency::ExpansionLimit);
+        assert!(all.contains(&(4, limit)), "{all:?}");
+        let ranges = all.iter().filter(|(at, e)| *at == 4 && matches!(e, Element::Range(_)));
+        counts.push(ranges.count());
+    }
+    assert_eq!(counts, [3 * LIMIT as usize / 513; 2]);
 }
 
 /// The packets of a stream that can be on the fast path: how many are, and how many are of format 0

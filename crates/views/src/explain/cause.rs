@@ -36,12 +36,24 @@ impl Decoded<'_> {
                 ),
                 format!("use --align {skip}"),
             ),
-            Cause::Protocol { source, title, reason, .. } => {
-                let given = self.sources.get(*source).map_or("", |source| source.protocol());
-                (
-                    format!("{}: the protocol is not {given} but {title}: {reason}", name(*source)),
-                    "use --protocol, or correct the type of the trace unit".to_owned(),
-                )
+            Cause::Protocol { source, protocol, title, reason, parameters } => {
+                let given = self.plan.sources.get(*source).map(|source| source.config.protocol());
+                let name = name(*source);
+                if given == Some(*protocol) {
+                    (
+                        format!(
+                            "{name}: the parameters are not those of the traced unit, which is \
+                             {title}: {reason}"
+                        ),
+                        format!("correct the parameters: {}", parameters.join(", ")),
+                    )
+                } else {
+                    let given = self.sources.get(*source).map_or("", |source| source.protocol());
+                    (
+                        format!("{name}: the protocol is not {given} but {title}: {reason}"),
+                        "use --protocol, or correct the type of the trace unit".to_owned(),
+                    )
+                }
             }
             Cause::Registers { source, registers } => {
                 let list = registers.iter().map(|(name, value)| format!("{name}={value:#x}"));
