@@ -11,6 +11,7 @@ use tracewright::views::instructions::Parts;
 use crate::args::{UseIndexArgs, WindowArgs};
 use crate::fail::Fail;
 use crate::input::Input;
+use crate::inputs::Inputs;
 use crate::message;
 
 /// The index file beside the capture at `path`: that of its folder, or of the file.
@@ -45,16 +46,21 @@ pub fn plans(input: &Input) -> Vec<Plan> {
     input.buffers.iter().map(|&buffer| input.job(buffer).plan).collect()
 }
 
+/// The path of the index of `args`, or of the one beside the capture; `None` where none is used.
+fn path(input: &Input, args: &UseIndexArgs) -> Option<PathBuf> {
+    let own = || args.index.clone().unwrap_or_else(|| beside(input, &input.path));
+    (!args.no_index).then(own)
+}
+
+/// The files that a command reads, and the index that it may read: an output replaces none of them.
+pub fn inputs(input: &Input, args: &UseIndexArgs) -> Inputs {
+    input.inputs.clone().file(path(input, args).as_deref())
+}
+
 /// The index of `args`, or the one beside the capture, if it can be used. Prints why it is not
 /// used.
 pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
-    if args.no_index {
-        return Ok(None);
-    }
-    let path = match &args.index {
-        Some(path) => path.clone(),
-        None => beside(input, &input.path),
-    };
+    let Some(path) = path(input, args) else { return Ok(None) };
     if args.index.is_none() && !path.exists() {
         return Ok(None);
     }

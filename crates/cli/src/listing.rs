@@ -16,7 +16,7 @@ pub use self::buffers::{Found, Listed, TimedWrite, Write, buffers, listed_buffer
 use self::opencsd::OpencsdBuffer;
 use crate::args::{Format, OutputArgs, SelectArgs, WindowArgs};
 use crate::fail::Fail;
-use crate::index::Selected;
+use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::output::Output;
 use crate::report;
@@ -60,7 +60,11 @@ pub fn list(
     };
     let text::Shown { packets, elements, .. } = what.text;
     select::check(select, select::Listed { packets, elements }, &input)?;
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let inputs = match window {
+        Some(window) => index::inputs(&input, &window.index),
+        None => input.inputs.clone(),
+    };
+    let mut output = Output::open(args.output.as_deref(), &inputs)?;
     if args.format == Format::Json {
         output.json(&json::head(what.verb))?;
     }

@@ -29,7 +29,10 @@ pub fn check(args: &SelectArgs, listed: Listed, input: &Input) -> Result<(), Fai
         let (mut any, mut found) = (false, false);
         for source in sources() {
             any = true;
-            found |= !code(name, &source)?.is_empty();
+            found = !code(name, &source)?.is_empty();
+            if found {
+                break;
+            }
         }
         if any && !found {
             return Err(no_function(name));

@@ -9,7 +9,7 @@ use tracewright::views::json;
 
 use crate::args::{CallsArgs, InfoFormat};
 use crate::fail::Fail;
-use crate::index::Selected;
+use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::output::Output;
@@ -24,7 +24,8 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let mut output =
+        Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let json = args.format == InfoFormat::Json;
     if json {
         output.json(&json::head("calls"))?;

@@ -16,7 +16,7 @@ use tracewright::views::{coverage, json};
 
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, JobsArgs, WindowArgs};
 use crate::fail::Fail;
-use crate::index::Selected;
+use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
@@ -31,7 +31,8 @@ type Found = (Vec<(ProgramFile, ProgramCoverage)>, u64);
 /// Runs the verb.
 pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     let first = Input::open(&args.input, Some(&args.how))?;
-    let mut output = Output::open(args.output.as_deref(), &first.inputs)?;
+    let mut output =
+        Output::open(args.output.as_deref(), &index::inputs(&first, &args.window.index))?;
     let mut sources = BTreeMap::new();
     let (mut programs, mut losses, mut good) = (Vec::new(), 0, true);
     let mut input = first;

@@ -10,7 +10,7 @@ use tracewright::views::text;
 
 use crate::args::{FindArgs, FindFormat};
 use crate::fail::Fail;
-use crate::index::{open, subject};
+use crate::index::{inputs, open, subject};
 use crate::input::{Input, Job};
 use crate::message;
 use crate::output::Output;
@@ -44,7 +44,7 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
         return Err(Fail::input(&input.path, "a pipe cannot be searched; write it to a file"));
     }
     let index = open(&input, &args.index)?;
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let mut output = Output::open(args.output.as_deref(), &inputs(&input, &args.index))?;
     if args.format == FindFormat::Json {
         output.json(&json::head("find"))?;
     }

@@ -14,7 +14,7 @@ use tracewright::views::json;
 
 use crate::args::{FunctionFormat, FunctionsArgs, JobsArgs, SwitchArgs, WindowArgs};
 use crate::fail::Fail;
-use crate::index::Selected;
+use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
@@ -125,7 +125,8 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
     if args.format.paths().is_some() {
         stacks::one_buffer(&input, &args.input.input)?;
     }
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let mut output =
+        Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let how = How {
         committed: args.how.committed,
         threads: &args.threads,

@@ -34,7 +34,8 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
         }
         _ => None,
     };
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let mut output =
+        Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let colour = output.colour();
     let mut runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     runs.part |= index.is_some();

@@ -9,7 +9,7 @@ use tracewright::views::json;
 
 use crate::args::{InstructionFormat, InstructionsArgs};
 use crate::fail::Fail;
-use crate::index::Selected;
+use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing::{self, Found, Listed, TimedWrite};
 use crate::output::Output;
@@ -26,7 +26,8 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     input.readable(args.output.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     select::check(&args.select, select::Listed { packets: false, elements: true }, &input)?;
-    let mut output = Output::open(args.output.output.as_deref(), &input.inputs)?;
+    let inputs = index::inputs(&input, &args.window.index);
+    let mut output = Output::open(args.output.output.as_deref(), &inputs)?;
     if format == InstructionFormat::Json {
         output.json(&json::head("instructions"))?;
     }

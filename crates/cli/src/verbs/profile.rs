@@ -12,7 +12,7 @@ use tracewright::export::{Format, symbol_order};
 
 use crate::args::{DialectArg, ProfileArgs};
 use crate::fail::Fail;
-use crate::index::Selected;
+use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::inputs::Inputs;
 use crate::listing;
@@ -34,7 +34,7 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
         Some(_) => (None, Inputs::default().file(Some(path))),
         None => {
             let input = Input::open(&args.input, Some(&args.how))?;
-            let inputs = input.inputs.clone();
+            let inputs = index::inputs(&input, &args.window.index);
             (Some(input), inputs)
         }
     };

@@ -14,7 +14,7 @@ use tracewright::views::disassembly::disassemble;
 
 use crate::args::{ReportArgs, SwitchArgs};
 use crate::fail::Fail;
-use crate::index::Selected;
+use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::output::Output;
@@ -52,7 +52,8 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     input.readable(args.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     stacks::one_buffer(&input, &args.input.input)?;
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    let mut output =
+        Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let how = How {
         committed: args.how.committed,
         jobs: args.threads.jobs(),

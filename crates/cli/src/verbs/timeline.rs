@@ -9,7 +9,7 @@ use tracewright::export::timeline::TimelineView;
 
 use crate::args::TimelineArgs;
 use crate::fail::Fail;
-use crate::index::Selected;
+use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
@@ -28,7 +28,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     let format = args.format.format();
     // The format of a folder has no output file.
     let file = args.output.as_deref().filter(|_| format.is_some());
-    let mut output = Output::open(file, &input.inputs)?;
+    let mut output = Output::open(file, &index::inputs(&input, &args.window.index))?;
     let folder = match (format, &args.output) {
         (Some(_), _) => None,
         (None, Some(folder)) => Some(new_folder(folder)?),

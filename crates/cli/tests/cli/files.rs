@@ -49,6 +49,38 @@ fn the_report_of_the_demo_is_written_where_it_is_asked_for() {
     assert_eq!(output.code, Some(2), "{}", output.err);
 }
 
+/// The index beside a capture, and the one that is named.
+#[test]
+fn an_index_is_not_an_output() {
+    let folder = Folder::with_demo("files-index");
+    let (demo, beside, named) = (folder.demo(), folder.path("demo.twx"), folder.path("named"));
+    for index in [&beside, &named] {
+        let run = tracewright(&with_output("index", &[&demo], index));
+        assert_eq!(run.code, Some(0), "{}", run.err);
+    }
+    let before = contents(&folder.path(""));
+    let with_index = format!("--index {}", named.display());
+    for verb in
+        ["decode", "instructions", "find", "calls", "functions", "report", "coverage", "history"]
+    {
+        for (option, output) in [("", &beside), (with_index.as_str(), &named)] {
+            let mut words = with_output(&format!("{verb} {option}"), &[&demo], output);
+            if verb == "find" {
+                words.push("gap".into());
+            }
+            let run = tracewright(&words);
+            assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{verb}: {}", run.err);
+            assert!(run.err.contains("this file is read as"), "{verb}: {}", run.err);
+        }
+    }
+    assert_eq!(contents(&folder.path("")), before);
+    // Without the index, its file is as any other, and so it is where it is made again.
+    for verb in ["decode --no-index", "index"] {
+        let run = tracewright(&with_output(verb, &[&demo], &beside));
+        assert_eq!(run.code, Some(0), "{verb}: {}", run.err);
+    }
+}
+
 /// Each input is refused as an output, under each of its names.
 #[test]
 #[cfg(unix)]

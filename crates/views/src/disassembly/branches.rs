@@ -10,35 +10,27 @@ pub(super) fn a64(opcode: u32) -> Option<String> {
     if opcode & 0x7e00_0000 == 0x7400_0000 {
         return compare_and_branch(opcode);
     }
-    let x = x(opcode);
+    let x = || x(opcode);
     let nb = if opcode >> 17 & 1 == 1 { ", nb" } else { "" };
-    Some(match opcode & !0x1f {
-        0xd503_1000 => format!("wfet {x}"),
-        0xd503_1020 => format!("wfit {x}"),
-        0xd523_3060 => format!("tstart {x}"),
-        0xd523_3160 => format!("ttest {x}"),
-        _ => match opcode {
-            0xd503_307f => "tcommit".into(),
-            0xd6ff_03e0 => "texit".into(),
-            0xd6ff_07e0 => "texit nb".into(),
-            _ if opcode & 0xffe0_001f == 0xd460_0000 => {
-                format!("tcancel #{:#x}", opcode >> 5 & 0xffff)
-            }
-            _ => {
-                // Bit 18: B for both, otherwise F for the first.
-                let name = if opcode >> 18 & 1 == 1 { "tchangeb" } else { "tchangef" };
-                match opcode & !0x6_0000 {
-                    0xd580_0000..=0xd580_03ff => {
-                        let from = self::x(opcode >> 5);
-                        format!("{name} {x}, {from}{nb}")
-                    }
-                    0xd590_0000..=0xd590_0fff => {
-                        format!("{name} {x}, #{:#x}{nb}", opcode >> 5 & 0x7f)
-                    }
-                    _ => return None,
-                }
-            }
-        },
+    // Bit 18: B for both, otherwise F for the first.
+    let tchange = if opcode >> 18 & 1 == 1 { "tchangeb" } else { "tchangef" };
+    let number = |most: u32| opcode >> 5 & most;
+    Some(match opcode {
+        0xd503_1000..=0xd503_101f => format!("wfet {}", x()),
+        0xd503_1020..=0xd503_103f => format!("wfit {}", x()),
+        0xd523_3060..=0xd523_307f => format!("tstart {}", x()),
+        0xd523_3160..=0xd523_317f => format!("ttest {}", x()),
+        0xd503_307f => "tcommit".into(),
+        0xd6ff_03e0 => "texit".into(),
+        0xd6ff_07e0 => "texit nb".into(),
+        _ if opcode & 0xffe0_001f == 0xd460_0000 => format!("tcancel #{:#x}", number(0xffff)),
+        _ if opcode & 0xfff9_fc00 == 0xd580_0000 => {
+            format!("{tchange} {}, {}{nb}", x(), self::x(opcode >> 5))
+        }
+        _ if opcode & 0xfff9_f000 == 0xd590_0000 => {
+            format!("{tchange} {}, #{:#x}{nb}", x(), number(0x7f))
+        }
+        _ => return None,
     })
 }
 

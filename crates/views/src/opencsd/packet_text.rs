@@ -42,7 +42,8 @@ pub struct Behaviour {
     /// At the end of the trace, bytes before a synchronisation are an incomplete packet, and the
     /// end states whether an overflow was before it.
     pub(super) incomplete_end: bool,
-    /// A context or the start of trace is not listed where the trace ends directly after it.
+    /// A context or the start of trace is not listed where the trace ends before the next element
+    /// of execution: see [`Held`](super::held::Held).
     pub(super) drops_at_end: bool,
     /// The end of the trace has the offset of the last line of bytes before a synchronisation.
     pub(super) end_at_last_line: bool,
