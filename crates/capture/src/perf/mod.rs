@@ -6,6 +6,7 @@
 //! | `record.rs`, `attr.rs`, `units.rs`, `features.rs` | the records, read and written by the same lines |
 //! | `pieces.rs` | the bytes of each AUX record |
 //! | `processes.rs`, `find.rs` | the memory of processes over time, and the files with their code |
+//! | `kernel.rs` | where the kernel and its modules are in memory |
 //! | `bpf.rs` | the machine code of BPF programs |
 //! | `branch_list.rs` | branch lists of simpleperf |
 //! | `write.rs`, `recording.rs` | writing of what can be read, and the file of a capture |
@@ -26,6 +27,7 @@ mod data;
 mod features;
 mod fields;
 mod find;
+mod kernel;
 pub mod limits;
 mod pieces;
 mod processes;
