@@ -42,7 +42,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tracewright_image::{ContextKey, Elf, Load};
+use tracewright_image::{ContextKey, Elf, Host, Load};
 
 pub use attr::{Attr, SampleId};
 pub use branch_list::{BinaryKind, BranchList, ListedBinary, ListedProgram, Sequence, branch_list};
@@ -239,6 +239,7 @@ fn capture(
         spaces: Arc::new(spaces),
         parts: Vec::new(),
         keys: Vec::new(),
+        hosts: Vec::new(),
         cpus: units.cpus.keys().copied().collect(),
         modes: attr.map(Attr::modes).unwrap_or_default(),
         timed,
@@ -322,6 +323,12 @@ fn add_sources(capture: &mut Capture, linux: &mut Linux, units: &Units, ids: &Id
         });
         let el2 = unit.traces_el2();
         linux.keys.push(if el2 { ContextKey::Vmid } else { ContextKey::ContextId });
+        // Linux writes the number of the thread to CONTEXTIDR_EL2 where its kernel is at EL2.
+        linux.hosts.push(match (v7, el2) {
+            (true, _) => Host::Any,
+            (false, true) => Host::El2,
+            (false, false) => Host::NonSecure,
+        });
         capture.sources.push(source);
     }
 }
