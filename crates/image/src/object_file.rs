@@ -20,6 +20,8 @@ pub struct ObjectFile {
     external: Vec<External>,
     /// The offset of `.text` in memory, where the sections before it have the size in the file.
     least_offset: Option<u64>,
+    /// The name and the offset of each symbol of `.text`, also of those without a size.
+    labels: Vec<(String, u64)>,
     /// Its build identifier.
     pub build_id: Option<Vec<u8>>,
     /// Symbols of `.text`, by the offset in it.
@@ -58,7 +60,7 @@ impl ObjectFile {
         let mut text = section.data(endian, data).map_err(malformed)?.to_vec();
         let least_offset = least_offset(&sections, endian, index);
         let table = sections.symbols(endian, data, elf::SHT_SYMTAB).map_err(malformed)?;
-        let mut symbols = Vec::new();
+        let (mut symbols, mut labels) = (Vec::new(), Vec::new());
         // The value of each symbol of `.text`, by its number.
         let mut values: HashMap<u32, u64> = HashMap::new();
         for (number, symbol) in table.enumerate() {
@@ -69,7 +71,11 @@ impl ObjectFile {
             values.insert(number.0 as u32, start);
             let name = table.symbol_name(endian, symbol).unwrap_or_default();
             let name = std::str::from_utf8(name).unwrap_or_default();
-            if !name.is_empty() && !name.starts_with('$') && size > 0 {
+            if name.is_empty() || name.starts_with('$') {
+                continue;
+            }
+            labels.push((name.to_owned(), start));
+            if size > 0 {
                 symbols.push(Symbol { name, start, size });
             }
         }
@@ -115,7 +121,13 @@ impl ObjectFile {
                 }
                 None
             });
-        Ok(ObjectFile { text: Bytes::from(text), external, least_offset, build_id, symbols })
+        let text = Bytes::from(text);
+        Ok(ObjectFile { text, external, least_offset, labels, build_id, symbols })
+    }
+
+    /// The name and the offset of each symbol of `.text`, also of those without a size.
+    pub fn labels(&self) -> &[(String, u64)] {
+        &self.labels
     }
 
     /// The offset of `.text` from the start of the module in memory, where the loader makes no

@@ -294,6 +294,7 @@ pub fn branch_list(
     let mut finder = Finder::new(search, path, &mut files);
     let programs = (0..).zip(list.binaries);
     let programs = programs.map(|(n, binary)| program(&mut finder, n, binary)).collect();
+    finder.report_unused(false);
     Some(Ok((programs, finder.problems)))
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tracewright_image::{Elf, Load, ModuleFile, ObjectFile, Segment, Symbols};
 
 use super::features::same_build_id;
-use super::kernel::{KernelSymbols, kernel};
+use super::kernel::{KernelSymbols, kernel, module_name};
 use crate::Bytes;
 use crate::files::Files;
 
@@ -137,8 +137,8 @@ impl<'a> Finder<'a> {
             let kcore =
                 if kcore { ", or the kernel's, whose memory is kcore_dir/kcore" } else { "" };
             format!(
-                "{} is not used: it has {id}, and the mappings that were recorded are of other \
-                 files, by build ID and by name{kcore}",
+                "{} is not used: it has {id}, and the recorded files are others, by build ID and by \
+                 name{kcore}",
                 found.path.display()
             )
         });
@@ -150,13 +150,13 @@ impl<'a> Finder<'a> {
     pub(super) fn find(&mut self, path: &str, id: Option<&[u8]>) -> Option<Found> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let same_name = |found: &Found| {
-            let file = found.path.file_name().map(|file| file.to_string_lossy().into_owned());
-            // A module may be recorded as it was compressed.
-            let unpacked = [".gz", ".xz", ".zst"].iter().find_map(|end| name.strip_suffix(end));
-            let module = unpacked.filter(|name| name.ends_with(".ko"));
-            file.is_some_and(|file| {
-                file == name || module == Some(&file) || kernel(path) && file.starts_with("vmlinux")
-            })
+            let Some(file) = found.path.file_name() else { return false };
+            let file = file.to_string_lossy();
+            // A module may be recorded by its name in the kernel, or as a compressed file.
+            let module = matches!(found.code, Code::Object(_))
+                && (path.starts_with('[') || name.contains(".ko"))
+                && module_name(name) == module_name(&file);
+            file == name || module || kernel(path) && file.starts_with("vmlinux")
         };
         let same_id = |found: &Found| {
             id.zip(found.build_id()).is_some_and(|(id, own)| same_build_id(id, own))

@@ -65,9 +65,9 @@ pub(super) fn is_unnamed(bytes: &Bytes, mmap: &Mmap) -> bool {
     mmap.path == KERNEL && both.is_some_and(|(text, stext)| text != stext)
 }
 
-/// The name of a module, by the path of its mapping: `/lib/modules/6.6.0/snd-pcm.ko.xz` and
-/// `[snd_pcm]` are `snd_pcm`.
-fn module_name(path: &str) -> String {
+/// The name of a module, by the path of its mapping or its file: `/lib/modules/6.6.0/snd-pcm.ko.xz`
+/// and `[snd_pcm]` are `snd_pcm`.
+pub(super) fn module_name(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     let name = file.split_once(".ko").map_or(file, |(name, _)| name);
     name.trim_matches(['[', ']']).replace('-', "_")
@@ -226,11 +226,11 @@ impl KernelSymbols {
     fn text_of(&self, name: &str, object: &ObjectFile) -> Option<Result<u64, String>> {
         let names = self.modules.get(name)?;
         let mut counts: HashMap<&str, usize> = HashMap::new();
-        object.symbols.iter().for_each(|symbol| *counts.entry(symbol.name).or_default() += 1);
-        let once = object.symbols.iter().filter(|symbol| counts.get(symbol.name) == Some(&1));
-        let mut starts = once.filter_map(|symbol| {
-            let address = names.get(symbol.name)?.address?;
-            Some(address.wrapping_sub(symbol.start))
+        object.labels().iter().for_each(|(name, _)| *counts.entry(name).or_default() += 1);
+        let once = object.labels().iter().filter(|(name, _)| counts.get(&**name) == Some(&1));
+        let mut starts = once.filter_map(|(name, offset)| {
+            let address = names.get(name)?.address?;
+            Some(address.wrapping_sub(*offset))
         });
         let first = starts.next()?;
         Some(match starts.all(|start| start == first) {
