@@ -218,17 +218,17 @@ impl RecordedFile {
 /// The files of FILE2, or of FILE: each after its length.
 pub(super) fn recorded_files(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Vec<RecordedFile> {
     let mut found = Vec::new();
-    let (number, read): (_, fn(&[u8], bool) -> Option<RecordedFile>) =
-        match features.contains_key(&FILE2) {
-            true => (FILE2, |message, _| Some(file2(message))),
-            false => (FILE, file),
-        };
+    let is_file2 = features.contains_key(&FILE2);
+    let number = if is_file2 { FILE2 } else { FILE };
     let mut rest = features.get(&number).map(Vec::as_slice).unwrap_or_default();
     while let Some((len, after)) = rest.split_at_checked(4) {
         let mut size = 0;
         let _ = Reader::new(len, big).u32(&mut size);
         let Some((message, after)) = after.split_at_checked(size as usize) else { break };
-        found.extend(read(message, big));
+        found.extend(match is_file2 {
+            true => Some(file2(message)),
+            false => file(message, big),
+        });
         rest = after;
     }
     found
@@ -326,23 +326,25 @@ mod tests {
         for (fields, want, offset) in rows {
             let message = [&path, fields].concat();
             let section = [&(message.len() as u32).to_le_bytes(), message.as_slice()].concat();
-            assert_eq!(recorded_files(&BTreeMap::from([(FILE2, section)]), false), [want.clone()]);
-            assert_eq!(want.text_offset(), offset);
+            let want = [want];
+            assert_eq!(recorded_files(&BTreeMap::from([(FILE2, section)]), false), want);
+            let [file] = &want;
+            assert_eq!(file.text_offset(), offset);
             for big in [false, true] {
                 let mut writer = Writer::new(big);
                 writer.out.extend(b"/a\0");
                 let _ = writer.u32(&mut 1);
-                let _ = writer.u64(&mut want.min_address.clone());
+                let _ = writer.u64(&mut file.min_address.clone());
                 // A symbol, with its address and length.
                 let _ = writer.u32(&mut 1);
                 let _ = writer.u64(&mut 7).and(writer.u32(&mut 8));
                 writer.out.extend(b"main\0");
-                let _ = writer.u64(&mut want.module_offset.unwrap_or(0));
+                let _ = writer.u64(&mut file.module_offset.unwrap_or(0));
                 let mut section = Writer::new(big);
                 let _ = section.u32(&mut (writer.out.len() as u32));
                 section.out.extend(writer.out);
                 let features = BTreeMap::from([(FILE, section.out)]);
-                assert_eq!(recorded_files(&features, big), [want.clone()]);
+                assert_eq!(recorded_files(&features, big), want);
             }
         }
     }

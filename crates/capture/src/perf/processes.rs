@@ -272,40 +272,13 @@ impl Builder<'_, '_> {
                 let object = Arc::clone(object);
                 self.module(&object, path, mmap, index)
             }
-            _ if common && kernel(path) => match kernel::bias(&found.bytes, mmap, &self.kernel) {
-                Ok(bias) => {
-                    let module = Module { index, bias };
-                    let unnamed = kernel::is_unnamed(&found.bytes, mmap);
-                    let moved = found.segments().into_iter().filter(|segment| segment.executable);
-                    let moved = moved.map(|segment| {
-                        let dump = Dump {
-                            address: segment.address.wrapping_add(bias),
-                            offset: segment.offset,
-                            length: Some(segment.file_size),
-                            ..Dump::default()
-                        };
-                        Region::dump(Arc::clone(&name), &found.bytes, dump).of_module(module)
-                    });
-                    let regions = moved.collect();
-                    if unnamed {
-                        let note = format!(
-                            "{path}: the mapping names neither _text nor _stext, and is assumed to \
-                             begin at _text"
-                        );
-                        self.note(path, note);
-                    }
-                    regions
-                }
-                Err(why) => {
-                    let file = found.path.display();
-                    let note = format!(
-                        "{file}: where the kernel was in memory is not known, and its code is not \
-                         used: {why}"
-                    );
+            _ if kernel(path) => {
+                let (regions, note) = kernel_regions(found, mmap, index, &self.kernel);
+                if let Some(note) = note {
                     self.note(path, note);
-                    Vec::new()
                 }
-            },
+                regions
+            }
             Code::Elf(elf) => {
                 let end = mmap.offset.saturating_add(mmap.len);
                 let segment = elf.segments.iter().find(|segment| {
@@ -380,6 +353,43 @@ impl Builder<'_, '_> {
     fn add_module(&mut self, (path, id): &ModuleKey, found: Option<&Found>, kernel: bool) -> u32 {
         self.spaces.add_module(find::module_file(path, id.as_deref(), found, kernel))
     }
+}
+
+/// The code of the kernel that `found` has, where it was in memory, and a note about what is not
+/// known.
+fn kernel_regions(
+    found: &Found,
+    mmap: &Mmap,
+    index: u32,
+    symbols: &KernelSymbols,
+) -> (Vec<Region>, Option<String>) {
+    let file = found.path.display();
+    let bias = match kernel::bias(&found.bytes, mmap, symbols) {
+        Ok(bias) => bias,
+        Err(why) => {
+            let note = format!(
+                "{file}: where the kernel was in memory is not known, and its code is not used: {why}"
+            );
+            return (Vec::new(), Some(note));
+        }
+    };
+    let executable = found.segments().into_iter().filter(|segment| segment.executable);
+    let moved = executable.map(|segment| {
+        let dump = Dump {
+            address: segment.address.wrapping_add(bias),
+            offset: segment.offset,
+            length: Some(segment.file_size),
+            ..Dump::default()
+        };
+        Region::dump(KERNEL, &found.bytes, dump).of_module(Module { index, bias })
+    });
+    let note = kernel::is_unnamed(&found.bytes, mmap).then(|| {
+        format!(
+            "{file}: the mapping of the kernel names neither _text nor _stext, and is assumed to \
+             begin at _text"
+        )
+    });
+    (moved.collect(), note)
 }
 
 /// The bytes of a file that are mapped.

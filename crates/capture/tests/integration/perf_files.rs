@@ -265,6 +265,9 @@ fn the_kernel_is_where_the_symbol_of_its_mapping_was() {
     }
 }
 
+/// Name, type, flags, link and alignment of a section, and its bytes.
+type Section<'a> = (u64, u64, u64, u64, u64, &'a [u8]);
+
 /// A module with functions of 16 bytes in `.text`, each filled with its number; with `behind`, the
 /// section `.plt` is before it, and `.text` is aligned to 4096 bytes.
 fn module_of(functions: &[&str], behind: bool) -> Vec<u8> {
@@ -288,14 +291,13 @@ fn module_of(functions: &[&str], behind: bool) -> Vec<u8> {
     let mut sections = vec![[0u64; 8]];
     // SHF_ALLOC and SHF_EXECINSTR.
     let code = 6u64;
-    let plt: (u64, u64, u64, u64, u64, &[u8]) = (1, 1, code, 0, 16, &[0]);
-    let rest: [(u64, u64, u64, u64, u64, &[u8]); 4] = [
+    let plt: Section<'_> = (1, 1, code, 0, 16, &[0]);
+    let rest: [Section<'_>; 4] = [
         (6, 1, code, 0, 4096, &text),
         (12, 2, 0, u64::from(section) + 2, 8, &symbols),
         (20, 3, 0, 0, 1, &strings),
         (20, 3, 0, 0, 1, names),
     ];
-    // Name, type, flags, link, alignment.
     for (name, kind, flags, link, align, bytes) in behind.then_some(plt).into_iter().chain(rest) {
         let (at, len) = (file.len() as u64, bytes.len() as u64);
         let entry = if kind == 2 { 24 } else { 0 };
@@ -311,6 +313,10 @@ fn module_of(functions: &[&str], behind: bool) -> Vec<u8> {
     file.splice(52..64, halves.iter().flat_map(|half| half.to_le_bytes()));
     file
 }
+
+/// Files, the high bits of the offset that simpleperf recorded, whether the layout is assumed; the
+/// offset of the code, and the note.
+type Row<'a> = (&'a [&'a PathBuf], Option<u8>, bool, Option<u64>, &'a str);
 
 /// The code of a module is where its symbols are in the list of the kernel's symbols, or where
 /// simpleperf recorded it; else it is used where nothing is before it, or where that is assumed.
@@ -343,7 +349,7 @@ fn the_code_of_a_module_is_where_it_is_known_to_be() {
         list("other", &[(BASE + 0x1010, "first", "my_mod"), (BASE + 0x1030, "second", "my_mod")]);
     let foreign = list("foreign", &[(BASE + 0x2010, "first", "b")]);
     let known = Some(0x2000);
-    let rows: [(&[&PathBuf], Option<u8>, bool, Option<u64>, &str); 10] = [
+    let rows: [Row<'_>; 10] = [
         (&[&behind, &right], None, false, known, ""),
         (&[&behind, &one], None, false, known, ""),
         (&[&behind], Some(0x20), false, known, ""),
