@@ -28,7 +28,8 @@ pub struct TwOpenOptions {
     pub size: u32,
     /// `TW_OPEN_*`.
     pub flags: u32,
-    /// Further program memory: ELF files, or raw images as `FILE@ADDRESS`.
+    /// Further program memory: ELF files, or raw images as `FILE@ADDRESS`. For `perf.data` it is
+    /// that of all code, or of process N with `,pid=N` behind it.
     pub images: *const *const c_char,
     /// The number of images.
     pub image_count: usize,
@@ -284,5 +285,48 @@ pub unsafe extern "C" fn tw_symbol(
             plain::give(needed, if symbol.is_some() { length } else { 0 });
             Ok(TW_OK)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+
+    use tracewright_testing::shared;
+
+    use super::*;
+
+    /// An image is the code of a `perf.data` file, whose own files are not found.
+    #[test]
+    fn images_are_used_for_perf_data() {
+        let Some(data) = shared("captures/simpleperf-etm/perf_etm.data") else { return };
+        let program = data.with_file_name("etm_test_loop");
+        let folder = std::env::temp_dir().join(format!("tracewright-capi-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let moved = folder.join("perf.data");
+        std::fs::copy(data, &moved).unwrap();
+        // The mapping at 0x582b2b1000 has offset 0x1000 of the file.
+        for (image, misses) in [
+            (None, true),
+            (Some(format!("{}@0x582b2b0000", program.display())), false),
+            (Some(format!("{}@0x582b2b0000,pid=17235", program.display())), false),
+            (Some(format!("{}@0x582b2b0000,pid=1", program.display())), true),
+        ] {
+            let texts: Vec<_> =
+                image.iter().map(|text| CString::new(text.as_str()).unwrap()).collect();
+            let images: Vec<_> = texts.iter().map(|text| text.as_ptr()).collect();
+            let options = TwOpenOptions {
+                images: images.as_ptr(),
+                image_count: images.len(),
+                ..plain::zeroed()
+            };
+            let capture = tracewright::read_capture(&moved).unwrap();
+            // SAFETY: `images` has the strings.
+            let opened = unsafe { options.open(capture) }.ok().unwrap();
+            let memory = &opened.sources.last().unwrap().image;
+            let run = memory.run(memory.view(tracewright::base::Space::ANY), 0x582b_2b10_00);
+            assert_eq!(run.is_empty(), misses, "{image:?}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use tracewright_image::TimeConversion;
-use tracewright_image::{AddressSpaces, Clock, ContextKey, Viewpoint};
+use tracewright_image::{
+    AddressSpaces, Clock, ContextKey, Elf, ElfError, Host, Load, Module, ModuleFile, Region,
+    Segment, Viewpoint,
+};
+
+use crate::{Bytes, Dump, Form};
 
 /// The system that was traced, and what was recorded about it.
 #[derive(Clone, Debug)]
@@ -17,6 +22,8 @@ pub struct Linux {
     pub parts: Vec<Part>,
     /// The identifier that selects the thread, for each source of the capture.
     pub keys: Vec<ContextKey>,
+    /// The contexts that execute the system, for each source of the capture.
+    pub hosts: Vec<Host>,
     /// The CPU of each source of the capture.
     pub cpus: Vec<u32>,
     /// The letters of the modes that are traced, as perf writes them; empty where all are.
@@ -86,8 +93,66 @@ impl Linux {
             clock,
             spaces: Arc::clone(&self.spaces),
             key: self.keys.get(source).copied().unwrap_or_default(),
+            host: self.hosts.get(source).copied().unwrap_or_default(),
             thread: part.thread,
             moment: part.moment,
         })
     }
+
+    /// Adds the memory of `dump` over that of the capture: of `process`, or of all code.
+    ///
+    /// # Errors
+    /// [`ElfError`] where the file is ELF, and has no usable memory.
+    pub(crate) fn add_image(
+        &mut self,
+        dump: &Dump,
+        bytes: &Bytes,
+        process: Option<u32>,
+    ) -> Result<(), ElfError> {
+        let spaces = Arc::make_mut(&mut self.spaces);
+        let index = spaces.modules().len() as u32;
+        let name = dump.name.as_str();
+        let file = ModuleFile {
+            path: dump.file.clone(),
+            found: Some(dump.path.clone()),
+            content: Some(bytes.clone()),
+            kernel: dump.address & KERNEL != 0,
+            ..ModuleFile::default()
+        };
+        let (regions, bias, file) = match dump.form {
+            Form::Raw => {
+                let segment = Segment {
+                    address: dump.address,
+                    offset: dump.offset,
+                    file_size: bytes.len() as u64,
+                    memory_size: bytes.len() as u64,
+                    executable: true,
+                };
+                let region = Region::new(name, dump.address, bytes.clone());
+                (vec![region], 0, ModuleFile { segments: vec![segment], ..file })
+            }
+            Form::Elf => {
+                let elf = Elf::read(bytes, name, Load::default())?;
+                let load = Load { bias: dump.address, ..Load::default() };
+                let regions = Elf::read(bytes, name, load)?.regions;
+                let kernel = regions.iter().any(|region| region.start() & KERNEL != 0);
+                let file = ModuleFile {
+                    build_id: elf.build_id,
+                    symbols: Arc::new(elf.symbols),
+                    segments: elf.segments,
+                    movable: elf.movable,
+                    kernel,
+                    ..file
+                };
+                (regions, dump.address, file)
+            }
+        };
+        spaces.add_module(file);
+        let regions = regions.into_iter().map(|region| region.of_module(Module { index, bias }));
+        spaces.add_image(process, regions.collect());
+        Ok(())
+    }
 }
+
+/// The bit that distinguishes the addresses of the kernel.
+const KERNEL: u64 = 1 << 63;

@@ -350,6 +350,13 @@ impl fmt::Display for Problem {
             P::NoAddress(file) => {
                 write!(f, "not an ELF file, so its address is needed; write {file}@ADDRESS")
             }
+            P::NotProcess(text) => {
+                write!(f, "`pid={text}` is not a process; expected a number of at most 32 bits")
+            }
+            P::NoProcesses => f.write_str(
+                "`pid=` is for perf.data, and this capture describes no processes; give the memory \
+                 without it, or in a capture.toml with `context=`",
+            ),
             P::Unwritable(text) => write!(
                 f,
                 "`{text}` cannot be written to a snapshot: it is empty or contains characters that \

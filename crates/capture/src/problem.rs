@@ -389,6 +389,10 @@ pub enum Problem {
     NotAssignment(String),
     /// A file of memory is not ELF, and has no address.
     NoAddress(String),
+    /// The process of a file of memory is not a number.
+    NotProcess(String),
+    /// A file of memory is of a process, and the capture describes none.
+    NoProcesses,
     /// A name or value cannot be written to an ini file.
     Unwritable(String),
 }

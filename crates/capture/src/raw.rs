@@ -8,8 +8,8 @@ use crate::number::number64;
 use crate::plain::line;
 use crate::probe::{Found, probe};
 use crate::{
-    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Problem, Register,
-    Registers, Source,
+    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Origin,
+    Problem, Register, Registers, Source,
 };
 
 /// The user's description of raw trace data.
@@ -89,12 +89,17 @@ impl Capture {
     /// Adds program memory that every core sees: `FILE` for an ELF file, `FILE@ADDRESS` for the
     /// bytes from an address on. For an ELF file, the address is added to those in the file.
     ///
+    /// In a capture of perf or simpleperf it is the memory of all processes, of the kernel, and of
+    /// other code, such as that of guests; with `,pid=N` behind it, only that of process N.
+    ///
     /// Added memory has priority over the capture's own memory, and over memory that is added
     /// later.
     ///
     /// # Errors
-    /// [`OpenError`] where the file cannot be read, or is not ELF and has no address.
+    /// [`OpenError`] where the file cannot be read, or is not ELF and has no address, and where N is
+    /// not a number, or the capture describes no processes.
     pub fn add_image(&mut self, image: &str) -> Result<(), OpenError> {
+        let (image, process) = self.process_of(image)?;
         // The name of a file may contain `@`.
         let split = image.rsplit_once('@').and_then(|(file, at)| Some((file, number64(at)?)));
         let (name, address) = match split {
@@ -124,6 +129,41 @@ impl Capture {
             bytes: Some(bytes),
             ..Dump::default()
         };
+        self.insert_image(dump, process)
+    }
+
+    /// The process that `image` is of, and the rest of the text.
+    fn process_of<'a>(&self, image: &'a str) -> Result<(&'a str, Option<u32>), OpenError> {
+        // The name of a file may contain it.
+        let split = image.rsplit_once(",pid=").filter(|_| !Path::new(image).exists());
+        let Some((image, text)) = split else { return Ok((image, None)) };
+        let fail = |problem| OpenError::new(Path::new(image), problem);
+        let number = number64(text).and_then(|number| u32::try_from(number).ok());
+        let process = number.ok_or_else(|| fail(Problem::NotProcess(line(text).into_owned())))?;
+        match self.linux {
+            Some(_) => Ok((image, Some(process))),
+            None => Err(fail(Problem::NoProcesses)),
+        }
+    }
+
+    /// Adds the memory of `dump` over that of the capture, below what was added before.
+    fn insert_image(&mut self, dump: Dump, process: Option<u32>) -> Result<(), OpenError> {
+        if let (Some(linux), Some(bytes)) = (&mut self.linux, &dump.bytes) {
+            let mut threads = linux.spaces.threads();
+            let unknown = process.filter(|id| threads.all(|thread| thread.process != *id));
+            drop(threads);
+            linux
+                .add_image(&dump, bytes, process)
+                .map_err(|why| OpenError::new(&dump.path, Problem::Unreadable(why.to_string())))?;
+            if let Some(process) = unknown {
+                let why = format!("no record of the capture is of process {process}");
+                self.notes.push(Note {
+                    origin: Origin::file(&dump.path),
+                    problem: Problem::PerfData(why),
+                });
+            }
+            return Ok(());
+        }
         let before = self.memory.iter().take_while(|d| d.given).count();
         self.memory.insert(before, dump);
         Ok(())

@@ -167,11 +167,12 @@ impl Input {
                 raw::capture(path, &raw, &mut notes)?
             }
         };
-        let SearchArgs { symfs, binaries } = &args.search;
-        if capture.kind != Kind::Perf && (symfs.is_some() || !binaries.is_empty()) {
+        let SearchArgs { symfs, binaries, assume_module_layout } = &args.search;
+        let search = symfs.is_some() || !binaries.is_empty() || *assume_module_layout;
+        if capture.kind != Kind::Perf && search {
             notes.push(format!(
-                "{}: --symfs and --binary are for perf.data, and are not used; --image adds the \
-                 program of another capture",
+                "{}: --symfs, --binary and --assume-module-layout are for perf.data, and are not \
+                 used; --image adds the program of another capture",
                 path.display()
             ));
         }

@@ -48,6 +48,8 @@ impl Inputs {
     pub fn images(mut self, images: &[String]) -> Inputs {
         for image in images {
             self.files.push(image.into());
+            let image = image.rsplit_once(",pid=").map_or(image.as_str(), |(image, _)| image);
+            self.files.push(image.into());
             self.files.extend(image.rsplit_once('@').map(|(file, _)| file.into()));
         }
         self

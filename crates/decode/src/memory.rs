@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tracewright_base::{Context, Element, Space, Waypoints};
 use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_image::{
-    AddressSpaces, Cache, CacheOptions, Change, Conditions, ContextKey, Elf, Image, Load,
+    AddressSpaces, Cache, CacheOptions, Change, Conditions, ContextKey, Elf, Host, Image, Load,
     MAX_CONDITIONAL, Module, ModuleFile, Region, Segment, Selection, SpaceMask, Symbol, Symbols,
     Thread, Viewpoint,
 };
@@ -53,9 +53,9 @@ impl Memory {
             (Some(viewpoint), _) => Program::Spaces(viewpoint),
             (None, Some(source)) => match self.spaces(capture, source) {
                 Some(spaces) => {
-                    let key = ContextKey::ContextId;
-                    let clock = None;
-                    Program::Spaces(Viewpoint { spaces, key, thread: None, moment: 0, clock })
+                    let (key, host) = (ContextKey::ContextId, Host::Any);
+                    let (thread, moment, clock) = (None, 0, None);
+                    Program::Spaces(Viewpoint { spaces, key, host, thread, moment, clock })
                 }
                 None => Program::Image(self.of(capture, source)),
             },

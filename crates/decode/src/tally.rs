@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use tracewright_base::{
     self as base, CachedBlocks, Element, Fault, Gap, Inconsistency, OffsetMap, Path, RangeSum,
+    Space,
 };
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
@@ -41,6 +42,8 @@ pub struct Counts {
     pub no_code: u64,
     /// The first address without program memory.
     pub first_no_code: Option<u64>,
+    /// The memory that the first such address is in.
+    pub first_no_code_space: Space,
     /// Exceptions.
     pub exceptions: u64,
     /// Software writes.
@@ -105,9 +108,11 @@ impl Counts {
             Element::Unknown { instructions, .. } => {
                 self.unknown_instructions += u64::from(instructions.get().unwrap_or(0));
             }
-            Element::NoCode { address, .. } => {
+            Element::NoCode { address, space } => {
                 self.no_code += 1;
-                self.first_no_code.get_or_insert(address);
+                if self.first_no_code.is_none() {
+                    (self.first_no_code, self.first_no_code_space) = (Some(address), space);
+                }
             }
             Element::Exception(_) => self.exceptions += 1,
             Element::SoftwareWrite(_) => self.software_writes += 1,
@@ -200,6 +205,7 @@ impl Merge for Counts {
             unknown_instructions,
             no_code,
             first_no_code,
+            first_no_code_space,
             exceptions,
             software_writes,
             dwt_events,
@@ -223,7 +229,9 @@ impl Merge for Counts {
         self.instructions += instructions;
         self.unknown_instructions += unknown_instructions;
         self.no_code += no_code;
-        self.first_no_code = self.first_no_code.or(first_no_code);
+        if self.first_no_code.is_none() {
+            (self.first_no_code, self.first_no_code_space) = (first_no_code, first_no_code_space);
+        }
         self.exceptions += exceptions;
         self.software_writes += software_writes;
         self.dwt_events += dwt_events;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tracewright_base::{Context, Element};
 
-use crate::{Bytes, Conditions, Image, Region, Selection, Symbols, TimeConversion};
+use crate::{Bytes, Conditions, Host, Image, Region, Selection, Symbols, TimeConversion};
 
 /// A file that is mapped into an address space.
 #[derive(Clone, Debug, Default)]
@@ -92,8 +92,13 @@ pub struct MemoryId {
 const NO_SPACE: u32 = u32::MAX;
 /// In place of the number of an address space: the changes are the images with conditions.
 const IMAGES: u32 = u32::MAX - 1;
+/// In place of the number of an address space: code that is not of the system.
+const OUTSIDE: u32 = u32::MAX - 2;
 
 impl MemoryId {
+    /// The memory of code that is not of the system: see [`Host`].
+    pub(crate) const OUTSIDE: MemoryId = MemoryId { space: OUTSIDE, changes: 0, common: 0 };
+
     /// The memory that has the images with conditions whose bits are set.
     pub(crate) fn of_images(visible: u64) -> MemoryId {
         MemoryId { space: IMAGES, changes: visible as u32, common: (visible >> 32) as u32 }
@@ -125,10 +130,28 @@ pub struct AddressSpaces {
     /// The states of each thread in order of their moments.
     threads: BTreeMap<u32, Vec<(u64, Thread)>>,
     modules: Vec<ModuleFile>,
+    /// Memory over all other, the highest first: that of a process, or for `None` of all code.
+    added: Vec<(Option<u32>, Vec<Region>)>,
     /// Images that are loaded in a context, at a time, or when they are selected. Where there are
     /// some, the memory of processes is not used.
     conditions: Conditions,
     images: Mutex<HashMap<MemoryId, Arc<Image>>>,
+}
+
+/// The images that are stored for later use are not copied.
+impl Clone for AddressSpaces {
+    fn clone(&self) -> Self {
+        AddressSpaces {
+            spaces: self.spaces.clone(),
+            common: self.common.clone(),
+            processes: self.processes.clone(),
+            threads: self.threads.clone(),
+            modules: self.modules.clone(),
+            added: self.added.clone(),
+            conditions: self.conditions.clone(),
+            images: Mutex::default(),
+        }
+    }
 }
 
 impl AddressSpaces {
@@ -147,8 +170,12 @@ impl AddressSpaces {
     /// [`modules`](Self::modules), in order, without what contains no bytes.
     pub fn loaded(&self) -> Vec<BTreeSet<(u64, u64)>> {
         let mut loaded = vec![BTreeSet::new(); self.modules.len()];
-        for (_, change) in self.spaces.iter().chain([&self.common]).flat_map(|s| &s.changes) {
-            let Change::Load(regions) = change else { continue };
+        let changes = self.spaces.iter().chain([&self.common]).flat_map(|s| &s.changes);
+        let changed = changes.filter_map(|(_, change)| match change {
+            Change::Load(regions) => Some(regions),
+            Change::Clear => None,
+        });
+        for regions in changed.chain(self.added.iter().map(|(_, regions)| regions)) {
             for region in regions {
                 let index = region.module().map_or(usize::MAX, |module| module.index as usize);
                 if let (Some(parts), Some(last)) = (loaded.get_mut(index), region.last()) {
@@ -162,6 +189,22 @@ impl AddressSpaces {
     /// Uses images with conditions, over the memory that is common to all.
     pub fn set_conditions(&mut self, conditions: Conditions) {
         self.conditions = conditions;
+    }
+
+    /// Adds memory over all that changes load: in `process`, or for `None` in every process and in
+    /// code that is not of the system. What was added before is over it.
+    pub fn add_image(&mut self, process: Option<u32>, regions: Vec<Region>) {
+        if let Some(process) = process {
+            // A process without mappings has an address space, too.
+            self.space_of(process);
+        }
+        self.added.push((process, regions));
+        self.images = Mutex::default();
+    }
+
+    /// The memory that was added, the highest first, and the process of each.
+    pub fn added(&self) -> &[(Option<u32>, Vec<Region>)] {
+        &self.added
     }
 
     /// Adds a change of the memory of `process` (`None`: of all of them). Changes are added in
@@ -253,13 +296,21 @@ impl AddressSpaces {
         if let Some(image) = cached {
             return image;
         }
-        let images = memory.images().is_some();
-        let common = if images { u32::MAX } else { memory.common };
-        let mut regions = self.common.regions(common);
+        let mut regions = match memory.space {
+            OUTSIDE => Vec::new(),
+            IMAGES => self.common.regions(u32::MAX),
+            _ => self.common.regions(memory.common),
+        };
         regions.extend(self.conditions.regions(memory).cloned());
         if let Some(space) = self.spaces.get(memory.space as usize) {
             regions.extend(space.regions(memory.changes));
         }
+        let here = |process: &Option<u32>| match process {
+            Some(process) => self.processes.get(process) == Some(&memory.space),
+            None => true,
+        };
+        let added = self.added.iter().rev().filter(|(process, _)| here(process));
+        regions.extend(added.flat_map(|(_, regions)| regions).cloned());
         let image = Arc::new(Image::new(regions));
         if let Ok(mut images) = self.images.lock() {
             let regions: usize = images.values().map(|image| image.regions().len()).sum();
@@ -295,6 +346,8 @@ pub struct Viewpoint {
     pub spaces: Arc<AddressSpaces>,
     /// The identifier that selects the thread.
     pub key: ContextKey,
+    /// The contexts that execute the system.
+    pub host: Host,
     /// The thread that runs until the trace reports another.
     pub thread: Option<u32>,
     /// The moment of the buffer.
@@ -361,11 +414,14 @@ impl Viewpoint {
             self.spaces.conditions.follow(selection, element);
         } else {
             match (element, &self.clock) {
-                (Element::Context(context), None) => selection.memory = self.memory(context),
-                (Element::Context(context), Some(_)) => {
-                    (selection.context_id, selection.vmid) = (context.context_id, context.vmid);
+                (Element::Context(context), clock) => {
+                    self.host.enter(selection, context);
+                    if clock.is_some() {
+                        (selection.context_id, selection.vmid) = (context.context_id, context.vmid);
+                    }
+                    let time = clock.map_or(self.moment, |_| selection.time);
                     let thread = self.thread_id(context);
-                    selection.memory = self.spaces.memory(thread, selection.time);
+                    selection.memory = self.memory_at(selection, thread, time);
                 }
                 (Element::Timestamp { value, .. }, Some(clock)) => {
                     let (context_id, vmid) = (selection.context_id, selection.vmid);
@@ -373,7 +429,7 @@ impl Viewpoint {
                     // The record is later than its trace.
                     selection.time = clock.conversion.nanoseconds(*value).min(self.moment);
                     let thread = self.thread_id(&context);
-                    selection.memory = self.spaces.memory(thread, selection.time);
+                    selection.memory = self.memory_at(selection, thread, selection.time);
                 }
                 _ => {}
             }
@@ -386,9 +442,18 @@ impl Viewpoint {
         self.spaces.conditions.executed(selection, start, bytes);
     }
 
-    /// The memory of `context`.
+    /// The memory of `context` at the moment of the buffer, whatever precedes it.
     pub fn memory(&self, context: &Context) -> MemoryId {
-        self.spaces.memory(self.thread_id(context), self.moment)
+        let mut selection = Selection::default();
+        self.host.enter(&mut selection, context);
+        self.memory_at(&selection, self.thread_id(context), self.moment)
+    }
+
+    fn memory_at(&self, selection: &Selection, thread: Option<u32>, time: u64) -> MemoryId {
+        match selection.outside {
+            true => MemoryId::OUTSIDE,
+            false => self.spaces.memory(thread, time),
+        }
     }
 
     /// The number of the thread that executes in `context`. Number 0 is not that of a thread: it is
@@ -494,6 +559,7 @@ mod tests {
             let viewpoint = Viewpoint {
                 spaces: Arc::clone(&spaces),
                 key,
+                host: Host::Any,
                 thread: Some(1),
                 moment: 9,
                 clock: None,
@@ -518,6 +584,7 @@ mod tests {
         let viewpoint = Viewpoint {
             spaces: Arc::clone(&spaces),
             key: ContextKey::ContextId,
+            host: Host::NonSecure,
             thread: Some(1),
             moment: 40,
             clock,
@@ -542,5 +609,62 @@ mod tests {
             viewpoint.follow(&mut selection, &element);
             assert_eq!(byte(&selection), Some(want), "{element:?}");
         }
+    }
+
+    /// The memory of a process is only that of the system's contexts; what was added for all is
+    /// that of every context.
+    #[test]
+    fn contexts_outside_of_the_system_have_added_memory_only() {
+        let mut spaces = AddressSpaces::default();
+        spaces.change(Some(1), 1, load(1, 0));
+        spaces.change(None, 1, load(2, 8));
+        spaces.change(None, 20, load(3, 8));
+        spaces.add_image(None, vec![Region::new("added", 16, vec![4; 4])]);
+        let spaces = Arc::new(spaces);
+        let conversion = TimeConversion { shift: 0, multiplier: 1, zero: 0 };
+        for clock in [None, Some(Clock { conversion, since: 2 })] {
+            let viewpoint = Viewpoint {
+                spaces: Arc::clone(&spaces),
+                key: ContextKey::Vmid,
+                host: Host::El2,
+                thread: Some(1),
+                moment: 9,
+                clock,
+            };
+            let mut selection = viewpoint.begin();
+            let context = |el| Context { el: Some(el), vmid: Some(1), ..Context::default() };
+            let time = Element::Timestamp { value: 3, cycles: None };
+            for (el, want) in [(2, Some(2)), (1, None), (0, None), (2, Some(2)), (3, None)] {
+                viewpoint.follow(&mut selection, &Element::Context(context(el)));
+                viewpoint.follow(&mut selection, &time);
+                let image = spaces.image(selection.memory);
+                let byte = |address| image.run(image.view(Any::ANY), address).first().copied();
+                let process = want.map(|_| 1);
+                assert_eq!((byte(0), byte(8), byte(16)), (process, want, Some(4)), "EL{el}");
+                assert_eq!(spaces.process(selection.memory), process.map(u32::from), "EL{el}");
+            }
+            assert_eq!(viewpoint.memory(&context(1)), MemoryId::OUTSIDE);
+        }
+    }
+
+    #[test]
+    fn added_memory_is_over_all_other_in_its_process() {
+        let mut spaces = AddressSpaces::default();
+        spaces.change(Some(1), 1, load(1, 0));
+        spaces.change(None, 1, load(2, 8));
+        assert_eq!(byte(&spaces, Some(1), 9, 0), Some(1));
+        let image = |byte: u8, address| vec![Region::new("added", address, vec![byte; 4])];
+        spaces.add_image(Some(7), image(5, 0));
+        spaces.add_image(None, image(6, 0));
+        spaces.add_image(None, image(7, 8));
+        // The program that a process executes later does not hide it.
+        spaces.change(Some(1), 5, Change::Clear);
+        spaces.change(Some(1), 5, load(8, 0));
+        for (thread, want) in [(Some(1), (6, 7)), (Some(7), (5, 7)), (None, (6, 7))] {
+            let found = [0, 8].map(|address| byte(&spaces, thread, 9, address));
+            assert_eq!(found, [Some(want.0), Some(want.1)], "{thread:?}");
+        }
+        let copy = spaces.clone();
+        assert_eq!(byte(&copy, Some(7), 9, 0), Some(5));
     }
 }

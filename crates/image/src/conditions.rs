@@ -65,6 +65,10 @@ pub struct Selection {
     pub(crate) time: u64,
     /// The selected overlays: bit n is set for image n.
     pub(crate) chosen: u64,
+    /// The context is not of the system: see [`Host`](crate::Host).
+    pub(crate) outside: bool,
+    /// The VMID of the guest whose EL1 was entered last, until the host's EL2.
+    pub(crate) guest: Option<u32>,
 }
 
 /// Images with conditions.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use object::read::elf::{FileHeader, SectionHeader, Sym};
-use object::{Endianness, SymbolIndex, elf};
+use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym};
+use object::{Endianness, SectionIndex, SymbolIndex, elf};
 
 use crate::{Bytes, ElfError, Region, Symbol, Symbols};
 
@@ -18,6 +18,10 @@ pub struct ObjectFile {
     text: Bytes,
     /// Branches to symbols that are not in `.text`, in order.
     external: Vec<External>,
+    /// The offset of `.text` in memory, where the sections before it have the size in the file.
+    least_offset: Option<u64>,
+    /// The name and the offset of each symbol of `.text`, also of those without a size.
+    labels: Vec<(String, u64)>,
     /// Its build identifier.
     pub build_id: Option<Vec<u8>>,
     /// Symbols of `.text`, by the offset in it.
@@ -54,8 +58,9 @@ impl ObjectFile {
         let (index, section) =
             sections.section_by_name(endian, b".text").ok_or(ElfError::NoSegments)?;
         let mut text = section.data(endian, data).map_err(malformed)?.to_vec();
+        let least_offset = least_offset(&sections, endian, index);
         let table = sections.symbols(endian, data, elf::SHT_SYMTAB).map_err(malformed)?;
-        let mut symbols = Vec::new();
+        let (mut symbols, mut labels) = (Vec::new(), Vec::new());
         // The value of each symbol of `.text`, by its number.
         let mut values: HashMap<u32, u64> = HashMap::new();
         for (number, symbol) in table.enumerate() {
@@ -66,7 +71,11 @@ impl ObjectFile {
             values.insert(number.0 as u32, start);
             let name = table.symbol_name(endian, symbol).unwrap_or_default();
             let name = std::str::from_utf8(name).unwrap_or_default();
-            if !name.is_empty() && !name.starts_with('$') && size > 0 {
+            if name.is_empty() || name.starts_with('$') {
+                continue;
+            }
+            labels.push((name.to_owned(), start));
+            if size > 0 {
                 symbols.push(Symbol { name, start, size });
             }
         }
@@ -112,7 +121,21 @@ impl ObjectFile {
                 }
                 None
             });
-        Ok(ObjectFile { text: Bytes::from(text), external, build_id, symbols })
+        let text = Bytes::from(text);
+        Ok(ObjectFile { text, external, least_offset, labels, build_id, symbols })
+    }
+
+    /// The name and the offset of each symbol of `.text`, also of those without a size.
+    pub fn labels(&self) -> &[(String, u64)] {
+        &self.labels
+    }
+
+    /// The offset of `.text` from the start of the module in memory, where the loader makes no
+    /// section before it larger. The sections with code come first, in their order in the file,
+    /// each aligned. 0: there is none before `.text`. `None`: the sizes in the file are not
+    /// possible.
+    pub fn least_offset(&self) -> Option<u64> {
+        self.least_offset
     }
 
     /// The number of branches to symbols that are not in `.text`.
@@ -165,6 +188,30 @@ impl ObjectFile {
         }
         (regions, unknown.len())
     }
+}
+
+/// The offset in memory of the section `text`, the sections with code before it having the size in
+/// the file. Those of `.init` are elsewhere in memory. Each of them has at least one byte, as the
+/// loader may make it larger.
+fn least_offset(
+    sections: &SectionTable<'_, Header>,
+    endian: Endianness,
+    text: SectionIndex,
+) -> Option<u64> {
+    let code = elf::SHF_ALLOC.0 | elf::SHF_EXECINSTR.0;
+    let mut end = 0u64;
+    for (index, section) in sections.enumerate() {
+        let align = section.sh_addralign(endian).max(1);
+        let start = end.checked_next_multiple_of(align)?;
+        if index == text {
+            return Some(start);
+        }
+        let name = sections.section_name(endian, section).unwrap_or_default();
+        if section.sh_flags(endian).0 & code == code && !name.starts_with(b".init") {
+            end = start.checked_add(section.sh_size(endian).max(1))?;
+        }
+    }
+    None
 }
 
 /// A branch whose target is relocated: the lowest bit of the field and its width. The field counts

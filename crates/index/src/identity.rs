@@ -71,8 +71,13 @@ fn describe(capture: &Capture, memory: &Memory, contents: bool) -> Vec<u8> {
         out.extend_from_slice(problem.as_bytes());
     }
     if let Some(linux) = &capture.linux {
-        for module in linux.spaces.modules() {
+        for (process, regions) in linux.spaces.added() {
+            let places: Vec<_> = regions.iter().map(|r| (r.start(), r.last())).collect();
+            out.extend_from_slice(format!("{process:?} {places:?};").as_bytes());
+        }
+        for (module, loaded) in linux.spaces.modules().iter().zip(linux.spaces.loaded()) {
             let about = format!("{} {:?} {:?};", module.path, module.build_id, module.segments);
+            out.extend_from_slice(format!("{loaded:?};").as_bytes());
             out.extend_from_slice(about.as_bytes());
             // A build identifier stands for the content.
             let unnamed = module.content.as_ref().filter(|_| module.build_id.is_none());

@@ -451,17 +451,34 @@ impl Decoded<'_> {
             .collect();
         // Several cores may list the same memory.
         images.dedup();
-        let linux = self.capture.linux.is_some();
+        let linux = self.capture.linux.as_ref();
         let there = match images.len() {
-            0 if linux => "`info` lists the files that were not found".into(),
+            0 if linux.is_some() => "`info` lists the files that were not found".into(),
             0 => "no image is configured".into(),
             1..=4 => format!("the images are {}", images.join(", ")),
             n => format!("`info` lists the {n} images"),
         };
+        let mut planned = self.plan.sources.iter().zip(self.sources);
+        let planned = planned.find(|(_, its)| std::ptr::eq(*its, source));
+        let host = linux.zip(planned).and_then(|(linux, (p, _))| linux.hosts.get(p.source));
+        let space = c.first_no_code_space;
+        let missing = format!("{name}: program memory is missing {times}, first at {address:#x}");
+        if host.is_some_and(|host| host.excludes(space)) {
+            return remark(
+                format!(
+                    "{missing} in {space} memory, which is not that of the recorded system: it is of \
+                     a guest, of firmware or of the Secure world"
+                ),
+                "add its program with --image FILE (ELF) or --image FILE@ADDRESS",
+            );
+        }
         remark(
-            format!("{name}: program memory is missing {times}, first at {address:#x}; {there}"),
-            match linux {
-                true => "add the files of the traced machine with --symfs FOLDER or --binary FILE",
+            format!("{missing}; {there}"),
+            match linux.is_some() {
+                true => {
+                    "add the files of the traced machine with --symfs FOLDER or --binary FILE, and \
+                     code that is in no file with --image FILE@ADDRESS"
+                }
                 false => "add the program with --image FILE (ELF) or --image FILE@ADDRESS",
             },
         )

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use tracewright_image::{Image, Module, ModuleFile};
+use tracewright_image::{Elf, Image, Module, ModuleFile};
 
 use super::compressed;
 use super::data::PerfData;
@@ -294,6 +294,7 @@ pub fn branch_list(
     let mut finder = Finder::new(search, path, &mut files);
     let programs = (0..).zip(list.binaries);
     let programs = programs.map(|(n, binary)| program(&mut finder, n, binary)).collect();
+    finder.report_unused(false);
     Some(Ok((programs, finder.problems)))
 }
 
@@ -305,19 +306,27 @@ fn program(finder: &mut Finder<'_>, index: u32, binary: ListedBinary) -> ListedP
     let file = find::module_file(&binary.path, id, found.as_ref(), kernel);
     let (mut code, mut machine, mut bias) = (None, None, 0);
     let module = Module { index, bias: 0 };
-    match found.map(|found| found.code) {
-        Some(Code::Elf(elf)) => {
-            let named = elf.symbols.iter().find(|s| s.name == "_text" || s.name == "_stext");
-            let first = elf.segments.iter().find(|segment| segment.executable);
-            let linked = named.map(|symbol| symbol.start).or(first.map(|segment| segment.address));
-            if let (true, Some(linked)) = (binary.kernel_start != 0, linked) {
-                bias = binary.kernel_start.wrapping_sub(linked);
-            }
+    match found.map(|found| (found.code, found.bytes)) {
+        Some((Code::Elf(elf), bytes)) => {
+            // The start of the kernel is `_stext`: simpleperf records that of its mapping.
+            let linked = Elf::address_of(&bytes, "_stext");
+            bias = match (binary.kernel_start, linked) {
+                (0, _) => 0,
+                (start, Some(linked)) => start.wrapping_sub(linked),
+                (_, None) => {
+                    finder.problems.push(format!(
+                        "{}: where the kernel was in memory is not known, and its code is not used: \
+                         it has no symbol _stext",
+                        file.found.as_deref().unwrap_or(Path::new("")).display()
+                    ));
+                    return ListedProgram { binary, file, code, machine, bias };
+                }
+            };
             machine = Some(elf.machine);
             let regions = elf.regions.into_iter().map(|region| region.of_module(module));
             code = Some(Arc::new(Image::new(regions)));
         }
-        Some(Code::Object(object)) => {
+        Some((Code::Object(object), _)) => {
             /// EM_AARCH64.
             const AARCH64: u16 = 183;
             machine = Some(AARCH64);
@@ -325,7 +334,7 @@ fn program(finder: &mut Finder<'_>, index: u32, binary: ListedBinary) -> ListedP
             let regions = regions.into_iter().map(|region| region.of_module(module));
             code = Some(Arc::new(Image::new(regions)));
         }
-        Some(Code::Raw) | None => {}
+        Some((Code::Raw, _)) | None => {}
     }
     ListedProgram { binary, file, code, machine, bias }
 }

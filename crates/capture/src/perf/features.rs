@@ -28,6 +28,8 @@ pub const BPF_PROGRAMS: u32 = 25;
 pub const META_INFO: u32 = 129;
 /// ETM_BRANCH_LIST of simpleperf: a branch list in place of the trace.
 pub const BRANCH_LIST: u32 = 133;
+/// FILE of simpleperf before 2021: the recorded files and their symbols.
+pub const FILE: u32 = 128;
 /// FILE2 of simpleperf: the recorded files and their symbols.
 pub const FILE2: u32 = 132;
 
@@ -187,46 +189,94 @@ pub(super) fn write_command_line(words: &[&str], big: bool) -> Vec<u8> {
     writer.out
 }
 
-/// A file of FILE2.
+/// A file of FILE or FILE2.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RecordedFile {
     pub(super) path: String,
-    /// 1 is the kernel, 2 a module of it.
+    /// 0 is the kernel, 1 a module of it.
     pub(super) kind: u64,
-    /// The least address of its code, in the file's address space.
+    /// The least address of its code, in the file's address space: of a module, in `.text`.
     pub(super) min_address: u64,
-    /// The offset of that address from the start of the module in memory.
-    pub(super) module_offset: u64,
+    /// Of a module: the offset of that address from the start of the module in memory.
+    pub(super) module_offset: Option<u64>,
 }
 
-/// The files of FILE2: a message of protobuf after its length, for each.
+/// `kind` of a module.
+const MODULE: u64 = 1;
+
+impl RecordedFile {
+    /// The offset of `.text` from the start of the module in memory. simpleperf records 0 for both
+    /// numbers where it could not read the file or the kernel's symbols.
+    /// (simpleperf/dso.cpp, `KernelModuleDso::CalculateMinVaddr`)
+    pub(super) fn text_offset(&self) -> Option<u64> {
+        let offset = self.module_offset.filter(|_| self.kind == MODULE)?;
+        let known = offset != 0 || self.min_address != 0;
+        offset.checked_sub(self.min_address).filter(|_| known)
+    }
+}
+
+/// The files of FILE2, or of FILE: each after its length.
 pub(super) fn recorded_files(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Vec<RecordedFile> {
     let mut found = Vec::new();
-    let mut rest = features.get(&FILE2).map(Vec::as_slice).unwrap_or_default();
+    let is_file2 = features.contains_key(&FILE2);
+    let number = if is_file2 { FILE2 } else { FILE };
+    let mut rest = features.get(&number).map(Vec::as_slice).unwrap_or_default();
     while let Some((len, after)) = rest.split_at_checked(4) {
         let mut size = 0;
         let _ = Reader::new(len, big).u32(&mut size);
         let Some((message, after)) = after.split_at_checked(size as usize) else { break };
-        let mut file = RecordedFile::default();
-        for (field, value) in fields(message) {
-            match (field, value) {
-                (1, Value::Bytes(path)) => file.path = String::from_utf8_lossy(path).into_owned(),
-                (2, Value::Number(kind)) => file.kind = kind,
-                (3, Value::Number(address)) => file.min_address = address,
-                (7, Value::Bytes(module)) => {
-                    for (field, value) in fields(module) {
-                        if let (1, Value::Number(offset)) = (field, value) {
-                            file.module_offset = offset;
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        found.push(file);
+        found.extend(match is_file2 {
+            true => Some(file2(message)),
+            false => file(message, big),
+        });
         rest = after;
     }
     found
+}
+
+/// A file of FILE2: a message of protobuf.
+fn file2(message: &[u8]) -> RecordedFile {
+    let mut file = RecordedFile::default();
+    for (field, value) in fields(message) {
+        match (field, value) {
+            (1, Value::Bytes(path)) => file.path = String::from_utf8_lossy(path).into_owned(),
+            (2, Value::Number(kind)) => file.kind = kind,
+            (3, Value::Number(address)) => file.min_address = address,
+            (7, Value::Bytes(module)) => {
+                file.module_offset = Some(0);
+                for (field, value) in fields(module) {
+                    if let (1, Value::Number(offset)) = (field, value) {
+                        file.module_offset = Some(offset);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    file
+}
+
+/// A file of FILE: path, kind, least address, symbols, and of a module its offset.
+/// (simpleperf/record_file_reader.cpp, `ReadFileV1Feature`)
+fn file(bytes: &[u8], big: bool) -> Option<RecordedFile> {
+    /// The address and the length of a symbol.
+    const SYMBOL: usize = 12;
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    let (path, rest) = bytes.split_at_checked(end)?;
+    let (mut kind, mut min_address, mut symbols) = (0, 0, 0);
+    let mut reader = Reader::new(rest.get(1..)?, big);
+    reader.u32(&mut kind)?;
+    reader.u64(&mut min_address)?;
+    reader.u32(&mut symbols)?;
+    let mut rest = rest.get(1 + 16..)?;
+    for _ in 0..symbols {
+        let name = rest.get(SYMBOL..)?;
+        rest = name.get(name.iter().position(|byte| *byte == 0)? + 1..)?;
+    }
+    let mut offset = 0;
+    let module_offset = Reader::new(rest, big).u64(&mut offset).map(|()| offset);
+    let path = String::from_utf8_lossy(path).into_owned();
+    Some(RecordedFile { path, kind: kind.into(), min_address, module_offset })
 }
 
 #[cfg(test)]
@@ -255,15 +305,47 @@ mod tests {
         assert_eq!(about(&features, false), want);
     }
 
-    /// A message by the encoding of protobuf: key = field << 3 | wire type.
+    /// Messages by the encoding of protobuf: key = field << 3 | wire type; and the same files as
+    /// FILE had them.
     #[test]
     fn files_of_simpleperf() {
-        let message = [0x0a, 2, b'/', b'a', 0x10, 2, 0x18, 0x80, 0x20, 0x3a, 3, 0x08, 0x80, 0x20];
-        let mut bytes = (message.len() as u32).to_le_bytes().to_vec();
-        bytes.extend(message);
-        let want =
-            RecordedFile { path: "/a".into(), kind: 2, min_address: 0x1000, module_offset: 0x1000 };
-        let features = BTreeMap::from([(FILE2, bytes)]);
-        assert_eq!(recorded_files(&features, false), [want]);
+        let module = |min_address, module_offset| RecordedFile {
+            path: "/a".into(),
+            kind: 1,
+            min_address,
+            module_offset: Some(module_offset),
+        };
+        let path = [0x0a, 2, b'/', b'a', 0x10, 1];
+        let rows: [(&[u8], _, _); 4] = [
+            (&[0x3a, 3, 0x08, 0x80, 0x20], module(0, 0x1000), Some(0x1000)),
+            // The first symbol is at 0x40 in `.text`.
+            (&[0x18, 0x40, 0x3a, 3, 0x08, 0xc0, 0x20], module(0x40, 0x1040), Some(0x1000)),
+            (&[0x3a, 0], module(0, 0), None),
+            (&[0x18, 0x40, 0x3a, 0], module(0x40, 0), None),
+        ];
+        for (fields, want, offset) in rows {
+            let message = [&path, fields].concat();
+            let section = [&(message.len() as u32).to_le_bytes(), message.as_slice()].concat();
+            let want = [want];
+            assert_eq!(recorded_files(&BTreeMap::from([(FILE2, section)]), false), want);
+            let [file] = &want;
+            assert_eq!(file.text_offset(), offset);
+            for big in [false, true] {
+                let mut writer = Writer::new(big);
+                writer.out.extend(b"/a\0");
+                let _ = writer.u32(&mut 1);
+                let _ = writer.u64(&mut file.min_address.clone());
+                // A symbol, with its address and length.
+                let _ = writer.u32(&mut 1);
+                let _ = writer.u64(&mut 7).and(writer.u32(&mut 8));
+                writer.out.extend(b"main\0");
+                let _ = writer.u64(&mut file.module_offset.unwrap_or(0));
+                let mut section = Writer::new(big);
+                let _ = section.u32(&mut (writer.out.len() as u32));
+                section.out.extend(writer.out);
+                let features = BTreeMap::from([(FILE, section.out)]);
+                assert_eq!(recorded_files(&features, big), want);
+            }
+        }
     }
 }

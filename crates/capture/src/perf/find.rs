@@ -1,12 +1,13 @@
 //! The files of the recorded code: found by build identifier and path.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tracewright_image::{Elf, Load, ModuleFile, ObjectFile, Segment, Symbols};
 
 use super::features::same_build_id;
+use super::kernel::{KernelSymbols, kernel, module_name};
 use crate::Bytes;
 use crate::files::Files;
 
@@ -19,7 +20,14 @@ pub struct Search {
     pub symfs: Option<PathBuf>,
     /// The cache of perf, usually `~/.debug`.
     pub cache: Option<PathBuf>,
+    /// Where the code of a kernel module is in memory is assumed to be as in its file, if the
+    /// capture and the kernel's symbols do not state it.
+    pub assume_module_layout: bool,
 }
+
+/// The first bytes of a jitdump, in either byte order.
+/// (tools/perf/Documentation/jitdump-specification.txt of Linux)
+const JITDUMP: [&[u8]; 2] = [b"DTiJ", b"JiTD"];
 
 /// A file with code.
 #[derive(Clone, Debug)]
@@ -35,7 +43,7 @@ pub(super) enum Code {
     /// A program or a shared library.
     Elf(Box<Elf>),
     /// A module of the kernel.
-    Object(Box<ObjectFile>),
+    Object(Arc<ObjectFile>),
     /// Anything else: bytes of memory.
     Raw,
 }
@@ -48,7 +56,7 @@ impl Found {
             Ok(elf) => Code::Elf(Box::new(elf)),
             Err(tracewright_image::ElfError::Relocatable) => {
                 let object = ObjectFile::read(&bytes).map_err(|error| error.to_string())?;
-                Code::Object(Box::new(object))
+                Code::Object(Arc::new(object))
             }
             Err(tracewright_image::ElfError::NotElf) => Code::Raw,
             Err(error) => return Err(error.to_string()),
@@ -88,6 +96,8 @@ pub(super) struct Finder<'a> {
     files: &'a mut Files,
     /// The given files that could be read.
     given: Vec<Found>,
+    /// The indices of those among them that were used, or reported.
+    used: BTreeSet<usize>,
     pub(super) problems: Vec<String>,
 }
 
@@ -97,12 +107,42 @@ impl<'a> Finder<'a> {
         let mut given = Vec::new();
         for path in &search.binaries {
             match Found::read(path, files) {
+                Ok(found) if JITDUMP.contains(&&*found.bytes.head(4)) => {
+                    problems.push(format!(
+                        "{} is a jitdump, and is not used: `perf inject --jit` makes a file with \
+                         ELF files of its code",
+                        path.display()
+                    ));
+                }
                 Ok(found) => given.push(found),
                 Err(why) => problems.push(format!("{}: {why}; check the path", path.display())),
             }
         }
         let beside = path.parent().unwrap_or(Path::new("")).to_owned();
-        Finder { search, beside, files, given, problems }
+        Finder { search, beside, files, given, used: BTreeSet::new(), problems }
+    }
+
+    /// Whether the place of a module's code is assumed where it is not known.
+    pub(super) fn assumes_module_layout(&self) -> bool {
+        self.search.assume_module_layout
+    }
+
+    /// Reports the given files that were not used. `kcore`: the capture has a copy of the kernel's
+    /// memory.
+    pub(super) fn report_unused(&mut self, kcore: bool) {
+        let unused = self.given.iter().enumerate().filter(|(n, _)| !self.used.contains(n));
+        let unused = unused.map(|(_, found)| {
+            let id =
+                found.build_id().map_or("no build ID".into(), |id| format!("build ID {}", hex(id)));
+            let kcore =
+                if kcore { ", or the kernel's, whose memory is kcore_dir/kcore" } else { "" };
+            format!(
+                "{} is not used: it has {id}, and the recorded files are others, by build ID and by \
+                 name{kcore}",
+                found.path.display()
+            )
+        });
+        self.problems.extend(unused);
     }
 
     /// The file that was mapped from `path` and has the build identifier `id`, where that is
@@ -110,16 +150,24 @@ impl<'a> Finder<'a> {
     pub(super) fn find(&mut self, path: &str, id: Option<&[u8]>) -> Option<Found> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let same_name = |found: &Found| {
-            let file = found.path.file_name().map(|file| file.to_string_lossy().into_owned());
-            file.is_some_and(|file| file == name || kernel(path) && file.starts_with("vmlinux"))
+            let Some(file) = found.path.file_name() else { return false };
+            let file = file.to_string_lossy();
+            // A module may be recorded by its name in the kernel, or as a compressed file.
+            let module = matches!(found.code, Code::Object(_))
+                && (path.starts_with('[') || name.contains(".ko"))
+                && module_name(name) == module_name(&file);
+            file == name || module || kernel(path) && file.starts_with("vmlinux")
         };
         let same_id = |found: &Found| {
             id.zip(found.build_id()).is_some_and(|(id, own)| same_build_id(id, own))
         };
-        if let Some(found) = self.given.iter().find(|found| same_id(found)) {
+        let given = || self.given.iter().enumerate();
+        if let Some((n, found)) = given().find(|(_, found)| same_id(found)) {
+            self.used.insert(n);
             return Some(found.clone());
         }
-        if let Some(found) = self.given.iter().find(|found| same_name(found)) {
+        if let Some((n, found)) = given().find(|(_, found)| same_name(found)) {
+            self.used.insert(n);
             if let Some((id, own)) = id.zip(found.build_id()) {
                 self.problems.push(format!(
                     "{} has build ID {}, but {path} was recorded with {}; it is not used",
@@ -162,26 +210,23 @@ impl<'a> Finder<'a> {
 
     /// The addresses of the kernel's symbols, from a list that was given (`/proc/kallsyms`), or is
     /// in the folder of the recording.
-    pub(super) fn kallsyms(&mut self) -> Option<HashMap<String, u64>> {
-        let named = |found: &&Found| {
+    pub(super) fn kallsyms(&mut self) -> Option<KernelSymbols> {
+        let named = |(_, found): &(usize, &Found)| {
             let name = found.path.file_name().map(|name| name.to_string_lossy().into_owned());
             matches!(found.code, Code::Raw) && name.is_some_and(|name| name.contains("kallsyms"))
         };
-        let given = self.given.iter().find(named).map(|found| found.bytes.clone());
+        let given = self.given.iter().enumerate().find(named);
+        let given = given.map(|(n, found)| (n, found.bytes.clone()));
         let beside = self.beside.join("kcore_dir").join("kallsyms");
         let bytes = match given {
-            Some(bytes) => bytes,
+            Some((n, bytes)) => {
+                self.used.insert(n);
+                bytes
+            }
             None if beside.is_file() => self.files.open_named(&beside).ok()?,
             None => return None,
         };
-        let text = String::from_utf8_lossy(&bytes);
-        // `address type name`, and the module in brackets. Without rights all addresses are 0.
-        let symbols = text.lines().filter_map(|line| {
-            let mut words = line.split_whitespace();
-            let address = u64::from_str_radix(words.next()?, 16).ok().filter(|at| *at != 0)?;
-            Some((words.nth(1)?.to_owned(), address))
-        });
-        Some(symbols.collect())
+        Some(KernelSymbols::listed(&String::from_utf8_lossy(&bytes)))
     }
 
     /// The files of perf's cache with the build identifier `id`.
@@ -213,11 +258,6 @@ pub(super) fn module_file(
         movable: found.is_some_and(|found| matches!(&found.code, Code::Elf(e) if e.movable)),
         kernel,
     }
-}
-
-/// Whether a mapping of this name is the kernel itself.
-pub(super) fn kernel(path: &str) -> bool {
-    path.starts_with("[kernel.kallsyms]") || path.starts_with("[guest.kernel")
 }
 
 /// Whether `path` has no component that leaves a folder.

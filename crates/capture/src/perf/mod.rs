@@ -6,6 +6,7 @@
 //! | `record.rs`, `attr.rs`, `units.rs`, `features.rs` | the records, read and written by the same lines |
 //! | `pieces.rs` | the bytes of each AUX record |
 //! | `processes.rs`, `find.rs` | the memory of processes over time, and the files with their code |
+//! | `kernel.rs` | where the kernel and its modules are in memory |
 //! | `bpf.rs` | the machine code of BPF programs |
 //! | `branch_list.rs` | branch lists of simpleperf |
 //! | `write.rs`, `recording.rs` | writing of what can be read, and the file of a capture |
@@ -26,6 +27,7 @@ mod data;
 mod features;
 mod fields;
 mod find;
+mod kernel;
 pub mod limits;
 mod pieces;
 mod processes;
@@ -40,7 +42,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tracewright_image::{ContextKey, Elf, Load};
+use tracewright_image::{ContextKey, Elf, Host, Load};
 
 pub use attr::{Attr, SampleId};
 pub use branch_list::{BinaryKind, BranchList, ListedBinary, ListedProgram, Sequence, branch_list};
@@ -237,6 +239,7 @@ fn capture(
         spaces: Arc::new(spaces),
         parts: Vec::new(),
         keys: Vec::new(),
+        hosts: Vec::new(),
         cpus: units.cpus.keys().copied().collect(),
         modes: attr.map(Attr::modes).unwrap_or_default(),
         timed,
@@ -320,6 +323,12 @@ fn add_sources(capture: &mut Capture, linux: &mut Linux, units: &Units, ids: &Id
         });
         let el2 = unit.traces_el2();
         linux.keys.push(if el2 { ContextKey::Vmid } else { ContextKey::ContextId });
+        // Linux writes the number of the thread to CONTEXTIDR_EL2 where its kernel is at EL2.
+        linux.hosts.push(match (v7, el2) {
+            (true, _) => Host::Any,
+            (false, true) => Host::El2,
+            (false, false) => Host::NonSecure,
+        });
         capture.sources.push(source);
     }
 }

@@ -4,13 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tracewright_image::{
-    AddressSpaces, Change, Dump, Elf, Module, ModuleFile, Region, Symbol, Symbols, Thread,
+    AddressSpaces, Change, Dump, Module, ModuleFile, ObjectFile, Region, Symbol, Symbols, Thread,
 };
 
 use super::bpf;
 use super::data::PerfData;
 use super::features::{self, RecordedFile};
-use super::find::{self, Code, Finder, Found, hex, kernel};
+use super::find::{self, Code, Finder, Found, hex};
+use super::kernel::{self, KERNEL, KernelSymbols, Text, kernel};
 use super::record::{Body, Mmap, Record};
 
 /// mmap(2): code of the mapping may be executed.
@@ -35,8 +36,12 @@ struct Builder<'a, 'b> {
     pokes: Vec<(u64, u64, Vec<u8>)>,
     changes: usize,
     notes: Vec<String>,
-    /// The addresses of the kernel's symbols, for its modules.
+    /// The addresses of the kernel's symbols.
     kernel: KernelSymbols,
+    /// Mappings of guests, which are not used.
+    guests: usize,
+    /// The notes about files.
+    noted: HashSet<(String, String)>,
 }
 
 /// The address spaces of the processes in `data`. `moment` is that of a record, by its index.
@@ -68,8 +73,19 @@ pub(super) fn address_spaces(
     let spaces = AddressSpaces::default();
     let (modules, notes) = (HashMap::new(), Vec::new());
     let kernel = KernelSymbols::default();
-    let mut builder =
-        Builder { finder, spaces, modules, ids, recorded, pokes, changes: 0, notes, kernel };
+    let mut builder = Builder {
+        finder,
+        spaces,
+        modules,
+        ids,
+        recorded,
+        pokes,
+        changes: 0,
+        notes,
+        kernel,
+        guests: 0,
+        noted: HashSet::new(),
+    };
     builder.kernel = builder.kernel_symbols(data);
     if let Some(kcore) = kcore {
         builder.kcore(kcore);
@@ -79,6 +95,13 @@ pub(super) fn address_spaces(
         if let Some(record) = data.records.get(n) {
             builder.record(moment, record, kcore.is_some());
         }
+    }
+    builder.finder.report_unused(kcore.is_some());
+    if builder.guests > 0 {
+        builder.notes.push(format!(
+            "mappings of guests are not used ({}): the code of a guest is not known",
+            builder.guests
+        ));
     }
     (builder.spaces, builder.notes)
 }
@@ -101,6 +124,10 @@ impl Builder<'_, '_> {
             Body::Mmap(mmap) => {
                 let prevented = mmap.file.as_ref().is_some_and(|f| f.protection & EXECUTABLE == 0);
                 if record.is_data() || prevented || mmap.len == 0 {
+                    return;
+                }
+                if record.is_guest() || kernel::guest(&mmap.path) {
+                    self.guests += 1;
                     return;
                 }
                 let common = mmap.process == u32::MAX || record.is_kernel();
@@ -159,14 +186,16 @@ impl Builder<'_, '_> {
     /// The addresses of the kernel's symbols: from a list of them, else from the kernel's file and
     /// its first mapping.
     fn kernel_symbols(&mut self, data: &PerfData) -> KernelSymbols {
-        let list = self.finder.kallsyms();
-        if list.is_some() {
-            return KernelSymbols { list, ..KernelSymbols::default() };
-        }
         let mapped = data.records.iter().find_map(|record| match &record.body {
             Body::Mmap(mmap) if kernel(&mmap.path) && mmap.len > 0 => Some((record, mmap)),
             _ => None,
         });
+        if let Some(list) = self.finder.kallsyms() {
+            match mapped.and_then(|(_, mmap)| list.contradiction(mmap)) {
+                None => return list,
+                Some(why) => self.notes.push(why),
+            }
+        }
         // Only modules need them.
         let module = data
             .records
@@ -177,14 +206,12 @@ impl Builder<'_, '_> {
         };
         let id = record.build_id().map(<[u8]>::to_vec);
         let id = id.or_else(|| self.ids.get(&mmap.path).cloned());
-        let id = id.or_else(|| self.ids.get("[kernel.kallsyms]").cloned());
-        match self.finder.find("[kernel.kallsyms]", id.as_deref()).map(|found| found.code) {
-            Some(Code::Elf(elf)) => {
-                let bias = kernel_bias(&elf, mmap);
-                let symbols = elf.symbols.iter();
-                let symbols = symbols.map(|s| (s.name.to_owned(), s.start.wrapping_add(bias)));
-                KernelSymbols { list: Some(symbols.collect()), ..KernelSymbols::default() }
-            }
+        let id = id.or_else(|| self.ids.get(KERNEL).cloned());
+        let Some(found) = self.finder.find(KERNEL, id.as_deref()) else {
+            return KernelSymbols::default();
+        };
+        match (&found.code, kernel::bias(&found.bytes, mmap, &KernelSymbols::default())) {
+            (Code::Elf(elf), Ok(bias)) => KernelSymbols::of_file(elf, bias),
             _ => KernelSymbols::default(),
         }
     }
@@ -229,7 +256,7 @@ impl Builder<'_, '_> {
         let id = record.build_id().map(<[u8]>::to_vec);
         let id = id.or_else(|| self.ids.get(&mmap.path).cloned());
         // A mapping of the kernel is named for a symbol: `[kernel.kallsyms]_text`.
-        let path = if kernel(&mmap.path) { "[kernel.kallsyms]" } else { mmap.path.as_str() };
+        let path = if kernel(&mmap.path) { KERNEL } else { mmap.path.as_str() };
         let id = id.or_else(|| self.ids.get(path).cloned());
         let key = (path.to_owned(), id);
         if !self.modules.contains_key(&key) {
@@ -240,42 +267,17 @@ impl Builder<'_, '_> {
         let Some((index, Some(found))) = self.modules.get(&key) else { return Vec::new() };
         let index = *index;
         let name: Arc<str> = Arc::from(path);
-        let last = mmap.address.saturating_add(mmap.len - 1);
         match &found.code {
             Code::Object(object) => {
-                let recorded = self.recorded.get(path);
-                let offset = recorded.map_or(0, |file| file.module_offset);
-                let start = mmap.address.wrapping_add(offset);
-                let module = Module { index, bias: start };
-                let symbol = |name: &str| self.kernel.get(name);
-                let (regions, unknown) = object.regions(&name, start, &symbol);
-                if unknown > 0 && !self.kernel.noted.contains(path) {
-                    self.notes.push(format!(
-                        "{path}: {unknown} branches to other files or sections are not relocated, \
-                         and decoding stops at them until the next address in the trace; the \
-                         kernel's symbols (--binary vmlinux or --binary kallsyms) or a copy of its \
-                         memory (perf record --kcore) have their targets"
-                    ));
-                    self.kernel.noted.insert(path.to_owned());
-                }
-                let regions = regions.into_iter();
-                let regions = regions.filter_map(|region| region.between(mmap.address, last));
-                regions.map(|region| region.of_module(module)).collect()
+                let object = Arc::clone(object);
+                self.module(&object, path, mmap, index)
             }
-            Code::Elf(elf) if common && kernel(path) => {
-                let bias = kernel_bias(elf, mmap);
-                let module = Module { index, bias };
-                let moved = elf.segments.iter().filter(|segment| segment.executable);
-                let moved = moved.map(|segment| {
-                    let dump = Dump {
-                        address: segment.address.wrapping_add(bias),
-                        offset: segment.offset,
-                        length: Some(segment.file_size),
-                        ..Dump::default()
-                    };
-                    Region::dump(Arc::clone(&name), &found.bytes, dump).of_module(module)
-                });
-                moved.collect()
+            _ if kernel(path) => {
+                let (regions, note) = kernel_regions(found, mmap, index, &self.kernel);
+                if let Some(note) = note {
+                    self.note(path, note);
+                }
+                regions
             }
             Code::Elf(elf) => {
                 let end = mmap.offset.saturating_add(mmap.len);
@@ -295,35 +297,99 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// The memory of a kernel module, which is mapped from `path`.
+    fn module(&mut self, object: &ObjectFile, path: &str, mmap: &Mmap, index: u32) -> Vec<Region> {
+        let assume = self.finder.assumes_module_layout();
+        let recorded = self.recorded.get(path);
+        let start = match kernel::module_text(object, mmap, recorded, &self.kernel, assume) {
+            Text::At(start) => start,
+            Text::Assumed(start) => {
+                self.note(
+                    path,
+                    format!(
+                        "{path}: its code is assumed to be at {start:#x}, as in its file; the \
+                         sections before .text become larger when a module is loaded, so that other \
+                         instructions may have been executed"
+                    ),
+                );
+                start
+            }
+            Text::Unknown(why) => {
+                self.note(
+                    path,
+                    format!(
+                        "{path}: where its code was in memory is not known, and it is not used: \
+                         {why}"
+                    ),
+                );
+                return Vec::new();
+            }
+        };
+        let (regions, unknown) =
+            object.regions(&Arc::from(path), start, &self.kernel.for_module(path));
+        if unknown > 0 {
+            self.note(
+                path,
+                format!(
+                    "{path}: {unknown} branches to other files or sections are not relocated, and \
+                     decoding stops at them until the next address in the trace; the kernel's \
+                     symbols (--binary vmlinux or --binary kallsyms) or a copy of its memory (perf \
+                     record --kcore) have their targets"
+                ),
+            );
+        }
+        let last = mmap.address.saturating_add(mmap.len - 1);
+        let regions = regions.into_iter().filter_map(|region| region.between(mmap.address, last));
+        regions.map(|region| region.of_module(Module { index, bias: start })).collect()
+    }
+
+    /// Adds a note about the file that is mapped from `path`, once.
+    fn note(&mut self, path: &str, note: String) {
+        if self.noted.insert((path.to_owned(), note.clone())) {
+            self.notes.push(note);
+        }
+    }
+
     fn add_module(&mut self, (path, id): &ModuleKey, found: Option<&Found>, kernel: bool) -> u32 {
         self.spaces.add_module(find::module_file(path, id.as_deref(), found, kernel))
     }
 }
 
-/// What is added to the addresses of the kernel's file. Its mapping begins at `_text` or `_stext`;
-/// the offset of the mapping is the address in the file.
-fn kernel_bias(elf: &Elf, mmap: &Mmap) -> u64 {
-    let linked = match mmap.offset {
-        0 => elf.symbols.iter().find(|s| s.name == "_stext" || s.name == "_text"),
-        _ => None,
+/// The code of the kernel that `found` has, where it was in memory, and a note about what is not
+/// known.
+fn kernel_regions(
+    found: &Found,
+    mmap: &Mmap,
+    index: u32,
+    symbols: &KernelSymbols,
+) -> (Vec<Region>, Option<String>) {
+    let file = found.path.display();
+    let bias = match kernel::bias(&found.bytes, mmap, symbols) {
+        Ok(bias) => bias,
+        Err(why) => {
+            let note = format!(
+                "{file}: where the kernel was in memory is not known, and its code is not used: {why}"
+            );
+            return (Vec::new(), Some(note));
+        }
     };
-    let linked = linked.map_or(mmap.offset, |symbol| symbol.start);
-    if linked == 0 { 0 } else { mmap.address.wrapping_sub(linked) }
-}
-
-/// The addresses of the kernel's symbols.
-#[derive(Default)]
-struct KernelSymbols {
-    /// The address of each symbol.
-    list: Option<HashMap<String, u64>>,
-    /// The modules with a note about branches without a target.
-    noted: HashSet<String>,
-}
-
-impl KernelSymbols {
-    fn get(&self, name: &str) -> Option<u64> {
-        self.list.as_ref()?.get(name).copied()
-    }
+    let executable = found.segments().into_iter().filter(|segment| segment.executable);
+    let moved = executable.map(|segment| {
+        let dump = Dump {
+            address: segment.address.wrapping_add(bias),
+            offset: segment.offset,
+            length: Some(segment.file_size),
+            ..Dump::default()
+        };
+        Region::dump(KERNEL, &found.bytes, dump).of_module(Module { index, bias })
+    });
+    let note = kernel::is_unnamed(&found.bytes, mmap).then(|| {
+        format!(
+            "{file}: the mapping of the kernel names neither _text nor _stext, and is assumed to \
+             begin at _text"
+        )
+    });
+    (moved.collect(), note)
 }
 
 /// The bytes of a file that are mapped.

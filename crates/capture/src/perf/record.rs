@@ -12,6 +12,8 @@ pub(super) const HEADER: usize = 8;
 const CPU_MODE: u16 = 7;
 /// The mode of the processor in records of the kernel's own code.
 const KERNEL: u16 = 1;
+/// The modes of the processor in records of a guest: its kernel, its programs.
+const GUEST: [u16; 2] = [4, 5];
 /// Bit 13 of `misc`: of COMM, the thread executes another program; of MMAP, the mapping is data.
 const MISC_13: u16 = 1 << 13;
 /// Bit 14 of `misc` of MMAP2: the record has a build identifier.
@@ -424,6 +426,11 @@ impl Record {
     /// The record is of the kernel's own code.
     pub fn is_kernel(&self) -> bool {
         self.misc & CPU_MODE == KERNEL
+    }
+
+    /// The record is of code of a guest.
+    pub fn is_guest(&self) -> bool {
+        GUEST.contains(&(self.misc & CPU_MODE))
     }
 
     /// The build identifier in an MMAP2 record.

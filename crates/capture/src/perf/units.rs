@@ -200,10 +200,13 @@ impl Unit {
         }
     }
 
-    /// Whether CONTEXTIDR_EL2 is traced in place of the VMID. (TRCCONFIGR, bit 7 VMID or bit 15
-    /// VMIDOPT)
+    /// Whether CONTEXTIDR_EL2 is traced in place of the VMID: VMIDs are traced (TRCCONFIGR, bit 7
+    /// VMID), and are this register by choice (TRCCONFIGR, bit 15 VMIDOPT) or always (TRCIDR2,
+    /// bits \[30:29\] VMIDOPT, 2).
     pub fn traces_el2(&self) -> bool {
-        self.get("TRCCONFIGR").is_some_and(|config| config & (1 << 15 | 1 << 7) != 0)
+        let config = self.get("TRCCONFIGR").unwrap_or(0);
+        let always = self.get("TRCIDR2").is_some_and(|idr2| idr2 >> 29 & 3 == 2);
+        config & 1 << 7 != 0 && (config & 1 << 15 != 0 || always)
     }
 }
 
@@ -272,5 +275,21 @@ mod tests {
         let source = unit(ETMV4, 0x4100_f424, None).source(3, Some(0x33));
         assert_eq!(source.register("TRCTRACEIDR"), Some(0x33));
         assert_eq!(source.register("TRCIDR8"), Some(0));
+    }
+
+    /// Rows: TRCCONFIGR, TRCIDR2, and whether VMIDs are CONTEXTIDR_EL2.
+    #[test]
+    fn the_identifier_of_the_thread_may_be_that_of_el2() {
+        for (config, idr2, want) in [
+            (0x41, 0x488, false),
+            (0x8081, 0x2000_1088, true),
+            (0x80c1, 0x2000_1088, true),
+            (0xc1, 0x2000_1088, false),
+            (0x81, 0x4000_1088, true),
+            (0x8001, 0x2000_1088, false),
+        ] {
+            let unit = Unit { mark: ETMV4, params: vec![config, 0x10, 1, 0x4100_f424, idr2] };
+            assert_eq!(unit.traces_el2(), want, "{config:#x} {idr2:#x}");
+        }
     }
 }

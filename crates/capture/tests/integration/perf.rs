@@ -12,6 +12,8 @@ use tracewright_capture::perf::{
 use tracewright_capture::{Bytes, Capture, Format, Kind, Queue, Severity};
 use tracewright_testing::{Random, shared};
 
+use crate::perf_files::vmlinux;
+
 /// Reads a file of simpleperf.
 #[track_caller]
 fn simpleperf(name: &str) -> Option<Capture> {
@@ -479,7 +481,8 @@ fn the_kernel_is_that_of_the_moment() {
     let mut last = code.clone();
     last[8..12].copy_from_slice(&[0x77; 4]);
     fs::write(folder.join("kcore_dir/kcore"), elf(4, KERNEL, &last)).expect("a file");
-    fs::write(folder.join("vmlinux"), elf(2, KERNEL, &code)).expect("a file");
+    let vmlinux = vmlinux(KERNEL, &code, &[("_text", 0)]);
+    fs::write(folder.join("vmlinux"), vmlinux).expect("a file");
     let search = Search { binaries: vec![folder.join("vmlinux")], ..Search::default() };
     let copied = perf::open(&folder, &Search::default());
     let main = folder.join("data");

@@ -165,7 +165,7 @@ fn the_cache_of_perf_is_searched_by_build_id() {
 }
 
 /// A kernel that is linked at `address`, with symbols at offsets.
-fn vmlinux(address: u64, code: &[u8], symbols: &[(&str, u64)]) -> Vec<u8> {
+pub fn vmlinux(address: u64, code: &[u8], symbols: &[(&str, u64)]) -> Vec<u8> {
     let mut file = elf(2, address, code);
     let (mut names, mut table) = (b"\0".to_vec(), vec![0; 24]);
     for (name, offset) in symbols {
@@ -193,9 +193,290 @@ fn vmlinux(address: u64, code: &[u8], symbols: &[(&str, u64)]) -> Vec<u8> {
     file
 }
 
+/// A record of a mapping of the kernel, of a module, or of a guest: without build identifier, of
+/// process -1.
+fn kernel_map(path: &str, address: u64, offset: u64) -> Record {
+    let (process, file, path) = (u32::MAX, None, path.into());
+    let mmap = Mmap { process, thread: 0, address, len: 0x4000, offset, file, path };
+    Record::new(Body::Mmap(mmap)).with_id(id_of(2, 1))
+}
+
+/// Opens a file with `maps`, and with the files of the recorded code that `search` finds.
+fn opened(folder: &Folder, maps: Vec<Record>, search: &Search) -> Capture {
+    let mut data: PerfData = synthetic(1, perf::SAMPLE_TYPE, 128);
+    data.records.extend(maps);
+    let path = folder.write("perf.data", data.write(Layout::default()));
+    perf::open(&path, search).expect("a capture")
+}
+
+fn given(binaries: &[&Path]) -> Search {
+    let binaries = binaries.iter().map(|path| path.to_path_buf()).collect();
+    Search { binaries, ..Search::default() }
+}
+
+/// The kernel's code is where the symbol was that its mapping is named for: the offset of the
+/// mapping is its address (perf: tools/perf/util/synthetic-events.c,
+/// `__perf_event__synthesize_kernel_mmap`, `pgoff = ref_reloc_sym->addr`), or its start where the
+/// offset is 0 (simpleperf: simpleperf/environment.cpp, `GetKernelAndModuleMmaps`).
+#[test]
+fn the_kernel_is_where_the_symbol_of_its_mapping_was() {
+    const LINKED: u64 = 0xffff_8000_8000_0000;
+    const TEXT: u64 = 0xffff_8001_a34a_0000;
+    const STEXT: u64 = TEXT + 0x1_0000;
+    let folder = Folder::new("perf-kernel-shift");
+    let mut code = vec![0x1f; 0x1_0010];
+    code[0x1_0000] = 0x77;
+    let both =
+        folder.write("both/vmlinux", vmlinux(LINKED, &code, &[("_text", 0), ("_stext", 0x1_0000)]));
+    let text = folder.write("text/vmlinux", vmlinux(LINKED, &code, &[("_text", 0)]));
+    let none = folder.write("none/vmlinux", vmlinux(LINKED, &code, &[]));
+    let raw = folder.write("raw/vmlinux", &code);
+    let list = folder.write("kallsyms", format!("{TEXT:x} T _text\n{STEXT:x} T _stext\n"));
+    let unnamed = "assumed to begin at _text";
+    let unknown = "where the kernel was in memory is not known";
+    for (name, address, offset, files, byte, note) in [
+        ("_text", TEXT, TEXT, &[&both][..], Some(0x77), None),
+        ("_text", TEXT, 0, &[&both], Some(0x77), None),
+        ("_stext", STEXT, STEXT, &[&both], Some(0x77), None),
+        ("_stext", STEXT, 0, &[&both], Some(0x77), None),
+        // The mapping may begin before the symbol.
+        ("_stext", TEXT, STEXT, &[&both], Some(0x77), None),
+        ("", TEXT, 0, &[&text], Some(0x77), None),
+        ("", TEXT, 0, &[&both], Some(0x77), Some(unnamed)),
+        ("_stext", STEXT, 0, &[&text], None, Some("it has no symbol _stext")),
+        ("_text", TEXT, TEXT, &[&none], None, Some("it has no symbol _text,")),
+        ("", TEXT, 0, &[&none], None, Some("it has no symbol _text or _stext,")),
+        ("_text", TEXT, TEXT, &[&raw], None, Some("it has no symbol _text,")),
+        // simpleperf without the right to read the kernel's addresses.
+        ("", 0, 0, &[&text], None, Some(unknown)),
+        ("", 0, 0, &[&text, &list], Some(0x77), None),
+    ] {
+        let files: Vec<&Path> = files.iter().map(|path| path.as_path()).collect();
+        let map = kernel_map(&format!("[kernel.kallsyms]{name}"), address, offset);
+        let capture = opened(&folder, vec![map], &given(&files));
+        let row = format!("{name} {address:#x} {offset:#x} {files:?}: {:?}", notes(&capture));
+        assert_eq!(byte_at(&capture, 0, STEXT), byte, "{row}");
+        assert_eq!(byte_at(&capture, 0, LINKED + 0x1_0000), None, "{row}");
+        for text in [unnamed, unknown] {
+            let wanted = note == Some(text) || text == unknown && byte.is_none();
+            assert_eq!(notes(&capture).iter().any(|n| n.contains(text)), wanted, "{row}");
+        }
+        assert!(note.is_none_or(|note| notes(&capture).iter().any(|n| n.contains(note))), "{row}");
+    }
+}
+
+/// Name, type, flags, link and alignment of a section, and its bytes.
+type Section<'a> = (u64, u64, u64, u64, u64, &'a [u8]);
+
+/// A module with functions of 16 bytes in `.text`, each filled with its number; with `behind`, the
+/// section `.plt` is before it, and `.text` is aligned to 4096 bytes.
+fn module_of(functions: &[&str], behind: bool) -> Vec<u8> {
+    let names = b"\0.plt\0.text\0.symtab\0.strtab\0";
+    let text: Vec<u8> = (1..=functions.len() as u8).flat_map(|n| [n; 16]).collect();
+    let (mut strings, mut symbols) = (b"\0".to_vec(), vec![0; 24]);
+    // The section of `.text`.
+    let section = if behind { 2 } else { 1 };
+    for (n, function) in (0u64..).zip(functions) {
+        symbols.extend((strings.len() as u32).to_le_bytes());
+        // Global, STT_FUNC.
+        symbols.extend([0x12, 0, section, 0]);
+        symbols.extend((16 * n).to_le_bytes());
+        // The functions of files in assembler may have no size.
+        symbols.extend((16 * (n % 2)).to_le_bytes());
+        strings.extend(function.as_bytes());
+        strings.push(0);
+    }
+    let mut file = elf(1, 0, &[]);
+    file.truncate(64);
+    let mut sections = vec![[0u64; 8]];
+    // SHF_ALLOC and SHF_EXECINSTR.
+    let code = 6u64;
+    let plt: Section<'_> = (1, 1, code, 0, 16, &[0]);
+    let rest: [Section<'_>; 4] = [
+        (6, 1, code, 0, 4096, &text),
+        (12, 2, 0, u64::from(section) + 2, 8, &symbols),
+        (20, 3, 0, 0, 1, &strings),
+        (20, 3, 0, 0, 1, names),
+    ];
+    for (name, kind, flags, link, align, bytes) in behind.then_some(plt).into_iter().chain(rest) {
+        let (at, len) = (file.len() as u64, bytes.len() as u64);
+        let entry = if kind == 2 { 24 } else { 0 };
+        sections.push([name | kind << 32, flags, 0, at, len, link, align, entry]);
+        file.extend(bytes);
+    }
+    let at = file.len() as u64;
+    sections.iter().flatten().for_each(|word| file.extend(word.to_le_bytes()));
+    file[40..48].copy_from_slice(&at.to_le_bytes());
+    let count = sections.len() as u16;
+    let halves = [64u16, 56, 0, 64, count, count - 1];
+    file[32..40].fill(0);
+    file.splice(52..64, halves.iter().flat_map(|half| half.to_le_bytes()));
+    file
+}
+
+/// Files, the high bits of the offset that simpleperf recorded, whether the layout is assumed; the
+/// offset of the code, and the note.
+type Row<'a> = (&'a [&'a PathBuf], Option<u8>, bool, Option<u64>, &'a str);
+
+/// The code of a module is where its symbols are in the list of the kernel's symbols, or where
+/// simpleperf recorded it; else it is used where nothing is before it, or where that is assumed.
+#[test]
+fn the_code_of_a_module_is_where_it_is_known_to_be() {
+    const BASE: u64 = 0xffff_8000_7900_0000;
+    /// FILE2 of simpleperf.
+    const FILE2: u32 = 132;
+    const PATH: &str = "/lib/modules/6.6.0/my-mod.ko";
+    let folder = Folder::new("perf-module-text");
+    let functions = ["twice", "first", "second", "twice"];
+    let behind = folder.write("behind/my-mod.ko", module_of(&functions, true));
+    let alone = folder.write("alone/my-mod.ko", module_of(&functions, false));
+    let list = |name: &str, lines: &[(u64, &str, &str)]| {
+        let line =
+            |(at, name, module): &(u64, &str, &str)| format!("{at:x} t {name}\t[{module}]\n");
+        folder.write(&format!("{name}/kallsyms"), lines.iter().map(line).collect::<String>())
+    };
+    let right = list(
+        "right",
+        &[
+            (BASE + 0x2010, "first", "my_mod"),
+            (BASE + 0x2020, "second", "my_mod"),
+            (7, "first", "b"),
+        ],
+    );
+    let one = list("one", &[(BASE + 0x2020, "second", "my_mod"), (BASE, "twice", "my_mod")]);
+    let moved = list("moved", &[(BASE + 0x10_0010, "first", "my_mod")]);
+    let other =
+        list("other", &[(BASE + 0x1010, "first", "my_mod"), (BASE + 0x1030, "second", "my_mod")]);
+    let foreign = list("foreign", &[(BASE + 0x2010, "first", "b")]);
+    let known = Some(0x2000);
+    let rows: [Row<'_>; 10] = [
+        (&[&behind, &right], None, false, known, ""),
+        (&[&behind, &one], None, false, known, ""),
+        (&[&behind], Some(0x20), false, known, ""),
+        (&[&alone, &right], None, false, known, ""),
+        (&[&alone], None, false, Some(0), ""),
+        (&[&behind], None, false, None, "other sections with code are before .text"),
+        (&[&behind, &foreign], None, false, None, "other sections with code are before .text"),
+        (&[&behind, &moved], None, false, None, "the list is of another start of the machine"),
+        (&[&behind, &other], None, false, None, "whose functions have other distances"),
+        (&[&behind], None, true, Some(0x1000), "is assumed to be at 0xffff800079001000"),
+    ];
+    for (files, recorded, assume, offset, note) in rows {
+        let files: Vec<&Path> = files.iter().map(|path| path.as_path()).collect();
+        let mut data: PerfData = synthetic(1, perf::SAMPLE_TYPE, 128);
+        data.records.push(kernel_map(PATH, BASE, 0));
+        if let Some(high) = recorded {
+            // Fields 1 path, 2 kind, 7 { 1 offset }: bits [13:7] of the offset in the last byte.
+            let mut message = vec![0x0a, PATH.len() as u8];
+            message.extend(PATH.as_bytes());
+            message.extend([0x10, 1, 0x3a, 3, 0x08, 0x80, 2 * high]);
+            let len = (message.len() as u32).to_le_bytes();
+            data.features.insert(FILE2, [&len, message.as_slice()].concat());
+        }
+        let path = folder.write("perf.data", data.write(Layout::default()));
+        let search = Search { assume_module_layout: assume, ..given(&files) };
+        let capture = perf::open(&path, &search).expect("a capture");
+        let row = format!("{files:?} {recorded:?} {assume}: {:?}", notes(&capture));
+        for at in [0, 0x1000, 0x2000u64] {
+            let want = (offset == Some(at)).then_some(2);
+            assert_eq!(byte_at(&capture, 0, BASE + at + 16), want, "{at:#x} {row}");
+        }
+        let texts = notes(&capture);
+        let about = texts.iter().filter(|text| text.starts_with(PATH));
+        assert_eq!(about.count(), usize::from(!note.is_empty()), "{row}");
+        assert!(note.is_empty() || texts.iter().any(|text| text.contains(note)), "{row}");
+    }
+}
+
+/// A module is found by the name that the kernel has for it, and as it was compressed.
+#[test]
+fn a_module_is_found_by_its_name_in_the_kernel() {
+    const BASE: u64 = 0xffff_8000_7900_0000;
+    let folder = Folder::new("perf-module-name");
+    let file = folder.write("my-mod.ko", module_of(&["first"], false));
+    for (path, found) in [
+        ("[my_mod]", true),
+        ("/lib/modules/my-mod.ko.zst", true),
+        ("/lib/modules/my_mod.ko", true),
+        ("[mod]", false),
+        ("/lib/my-mod", false),
+    ] {
+        let capture = opened(&folder, vec![kernel_map(path, BASE, 0)], &given(&[&file]));
+        assert_eq!(byte_at(&capture, 0, BASE), found.then_some(1), "{path}");
+        let unused = notes(&capture).iter().any(|note| note.contains("my-mod.ko is not used"));
+        assert_eq!(unused, !found, "{path}");
+    }
+}
+
+/// A list of symbols from another start of the machine has other addresses, and moves nothing.
+#[test]
+fn a_list_of_symbols_that_contradicts_the_mapping_is_not_used() {
+    const KERNEL: u64 = 0xffff_8000_8000_0000;
+    const MODULE: u64 = 0xffff_8000_7900_0000;
+    let folder = Folder::new("perf-kallsyms");
+    let text: Vec<u8> =
+        [0x9400_0000u32, 0xd503_201f].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let ko = folder.write("driver.ko", module(&text, &[(0, "schedule")]));
+    for (text, used) in [(KERNEL, true), (KERNEL + 0x20_0000, false)] {
+        let list = format!("{text:x} T _text\n{:x} T schedule\n", text + 0x100);
+        let list = folder.write("kallsyms", list);
+        let maps = vec![
+            kernel_map("[kernel.kallsyms]_text", KERNEL, KERNEL),
+            kernel_map("/lib/modules/driver.ko", MODULE, 0),
+        ];
+        let capture = opened(&folder, maps, &given(&[&ko, &list]));
+        let found = notes(&capture).join("\n");
+        assert_eq!(byte_at(&capture, 0, MODULE).is_some(), used, "{found}");
+        assert_eq!(found.contains("the list is of another start"), !used, "{found}");
+    }
+}
+
+/// A guest's memory is not that of the host, whatever its mappings are named: records of perf have
+/// the mode PERF_RECORD_MISC_GUEST_KERNEL, the process of the virtual machine, and the path
+/// `[guest.kernel.kallsyms]`. (tools/perf/util/synthetic-events.c, `machine->mmap_name`)
+#[test]
+fn mappings_of_guests_are_not_used() {
+    const AT: u64 = 0xffff_8000_8000_0000;
+    let folder = Folder::new("perf-guest");
+    let kernel = folder.write("vmlinux", vmlinux(AT, &[0x1f; 16], &[("_text", 0)]));
+    for (path, mode, used) in [
+        ("[kernel.kallsyms]_text", 1, true),
+        ("[guest.kernel.kallsyms]_text", 4, false),
+        ("[guest.kernel.kallsyms.77]_text", 0, false),
+        ("[kernel.kallsyms]_text", 4, false),
+        ("[kernel.kallsyms]_text", 5, false),
+    ] {
+        let map = Record { misc: mode, ..kernel_map(path, AT, AT) };
+        let capture = opened(&folder, vec![map], &given(&[&kernel]));
+        let found = notes(&capture).join("\n");
+        assert_eq!(byte_at(&capture, 0, AT).is_some(), used, "{path} {mode}");
+        assert_eq!(found.contains("mappings of guests are not used"), !used, "{found}");
+        assert_eq!(found.contains("vmlinux is not used"), !used, "{found}");
+    }
+}
+
+/// A file that is given and not used is reported.
+#[test]
+fn files_that_are_not_used_are_reported() {
+    let folder = Folder::new("perf-unused");
+    let mut program = elf(3, 0, &[1; 16]);
+    program.extend([0; 8]);
+    let files = [
+        folder.write("prog", &program),
+        folder.write("other", &program),
+        folder.write("kallsyms", "10 T _text\n"),
+        folder.write("jit-7.dump", b"DTiJ\x01\0\0\0"),
+    ];
+    let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    let capture = opened(&folder, Vec::new(), &given(&files));
+    let found = notes(&capture);
+    let about = |name: &str| found.iter().filter(|note| note.contains(name)).count();
+    assert_eq!((about("/prog"), about("/other is not used")), (0, 1), "{found:?}");
+    assert_eq!(about("jit-7.dump is a jitdump, and is not used"), 1, "{found:?}");
+}
+
 /// The branch of a module to the kernel, from the symbols of the kernel's file: where the kernel
-/// runs at the address that it is linked at, and where it was moved (KASLR). The mapping has the
-/// address of `_text` as its offset, or none.
+/// runs at the address that it is linked at, and where it was moved (KASLR).
 #[test]
 fn branches_of_modules_have_targets_in_the_kernels_file() {
     const LINKED: u64 = 0xffff_8000_0800_0000;
@@ -206,26 +487,12 @@ fn branches_of_modules_have_targets_in_the_kernels_file() {
     let ko = folder.write("driver.ko", module(&text, &[(0, "schedule")]));
     let symbols = [("_text", 0), ("schedule", 0x100)];
     let kernel = folder.write("vmlinux", vmlinux(LINKED, &[0x1f; 0x200], &symbols));
-    let opened = |moved: u64, offset: u64, binaries: &[&Path]| -> Capture {
-        let mut data: PerfData = synthetic(1, perf::SAMPLE_TYPE, 128);
-        for (address, len, offset, path) in [
-            (LINKED + moved, 0x1000, offset, "[kernel.kallsyms]_text"),
-            (MODULE, 0x1000, 0, "/lib/modules/driver.ko"),
-        ] {
-            let mmap = Mmap {
-                process: u32::MAX,
-                thread: 0,
-                address,
-                len,
-                offset,
-                file: None,
-                path: path.into(),
-            };
-            data.records.push(Record::new(Body::Mmap(mmap)).with_id(id_of(2, 1)));
-        }
-        let path = folder.write("perf.data", data.write(Layout::default()));
-        let binaries = binaries.iter().map(|path| path.to_path_buf()).collect();
-        perf::open(&path, &Search { binaries, ..Search::default() }).expect("a capture")
+    let opened = |moved: u64, offset: u64, binaries: &[&Path]| {
+        let maps = vec![
+            kernel_map("[kernel.kallsyms]_text", LINKED + moved, offset),
+            kernel_map("/lib/modules/driver.ko", MODULE, 0),
+        ];
+        opened(&folder, maps, &given(binaries))
     };
     let opcode = |capture: &Capture| {
         let viewpoint = capture.linux.as_ref().expect("a system").viewpoint(0, 0)?;
@@ -234,7 +501,7 @@ fn branches_of_modules_have_targets_in_the_kernels_file() {
         Some(u32::from_le_bytes(*bytes))
     };
     for moved in [0, 0x20_0000] {
-        for offset in [LINKED, 0] {
+        for offset in [LINKED + moved, 0] {
             let capture = opened(moved, offset, &[&ko, &kernel]);
             // BL counts instructions.
             let distance = (LINKED + moved + 0x100 - MODULE) / 4;

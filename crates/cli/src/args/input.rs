@@ -42,7 +42,8 @@ pub struct InputArgs {
     pub all_buffers: bool,
     #[command(flatten)]
     pub sources: SourceArgs,
-    /// Additional program memory: an ELF file, or raw bytes at an address (repeatable).
+    /// Additional program memory, over that of the capture: an ELF file, or raw bytes at an
+    /// address; for perf.data, of all code, or of one process with `,pid=N` behind it (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
 }
@@ -145,6 +146,10 @@ pub struct SearchArgs {
     /// build ID, else by its name (repeatable).
     #[arg(long = "binary", value_name = "FILE")]
     pub binaries: Vec<PathBuf>,
+    /// perf.data: if the address of a kernel module's code is not recorded and the kernel's symbols
+    /// are not given, assume the layout of its file.
+    #[arg(long)]
+    pub assume_module_layout: bool,
 }
 
 impl SearchArgs {
@@ -155,6 +160,7 @@ impl SearchArgs {
             binaries: self.binaries.clone(),
             symfs: self.symfs.clone(),
             cache: home.map(|home| perf::cache_in(Path::new(&home))),
+            assume_module_layout: self.assume_module_layout,
         }
     }
 }

@@ -41,12 +41,23 @@ fn program(len: u32) -> Vec<u8> {
 /// A part of an execution: thread, length of its loop, turns.
 type Slice = (u32, u32, u32);
 
-/// The trace of `slices`, which one processor executes one after another.
+/// The trace of `slices`, which one processor executes one after another at EL0.
 fn trace(
     protocol: AnyProtocol,
     framing: Framing,
     registers: &[(&str, u64)],
     slices: &[Slice],
+) -> (Vec<u8>, tracewright::Capture) {
+    let user: Vec<_> = slices.iter().map(|slice| (*slice, 0, Security::NonSecure)).collect();
+    trace_at(protocol, framing, registers, &user)
+}
+
+/// The trace of slices, each at an exception level and in a security state.
+fn trace_at(
+    protocol: AnyProtocol,
+    framing: Framing,
+    registers: &[(&str, u64)],
+    slices: &[(Slice, u8, Security)],
 ) -> (Vec<u8>, tracewright::Capture) {
     let registers = registers.iter().map(|(name, value)| ((*name).to_owned(), *value));
     let mut recorder = Recorder::new(Recording {
@@ -59,14 +70,14 @@ fn trace(
         images: Vec::new(),
     })
     .expect("a trace unit");
-    for &(thread, len, turns) in slices {
+    for &((thread, len, turns), el, security) in slices {
         let image = Arc::new(Image::new([Region::new("program", AT, program(len))]));
         let mut cache = Cache::new(image, Waypoints::default(), CacheOptions::default());
         let context = Context {
             context_id: Some(thread),
             vmid: Some(thread),
-            el: Some(0),
-            security: Some(Security::NonSecure),
+            el: Some(el),
+            security: Some(security),
             bits64: true,
             isa: Isa::A64,
         };
@@ -142,9 +153,23 @@ fn units() -> Vec<Unit> {
 /// The file of a system with two processes with two threads, where a library is unloaded and
 /// another mapped in its place.
 fn system(folder: &Folder, unit: &Unit, parts: &[(u64, Vec<Slice>)]) -> PathBuf {
-    let (protocol, framing, registers, flags) = unit;
+    let (protocol, framing, registers, _) = unit;
+    let traces = parts.iter().map(|(time, slices)| {
+        let (bytes, capture) = trace(*protocol, *framing, registers, slices);
+        (*time, bytes, capture)
+    });
+    system_of(folder, unit, traces.collect())
+}
+
+/// The same file, with the trace at each of these times.
+fn system_of(
+    folder: &Folder,
+    unit: &Unit,
+    traces: Vec<(u64, Vec<u8>, tracewright::Capture)>,
+) -> PathBuf {
+    let flags = unit.3;
     let recording = perf::Recording::default();
-    let (_, template) = trace(*protocol, *framing, registers, &parts[0].1);
+    let template = traces[0].2.clone();
     let empty = tracewright::Capture { buffers: Vec::new(), ..template };
     let mut data = recording.of(&empty).expect("a file");
     let id = |time| recording.id(0, time);
@@ -162,11 +187,10 @@ fn system(folder: &Folder, unit: &Unit, parts: &[(u64, Vec<Slice>)]) -> PathBuf 
     // The library of length 2 is unloaded, which is not recorded.
     data.records.push(Record::new(mmap(2000, "/lib/five.bin", 5)).with_id(id(50)));
     let mut offset = 0;
-    for (time, slices) in parts {
-        let (bytes, _) = trace(*protocol, *framing, registers, slices);
-        let aux = Aux { offset, size: bytes.len() as u64, flags: *flags };
+    for (time, bytes, _) in traces {
+        let aux = Aux { offset, size: bytes.len() as u64, flags };
         offset += aux.size.next_multiple_of(8);
-        data.add_trace(&id(*time), 0, aux, bytes);
+        data.add_trace(&id(time), 0, aux, bytes);
     }
     for (name, len) in [("two", 2), ("three", 3), ("five", 5)] {
         fs::write(folder.0.join(format!("{name}.bin")), program(len)).expect("a file");
@@ -254,6 +278,123 @@ fn contexts_alternate_across_chunks() {
         assert_eq!((one.1, one.2), (want, 0), "{unit:?}");
         assert!(decode(3) == one, "{unit:?}");
     }
+}
+
+/// The memory of the host is not that of a guest, of firmware, or of the Secure world; several
+/// threads decode as one. Where CONTEXTIDR_EL2 is traced, EL1 is a guest, and EL0 after it of the
+/// same thread until EL2.
+#[test]
+fn the_exception_level_selects_the_memory_of_the_host() {
+    use Security::{NonSecure, Secure};
+    let levels = [(0, NonSecure), (1, NonSecure), (2, NonSecure), (3, Secure), (1, Secure)];
+    for (n, unit) in units().iter().enumerate() {
+        let (protocol, framing, registers, _) = unit;
+        let host_at_el2 = registers.iter().any(|(_, value)| *value == 0x8081);
+        let mut random = Random::new(11);
+        let (mut slices, mut guest) = (Vec::new(), None);
+        let (mut want, mut outside) = (0, 0);
+        for _ in 0..short_or_long(400, 2000) {
+            let thread = random.pick(&[2000, 2001]);
+            let (el, security) = random.pick(&levels);
+            let turns = 1 + random.below(20) as u32;
+            if security == NonSecure && host_at_el2 {
+                guest = match el {
+                    1 => Some(thread),
+                    0 => guest.filter(|id| *id == thread),
+                    _ => None,
+                };
+            }
+            let own = security == NonSecure && (!host_at_el2 || el == 2 || guest.is_none());
+            *(if own { &mut want } else { &mut outside }) += u64::from(turns);
+            slices.push(((thread, 2, turns), el, security));
+        }
+        assert!(want > 0 && outside > 0);
+        let (bytes, template) = trace_at(*protocol, *framing, registers, &slices);
+        let folder = Folder::new(&format!("levels{n}"));
+        let path = system_of(&folder, unit, vec![(10, bytes.clone(), template)]);
+        let capture = perf::open(&path, &search(&folder)).expect("a capture");
+        let (memory, options) = (Memory::new(&capture), Options::default());
+        let plan = Plan::new(&capture, 0, &options).expect("a buffer");
+        let sources = Source::all(&capture, &plan, &memory);
+        let programs: Vec<Program> = sources.iter().map(|s| s.program.clone()).collect();
+        let decode = |jobs: usize| {
+            let mut session = Session::new(&capture, &plan, &memory, &options).expect("a session");
+            let shown = Shown { elements: true, ..Shown::default() };
+            let view = Listing::new(Vec::new(), sources.clone(), None, shown);
+            let mut both = (view, Merging(Tally::default()));
+            let (mut text, mut tally) = (Vec::new(), Tally::default());
+            let jobs = Jobs { step: 1 << 8, chunk: 1 << 10..=1 << 11, ..Jobs::new(jobs) };
+            let mut input = input::Parts::new([&*bytes]);
+            parallel::run(&mut session, &mut input, &mut both, &jobs, |(lines, counts), _| {
+                text.extend(lines);
+                tracewright::decode::Merge::merge(&mut tally, counts);
+                true
+            })
+            .expect("a trace");
+            (text, tally.sources[0].ranges, tally.sources[0].no_code > 0)
+        };
+        let one = decode(1);
+        assert_eq!((one.1, one.2), (want, true), "{unit:?}");
+        assert!(decode(3) == one, "{unit:?}");
+        // Code that is not the host's is counted for no file.
+        let mut profiler = Profiler::new(programs.clone());
+        let mut session = Session::new(&capture, &plan, &memory, &options).expect("a session");
+        session.run([&*bytes], &mut profiler);
+        let mut profile = Profile::default();
+        let modules = memory::modules(&capture);
+        profile.add(profiler.take(), &programs, &modules, &Filter::default());
+        let counts = profile.modules.values().flat_map(|m| m.ranges.values().map(|r| r.total()));
+        assert_eq!(counts.sum::<u64>(), want, "{unit:?}");
+    }
+}
+
+/// Memory that is added is over that of the files, in all processes or in one; and in code that is
+/// not the host's.
+#[test]
+fn added_images_are_used_in_all_processes_or_in_one() {
+    let slices = vec![(2000, 2, 7), (3000, 3, 4), (2001, 2, 5)];
+    let unit = &units()[0];
+    let folder = Folder::new("images");
+    let path = system(&folder, unit, &[(10, slices.clone())]);
+    let image = |name: &str, process: &str| {
+        format!("{}@{AT:#x}{process}", folder.0.join(format!("{name}.bin")).display())
+    };
+    let open = |search: &Search, images: &[String]| {
+        let mut trace = Trace::new(perf::open(&path, search).expect("a capture"));
+        for image in images {
+            trace = trace.with_image(image).expect("an image");
+        }
+        let mut tally = Tally::default();
+        let _ = trace.decode(&mut tally).expect("a trace");
+        (tally.sources[0].instructions, tally.sources[0].no_code)
+    };
+    let none = Search::default();
+    let all = 2 * 7 + 3 * 4 + 2 * 5;
+    assert_eq!(open(&none, &[]), (0, 3));
+    let (two, three) = (image("two", ",pid=2000"), image("three", ",pid=0xbb8"));
+    assert_eq!(open(&none, std::slice::from_ref(&two)), (24, 1));
+    assert_eq!(open(&none, &[three.clone(), two.clone()]), (all, 0));
+    // The first one is over the others.
+    assert_eq!(open(&none, &[two.clone(), three.clone(), image("five", "")]), (all, 0));
+    assert_eq!(open(&none, &[three, image("two", ""), image("five", "")]), (all, 0));
+    // The file of the process is another one.
+    let wrong = Search { binaries: vec![folder.0.join("three.bin")], ..Search::default() };
+    fs::rename(folder.0.join("two.bin"), folder.0.join("own.bin")).expect("a file");
+    assert_eq!(open(&wrong, &[image("own", ",pid=2000")]), (all, 0));
+    let trace = Trace::new(perf::open(&path, &none).expect("a capture"));
+    let trace = trace.with_image(&image("own", ",pid=99")).expect("an image");
+    let notes: Vec<_> = trace.capture().notes.iter().map(ToString::to_string).collect();
+    assert!(notes.iter().any(|note| note.contains("process 99")), "{notes:?}");
+    for (text, why) in [(",pid=x", "is not a process"), (",pid=4294967296", "is not a process")] {
+        let trace = Trace::new(perf::open(&path, &none).expect("a capture"));
+        let error = trace.with_image(&image("own", text)).expect_err("no number").to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let error = Trace::new(tracewright::Capture::default())
+        .with_image(&image("own", ",pid=1"))
+        .expect_err("no processes")
+        .to_string();
+    assert!(error.contains("describes no processes"), "{error}");
 }
 
 /// 2,000 damaged files of every form: see `fuzz/src/perf.rs`.

@@ -65,6 +65,7 @@ const ALLOWED: &[(&str, Where, &str)] = &[
     ("keep", Where::Phrase("pldl1keep"), "the operand of an A64 prefetch instruction"),
     ("realm", Where::File("crates/base/src/context.rs"), ARM_REALM),
     ("realm", Where::File("crates/capi/"), ARM_REALM),
+    ("realm", Where::File("crates/image/src/host.rs"), ARM_REALM),
     ("realm", Where::File("crates/image/src/image.rs"), ARM_REALM),
     ("realm", Where::File("crates/image/src/space.rs"), ARM_REALM),
     ("realm", Where::File("crates/index/src/bytes.rs"), ARM_REALM),
