@@ -1,5 +1,5 @@
-//! What the command must answer to inputs that were laid out by hand: `expected.tsv` beside this file
-//! has a row for each statement about an input and a command.
+//! What the command must answer to inputs that were laid out by hand: `expected.tsv` beside this
+//! file has a row for each statement about an input and a command.
 //!
 //! | column | contents |
 //! |---|---|
