@@ -77,6 +77,22 @@ impl Capture {
         notes.collect()
     }
 
+    /// The number of losses of trace that the capture records of these of its buffers: a buffer was
+    /// full, was overwritten, or stopped.
+    pub fn losses(&self, buffers: &[usize]) -> u64 {
+        let sinks = buffers.iter().filter_map(|n| self.buffers.get(*n)?.sink.as_ref());
+        let lost: usize = sinks.map(|sink| sink.layout.lost.len()).sum();
+        let records = self.linux.as_ref().map_or(0, |linux| {
+            // Records of a loss may have no trace.
+            if buffers.len() == self.buffers.len() {
+                return linux.queues.values().map(|queue| queue.losses).sum();
+            }
+            let parts = buffers.iter().filter_map(|n| linux.parts.get(*n));
+            parts.filter(|part| part.lost()).count() as u64
+        });
+        (lost as u64).saturating_add(records)
+    }
+
     /// Deletes the files of [`Spool`](crate::Spool)s, for a capture that is not written.
     pub fn remove_spooled(&self) {
         for file in self.buffers.iter().flat_map(|buffer| &buffer.files) {

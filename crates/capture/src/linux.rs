@@ -6,6 +6,8 @@ use std::sync::Arc;
 pub use tracewright_image::TimeConversion;
 use tracewright_image::{AddressSpaces, Clock, ContextKey, Viewpoint};
 
+use crate::perf::Aux;
+
 /// The system that was traced, and what was recorded about it.
 #[derive(Clone, Debug)]
 pub struct Linux {
@@ -69,6 +71,13 @@ pub struct QueueTotals {
     pub bytes: u64,
     /// Records that report a loss.
     pub losses: u64,
+}
+
+impl Part {
+    /// Whether the record reports a loss: the buffer was full or wrapped, or has gaps.
+    pub fn lost(&self) -> bool {
+        self.flags & (Aux::TRUNCATED | Aux::PARTIAL | Aux::COLLISION) != 0
+    }
 }
 
 impl Linux {
