@@ -83,12 +83,11 @@ impl Capture {
         let sinks = buffers.iter().filter_map(|n| self.buffers.get(*n)?.sink.as_ref());
         let lost: usize = sinks.map(|sink| sink.layout.lost.len()).sum();
         let records = self.linux.as_ref().map_or(0, |linux| {
-            // Records of a loss may have no trace.
-            if buffers.len() == self.buffers.len() {
-                return linux.queues.values().map(|queue| queue.losses).sum();
-            }
             let parts = buffers.iter().filter_map(|n| linux.parts.get(*n));
-            parts.filter(|part| part.lost()).count() as u64
+            let lost = parts.filter(|part| part.lost).count() as u64;
+            // Records of a loss may have no trace.
+            let all = linux.queues.values().map(|queue| queue.losses).sum();
+            if buffers.len() == self.buffers.len() { lost.max(all) } else { lost }
         });
         (lost as u64).saturating_add(records)
     }

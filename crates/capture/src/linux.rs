@@ -6,8 +6,6 @@ use std::sync::Arc;
 pub use tracewright_image::TimeConversion;
 use tracewright_image::{AddressSpaces, Clock, ContextKey, Viewpoint};
 
-use crate::perf::Aux;
-
 /// The system that was traced, and what was recorded about it.
 #[derive(Clone, Debug)]
 pub struct Linux {
@@ -60,6 +58,9 @@ pub struct Part {
     pub offset: u64,
     /// The flags of the record.
     pub flags: u64,
+    /// Trace was lost: the buffer was full, wrapped or has gaps, or is a snapshot, whose earlier
+    /// trace was overwritten.
+    pub lost: bool,
 }
 
 /// Totals of the trace of one CPU or thread.
@@ -71,13 +72,6 @@ pub struct QueueTotals {
     pub bytes: u64,
     /// Records that report a loss.
     pub losses: u64,
-}
-
-impl Part {
-    /// Whether the record reports a loss: the buffer was full or wrapped, or has gaps.
-    pub fn lost(&self) -> bool {
-        self.flags & (Aux::TRUNCATED | Aux::PARTIAL | Aux::COLLISION) != 0
-    }
 }
 
 impl Linux {

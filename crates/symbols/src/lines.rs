@@ -278,7 +278,8 @@ impl Table {
             self.rows.append(rows);
         }
         self.rows.sort_by_key(|row| (row.start, row.last));
-        self.begins.sort_unstable();
+        // Those of an address stay in the order of the compiler.
+        self.begins.sort_by_key(|begin| begin.address);
         self.begins.dedup();
     }
 

@@ -85,8 +85,8 @@ pub struct ChangedLine<'a> {
     pub path: &'a str,
     /// The line.
     pub line: u32,
-    /// Its executions in the first trace and in the second; `None` where it has no code, or they are
-    /// unknown.
+    /// Its executions in the first trace and in the second; `None` where it has no code, or they
+    /// are unknown.
     pub counts: [Option<u64>; 2],
     /// Outcomes of its branches that occurred in the first trace and in the second.
     pub outcomes: [usize; 2],

@@ -63,9 +63,10 @@ impl Nodes {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Own {
     node: Node,
+    /// The column of the code.
     column: u32,
-    /// A statement begins at the first address.
-    statement: bool,
+    /// The column of the statement that begins at the first address, if one does.
+    begin: Option<u32>,
 }
 
 /// The most lines with code from one address on. Functions that linkers have joined have several.
@@ -107,8 +108,8 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Those of `lines`, whose functions are `functions`. `each` receives the rows of each function,
-    /// in order, with the functions that are inlined there.
+    /// Those of `lines`, whose functions are `functions`. `each` receives the rows of each
+    /// function, in order, with the functions that are inlined there.
     pub(super) fn new(
         lines: &Lines,
         functions: &Functions,
@@ -133,14 +134,14 @@ impl Copies {
             let first = all.own.len();
             for row in rows.iter().filter(|row| row.location.line > 0).take(MAX_OWN) {
                 let node = all.nodes.of(call, function, row.location);
-                let begins = lines.begins(start).iter().take(MAX_OWN);
-                let before = begins.filter(|begin| begin.location == row.location);
-                let before = before.map(|begin| (begin.column, true));
-                for (column, statement) in before.chain([(row.column, row.statement)]) {
-                    let own = Own { node, column, statement };
-                    if !all.own.get(first..).unwrap_or_default().contains(&own) {
-                        all.own.push(own);
-                    }
+                let mut begins = lines.begins(start).iter().take(MAX_OWN);
+                let begin = match row.statement {
+                    true => Some(row.column),
+                    false => begins.rfind(|b| b.location == row.location).map(|b| b.column),
+                };
+                let own = Own { node, column: row.column, begin };
+                if !all.own.get(first..).unwrap_or_default().contains(&own) {
+                    all.own.push(own);
                 }
             }
             all.places.push(Place { start, last, own: first as u32 });
@@ -196,9 +197,10 @@ impl Copies {
             for own in own {
                 let Some(copy) = copies.get_mut(&own.node) else { continue };
                 copy.most = copy.most.max(count);
-                if !own.statement || address != start || block.seen.contains(&own.node) {
+                let begin = own.begin.filter(|_| address == start);
+                let Some(column) = begin.filter(|_| !block.seen.contains(&own.node)) else {
                     continue;
-                }
+                };
                 // Where the line was executed directly before, it only continues.
                 let continued = origins.iter().flatten().filter(|(from, _)| {
                     self.at(*from).iter().any(|from| self.nodes.is_in(from.node, own.node))
@@ -206,7 +208,7 @@ impl Copies {
                 let continued = continued.fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
                 let entered = count.saturating_sub(continued);
                 block.begun.insert(own.node, entered);
-                let sum = copy.begun.entry(own.column).or_default();
+                let sum = copy.begun.entry(column).or_default();
                 *sum = sum.saturating_add(entered);
             }
             for own in own {

@@ -67,7 +67,7 @@ impl Flow {
     }
 
     /// What was executed before `address`, with how often: the instruction directly before it, also
-    /// where that is a call that has returned, and branches to it. A call of it is none, and neither
+    /// where that is a call that has returned, and branches to it. Calls of it are left out, and so
     /// is what is not known.
     pub(super) fn origins(&self, address: u64, executions: u64) -> Vec<(u64, u64)> {
         let returns = self.follows_call(address);

@@ -37,7 +37,7 @@ pub struct ProgramFile {
 
 /// The folder of source files of a program of `capture` in memory.
 fn folder(capture: &Capture, dump: &Dump) -> Option<PathBuf> {
-    let named = dump.given.then(|| dump.path.as_path());
+    let named = dump.given.then_some(dump.path.as_path());
     let own = matches!(capture.kind, CaptureKind::Snapshot | CaptureKind::Folder);
     let path = named.or_else(|| own.then_some(capture.path.as_path()))?;
     let folder = if path.is_dir() { Some(path) } else { path.parent() };
@@ -277,5 +277,67 @@ impl ProgramCoverage {
             }
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{Counted, Element, Instruction, Range};
+    use tracewright_base::Last;
+    use tracewright_decode::{Fork as _, Listener, Merge as _};
+    use tracewright_image::Module;
+
+    use super::*;
+    use crate::Profiler;
+
+    /// An ELF file for AArch64 with one segment of NOPs at 0x8000.
+    fn elf() -> Bytes {
+        let numbers = |size: usize, numbers: &[u64]| -> Vec<u8> {
+            numbers.iter().flat_map(|n| n.to_le_bytes().into_iter().take(size)).collect()
+        };
+        let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+        file.extend(numbers(2, &[2, 183]));
+        file.extend(numbers(4, &[1]));
+        file.extend(numbers(8, &[0x8000, 64, 0]));
+        file.extend(numbers(4, &[0]));
+        file.extend(numbers(2, &[64, 56, 1, 0, 0, 0]));
+        file.extend(numbers(4, &[1, 5]));
+        file.extend(numbers(8, &[120, 0x8000, 0x8000, 16, 16, 4]));
+        file.extend([0x1f, 0x20, 0x03, 0xd5].repeat(4));
+        Bytes::from(file)
+    }
+
+    /// Two cores have programs of their own at the same address.
+    #[test]
+    fn sources_with_programs_of_their_own() {
+        let dump = |name: &str| {
+            let mut dump = Dump::new(name, 0, elf());
+            dump.form = Form::Elf;
+            dump
+        };
+        let capture = Capture { memory: vec![dump("a"), dump("b")], ..Capture::default() };
+        let files = program_files(&capture);
+        assert_eq!(files.len(), 2);
+        let image = |index| {
+            let load = Load::default();
+            let elf = Elf::read(&elf(), "program", load).expect("a program");
+            let module = Module { index, bias: 0 };
+            let regions = elf.regions.into_iter().map(|region| region.of_module(module));
+            Program::Image(Image::new(regions).into())
+        };
+        let programs = [image(0), image(1)].map(|program| (program, CacheOptions::default()));
+        let mut profiler = Profiler::new(programs.iter().map(|(program, _)| program.clone()));
+        let last = Last::new(&Instruction { size: 4, isa: Isa::A64, ..Instruction::default() }, true);
+        let range = Range { start: 0x8000, bytes: 4, instructions: 1, cycles: Counted::UNKNOWN, last };
+        for source in [0, 1, 1] {
+            profiler.element(source, 0, Element::Range(range));
+            profiler.element(source, 0, Element::End);
+        }
+        let mut raw = RawProfile::default();
+        raw.merge(profiler.take());
+        let mut covered = vec![ProgramCoverage::default(); 2];
+        assert_eq!(ProgramCoverage::add(&mut covered, &files, raw, &programs), 0);
+        let counts: Vec<_> = covered.iter().map(|own| own.executions.get(&0x8000)).collect();
+        assert_eq!(counts, [Some(&1), Some(&2)]);
     }
 }

@@ -28,6 +28,9 @@ use crate::verbs::coverage;
 const LISTINGS: usize = 12;
 const LINES: usize = 400;
 
+/// Reads a source file by its path in the line table: its text, and its name.
+type ReadSource<'a> = dyn Fn(&str, &SourceFile) -> Option<(String, String)> + Sync + 'a;
+
 /// What the page shows, and how it is made.
 pub struct How<'a> {
     /// Elements of a transaction are withheld until it commits.
@@ -42,9 +45,8 @@ pub struct How<'a> {
     pub title: &'a Path,
     /// The part of the trace that is shown.
     pub selected: Option<&'a Selected>,
-    /// The text of a source file.
-    /// With the file that it was read from.
-    pub source: &'a (dyn Fn(&str, &SourceFile) -> Option<(String, String)> + Sync),
+    /// Reads source files.
+    pub source: &'a ReadSource<'a>,
 }
 
 /// Runs the verb.
