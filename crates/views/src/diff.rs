@@ -1,6 +1,6 @@
 //! Differences between the functions, or the executed lines, of two traces.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -99,6 +99,10 @@ pub fn lines<'a>(
     b: &'a BTreeMap<String, SourceFile>,
 ) -> Vec<ChangedLine<'a>> {
     let paths: BTreeSet<&str> = a.keys().chain(b.keys()).map(String::as_str).collect();
+    let unknown = |source: &SourceFile| {
+        source.line_totals().unknown > 0 || source.branch_totals().unknown > 0
+    };
+    let lost = [a, b].map(|sources| sources.values().any(unknown));
     let mut changed = Vec::new();
     for path in paths {
         let files = [a.get(path), b.get(path)];
@@ -114,8 +118,13 @@ pub fn lines<'a>(
             });
             let outcomes = totals.map(|totals| totals.executed as usize);
             let executed = counts.map(|count| count.is_some_and(|count| count > 0));
-            let others = totals.iter().all(|totals| totals.unknown == 0);
-            if executed[0] != executed[1] && !unknown || outcomes[0] != outcomes[1] && others {
+            // A branch that was not executed may not be listed.
+            let known = match outcomes[0].cmp(&outcomes[1]) {
+                Ordering::Less => !lost[0],
+                Ordering::Equal => false,
+                Ordering::Greater => !lost[1],
+            };
+            if !unknown && (executed[0] != executed[1] || known) {
                 changed.push(ChangedLine { path, line, counts, outcomes });
             }
         }

@@ -282,8 +282,8 @@ impl ProgramCoverage {
 
 #[cfg(test)]
 mod tests {
-    use tracewright_base::{Counted, Element, Instruction, Range};
     use tracewright_base::Last;
+    use tracewright_base::{Counted, Element, Instruction, Range};
     use tracewright_decode::{Fork as _, Listener, Merge as _};
     use tracewright_image::Module;
 
@@ -327,8 +327,10 @@ mod tests {
         };
         let programs = [image(0), image(1)].map(|program| (program, CacheOptions::default()));
         let mut profiler = Profiler::new(programs.iter().map(|(program, _)| program.clone()));
-        let last = Last::new(&Instruction { size: 4, isa: Isa::A64, ..Instruction::default() }, true);
-        let range = Range { start: 0x8000, bytes: 4, instructions: 1, cycles: Counted::UNKNOWN, last };
+        let last =
+            Last::new(&Instruction { size: 4, isa: Isa::A64, ..Instruction::default() }, true);
+        let range =
+            Range { start: 0x8000, bytes: 4, instructions: 1, cycles: Counted::UNKNOWN, last };
         for source in [0, 1, 1] {
             profiler.element(source, 0, Element::Range(range));
             profiler.element(source, 0, Element::End);
