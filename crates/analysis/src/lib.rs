@@ -20,6 +20,7 @@
 //! | `functions.rs` | sums by function |
 //! | `coverage/` | what was executed of each program file, by instruction, branch, line |
 //! | `itm/` | [`itm::Interpreter`]: text, exceptions, samples and watched data of an ITM, with times |
+//! | `programs.rs` | [`Programs`]: whether captures are of the same programs |
 //! | `texts.rs` | [`Texts`]: what a program writes to the trace |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
 //!
@@ -42,6 +43,7 @@ mod path_counts;
 mod paths;
 mod profile;
 mod profiler;
+mod programs;
 mod range_tree;
 mod raw_profile;
 mod replay;
@@ -60,6 +62,7 @@ pub use profile::{
     Branch, BranchCount, Filter, Listed, ModuleProfile, Profile, RangeCount, Target, Trace,
 };
 pub use profiler::Profiler;
+pub use programs::{DifferentPrograms, Programs};
 pub use raw_profile::{Executed, Following, RawProfile};
 pub use replay::Replayed;
 pub use stacks::Stacks;

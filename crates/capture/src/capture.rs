@@ -77,6 +77,21 @@ impl Capture {
         notes.collect()
     }
 
+    /// The number of losses of trace that the capture records of these of its buffers: a buffer was
+    /// full, was overwritten, or stopped.
+    pub fn losses(&self, buffers: &[usize]) -> u64 {
+        let sinks = buffers.iter().filter_map(|n| self.buffers.get(*n)?.sink.as_ref());
+        let lost: usize = sinks.map(|sink| sink.layout.lost.len()).sum();
+        let records = self.linux.as_ref().map_or(0, |linux| {
+            let parts = buffers.iter().filter_map(|n| linux.parts.get(*n));
+            let lost = parts.filter(|part| part.lost).count() as u64;
+            // Records of a loss may have no trace.
+            let all = linux.queues.values().map(|queue| queue.losses).sum();
+            if buffers.len() == self.buffers.len() { lost.max(all) } else { lost }
+        });
+        (lost as u64).saturating_add(records)
+    }
+
     /// Deletes the files of [`Spool`](crate::Spool)s, for a capture that is not written.
     pub fn remove_spooled(&self) {
         for file in self.buffers.iter().flat_map(|buffer| &buffer.files) {

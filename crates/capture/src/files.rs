@@ -177,6 +177,23 @@ impl Files {
     }
 }
 
+/// The bytes of the regular file at `path`, of at most `most` bytes. An empty file, as those that
+/// the system generates seem to be, is not opened.
+///
+/// # Errors
+/// The reason why it is not read.
+pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let empty = fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0);
+    if empty {
+        return Err("it is empty".to_owned());
+    }
+    let (mut file, about) = open_regular(path)?;
+    if about.len() > most {
+        return Err(format!("it has {} bytes; at most {most} are read", about.len()));
+    }
+    read_exactly(&mut file, about.len()).map_err(|error| reason(&error))
+}
+
 /// Opens the regular file at `path`. Its state is that of the open file.
 fn open_regular(path: &Path) -> Result<(fs::File, Metadata), String> {
     let check = |about: &Metadata| match about {

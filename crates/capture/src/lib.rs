@@ -107,6 +107,7 @@ pub use container::Container;
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
+pub use files::read_regular;
 pub use growing::{Growing, read_file};
 pub use linux::{Linux, Part, Queue, QueueTotals, TimeConversion};
 pub use new_folder::check_empty;

@@ -65,6 +65,9 @@ pub struct Part {
     pub offset: u64,
     /// The flags of the record.
     pub flags: u64,
+    /// Trace was lost: the buffer was full, wrapped or has gaps, or is a snapshot, whose earlier
+    /// trace was overwritten.
+    pub lost: bool,
 }
 
 /// Totals of the trace of one CPU or thread.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{fmt, io};
 
 use tracewright::OpenError;
+use tracewright::analysis::DifferentPrograms;
 use tracewright::capture::Note;
 use tracewright::decode::ForeignPlan;
 
@@ -20,6 +21,11 @@ impl Fail {
     /// A problem of a capture that an option does not accept.
     pub fn refused(note: &Note) -> Self {
         Fail(note.to_string())
+    }
+
+    /// The results of different programs are not summed or compared.
+    pub fn programs(different: &DifferentPrograms) -> Self {
+        Fail(format!("{different}; --force ignores that"))
     }
 
     /// An invalid value of an option.

@@ -12,7 +12,9 @@ use tracewright::image::OpcodeCheck;
 use tracewright::views::opencsd::Shown;
 use tracewright::views::{Stats, json, text};
 
-pub use self::buffers::{Found, Listed, TimedWrite, Write, buffers, listed_buffers, timed_series};
+pub use self::buffers::{
+    Found, Listed, Problems, TimedWrite, Write, buffers, listed_buffers, timed_series,
+};
 use self::opencsd::OpencsdBuffer;
 use crate::args::{Format, OutputArgs, SelectArgs, WindowArgs};
 use crate::fail::Fail;
@@ -93,7 +95,7 @@ pub fn list(
     let problems = listed_buffers(&input, jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !input.is_contradicted() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !input.is_contradicted() && !problems.fail(args.strict))
 }
 
 /// How buffers are listed.

@@ -13,6 +13,7 @@ mod listing;
 mod logs;
 mod message;
 mod output;
+mod programs;
 mod report;
 mod run;
 mod select;

@@ -1,18 +1,150 @@
-//! The source files that the line table of a program names.
+//! The source files that the line table of a program names. They are read only in folders that the
+//! user names, in that of a program that the user names, and in that of the capture: what a line
+//! table names may be any file of the machine.
 
-use std::path::Path;
-use std::{fs, io};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Mutex;
 
-/// The text of a source file of a capture: at its path, or, as the program may have been compiled
-/// elsewhere, at the same path from the folder of the capture.
-///
-/// # Errors
-/// That of the path itself, where neither file can be read.
-pub fn read(capture: &Path, path: &str) -> io::Result<String> {
-    fs::read_to_string(path).or_else(|error| {
-        let folder = if capture.is_dir() { Some(capture) } else { capture.parent() };
-        let path = Path::new(path);
-        let beside = folder.filter(|_| path.is_relative()).map(|folder| folder.join(path));
-        beside.and_then(|path| fs::read_to_string(path).ok()).ok_or(error)
-    })
+use tracewright::analysis::coverage::SourceFile;
+use tracewright::capture::read_regular;
+
+use crate::message;
+
+/// The most bytes of a source file.
+const MAX_SOURCE: u64 = 16 << 20;
+
+/// The most bytes of a line that is shown.
+const MAX_LINE: usize = 1 << 12;
+
+/// The most notes on source files.
+const MAX_NOTES: usize = 8;
+
+/// Reads source files.
+pub struct Sources<'a> {
+    /// Folders of the user.
+    roots: &'a [PathBuf],
+    /// What was read: by the path in the line table, the file, or why there is none.
+    read: Mutex<BTreeMap<String, Result<PathBuf, String>>>,
+}
+
+impl<'a> Sources<'a> {
+    /// Source files in the folders `roots`, and in those of the programs.
+    pub fn new(roots: &'a [PathBuf]) -> Self {
+        Sources { roots, read: Mutex::default() }
+    }
+
+    /// The text of the source file with the path `path` in the line table, and the file.
+    pub fn read(&self, path: &str, source: &SourceFile) -> Result<(String, PathBuf), String> {
+        let found = self.find(path, source);
+        if let Ok(mut read) = self.read.lock() {
+            let what = found.as_ref().map(|(_, file)| file.clone()).map_err(Clone::clone);
+            read.insert(path.to_owned(), what);
+        }
+        found
+    }
+
+    fn find(&self, path: &str, source: &SourceFile) -> Result<(String, PathBuf), String> {
+        let mut why = None;
+        let mut read = |folder: &Path, file: &Path| {
+            let text = inside(folder, file)?;
+            text.inspect_err(|error| why = Some(format!("{}: {error}", file.display()))).ok()
+        };
+        for root in self.roots {
+            if let Some(text) = ends(path).find_map(|end| read(root, &root.join(end))) {
+                return Ok(text);
+            }
+        }
+        for folder in &source.folders {
+            // A path that is not relative replaces the folder.
+            if let Some(text) = read(folder, &folder.join(path)) {
+                return Ok(text);
+            }
+        }
+        Err(why.unwrap_or_else(|| {
+            let folders = self.roots.iter().chain(&source.folders);
+            let folders: Vec<_> = folders.map(|folder| folder.display().to_string()).collect();
+            match folders.is_empty() {
+                true => "no folder of source files is known".to_owned(),
+                false => format!("it is not in {}", folders.join(", ")),
+            }
+        }))
+    }
+
+    /// Prints which files were read, and which could not be.
+    pub fn print(&self) {
+        let read = self.read.lock().map(|mut read| std::mem::take(&mut *read)).unwrap_or_default();
+        let (found, missing): (Vec<_>, Vec<_>) = read.into_iter().partition(|(_, r)| r.is_ok());
+        let found = found.into_iter().filter_map(|(_, file)| file.ok());
+        let found: Vec<_> = found.map(|file| file.display().to_string()).collect();
+        if !found.is_empty() {
+            message::line(&format!("note: the output has lines of {}", found.join(", ")));
+        }
+        for (path, why) in missing.iter().take(MAX_NOTES) {
+            let why = why.as_ref().err().map_or("", String::as_str);
+            message::line(&format!("note: the source file {path} is not shown: {why}"));
+        }
+        if missing.len() > MAX_NOTES {
+            message::line(&format!("note: {} more source files", missing.len() - MAX_NOTES));
+        }
+        if !missing.is_empty() {
+            message::line("help: name the folder of the source files with --source-root FOLDER");
+        }
+    }
+}
+
+/// The path and its ends, the longest first, without folders that lead out of it. Folders are
+/// separated as on any system.
+fn ends(path: &str) -> impl Iterator<Item = String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop(),
+            _ if part.ends_with(':') => {}
+            _ => parts.push(part),
+        }
+    }
+    let parts: Vec<String> = parts.into_iter().map(str::to_owned).collect();
+    (0..parts.len()).map(move |n| parts.get(n..).unwrap_or_default().join("/"))
+}
+
+/// The text of the regular file `file`, and its path without symbolic links, if it is in `folder`.
+fn inside(folder: &Path, file: &Path) -> Option<Result<(String, PathBuf), String>> {
+    let folder = fs::canonicalize(folder).ok()?;
+    let file = fs::canonicalize(file).ok().filter(|file| file.starts_with(&folder))?;
+    debug_assert!(file.components().all(|part| part != Component::ParentDir));
+    Some(text(&file).map(|text| (text, file)))
+}
+
+/// The text of a file that the user named, or of one in a known folder.
+pub fn text(path: &Path) -> Result<String, String> {
+    let bytes = read_regular(path, MAX_SOURCE)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The beginning of a line of a source file.
+pub fn line(text: &str) -> String {
+    match text.char_indices().nth(MAX_LINE) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_paths() {
+        for (path, want) in [
+            ("/a/b/../c.c", &["a/c.c", "c.c"][..]),
+            ("../../etc/passwd", &["etc/passwd", "passwd"]),
+            ("C:\\src\\.\\d.c", &["src/d.c", "d.c"]),
+            ("/", &[]),
+        ] {
+            assert_eq!(ends(path).collect::<Vec<_>>(), want, "{path}");
+        }
+    }
 }

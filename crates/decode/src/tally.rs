@@ -163,6 +163,12 @@ impl Tally {
                 .any(|c| c.undecodable > c.truncated || c.inconsistencies > 0 || c.no_code > 0)
     }
 
+    /// The number of times that trace was lost: gaps, and sources of whose bytes none are packets.
+    pub fn losses(&self) -> u64 {
+        let silent = |c: &Counts| u64::from(c.bytes() > 0 && c.packets == 0);
+        self.sources.iter().map(|c| c.gaps + silent(c)).sum()
+    }
+
     /// Whether any byte was undecodable, any packet inconsistent, or program memory missing.
     pub fn flawed(&self) -> bool {
         self.bad_frames > 0

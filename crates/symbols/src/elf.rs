@@ -1,5 +1,7 @@
 //! Functions of the symbol table of an ELF file. (System V gABI, "Symbol Table")
 
+use std::collections::HashMap;
+
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolFlags, elf};
 use tracewright_image::Bytes;
 
@@ -49,7 +51,7 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
     let arm = file.architecture() == object::Architecture::Arm;
     let mut found = Vec::new();
     let mut left = data.len().saturating_mul(MAX_NAMES);
-    let limits: Vec<(usize, u64)> = file
+    let limits: HashMap<usize, u64> = file
         .sections()
         .filter(is_code)
         .map(|section| (section.index().0, section.address().saturating_add(section.size())))
@@ -59,8 +61,8 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
             return;
         }
         let Ok(name) = symbol.name() else { return };
-        let limit = |index: object::SectionIndex| limits.iter().find(|(n, _)| *n == index.0);
-        let Some((_, limit)) = symbol.section_index().and_then(limit) else { return };
+        let limit = |index: object::SectionIndex| limits.get(&index.0);
+        let Some(limit) = symbol.section_index().and_then(limit) else { return };
         let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { return };
         let kind = st_info.st_type();
         let function = kind == elf::STT_FUNC || kind == elf::STT_GNU_IFUNC;
@@ -89,7 +91,7 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
     };
     file.symbols().for_each(&mut add);
     file.dynamic_symbols().for_each(&mut add);
-    found.extend(stubs::stubs(&file, left));
+    found.extend(stubs::stubs(&file, data.len(), left));
     Some(found)
 }
 

@@ -30,6 +30,6 @@ mod stubs;
 mod unwind;
 
 pub use function::{Candidate, Found, Function, Functions};
-pub use lines::{Frame, Lines, Location, Row};
+pub use lines::{Begin, Frame, Lines, Location, Row};
 pub use name::{demangled, is_named, without_parameters};
 pub use unwind::UnwindTargets;

@@ -15,7 +15,7 @@ use crate::demangled;
 type Slice = EndianArcSlice<RunTimeEndian>;
 
 /// A line of a source file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
     /// The number of the file: [`Lines::file`].
     pub file: u32,
@@ -32,6 +32,21 @@ pub struct Row {
     pub last: u64,
     /// The line.
     pub location: Location,
+    /// The column, from 1; 0 where the compiler names none.
+    pub column: u32,
+    /// A statement begins with it.
+    pub statement: bool,
+}
+
+/// The begin of a statement in a row without code: in front of code of another expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Begin {
+    /// The address of that code.
+    pub address: u64,
+    /// Its line.
+    pub location: Location,
+    /// The column, from 1; 0 where the compiler names none.
+    pub column: u32,
 }
 
 /// A function at an address: the innermost is inlined into the one that follows.
@@ -56,6 +71,8 @@ pub struct Lines {
     rows: Vec<Row>,
     /// Lines of which a statement begins somewhere.
     statements: HashSet<Location>,
+    /// Where statements begin in rows without code, in order.
+    begins: Vec<Begin>,
 }
 
 impl fmt::Debug for Lines {
@@ -99,7 +116,7 @@ impl Lines {
             }
         }
         table.finish();
-        let Table { files, rows, statements, .. } = table;
+        let Table { files, rows, statements, begins, .. } = table;
         if rows.is_empty() {
             return None;
         }
@@ -110,6 +127,7 @@ impl Lines {
             files,
             rows,
             statements,
+            begins,
         })
     }
 
@@ -122,6 +140,14 @@ impl Lines {
     /// another line.
     pub fn has_statement(&self, location: Location) -> bool {
         self.statements.contains(&location)
+    }
+
+    /// The statements that begin at `address` in rows without code.
+    pub fn begins(&self, address: u64) -> &[Begin] {
+        let first = self.begins.partition_point(|begin| begin.address < address);
+        let rest = self.begins.get(first..).unwrap_or_default();
+        let count = rest.partition_point(|begin| begin.address == address);
+        rest.get(..count).unwrap_or_default()
     }
 
     /// The path of a file.
@@ -170,6 +196,7 @@ struct Table {
     numbers: HashMap<String, u32>,
     rows: Vec<Row>,
     statements: HashSet<Location>,
+    begins: Vec<Begin>,
     /// The rows of each sequence that begins at address 0.
     at_zero: Vec<Vec<Row>>,
     /// The offsets of the line programs that were read: units may share one.
@@ -186,15 +213,12 @@ impl Table {
         // The number of each file of the unit.
         let mut known: HashMap<u64, u32> = HashMap::new();
         let mut rows = program.rows();
-        let mut before: Option<(u64, Location)> = None;
+        let mut before: Option<Row> = None;
         let mut first = self.rows.len();
         while let Ok(Some((header, row))) = rows.next_row() {
             let address = row.address();
-            if let Some((start, location)) = before.take()
-                && let Some(last) = address.checked_sub(1)
-                && start <= last
-            {
-                self.rows.push(Row { start, last, location });
+            if let Some(row) = before.take() {
+                self.row(row, address);
             }
             if row.end_sequence() {
                 if self.rows.get(first).is_some_and(|row| row.start == 0) {
@@ -215,10 +239,30 @@ impl Table {
             };
             let line = row.line().map_or(0, |line| u32::try_from(line.get()).unwrap_or(u32::MAX));
             let location = Location { file, line };
+            let column = match row.column() {
+                gimli::ColumnType::LeftEdge => 0,
+                gimli::ColumnType::Column(column) => u32::try_from(column.get()).unwrap_or(0),
+            };
             if row.is_stmt() {
                 self.statements.insert(location);
             }
-            before = Some((address, location));
+            before = Some(Row {
+                start: address,
+                last: address,
+                location,
+                column,
+                statement: row.is_stmt(),
+            });
+        }
+    }
+
+    /// Adds a row, behind whose code is `end`.
+    fn row(&mut self, row: Row, end: u64) {
+        let Row { start: address, location, column, statement, .. } = row;
+        match end.checked_sub(1) {
+            Some(last) if row.start <= last => self.rows.push(Row { last, ..row }),
+            _ if statement => self.begins.push(Begin { address, location, column }),
+            _ => {}
         }
     }
 
@@ -234,6 +278,9 @@ impl Table {
             self.rows.append(rows);
         }
         self.rows.sort_by_key(|row| (row.start, row.last));
+        // Those of an address stay in the order of the compiler.
+        self.begins.sort_by_key(|begin| begin.address);
+        self.begins.dedup();
     }
 
     fn number(&mut self, path: String) -> u32 {
@@ -377,6 +424,11 @@ mod tests {
         assert_eq!(rows(&lines), [(0x10, 4, 12), (0x14, 4, 13), (0x18, 4, 14)]);
         let statements = lines.rows().iter().map(|row| lines.has_statement(row.location));
         assert_eq!(statements.collect::<Vec<_>>(), [true, true, false]);
+        let begins = |address| -> Vec<u32> {
+            lines.begins(address).iter().map(|begin| begin.location.line).collect()
+        };
+        assert_eq!([begins(0x10), begins(0x14)], [vec![12, 13], vec![]]);
+        assert!(lines.rows().iter().all(|row| !row.statement));
     }
 
     #[test]

@@ -93,6 +93,7 @@ impl UnwindTargets {
 
 /// The data of an ELF file at addresses.
 struct Memory<'a> {
+    /// In order of their addresses.
     sections: Vec<(u64, &'a [u8])>,
     little: bool,
     /// The size of an address in bytes.
@@ -116,16 +117,23 @@ impl<'a> Memory<'a> {
                 sections.push((section.address(), data));
             }
         }
+        sections.sort_by_key(|(start, _)| *start);
         Memory { sections, little: file.is_little_endian(), size: if file.is_64() { 8 } else { 4 } }
     }
 
     /// The bytes from `address` on.
     fn at(&self, address: u64) -> Option<Cursor<'a>> {
-        self.sections.iter().find_map(|(start, data)| {
-            let offset = usize::try_from(address.checked_sub(*start)?).ok()?;
-            let rest = data.get(offset..).filter(|rest| !rest.is_empty())?;
-            Some(Cursor { rest, address, little: self.little, size: self.size })
-        })
+        let next = self.sections.partition_point(|(start, _)| *start <= address);
+        let (start, data) = self.sections.get(next.checked_sub(1)?)?;
+        let offset = usize::try_from(address.checked_sub(*start)?).ok()?;
+        let rest = data.get(offset..).filter(|rest| !rest.is_empty())?;
+        Some(Cursor { rest, address, little: self.little, size: self.size })
+    }
+
+    /// The most bytes of tables of calls that are read: functions may share one, or parts of it.
+    fn most_calls(&self) -> usize {
+        let all = self.sections.iter().map(|(_, data)| data.len()).fold(0, usize::saturating_add);
+        all.saturating_mul(2).saturating_add(1 << 20)
     }
 }
 
@@ -188,8 +196,14 @@ impl Cursor<'_> {
     }
 }
 
-/// The calls in the language-specific data of the function at `function`.
-fn calls(mut data: Cursor<'_>, function: u64, sites: &mut Vec<Site>) -> Option<()> {
+/// The calls in the language-specific data of the function at `function`. `left`: the bytes of
+/// tables that may still be read.
+fn calls(
+    mut data: Cursor<'_>,
+    function: u64,
+    sites: &mut Vec<Site>,
+    left: &mut usize,
+) -> Option<()> {
     const OMITTED: u8 = 0xff;
     let encoding = data.byte()?;
     let base = if encoding == OMITTED {
@@ -205,6 +219,8 @@ fn calls(mut data: Cursor<'_>, function: u64, sites: &mut Vec<Site>) -> Option<(
     }
     let encoding = data.byte()?;
     let length = data.leb(false)?;
+    let size = usize::try_from(length).unwrap_or(usize::MAX).min(data.rest.len());
+    *left = left.checked_sub(size)?;
     let end = data.address.wrapping_add(length);
     while data.address < end {
         let start = data.encoded(encoding)?;
@@ -232,7 +248,7 @@ fn of_eh_frame(file: &object::File<'_>) -> Option<Vec<Site>> {
         bases = bases.set_text(text.address());
     }
     let memory = Memory::of(file);
-    let mut sites = Vec::new();
+    let (mut sites, mut left) = (Vec::new(), memory.most_calls());
     let mut entries = frames.entries(&bases);
     while let Ok(Some(entry)) = entries.next() {
         let gimli::CieOrFde::Fde(partial) = entry else { continue };
@@ -241,7 +257,7 @@ fn of_eh_frame(file: &object::File<'_>) -> Option<Vec<Site>> {
             && let Some(data) = memory.at(data)
         {
             // What is read before an error is used.
-            let _ = calls(data, function.initial_address(), &mut sites);
+            let _ = calls(data, function.initial_address(), &mut sites, &mut left);
         }
     }
     Some(sites)
@@ -260,7 +276,7 @@ fn of_exidx(file: &object::File<'_>) -> Option<Vec<Site>> {
         let distance = (word as u32) << 1;
         at.wrapping_add_signed(i64::from(distance.cast_signed() >> 1)) & 0xffff_ffff
     };
-    let mut sites = Vec::new();
+    let (mut sites, mut left) = (Vec::new(), memory.most_calls());
     while !index.rest.is_empty() {
         let at = index.address;
         let (function, entry) = (index.number(4)?, index.number(4)?);
@@ -277,7 +293,7 @@ fn of_exidx(file: &object::File<'_>) -> Option<Vec<Site>> {
         let Some(second) = data.number(4) else { continue };
         // Bits [31:24]: the number of words that follow with unwinding instructions.
         if (0..second >> 24).all(|_| data.number(4).is_some()) {
-            let _ = calls(data, relative(at, function), &mut sites);
+            let _ = calls(data, relative(at, function), &mut sites, &mut left);
         }
     }
     Some(sites)
@@ -302,7 +318,7 @@ mod tests {
         data[4] = 13;
         let cursor = Cursor { rest: &data, address: 0x8000, little: true, size: 8 };
         let mut sites = Vec::new();
-        assert_eq!(calls(cursor, 0x1000, &mut sites), Some(()));
+        assert_eq!(calls(cursor, 0x1000, &mut sites, &mut 64), Some(()));
         let targets = UnwindTargets::of_sites(sites);
         assert!(
             targets.is_target(0x1040) && !targets.is_target(0x1041) && !targets.is_target(0x1000)
@@ -325,7 +341,7 @@ mod tests {
         let data = [0xff, 0xff, 0x03, 8, 1, 0, 0, 0, 2];
         let cursor = Cursor { rest: &data, address: 0, little: true, size: 4 };
         let mut sites = Vec::new();
-        assert_eq!(calls(cursor, 0, &mut sites), None);
+        assert_eq!(calls(cursor, 0, &mut sites, &mut 64), None);
         assert_eq!(sites, []);
         assert!(!UnwindTargets::default().is_target(0));
     }

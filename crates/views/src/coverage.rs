@@ -3,46 +3,58 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tracewright_analysis::coverage::{Line, SourceFile};
+use tracewright_analysis::coverage::{Line, SourceFile, Totals};
 
 use crate::json::Object;
 
-/// A part and the whole, in percent with one digit; `-` of nothing.
-fn percent((part, whole): (u64, u64)) -> String {
-    match whole {
+/// The executed part, in percent with one digit; `-` of nothing.
+fn percent(totals: Totals) -> String {
+    match totals.all {
         0 => "-".to_owned(),
-        _ => format!("{:.1}", (1000 * part / whole) as f64 / 10.0),
+        all => format!("{:.1}", (1000 * totals.executed / all) as f64 / 10.0),
     }
 }
 
 /// The totals of all files: lines, branches, functions.
-pub fn totals(sources: &BTreeMap<String, SourceFile>) -> [(u64, u64); 3] {
-    let mut all = [(0, 0); 3];
+pub fn totals(sources: &BTreeMap<String, SourceFile>) -> [Totals; 3] {
+    let mut all = [Totals::default(); 3];
     for source in sources.values() {
         let own = [source.line_totals(), source.branch_totals(), source.function_totals()];
         for (sum, own) in all.iter_mut().zip(own) {
-            *sum = (sum.0 + own.0, sum.1 + own.1);
+            *sum = sum.and(own);
         }
     }
     all
 }
 
-/// A table with a row for each file.
+/// A table with a row for each file. Where lines are unknown, it has their number.
 pub fn files_text(sources: &BTreeMap<String, SourceFile>) -> String {
     let mut out = String::new();
+    let all = totals(sources);
+    let unknown = |text: &str| match all[0].unknown {
+        0 => String::new(),
+        _ => format!("{text:>9} "),
+    };
     let _ = writeln!(
         out,
-        "{:>15} {:>6} {:>15} {:>6} {:>13} {:>6}  file",
-        "lines", "%", "outcomes", "%", "functions", "%"
+        "{:>15} {:>6} {}{:>15} {:>6} {:>13} {:>6}  file",
+        "lines",
+        "%",
+        unknown("unknown"),
+        "outcomes",
+        "%",
+        "functions",
+        "%"
     );
-    let mut row = |totals: [(u64, u64); 3], name: &str| {
-        let of = |(part, whole): (u64, u64)| format!("{part}/{whole}");
+    let mut row = |totals: [Totals; 3], name: &str| {
+        let of = |totals: Totals| format!("{}/{}", totals.executed, totals.all);
         let [lines, branches, functions] = totals;
         let _ = writeln!(
             out,
-            "{:>15} {:>6} {:>15} {:>6} {:>13} {:>6}  {name}",
+            "{:>15} {:>6} {}{:>15} {:>6} {:>13} {:>6}  {name}",
             of(lines),
             percent(lines),
+            unknown(&lines.unknown.to_string()),
             of(branches),
             percent(branches),
             of(functions),
@@ -53,7 +65,7 @@ pub fn files_text(sources: &BTreeMap<String, SourceFile>) -> String {
         let own = [source.line_totals(), source.branch_totals(), source.function_totals()];
         row(own, path);
     }
-    row(totals(sources), "all");
+    row(all, "all");
     out
 }
 
@@ -62,19 +74,31 @@ pub fn functions_text(sources: &BTreeMap<String, SourceFile>) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{:>12} {:>11} {:>6}  function", "executions", "lines", "%");
     for (path, source) in sources {
+        // The totals of the lines before each one with code, and of all.
+        let mut sum = Totals::default();
+        let mut sums = vec![(0, sum)];
+        for (number, line) in &source.lines {
+            sum = sum.and(Totals::of([line.count]));
+            sums.push((*number, sum));
+        }
+        let up_to = |line: u32| {
+            let next = sums.partition_point(|(number, _)| *number <= line);
+            next.checked_sub(1).and_then(|n| sums.get(n)).map(|(_, sum)| *sum).unwrap_or_default()
+        };
         for function in &source.functions {
-            let own = source.lines.range(function.lines.0..=function.lines.1);
-            let (mut executed, mut all) = (0, 0);
-            for (_, line) in own {
-                all += 1;
-                executed += u64::from(line.count > 0);
-            }
+            let (first, last) = function.lines;
+            let (before, own) = (up_to(first.saturating_sub(1)), up_to(last));
+            let own = Totals {
+                executed: own.executed.saturating_sub(before.executed),
+                unknown: own.unknown.saturating_sub(before.unknown),
+                all: own.all.saturating_sub(before.all),
+            };
             let _ = writeln!(
                 out,
                 "{:>12} {:>11} {:>6}  {} {path}:{}",
-                function.count,
-                format!("{executed}/{all}"),
-                percent((executed, all)),
+                function.count.map_or("unknown".to_owned(), |count| count.to_string()),
+                format!("{}/{}", own.executed, own.all),
+                percent(own),
                 function.name,
                 function.lines.0
             );
@@ -91,26 +115,33 @@ fn outcomes(line: &Line) -> String {
         if !text.is_empty() {
             text.push(' ');
         }
+        let count = |count: Option<u64>| count.map_or("?".to_owned(), |count| count.to_string());
         match branch.counts {
-            Some([taken, not]) => _ = write!(text, "+{taken}-{not}"),
-            None => text.push('?'),
+            _ if !branch.executed() => text.push('?'),
+            [taken, not] => _ = write!(text, "+{}-{}", count(taken), count(not)),
         }
     }
     text
 }
 
-/// A source file with the executions of each line and the outcomes of its branches. `lost`: what
-/// was not executed in the trace may have been executed where trace was lost.
-pub fn annotated(text: &str, source: &SourceFile, lost: bool) -> String {
+/// A source file with the executions of each line and the outcomes of its branches.
+pub fn annotated(text: &str, source: &SourceFile) -> String {
     let mut out = String::new();
+    let widths = source.lines.values().map(|line| outcomes(line).len());
+    let width = widths.max().unwrap_or(0).max(16);
     for (number, code) in (1..).zip(text.lines()) {
         let (count, branches) = match source.lines.get(&number) {
             None => (String::new(), String::new()),
-            Some(line) if line.count == 0 && lost => ("unknown".to_owned(), outcomes(line)),
-            Some(line) if line.count == 0 => ("####".to_owned(), outcomes(line)),
-            Some(line) => (line.count.to_string(), outcomes(line)),
+            Some(line) => {
+                let count = match line.count {
+                    None => "unknown".to_owned(),
+                    Some(0) => "####".to_owned(),
+                    Some(count) => count.to_string(),
+                };
+                (count, outcomes(line))
+            }
         };
-        let _ = writeln!(out, "{count:>10} {branches:>16} {number:>6}  {code}");
+        let _ = writeln!(out, "{count:>10} {branches:>width$} {number:>6}  {code}");
     }
     out
 }
@@ -123,10 +154,12 @@ pub fn json(sources: &BTreeMap<String, SourceFile>, losses: u64) -> String {
         Object::new(&mut out)
             .text("type", "source-file")
             .text("path", path)
-            .number("lines", lines.1)
-            .number("executed_lines", lines.0)
-            .number("outcomes", branches.1)
-            .number("occurred_outcomes", branches.0)
+            .number("lines", lines.all)
+            .number("executed_lines", lines.executed)
+            .number("unknown_lines", lines.unknown)
+            .number("outcomes", branches.all)
+            .number("occurred_outcomes", branches.executed)
+            .number("unknown_outcomes", branches.unknown)
             .end();
         out.push('\n');
         for function in &source.functions {
@@ -136,22 +169,21 @@ pub fn json(sources: &BTreeMap<String, SourceFile>, losses: u64) -> String {
                 .text("name", &function.name)
                 .number("first_line", function.lines.0.into())
                 .number("last_line", function.lines.1.into())
-                .number("executions", function.count)
+                .maybe_number("executions", function.count)
                 .end();
             out.push('\n');
         }
         for (number, line) in &source.lines {
-            let known = line.count > 0 || losses == 0;
             Object::new(&mut out)
                 .text("type", "line")
                 .text("path", path)
                 .number("line", (*number).into())
-                .maybe_number("executions", known.then_some(line.count))
+                .maybe_number("executions", line.count)
                 .list("branches", &line.branches, |branch, out| {
                     Object::new(out)
                         .hex("address", branch.address)
-                        .maybe_number("taken", branch.counts.map(|[taken, _]| taken))
-                        .maybe_number("not_taken", branch.counts.map(|[_, not]| not))
+                        .maybe_number("taken", branch.counts[0].filter(|_| branch.executed()))
+                        .maybe_number("not_taken", branch.counts[1].filter(|_| branch.executed()))
                         .end();
                 })
                 .end();
@@ -161,12 +193,15 @@ pub fn json(sources: &BTreeMap<String, SourceFile>, losses: u64) -> String {
     let [lines, branches, functions] = totals(sources);
     Object::new(&mut out)
         .text("type", "coverage")
-        .number("lines", lines.1)
-        .number("executed_lines", lines.0)
-        .number("outcomes", branches.1)
-        .number("occurred_outcomes", branches.0)
-        .number("functions", functions.1)
-        .number("executed_functions", functions.0)
+        .number("lines", lines.all)
+        .number("executed_lines", lines.executed)
+        .number("unknown_lines", lines.unknown)
+        .number("outcomes", branches.all)
+        .number("occurred_outcomes", branches.executed)
+        .number("unknown_outcomes", branches.unknown)
+        .number("functions", functions.all)
+        .number("executed_functions", functions.executed)
+        .number("unknown_functions", functions.unknown)
         .number("losses", losses)
         .end();
     out.push('\n');

@@ -1,10 +1,10 @@
 //! Differences between the functions, or the executed lines, of two traces.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use tracewright_analysis::coverage::SourceFile;
+use tracewright_analysis::coverage::{SourceFile, Totals};
 use tracewright_analysis::functions::FunctionTotals;
 
 use crate::json::Object;
@@ -85,18 +85,24 @@ pub struct ChangedLine<'a> {
     pub path: &'a str,
     /// The line.
     pub line: u32,
-    /// Its executions in the first trace and in the second; `None` where it has no code.
+    /// Its executions in the first trace and in the second; `None` where it has no code, or they
+    /// are unknown.
     pub counts: [Option<u64>; 2],
     /// Outcomes of its branches that occurred in the first trace and in the second.
     pub outcomes: [usize; 2],
 }
 
-/// The lines that were executed in one trace only, and those with other outcomes.
+/// The lines that were executed in one trace only, and those with other outcomes. What may have
+/// been executed where trace was lost is no difference.
 pub fn lines<'a>(
     a: &'a BTreeMap<String, SourceFile>,
     b: &'a BTreeMap<String, SourceFile>,
 ) -> Vec<ChangedLine<'a>> {
     let paths: BTreeSet<&str> = a.keys().chain(b.keys()).map(String::as_str).collect();
+    let unknown = |source: &SourceFile| {
+        source.line_totals().unknown > 0 || source.branch_totals().unknown > 0
+    };
+    let lost = [a, b].map(|sources| sources.values().any(unknown));
     let mut changed = Vec::new();
     for path in paths {
         let files = [a.get(path), b.get(path)];
@@ -104,13 +110,21 @@ pub fn lines<'a>(
             files.iter().flatten().flat_map(|file| file.lines.keys().copied()).collect();
         for line in numbers {
             let both = files.map(|file| file.and_then(|file| file.lines.get(&line)));
-            let counts = both.map(|line| line.map(|line| line.count));
-            let outcomes = both.map(|line| {
+            let counts = both.map(|line| line.and_then(|line| line.count));
+            let unknown = both.iter().flatten().any(|line| line.count.is_none());
+            let totals = both.map(|line| {
                 let branches = line.into_iter().flat_map(|line| &line.branches);
-                branches.filter_map(|branch| branch.counts).flatten().filter(|n| *n > 0).count()
+                Totals::of(branches.flat_map(|branch| branch.counts))
             });
+            let outcomes = totals.map(|totals| totals.executed as usize);
             let executed = counts.map(|count| count.is_some_and(|count| count > 0));
-            if executed[0] != executed[1] || outcomes[0] != outcomes[1] {
+            // A branch that was not executed may not be listed.
+            let known = match outcomes[0].cmp(&outcomes[1]) {
+                Ordering::Less => !lost[0],
+                Ordering::Equal => false,
+                Ordering::Greater => !lost[1],
+            };
+            if !unknown && (executed[0] != executed[1] || known) {
                 changed.push(ChangedLine { path, line, counts, outcomes });
             }
         }

@@ -71,6 +71,14 @@ impl Decoded<'_> {
             || !self.unknown_ids().is_empty()
     }
 
+    /// The number of sources, configured or not, of whose trace nothing was decoded: what they
+    /// executed is unknown.
+    pub fn unseen(&self) -> u64 {
+        let counts = (0..self.sources.len()).map(|n| self.tally.of(n));
+        let silent = counts.filter(|c| c.bytes() > 0 && c.packets == 0).count();
+        (silent + self.unknown_ids().len()) as u64
+    }
+
     /// Bytes of trace IDs with no configured source, without those that the user left out.
     fn unknown_ids(&self) -> Vec<(u16, u64)> {
         if !self.plan.framed() {

@@ -1,13 +1,14 @@
 //! Coverage by source line.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tracewright_base::Waypoints;
 use tracewright_image::{Cache, CacheOptions, Image};
 use tracewright_symbols::{Frame, Functions, Lines, Location, Row};
 
+use super::copies::Copies;
 use super::program::{ProgramCoverage, ProgramFile};
 
 /// The outcomes of a conditional branch.
@@ -15,15 +16,23 @@ use super::program::{ProgramCoverage, ProgramFile};
 pub struct BranchOutcomes {
     /// Its address in the program file.
     pub address: u64,
-    /// How often it was taken, and how often not; `None` if it was not executed.
-    pub counts: Option<[u64; 2]>,
+    /// How often it was taken, and how often not: both 0 if it was not executed. `None` for an
+    /// outcome that may have occurred where trace was lost.
+    pub counts: [Option<u64>; 2],
+}
+
+impl BranchOutcomes {
+    /// Whether it was executed in the trace.
+    pub fn executed(&self) -> bool {
+        self.counts.iter().any(|count| count.is_some_and(|count| count > 0))
+    }
 }
 
 /// A line of a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Executions.
-    pub count: u64,
+    /// Executions; `None` if it may have been executed where trace was lost.
+    pub count: Option<u64>,
     /// Its conditional branches in order of their addresses.
     pub branches: Vec<BranchOutcomes>,
 }
@@ -38,8 +47,48 @@ pub struct FunctionLine {
     /// The line of its first instruction, and the last line of its code. Where code of another
     /// function is inlined, its line is that of the call.
     pub lines: (u32, u32),
-    /// Executions of its first instruction.
-    pub count: u64,
+    /// Executions of its first instruction; `None` if it may have been executed where trace was
+    /// lost.
+    pub count: Option<u64>,
+}
+
+/// How many lines, outcomes or functions were executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Executed.
+    pub executed: u64,
+    /// Not executed in the trace, but perhaps where trace was lost.
+    pub unknown: u64,
+    /// All.
+    pub all: u64,
+}
+
+impl Totals {
+    /// The totals of these counts.
+    pub fn of(counts: impl IntoIterator<Item = Option<u64>>) -> Totals {
+        let mut totals = Totals::default();
+        for count in counts {
+            totals.all += 1;
+            totals.executed += u64::from(count.is_some_and(|count| count > 0));
+            totals.unknown += u64::from(count.is_none());
+        }
+        totals
+    }
+
+    /// Those that were executed, and those of which it is known whether they were.
+    pub fn known(&self) -> (u64, u64) {
+        (self.executed, self.all - self.unknown)
+    }
+
+    /// The sum of both.
+    #[must_use]
+    pub fn and(self, other: Totals) -> Totals {
+        Totals {
+            executed: self.executed + other.executed,
+            unknown: self.unknown + other.unknown,
+            all: self.all + other.all,
+        }
+    }
 }
 
 /// A source file.
@@ -49,26 +98,63 @@ pub struct SourceFile {
     pub lines: BTreeMap<u32, Line>,
     /// Functions, in order of their lines.
     pub functions: Vec<FunctionLine>,
+    /// The folders whose files the programs with these lines may name: [`ProgramFile::folder`].
+    pub folders: BTreeSet<PathBuf>,
 }
 
 impl SourceFile {
-    /// Lines that were executed, and lines with code.
-    pub fn line_totals(&self) -> (u64, u64) {
-        let executed = self.lines.values().filter(|line| line.count > 0).count();
-        (executed as u64, self.lines.len() as u64)
+    /// The totals of the lines.
+    pub fn line_totals(&self) -> Totals {
+        Totals::of(self.lines.values().map(|line| line.count))
     }
 
-    /// Outcomes of branches that occurred, and all of them: two for each branch.
-    pub fn branch_totals(&self) -> (u64, u64) {
-        let branches = || self.lines.values().flat_map(|line| &line.branches);
-        let occurred = branches().filter_map(|branch| branch.counts).flatten();
-        (occurred.filter(|count| *count > 0).count() as u64, 2 * branches().count() as u64)
+    /// The totals of the outcomes of branches: two for each branch.
+    pub fn branch_totals(&self) -> Totals {
+        let branches = self.lines.values().flat_map(|line| &line.branches);
+        Totals::of(branches.flat_map(|branch| branch.counts))
     }
 
-    /// Functions that were executed, and all of them.
-    pub fn function_totals(&self) -> (u64, u64) {
-        let executed = self.functions.iter().filter(|function| function.count > 0).count();
-        (executed as u64, self.functions.len() as u64)
+    /// The totals of the functions.
+    pub fn function_totals(&self) -> Totals {
+        Totals::of(self.functions.iter().map(|function| function.count))
+    }
+
+    /// Sums branches and functions of which several captures have each, and puts the functions in
+    /// order.
+    pub fn join(&mut self) {
+        let add = |sum: &mut Option<u64>, count: Option<u64>| {
+            *sum = sum.zip(count).map(|(sum, count)| sum.saturating_add(count));
+        };
+        for line in self.lines.values_mut() {
+            line.branches.sort_by_key(|branch| branch.address);
+            line.branches.dedup_by(|next, branch| {
+                let same = next.address == branch.address;
+                if same {
+                    let counts = branch.counts.iter_mut().zip(next.counts);
+                    counts.for_each(|(sum, count)| add(sum, count));
+                }
+                same
+            });
+        }
+        self.functions.sort_by(|a, b| (a.lines, &a.symbol).cmp(&(b.lines, &b.symbol)));
+        self.functions.dedup_by(|next, function| {
+            let same = (&next.symbol, next.lines) == (&function.symbol, function.lines);
+            if same {
+                add(&mut function.count, next.count);
+            }
+            same
+        });
+    }
+
+    /// What was not executed in the trace becomes unknown: it may have been executed where trace
+    /// was lost.
+    pub fn lose(&mut self) {
+        let unknown = |count: &mut Option<u64>| *count = count.filter(|count| *count > 0);
+        for line in self.lines.values_mut() {
+            unknown(&mut line.count);
+            line.branches.iter_mut().flat_map(|branch| &mut branch.counts).for_each(unknown);
+        }
+        self.functions.iter_mut().for_each(|function| unknown(&mut function.count));
     }
 }
 
@@ -114,77 +200,58 @@ impl<'a> Bodies<'a> {
 impl ProgramCoverage {
     /// Adds the lines of a program file to `sources`, the source files by their paths. Returns
     /// whether the file has line numbers.
-    ///
-    /// A line has the sum of the executions of its copies: of inlined functions, and of functions
-    /// that are compiled several times. Of one copy, the part that was executed most often counts.
     pub fn lines(&self, file: &ProgramFile, sources: &mut BTreeMap<String, SourceFile>) -> bool {
         let Some(lines) = Lines::of_elf(&file.bytes) else { return false };
         let functions = Functions::of_elf(&file.bytes);
-        let branches = self.branch_lines(file, &lines, &functions);
-        let branching: HashSet<Location> = branches.iter().map(|(location, _)| *location).collect();
-        let mut copies: HashMap<(u32, u32, u64), u64> = HashMap::new();
         let mut bodies = Bodies::new(&lines, &functions);
+        let copies = Copies::new(&lines, &functions, |function, row, frames| {
+            bodies.add(function, row, frames);
+        });
+        let branches = self.branch_lines(file, &lines, &copies);
+        let branching: HashSet<Location> = branches.iter().map(|(location, _)| *location).collect();
         // A line is executable where a statement begins. The code of the line may continue in rows
         // that begin none.
-        let counts = |row: &Row| {
-            let at = row.location;
-            at.line > 0 && (lines.has_statement(at) || branching.contains(&at))
+        let counts =
+            |at: Location| at.line > 0 && (lines.has_statement(at) || branching.contains(&at));
+        let mut add = |at: Location, count: u64, branch: Option<BranchOutcomes>| {
+            let source = source(sources, lines.file(at.file).unwrap_or_default(), file);
+            let line = source.lines.entry(at.line).or_default();
+            line.count = Some(line.count.unwrap_or(0).saturating_add(count));
+            line.branches.extend(branch);
         };
-        for row in lines.rows() {
-            let Some(function) = functions.at(row.start).function else { continue };
-            let frames = lines.frames(row.start);
-            bodies.add(function, row, &frames);
-            if !counts(row) {
-                continue;
-            }
-            // Where the line is inlined: the calls of all outer functions.
-            let mut copy = DefaultHasher::new();
-            function.hash(&mut copy);
-            for frame in frames.iter().skip(1) {
-                frame.location.hash(&mut copy);
-            }
-            let executed = self.executions.range(row.start..=row.last);
-            let count = executed.map(|(_, count)| *count).max().unwrap_or(0);
-            let key = (row.location.file, row.location.line, copy.finish());
-            let most = copies.entry(key).or_default();
-            *most = (*most).max(count);
+        for (at, count) in copies.executions(self, counts) {
+            add(at, count, None);
         }
-        for ((number, line, _), count) in copies {
-            let path = lines.file(number).unwrap_or_default();
-            let sum = &mut source(sources, path).lines.entry(line).or_default().count;
-            *sum = sum.saturating_add(count);
-        }
-        for (at, branch) in branches {
-            let path = lines.file(at.file).unwrap_or_default();
-            source(sources, path).lines.entry(at.line).or_default().branches.push(branch);
-        }
-        self.add_functions(&lines, &bodies, sources);
+        branches.into_iter().for_each(|(at, branch)| add(at, 0, Some(branch)));
+        self.add_functions(file, &lines, &bodies, sources);
         true
     }
 
     fn add_functions(
         &self,
+        program: &ProgramFile,
         lines: &Lines,
         bodies: &Bodies<'_>,
         sources: &mut BTreeMap<String, SourceFile>,
     ) {
         for (number, function) in (0..).zip(bodies.functions.iter()) {
             let Some((first, last)) = bodies.all.get(&number) else { continue };
-            let count = self.executions.get(&function.start).copied().or_else(|| {
+            let count = self.executions.get(&function.start).copied().unwrap_or_else(|| {
                 // It was entered before the trace.
-                let inside = self.executions.range(function.start..function.end);
-                inside.map(|(_, count)| *count).max().map(|most| most.min(1))
+                let inside = self.executions.range(function.start..function.end).next();
+                u64::from(inside.is_some())
             });
             let file = lines.file(first.file).unwrap_or_default();
-            let all = &mut source(sources, file).functions;
-            all.push(FunctionLine {
+            source(sources, file, program).functions.push(FunctionLine {
                 name: function.name.clone(),
                 symbol: function.symbol.clone(),
                 lines: (first.line, *last),
-                count: count.unwrap_or(0),
+                count: Some(count),
             });
-            all.sort_by(|a, b| (a.lines, &a.symbol).cmp(&(b.lines, &b.symbol)));
         }
+        sources.values_mut().for_each(|source| {
+            source.functions.sort_by(|a, b| (a.lines, &a.symbol).cmp(&(b.lines, &b.symbol)));
+        });
     }
 
     /// The conditional branches that belong to a line, in order of their addresses.
@@ -192,35 +259,41 @@ impl ProgramCoverage {
         &self,
         file: &ProgramFile,
         lines: &Lines,
-        functions: &Functions,
+        copies: &Copies,
     ) -> Vec<(Location, BranchOutcomes)> {
-        let mut branches: BTreeMap<u64, Option<[u64; 2]>> = BTreeMap::new();
+        let mut branches: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
         // Branches that were not executed are known where the file has one instruction set.
         if let Some(isa) = file.isa()
             && let Ok(image) = Image::from_elf(&file.bytes, &file.path, file.bias)
         {
             let options = CacheOptions::default();
             let mut cache = Cache::new(Arc::new(image), Waypoints::default(), options);
-            for function in functions.iter().filter(|f| lines.at(f.start).is_some()) {
-                let code = (function.start, function.end);
-                let found = ProgramCoverage::branches_of(&mut cache, file, isa, code);
-                branches.extend(found.into_iter().map(|address| (address, None)));
-            }
+            let found = ProgramCoverage::branches_of(&mut cache, file, isa, copies.code());
+            branches.extend(found.into_iter().map(|address| (address, [0; 2])));
         }
-        branches.extend(self.branches.iter().map(|(address, counts)| (*address, Some(*counts))));
-        let of_line = |(address, counts)| {
+        branches.extend(&self.branches);
+        let of_line = |(address, counts): (u64, [u64; 2])| {
             let at = lines.at(address).filter(|at| at.line > 0)?;
-            Some((at, BranchOutcomes { address, counts }))
+            Some((at, BranchOutcomes { address, counts: counts.map(Some) }))
         };
         branches.into_iter().filter_map(of_line).collect()
     }
 }
 
-fn source<'a>(sources: &'a mut BTreeMap<String, SourceFile>, path: &str) -> &'a mut SourceFile {
+fn source<'a>(
+    sources: &'a mut BTreeMap<String, SourceFile>,
+    path: &str,
+    program: &ProgramFile,
+) -> &'a mut SourceFile {
     if !sources.contains_key(path) {
         sources.insert(path.to_owned(), SourceFile::default());
     }
-    sources.entry(path.to_owned()).or_default()
+    let source = sources.entry(path.to_owned()).or_default();
+    if let Some(folder) = program.folder.as_ref().filter(|folder| !source.folders.contains(*folder))
+    {
+        source.folders.insert(folder.clone());
+    }
+    source
 }
 
 #[cfg(test)]
@@ -228,6 +301,7 @@ mod tests {
     use std::process::Command;
     use std::{env, fs, process};
 
+    use tracewright_image::ProgramId;
     use tracewright_testing::tool;
 
     use super::*;
@@ -275,6 +349,8 @@ static inline __attribute__((always_inline)) void last(int x) {
             dump: None,
             machine: 0,
             segments: Vec::new(),
+            id: ProgramId::default(),
+            folder: None,
         };
         let mut sources = BTreeMap::new();
         assert!(ProgramCoverage::default().lines(&file, &mut sources));

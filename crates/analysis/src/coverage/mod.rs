@@ -4,12 +4,16 @@
 //! |---|---|
 //! | `losses.rs` | [`Losses`]: whether what was not executed may have been executed unseen |
 //! | `program.rs` | [`ProgramCoverage`]: executions of instructions, outcomes of branches |
+//! | `flow.rs` | from where execution came to each instruction |
+//! | `copies.rs` | the executions of lines that the compiler has copied |
 //! | `lines.rs` | [`SourceFile`]: the same by source line |
 
+mod copies;
+mod flow;
 mod lines;
 mod losses;
 mod program;
 
-pub use lines::{BranchOutcomes, FunctionLine, Line, SourceFile};
+pub use lines::{BranchOutcomes, FunctionLine, Line, SourceFile, Totals};
 pub use losses::Losses;
 pub use program::{ProgramCoverage, ProgramFile, program_files};

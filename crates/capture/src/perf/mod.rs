@@ -290,6 +290,7 @@ fn capture(
             since: since.insert(piece.queue, record_moment(piece)).unwrap_or(0),
             offset: piece.aux.offset,
             flags: piece.aux.flags,
+            lost: lost != 0 || units.snapshot,
         });
         capture.buffers.push(buffer(name, piece, raw, path));
     }

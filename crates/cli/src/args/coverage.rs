@@ -18,6 +18,9 @@ pub struct CoverageArgs {
     /// Further captures of the same program: their counts are added (repeatable).
     #[arg(long = "add", value_name = "INPUT")]
     pub further: Vec<PathBuf>,
+    /// Add the counts also where the captures are of different programs.
+    #[arg(long)]
+    pub force: bool,
     #[command(flatten)]
     pub how: HowArgs,
     #[command(flatten)]
@@ -27,6 +30,10 @@ pub struct CoverageArgs {
     /// Print this source file with the executions of each line and the outcomes of its branches.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "format"])]
     pub annotate: Option<String>,
+    /// --annotate: folder of source files (repeatable). Without it, only files in the folder of the
+    /// capture and in that of a program of --image are read.
+    #[arg(long = "source-root", value_name = "FOLDER")]
+    pub source_roots: Vec<PathBuf>,
     /// Rows of the text.
     #[arg(long, value_enum, default_value_t = CoverageBy::File)]
     pub by: CoverageBy,
@@ -39,7 +46,7 @@ pub struct CoverageArgs {
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }

@@ -22,7 +22,7 @@ pub struct OutputArgs {
     /// --format none and json.
     #[arg(long)]
     pub stats: bool,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }
@@ -151,7 +151,7 @@ pub struct InstructionsOutput {
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }
@@ -207,7 +207,7 @@ pub struct BenchArgs {
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }

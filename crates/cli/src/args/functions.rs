@@ -48,7 +48,7 @@ pub struct FunctionsArgs {
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }
@@ -84,7 +84,7 @@ pub struct CallsArgs {
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }
@@ -116,7 +116,7 @@ pub struct TimelineArgs {
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }
@@ -139,10 +139,14 @@ pub struct ReportArgs {
     /// The most calls on the timeline and among the exceptions; the first ones are shown.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub limit: usize,
+    /// Folder of source files (repeatable). Without it, only files in the folder of the capture and
+    /// in that of a program of --image are read; the page shows instructions of other code.
+    #[arg(long = "source-root", value_name = "FOLDER")]
+    pub source_roots: Vec<PathBuf>,
     /// Write the page to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }
@@ -171,7 +175,7 @@ pub struct HistoryArgs {
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }
@@ -196,6 +200,9 @@ pub struct DiffArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub switches: SwitchArgs,
+    /// Compare also where the captures are of different programs.
+    #[arg(long)]
+    pub force: bool,
     /// Compare the executed lines and the outcomes of branches instead of the functions.
     #[arg(long)]
     pub coverage: bool,

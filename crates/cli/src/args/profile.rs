@@ -19,6 +19,9 @@ pub struct ProfileArgs {
     /// Further captures: their counts are added (repeatable).
     #[arg(long = "add", value_name = "INPUT")]
     pub further: Vec<PathBuf>,
+    /// Add the counts also where the captures are of different programs.
+    #[arg(long)]
+    pub force: bool,
     #[command(flatten)]
     pub how: HowArgs,
     #[command(flatten)]
@@ -49,7 +52,7 @@ pub struct ProfileArgs {
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }
@@ -69,7 +72,7 @@ pub struct PerfScriptArgs {
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
 }

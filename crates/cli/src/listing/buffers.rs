@@ -77,16 +77,46 @@ fn traces_time(source: &Source) -> bool {
     bit("TRCCONFIGR", 11) || bit("ETMCR", 28)
 }
 
+/// What was wrong with the trace.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Problems {
+    /// Bytes were undecodable, packets inconsistent, or program memory was missing.
+    pub flawed: bool,
+    /// The number of times that trace was lost.
+    pub losses: u64,
+}
+
+impl Problems {
+    /// What was wrong with the trace of a buffer.
+    pub fn of(tally: &Tally) -> Problems {
+        Problems { flawed: tally.flawed(), losses: tally.losses() }
+    }
+
+    /// Adds what was wrong with another part of the trace.
+    pub fn add(&mut self, other: Problems) {
+        self.flawed |= other.flawed;
+        self.losses = self.losses.saturating_add(other.losses);
+    }
+
+    /// Whether the command fails, if problems are failures. A note states the losses, which the
+    /// summary of a buffer may not show.
+    pub fn fail(&self, strict: bool) -> bool {
+        if strict && self.losses > 0 {
+            message::line(&format!("note: losses of trace: {}", self.losses));
+        }
+        strict && (self.flawed || self.losses > 0)
+    }
+}
+
 /// Decodes the buffers of `input`, several of them at once, each by `work`, and prints what it
 /// writes to `output`, in the order of the buffers, and the summary of each to standard error.
-/// Returns whether there were problems.
 pub fn buffers<W>(
     input: &Input,
     jobs: &Jobs,
     output: &mut Output,
     runs: &Runs<'_>,
     work: W,
-) -> Result<bool, Fail>
+) -> Result<Problems, Fail>
 where
     W: Fn(usize, &Job<'_>, Jobs, &mut Write<'_>) -> Result<Tally, Fail> + Sync,
 {
@@ -112,7 +142,7 @@ pub fn listed_buffers<W>(
     listed: Listed<'_>,
     runs: &Runs<'_>,
     work: W,
-) -> Result<bool, Fail>
+) -> Result<Problems, Fail>
 where
     W: Fn(usize, &Job<'_>, Jobs, &mut TimedWrite<'_>) -> Result<Found, Fail> + Sync,
 {
@@ -145,7 +175,9 @@ where
     if let Some(threads) = threads.or(runs.refused()) {
         message::threads(jobs.count, threads);
     }
-    Ok(printer.finish()? || unordered)
+    let mut problems = printer.finish()?;
+    problems.flawed |= unordered;
+    Ok(problems)
 }
 
 /// Prints the buffers.
@@ -161,14 +193,16 @@ struct Printer<'a> {
     headed: Vec<bool>,
     /// An entry was received.
     any: bool,
-    problems: bool,
+    problems: Problems,
     done: Result<(), Fail>,
 }
 
 impl<'a> Printer<'a> {
     fn new(input: &'a Input, output: &'a mut Output, listed: &'a Listed<'a>, part: bool) -> Self {
         let headed = vec![false; input.buffers.len()];
-        let (left, any, problems) = (listed.limit, false, false);
+        let (left, any, mut problems) = (listed.limit, false, Problems::default());
+        // What a part of the trace lacks is in the trace.
+        problems.losses = if part { 0 } else { input.capture.losses(&input.buffers) };
         Printer { input, output, listed, part, left, headed, any, problems, done: Ok(()) }
     }
 
@@ -199,7 +233,7 @@ impl<'a> Printer<'a> {
         let Found { tally, stats, end } = found;
         self.output.put(end.as_bytes());
         self.output.failed()?;
-        self.problems |= tally.flawed();
+        self.problems.add(Problems::of(&tally));
         if self.output.closed() {
             return Ok(());
         }
@@ -218,8 +252,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// Returns whether there were problems.
-    fn finish(self) -> Result<bool, Fail> {
+    fn finish(self) -> Result<Problems, Fail> {
         self.done?;
         // The reader may have closed the output within a buffer.
         self.output.failed()?;

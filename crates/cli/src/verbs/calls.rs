@@ -61,5 +61,5 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     if nothing && (selected.is_some() || args.function.is_some()) {
         report::nothing_selected(&input);
     }
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !problems.fail(args.strict))
 }

@@ -1,7 +1,6 @@
 //! `tracewright coverage`
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -21,12 +20,21 @@ use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
 use crate::output::Output;
+use crate::programs;
 use crate::report;
 use crate::run::{self, Runs};
-use crate::sources;
+use crate::sources::{self, Sources};
 
 /// What was executed of each program file, and the losses of trace.
 type Found = (Vec<(ProgramFile, ProgramCoverage)>, u64);
+
+/// The sums of all buffers of a capture.
+#[derive(Default)]
+struct Total {
+    covered: Vec<ProgramCoverage>,
+    losses: u64,
+    instructions: u64,
+}
 
 /// Runs the verb.
 pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
@@ -43,6 +51,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         path: &args.input.input,
         strict: args.strict,
     };
+    let mut known = programs::of(&input);
     let mut further = args.further.iter();
     loop {
         let ((own, lost), well) = one(&how, &input, &mut output)?;
@@ -59,18 +68,22 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         let Some(next) = further.next() else { break };
         input = Input::open_other(next, &args.input, Some(&args.how))?;
         input.inputs.refuse(args.output.as_deref())?;
+        let other = programs::of(&input);
+        programs::add(&mut known, other, args.force)?;
     }
-    merge_lines(&mut sources);
+    finish(&mut sources, losses);
     if losses > 0 {
         message::line(&format!(
-            "note: losses of trace: {losses}; a line that is not executed in the trace may have been \
-             executed there"
+            "note: losses of trace: {losses}; what is not executed in the trace may have been \
+             executed there, and is unknown"
         ));
+        good &= !args.strict;
     }
     write(args, &sources, &programs, losses, &mut output)?;
     output.close()?;
-    let [(executed, all), ..] = coverage::totals(&sources);
-    let percent = if all == 0 { 0.0 } else { 100.0 * executed as f64 / all as f64 };
+    let [lines, ..] = coverage::totals(&sources);
+    let percent =
+        if lines.all == 0 { 0.0 } else { 100.0 * lines.executed as f64 / lines.all as f64 };
     if let Some(least) = args.fail_under.filter(|least| percent < *least) {
         message::line(&format!("{percent:.1} % of the lines were executed, less than {least} %"));
         good = false;
@@ -98,12 +111,24 @@ pub fn sources(
     how: &How<'_>,
     output: &mut Output,
 ) -> Result<BTreeMap<String, SourceFile>, Fail> {
-    let ((programs, _), _) = one(how, input, output)?;
+    let ((programs, losses), _) = one(how, input, output)?;
     let mut sources = BTreeMap::new();
     for (file, covered) in &programs {
         covered.lines(file, &mut sources);
     }
+    finish(&mut sources, losses);
     Ok(sources)
+}
+
+/// Sums what several program files and captures have of each source file. With `losses`, what was
+/// not executed is unknown.
+pub fn finish(sources: &mut BTreeMap<String, SourceFile>, losses: u64) {
+    for source in sources.values_mut() {
+        source.join();
+        if losses > 0 {
+            source.lose();
+        }
+    }
 }
 
 /// The coverage of a capture, and whether the command succeeds.
@@ -119,7 +144,8 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
     }
     let selected = Selected::open(input, how.window, how.committed)?;
     let runs = Runs::new(input.buffers.len(), how.committed, selected.as_ref());
-    let total = Mutex::new((vec![ProgramCoverage::default(); files.len()], 0u64));
+    let covered = vec![ProgramCoverage::default(); files.len()];
+    let total = Mutex::new(Total { covered, ..Total::default() });
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let programs: Vec<_> = job
@@ -146,44 +172,22 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
             run::run(job.session()?, job.buffer, bytes, listener, &options, write)?.1
         };
         if let Ok(mut total) = total.lock() {
-            ProgramCoverage::add(&mut total.0, &files, all.0, &programs);
-            total.1 += all.1.count;
+            total.instructions = total.instructions.saturating_add(all.0.instructions);
+            total.losses += all.1.count + job.decoded(&tally).unseen();
+            ProgramCoverage::add(&mut total.covered, &files, all.0, &programs);
         }
         Ok(tally)
     };
     let problems = listing::buffers(input, &how.threads.jobs(), output, &runs, work)?;
     input.decodable()?;
-    let (covered, losses) = total.into_inner().unwrap_or_default();
-    let good = input.is_unchanged() && !(how.strict && problems);
-    Ok(((files.into_iter().zip(covered).collect(), losses), good))
-}
-
-/// Branches and functions that several captures have are one each.
-fn merge_lines(sources: &mut BTreeMap<String, SourceFile>) {
-    for source in sources.values_mut() {
-        for line in source.lines.values_mut() {
-            line.branches.sort_by_key(|branch| branch.address);
-            line.branches.dedup_by(|next, branch| {
-                let same = next.address == branch.address;
-                if same {
-                    branch.counts = match (branch.counts, next.counts) {
-                        (Some([a, b]), Some([c, d])) => {
-                            Some([a.saturating_add(c), b.saturating_add(d)])
-                        }
-                        (counts, None) | (None, counts) => counts,
-                    };
-                }
-                same
-            });
-        }
-        source.functions.dedup_by(|next, function| {
-            let same = (&next.symbol, next.lines) == (&function.symbol, function.lines);
-            if same {
-                function.count = function.count.saturating_add(next.count);
-            }
-            same
-        });
+    let Total { covered, mut losses, instructions } = total.into_inner().unwrap_or_default();
+    losses += input.capture.losses(&input.buffers);
+    if losses == 0 && instructions == 0 {
+        // The trace does not show what was executed while it was recorded.
+        losses = 1;
     }
+    let good = input.is_unchanged() && !(how.strict && problems.flawed);
+    Ok(((files.into_iter().zip(covered).collect(), losses), good))
 }
 
 fn write(
@@ -200,13 +204,18 @@ fn write(
             let what = format!("no source file `{name}`; there are {}", known.join(", "));
             return Err(Fail::input(&args.input.input, &what));
         };
-        // The program may have been compiled elsewhere.
-        let text = sources::read(&args.input.input, path).or_else(|_| fs::read_to_string(name));
-        let text = text.map_err(|error| {
-            Fail::input(&args.input.input, &format!("cannot read the source file {path}: {error}"))
-        })?;
         let source = sources.get(path).cloned().unwrap_or_default();
-        return output.print(&coverage::annotated(&text, &source, losses > 0));
+        let files = Sources::new(&args.source_roots);
+        // The program may have been compiled elsewhere: the file that the user names is read, too.
+        let own = || sources::text(Path::new(name)).ok();
+        let text = files.read(path, &source).map(|(text, _)| text);
+        let text = text.or_else(|error| own().ok_or(error)).map_err(|error| {
+            let what = format!(
+                "cannot read the source file {path}: {error}; name its folder with --source-root"
+            );
+            Fail::input(&args.input.input, &what)
+        })?;
+        return output.print(&coverage::annotated(&text, &source));
     }
     match (args.format, args.format.format(), args.by) {
         (_, Some(format), _) => {

@@ -174,7 +174,10 @@ fn report(input: &Input, path: &Path) -> Result<(), Fail> {
         limit: 10_000,
         title: Path::new("built-in example"),
         selected: None,
-        source: &|name| name.ends_with(demo::SOURCE_NAME).then(|| demo::SOURCE.to_owned()),
+        source: &|name, _| {
+            let own = name.ends_with(demo::SOURCE_NAME);
+            own.then(|| (demo::SOURCE.to_owned(), demo::SOURCE_NAME.to_owned()))
+        },
     };
     let mut file = Output::open(Some(path), &input.inputs)?;
     report::write(input, &how, &mut file)?;

@@ -6,6 +6,7 @@ use crate::args::{DiffArgs, InfoFormat};
 use crate::fail::Fail;
 use crate::input::Input;
 use crate::output::Output;
+use crate::programs;
 use crate::verbs::{coverage, functions};
 
 /// Runs the verb.
@@ -13,6 +14,9 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
     let first = Input::read(&args.a, &args.sources, &args.images, Some(&args.how))?;
     let second = Input::read(&args.b, &args.sources, &args.images, Some(&args.how))?;
     second.inputs.refuse(args.output.as_deref())?;
+    let mut known = programs::of(&first);
+    let other = programs::of(&second);
+    programs::add(&mut known, other, args.force)?;
     let mut output = Output::open(args.output.as_deref(), &first.inputs)?;
     let limit = args.limit.unwrap_or(usize::MAX);
     let json_form = args.format == InfoFormat::Json;

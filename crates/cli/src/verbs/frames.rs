@@ -14,6 +14,7 @@ use tracewright::views::link::{Both, Ids};
 use crate::args::{Format, FramesArgs, FramingArg, RawFrames};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
+use crate::listing;
 use crate::message;
 use crate::output::Output;
 use crate::report;
@@ -43,7 +44,8 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
         _ => Numbering::Capture,
     };
     let mut nothing = selects;
-    let mut problems = false;
+    let losses = input.capture.losses(&input.buffers);
+    let mut problems = listing::Problems { flawed: false, losses };
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         let framing = job.plan.framing;
@@ -83,7 +85,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
             }
         };
         output.check(done)?;
-        problems |= contents.bad > 0;
+        problems.flawed |= contents.bad > 0;
         let len = job.buffer.len();
         if format != Format::None && !selects && contents.bad == len {
             report::remarks(&[no_frames(&job.buffer.name, len)]);
@@ -109,7 +111,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     if nothing {
         report::nothing_selected(&input);
     }
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !problems.fail(args.strict))
 }
 
 /// Opens the input. The frames of raw trace data and of a TPIU's port need no protocol.

@@ -74,14 +74,14 @@ pub fn print(
     output.print(&counts_text(&all.counts))
 }
 
-/// The functions of all buffers, and whether there were problems. With a format of call paths,
+/// The functions of all buffers, and what was wrong with the trace. With a format of call paths,
 /// these are written to `output`.
 fn gather(
     input: &Input,
     how: &How<'_>,
     format: Option<PathFormat>,
     output: &mut Output,
-) -> Result<(All, bool), Fail> {
+) -> Result<(All, listing::Problems), Fail> {
     let selected = Selected::open(input, how.window, how.committed)?;
     let runs = Runs::new(input.buffers.len(), how.committed, selected.as_ref());
     let all = Mutex::new(All::default());
@@ -179,5 +179,5 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
     if nothing {
         report::nothing_selected(&input);
     }
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !problems.fail(args.strict))
 }

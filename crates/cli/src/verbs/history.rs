@@ -63,7 +63,7 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
     let problems = listing::buffers(&input, &jobs, &mut output, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !problems.fail(args.strict))
 }
 
 /// Writes what was found.

@@ -100,7 +100,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     if instructions.into_inner() == 0 && data.into_inner() > 0 {
         report::no_instructions();
     }
-    Ok(input.is_unchanged() && !input.is_contradicted() && !(args.output.strict && problems))
+    Ok(input.is_unchanged() && !input.is_contradicted() && !problems.fail(args.output.strict))
 }
 
 /// Decodes to instructions for `view`. `timed`: the output has times.

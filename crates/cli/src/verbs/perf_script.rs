@@ -10,6 +10,7 @@ use tracewright::views::perf_script::{PerfScript, Samples, State, Traced};
 use crate::args::PerfScriptArgs;
 use crate::fail::Fail;
 use crate::input::Input;
+use crate::listing;
 use crate::message;
 use crate::output::Output;
 use crate::report;
@@ -37,7 +38,8 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
     let refused = AtomicUsize::new(0);
     let mut view = PerfScript::new(Vec::new(), samples, &linux.modes);
     let mut states: HashMap<(Queue, u16), State> = HashMap::new();
-    let mut problems = false;
+    let mut problems =
+        listing::Problems { flawed: false, losses: input.capture.losses(&input.buffers) };
     for n in buffers {
         let job = input.job(n);
         let Some(part) = linux.parts.get(n) else { continue };
@@ -67,7 +69,7 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
         for (id, state) in ids.iter().zip(view.states()) {
             states.insert(key(*id), *state);
         }
-        problems |= tally.flawed();
+        problems.add(listing::Problems::of(&tally));
         output.failed()?;
         if output.closed() {
             break;
@@ -80,7 +82,7 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
     }
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !problems.fail(args.strict))
 }
 
 /// Parses `b` and `iN`, with an optional unit after N: perf ignores it.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use tracewright::analysis::{
-    BranchLister, BranchLists, Filter, ModuleProfile, Profile, Profiler, RawProfile,
+    BranchLister, BranchLists, Filter, ModuleProfile, Profile, Profiler, Programs, RawProfile,
 };
 use tracewright::capture::perf::{self, ListedProgram, hex};
 use tracewright::decode::{Caches, Merge, Program, input, memory};
@@ -18,6 +18,7 @@ use crate::inputs::Inputs;
 use crate::listing;
 use crate::message;
 use crate::output::Output;
+use crate::programs;
 use crate::report;
 use crate::run::{self, Runs};
 
@@ -57,21 +58,31 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     let mut output = Output::open(args.output.as_deref(), &inputs)?;
     let mut good = true;
     let mut profile = Profile::default();
+    let mut known = Programs::default();
+    let checks = !args.further.is_empty();
     if let Some(list) = &list {
         replay(list, &filter, &mut profile);
+        known.add(programs::of_list(path, list));
     }
     if let Some(first) = &first {
         good &= one(args, first, format, &filter, &mut profile, &mut output)?;
+        if checks {
+            known.add(programs::of_profile(first, &profile));
+        }
     }
     for further in &args.further {
         if let Some(list) = listed(further, args)? {
             refuse_outputs(args, &Inputs::default().file(Some(further)))?;
+            programs::add(&mut known, programs::of_list(further, &list), args.force)?;
             replay(&list, &filter, &mut profile);
             continue;
         }
         let input = Input::open_other(further, &args.input, Some(&args.how))?;
         refuse_outputs(args, &input.inputs)?;
-        good &= one(args, &input, format, &filter, &mut profile, &mut output)?;
+        let mut own = Profile::default();
+        good &= one(args, &input, format, &filter, &mut own, &mut output)?;
+        programs::add(&mut known, programs::of_profile(&input, &own), args.force)?;
+        profile.merge(own);
     }
     if profile.saturated {
         message::line(&format!("note: counts larger than {} are written as that number", u64::MAX));
@@ -261,7 +272,7 @@ fn one(
     for Worker { counts, programs, .. } in pool.all() {
         profile.add(counts, &programs, &modules, filter);
     }
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !problems.fail(args.strict))
 }
 
 /// Removes the profiles of other files than `module`.

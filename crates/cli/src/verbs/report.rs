@@ -1,13 +1,13 @@
 //! `tracewright report`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use tracewright::analysis::coverage::{Losses, ProgramCoverage, SourceFile, program_files};
 use tracewright::analysis::{Code, Paths, Profiler, RawProfile, Texts, Timeline};
 use tracewright::base::{Code as _, Pc, Space, Waypoints};
 use tracewright::decode::{Jobs, Merge, Merging};
-use tracewright::export::report::{Listing, Report};
+use tracewright::export::report::{Executions, Listing, Report};
 use tracewright::image::CacheOptions;
 use tracewright::symbols::Lines;
 use tracewright::views::disassembly::disassemble;
@@ -20,12 +20,16 @@ use crate::listing;
 use crate::output::Output;
 use crate::report;
 use crate::run::Runs;
-use crate::sources;
+use crate::sources::{self, Sources};
 use crate::stacks;
+use crate::verbs::coverage;
 
 /// The functions whose code is shown, and the most lines of each.
 const LISTINGS: usize = 12;
 const LINES: usize = 400;
+
+/// Reads a source file by its path in the line table: its text, and its name.
+type ReadSource<'a> = dyn Fn(&str, &SourceFile) -> Option<(String, String)> + Sync + 'a;
 
 /// What the page shows, and how it is made.
 pub struct How<'a> {
@@ -41,8 +45,8 @@ pub struct How<'a> {
     pub title: &'a Path,
     /// The part of the trace that is shown.
     pub selected: Option<&'a Selected>,
-    /// The text of a source file.
-    pub source: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    /// Reads source files.
+    pub source: &'a ReadSource<'a>,
 }
 
 /// Runs the verb.
@@ -54,6 +58,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     stacks::one_buffer(&input, &args.input.input)?;
     let mut output =
         Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
+    let files = Sources::new(&args.source_roots);
     let how = How {
         committed: args.how.committed,
         jobs: args.threads.jobs(),
@@ -61,16 +66,20 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
         limit: args.limit,
         title: &args.input.input,
         selected: selected.as_ref(),
-        source: &|path| sources::read(&args.input.input, path).ok(),
+        source: &|path, source| {
+            let (text, file) = files.read(path, source).ok()?;
+            Some((text, file.display().to_string()))
+        },
     };
     let problems = write(&input, &how, &mut output)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    files.print();
+    Ok(input.is_unchanged() && !problems.fail(args.strict))
 }
 
-/// Writes the page of the only buffer of `input`. Returns whether there were problems.
-pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<bool, Fail> {
+/// Writes the page of the only buffer of `input`.
+pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listing::Problems, Fail> {
     let runs = Runs::new(input.buffers.len(), how.committed, how.selected);
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
@@ -105,7 +114,8 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<bool, 
             to.extend(lines);
         }
         let (raw, (texts, losses)) = all;
-        add_code(job, &code, how, raw, losses.count, &mut page);
+        let losses = losses.count + decoded.unseen() + job.capture().losses(&[job.plan.buffer]);
+        add_code(job, &code, how, raw, losses, &mut page);
         for (source, channel, text) in texts.texts() {
             page.texts.push((format!("{} {channel}", job.thread_name(source, None)), text));
         }
@@ -139,6 +149,7 @@ fn add_code(
     for (file, covered) in files.iter().zip(&covered) {
         covered.lines(file, &mut sources);
     }
+    coverage::finish(&mut sources, losses);
     page.add_coverage(&sources);
     if losses > 0 && !sources.is_empty() {
         page.notes.push(
@@ -148,6 +159,7 @@ fn add_code(
     }
     let names: Vec<String> =
         page.functions.iter().take(LISTINGS).map(|(name, _)| name.clone()).collect();
+    let mut embedded = BTreeSet::new();
     for name in names {
         let Some(number) = code.named(&name).next() else { continue };
         let Some(known) = code.get(number) else { continue };
@@ -157,7 +169,9 @@ fn add_code(
             .zip(&covered)
             .find_map(|(file, covered)| Some((file, covered, file.address(start)?)));
         let Some((file, covered, own)) = found else { continue };
-        let lines = source_lines(&sources, &name, how.source).unwrap_or_else(|| {
+        let (lines, read) = source_lines(&sources, &name, how).unzip();
+        embedded.extend(read);
+        let lines = lines.unwrap_or_else(|| {
             let mut lines = Vec::new();
             let executed = covered.isa(own, own.wrapping_add(end.wrapping_sub(start)));
             let Some(isa) = file.isa().or(executed) else { return lines };
@@ -175,29 +189,39 @@ fn add_code(
                 let line = line.filter(|line| line.line > 0);
                 let line = line.map_or_else(String::new, |line| format!("  ; line {}", line.line));
                 let text = disassemble(isa, opcode, address);
-                lines.push((Some(count.unwrap_or(0)), format!("{address:#x}  {text}{line}")));
+                let count = match count {
+                    None if losses > 0 => Executions::Unknown,
+                    count => Executions::Times(count.unwrap_or(0)),
+                };
+                lines.push((count, format!("{address:#x}  {text}{line}")));
                 address += u64::from(instruction.size.max(1));
             }
             lines
         });
         page.listings.push(Listing { name, lines });
     }
+    page.information.extend(embedded.iter().map(|file| format!("Lines of {file}")));
 }
 
-/// The source of a function with the executions of its lines, where the source can be read.
+/// The source of a function with the executions of its lines, and the file, where it can be read.
 fn source_lines(
     sources: &BTreeMap<String, SourceFile>,
     name: &str,
-    read: &dyn Fn(&str) -> Option<String>,
-) -> Option<Vec<(Option<u64>, String)>> {
+    how: &How<'_>,
+) -> Option<(Vec<(Executions, String)>, String)> {
     let (path, source, function) = sources.iter().find_map(|(path, source)| {
         let function = source.functions.iter().find(|function| function.name == name)?;
         Some((path, source, function))
     })?;
-    let text = read(path)?;
+    let (text, file) = (how.source)(path, source)?;
     let (first, last) = function.lines;
     let lines = (1..).zip(text.lines()).skip_while(|(n, _)| *n < first);
     let lines = lines.take_while(|(n, _)| *n <= last).take(LINES);
-    let count = |n: u32| source.lines.get(&n).map(|line| line.count);
-    Some(lines.map(|(n, line)| (count(n), format!("{n:>5}  {line}"))).collect())
+    let count = |n: u32| match source.lines.get(&n).map(|line| line.count) {
+        None => Executions::NoCode,
+        Some(None) => Executions::Unknown,
+        Some(Some(count)) => Executions::Times(count),
+    };
+    let lines = lines.map(|(n, line)| (count(n), format!("{n:>5}  {}", sources::line(line))));
+    Some((lines.collect(), file))
 }

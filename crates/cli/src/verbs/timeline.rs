@@ -77,7 +77,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     let problems = listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !problems.fail(args.strict))
 }
 
 /// Makes a folder, which must be empty if it exists.

@@ -3,6 +3,7 @@
 mod bench;
 mod call_tree;
 mod common;
+mod coverage;
 mod demo;
 mod detect;
 mod ete;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use tracewright_analysis::coverage::{SourceFile, Totals};
+
 use super::CoverageView;
 use crate::text::xml;
 
@@ -14,8 +16,9 @@ fn rate((part, whole): (u64, u64)) -> String {
 
 /// The file.
 pub(super) fn write(view: &CoverageView<'_>) -> String {
-    let sum = |totals: fn(&tracewright_analysis::coverage::SourceFile) -> (u64, u64)| {
-        view.sources.values().map(totals).fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
+    // What is unknown is left out.
+    let sum = |totals: fn(&SourceFile) -> Totals| {
+        view.sources.values().map(totals).fold(Totals::default(), Totals::and).known()
     };
     let (lines, branches) = (sum(|s| s.line_totals()), sum(|s| s.branch_totals()));
     let rates = format!("line-rate=\"{}\" branch-rate=\"{}\"", rate(lines), rate(branches));
@@ -39,11 +42,11 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
              complexity=\"0\">\n<methods>\n",
             xml(name),
             xml(path.trim_start_matches('/')),
-            rate(source.line_totals()),
-            rate(source.branch_totals())
+            rate(source.line_totals().known()),
+            rate(source.branch_totals().known())
         );
-        for function in &source.functions {
-            let covered = if function.count > 0 { "1" } else { "0" };
+        for (function, count) in source.functions.iter().filter_map(|f| Some((f, f.count?))) {
+            let covered = if count > 0 { "1" } else { "0" };
             let _ = writeln!(
                 out,
                 "<method name=\"{}\" signature=\"\" line-rate=\"{covered}\" branch-rate=\"1\" \
@@ -51,19 +54,19 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
                  </method>",
                 xml(&function.name),
                 function.lines.0,
-                function.count
+                count
             );
         }
         out.push_str("</methods>\n<lines>\n");
         for (number, line) in &source.lines {
-            let _ = write!(out, "<line number=\"{number}\" hits=\"{}\"", line.count);
-            let all = 2 * line.branches.len();
+            let Some(count) = line.count else { continue };
+            let _ = write!(out, "<line number=\"{number}\" hits=\"{count}\"");
+            let outcomes = Totals::of(line.branches.iter().flat_map(|branch| branch.counts));
+            let (occurred, all) = outcomes.known();
             if all == 0 {
                 out.push_str(" branch=\"false\"/>\n");
                 continue;
             }
-            let counts = line.branches.iter().filter_map(|branch| branch.counts).flatten();
-            let occurred = counts.filter(|count| *count > 0).count();
             let _ = writeln!(
                 out,
                 " branch=\"true\" condition-coverage=\"{}% ({occurred}/{all})\"/>",

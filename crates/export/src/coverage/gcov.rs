@@ -1,6 +1,9 @@
 //! The intermediate format of gcov: JSON, format version 1. (gcov(1), `--json-format`)
 
+use std::collections::HashMap;
 use std::fmt::Write;
+
+use tracewright_analysis::coverage::SourceFile;
 
 use super::CoverageView;
 use crate::text::json;
@@ -14,9 +17,11 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
     for (n, (path, source)) in view.sources.iter().enumerate() {
         let comma = if n == 0 { "" } else { "," };
         let _ = write!(out, "{comma}\n{{\"file\":{},\"functions\":[", json(path));
-        for (n, function) in source.functions.iter().enumerate() {
+        // What is unknown is left out.
+        let known = source.functions.iter().filter_map(|f| Some((f, f.count?)));
+        for (n, (function, count)) in known.enumerate() {
             let comma = if n == 0 { "" } else { "," };
-            let executed = u8::from(function.count > 0);
+            let executed = u8::from(count > 0);
             let _ = write!(
                 out,
                 "{comma}\n{{\"name\":{},\"demangled_name\":{},\"start_line\":{},\"end_line\":{},\
@@ -26,27 +31,28 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
                 json(&function.name),
                 function.lines.0,
                 function.lines.1,
-                function.count
+                count
             );
         }
         out.push_str("],\"lines\":[");
-        for (n, (number, line)) in source.lines.iter().enumerate() {
+        let functions = functions_of_lines(source);
+        let known = source.lines.iter().filter_map(|(n, line)| Some((n, line, line.count?)));
+        for (n, (number, line, count)) in known.enumerate() {
             let comma = if n == 0 { "" } else { "," };
-            let inside = |f: &&tracewright_analysis::coverage::FunctionLine| {
-                (f.lines.0..=f.lines.1).contains(number)
-            };
-            let function = source.functions.iter().rfind(inside).map_or("", |f| f.symbol.as_str());
+            let function = functions.get(number).copied().unwrap_or_default();
             let _ = write!(
                 out,
                 "{comma}\n{{\"line_number\":{number},\"count\":{},\"function_name\":{},\
                  \"unexecuted_block\":{},\"branches\":[",
-                line.count,
+                count,
                 json(function),
-                line.count == 0
+                count == 0
             );
             let outcomes = line.branches.iter().flat_map(|branch| {
-                let [taken, not] = branch.counts.unwrap_or_default();
+                let [taken, not] = branch.counts;
                 [(taken, false), (not, true)]
+                    .into_iter()
+                    .filter_map(|(count, falls)| Some((count?, falls)))
             });
             for (n, (count, fallthrough)) in outcomes.enumerate() {
                 let comma = if n == 0 { "" } else { "," };
@@ -61,4 +67,25 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
     }
     out.push_str("]}\n");
     out
+}
+
+/// The symbol of the function of each line: of several functions, the last one.
+fn functions_of_lines(source: &SourceFile) -> HashMap<u32, &str> {
+    let mut found = HashMap::new();
+    // The functions are in order of their first lines. Those that have not ended, the last one on
+    // top: one below another that ends no earlier is not needed.
+    let mut open: Vec<(u32, &str)> = Vec::new();
+    let mut functions = source.functions.iter().peekable();
+    for number in source.lines.keys() {
+        while let Some(function) = functions.next_if(|function| function.lines.0 <= *number) {
+            let last = function.lines.1;
+            while open.pop_if(|(end, _)| *end <= last).is_some() {}
+            open.push((last, &function.symbol));
+        }
+        while open.pop_if(|(end, _)| *end < *number).is_some() {}
+        if let Some((_, symbol)) = open.last() {
+            found.insert(*number, *symbol);
+        }
+    }
+    found
 }

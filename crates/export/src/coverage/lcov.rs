@@ -10,29 +10,33 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
     let mut out = String::new();
     for (path, source) in view.sources {
         let _ = writeln!(out, "TN:\nSF:{}", path.replace('\n', " "));
-        for function in &source.functions {
+        // What is unknown has no records.
+        let known = || source.functions.iter().filter_map(|f| Some((f, f.count?)));
+        for (function, _) in known() {
             let _ = writeln!(out, "FN:{},{}", function.lines.0, function.symbol);
         }
-        for function in &source.functions {
-            let _ = writeln!(out, "FNDA:{},{}", function.count, function.symbol);
+        for (function, count) in known() {
+            let _ = writeln!(out, "FNDA:{count},{}", function.symbol);
         }
-        let (executed, all) = source.function_totals();
+        let (executed, all) = source.function_totals().known();
         let _ = writeln!(out, "FNF:{all}\nFNH:{executed}");
         for (number, line) in &source.lines {
             for (block, branch) in line.branches.iter().enumerate() {
-                for n in 0..2 {
-                    let count = branch.counts.and_then(|counts| counts.get(n).copied());
-                    let count = count.map_or_else(|| "-".to_owned(), |count| count.to_string());
+                for (n, count) in branch.counts.iter().enumerate() {
+                    let Some(count) = count else { continue };
+                    let count = if branch.executed() { count.to_string() } else { "-".to_owned() };
                     let _ = writeln!(out, "BRDA:{number},{block},{n},{count}");
                 }
             }
         }
-        let (occurred, all) = source.branch_totals();
+        let (occurred, all) = source.branch_totals().known();
         let _ = writeln!(out, "BRF:{all}\nBRH:{occurred}");
         for (number, line) in &source.lines {
-            let _ = writeln!(out, "DA:{number},{}", line.count);
+            if let Some(count) = line.count {
+                let _ = writeln!(out, "DA:{number},{count}");
+            }
         }
-        let (executed, all) = source.line_totals();
+        let (executed, all) = source.line_totals().known();
         let _ = writeln!(out, "LF:{all}\nLH:{executed}\nend_of_record");
     }
     out

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use tracewright_analysis::coverage::SourceFile;
+use tracewright_analysis::coverage::{BranchOutcomes, SourceFile, Totals};
 
 use super::CoverageView;
 use crate::text::json;
@@ -32,8 +32,16 @@ fn summary(out: &mut String, totals: [(u64, u64); 3]) {
     out.push('}');
 }
 
+/// The counts of a branch, whose record has both outcomes.
+fn known(branch: &BranchOutcomes) -> Option<[u64; 2]> {
+    let [taken, not] = branch.counts;
+    Some([taken?, not?])
+}
+
 fn totals(source: &SourceFile) -> [(u64, u64); 3] {
-    [source.line_totals(), source.function_totals(), source.branch_totals()]
+    let branches = source.lines.values().flat_map(|line| &line.branches).filter_map(known);
+    let outcomes = Totals::of(branches.flatten().map(Some));
+    [source.line_totals(), source.function_totals(), outcomes].map(|totals| totals.known())
 }
 
 /// The file.
@@ -48,14 +56,16 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
         let mut first = true;
         for (number, line) in &source.lines {
             let comma = if std::mem::take(&mut first) { "" } else { "," };
-            let _ = write!(out, "{comma}[{number},1,{},true,true,false]", line.count);
+            // What is unknown has no count.
+            let (count, known) = (line.count.unwrap_or(0), line.count.is_some());
+            let _ = write!(out, "{comma}[{number},1,{count},{known},{known},false]");
             if !source.lines.contains_key(&(number + 1)) {
                 let _ = write!(out, ",[{},1,0,false,false,false]", number + 1);
             }
         }
         out.push_str("],\"branches\":[");
         let branches = source.lines.iter().flat_map(|(number, line)| {
-            line.branches.iter().map(move |branch| (number, branch.counts.unwrap_or_default()))
+            line.branches.iter().filter_map(move |branch| Some((number, known(branch)?)))
         });
         for (n, (number, [taken, not])) in branches.enumerate() {
             let comma = if n == 0 { "" } else { "," };
@@ -72,7 +82,7 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
     out.push_str("],\"functions\":[");
     let mut first = true;
     for (path, source) in view.sources {
-        for function in &source.functions {
+        for (function, count) in source.functions.iter().filter_map(|f| Some((f, f.count?))) {
             let comma = if std::mem::take(&mut first) { "" } else { "," };
             let (from, to) = function.lines;
             let _ = write!(
@@ -80,8 +90,8 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
                 "{comma}\n{{\"name\":{},\"count\":{},\"regions\":[[{from},1,{to},1,{},0,0,0]],\
                  \"branches\":[],\"filenames\":[{}]}}",
                 json(&function.symbol),
-                function.count,
-                function.count,
+                count,
+                count,
                 json(path)
             );
         }

@@ -59,13 +59,24 @@ pub struct ExceptionRow {
     pub longest: u64,
 }
 
+/// Executions of a line of code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Executions {
+    /// The line has no code.
+    NoCode,
+    /// It may have been executed where trace was lost.
+    Unknown,
+    /// This number.
+    Times(u64),
+}
+
 /// Code with executions: of source lines or of instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// The function.
     pub name: String,
     /// Executions, where the line has code, and the line.
-    pub lines: Vec<(Option<u64>, String)>,
+    pub lines: Vec<(Executions, String)>,
 }
 
 /// What a page shows.
@@ -308,7 +319,7 @@ impl Report {
             .iter()
             .map(|(path, source)| {
                 let (lines, outcomes) = (source.line_totals(), source.branch_totals());
-                (path.clone(), [lines.0, lines.1, outcomes.0, outcomes.1])
+                (path.clone(), [lines.executed, lines.all, outcomes.executed, outcomes.all])
             })
             .collect();
     }

@@ -10,7 +10,7 @@ mod data;
 
 use std::fmt::Write;
 
-pub use data::{ExceptionRow, FlameFrame, FunctionRow, Listing, Report, ThreadRow};
+pub use data::{ExceptionRow, Executions, FlameFrame, FunctionRow, Listing, Report, ThreadRow};
 
 use crate::text::{json, xml};
 
@@ -154,9 +154,10 @@ impl Report {
             let _ = writeln!(out, "<details{open}><summary>{}</summary><pre>", xml(&listing.name));
             for (count, line) in &listing.lines {
                 let (class, count) = match count {
-                    None => ("", String::new()),
-                    Some(0) => (" class=\"miss\"", "0".to_owned()),
-                    Some(count) => (" class=\"hit\"", count.to_string()),
+                    Executions::NoCode => ("", String::new()),
+                    Executions::Unknown => ("", "unknown".to_owned()),
+                    Executions::Times(0) => (" class=\"miss\"", "0".to_owned()),
+                    Executions::Times(count) => (" class=\"hit\"", count.to_string()),
                 };
                 let line = xml(&line.replace('\t', "    "));
                 let _ = writeln!(out, "<span{class}>{count:>10}  {line}</span>");
@@ -262,7 +263,10 @@ mod tests {
             title: name.clone(),
             names: vec![name.clone()],
             functions: vec![(name.clone(), [1; 5])],
-            listings: vec![Listing { name: name.clone(), lines: vec![(Some(1), name.clone())] }],
+            listings: vec![Listing {
+                name: name.clone(),
+                lines: vec![(Executions::Times(1), name.clone())],
+            }],
             texts: vec![(name.clone(), name)],
             ..Report::default()
         };

@@ -40,7 +40,8 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     if args.format == BenchFormat::Json {
         output.json(&json::head("bench"))?;
     }
-    let mut problems = false;
+    let mut problems =
+        listing::Problems { flawed: false, losses: input.capture.losses(&input.buffers) };
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         let found = measure(&job, args)?;
@@ -52,11 +53,11 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
         if decoded.needs_explanation() {
             report::remarks(&decoded.remarks());
         }
-        problems |= found.tally.flawed();
+        problems.add(listing::Problems::of(&found.tally));
     }
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !(args.strict && problems))
+    Ok(input.is_unchanged() && !problems.fail(args.strict))
 }
 
 /// Counts and times of one buffer.

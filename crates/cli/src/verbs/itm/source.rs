@@ -8,6 +8,7 @@ use super::printer::Printer;
 use crate::args::ItmArgs;
 use crate::fail::Fail;
 use crate::input::{Input, Job};
+use crate::listing::Problems;
 use crate::report;
 
 /// Passes the elements of ITMs and STMs on.
@@ -84,5 +85,8 @@ pub fn decode(args: &ItmArgs, input: &Input) -> Result<bool, Fail> {
     }
     let losses = printer.close()?;
     super::losses(losses);
-    Ok(input.is_unchanged() && !(args.strict && losses > 0))
+    // The losses of the trace buffers.
+    let lost = input.capture.losses(&input.buffers);
+    let problems = Problems { flawed: losses > 0, losses: lost };
+    Ok(input.is_unchanged() && !problems.fail(args.strict))
 }

@@ -128,6 +128,31 @@ fn optimised_lines_are_executed() {
     assert!(found.iter().all(|(_, count)| *count > 0), "{found:?}");
 }
 
+const LOOPS: &str = include_str!("program/loops.c");
+
+/// Optimising compilers copy the conditions of loops. Where a line has fewer executions than for
+/// gcov, they have left code out; where it has more, they have moved code of it to code that is
+/// executed more often.
+#[test]
+fn optimised_counts_are_mostly_those_of_gcov() {
+    // Of the lines that both have: how many have the same executions, at least, and how many more
+    // than for gcov, at most.
+    for (optimise, least, most) in [("-O0", 100, 0), ("-O1", 59, 3), ("-O2", 52, 3), ("-Os", 59, 3)]
+    {
+        let machine = Machine { optimise, ..A64 };
+        let folder = Folder::new(&format!("loops{optimise}"));
+        let path = folder.path("");
+        let Some((elf, log)) = execute(&machine, &path, "loops", LOOPS) else { return };
+        let Some(want) = gcov(&path) else { return };
+        let found = lines(&encoded(&path, "ETM4", &elf, &log));
+        let both = want.iter().filter_map(|(n, want)| Some((n, found.get(n)?.0, *want)));
+        let both: Vec<_> = both.collect();
+        let same = both.iter().filter(|(_, own, want)| own == want).count();
+        let more: Vec<_> = both.iter().filter(|(_, own, want)| own > want).collect();
+        assert!(same >= least && more.len() <= most, "{optimise}: {same} of {both:?}, {more:?}");
+    }
+}
+
 const OUTCOMES: &str = include_str!("program/outcomes.c");
 
 /// The counts of the branches of each line by gcov: of both outcomes of a condition, of all cases
@@ -289,7 +314,9 @@ fn formats_of_coverage_tools() {
     assert_eq!(tracewright(&all).code, Some(1));
     all = args("coverage --fail-under 50", &[&snapshot]);
     assert_eq!(tracewright(&all).code, Some(0));
-    let annotated = tracewright(&args("coverage --annotate program.c", &[&snapshot])).out;
+    let mut all = args("coverage --annotate program.c --source-root", &[&path]);
+    all.extend(args("", &[&snapshot]));
+    let annotated = tracewright(&all).out;
     assert!(
         annotated.contains("        21            +1-20     39    while (n < 20) {"),
         "{annotated}"

@@ -391,8 +391,8 @@ fn a_small_fifo_overflows_or_stalls() {
         all.extend(args("-o", &[&capture]));
         ok(&tracewright(&all));
         let output = tracewright(&args("decode --strict", &[&capture]));
-        assert_eq!(output.code, Some(0), "{}", output.err);
         let gaps = output.out.matches("gap        trace unit overflow").count();
+        assert_eq!(output.code, Some(i32::from(gaps > 0)), "{}", output.err);
         // The trace may end after the last overflow.
         let resumed = output.out.matches("trace-on   after an overflow").count();
         assert!(resumed == gaps || resumed + 1 == gaps, "{resumed} of {gaps}");
