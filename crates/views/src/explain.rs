@@ -179,8 +179,10 @@ impl Decoded<'_> {
         if other.is_none() {
             remarks.extend(self.absent());
         }
-        let (data, unknown_ids): (Vec<_>, Vec<_>) =
-            self.unknown_ids().into_iter().partition(|(id, _)| self.plan.data_stream(*id).is_some());
+        let (data, unknown_ids): (Vec<_>, Vec<_>) = self
+            .unknown_ids()
+            .into_iter()
+            .partition(|(id, _)| self.plan.data_stream(*id).is_some());
         for (id, bytes) in data {
             remarks.extend(data_stream(self.capture, self.plan, id, bytes));
         }
