@@ -383,7 +383,8 @@ impl AnyProtocol {
             None => (type_name.trim(), None),
         };
         // `ITM1.0`: the name and the whole version.
-        let short = || version.and_then(|_| find(name.trim_end_matches(|c: char| c.is_ascii_digit())));
+        let short =
+            || version.and_then(|_| find(name.trim_end_matches(|c: char| c.is_ascii_digit())));
         find(name).or_else(short)
     }
 }

@@ -1,8 +1,6 @@
 //! Which streams of a source a plan has, which registers it needs, and what it assumes of the others.
 
-use tracewright_capture::{
-    Buffer, BufferRef, Capture, Format, Kind, Register, Registers, Source,
-};
+use tracewright_capture::{Buffer, BufferRef, Capture, Format, Kind, Register, Registers, Source};
 use tracewright_decode::{Memory, Options, Plan, Session, Why};
 use tracewright_protocols::registry::AnyProtocol;
 
@@ -109,13 +107,19 @@ fn trace_ids() {
         ("ETE", &[DATA[0], DATA[2], DATA[4]], &[("TRCTRACEIDR", 0x10)]),
         ("ETM3.5", ETM3, &[("ETMTRACEIDR", 0x10)]),
         ("PTM1.1", PTM, &[("ETMTRACEIDR", 0x10)]),
-        ("ITM", &[], &[("CONTROL_REGISTER", 0x10_0000), ("ITMTCR", 0x10_0000), ("ITM_TCR", 0x10_0000)]),
+        (
+            "ITM",
+            &[],
+            &[("CONTROL_REGISTER", 0x10_0000), ("ITMTCR", 0x10_0000), ("ITM_TCR", 0x10_0000)],
+        ),
         ("STM", &[], &[("STMTCSR", 0x10_0000), ("STM_TCSR", 0x10_0000)]),
     ] {
         let links = [(0, None)];
         let without = capture(device_type, registers, Format::CoreSight, &links);
         let plan = Plan::new(&without, 0, &Options::default()).unwrap();
-        let [skipped] = plan.skipped.as_slice() else { panic!("{device_type}: {:?}", plan.sources) };
+        let [skipped] = plan.skipped.as_slice() else {
+            panic!("{device_type}: {:?}", plan.sources)
+        };
         assert!(matches!(skipped.why, Why::Missing(_)), "{device_type}: {:?}", skipped.why);
         assert!(skipped.message.contains(ids[0].0), "{}", skipped.message);
         // The message has all registers that are missing.
