@@ -112,9 +112,9 @@ impl Source {
         self.device_type.split('.').next().unwrap_or_default()
     }
 
-    /// The streams of the source that `buffer` contains, in ascending order. A link without a stream
-    /// is one of stream 0, unless another link has that: then it is one of stream 1, if that has no
-    /// link either. (Arm *Reference CoreSight Trace Decoder*, 4.2.3.4)
+    /// The streams of the source that `buffer` contains, in ascending order. A link without a
+    /// stream is one of stream 0, unless another link has that: then it is one of stream 1, if that
+    /// has no link either. (Arm *Reference CoreSight Trace Decoder*, 4.2.3.4)
     pub fn streams_in(&self, buffer: usize) -> Vec<u8> {
         let is_linked = |stream: u8| self.buffers.iter().any(|link| link.stream == Some(stream));
         let rest = || [0, 1].into_iter().find(|stream| !is_linked(*stream));

@@ -55,7 +55,7 @@ pub fn tool<'a>(programs: &[(&'a str, &str)]) -> Option<&'a str> {
     found.map(|(name, _)| *name)
 }
 
-/// As [`tool`], for a test that needs version `least` (major, minor) of the program, or a later one.
+/// As [`tool`], for a test that needs version `least` (major, minor) of the program or a later one.
 /// Where all that are installed are older, the test is recorded as skipped, with both versions.
 #[track_caller]
 pub fn tool_since<'a>(programs: &[(&'a str, &str)], least: (u32, u32)) -> Option<&'a str> {

@@ -3,10 +3,9 @@
 //!
 //! Some tests compare with captures and listings that are not part of this repository. They lie in
 //! a folder `shared` beside the repository, or where `TRACEWRIGHT_SHARED` points. A test that does
-//! not find its data, or a tool that it runs, calls [`shared`], [`tool`], [`tool_since`] or [`skip`] and
-//! returns:
-//! the test harness counts it as passed, and the record of skipped tests shows that it checked
-//! nothing. With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data is a failure.
+//! not find its data, or a tool that it runs, calls [`shared`], [`tool`], [`tool_since`] or
+//! [`skip`] and returns: the test harness counts it as passed, and the record of skipped tests
+//! shows that it checked nothing. With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data is a failure.
 #![forbid(unsafe_code)]
 
 mod data;

@@ -1,4 +1,5 @@
-//! Which streams of a source a plan has, which registers it needs, and what it assumes of the others.
+//! The streams of a source that a plan has, the registers that it needs, and what it assumes of
+//! others.
 
 use tracewright_capture::{Buffer, BufferRef, Capture, Format, Kind, Register, Registers, Source};
 use tracewright_decode::{Memory, Options, Plan, Session, Why};

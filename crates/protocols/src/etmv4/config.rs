@@ -122,8 +122,8 @@ impl Config {
         })
     }
 
-    /// What is assumed of registers that a complete capture has. TRCIDR9 to TRCIDR13 describe packets
-    /// that are parsed without them; an ETE has its version in TRCDEVARCH.
+    /// What is assumed of registers that a complete capture has. TRCIDR9 to TRCIDR13 describe
+    /// packets that are parsed without them; an ETE has its version in TRCDEVARCH.
     pub(super) const fn assumptions(&self) -> &'static [(&'static str, &'static str)] {
         const SPECULATION: (&str, &str) = ("TRCIDR8", "0 (no instruction is speculative)");
         match self.ete {
@@ -389,9 +389,9 @@ impl Config {
         }
     }
 
-    /// The unit has a data stream, whose trace ID is the next: TRCCONFIGR.DA or DV is 1 in an ETMv4.
+    /// The unit sends a data stream, whose trace ID is the next: an ETMv4 with TRCCONFIGR.DA or DV.
     pub const fn has_data_stream(&self) -> bool {
-        !self.ete && self.can_trace_data() && self.trcconfigr >> 16 & 0b11 != 0
+        !self.ete && self.trcconfigr >> 16 & 0b11 != 0
     }
 
     /// Data addresses (TRCCONFIGR.DA, bit \[16]) or values (DV, bit \[17]) are traced, enabled.

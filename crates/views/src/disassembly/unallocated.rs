@@ -42,7 +42,7 @@ const A64: &[(u32, u32)] = &[
     (0x1f20_1400, 0x0b20_1400),
     (0x1fa0_0000, 0x0ba0_0000),
     (0x1f60_0000, 0x0b60_0000),
-    // With carry, conditional comparisons and selections, one and two sources: bit [21] is 0.
+    // ADC and SBC, conditional comparisons and selections, one and two sources: bit [21] is 0.
     (0x1f20_0000, 0x1a20_0000),
     // Conditional comparisons: S is 1, and o2 and o3 are 0. Selections: S and bit [11] are 0.
     (0x3fe0_0000, 0x1a40_0000),
@@ -50,7 +50,8 @@ const A64: &[(u32, u32)] = &[
     (0x1fe0_0010, 0x1a40_0010),
     (0x3fe0_0000, 0x3a80_0000),
     (0x1fe0_0800, 0x1a80_0800),
-    // Structures of vectors: bit [31] is 0, Rm is 0 without writeback, and only LD1 and ST1 have 1D.
+    // Structures of vectors: bit [31] is 0, Rm is 0 without writeback, and only LD1 and ST1 have
+    // 1D.
     (0xbe00_0000, 0x8c00_0000),
     (0xbf20_0000, 0x0c20_0000),
     (0xbf90_0000, 0x0c10_0000),

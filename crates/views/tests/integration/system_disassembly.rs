@@ -97,8 +97,8 @@ fn a64_names_are_allocated() {
     allocated(&llvm::A64, &opcodes, LATER);
 }
 
-/// Beginnings of names that LLVM has with other features or in later versions: FEAT_CMPBR, FEAT_HBC,
-/// FEAT_TEV.
+/// Beginnings of names that LLVM has with other features or in later versions: FEAT_CMPBR,
+/// FEAT_HBC, FEAT_TEV.
 const LATER: &[&str] = &["cb", "bc.", "tchange", "texit"];
 
 #[test]
