@@ -8,6 +8,8 @@
 //! shows that it checked nothing. With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data is a failure.
 #![forbid(unsafe_code)]
 
+use std::time::Duration;
+
 mod data;
 mod random;
 mod skipped;
@@ -23,6 +25,13 @@ pub use skipped::{print_summary, skip};
 pub fn times(default: u64) -> u64 {
     let times = std::env::var("TRACEWRIGHT_TIMES").ok();
     times.and_then(|times| times.parse().ok()).map_or(default, |times: u64| times.max(default))
+}
+
+/// The time for which this thread has been on a processor, where the system reports it. Other work
+/// of the machine does not change it.
+pub fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
 /// Whether this is a long run: `TRACEWRIGHT_TIMES` is set. Sweeps over large captures take all of

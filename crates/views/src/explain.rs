@@ -518,12 +518,17 @@ pub fn left_out(skipped: &Skipped) -> Option<Remark> {
 /// The remark on `bytes` bytes of the trace ID `id`, where that is the data stream of a source of
 /// `plan`.
 pub fn data_stream(capture: &Capture, plan: &Plan, id: u16, bytes: u64) -> Option<Remark> {
-    let unit = &plan.data_stream(id)?.name;
+    let planned = plan.data_stream(id)?;
+    let unit = &planned.name;
     let buffer = capture.buffers.get(plan.buffer).map_or("BUFFER", |buffer| &buffer.name);
     let decoded = "which decodes its markers, timestamps and losses, not addresses and values";
     let help = match capture.kind {
         Kind::Snapshot => {
             format!("add `{unit}(stream:1)={buffer}` to [source_buffers], {decoded}")
+        }
+        Kind::Raw => {
+            let id = planned.id;
+            format!("add --protocol ETM4D --config TRCTRACEIDR={id:#x}, {decoded}")
         }
         _ => format!("add a source of type ETM4D with the registers of {unit}, {decoded}"),
     };
