@@ -17,6 +17,13 @@ pub struct Register {
     pub fields: &'static [Field],
 }
 
+impl Register {
+    /// The value that `register` knows by the name or by an alias.
+    pub fn read(&self, register: &dyn Fn(&str) -> Option<u64>) -> Option<u64> {
+        register(self.name).or_else(|| self.aliases.iter().find_map(|alias| register(alias)))
+    }
+}
+
 /// A field of a register.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {

@@ -126,6 +126,15 @@ impl Capture {
         }
     }
 
+    /// The streams of `source` that `buffer` may contain: see [`Source::streams_in`].
+    pub fn streams_in(&self, source: &Source, buffer: usize) -> Vec<u8> {
+        match self.kind {
+            // There are many links, and only to the first stream.
+            Kind::Perf => self.is_linked(source, buffer).then_some(0).into_iter().collect(),
+            _ => source.streams_in(buffer),
+        }
+    }
+
     /// The sources that may have data in `buffer`, in the order of the capture.
     ///
     /// An unformatted buffer contains one source: here the first that is linked to it. A plan of

@@ -51,9 +51,8 @@ pub struct BufferRef {
     /// Index of the buffer in the capture.
     pub buffer: usize,
     /// The stream of the source, as an offset to its trace ID: for an ETMv4, 0 is the instruction
-    /// stream and 1 the data stream. `None` stands for all streams without a link of their own. It
-    /// is read and written only: decoding uses the trace ID of the registers, and a data stream is
-    /// decoded as a source of its own (type `ETM4D`).
+    /// stream and 1 the data stream, which is decoded as that of a source of type `ETM4D`. `None`
+    /// stands for all streams without a link of their own.
     pub stream: Option<u8>,
 }
 
@@ -111,6 +110,27 @@ impl Source {
     /// The name of the protocol: the type up to the first full stop, `ETM4` of `ETM4.2`.
     pub fn protocol(&self) -> &str {
         self.device_type.split('.').next().unwrap_or_default()
+    }
+
+    /// The streams of the source that `buffer` contains, in ascending order. A link without a
+    /// stream is one of stream 0, unless another link has that: then it is one of stream 1, if that
+    /// has no link either. (Arm *Reference CoreSight Trace Decoder*, 4.2.3.4)
+    pub fn streams_in(&self, buffer: usize) -> Vec<u8> {
+        let is_linked = |stream: u8| self.buffers.iter().any(|link| link.stream == Some(stream));
+        let rest = || [0, 1].into_iter().find(|stream| !is_linked(*stream));
+        let links = self.buffers.iter().filter(|link| link.buffer == buffer);
+        let mut streams: Vec<_> = links.filter_map(|link| link.stream.or_else(rest)).collect();
+        streams.sort_unstable();
+        streams.dedup();
+        streams
+    }
+
+    /// The name of a stream of the source: its own for stream 0, else with the suffix of a link.
+    pub fn stream_name(&self, stream: u8) -> String {
+        match stream {
+            0 => self.name.clone(),
+            stream => format!("{}(stream:{stream})", self.name),
+        }
     }
 
     /// Whether the source traces the execution of a core, by its type; an ITM or STM does not.

@@ -338,6 +338,15 @@ impl fmt::Display for Problem {
                     "the buffer is read as it is stored, without the registers{whose}: {reason}"
                 )
             }
+            P::SinkEmpty { name, stored } => {
+                let whose = name.as_deref().map_or(String::new(), |name| format!(" of {name}"));
+                write!(
+                    f,
+                    "the buffer is empty: by the registers{whose}, none of its {stored} bytes is \
+                     trace; check that the trace unit and the path to the buffer were enabled, and \
+                     that the registers were read after the trace"
+                )
+            }
             P::NotAssignment(text) => {
                 // The text may come from a file of any kind.
                 let text: String = text.chars().take(60).flat_map(char::escape_debug).collect();

@@ -373,6 +373,13 @@ pub enum Problem {
         /// The reason.
         reason: String,
     },
+    /// The registers of a trace buffer describe no trace in it.
+    SinkEmpty {
+        /// The device that has them.
+        name: Option<String>,
+        /// The number of bytes that are stored.
+        stored: u64,
+    },
     /// No source is linked to this buffer.
     Unclaimed(String),
 
@@ -438,6 +445,7 @@ impl Problem {
             | P::UnknownFormat(_)
             | P::NoCore(_)
             | P::SinkRegisters { .. }
+            | P::SinkEmpty { .. }
             | P::TwoCores { .. }
             | P::Shared { .. }
             | P::Unclaimed(_)

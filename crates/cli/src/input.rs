@@ -277,11 +277,18 @@ impl Input {
         }
         let no_file = |&buffer: &usize| self.capture.buffers[buffer].files.is_empty();
         if !self.buffers.is_empty() && self.buffers.iter().all(no_file) {
-            return Err(Fail::input(
-                &self.capture.path,
-                "nothing can be decoded, as no file of trace data could be read; the notes list the \
-                 files",
-            ));
+            let empty = |&buffer: &usize| self.capture.buffers[buffer].sink.is_some();
+            let why = match self.buffers.iter().all(empty) {
+                true => {
+                    "nothing can be decoded, as by the registers of the trace buffer nothing was \
+                     captured"
+                }
+                false => {
+                    "nothing can be decoded, as no file of trace data could be read; the notes list \
+                     the files"
+                }
+            };
+            return Err(Fail::input(&self.capture.path, why));
         }
         Ok(())
     }

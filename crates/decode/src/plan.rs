@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use tracewright_base::{MAX_EXPANSION, MissingRegister};
-use tracewright_capture::{Buffer, Capture, Format, Source};
+use tracewright_capture::{Buffer, Capture, Format, Kind, Source};
 use tracewright_frames::{Event, Framing, Link, Numbering, Split, Splitter};
 use tracewright_image::OpcodeCheck;
 use tracewright_protocols::etrace::{Demux, Params};
@@ -75,14 +75,18 @@ pub struct Plan {
 pub struct Planned {
     /// Index of the source in the capture.
     pub source: usize,
-    /// Its name.
+    /// Its name: [`Source::stream_name`].
     pub name: String,
+    /// The stream of the source, as an offset to its trace ID: 1 for the data stream of an ETMv4.
+    pub stream: u8,
     /// Its trace ID, or its source number where messages have one.
     pub id: u16,
     /// Its configuration.
     pub config: AnyConfig,
     /// Its jump table of Zcmt, where the address was taken from the program's symbols.
     pub jump_table: Option<JumpTable>,
+    /// The registers that the capture does not have, and what is assumed of each.
+    pub assumed: Vec<(&'static str, &'static str)>,
 }
 
 /// A source that cannot be decoded.
@@ -124,7 +128,8 @@ impl Error for ForeignPlan {}
 impl Planned {
     /// Source number `source` of a capture, called `name`, with this trace ID and configuration.
     pub fn new(source: usize, name: impl Into<String>, id: u16, config: AnyConfig) -> Planned {
-        Planned { source, name: name.into(), id, config, jump_table: None }
+        let (name, assumed) = (name.into(), Vec::new());
+        Planned { source, name, stream: 0, id, config, jump_table: None, assumed }
     }
 
     /// The source in the capture that the plan was made for.
@@ -132,7 +137,8 @@ impl Planned {
     /// # Errors
     /// [`ForeignPlan`] where `capture` has no source of this name at this index.
     pub fn of<'a>(&self, capture: &'a Capture) -> Result<&'a Source, ForeignPlan> {
-        let source = capture.sources.get(self.source).filter(|source| source.name == self.name);
+        let is_own = |source: &&Source| source.stream_name(self.stream) == self.name;
+        let source = capture.sources.get(self.source).filter(is_own);
         source.ok_or_else(|| ForeignPlan { source: self.source, name: self.name.clone() })
     }
 }
@@ -145,6 +151,8 @@ pub enum Why {
     UnknownProtocol,
     /// A register is missing.
     Missing(MissingRegister),
+    /// The protocol has no stream of this number.
+    NoStream(u8),
     /// Another source has the same trace ID, or the same source number.
     SameId(u16),
     /// Its messages cannot be distinguished from those of the other sources.
@@ -154,8 +162,8 @@ pub enum Why {
 }
 
 impl Why {
-    /// The reason for `source` as a sentence, with what to do.
-    fn message(&self, capture: &Capture, source: &Source) -> String {
+    /// The reason for `source`, in frames where `framed`, as a sentence, with what to do.
+    fn message(&self, capture: &Capture, source: &Source, framed: bool) -> String {
         let known = || {
             let names = AnyProtocol::ALL.iter().filter_map(|p| p.about().names.first().copied());
             names.collect::<Vec<_>>()
@@ -163,9 +171,15 @@ impl Why {
         match *self {
             Why::UnknownProtocol => capture.unknown_protocol(source, &known()).to_string(),
             Why::Missing(missing) => {
-                let others = further_missing(capture, source, missing.name);
+                let others = further_missing(capture, source, missing.name, framed);
                 capture.missing_register(source, missing, others).to_string()
             }
+            Why::NoStream(stream) => format!(
+                "{}: {} has no stream {stream}; link its trace without a stream, or correct the \
+                 number",
+                source.name,
+                source.protocol()
+            ),
             Why::OtherLink => format!(
                 "{}: its messages have no source number, or have it at another position than those \
                  of the first source; `source_width`, `timestamp_bytes` and `framing` must be those \
@@ -202,24 +216,27 @@ impl Plan {
         let mut plan = Plan { buffer, framing, messages: None, sources, skipped };
         // The sources so far that have a number, including those that were not selected.
         let mut harts = Vec::new();
-        for (n, source) in capture.sources.iter().enumerate() {
-            if !capture.is_linked(source, buffer) {
-                continue;
-            }
-            let name = source.name.clone();
+        let streams = capture.sources.iter().enumerate().flat_map(|(n, source)| {
+            capture.streams_in(source, buffer).into_iter().map(move |stream| (n, source, stream))
+        });
+        for (n, source, stream) in streams {
+            let name = source.stream_name(stream);
             let planned = if messages {
                 plan.hart(capture, n, options, &mut harts)
             } else {
-                plan.config(capture, n, options)
+                plan.config(capture, n, stream, options)
             };
             match planned {
                 Ok((id, mut config)) => {
                     let jump_table =
                         JumpTable::configure(&mut config, || capture.images_for(source));
-                    plan.sources.push(Planned { source: n, name, id, config, jump_table });
+                    let assumed = assumed(capture, source, &config);
+                    let planned =
+                        Planned { source: n, name, stream, id, config, jump_table, assumed };
+                    plan.sources.push(planned);
                 }
                 Err(why) => {
-                    let message = why.message(capture, source);
+                    let message = why.message(capture, source, framing != Framing::Raw);
                     plan.skipped.push(Skipped { source: n, name, why, message });
                 }
             }
@@ -262,9 +279,30 @@ impl Plan {
         let configured = |planned: &Planned| {
             planned.config.note().map(|note| format!("{}: {note}", planned.name))
         };
-        self.sources
-            .iter()
-            .flat_map(move |planned| inferred(planned).into_iter().chain(configured(planned)))
+        let assumed = |planned: &Planned| {
+            let name = &planned.name;
+            let notes = planned.assumed.iter().map(|(register, value)| {
+                format!(
+                    "{name}: {register} is missing and taken as {value}; add it to the registers \
+                     of the unit"
+                )
+            });
+            notes.collect::<Vec<_>>()
+        };
+        self.sources.iter().flat_map(move |planned| {
+            inferred(planned).into_iter().chain(configured(planned)).chain(assumed(planned))
+        })
+    }
+
+    /// The source whose data stream has the trace ID `id`, where the unit was programmed to trace
+    /// data and the plan does not have that stream. (IHI 0064, TRCCONFIGR.DA and DV, TRCTRACEIDR)
+    pub fn data_stream(&self, id: u16) -> Option<&Planned> {
+        let traces_data = |planned: &&Planned| match &planned.config {
+            AnyConfig::Etmv4(config) => config.has_data_stream() && planned.id | 1 == id,
+            _ => false,
+        };
+        let known = self.sources.iter().any(|planned| planned.id == id);
+        self.sources.iter().find(traces_data).filter(|_| !known)
     }
 
     /// The name of the framing.
@@ -289,7 +327,7 @@ impl Plan {
         harts: &mut Vec<Params>,
     ) -> Result<(u16, AnyConfig), Why> {
         let all = Options { ids: Vec::new(), ..o.clone() };
-        let (_, config) = self.config(capture, n, &all)?;
+        let (_, config) = self.config(capture, n, 0, &all)?;
         let AnyConfig::Etrace(mut params) = config else { return Err(Why::OtherLink) };
         let number = params.link.source;
         let first = harts.first().map_or(&params.link, |hart| &hart.link);
@@ -308,13 +346,25 @@ impl Plan {
         Ok((number, AnyConfig::Etrace(params)))
     }
 
-    /// The trace ID and configuration of source `n` of the capture.
-    fn config(&self, capture: &Capture, n: usize, o: &Options) -> Result<(u16, AnyConfig), Why> {
+    /// The trace ID and configuration of a stream of source `n` of the capture.
+    fn config(
+        &self,
+        capture: &Capture,
+        n: usize,
+        stream: u8,
+        o: &Options,
+    ) -> Result<(u16, AnyConfig), Why> {
         let source = &capture.sources[n];
         let protocol = AnyProtocol::named(&source.device_type).ok_or(Why::UnknownProtocol)?;
-        let core = capture.core_type(source);
+        let protocol = match (protocol, stream) {
+            (protocol, 0) => protocol,
+            (AnyProtocol::Etmv4 | AnyProtocol::Etmv4d, 1) => AnyProtocol::Etmv4d,
+            _ => return Err(Why::NoStream(stream)),
+        };
+        let framed = self.framing != Framing::Raw;
+        let register = |name: &str| source.register(name);
         let mut config =
-            protocol.configure(core, &|name| source.register(name)).map_err(Why::Missing)?;
+            configure(capture, source, protocol, framed, &register).map_err(Why::Missing)?;
         if let AnyConfig::Etmv4(c) | AnyConfig::Ete(c) = &mut config {
             c.split_source_ranges = o.split_source_ranges;
         }
@@ -326,7 +376,7 @@ impl Plan {
             let _ = config.set_text(&text.name, &text.text);
         }
         let id = u16::from(config.trace_id());
-        if self.framing != Framing::Raw && self.sources.iter().any(|s| s.id == id) {
+        if framed && self.sources.iter().any(|s| s.id == id) {
             return Err(Why::SameId(id));
         }
         if !o.ids.is_empty() && !o.ids.contains(&id) {
@@ -336,14 +386,55 @@ impl Plan {
     }
 }
 
-/// The registers that decoding `source` needs beside `first`, and that are missing.
-fn further_missing(capture: &Capture, source: &Source, first: &'static str) -> Vec<&'static str> {
+/// The configuration of `source` from the registers that `register` knows. In frames, the register
+/// with the trace ID is needed, too. Raw trace data have their IDs from elsewhere.
+fn configure(
+    capture: &Capture,
+    source: &Source,
+    protocol: AnyProtocol,
+    framed: bool,
+    register: &dyn Fn(&str) -> Option<u64>,
+) -> Result<AnyConfig, MissingRegister> {
+    let config = protocol.configure(capture.core_type(source), register)?;
+    let name = match protocol.id_register() {
+        // Snapshots have ITMTCR by this name. (Arm *Reference CoreSight Trace Decoder*, 4.3.4)
+        Some(_) if protocol == AnyProtocol::Itm && capture.kind == Kind::Snapshot => {
+            "CONTROL_REGISTER"
+        }
+        Some((name, _)) => name,
+        None => return Ok(config),
+    };
+    match framed && capture.kind != Kind::Raw && !protocol.has_trace_id(register) {
+        true => Err(MissingRegister { name, about: "the trace ID" }),
+        false => Ok(config),
+    }
+}
+
+/// The assumptions of `config` on registers that `source` does not have. Raw trace data have no
+/// complete list of registers.
+fn assumed(
+    capture: &Capture,
+    source: &Source,
+    config: &AnyConfig,
+) -> Vec<(&'static str, &'static str)> {
+    let all = if capture.kind == Kind::Raw { &[] } else { config.assumptions() };
+    all.iter().copied().filter(|(name, _)| source.register(name).is_none()).collect()
+}
+
+/// The registers that decoding `source`, in frames where `framed`, needs beside `first`, and that
+/// are missing.
+fn further_missing(
+    capture: &Capture,
+    source: &Source,
+    first: &'static str,
+    framed: bool,
+) -> Vec<&'static str> {
     let Some(protocol) = AnyProtocol::named(&source.device_type) else { return Vec::new() };
     let mut missing = vec![first];
     loop {
         // With a value for those found so far, the next one is reported.
         let value = |name: &str| source.register(name).or(missing.contains(&name).then_some(0));
-        match protocol.configure(capture.core_type(source), &value) {
+        match configure(capture, source, protocol, framed, &value) {
             Err(next) if !missing.contains(&next.name) => missing.push(next.name),
             _ => break,
         }

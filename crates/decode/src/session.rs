@@ -8,6 +8,7 @@ use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions, MemorySelectors, Selection};
 
 use crate::erased::Call;
+use crate::plan::Planned;
 use crate::source::Source;
 use crate::source_memory::SourceMemories;
 use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
@@ -40,6 +41,11 @@ impl Caches {
     }
 }
 
+/// The key of the caches of a source. Its other streams have blocks of another kind, and none.
+fn key(planned: &Planned) -> Option<usize> {
+    (planned.stream == 0).then_some(planned.source)
+}
+
 /// Decodes one buffer: its bytes to the bytes of each source, to packets, to elements. The bytes
 /// may be fed in any pieces. A clone continues from the same state.
 #[derive(Clone, Debug)]
@@ -52,8 +58,8 @@ pub struct Session {
     slots: Vec<u16>,
     state: Checkpoint,
     programs: SourceMemories,
-    /// The index in the capture of each source, and the caches of sources that are not among them.
-    planned: Vec<usize>,
+    /// The key of the caches of each source, and the caches of sources that are not among them.
+    planned: Vec<Option<usize>>,
     others: Caches,
     /// Unframed bytes: the pieces of the call. The memory is reused.
     pieces: Vec<Piece>,
@@ -96,7 +102,7 @@ impl Session {
             let waypoints = planned.config.waypoints();
             planned.of(capture)?;
             let memory = memory.seen_by(capture, plan.buffer, planned.source);
-            let before = caches.0.remove(&planned.source);
+            let before = key(planned).and_then(|key| caches.0.remove(&key));
             let program = programs.push(memory.cache_from(before, waypoints, cache_options));
             sources.push(Source::new(planned.id, planned.config.stream(), program));
         }
@@ -106,7 +112,7 @@ impl Session {
             slots[usize::from(source.id)] = n;
         }
         Ok(Session {
-            planned: plan.sources.iter().map(|planned| planned.source).collect(),
+            planned: plan.sources.iter().map(key).collect(),
             others: caches,
             raw: plan.framing == Framing::Raw && plan.messages.is_none(),
             numbering: options.numbering,
@@ -127,7 +133,7 @@ impl Session {
     pub fn into_caches(self) -> Caches {
         let (mut caches, planned) = (self.others, self.planned);
         let own = self.programs.into_caches();
-        caches.0.extend(own.filter_map(|(n, cache)| Some((*planned.get(n)?, cache))));
+        caches.0.extend(own.filter_map(|(n, cache)| Some(((*planned.get(n)?)?, cache))));
         caches
     }
 

@@ -142,6 +142,13 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         None
     }
 
+    /// The registers that a complete capture has, and what [`configure`](Self::configure) assumes of
+    /// each where it is missing. Registers on which nothing depends are left out.
+    fn assumptions(config: &Self::Config) -> &'static [(&'static str, &'static str)] {
+        let _ = config;
+        &[]
+    }
+
     /// The RISC-V extensions of the processor that the unit traces.
     fn riscv(config: &Self::Config) -> Extensions {
         let _ = config;

@@ -174,6 +174,11 @@ macro_rules! protocols {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::note(c),)* }
             }
 
+            /// See [`Protocol::assumptions`].
+            pub fn assumptions(&self) -> &'static [(&'static str, &'static str)] {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::assumptions(c),)* }
+            }
+
             /// See [`Protocol::riscv`].
             pub fn riscv(&self) -> Extensions {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv(c),)* }
@@ -337,6 +342,14 @@ impl AnyProtocol {
         self.about().id_register
     }
 
+    /// Whether `register` knows the trace ID, by any name of the register that has it. `true` also
+    /// where no single register has it.
+    pub fn has_trace_id(self, register: &dyn Fn(&str) -> Option<u64>) -> bool {
+        let Some((name, _)) = self.id_register() else { return true };
+        let row = self.about().registers.iter().find(|row| row.name == name);
+        row.map_or_else(|| register(name), |row| row.read(register)).is_some()
+    }
+
     /// See [`Protocol::FORM`].
     pub const fn form(self) -> TraceForm {
         self.about().form
@@ -359,13 +372,20 @@ impl AnyProtocol {
 
     /// The protocol of a device that a capture calls `type_name`: `ETM4.2`, `ete`, `PFT1.1`.
     ///
-    /// A version may follow the name: `.` and a number.
+    /// A version may follow the name: `.` and a number, or two numbers with `.` between them.
     pub fn named(type_name: &str) -> Option<AnyProtocol> {
-        let name = type_name.split('.').next().unwrap_or(type_name).trim();
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|p| p.about().names.iter().any(|n| n.eq_ignore_ascii_case(name)))
+        let find = |name: &str| {
+            let mut all = Self::ALL.iter().copied();
+            all.find(|p| p.about().names.iter().any(|n| n.eq_ignore_ascii_case(name)))
+        };
+        let (name, version) = match type_name.split_once('.') {
+            Some((name, version)) => (name.trim(), Some(version)),
+            None => (type_name.trim(), None),
+        };
+        // `ITM1.0`: the name and the whole version.
+        let short =
+            || version.and_then(|_| find(name.trim_end_matches(|c: char| c.is_ascii_digit())));
+        find(name).or_else(short)
     }
 }
 
@@ -380,7 +400,13 @@ mod tests {
             ("ETM4.2", Some(AnyProtocol::Etmv4)),
             ("etm4.6", Some(AnyProtocol::Etmv4)),
             ("ETE", Some(AnyProtocol::Ete)),
-            ("ete1.1", None),
+            ("ete1.1", Some(AnyProtocol::Ete)),
+            ("ITM1.0", Some(AnyProtocol::Itm)),
+            ("STM1.1", Some(AnyProtocol::Stm)),
+            ("PFT1.1", Some(AnyProtocol::Ptm)),
+            ("ETM5.0", None),
+            ("ITM1", None),
+            ("1.0", None),
             ("", None),
         ] {
             assert_eq!(AnyProtocol::named(name), want, "{name}");

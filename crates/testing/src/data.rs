@@ -4,6 +4,7 @@ use std::env;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::skipped::skip;
 
@@ -43,9 +44,7 @@ fn roots() -> Vec<PathBuf> {
 /// recorded as skipped, with the Debian package that has the program.
 #[track_caller]
 pub fn tool<'a>(programs: &[(&'a str, &str)]) -> Option<&'a str> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let installed = |name: &str| env::split_paths(&path).any(|folder| folder.join(name).is_file());
-    let found = programs.iter().find(|(name, _)| installed(name));
+    let found = programs.iter().find(|(name, _)| is_installed(name));
     if found.is_none() {
         let names: Vec<_> = programs.iter().map(|(name, _)| *name).collect();
         let mut packages: Vec<_> = programs.iter().map(|(_, package)| *package).collect();
@@ -54,6 +53,44 @@ pub fn tool<'a>(programs: &[(&'a str, &str)]) -> Option<&'a str> {
         skip(&format!("not installed: {names} (Debian: {packages})"));
     }
     found.map(|(name, _)| *name)
+}
+
+/// As [`tool`], for a test that needs version `least` (major, minor) of the program or a later one.
+/// Where all that are installed are older, the test is recorded as skipped, with both versions.
+#[track_caller]
+pub fn tool_since<'a>(programs: &[(&'a str, &str)], least: (u32, u32)) -> Option<&'a str> {
+    let mut found = programs.iter().filter(|(name, _)| is_installed(name)).peekable();
+    let Some(&&(first, package)) = found.peek() else { return tool(programs) };
+    let usable = found.find(|(name, _)| version_of(name).is_some_and(|is| is >= least));
+    if usable.is_none() {
+        let is = version_of(first)
+            .map_or("unknown".to_owned(), |(major, minor)| format!("{major}.{minor}"));
+        let (major, minor) = least;
+        skip(&format!("{first} {is} is older than {major}.{minor} (Debian: {package})"));
+    }
+    usable.map(|(name, _)| *name)
+}
+
+/// Whether a folder of `PATH` has the program.
+fn is_installed(name: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+/// The major and the minor version that a program prints for `--version`.
+fn version_of(name: &str) -> Option<(u32, u32)> {
+    let output = Command::new(name).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    version(&String::from_utf8_lossy(&text))
+}
+
+/// The first two numbers with a full stop between them.
+fn version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+    numbers.find_map(|word| {
+        let (major, rest) = word.split_once('.')?;
+        Some((major.parse().ok()?, rest.split('.').next()?.parse().ok()?))
+    })
 }
 
 /// Reads a file, unpacked where its name ends in `.xz` or `.gz`.
@@ -89,4 +126,24 @@ pub fn c_library(name: &str) -> Option<PathBuf> {
 pub fn c_options() -> Vec<String> {
     let options = env::var("TRACEWRIGHT_C_OPTIONS").unwrap_or_default();
     options.split_whitespace().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_programs() {
+        for (text, want) in [
+            ("Debian LLVM version 14.0.6\n  Optimized build.", Some((14, 0))),
+            ("gcc (Debian 12.2.0-14+deb12u1) 12.2.0", Some((12, 2))),
+            ("valgrind-3.19.0", Some((3, 19))),
+            ("perf version 6.1.170", Some((6, 1))),
+            ("libprotoc 3.21.12", Some((3, 21))),
+            ("QEMU emulator version 7.2.17 (Debian 1:7.2+dfsg-7)", Some((7, 2))),
+            ("no number", None),
+        ] {
+            assert_eq!(version(text), want, "{text}");
+        }
+    }
 }

@@ -3,16 +3,20 @@
 //!
 //! Some tests compare with captures and listings that are not part of this repository. They lie in
 //! a folder `shared` beside the repository, or where `TRACEWRIGHT_SHARED` points. A test that does
-//! not find its data, or a tool that it runs, calls [`shared`], [`tool`] or [`skip`] and returns:
-//! the test harness counts it as passed, and the record of skipped tests shows that it checked
-//! nothing. With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data is a failure.
+//! not find its data, or a tool that it runs, calls [`shared`], [`tool`], [`tool_since`] or
+//! [`skip`] and returns: the test harness counts it as passed, and the record of skipped tests
+//! shows that it checked nothing. With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data is a failure.
 #![forbid(unsafe_code)]
+
+use std::time::Duration;
 
 mod data;
 mod random;
 mod skipped;
 
-pub use data::{c_library, c_options, reader, shared, shared_or_none, text, tool, unpacked};
+pub use data::{
+    c_library, c_options, reader, shared, shared_or_none, text, tool, tool_since, unpacked,
+};
 pub use random::Random;
 pub use skipped::{print_summary, skip};
 
@@ -21,6 +25,13 @@ pub use skipped::{print_summary, skip};
 pub fn times(default: u64) -> u64 {
     let times = std::env::var("TRACEWRIGHT_TIMES").ok();
     times.and_then(|times| times.parse().ok()).map_or(default, |times: u64| times.max(default))
+}
+
+/// The time for which this thread has been on a processor, where the system reports it. Other work
+/// of the machine does not change it.
+pub fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
 /// Whether this is a long run: `TRACEWRIGHT_TIMES` is set. Sweeps over large captures take all of

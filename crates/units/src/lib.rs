@@ -45,6 +45,8 @@ pub mod unit;
 pub mod values;
 #[cfg(feature = "std")]
 pub mod verdict;
+#[cfg(feature = "std")]
+mod width;
 
 #[cfg(feature = "std")]
 pub use unit::Unit;

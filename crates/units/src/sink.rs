@@ -77,6 +77,14 @@ impl Sink {
             {
                 Some("the watermark is in the buffer")
             }
+            // TRBTRG_EL1.TRG, bits [31:0].
+            (_, Some(Watermark::Trigger(bytes))) if bytes > u32::MAX.into() => Some(
+                "the trigger counter has 32 bits: a watermark of 4 GiB or more needs the mode wrap",
+            ),
+            // RSZ, bits [30:0]. (Arm DDI 0461, 3.3)
+            (Sink::Etr(_), _) if (limit - base) / 4 >= 1 << 31 => {
+                Some("the buffer of an ETR has less than 8 GiB")
+            }
             (_, Some(Watermark::Wrap(_))) if mode != Mode::Wrap => {
                 Some("a watermark by wrapping needs the mode wrap")
             }
@@ -102,6 +110,23 @@ impl fmt::Display for Sink {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// TRBTRG_EL1.TRG has 32 bits, and RSZ of an ETR 31.
+    #[test]
+    fn widths_of_registers() {
+        let base = 0x8000_0000;
+        let of = |size, mode, watermark| Buffer { base, limit: base + size, mode, watermark };
+        const GIB: u64 = 1 << 30;
+        for (sink, valid) in [
+            (Sink::Trbe(of(8 * GIB, Mode::Fill, Some(Watermark::Trigger(4 * GIB - 64)))), true),
+            (Sink::Trbe(of(8 * GIB, Mode::Fill, Some(Watermark::Trigger(4 * GIB)))), false),
+            (Sink::Trbe(of(8 * GIB, Mode::Wrap, Some(Watermark::Wrap(4 * GIB)))), true),
+            (Sink::Etr(of(8 * GIB - 16, Mode::Circular, None)), true),
+            (Sink::Etr(of(8 * GIB, Mode::Circular, None)), false),
+        ] {
+            assert_eq!(sink.invalid().is_none(), valid, "{sink:?}");
+        }
+    }
 
     /// Arm ARM, RMSPSD: the limit is an address, too.
     #[test]

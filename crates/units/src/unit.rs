@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use tracewright_base::Field;
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 use crate::program::{BusAccess, Program};
 use crate::register::{Access, Register};
 use crate::request::{Refusal, Request};
@@ -58,7 +58,32 @@ impl View {
     pub fn unknown_bits(&self, value: u64) -> u64 {
         self.fields.iter().fold(value, |rest, field| rest & !(field.of(u64::MAX) << field.low))
     }
+
+    /// The largest value: that of the size, or with all fields where the register has some.
+    fn largest(&self) -> u64 {
+        let fields = self.fields.iter().map(|field| field.high + 1).max();
+        let partial = PARTS.contains(&self.name.as_ref());
+        let bits = fields.filter(|_| !partial).unwrap_or(self.bits).min(self.bits);
+        u64::MAX >> (64 - bits.clamp(1, 64))
+    }
+
+    /// The finding that `value` is wider than the register. `at` is where it is.
+    pub(crate) fn wide(&self, value: u64, at: String) -> Option<Finding> {
+        let largest = self.largest();
+        let bits = largest.count_ones();
+        (value > largest).then(|| Finding {
+            rule: "value-wide",
+            severity: Severity::Error,
+            at,
+            what: format!("{value:#x} has more than the {bits} bits of {}", self.name),
+            remedy: format!("write at most {largest:#x}"),
+            section: self.section,
+        })
+    }
 }
+
+/// Registers of which the tables have the fields of tracing only.
+const PARTS: &[&str] = &["MDCR_EL2", "MDCR_EL3"];
 
 /// A trace unit or a trace buffer with its resources. Values are those of the registers that the
 /// unit has; identification registers among them are the unit's own.

@@ -13,6 +13,8 @@ mod simd;
 #[cfg(feature = "disassembly")]
 mod system;
 #[cfg(feature = "disassembly")]
+mod unallocated;
+#[cfg(feature = "disassembly")]
 mod widening;
 
 use tracewright_base::Isa;
@@ -172,6 +174,7 @@ fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
     match isa {
         Isa::A64 if maintenance::is_here(opcode) => maintenance::text(opcode),
         Isa::A64 if widening::is_here(opcode) => widening::text(opcode),
+        Isa::A64 if unallocated::a64(opcode) => None,
         Isa::A64 => Some(bytes).and_then(|bytes| {
             let bytes = &mut U8Reader::new(bytes);
             let text = armv8::a64::InstDecoder::default().decode(bytes).ok()?.to_string();
@@ -181,6 +184,7 @@ fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
         Isa::A32 if simd::is_a32(opcode) => simd::a32(opcode),
         Isa::A32 => aarch32::a32(opcode).or_else(|| general_a32(opcode)),
         Isa::T32 if wide && simd::is_t32(opcode) => simd::t32(opcode),
+        Isa::T32 if wide && unallocated::t32(opcode) => None,
         // Coprocessor instructions are those of A32 without a condition.
         Isa::T32 if wide && matches!(opcode >> 24, 0xec..=0xee) => general_a32(opcode),
         Isa::T32 => wide.then(|| aarch32::t32(opcode)).flatten().or_else(|| {

@@ -9,6 +9,7 @@ use tracewright_capture::{Buffer, Capture, Form, Kind};
 use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
 use tracewright_frames::{Framing, Link, Splitter, sync};
 use tracewright_protocols::TraceForm;
+use tracewright_protocols::registry::AnyProtocol;
 
 use crate::Source;
 use crate::link::{Ids, largest};
@@ -124,7 +125,11 @@ impl Decoded<'_> {
         }
         let (unknown_ids, others) = largest(self.unknown_ids());
         for (id, bytes) in unknown_ids {
-            let _ = writeln!(out, "  ID {id:#04x}: {bytes} bytes, no configured source");
+            let whose = match self.plan.data_stream(id) {
+                Some(unit) => format!("data stream of {}", unit.name),
+                None => "no configured source".to_owned(),
+            };
+            let _ = writeln!(out, "  ID {id:#04x}: {bytes} bytes, {whose}");
         }
         if let Some(others) = others {
             let _ = writeln!(out, "  {others}, no configured source");
@@ -182,7 +187,13 @@ impl Decoded<'_> {
         if other.is_none() {
             remarks.extend(self.absent());
         }
-        let unknown_ids = self.unknown_ids();
+        let (data, unknown_ids): (Vec<_>, Vec<_>) = self
+            .unknown_ids()
+            .into_iter()
+            .partition(|(id, _)| self.plan.data_stream(*id).is_some());
+        for (id, bytes) in data {
+            remarks.extend(data_stream(self.capture, self.plan, id, bytes));
+        }
         if !unknown_ids.is_empty() {
             remarks.push(self.unknown_ids_remark(&unknown_ids));
         }
@@ -408,6 +419,7 @@ impl Decoded<'_> {
         if let Some(address) = c.first_no_code {
             remarks.push(self.no_code(source, c, address));
         } else if source.config.protocol().traces_instructions()
+            && source.config.protocol() != AnyProtocol::Etmv4d
             && c.packets > 0
             && c.instructions + c.unknown_instructions == 0
             && !reframe
@@ -526,6 +538,30 @@ pub fn left_out(skipped: &Skipped) -> Option<Remark> {
     let text = &skipped.message;
     let (what, help) = text.rsplit_once("; ").unwrap_or((text, ""));
     Some(remark(format!("{what}, so {} is not decoded", skipped.name), help))
+}
+
+/// The remark on `bytes` bytes of the trace ID `id`, where that is the data stream of a source of
+/// `plan`.
+pub fn data_stream(capture: &Capture, plan: &Plan, id: u16, bytes: u64) -> Option<Remark> {
+    let planned = plan.data_stream(id)?;
+    let unit = &planned.name;
+    let buffer = capture.buffers.get(plan.buffer).map_or("BUFFER", |buffer| &buffer.name);
+    let decoded = "which decodes its markers, timestamps and losses, not addresses and values";
+    let help = match capture.kind {
+        Kind::Snapshot => {
+            format!("add `{unit}(stream:1)={buffer}` to [source_buffers], {decoded}")
+        }
+        Kind::Raw => {
+            let id = planned.id;
+            format!("add --protocol ETM4D --config TRCTRACEIDR={id:#x}, {decoded}")
+        }
+        _ => format!("add a source of type ETM4D with the registers of {unit}, {decoded}"),
+    };
+    let what = format!(
+        "the {bytes} bytes of trace ID {id:#04x} are the data stream of {unit} (TRCCONFIGR.DA and \
+         DV), which is not decoded"
+    );
+    Some(remark(what, help))
 }
 
 /// The value of `--framing` for a plan.

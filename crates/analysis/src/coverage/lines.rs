@@ -302,7 +302,7 @@ mod tests {
     use std::{env, fs, process};
 
     use tracewright_image::ProgramId;
-    use tracewright_testing::tool;
+    use tracewright_testing::tool_since;
 
     use super::*;
 
@@ -330,7 +330,10 @@ static inline __attribute__((always_inline)) void last(int x) {
     /// The first instruction of `inlined` is that of a line of another file.
     #[test]
     fn functions_are_in_their_own_files() {
-        let Some(gcc) = tool(&[("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")]) else { return };
+        let Some(gcc) = tool_since(&[("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")], (12, 2))
+        else {
+            return;
+        };
         let path = env::temp_dir().join(format!("tracewright-lines-{}", process::id()));
         fs::create_dir_all(&path).expect("a folder");
         for (name, text) in [("header.h", HEADER), ("program.c", SOURCE)] {

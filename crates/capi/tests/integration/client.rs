@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use tracewright_testing::{c_library, c_options, short_or_long, tool};
+use tracewright_testing::{c_library, c_options, short_or_long, tool, tool_since};
 
 /// A folder for what the tests make.
 pub fn folder() -> PathBuf {
@@ -73,7 +73,7 @@ pub fn run_checked(program: &Path, args: &[&str]) -> Option<Output> {
     if !short_or_long(false, true) || c_options().iter().any(|option| option.contains("sanitize")) {
         return None;
     }
-    let valgrind = tool(&[("valgrind", "valgrind")])?;
+    let valgrind = tool_since(&[("valgrind", "valgrind")], (3, 19))?;
     let kinds = "definite,indirect";
     let mut command = Command::new(valgrind);
     command

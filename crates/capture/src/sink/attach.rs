@@ -40,8 +40,12 @@ impl Capture {
         let origin = Origin { section: Some(buffer.name.clone()), ..Origin::file(&self.path) };
         let problem = match found {
             Some(Ok(layout)) if whole => {
-                if let Some(buffer) = self.buffers.get_mut(n) {
-                    read(buffer, layout, registers, device);
+                let stored = buffer.len();
+                let Some(buffer) = self.buffers.get_mut(n) else { return };
+                read(buffer, layout, registers, device.clone());
+                if buffer.is_empty() && stored > 0 {
+                    let problem = Problem::SinkEmpty { name: device, stored };
+                    self.notes.push(Note { origin, problem });
                 }
                 return;
             }

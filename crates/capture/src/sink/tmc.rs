@@ -63,9 +63,11 @@ fn of(
     let next = next.ok_or_else(|| {
         format!("the write pointer {pointer:#x} is not inside of the buffer of {size} bytes")
     })?;
-    let next = next % size.max(1);
     let status = value(registers, &["STS"]);
     let wrapped = status.is_some_and(|status| status & 1 != 0);
+    let empty = is_empty(kind, status);
+    // At the end, a buffer that has wrapped or is empty goes on at its start.
+    let next = if wrapped || empty { next % size.max(1) } else { next };
     let needed = if wrapped { size } else { next };
     if len < needed {
         return Err(format!("the file has {len} bytes, and the registers describe {needed}"));
@@ -94,6 +96,11 @@ fn of(
     Ok(layout)
 }
 
+/// STS.Empty, bit \[4] of a TMC: no trace is in the buffer. It is 0 where capture is disabled.
+fn is_empty(kind: Kind, status: Option<u64>) -> bool {
+    kind != Kind::Etb && status.is_some_and(|status| status >> 4 & 1 != 0)
+}
+
 /// The state in the other registers.
 fn describe(layout: &mut Layout, registers: &Registers, status: Option<u64>) {
     let Some(status) = status else {
@@ -110,6 +117,13 @@ fn describe(layout: &mut Layout, registers: &Registers, status: Option<u64>) {
     } else if value(registers, &["CTL"]).is_some_and(|control| control & 1 != 0) {
         layout.state.push(
             "capture was enabled when the registers were read: the last bytes may be missing"
+                .to_owned(),
+        );
+    }
+    if is_empty(layout.kind, Some(status)) && status & 1 == 0 && !layout.is_empty() {
+        layout.lost.push(
+            "STS.Empty is 1, but RWP is behind the start: the bytes before it may be of an earlier \
+             capture"
                 .to_owned(),
         );
     }
@@ -139,7 +153,11 @@ fn in_pages(
     })?;
     layout.state.push(format!("{} pages of a scatter-gather list", pages.len()));
     let page = pages.iter().position(|page| pointer & !(PAGE - 1) == *page);
-    Ok(page.map(|page| page as u64 * PAGE + pointer % PAGE))
+    let at_end = pages.last().and_then(|page| page.checked_add(PAGE)) == Some(pointer);
+    Ok(match page {
+        None if at_end => Some(pages.len() as u64 * PAGE),
+        page => page.map(|page| page as u64 * PAGE + pointer % PAGE),
+    })
 }
 
 /// Leaves out the rest of the frame that was partly overwritten.
@@ -180,6 +198,29 @@ mod tests {
         let etr = [("RSZ", 0x400), ("RWP", 0x8000_0040), ("RWPHI", 1), ("STS", 1)];
         let base = [("DBALO", 0x8000_0000), ("DBAHI", 1)];
         assert_eq!(parts(&[&etr[..], &base[..]].concat(), 0x1000), [0x40..0x1000, 0..0x40]);
+    }
+
+    /// A write pointer at the end: STS has whether the buffer is full, has wrapped or is empty.
+    #[test]
+    fn pointer_at_the_end() {
+        for (status, bytes) in [(0b01100, 0x1000), (0b01101, 0x1000), (0b11100, 0)] {
+            for (size, at, kind) in [("RDP", 0x400, "ETB"), ("RSZ", 0x1000, "ETF")] {
+                let list = [(size, 0x400), ("RWP", at), ("STS", status)];
+                let layout = layout(kind, &Registers::from_iter(list), 0x1000, &none).unwrap();
+                // An ETB has no STS.Empty.
+                let bytes = if kind == "ETB" { 0x1000 } else { bytes };
+                assert_eq!(layout.unwrap().len(), bytes, "{kind} {status:#b}");
+            }
+            let etr = [("RSZ", 0x400), ("RWP", 0x8000_1000), ("DBALO", 0x8000_0000)];
+            let etr = Registers::from_iter([&etr[..], &[("STS", status)]].concat());
+            assert_eq!(layout("ETR", &etr, 0x1000, &none).unwrap().unwrap().len(), bytes);
+        }
+        let without_status = [("RSZ", 0x400), ("RWP", 0x1000)];
+        assert_eq!(parts(&without_status, 0x1000), [0..0x1000]);
+        // A pointer behind the start contradicts STS.Empty.
+        let behind = Registers::from_iter([("RSZ", 0x400), ("RWP", 0x40), ("STS", 0b11100)]);
+        let behind = layout("ETF", &behind, 0x1000, &none).unwrap().unwrap();
+        assert_eq!((behind.len(), behind.lost.len()), (0x40, 1));
     }
 
     /// Frames are aligned to the memory: the rest of one that was partly overwritten is left out.

@@ -113,8 +113,8 @@ pub struct UnitProgramArgs {
     /// What happens at the end of the memory. Default: fill for trbe, circular for etr.
     #[arg(long, value_enum, value_name = "MODE", requires = "sink")]
     pub mode: Option<ModeArg>,
-    /// Bytes of trace after which the trace buffer interrupts: with the trigger counter, or in the
-    /// mode wrap by wrapping.
+    /// Bytes of trace after which the trace buffer interrupts: with the trigger counter, which has
+    /// 32 bits, or in the mode wrap by wrapping.
     #[arg(long, value_name = "BYTES", requires = "sink", value_parser = number64)]
     pub watermark: Option<u64>,
     /// Address of the registers of an ETR, for openocd and c.

@@ -14,7 +14,7 @@ use tracewright::frames::{Framing, Joiner};
 use tracewright::logs::{Assembler, Format, Lookup, Reader};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
-use tracewright_testing::{skip, tool};
+use tracewright_testing::{skip, tool, tool_since};
 
 use crate::common::{Folder, Output, args, command, tracewright};
 
@@ -72,7 +72,7 @@ fn the_program_is_that_of_its_source() {
 /// QEMU's log of the execution, without what was not executed. With `-icount` and
 /// `sleep=off`, QEMU has no time but that of the instructions: each execution is the same.
 fn execute() -> Option<String> {
-    let qemu = tool(&[("qemu-system-arm", "qemu-system-arm")])?;
+    let qemu = tool_since(&[("qemu-system-arm", "qemu-system-arm")], (7, 2))?;
     let folder = Folder::new("demo-execution");
     let log = folder.path("log");
     let options = "-M mps2-an500 -nographic -semihosting -icount shift=5,sleep=off -singlestep \

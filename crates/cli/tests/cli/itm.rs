@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tracewright_testing::shared;
+use tracewright_testing::{is_long, shared};
 
 use crate::common::{Folder, args, command, tracewright};
 
@@ -222,7 +222,7 @@ fn a_lost_connection_is_reported() {
     // The line arrives while the connection is open.
     let line = lines.next().unwrap().unwrap();
     assert!(line.ends_with("port 0     one"), "{line}");
-    // Text appears within 50 ms of its bytes; a machine that executes other tests may delay some.
+    // Each line arrives before the next is sent, and on a machine without other work in 50 ms.
     let latency = |n: u8| {
         let start = Instant::now();
         connection.write_all(&[1, b'a' + n, 1, b'\n']).unwrap();
@@ -231,7 +231,7 @@ fn a_lost_connection_is_reported() {
         start.elapsed()
     };
     let least = (0..8).map(latency).min().unwrap();
-    assert!(least < Duration::from_millis(50), "{least:?}");
+    assert!(!is_long() || least < Duration::from_millis(50), "{least:?}");
     connection.write_all(b"\x01t\x01w\x01o").unwrap();
     drop(connection);
     let rest: Vec<_> = lines.map(Result::unwrap).collect();

@@ -12,7 +12,7 @@ use tracewright::base::Space;
 use tracewright::capture::perf::{Body, Layout, Mmap, PerfData, Record, Recording, Units};
 use tracewright::capture::{Bytes, TimeConversion};
 use tracewright::image::{Elf, Image, Load};
-use tracewright_testing::tool;
+use tracewright_testing::{tool, tool_since};
 
 const LIBRARIES: [&str; 2] = ["libfirst.so", "libsecond.so"];
 /// The address at which the program loads the libraries.
@@ -38,7 +38,7 @@ impl Interval {
 fn executed(folder: &Folder) -> Option<(Vec<Interval>, Option<i32>)> {
     let clang = tool(&[("clang-22", "clang-22"), ("clang-19", "clang-19")])?;
     tool(&[("ld.lld-22", "lld-22"), ("ld.lld-19", "lld-19")])?;
-    let qemu = tool(&[("qemu-aarch64", "qemu-user")])?;
+    let qemu = tool_since(&[("qemu-aarch64", "qemu-user")], (7, 2))?;
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");
     let all = "--target=aarch64-linux-gnu -O1 -g -fdebug-info-for-profiling -ffreestanding \
                -nostdlib -fuse-ld=lld -Wl,--build-id=sha1 -Wl,-z,max-page-size=4096";

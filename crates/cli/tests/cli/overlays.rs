@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use tracewright_testing::{Random, short_or_long, tool};
+use tracewright_testing::{Random, short_or_long, tool_since};
 
 use crate::common::{Folder, args, tracewright};
 
@@ -251,7 +251,10 @@ fn an_executed_address_selects_its_image() {
 /// Functions and coverage are those of the image that is in memory.
 #[test]
 fn images_have_their_own_functions() {
-    let Some(gcc) = tool(&[("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")]) else { return };
+    let Some(gcc) = tool_since(&[("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")], (12, 2))
+    else {
+        return;
+    };
     let mut contexts = Program::new(false, ["context=5", "context=6"]);
     let mut times = Program::new(false, ["until=0x1000", "from=0x1000"]);
     for (n, image) in [0, 0, 1, 1].into_iter().enumerate() {

@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::common::{Folder, args, tracewright};
 use tracewright::capture::Bytes;
 use tracewright::capture::perf::{Body, Form, Layout, PerfData, Record};
-use tracewright_testing::{shared, tool};
+use tracewright_testing::{shared, tool, tool_since};
 
 /// Runs a tool, and returns its output and exit code.
 #[track_caller]
@@ -41,7 +41,7 @@ pub fn executed(folder: &Folder) -> Option<Vec<(u64, String)>> {
 pub fn executed_of(folder: &Folder, source: &str, options: &str) -> Option<Vec<(u64, String)>> {
     let clang = tool(&[("clang-22", "clang-22"), ("clang-19", "clang-19")])?;
     tool(&[("ld.lld-22", "lld-22"), ("ld.lld-19", "lld-19")])?;
-    let qemu = tool(&[("qemu-aarch64", "qemu-user")])?;
+    let qemu = tool_since(&[("qemu-aarch64", "qemu-user")], (7, 2))?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli").join(source);
     let words = format!(
         "--target=aarch64-linux-gnu -g -fdebug-info-for-profiling -ffreestanding -nostdlib -static \
@@ -226,7 +226,7 @@ fn tools_of_compilers_read_the_profiles() {
 /// The lines of Debian's perf, byte for byte.
 #[test]
 fn samples_are_those_of_perf() {
-    let Some(perf) = tool(&[("perf", "linux-perf")]) else { return };
+    let Some(perf) = tool_since(&[("perf", "linux-perf")], (6, 1)) else { return };
     let folder = Folder::new("perf-script");
     let compare = |own: &Path, its: &Path, words: &str| {
         for itrace in ["b", "i1000i", "i100i", "i7i"] {

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::common::{Folder, args, command, tracewright};
 use crate::perf::{encode, executed, ok};
 use tracewright::capture::perf::BranchList;
-use tracewright_testing::{shared, tool};
+use tracewright_testing::{shared, tool, tool_since};
 
 /// An ETE without formatter frames. One of its two CPUs has trace.
 #[test]
@@ -188,7 +188,7 @@ fn the_profile_of_bolt_is_that_of_the_log() {
 /// The program is in the cache that perf makes, and nowhere else.
 #[test]
 fn programs_are_found_in_the_cache_of_perf() {
-    let Some(perf) = tool(&[("perf", "linux-perf")]) else { return };
+    let Some(perf) = tool_since(&[("perf", "linux-perf")], (6, 1)) else { return };
     let folder = Folder::new("perf-buildid");
     let Some(steps) = executed(&folder) else { return };
     let (data, program) = (folder.path("perf.data"), folder.path("program"));

@@ -160,9 +160,11 @@ const SOURCES: usize = 8;
 
 /// The sources whose IDs no source of the plan has: a few IDs have nearly all of the other bytes.
 fn sources(plan: &Plan, tally: &Tally, own: &Candidate) -> Option<Cause> {
-    let stray: u64 = tally.unknown_ids.values().sum();
-    let is_much = |bytes: u64| bytes >= FEW && bytes * 50 >= stray;
+    // The data stream of a unit is known to be one.
     let ids = tally.unknown_ids.iter().map(|(&id, &bytes)| (id, bytes));
+    let ids = ids.filter(|(id, _)| plan.data_stream(*id).is_none());
+    let stray: u64 = ids.clone().map(|(_, bytes)| bytes).sum();
+    let is_much = |bytes: u64| bytes >= FEW && bytes * 50 >= stray;
     let much: Vec<(u16, u64)> = ids.filter(|(_, bytes)| is_much(*bytes)).collect();
     let bytes: u64 = much.iter().map(|(_, bytes)| bytes).sum();
     if much.is_empty() || much.len() > SOURCES || bytes * 10 < stray * 9 {

@@ -3,6 +3,7 @@
 
 mod detect;
 mod etmv3;
+mod plan;
 mod raw;
 mod session;
 mod swo;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use tracewright_testing::{c_options, is_long, short_or_long, times, tool};
+use tracewright_testing::{c_options, is_long, short_or_long, times, tool_since};
 
 use crate::client::{compile, compile_with, folder, library, output, run};
 use crate::snapshots::scripts;
@@ -26,7 +26,7 @@ fn wrong_calls_touch_no_other_memory() {
     }
     let Some(program) = compile("misuse.c") else { return };
     let Some(client) = compile("client.c") else { return };
-    let Some(valgrind) = tool(&[("valgrind", "valgrind")]) else { return };
+    let Some(valgrind) = tool_since(&[("valgrind", "valgrind")], (3, 19)) else { return };
     let kinds = "definite,indirect";
     let checked = |args: &[&str]| {
         let done = Command::new(valgrind)

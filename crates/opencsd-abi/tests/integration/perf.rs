@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use tracewright::capture::Bytes;
 use tracewright::capture::perf::{Layout, PerfData};
-use tracewright_testing::{shared, short_or_long, skip, tool};
+use tracewright_testing::{shared, short_or_long, skip, tool_since};
 
 use crate::client::{folder, installed, library, other_library, text_of};
 
@@ -25,7 +25,7 @@ struct Setup {
 impl Setup {
     /// The installed perf and the installed library.
     fn of_installed() -> Option<Setup> {
-        let perf = tool(&[("perf", "linux-perf")])?;
+        let perf = tool_since(&[("perf", "linux-perf")], (6, 1))?;
         installed()?;
         Setup::new(vec![PathBuf::from(perf)], vec![None])
     }
@@ -42,7 +42,7 @@ impl Setup {
 
     /// The installed perf and the programs of other releases, with the library of another release.
     fn of_other_library() -> Option<Setup> {
-        let perf = tool(&[("perf", "linux-perf")])?;
+        let perf = tool_since(&[("perf", "linux-perf")], (6, 1))?;
         let perfs = std::env::var_os("TRACEWRIGHT_PERF").unwrap_or_default();
         let others = std::env::split_paths(&perfs).filter(|path| path.is_file());
         let perfs = std::iter::once(PathBuf::from(perf)).chain(others).collect();

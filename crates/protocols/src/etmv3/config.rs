@@ -91,6 +91,10 @@ impl Control {
             _ => 4,
         }
     }
+    /// TimestampEnable, bit \[28], from ETMv3.5: timestamps are traced.
+    pub const fn timestamps(self) -> bool {
+        self.0 >> 28 & 1 != 0
+    }
     /// VMIDEn, bit \[30], from ETMv3.5: virtual machine IDs are traced.
     pub const fn vmid(self) -> bool {
         self.0 >> 30 & 1 != 0

@@ -85,6 +85,14 @@ impl Protocol for Etmv3 {
         Config::new(core, register)
     }
 
+    /// ETMCCER has the form of timestamps.
+    fn assumptions(config: &Config) -> &'static [(&'static str, &'static str)] {
+        match config.control.timestamps() && config.id.minor() >= 5 {
+            true => &[("ETMCCER", "0 (timestamps are 48-bit Gray codes)")],
+            false => &[],
+        }
+    }
+
     fn trace_id(config: &Config) -> u8 {
         config.trace_id
     }

@@ -67,10 +67,11 @@ const TRCDEVARCH_DEFAULT: u32 = 0x4770_5a13;
 
 impl Config {
     /// Reads the registers of an ETMv4. Registers that a capture may omit have defaults: TRCIDR1
-    /// 0x4100F403 (version 4.0), TRCIDR8 to TRCIDR13 zero (nothing is speculative, no keys).
+    /// 0x4100F403 (version 4.0), TRCIDR8 to TRCIDR13 zero (nothing is speculative, no keys), and
+    /// TRCTRACEIDR zero, for trace that is in no frames.
     ///
     /// # Errors
-    /// [`MissingRegister`] without TRCCONFIGR, TRCTRACEIDR, TRCIDR0 or TRCIDR2.
+    /// [`MissingRegister`] without TRCCONFIGR, TRCIDR0 or TRCIDR2.
     pub fn etmv4(
         core: Option<CoreType>,
         register: &dyn Fn(&str) -> Option<u64>,
@@ -82,7 +83,7 @@ impl Config {
     /// 0x47705A13 (version 1.0).
     ///
     /// # Errors
-    /// [`MissingRegister`] without TRCCONFIGR, TRCTRACEIDR, TRCIDR0 or TRCIDR2.
+    /// [`MissingRegister`] without TRCCONFIGR, TRCIDR0 or TRCIDR2.
     pub fn ete(
         core: Option<CoreType>,
         register: &dyn Fn(&str) -> Option<u64>,
@@ -104,7 +105,7 @@ impl Config {
             ete,
             core,
             trcconfigr: needed("TRCCONFIGR", "what is traced")?,
-            trctraceidr: needed("TRCTRACEIDR", "the trace id")?,
+            trctraceidr: or("TRCTRACEIDR", 0),
             trcidr0: needed("TRCIDR0", "what the unit can trace")?,
             trcidr1: or("TRCIDR1", TRCIDR1_DEFAULT),
             trcidr2: needed("TRCIDR2", "the sizes of addresses and identifiers")?,
@@ -119,6 +120,16 @@ impl Config {
             trcdevarch: or("TRCDEVARCH", TRCDEVARCH_DEFAULT),
             split_source_ranges: false,
         })
+    }
+
+    /// What is assumed of registers that a complete capture has. TRCIDR9 to TRCIDR13 describe
+    /// packets that are parsed without them; an ETE has its version in TRCDEVARCH.
+    pub(super) const fn assumptions(&self) -> &'static [(&'static str, &'static str)] {
+        const SPECULATION: (&str, &str) = ("TRCIDR8", "0 (no instruction is speculative)");
+        match self.ete {
+            true => &[SPECULATION],
+            false => &[("TRCIDR1", "0x4100f403 (ETMv4.0)"), SPECULATION],
+        }
     }
 
     /// The unit is an ETE.
@@ -376,6 +387,11 @@ impl Config {
             1 => self.trcconfigr >> 15 & 1 != 0,
             _ => true,
         }
+    }
+
+    /// The unit sends a data stream, whose trace ID is the next: an ETMv4 with TRCCONFIGR.DA or DV.
+    pub const fn has_data_stream(&self) -> bool {
+        !self.ete && self.trcconfigr >> 16 & 0b11 != 0
     }
 
     /// Data addresses (TRCCONFIGR.DA, bit \[16]) or values (DV, bit \[17]) are traced, enabled.

@@ -32,6 +32,10 @@ impl Protocol for Ete {
         Config::ete(core, register)
     }
 
+    fn assumptions(config: &Config) -> &'static [(&'static str, &'static str)] {
+        config.assumptions()
+    }
+
     fn trace_id(config: &Config) -> u8 {
         config.trace_id()
     }

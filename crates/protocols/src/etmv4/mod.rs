@@ -107,6 +107,10 @@ impl Protocol for Etmv4 {
         )
     }
 
+    fn assumptions(config: &Config) -> &'static [(&'static str, &'static str)] {
+        config.assumptions()
+    }
+
     fn trace_id(config: &Config) -> u8 {
         config.trace_id()
     }

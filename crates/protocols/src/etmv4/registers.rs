@@ -14,6 +14,9 @@ const fn needed(row: &Row) -> Register {
     register(row, row.register.about, true)
 }
 
+/// Only frames need the trace ID.
+const TRACE_ID: Register =
+    register(&control::TRCTRACEIDR, control::TRCTRACEIDR.register.about, false);
 const SPECULATION: Register = register(&id::TRCIDR8, "speculation; by default 0", false);
 const DATA_KEYS: &str = "keys of data trace; by default 0";
 const CONDITION_KEYS: &str = "keys of conditional trace; by default 0";
@@ -22,7 +25,7 @@ const DESIGNER: &str = "designer of the unit and version of ETMv4; by default 0x
 /// Registers of an ETMv4.
 pub(super) const ETMV4: &[Register] = &[
     needed(&control::TRCCONFIGR),
-    needed(&control::TRCTRACEIDR),
+    TRACE_ID,
     needed(&id::TRCIDR0),
     register(&id::TRCIDR1, DESIGNER, false),
     needed(&id::TRCIDR2),
@@ -37,7 +40,7 @@ pub(super) const ETMV4: &[Register] = &[
 /// Registers of an ETE.
 pub(super) const ETE: &[Register] = &[
     needed(&control::TRCCONFIGR),
-    needed(&control::TRCTRACEIDR),
+    TRACE_ID,
     needed(&id::TRCIDR0),
     register(&id::TRCIDR1, DESIGNER, false),
     needed(&id::TRCIDR2),

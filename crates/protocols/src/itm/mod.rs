@@ -78,7 +78,8 @@ impl Protocol for Itm {
         _: Option<CoreType>,
         register: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Config, MissingRegister> {
-        let control = register("ITMTCR").or_else(|| register("CONTROL_REGISTER")).unwrap_or(0);
+        let row = config::REGISTERS.iter().find(|row| row.name == "ITMTCR");
+        let control = row.and_then(|row| row.read(register)).unwrap_or(0);
         Ok(Config { control: control as u32, assume_synced: false })
     }
 

@@ -23,9 +23,8 @@ impl Config {
     /// [`MissingRegister`] where a register that decoding needs is absent.
     pub fn from_registers(register: &dyn Fn(&str) -> Option<u64>) -> Result<Self, MissingRegister> {
         let read = |at: usize| {
-            let Register { name, aliases, about, required, .. } = REGISTERS[at];
-            let found = register(name).or_else(|| aliases.iter().find_map(|alias| register(alias)));
-            match found {
+            let Register { name, about, required, .. } = REGISTERS[at];
+            match REGISTERS[at].read(register) {
                 None if required => Err(MissingRegister { name, about }),
                 value => Ok(value.map(|v| v as u32)),
             }
@@ -101,7 +100,7 @@ pub const REGISTERS: &[Register] = &[
     register("ETMCR", "Main Control Register", true, registers::CONTROL),
     register("ETMCCER", "Configuration Code Extension Register", true, registers::EXTENSION),
     register("ETMIDR", "ID Register", false, registers::IDENTIFICATION),
-    register("ETMTRACEIDR", "CoreSight Trace ID Register", true, registers::TRACE_ID),
+    register("ETMTRACEIDR", "CoreSight Trace ID Register", false, registers::TRACE_ID),
 ];
 
 const fn register(

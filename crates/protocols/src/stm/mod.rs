@@ -85,7 +85,8 @@ impl Protocol for Stm {
         _: Option<CoreType>,
         register: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Config, MissingRegister> {
-        let control = register("STMTCSR").or_else(|| register("CONTROL_REGISTER")).unwrap_or(0);
+        let row = config::REGISTERS.iter().find(|row| row.name == "STMTCSR");
+        let control = row.and_then(|row| row.read(register)).unwrap_or(0);
         Ok(Config { control: control as u32 })
     }
 

@@ -1,6 +1,5 @@
 //! What bytes make a decoder do.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use tracewright::protocols::Observer;
 use tracewright::protocols::registry::AnyConfig;
 use tracewright::views::{Source, json, text};
 use tracewright::{Element, Sink};
+use tracewright_testing::processor_time;
 
 /// The work and the output of a decoder.
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,12 +122,6 @@ fn time(mut decode: impl FnMut()) -> Duration {
             return time / runs;
         }
     }
-}
-
-/// The time that this thread has run, where the system reports it.
-fn processor_time() -> Option<Duration> {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
 /// The length of a listing of at most [`MAX_LISTED`] elements.

@@ -121,10 +121,15 @@ impl Unit for BufferUnit {
     }
 
     fn lint(&self, values: &Values) -> Vec<Finding> {
-        match self {
-            BufferUnit::Trbe => trbe::lint(values),
-            _ => Vec::new(),
+        let registers = self.registers().into_iter();
+        let wide = registers.filter_map(|register| {
+            register.wide(values.get(&register.name)?, register.name.to_string())
+        });
+        let mut findings: Vec<_> = wide.collect();
+        if *self == BufferUnit::Trbe {
+            findings.extend(trbe::lint(values));
         }
+        findings
     }
 
     fn program(&self, _: &Request) -> Result<Program, Vec<Refusal>> {
@@ -186,6 +191,15 @@ mod tests {
         assert!(explained("ETB", &values).contains("oldest byte is at offset 0x100"));
         let etr = [("RSZ", 0x400), ("RWP", 0x8000_0010), ("DBALO", 0x8000_0000), ("STS", 0xc)];
         assert!(explained("ETR", &etr).contains("16 of 4096 bytes are trace"));
+        // At the end of the buffer, STS has whether it is full or empty.
+        for (status, text) in [
+            (0xc, "has not wrapped: 4096 of 4096 bytes are trace"),
+            (0xd, "has wrapped at its end: all 4096 bytes are trace"),
+            (0x1c, "The buffer of 4096 bytes is empty."),
+        ] {
+            let at_end = [etr[0], ("RWP", 0x8000_1000), etr[2], ("STS", status)];
+            assert!(explained("ETR", &at_end).contains(text), "{status:#x}");
+        }
         let without_address = [("RSZ", 0x400), ("RWP", 0x8000_0010), ("STS", 0xc)];
         assert!(explained("ETR", &without_address).contains("DBALO, the address of the buffer,"));
         assert!(explained("ETF", &without_address).contains("outside of the buffer"));

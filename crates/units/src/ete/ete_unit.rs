@@ -14,6 +14,7 @@ use crate::request::{Refusal, Request};
 use crate::unit::{Unit, View};
 use crate::values::Values;
 use crate::verdict::Filter;
+use crate::width;
 
 /// The units of ETMv4 and ETE by name and by identification registers.
 pub const GROUP: Group = Group { names, named, identified };
@@ -124,7 +125,7 @@ impl Unit for TraceUnit {
     }
 
     fn program(&self, request: &Request) -> Result<Program, Vec<Refusal>> {
-        request::program(&self.implementation, request)
+        width::checked(self, request::program(&self.implementation, request)?)
     }
 
     fn request(&self, values: &Values) -> Option<Request> {
@@ -132,7 +133,9 @@ impl Unit for TraceUnit {
     }
 
     fn sequence(&self, accesses: &[BusAccess]) -> Vec<Finding> {
-        sequence::check(&self.implementation, accesses)
+        let mut findings = sequence::check(&self.implementation, accesses);
+        findings.extend(width::recorded(self, accesses, 0));
+        findings
     }
 
     fn filter(&self, values: &Values) -> Option<Box<dyn Filter>> {

@@ -17,6 +17,7 @@ use crate::request::{Refusal, Request};
 use crate::unit::View;
 use crate::values::Values;
 use crate::verdict::Filter;
+use crate::width;
 
 /// The ETMs of the catalogue.
 pub const GROUP: Group = Group { names, named, identified };
@@ -112,7 +113,7 @@ impl Unit for Etm {
     }
 
     fn program(&self, request: &Request) -> Result<Program, Vec<Refusal>> {
-        program::make(&self.resources, request)
+        width::checked(self, program::make(&self.resources, request)?)
     }
 
     fn request(&self, values: &Values) -> Option<Request> {
@@ -120,7 +121,10 @@ impl Unit for Etm {
     }
 
     fn sequence(&self, accesses: &[BusAccess]) -> Vec<Finding> {
-        sequence::findings(&self.resources, accesses)
+        // The other rules are about the low 32 bits.
+        let mut findings = sequence::findings(&self.resources, accesses);
+        findings.extend(width::recorded(self, accesses, u32::MAX.into()));
+        findings
     }
 
     fn identification(&self) -> Values {

@@ -5,7 +5,9 @@ use std::io::Read as _;
 
 use tracewright_base::{Field, Register};
 use tracewright_capture::sink::{Kind, Sink};
-use tracewright_capture::{Capture, Dump, File, Form, Register as CapturedRegister, Source};
+use tracewright_capture::{
+    Capture, Dump, File, Form, Note, Problem, Register as CapturedRegister, Source,
+};
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
 use tracewright_frames::Numbering;
 use tracewright_image::{AddressSpaces, Bytes, Elf, Load};
@@ -18,7 +20,7 @@ use tracewright_units::etm::version::Version;
 use super::{
     BufferInfo, FieldInfo, ImageInfo, Info, LinuxInfo, Overview, RegisterInfo, SinkInfo, SourceInfo,
 };
-use crate::explain::{Remark, left_out, plan_framing};
+use crate::explain::{Remark, data_stream, left_out, plan_framing};
 use crate::link::{Ids, largest};
 
 impl Info {
@@ -41,9 +43,15 @@ impl Info {
                 }
             }
             if misread != Some(plan.buffer) {
-                unknown_ids(plan, info, &mut missing);
+                unknown_ids(capture, plan, info, &mut missing);
             }
         }
+        let is_empty = |note: &&Note| matches!(note.problem, Problem::SinkEmpty { .. });
+        missing.extend(capture.notes.iter().filter(is_empty).map(|note| {
+            let text = note.to_string();
+            let (what, help) = text.split_once("; ").unwrap_or((&text, ""));
+            Remark { what: what.into(), help: help.into() }
+        }));
         let mut sources: Vec<_> = capture.sources.iter().map(|s| source(capture, s)).collect();
         // The ID of a source of messages is its number in the messages.
         for planned in plans.iter().filter(|p| p.messages.is_some()).flat_map(|p| &p.sources) {
@@ -111,7 +119,14 @@ fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
         splitter.finish(at, &mut ids);
         ids
     });
+    let own = plan.sources.iter().filter(|planned| planned.stream > 0);
+    let own = own.map(|planned| (planned.id, planned.name.clone()));
+    let others = ids.iter().flat_map(Ids::sources).filter_map(|(id, _)| {
+        let unit = plan.data_stream(id)?;
+        Some((id, format!("data stream of {}, not decoded", unit.name)))
+    });
     BufferInfo {
+        streams: own.chain(others).collect(),
         name: buffer.name.clone(),
         format: buffer.format.to_string(),
         framing: plan_framing(plan),
@@ -166,12 +181,17 @@ fn described(kind: Kind, name: &str) -> Option<(&'static str, &'static [Field])>
 }
 
 /// Adds a remark on the IDs with no configured source.
-fn unknown_ids(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
+fn unknown_ids(capture: &Capture, plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
     let Some(ids) = &info.ids else { return };
     let known = |id: u16| plan.sources.iter().any(|s| s.id == id);
     let skipped = !plan.skipped.is_empty();
-    let unknown_ids = ids.sources().into_iter().filter(|(id, _)| !known(*id) && !skipped).collect();
-    let (unknown_ids, others) = largest(unknown_ids);
+    let unknown_ids = ids.sources().into_iter().filter(|(id, _)| !known(*id));
+    let (data, unknown_ids): (Vec<_>, Vec<_>) =
+        unknown_ids.partition(|(id, _)| plan.data_stream(*id).is_some());
+    for (id, bytes) in data {
+        missing.extend(data_stream(capture, plan, id, bytes));
+    }
+    let (unknown_ids, others) = largest(if skipped { Vec::new() } else { unknown_ids });
     let help = match &plan.messages {
         None => {
             "add a device with that trace ID in its registers; for raw trace data, use --protocol \
@@ -206,14 +226,18 @@ fn source(capture: &Capture, source: &Source) -> SourceInfo {
         .iter()
         .flat_map(|r| r.fields.iter().map(move |f| (r, f)))
         .filter(|(r, f)| f.word == Some("on") || r.name == "ETMCR" && f.word == Some("yes"));
-    let buffers = source.buffers.iter().filter_map(|link| capture.buffers.get(link.buffer));
+    let links = source.buffers.iter().filter_map(|link| capture.buffers.get(link.buffer));
+    let mut buffers: Vec<_> = links.map(|buffer| buffer.name.clone()).collect();
+    buffers.dedup();
     SourceInfo {
         name: source.name.clone(),
         device_type: source.device_type.clone(),
         protocol: protocol.map(|p| p.about().title),
-        id: config.map(|config| config.trace_id().into()),
+        id: config
+            .filter(|config| config.protocol().has_trace_id(&value))
+            .map(|config| config.trace_id().into()),
         core,
-        buffers: buffers.map(|b| b.name.clone()).collect(),
+        buffers,
         traces: on.map(|(_, field)| field.about).collect(),
         registers,
         texts: source.texts.iter().map(|t| (t.name.clone(), t.text.clone())).collect(),

@@ -54,6 +54,8 @@ pub struct BufferInfo {
     pub sink: Option<SinkInfo>,
     /// The content of its frames or messages; `None` for raw trace data.
     pub ids: Option<Ids>,
+    /// The data streams in it, by trace ID: the name of each.
+    pub streams: Vec<(u16, String)>,
 }
 
 /// The hardware that wrote a buffer.

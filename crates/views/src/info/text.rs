@@ -88,7 +88,9 @@ impl Info {
         let whose = |id| {
             let names =
                 self.sources.iter().filter(|s| s.id == Some(id) && s.buffers.contains(name));
-            names.map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ")
+            let streams = buffer.streams.iter().filter(|(own, _)| *own == id);
+            let names = names.map(|s| s.name.as_str());
+            names.chain(streams.map(|(_, name)| name.as_str())).collect::<Vec<_>>().join(", ")
         };
         ids.lines(whose).iter().for_each(|line| {
             let _ = writeln!(out, "    {line}");

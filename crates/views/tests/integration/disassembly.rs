@@ -21,6 +21,40 @@ fn every_opcode_has_a_text() {
     }
 }
 
+/// Opcodes without an instruction, beside the one with a bit more or less. (Arm ARM, C4.1)
+#[test]
+fn unallocated_opcodes_have_no_name() {
+    for (opcode, near, name) in [
+        (0x0acd_8be1, 0x8acd_8be1, "and x1"),       // a shift of 34
+        (0x0b2f_59b5, 0x0b2f_49b5, "add w21"),      // an extension by 6
+        (0x52c4_641b, 0x52a4_641b, "mov w27"),      // hw 2
+        (0x1279_688c, 0x1239_688c, "and w12"),      // N 1
+        (0x720d_7c9f, 0x720d_789f, "tst w4"),       // all ones
+        (0x0100_7271, 0x0000_7271, "udf #0x7271"),  // bits [31:16]
+        (0x1ab3_b206, 0x1a93_b206, "csel w6"),      // bit [21]
+        (0x0c60_6af8, 0x0c40_6af8, "ld1 {v24.2s"),  // bit [21]
+        (0x7c23_aa42, 0x7c23_ca42, "str h2"),       // option
+        (0xce1d_e77b, 0xce1d_677b, "eor3 v27.16b"), // bit [15]
+        (0x0ee1_7787, 0x0ea1_7787, "sabd v7.2s"),   // size 3
+        (0x4f05_4d89, 0x4f05_4589, "movi v9.4s"),   // o2
+        (0x1e50_774b, 0x9e58_774b, "fcvtzs x11"),   // scale and rmode
+        (0xf3ae_d0b6, 0xf3ae_d0bf, "autibsppc"),    // bits [4:0]
+    ] {
+        assert_eq!(disassemble(Isa::A64, opcode, 0), format!(".inst 0x{opcode:08x}"));
+        let text = disassemble(Isa::A64, near, 0);
+        assert!(text.starts_with(name), "{near:08x}: {text}");
+    }
+    // VLDRW.U32, VADD of a register, VCMP and a load of VPR of MVE are no accesses to coprocessors,
+    // and MRC and MRRC are.
+    for opcode in [0xed93_1f00, 0xee21_0f40, 0xfe01_0f00, 0xecfa_8f94, 0xed33_4eb0] {
+        assert_eq!(disassemble(Isa::T32, opcode, 0), format!(".inst 0x{opcode:08x}"));
+    }
+    for (opcode, name) in [(0xee1d_0f70, "mrc p15"), (0xec51_0f0e, "mrrc p15")] {
+        let text = disassemble(Isa::T32, opcode, 0);
+        assert!(text.starts_with(name), "{opcode:08x}: {text}");
+    }
+}
+
 #[test]
 fn branch_targets_equal_those_of_the_classification() {
     let address = 0x4000_8000;

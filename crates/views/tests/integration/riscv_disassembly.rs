@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use tracewright_base::Isa;
-use tracewright_testing::{shared, tool};
+use tracewright_testing::{shared, tool_since};
 use tracewright_views::disassembly::disassemble;
 
 const OBJDUMP: &str = "riscv64-unknown-elf-objdump";
@@ -55,7 +55,7 @@ fn objdump_text(name: &str, operands: &str) -> String {
 #[test]
 fn text_equals_that_of_objdump() {
     let (Some(files), Some(objdump)) =
-        (programs(), tool(&[(OBJDUMP, "binutils-riscv64-unknown-elf")]))
+        (programs(), tool_since(&[(OBJDUMP, "binutils-riscv64-unknown-elf")], (2, 40)))
     else {
         return;
     };

@@ -89,9 +89,12 @@ const PROFILE: Known = Known {
 };
 
 const EXTENDED: Known = Known {
-    why: "FLDMX and FSTMX of registers beyond D15 are unpredictable",
+    why: "FLDMX and FSTMX of registers beyond D15, and more than 16 registers, are unpredictable",
     explains: |_, ours, llvm| {
-        ours.is_empty() && (llvm.starts_with("fldm") || llvm.starts_with("fstm"))
+        let extended = llvm.starts_with("fldm") || llvm.starts_with("fstm");
+        let many = ["vldm", "vstm", "vpush", "vpop"].iter().any(|name| llvm.starts_with(name))
+            && llvm.matches(" d").count() > 16;
+        ours.is_empty() && (extended || many)
     },
 };
 

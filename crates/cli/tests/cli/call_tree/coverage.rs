@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use tracewright_testing::tool;
+use tracewright_testing::{tool, tool_since};
 
 use super::{A64, HEADER, Machine, RISCV, START, encoded, execute, good, logged, words};
 use crate::common::{Folder, args, tracewright};
@@ -16,7 +16,7 @@ const SOURCE: &str = include_str!("program/coverage.c");
 
 /// The executions of each line by gcov.
 fn gcov(folder: &Path) -> Option<BTreeMap<u64, u64>> {
-    let gcc = tool(&[("gcc", "gcc")])?;
+    let gcc = tool_since(&[("gcc", "gcc")], (12, 2))?;
     let native = "#include \"program.c\"\nvolatile unsigned sink;\nint main(void) { program(); }\n";
     fs::write(folder.join("native.c"), native).expect("a source");
     let options = words("-O0 --coverage native.c -o native");
@@ -112,7 +112,10 @@ fn lines_are_those_of_gcov() {
 fn optimised_lines_are_executed() {
     let folder = Folder::new("coverage-optimised");
     let path = folder.path("");
-    let Some(gcc) = tool(&[("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")]) else { return };
+    let Some(gcc) = tool_since(&[("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")], (12, 2))
+    else {
+        return;
+    };
     for (name, text) in [("start.h", HEADER), ("start.c", START), ("program.c", SOURCE)] {
         fs::write(path.join(name), text).expect("a source");
     }
@@ -322,7 +325,7 @@ fn formats_of_coverage_tools() {
         "{annotated}"
     );
 
-    if tool(&[("genhtml", "lcov")]).is_some() {
+    if tool_since(&[("genhtml", "lcov")], (1, 16)).is_some() {
         let mut command = Command::new("genhtml");
         command.args(["-q", "--branch-coverage", "-o"]).arg(path.join("html")).arg(&lcov);
         good(&mut command);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use tracewright_testing::{times, tool};
+use tracewright_testing::{times, tool, tool_since};
 
 use super::{A64, PROGRAMS, encoded, execute, functions};
 use crate::common::{Folder, args, tracewright};
@@ -57,7 +57,7 @@ fn files_for_other_tools() {
     }
 
     let callgrind = written(&path, &snapshot, "functions", "callgrind");
-    if tool(&[("callgrind_annotate", "valgrind")]).is_some() {
+    if tool_since(&[("callgrind_annotate", "valgrind")], (3, 19)).is_some() {
         let mut command = Command::new("callgrind_annotate");
         let output = command.args(["--threshold=100", "--inclusive=yes"]).arg(&callgrind).output();
         let output = output.expect("it runs");
@@ -102,7 +102,7 @@ fn files_for_other_tools() {
 
     // Perfetto: packets of protobuf, as protoc finds them.
     let perfetto = written(&path, &snapshot, "timeline", "perfetto");
-    if tool(&[("protoc", "protobuf-compiler")]).is_some() {
+    if tool_since(&[("protoc", "protobuf-compiler")], (3, 21)).is_some() {
         let input = fs::File::open(&perfetto).expect("the file");
         let output = Command::new("protoc").arg("--decode_raw").stdin(input).output();
         let output = output.expect("protoc runs");
@@ -114,7 +114,7 @@ fn files_for_other_tools() {
 
     // Common Trace Format: each frame has an event of its begin and one of its end.
     let ctf = written(&path, &snapshot, "timeline", "ctf");
-    if tool(&[("babeltrace2", "babeltrace2")]).is_some() {
+    if tool_since(&[("babeltrace2", "babeltrace2")], (2, 0)).is_some() {
         let output = Command::new("babeltrace2").arg(&ctf).output().expect("it runs");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -134,7 +134,7 @@ fn files_for_other_tools() {
 
     // pprof: values of each call path, as protoc finds them.
     let pprof = written(&path, &snapshot, "functions", "pprof");
-    if tool(&[("protoc", "protobuf-compiler")]).is_some() {
+    if tool_since(&[("protoc", "protobuf-compiler")], (3, 21)).is_some() {
         let input = fs::File::open(&pprof).expect("the file");
         let output = Command::new("protoc").arg("--decode_raw").stdin(input).output();
         let output = output.expect("protoc runs");

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use tracewright_testing::{is_long, skip, times, tool};
+use tracewright_testing::{is_long, skip, times, tool, tool_since};
 
 use crate::common::{Folder, args, tracewright};
 use oracle::{Sums, Tree};
@@ -163,7 +163,7 @@ fn compile_cpp(machine: &Machine, folder: &Path, more: &str) -> Option<PathBuf> 
 /// The program in Rust, by the compiler in `TRACEWRIGHT_RUSTC`, or `rustc`, if it has the standard
 /// library for A64.
 fn compile_rust(folder: &Path) -> Option<PathBuf> {
-    let linker = tool(&[("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")])?;
+    let linker = tool_since(&[("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")], (12, 2))?;
     let rustc = std::env::var_os("TRACEWRIGHT_RUSTC").unwrap_or("rustc".into());
     let target = ["--target", "aarch64-unknown-linux-gnu"];
     let library = Command::new(&rustc).args(target).args(["--print", "target-libdir"]).output();
@@ -198,7 +198,7 @@ fn compile_rust(folder: &Path) -> Option<PathBuf> {
 /// its first instruction to its return, without exceptions.
 fn logged(machine: &Machine, elf: &Path, function: Option<&str>) -> Option<PathBuf> {
     tool(&[("llvm-objdump-19", "llvm-19")])?;
-    let qemu = tool(&[(machine.qemu, "qemu-user")])?;
+    let qemu = tool_since(&[(machine.qemu, "qemu-user")], (7, 2))?;
     let options = words("-singlestep -d exec,nochain,cpu -D /dev/stdout");
     let mut child = Command::new(qemu).args(options).arg(elf).stdout(Stdio::piped()).spawn();
     let child = child.as_mut().expect("the emulator runs");

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use serde_json::Value;
-use tracewright_testing::{skip, tool};
+use tracewright_testing::{skip, tool, tool_since};
 
 use super::oracle::{Frame, Program, Sums, pc, registers, unwind};
 use super::{address, good, table, words};
@@ -52,7 +52,7 @@ fn compile(folder: &Path) -> Option<PathBuf> {
 
 /// Runs the program, and writes QEMU's log without what was not executed.
 fn execute(elf: &Path) -> Option<PathBuf> {
-    let qemu = tool(&[("qemu-system-arm", "qemu-system-arm")])?;
+    let qemu = tool_since(&[("qemu-system-arm", "qemu-system-arm")], (7, 2))?;
     let raw = elf.with_extension("raw");
     let options = "-M mps2-an385 -nographic -semihosting -icount shift=5 -singlestep \
                    -d exec,nochain,cpu,int -D";

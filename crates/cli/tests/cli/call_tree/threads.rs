@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use tracewright_testing::{Random, tool};
+use tracewright_testing::{Random, tool, tool_since};
 
 use super::oracle::{Sums, Tree, pc, tree};
 use super::{A64, address, compile, encoded, good, table, words};
@@ -25,7 +25,7 @@ struct Thread {
 /// Runs the program at `elf` with a log of each thread.
 fn threads(folder: &Path, elf: &Path) -> Option<Vec<Thread>> {
     tool(&[("llvm-objdump-19", "llvm-19")])?;
-    let qemu = tool(&[(A64.qemu, "qemu-user")])?;
+    let qemu = tool_since(&[(A64.qemu, "qemu-user")], (7, 2))?;
     let options = words("-singlestep -d exec,nochain,cpu,tid -D");
     good(Command::new(qemu).args(options).arg(folder.join("thread-%d.log")).arg(elf));
     let files = fs::read_dir(folder).expect("the folder").map(|file| file.expect("a file").path());

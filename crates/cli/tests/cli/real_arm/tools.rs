@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use tracewright_testing::tool;
+use tracewright_testing::{tool, tool_since};
 
 /// The machine that executes the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub(super) fn compile(machine: Machine, folder: &Path) -> Option<PathBuf> {
 /// Runs the program, and returns QEMU's log of each instruction and of the registers before it.
 pub(super) fn execute(machine: Machine, folder: &Path) -> Option<String> {
     let (qemu, options, package) = machine.qemu();
-    let qemu = tool(&[(qemu, package)])?;
+    let qemu = tool_since(&[(qemu, package)], (7, 2))?;
     let help =
         Command::new(qemu).arg(if machine == Machine::Bare { "-help" } else { "-h" }).output();
     let help = String::from_utf8_lossy(&help.expect("help").stdout).into_owned();

@@ -202,10 +202,13 @@ impl Flow {
         sink.element(at, Element::TraceOn(start));
     }
 
+    /// Enters `context`, which has the instruction set of the last traced address. A direct branch
+    /// may have changed it since: where the address of the next instruction is known, its sub-ISA
+    /// decides.
     pub(super) fn set_context<S: Sink>(
         &mut self,
         at: u64,
-        context: Context,
+        mut context: Context,
         rules: Rules,
         sink: &mut S,
     ) {
@@ -213,7 +216,20 @@ impl Flow {
         self.bits64 = context.bits64;
         self.space = context.space();
         self.isa = isa(self.bits64, self.is1, rules);
+        if let Some(is1) = self.next_is1(rules) {
+            context.isa = isa(self.bits64, is1, rules);
+        }
         sink.element(at, Element::Context(context));
+    }
+
+    /// The sub-ISA of the next instruction: of its address, or of the newest entry of the return
+    /// stack where that is its address.
+    fn next_is1(&self, rules: Rules) -> Option<bool> {
+        if self.known & ADDRESS != 0 {
+            return Some(self.is1);
+        }
+        let returns = rules.return_stack && self.waits_for_target();
+        self.returns.top().filter(|_| returns).map(|top| top.is1)
     }
 
     /// Continues at a traced address. A branch without a condition that was not taken is still an

@@ -58,7 +58,7 @@ impl Returns {
 
     /// The newest entry.
     #[inline]
-    fn top(&self) -> Option<Return> {
+    pub(super) fn top(&self) -> Option<Return> {
         (self.len > 0).then(|| self.entries[index(self.slot)])
     }
 

@@ -68,8 +68,13 @@ fn memory(values: &Values, kind: Kind) -> String {
     let start = wide("DBALO", "DBAHI").unwrap_or(0);
     match pointer.checked_sub(start).filter(|next| *next < size || *next == size && size > 0) {
         Some(next) => {
-            let wrapped = values.get("STS").map(|status| status & 1 != 0);
-            ring(size, next % size.max(1), wrapped, "STS")
+            let status = values.get("STS");
+            let wrapped = status.map(|status| status & 1 != 0);
+            // STS.Empty, bit [4], which an ETB does not have.
+            let empty = kind != Kind::Etb && status.is_some_and(|status| status >> 4 & 1 != 0);
+            let at_start = wrapped == Some(true) || empty;
+            let next = if at_start { next % size.max(1) } else { next };
+            ring(size, next, wrapped, "STS")
         }
         None if kind == Kind::Etr && values.get("DBALO").is_none() => format!(
             "The buffer has {size} bytes; the next byte is written to {pointer:#x}; DBALO, the \
