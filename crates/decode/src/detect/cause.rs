@@ -110,7 +110,7 @@ impl Cause {
         if let Some(from) = damage(&head, plan) {
             return Some(Cause::Damage { from });
         }
-        let found = Detection::of(&head, capture, &Given::default());
+        let found = Detection::of(&head, capture, &Given { any_processor: true, ..Given::default() });
         let best = found.best()?;
         let own = found.candidates.iter().find(|c| c.framing == plan.framing && c.skip == 0);
         let margin = best.score - own.map_or(0, |own| own.score);
@@ -132,7 +132,7 @@ impl Cause {
             return Some(Cause::Alignment { skip: best.skip });
         }
         let own = own.unwrap_or(best);
-        let bench = Bench::new(capture);
+        let bench = Bench::new(capture, None);
         let streams = streams(&head, plan.framing);
         let each = suspects.into_iter().filter_map(|n| {
             let planned = plan.sources.get(n)?;
@@ -259,6 +259,9 @@ fn source(
     let trial = bench.run(synchronised(stream, &planned.config), &planned.config);
     // In a damaged trace, a version that decodes less of it contradicts the program less often.
     let decodes_more = same.counts.instructions >= trial.counts.instructions;
+    if protocol == AnyProtocol::Etrace && is_cut_off(&trial.counts) {
+        return None;
+    }
     if protocol == AnyProtocol::Etrace && same.score >= own + 50 && decodes_more {
         return Some(Cause::Protocol {
             source: n,
@@ -279,6 +282,12 @@ fn source(
     let (outside, wrong) = (is_outside(counts), is_contradicted(counts));
     (bench.has_code() && protocol.traces_instructions() && (outside || wrong))
         .then_some(Cause::Image { source: n, outside })
+}
+
+/// Whether the program was not followed, as its memory is missing in a few places: nothing shows
+/// that the parameters or the image are wrong.
+fn is_cut_off(c: &Counts) -> bool {
+    (1..8).contains(&c.no_code) && c.instructions < c.packets && c.inconsistencies == 0
 }
 
 /// The parameters of a RISC-V unit. Registers of other units are detected where they are missing.
