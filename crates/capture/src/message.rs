@@ -70,7 +70,7 @@ impl fmt::Display for Problem {
             P::Text(what) => write!(
                 f,
                 "{what}, not trace data; give the file that the text was made from, or convert a hex \
-                 dump to bytes (`xxd -r`, `xxd -r -p`)"
+                 dump to bytes (`xxd -r`, `xxd -r -p`); with --protocol it is decoded as trace"
             ),
             P::Nexus(messages) => write!(
                 f,

@@ -141,7 +141,7 @@ fn infer(
         best = rank(plain, long, best.into_iter().map(|(_, setting, _)| setting).collect());
     }
     if bench.has_code() && protocol.traces_instructions() {
-        let settings = best.iter().take(2).flat_map(|(_, s, _)| with_code(protocol, s)).collect();
+        let settings = best.iter().take(2).flat_map(|(_, s, _)| with_code(protocol, s, is_m)).collect();
         best = rank(bench, long, settings);
     }
     settle_timestamps(&mut best, |setting| {
@@ -159,7 +159,10 @@ fn infer(
     }
     if protocol == AnyProtocol::Itm {
         score -= unusual(long);
-        if trial.counts.dwt_events > 0 && !bench.processors.may_have_dwt() && given.only.is_empty() {
+        // Only the ITM of another processor has events of a DWT, or no synchronisation.
+        let other = trial.counts.dwt_events > 0 && !bench.processors.may_have_dwt()
+            || !synced && bench.processors.fit(protocol) < Fit::Yes;
+        if other && given.only.is_empty() && !given.any_processor {
             return None;
         }
     }

@@ -111,7 +111,8 @@ impl Cause {
             return Some(Cause::Damage { from });
         }
         let found = Detection::of(&head, capture, &Given { any_processor: true, ..Given::default() });
-        let best = found.best()?;
+        // With the program of another trace, no candidate explains much.
+        let best = found.candidates.first()?;
         let own = found.candidates.iter().find(|c| c.framing == plan.framing && c.skip == 0);
         let margin = best.score - own.map_or(0, |own| own.score);
         let ports = [Framing::Tpiu, Framing::TpiuHalf, Framing::Dstream];
@@ -128,6 +129,7 @@ impl Cause {
         let lost: u64 = counts.iter().filter(|c| is_lost(c)).map(Counts::bytes).sum();
         let misread = is_stray || is_empty || lost * 2 > known;
         let other = best.skip != 0 && best.framing == plan.framing && margin >= 60;
+        let other = other && found.best().is_some();
         if misread && other && is_ordered(&head, best) {
             return Some(Cause::Alignment { skip: best.skip });
         }

@@ -5,7 +5,7 @@ use tracewright_protocols::registry::AnyProtocol;
 
 use super::arm::sync_points;
 use super::processor::{Fit, Processors};
-use super::{Candidate, GOOD, Inference, LEAST, SourceCandidate};
+use super::{Candidate, GOOD, Inference, LEAST, SourceCandidate, is_same};
 
 /// How sure a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,8 +63,19 @@ const ALIKE: i64 = 30;
 impl SourceCandidate {
     /// How sure the protocol of the best inference is.
     pub fn certainty(&self) -> Certainty {
+        self.certainty_among(Inference::is_like)
+    }
+
+    /// Whether the protocol is likely at least, where ETMv4 and ETE are one.
+    pub(super) fn is_sure(&self) -> bool {
+        let same = |a: &Inference, b: &Inference| is_same(a.protocol, b.protocol);
+        self.certainty_among(same) >= Certainty::Likely
+    }
+
+    /// How sure the best inference is; those that are `alike` do not compete with it.
+    fn certainty_among(&self, alike: impl Fn(&Inference, &Inference) -> bool) -> Certainty {
         let Some(best) = self.inferences.first() else { return Certainty::Unknown };
-        let mut others = self.inferences.iter().filter(|inference| !inference.is_like(best));
+        let mut others = self.inferences.iter().filter(|inference| !alike(inference, best));
         let margin = best.score - others.next().map_or(0, |other| other.score);
         let c = &best.counts;
         let sure = match best.score {
@@ -122,6 +133,7 @@ pub(super) fn settle(candidates: &mut [Candidate], processors: &Processors) {
             let Some(best) = source.best() else { continue };
             let protocol = best.protocol;
             let many = protocols.iter().filter(|other| **other == protocol).count() > SOURCES;
+            candidate.other_processor |= processors.fit(protocol) == Fit::No;
             let unproven = (many || is_misread) && !source.is_proven();
             if unproven || best_is_alike || processors.fit(protocol) < Fit::Yes {
                 source.most = Certainty::Possible;

@@ -12,7 +12,7 @@ use tracewright_protocols::registry::AnyProtocol;
 use super::known_units::{self, Register};
 use super::single::Single;
 use super::{
-    Candidate, Detection, Given, HEAD, Inference, SourceCandidate, alignment, nexus, program, text,
+    Candidate, Detection, Given, HEAD, Inference, SourceCandidate, alignment, recognised,
 };
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
@@ -236,17 +236,34 @@ pub fn complete(
             return Ok(Some(found));
         }
     }
-    let detection = Detection::of(&head, &capture, &given);
-    let Some(best) = detection.best() else {
+    let mut detection = Detection::of(&head, &capture, &given);
+    if detection.best().is_none() {
         let any = Given { registers: &registers, any_processor: true, ..Given::default() };
-        let other = Detection::of(&head, &capture, &any);
-        let other = other.best().filter(|best| best.is_sure());
-        if raw.units.is_empty() {
-            return Err(OpenError::new(path, undetected(raw, align, detection.looked, other)));
+        // The program may be another one.
+        let mut other = Detection::of(&head, &Capture::default(), &any);
+        let sure = other.best().filter(|best| best.is_sure());
+        let is_limited = given_framing.is_some() || align.is_some();
+        if !raw.units.is_empty() {
+            weak(path, raw, &missing, &detection, (align, sure), notes)?;
+            return Ok(Some(detection));
         }
-        weak(path, raw, &missing, &detection, (align, other), notes)?;
-        return Ok(Some(detection));
-    };
+        match sure {
+            Some(sure) if is_limited => {
+                let what = contradiction(raw, align, sure);
+                return Err(OpenError::new(path, Problem::Parameter(what)));
+            }
+            Some(_) => {
+                other.limit(&capture, given.core);
+                detection = other;
+            }
+            None if detection.looked == 0 => return Err(OpenError::new(path, Problem::Empty)),
+            None => {
+                let what = Problem::Undetected(detection.looked as u64);
+                return Err(OpenError::new(path, what));
+            }
+        }
+    }
+    let Some(best) = detection.best() else { return Ok(Some(detection)) };
     let found = best.description();
     if raw.units.is_empty() {
         raw.units.clone_from(&found.units);
@@ -267,37 +284,6 @@ pub fn complete(
     assume(raw, found, &mut Vec::new());
     notes.extend(best.guesses());
     Ok(Some(detection))
-}
-
-/// Fails where the first bytes of the file at `path` are recognised, and are no trace that can be
-/// decoded.
-fn recognised(path: &Path, head: &[u8]) -> Result<(), OpenError> {
-    let problem = program(head).map(Problem::Code);
-    let problem = problem.or_else(|| text(head).map(Problem::Text));
-    let problem = problem.or_else(|| nexus::messages(head).map(Problem::Nexus));
-    problem.map_or(Ok(()), |problem| Err(OpenError::new(path, problem)))
-}
-
-/// Why nothing was detected in `looked` bytes; `other` explains them without the options.
-fn undetected(
-    raw: &RawTrace,
-    align: Option<u64>,
-    looked: usize,
-    other: Option<&Candidate>,
-) -> Problem {
-    match other {
-        Some(other) if raw.framing != RawFraming::Auto || align.is_some() => {
-            Problem::Parameter(contradiction(raw, align, other))
-        }
-        Some(other) => Problem::Parameter(format!(
-            "no protocol of the processor explains the bytes, which the core or the program states; \
-             of any processor: {}; check --core and --image, or use {}",
-            other.summary(),
-            other.description().options().join(" ")
-        )),
-        None if looked == 0 => Problem::Empty,
-        None => Problem::Undetected(looked as u64),
-    }
 }
 
 /// Completes a description that explains few of the bytes: what the user gives stays. `other`
@@ -331,12 +317,12 @@ fn weak(
         let (given, other) = (described(raw, align), other.summary());
         notes.push(format!("{given} explains few of the bytes; detected without it: {other}"));
     }
-    for unit in missing {
-        let names = missing_registers(unit, raw).join(", ");
-        let what = if found.is_some() { "are not given" } else { "are missing, and not detected" };
-        notes.push(format!("{}: registers that decoding needs {what}: {names}", unit.protocol));
-    }
     if let Some(found) = found {
+        for unit in missing {
+            let names = missing_registers(unit, raw).join(", ");
+            let name = &unit.protocol;
+            notes.push(format!("{name}: registers that decoding needs are not given: {names}"));
+        }
         if raw.framing == RawFraming::Auto && raw.units.len() == 1 {
             raw.framing = found.framing;
             raw.skip += found.skip;

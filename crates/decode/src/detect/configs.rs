@@ -91,7 +91,10 @@ fn microcontroller() -> Setting {
 /// `core` is the name of the traced core, and `is_m` whether it has the M profile.
 pub(super) fn variants(protocol: AnyProtocol, core: Option<&str>, is_m: bool) -> Vec<Setting> {
     let mut all = match protocol {
-        AnyProtocol::Etmv4 if is_m => vec![microcontroller()],
+        // The name of the core states what the setting would.
+        AnyProtocol::Etmv4 if is_m => {
+            vec![Setting { core: core.map_or(Some("ARMv8-M"), |_| None), ..microcontroller() }]
+        }
         _ => any_core(protocol),
     };
     for register in core.map_or(&[][..], |core| known_units::of(core, protocol)) {
@@ -225,10 +228,10 @@ impl Setting {
 }
 
 /// Further configurations, which only the program distinguishes.
-pub(super) fn with_code(protocol: AnyProtocol, setting: &Setting) -> Vec<Setting> {
+pub(super) fn with_code(protocol: AnyProtocol, setting: &Setting, is_m: bool) -> Vec<Setting> {
     let mut all = vec![setting.clone()];
     match protocol {
-        AnyProtocol::Etmv4 if setting.core.is_none() => {
+        AnyProtocol::Etmv4 if setting.core.is_none() && !is_m => {
             all.push(Setting { core: Some("ARMv8-M"), ..setting.clone() });
         }
         AnyProtocol::Etmv4 => {

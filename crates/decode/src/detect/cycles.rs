@@ -179,6 +179,7 @@ pub(super) fn candidate(
         score: best.score,
         reason: best.form.reason(),
         profile_known: true,
+        other_processor: false,
     })
 }
 

@@ -6,7 +6,7 @@
 //! even byte of a frame may be an ID, this leaves the even or the odd offsets, of which
 //! [`super::Detection`] tries the streams.
 
-use tracewright_frames::{FRAME, Framing, Link, Sources, Splitter, dstream, sync};
+use tracewright_frames::{Event, FRAME, Framing, Link, Sources, Splitter, dstream, sync};
 
 use super::HEAD;
 use super::fill::filled_from;
@@ -21,6 +21,8 @@ pub(super) struct LinkCandidate {
     pub(super) cost: u32,
     /// The streams: trace ID and bytes.
     pub(super) streams: Vec<(u16, Vec<u8>)>,
+    /// The bytes in frames that have no trace ID, or a reserved one.
+    pub(super) unassigned: usize,
     /// The share of the bytes before the frames are damaged, in thousandths.
     pub(super) regular: i64,
     /// Why the bytes may have this framing.
@@ -50,6 +52,7 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
         skip: 0,
         cost: 0,
         streams: vec![(0, trace.to_vec())],
+        unassigned: 0,
         regular: 1000,
         reason: "the bytes are packets from one to the next".to_owned(),
     };
@@ -153,13 +156,18 @@ fn framed(framing: Framing, head: &[u8], skip: usize, reason: String) -> LinkCan
     let mut sources = Sources::default();
     let mut splitter = Splitter::new(Link::new(framing));
     splitter.split(0, head.get(skip..).unwrap_or_default(), &mut sources);
+    let unassigned = sources.events().iter().map(|(_, event)| match event {
+        Event::NoSource { len } | Event::Reserved { len, .. } => *len as usize,
+        _ => 0,
+    });
+    let unassigned = unassigned.sum();
     let streams = sources.iter().map(|source| {
         let bytes = source.bytes();
         (source.id(), bytes.get(..filled_from(bytes)).unwrap_or(bytes).to_vec())
     });
     let mut streams: Vec<_> = streams.filter(|(_, bytes)| !bytes.is_empty()).collect();
     streams.sort_unstable_by_key(|(id, _)| *id);
-    LinkCandidate { framing, skip, cost: 0, streams, regular, reason }
+    LinkCandidate { framing, skip, cost: 0, streams, unassigned, regular, reason }
 }
 
 /// Bytes of frames in which damage is searched for.

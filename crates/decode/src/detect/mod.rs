@@ -15,7 +15,7 @@ mod cycles;
 pub mod fill;
 mod known_units;
 mod link;
-pub mod nexus;
+mod nexus;
 mod processor;
 mod program;
 mod riscv;
@@ -23,8 +23,10 @@ mod single;
 mod text;
 mod trial;
 
+use std::path::Path;
+
 use tracewright_base::CoreType;
-use tracewright_capture::Capture;
+use tracewright_capture::{Capture, OpenError, Problem};
 use tracewright_frames::Framing;
 use tracewright_protocols::etrace::config::{Profile, Version};
 use tracewright_protocols::registry::AnyProtocol;
@@ -34,7 +36,7 @@ use crate::Counts;
 pub use certainty::Certainty;
 pub use configs::Setting;
 pub use program::program;
-pub use text::text;
+use text::text;
 
 use certainty::MOST;
 use link::LinkCandidate;
@@ -181,12 +183,14 @@ pub struct Candidate {
     pub reason: String,
     /// A core or a program states the profile of the processor.
     profile_known: bool,
+    /// The processor that a core or a program states has no such trace unit.
+    other_processor: bool,
 }
 
 impl Candidate {
-    /// Whether the protocol of a source is likely at least.
+    /// Whether the protocol of a source is likely at least, where ETMv4 and ETE are one.
     pub fn is_sure(&self) -> bool {
-        self.sources.iter().any(|source| source.certainty() >= Certainty::Likely)
+        self.sources.iter().any(SourceCandidate::is_sure)
     }
 
     /// Framing, alignment, and the protocol of each source, in one line.
@@ -249,7 +253,12 @@ impl Candidate {
                 )
             })
         });
-        guesses.collect()
+        let other = self.other_processor.then(|| {
+            "the processor that the core or the program states has no such trace unit: check --core and \
+             --image"
+                .to_owned()
+        });
+        other.into_iter().chain(guesses).collect()
     }
 }
 
@@ -305,10 +314,28 @@ impl Detection {
         Detection { looked: head.len(), candidates }
     }
 
+    /// Limits the certainty to what the core called `core`, or else the programs of `capture`,
+    /// allow.
+    fn limit(&mut self, capture: &Capture, core: Option<&str>) {
+        certainty::settle(&mut self.candidates, &Processors::new(capture, core));
+    }
+
     /// The best candidate; `None` where nothing explains the bytes.
     pub fn best(&self) -> Option<&Candidate> {
         self.candidates.first().filter(|candidate| candidate.score >= LEAST)
     }
+}
+
+/// Fails where the first bytes of the file at `path` are recognised, and are no trace that can be
+/// decoded.
+///
+/// # Errors
+/// [`OpenError`] with what the file is.
+pub fn recognised(path: &Path, head: &[u8]) -> Result<(), OpenError> {
+    let problem = program(head).map(Problem::Code);
+    let problem = problem.or_else(|| text(head).map(Problem::Text));
+    let problem = problem.or_else(|| nexus::messages(head).map(Problem::Nexus));
+    problem.map_or(Ok(()), |problem| Err(OpenError::new(path, problem)))
 }
 
 /// The offsets of frames whose streams are tried with all configurations.
@@ -335,6 +362,7 @@ fn stream_score(link: &LinkCandidate) -> i64 {
     let mut streams: Vec<_> = link.streams.iter().map(|(_, bytes)| bytes).collect();
     streams.sort_by_key(|bytes| std::cmp::Reverse(bytes.len()));
     let total: usize = streams.iter().map(|bytes| bytes.len()).sum();
+    let total = total + link.unassigned;
     let scores = streams.iter().take(MAX_OFFSETS);
     let sum: i64 = scores.map(|bytes| arm::quick(bytes) * bytes.len() as i64).sum();
     sum / total.max(1) as i64
@@ -355,6 +383,13 @@ pub fn alignment(head: &[u8], framing: Framing) -> Option<usize> {
     let best = promising(frames).next()?;
     let there = stream_score(&best);
     (best.skip != 0 && there >= 850 && there >= here + 25).then_some(best.skip)
+}
+
+/// Whether `head`, the first bytes of a buffer, may be CoreSight formatter frames from the first
+/// byte on, as their ID bytes repeat a few values.
+pub fn may_be_frames(head: &[u8]) -> bool {
+    let mut links = link::links(head).into_iter();
+    links.any(|link| link.framing == Framing::Coresight && link.skip == 0)
 }
 
 /// DWT events come from a processor of the M profile: a unit beside their ITM that traces T32 code
@@ -380,6 +415,7 @@ fn settle_profile(sources: &mut [SourceCandidate], given: &Given<'_>) {
 fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bool) -> Candidate {
     let framed = link.framing != Framing::Raw;
     let total: usize = link.streams.iter().map(|(_, bytes)| bytes.len()).sum();
+    let total = total + link.unassigned;
     let regular = link.regular;
     let mut explained = 0;
     let mut sources = Vec::new();
@@ -403,5 +439,5 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
     }
     let LinkCandidate { framing, skip, reason, .. } = link;
     let profile_known = bench.processors.profile_is_known();
-    Candidate { framing, words: false, skip, sources, score, reason, profile_known }
+    Candidate { framing, words: false, skip, sources, score, reason, profile_known, other_processor: false }
 }

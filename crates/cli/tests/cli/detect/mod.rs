@@ -1,7 +1,10 @@
 //! Detection by the command: inputs without a description, and inputs with a wrong one.
 
 mod blind;
+mod certainty;
 mod cycles;
+mod damage;
+mod problems;
 mod inputs;
 mod ports;
 mod wrong;
