@@ -61,7 +61,8 @@ pub fn found(
     part: bool,
     always: bool,
 ) -> Result<bool, Fail> {
-    let Diagnosis { cause, remarks, .. } = if part { Diagnosis::default() } else { decoded.diagnosis() };
+    let Diagnosis { cause, remarks, .. } =
+        if part { Diagnosis::default() } else { decoded.diagnosis() };
     if let Some(cause) = &cause {
         let Remark { what, help } = decoded.cause_remark(cause);
         line(&format!("note: {what}"));

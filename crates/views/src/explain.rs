@@ -260,8 +260,12 @@ impl Decoded<'_> {
         let bad = self.tally.bad_frames;
         let is_end = self.plan.framing == Framing::Coresight && bad == bytes % FRAME as u64;
         if is_end || bad < FRAME as u64 && self.filling().is_some() {
-            let help = "the frame is incomplete: its last byte has a bit of each byte at an even offset";
-            return remark(format!("the buffer ends inside a frame, of which it has {bad} bytes"), help);
+            let help =
+                "the frame is incomplete: its last byte has a bit of each byte at an even offset";
+            return remark(
+                format!("the buffer ends inside a frame, of which it has {bad} bytes"),
+                help,
+            );
         }
         let (what, help) = match &self.plan.messages {
             None => ("frame", "if there are many, the framing is wrong: try another --framing"),
@@ -394,7 +398,9 @@ impl Decoded<'_> {
         }
         let start = self.buffer()?.head(TRIAL);
         let read = (0..self.sources.len()).map(|n| self.tally.of(n));
-        let good = read.into_iter().any(|c| c.syncs > 0 && c.undecodable - c.truncated < c.packet_bytes / 8);
+        let good = read
+            .into_iter()
+            .any(|c| c.syncs > 0 && c.undecodable - c.truncated < c.packet_bytes / 8);
         if good || !may_be_frames(&start) {
             return None;
         }

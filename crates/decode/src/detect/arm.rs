@@ -10,7 +10,6 @@ use super::processor::{Fit, Processor, Processors};
 use super::trial::{Bench, Trial, core_of, is_reserved};
 use super::{Given, Inference, LONG, MOST, SHORT};
 
-
 /// The protocols that are tried, those with the longest synchronisation first: of equal scores the
 /// first one is taken.
 const TRIED: [AnyProtocol; 6] = [
@@ -141,7 +140,8 @@ fn infer(
         best = rank(plain, long, best.into_iter().map(|(_, setting, _)| setting).collect());
     }
     if bench.has_code() && protocol.traces_instructions() {
-        let settings = best.iter().take(2).flat_map(|(_, s, _)| with_code(protocol, s, is_m)).collect();
+        let settings =
+            best.iter().take(2).flat_map(|(_, s, _)| with_code(protocol, s, is_m)).collect();
         best = rank(bench, long, settings);
     }
     settle_timestamps(&mut best, |setting| {

@@ -110,7 +110,8 @@ impl Cause {
         if let Some(from) = damage(&head, plan) {
             return Some(Cause::Damage { from });
         }
-        let found = Detection::of(&head, capture, &Given { any_processor: true, ..Given::default() });
+        let found =
+            Detection::of(&head, capture, &Given { any_processor: true, ..Given::default() });
         // With the program of another trace, no candidate explains much.
         let best = found.candidates.first()?;
         let own = found.candidates.iter().find(|c| c.framing == plan.framing && c.skip == 0);

@@ -141,4 +141,3 @@ pub(super) fn settle(candidates: &mut [Candidate], processors: &Processors) {
         }
     }
 }
-

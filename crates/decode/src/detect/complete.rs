@@ -11,9 +11,7 @@ use tracewright_protocols::registry::AnyProtocol;
 
 use super::known_units::{self, Register};
 use super::single::Single;
-use super::{
-    Candidate, Detection, Given, HEAD, Inference, SourceCandidate, alignment, recognised,
-};
+use super::{Candidate, Detection, Given, HEAD, Inference, SourceCandidate, alignment, recognised};
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
 /// What detection found, in the terms of the user's options.
@@ -277,6 +275,7 @@ pub fn complete(
             raw.skip += found.skip;
         }
         assume(raw, found, notes);
+        notes.extend(best.guesses());
         return Ok(Some(detection));
     } else {
         return Ok(Some(detection));

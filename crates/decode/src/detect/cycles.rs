@@ -11,6 +11,7 @@ use tracewright_protocols::registry::AnyProtocol;
 
 use super::arm::is_filling;
 use super::configs::{Setting, port_variants};
+use super::fill::is_sparse;
 use super::trial::{Bench, Trial};
 use super::{Candidate, Certainty, Given, Inference, LEAST, LONG, SourceCandidate};
 
@@ -117,7 +118,8 @@ pub(super) fn candidate(
     bytes: bool,
 ) -> Option<Candidate> {
     let protocols = [AnyProtocol::Etmv1, AnyProtocol::Etmv2];
-    let protocols = protocols.into_iter().filter(|protocol| given.allows(*protocol, &bench.processors));
+    let protocols =
+        protocols.into_iter().filter(|protocol| given.allows(*protocol, &bench.processors));
     let protocols: Vec<_> = protocols.collect();
     if protocols.is_empty() || given.framing.is_some_and(|framing| framing != Framing::Raw) {
         return None;
@@ -168,7 +170,7 @@ pub(super) fn candidate(
         counts: best.trial.counts,
     };
     let mut source = SourceCandidate::new(0, head.len(), vec![inference]);
-    if known(&best.trial) * CYCLES < c.packets {
+    if known(&best.trial) * CYCLES < c.packets || is_sparse(head) {
         source.most = Certainty::Possible;
     }
     Some(Candidate {

@@ -24,6 +24,15 @@ pub fn filled_from(bytes: &[u8]) -> usize {
     if bytes.len() - from < LEAST || is_sync { bytes.len() } else { from }
 }
 
+/// Equal bytes in a row that are no trace, but memory without contents.
+const RUN: usize = 32;
+
+/// Whether most of `bytes` are in runs of equal bytes.
+pub(super) fn is_sparse(bytes: &[u8]) -> bool {
+    let runs = bytes.chunk_by(|a, b| a == b).map(<[u8]>::len).filter(|len| *len >= RUN);
+    runs.sum::<usize>() * 2 > bytes.len()
+}
+
 /// What the filling that begins at `from` repeats.
 pub fn filling(bytes: &[u8], from: usize) -> String {
     let word = bytes.get(from..).and_then(|rest| rest.first_chunk::<WORD>());
@@ -57,6 +66,8 @@ mod tests {
                 trace.iter().copied().chain(word.into_iter().cycle().take(len)).collect();
             assert_eq!(filled_from(&bytes), want, "{word:?} {len}");
         }
+        let page: Vec<u8> = (0..64).chain([0; 200]).chain(0..64).collect();
+        assert!(is_sparse(&page) && !is_sparse(&page[..128]) && !is_sparse(&[]));
         assert_eq!(filled_from(&[0; 1000]), 0);
         assert_eq!(filled_from(&[0; 3]), 3);
         assert_eq!(filling(&[0; 8], 0), "0x00");

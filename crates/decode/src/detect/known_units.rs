@@ -117,8 +117,9 @@ const PROTOCOLS: &[(AnyProtocol, &[&str])] = &[
         AnyProtocol::Etmv4,
         &[
             "m7", "m7f", "m33", "m33f", "m35p", "m35pf", "m52", "m55", "m55f", "m85", "m85f", "r7",
-            "r7f", "r8", "r8f", "r52", "r52+", "r52f", "a32", "a34", "a35", "a53", "a55", "a57", "a65",
-            "a65ae", "a72", "a73", "a75", "a76", "a76ae", "a77", "a78", "a78ae", "a78c", "x1", "x1c",
+            "r7f", "r8", "r8f", "r52", "r52+", "r52f", "a32", "a34", "a35", "a53", "a55", "a57",
+            "a65", "a65ae", "a72", "a73", "a75", "a76", "a76ae", "a77", "a78", "a78ae", "a78c",
+            "x1", "x1c",
         ],
     ),
     (
@@ -137,7 +138,10 @@ fn end(core: &str) -> Option<String> {
 /// The protocol of the instruction trace of the core called `core`; `None` where it is unknown.
 pub(super) fn protocol(core: &str) -> Option<AnyProtocol> {
     let name = end(core)?;
-    PROTOCOLS.iter().find(|(_, cores)| cores.contains(&name.as_str())).map(|(protocol, _)| *protocol)
+    PROTOCOLS
+        .iter()
+        .find(|(_, cores)| cores.contains(&name.as_str()))
+        .map(|(protocol, _)| *protocol)
 }
 
 /// The registers of the unit of `protocol` of the core called `core`: `Cortex-M3`. Empty where the

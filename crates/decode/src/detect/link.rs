@@ -192,20 +192,25 @@ fn undamaged(frames: &[u8]) -> usize {
         sums.get_mut(usize::from(id)).into_iter().for_each(|sum| *sum += bytes);
     }
     let all: usize = sums.iter().sum();
-    let known: Vec<u16> = (0..128).filter(|id| sums[usize::from(*id)] * 50 > all).collect();
-    let is_odd = |part: &&[u8]| {
+    let known: Vec<u16> = (0..128)
+        .filter(|id| sums.get(usize::from(*id)).is_some_and(|sum| sum * 50 > all))
+        .collect();
+    let mut strays = 0u128;
+    let mut is_odd = |part: &&[u8]| {
         let counts = counts(part);
         let stray = counts.iter().filter(|(id, _)| !known.contains(id));
+        strays |= stray.clone().fold(0, |ids, (id, _)| ids | 1 << (id & 0x7f));
         let stray: usize = stray.map(|(_, bytes)| *bytes).sum();
         let all: usize = counts.iter().map(|(_, bytes)| *bytes).sum();
-        // Other sources than at the beginning are few.
-        stray * 5 > all && counts.len() > known.len() + SOURCES
+        stray * 5 > all
     };
-    let odd: Vec<bool> = parts.iter().map(is_odd).collect();
+    let odd: Vec<bool> = parts.iter().map(&mut is_odd).collect();
+    // Other sources than at the beginning are few.
+    let many = strays.count_ones() as usize > SOURCES;
     let from = odd.iter().position(|odd| *odd).unwrap_or(odd.len());
     let behind = odd.get(from..).unwrap_or_default();
     let is_damaged = behind.iter().filter(|odd| **odd).count() * 4 >= behind.len() * 3;
-    match known.len() <= SOURCES && from >= 4 && behind.len() >= 2 && is_damaged {
+    match known.len() <= SOURCES && from >= 4 && behind.len() >= 2 && is_damaged && many {
         true => from * PART,
         false => frames.len(),
     }

@@ -8,8 +8,8 @@
 
 mod arm;
 pub mod cause;
-pub mod complete;
 mod certainty;
+pub mod complete;
 mod configs;
 mod cycles;
 pub mod fill;
@@ -426,10 +426,16 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
             inferences.extend(riscv::inferences(&bytes, bench, given));
             inferences.sort_by_key(|inference| -inference.score);
         }
-        inferences.iter_mut().for_each(|inference| inference.read = inference.read * regular / 1000);
+        inferences
+            .iter_mut()
+            .for_each(|inference| inference.read = inference.read * regular / 1000);
         let best = inferences.first().map_or(0, |inference| inference.score.clamp(0, 1000));
         explained += best * bytes.len() as i64;
-        sources.push(SourceCandidate::new(id, bytes.len(), inferences));
+        let mut source = SourceCandidate::new(id, bytes.len(), inferences);
+        if fill::is_sparse(&bytes) {
+            source.most = Certainty::Possible;
+        }
+        sources.push(source);
     }
     settle_profile(&mut sources, given);
     let mut score = explained / total.max(1) as i64 * (1000 + regular) / 2000;
@@ -439,5 +445,14 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
     }
     let LinkCandidate { framing, skip, reason, .. } = link;
     let profile_known = bench.processors.profile_is_known();
-    Candidate { framing, words: false, skip, sources, score, reason, profile_known, other_processor: false }
+    Candidate {
+        framing,
+        words: false,
+        skip,
+        sources,
+        score,
+        reason,
+        profile_known,
+        other_processor: false,
+    }
 }

@@ -174,10 +174,13 @@ fn other_files() -> Vec<(String, Vec<u8>)> {
     add("addresses of code", words(&|n| 0x0800_0001 + n.wrapping_mul(2_654_435_761) % 0x8000));
     add("numbers", words(&|n| (f64::from(n) * 0.37) as u32));
     add("floating-point numbers", words(&|n| (n as f32 * 0.37).to_bits()));
-    add("samples of 16 bits", words(&|n| {
-        let sample = |n| u32::from((wave(n) * 8000.0) as i16 as u16);
-        sample(2 * n) | sample(2 * n + 1) << 16
-    }));
+    add(
+        "samples of 16 bits",
+        words(&|n| {
+            let sample = |n| u32::from((wave(n) * 8000.0) as i16 as u16);
+            sample(2 * n) | sample(2 * n + 1) << 16
+        }),
+    );
     let wav = [b"RIFF\x24\x80\0\0WAVEfmt ".as_slice(), &words(&|n| (wave(n) * 1e8) as i32 as u32)];
     add("a WAV file", wav.concat());
     add("samples of 8 bits", (0..8000).map(|n| (128.0 + wave(n) * 100.0) as u8).collect());
@@ -241,7 +244,10 @@ fn other_files_are_not_likely() {
 
 /// Bytes all of which an ITM may send.
 fn is_itm(name: &str) -> bool {
-    matches!(name, "bytes 0x01" | "bytes 0x08" | "bytes 0x55" | "bytes 0x80" | "bytes 0xaa" | "bytes 0xf7")
+    matches!(
+        name,
+        "bytes 0x01" | "bytes 0x08" | "bytes 0x55" | "bytes 0x80" | "bytes 0xaa" | "bytes 0xf7"
+    )
 }
 
 /// Text and the messages of N-Trace are named.
@@ -283,6 +289,13 @@ fn itm_detects_as_info_does() {
     let output = tracewright(&args("itm --framing coresight --id 2", &[&path]));
     assert_eq!(output.code, Some(1), "{}", output.err);
     assert!(output.err.contains("few of the bytes are packets of an ITM"), "{}", output.err);
+    // Text before zeros, which are no packets and no frames.
+    let mut text: Vec<u8> = b"a line of text\n".repeat(20).iter().flat_map(|c| [1, *c]).collect();
+    text.resize(8192, 0);
+    fs::write(&path, text).unwrap();
+    let output = tracewright(&args("itm", &[&path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert_eq!(output.out.matches("a line of text").count(), 20, "{}", output.out);
     // Frames of many sources.
     let mut frames = Vec::new();
     for id in 1..=20u8 {
@@ -302,7 +315,8 @@ fn itm_detects_as_info_does() {
 fn what_the_user_gives_is_decoded() {
     let Some(path) = shared(super::inputs::SWO) else { return };
     let decode = |words: &str| tracewright(&args(&format!("decode {words}"), &[&path]));
-    let output = decode("--framing raw --protocol ETM3 --config ETMCR=0 --config ETMIDR=0x4114f250");
+    let output =
+        decode("--framing raw --protocol ETM3 --config ETMCR=0 --config ETMIDR=0x4114f250");
     assert_ne!(output.code, Some(2), "{}", output.err);
     let output = decode("--framing raw --protocol ETM4");
     assert!(output.err.contains("explains few of the bytes; detected without it: CoreSight"));

@@ -4,9 +4,9 @@ mod blind;
 mod certainty;
 mod cycles;
 mod damage;
-mod problems;
 mod inputs;
 mod ports;
+mod problems;
 mod wrong;
 
 use std::fs;
