@@ -204,7 +204,7 @@ fn infer(
         t32,
         start: start.unwrap_or(0),
         read,
-        guessed: false,
+        unconfirmed: false,
         counts: *c,
     })
 }
@@ -420,7 +420,7 @@ fn branch_records(stream: &[u8]) -> Option<Inference> {
         t32: false,
         start: 0,
         read: score,
-        guessed: false,
+        unconfirmed: false,
         counts: crate::Counts::default(),
     })
 }

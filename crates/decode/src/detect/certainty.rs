@@ -57,7 +57,8 @@ const SOURCES: usize = 4;
 /// The bytes with which a source of many proves itself.
 const PROVEN: u64 = 256;
 
-/// A profile of RISC-V is guessed if another one reads the same bytes but for these, in thousandths.
+/// A profile of RISC-V is unconfirmed if another one reads the same bytes but for these, in
+/// thousandths.
 const ALIKE: i64 = 30;
 
 impl SourceCandidate {
@@ -79,10 +80,10 @@ impl SourceCandidate {
         let margin = best.score - others.next().map_or(0, |other| other.score);
         let c = &best.counts;
         let sure = match best.score {
-            ..LEAST => return Certainty::Unknown,
-            ..LEAST_LIKELY => Certainty::Possible,
+            i64::MIN..LEAST => return Certainty::Unknown,
+            LEAST..LEAST_LIKELY => Certainty::Possible,
             _ if c.bytes() < FEW || c.packets < PACKETS => Certainty::Possible,
-            _ if best.read < MOST || self.is_guess() => Certainty::Possible,
+            _ if best.read < MOST || self.is_assumed() => Certainty::Possible,
             _ if c.syncs == 0 && c.bytes() < UNSYNCED => Certainty::Possible,
             GOOD.. if margin >= 150 && c.syncs > 0 => Certainty::Certain,
             _ if margin >= 30 => Certainty::Likely,
@@ -91,10 +92,12 @@ impl SourceCandidate {
         sure.min(self.most)
     }
 
-    /// Whether the profile of RISC-V is a guess: other ones read the same bytes, and the program
-    /// was not followed.
-    pub fn is_guess(&self) -> bool {
-        let Some(best) = self.inferences.first().filter(|best| best.guessed) else { return false };
+    /// Whether the profile of RISC-V is an assumption: other ones read the same bytes, and the
+    /// program was not followed.
+    pub fn is_assumed(&self) -> bool {
+        let Some(best) = self.inferences.first().filter(|best| best.unconfirmed) else {
+            return false;
+        };
         let other = |other: &Inference| {
             other.protocol == best.protocol
                 && !other.is_like(best)

@@ -275,13 +275,13 @@ pub fn complete(
             raw.skip += found.skip;
         }
         assume(raw, found, notes);
-        notes.extend(best.guesses());
+        notes.extend(best.assumptions());
         return Ok(Some(detection));
     } else {
         return Ok(Some(detection));
     }
     assume(raw, found, &mut Vec::new());
-    notes.extend(best.guesses());
+    notes.extend(best.assumptions());
     Ok(Some(detection))
 }
 

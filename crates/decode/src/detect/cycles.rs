@@ -166,7 +166,7 @@ pub(super) fn candidate(
         t32: false,
         start: 0,
         read,
-        guessed: false,
+        unconfirmed: false,
         counts: best.trial.counts,
     };
     let mut source = SourceCandidate::new(0, head.len(), vec![inference]);

@@ -117,7 +117,7 @@ pub struct Inference {
     /// The share of all bytes of the source that are in packets, in thousandths.
     pub read: i64,
     /// The program that distinguishes the profiles of RISC-V was not followed.
-    pub guessed: bool,
+    pub unconfirmed: bool,
     /// The counts of the trial.
     pub counts: Counts,
 }
@@ -230,18 +230,18 @@ impl Candidate {
 }
 
 impl Candidate {
-    /// What the bytes do not show, in sentences: what was detected of it is a guess.
-    pub fn guesses(&self) -> Vec<String> {
-        let guesses = self.sources.iter().filter_map(|source| {
+    /// What the bytes do not show, in sentences: what was detected of it is an assumption.
+    pub fn assumptions(&self) -> Vec<String> {
+        let assumptions = self.sources.iter().filter_map(|source| {
             let best = source.best()?;
             let name = best.protocol.about().names.first().copied().unwrap_or_default();
-            if source.is_guess() {
+            if source.is_assumed() {
                 let missing = match best.counts.first_no_code {
                     Some(address) => format!("program memory is missing at {address:#x}"),
                     None => "there is no program memory".to_owned(),
                 };
                 return Some(format!(
-                    "{name}: the profile is a guess, as {missing} and others read the bytes as well"
+                    "{name}: the profile is an assumption, as {missing} and others read the bytes as well"
                 ));
             }
             let named = matches!(best.protocol, AnyProtocol::Etmv3 | AnyProtocol::Etmv4);
@@ -258,7 +258,7 @@ impl Candidate {
              --image"
                 .to_owned()
         });
-        other.into_iter().chain(guesses).collect()
+        other.into_iter().chain(assumptions).collect()
     }
 }
 

@@ -117,7 +117,7 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
             ));
         }
         // Where the program is not followed, it does not distinguish the profiles.
-        let guessed = c.instructions < c.packets;
+        let unconfirmed = c.instructions < c.packets;
         Inference {
             protocol: AnyProtocol::Etrace,
             setting: unit.setting(),
@@ -127,7 +127,7 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
             t32: false,
             start: 0,
             read: (trial.read() * 1000 / trial.len.max(1)) as i64,
-            guessed,
+            unconfirmed,
             counts: *c,
         }
     };

@@ -172,7 +172,7 @@ impl Listener for Times {
 
 impl Info {
     /// All problems, in the order of their weight: the cause of a poor result, what decoding
-    /// reports, what was guessed, and what the capture lacks. `next` is the command to run next,
+    /// reports, what was assumed, and what the capture lacks. `next` is the command to run next,
     /// where one addresses the first problem.
     pub fn problems(&self, next: Option<&str>) -> Vec<Remark> {
         let o = &self.overview;
@@ -181,8 +181,8 @@ impl Info {
             Remark { what: remark.what.clone(), help }
         });
         let mut problems: Vec<Remark> = first.chain(o.remarks.iter().cloned()).collect();
-        let guesses = o.detected.iter().flat_map(Candidate::guesses);
-        problems.extend(guesses.map(|what| Remark { what, help: String::new() }));
+        let assumptions = o.detected.iter().flat_map(Candidate::assumptions);
+        problems.extend(assumptions.map(|what| Remark { what, help: String::new() }));
         for missing in &self.missing {
             if !problems.iter().any(|problem| problem.what == missing.what) {
                 problems.push(missing.clone());

@@ -1,10 +1,9 @@
 //! Whether a file holds the trace of an ITM, by the detection of `tracewright info`.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
+use std::slice;
 
-use tracewright::capture::{Capture, OpenError, Problem};
+use tracewright::capture::{Capture, OpenError, Problem, Raw};
 use tracewright::decode::detect::{Certainty, Detection, Given, HEAD, recognised};
 use tracewright::protocols::registry::AnyProtocol;
 
@@ -15,9 +14,8 @@ pub fn check(path: &Path) -> Result<(), Fail> {
     if !path.is_file() {
         return Ok(());
     }
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD as u64).read_to_end(&mut head));
-    read.map_err(|error| Fail::read(&path.to_string_lossy(), &error))?;
+    let capture = Capture::raw(slice::from_ref(&path.to_owned()), &Raw::default())?;
+    let head = capture.buffers.first().map(|buffer| buffer.head(HEAD)).unwrap_or_default();
     recognised(path, &head)?;
     let detection = Detection::of(&head, &Capture::default(), &Given::default());
     let Some(best) = detection.best().filter(|best| best.is_sure()) else { return Ok(()) };

@@ -45,7 +45,7 @@ fn trace_of_m33(folder: &Folder, turns: usize, id: u8) -> Vec<u8> {
 }
 
 fn info(path: &Path, options: &str) -> Output {
-    tracewright(&args(&format!("info {options}"), &[&path.to_owned()]))
+    tracewright(&args(&format!("info {options}"), &[path]))
 }
 
 /// The end of a buffer that the trace did not fill explains nothing: the frames before it are found
@@ -83,7 +83,7 @@ fn a_filling_explains_nothing() {
     }
 }
 
-/// Unframed trace before zeros is not said to be frames.
+/// Unframed trace before zeros is not taken for frames.
 #[test]
 fn zeros_are_not_frames() {
     let folder = Folder::new("certainty-raw");
@@ -117,7 +117,7 @@ fn processors_exclude_protocols() {
     assert!(!output.out.contains("ETRACE"), "{}", output.out);
 }
 
-/// Without a sign of the profile, the names of exceptions are a guess; the core decides them.
+/// Without a sign of the profile, the names of exceptions are an assumption; the core decides them.
 #[test]
 fn the_profile_is_not_known() {
     let folder = Folder::new("certainty-profile");
@@ -132,15 +132,15 @@ fn the_profile_is_not_known() {
     assert!(!output.out.contains(what), "{}", output.out);
 }
 
-/// Where memory is missing, the profile of RISC-V is a guess, and the memory is named first.
+/// Where memory is missing, the profile of RISC-V is an assumption, and the memory is named first.
 #[test]
-fn a_profile_without_memory_is_a_guess() {
+fn a_profile_without_memory_is_an_assumption() {
     let riscv = "captures/riscv/etrace-tecodec-optmodes/qsort.bij.te_inst_raw";
     let Some(path) = shared(riscv) else { return };
     let Some(elf) = shared("captures/riscv/etrace-ref/elf/qsort.riscv") else { return };
     let image = format!("--image {}", elf.display());
     let output = info(&path, &image);
-    assert!(output.out.contains("the profile is a guess"), "{}", output.out);
+    assert!(output.out.contains("the profile is an assumption"), "{}", output.out);
     assert!(!output.out.contains(", likely"), "{}", output.out);
     let first = "problems:\n  1. ETRACE: program memory is missing once, first at 0x1000";
     assert!(output.out.contains(first), "{}", output.out);
