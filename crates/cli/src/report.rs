@@ -6,7 +6,7 @@ use std::fmt::Display;
 use tracewright::capture::{Kind, Severity};
 use tracewright::decode::detect::cause::Cause;
 use tracewright::views::Stats;
-use tracewright::views::explain::{Decoded, Remark};
+use tracewright::views::explain::{Decoded, Diagnosis, Remark};
 
 use crate::command_line;
 use crate::fail::Fail;
@@ -61,7 +61,8 @@ pub fn found(
     part: bool,
     always: bool,
 ) -> Result<bool, Fail> {
-    let cause = if part || !decoded.needs_explanation() { None } else { decoded.cause() };
+    let Diagnosis { cause, remarks, .. } =
+        if part { Diagnosis::default() } else { decoded.diagnosis() };
     if let Some(cause) = &cause {
         let Remark { what, help } = decoded.cause_remark(cause);
         line(&format!("note: {what}"));
@@ -79,11 +80,8 @@ pub fn found(
         }
         None => lines(&table),
     }
+    self::remarks(&remarks);
     let others = matches!(cause, Some(Cause::Sources { .. }));
-    let explained = others || cause.as_ref().is_some_and(Cause::is_misread);
-    if !part && !explained && decoded.needs_explanation() {
-        remarks(&decoded.remarks());
-    }
     // What is described is decoded, where only other sources are not.
     Ok(cause.is_some() && !others)
 }

@@ -3,11 +3,15 @@
 mod cause;
 mod profiles;
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use tracewright_capture::{Buffer, Capture, Form, Kind};
+use tracewright_decode::detect::cause::Cause;
+use tracewright_decode::detect::fill::filled_from;
+use tracewright_decode::detect::may_be_frames;
 use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
-use tracewright_frames::{Framing, Link, Splitter, sync};
+use tracewright_frames::{FRAME, Framing, Link, Numbering, Splitter, sync};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
 
@@ -16,6 +20,9 @@ use crate::link::{Ids, largest};
 
 /// Bytes at the start of a buffer that are decoded with other framings.
 const TRIAL: usize = 1 << 18;
+
+/// A shorter filling at the end is not distinguished from trace.
+const FILLING: usize = 64;
 
 /// A decoded buffer and its counts.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +54,30 @@ fn remark(what: impl Into<String>, help: impl Into<String>) -> Remark {
     Remark { what: what.into(), help: help.into() }
 }
 
+/// What is wrong with a decoded buffer.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnosis {
+    /// The most likely cause of a poor result.
+    pub cause: Option<Cause>,
+    /// What is missing or wrong, the most important first, where the cause does not explain it.
+    pub remarks: Vec<Remark>,
+    /// Something is wrong; otherwise the remarks explain why there is little to show.
+    pub is_problem: bool,
+}
+
 impl Decoded<'_> {
+    /// What is wrong, and why. It is empty where bytes, packets and program agree.
+    pub fn diagnosis(&self) -> Diagnosis {
+        if !self.needs_explanation() {
+            return Diagnosis::default();
+        }
+        let cause = self.cause();
+        let others = matches!(cause, Some(Cause::Sources { .. }));
+        let explained = others || cause.as_ref().is_some_and(Cause::is_misread);
+        let remarks = if explained { self.losses() } else { self.remarks() };
+        Diagnosis { is_problem: cause.is_some() || self.has_problems(), cause, remarks }
+    }
+
     fn buffer(&self) -> Option<&Buffer> {
         self.capture.buffers.get(self.plan.buffer)
     }
@@ -70,6 +100,26 @@ impl Decoded<'_> {
             || counts.any(|c| c.bytes() > 0 && c.packets == 0)
             || self.tally.flawed_before_end()
             || !self.unknown_ids().is_empty()
+            || !self.losses().is_empty()
+    }
+
+    /// What the trace buffer and the trace units lost.
+    fn losses(&self) -> Vec<Remark> {
+        let Some(buffer) = self.buffer() else { return Vec::new() };
+        let of_sink = buffer.sink.iter().flat_map(|sink| &sink.layout.lost);
+        let of_sink = of_sink.map(|lost| remark(format!("{}: {lost}", buffer.name), ""));
+        let of_units = self.sources.iter().enumerate().filter_map(|(n, source)| {
+            let times = match self.tally.of(n).gaps {
+                0 => return None,
+                1 => "once".to_owned(),
+                gaps => format!("{gaps} times"),
+            };
+            Some(remark(
+                format!("{}: trace was lost {times}", source.name),
+                "what was executed there is not known; `decode` lists each gap",
+            ))
+        });
+        of_sink.chain(of_units).collect()
     }
 
     /// The number of sources, configured or not, of whose trace nothing was decoded: what they
@@ -90,7 +140,27 @@ impl Decoded<'_> {
                 && !self.plan.skipped.iter().any(|s| s.why == Why::NotChosen(id))
         };
         let unknown_ids = self.tally.unknown_ids.iter().map(|(id, bytes)| (*id, *bytes));
-        unknown_ids.filter(|(id, _)| chosen(*id)).collect()
+        let unknown_ids: Vec<_> = unknown_ids.filter(|(id, _)| chosen(*id)).collect();
+        if unknown_ids.is_empty() {
+            return unknown_ids;
+        }
+        // What a trace port sends after it has stopped is no source.
+        let Some((start, from)) = self.filling() else { return unknown_ids };
+        let mut ids = Ids::default();
+        let mut route = self.plan.route(Numbering::Capture);
+        route.split(0, start.get(..from).unwrap_or_default(), &mut ids);
+        let sources = ids.sources();
+        unknown_ids.into_iter().filter(|(id, _)| sources.iter().any(|(own, _)| own == id)).collect()
+    }
+
+    /// The bytes of raw trace data that the trace did not fill up to the end: all bytes, and the
+    /// offset of the filling.
+    fn filling(&self) -> Option<(Cow<'_, [u8]>, usize)> {
+        let buffer = self.buffer().filter(|buffer| !buffer.is_piped())?;
+        let start = buffer.head(TRIAL);
+        let from = filled_from(&start);
+        let whole = self.capture.kind == Kind::Raw && start.len() as u64 == buffer.len();
+        (whole && from + FILLING <= start.len()).then_some((start, from))
     }
 
     /// Counts of each stage: a line for the buffer and one for each source.
@@ -184,6 +254,7 @@ impl Decoded<'_> {
         for (n, source) in self.sources.iter().enumerate() {
             self.source(source, &self.tally.of(n), other.is_some(), &mut remarks);
         }
+        remarks.extend(self.losses());
         if other.is_none() {
             remarks.extend(self.absent());
         }
@@ -198,20 +269,32 @@ impl Decoded<'_> {
             remarks.push(self.unknown_ids_remark(&unknown_ids));
         }
         if self.tally.bad_frames > 0 && other.is_none() {
-            let (what, help) = match &self.plan.messages {
-                None => ("frame", "if there are many, the framing is wrong: try another --framing"),
-                Some(_) => (
-                    "message",
-                    "if there are many, check the parameters source_width and timestamp_bytes: \
-                     they describe what precedes each payload",
-                ),
-            };
-            remarks.push(remark(
-                format!("{} bytes are undecodable as {what}s", self.tally.bad_frames),
-                help,
-            ));
+            remarks.push(self.bad_frames(bytes));
         }
         remarks
+    }
+
+    /// The remark on undecodable bytes of the link in a buffer of `bytes` bytes.
+    fn bad_frames(&self, bytes: u64) -> Remark {
+        let bad = self.tally.bad_frames;
+        let is_end = self.plan.framing == Framing::Coresight && bad == bytes % FRAME as u64;
+        if is_end || bad < FRAME as u64 && self.filling().is_some() {
+            let help =
+                "the frame is incomplete: its last byte has a bit of each byte at an even offset";
+            return remark(
+                format!("the buffer ends inside a frame, of which it has {bad} bytes"),
+                help,
+            );
+        }
+        let (what, help) = match &self.plan.messages {
+            None => ("frame", "if there are many, the framing is wrong: try another --framing"),
+            Some(_) => (
+                "message",
+                "if there are many, check the parameters source_width and timestamp_bytes: they describe \
+                 what precedes each payload",
+            ),
+        };
+        remark(format!("{bad} bytes are undecodable as {what}s"), help)
     }
 
     /// Sources without bytes in the buffer.
@@ -333,6 +416,13 @@ impl Decoded<'_> {
             return None;
         }
         let start = self.buffer()?.head(TRIAL);
+        let read = (0..self.sources.len()).map(|n| self.tally.of(n));
+        let good = read
+            .into_iter()
+            .any(|c| c.syncs > 0 && c.undecodable - c.truncated < c.packet_bytes / 8);
+        if good || !may_be_frames(&start) {
+            return None;
+        }
         let mut ids = Ids::default();
         Splitter::new(Link::new(Framing::Coresight)).split(0, &start, &mut ids);
         let sources = ids.sources();

@@ -100,10 +100,10 @@ impl Split for Ids {
 }
 
 /// The most unknown IDs that a list names: damaged messages have many different IDs.
-const MAX_LISTED: usize = 16;
+const MAX_LISTED: usize = 8;
 
 /// The IDs with the most bytes, by ID, and a text that counts the others.
-pub(crate) fn largest(mut ids: Vec<(u16, u64)>) -> (Vec<(u16, u64)>, Option<String>) {
+pub fn largest(mut ids: Vec<(u16, u64)>) -> (Vec<(u16, u64)>, Option<String>) {
     ids.sort_by_key(|(_, bytes)| Reverse(*bytes));
     let others = ids.split_off(ids.len().min(MAX_LISTED));
     ids.sort_unstable();

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use tracewright::capture::Kind;
+use tracewright::decode::detect::Candidate;
 use tracewright::views::info::Info;
 use tracewright::views::json;
 
@@ -17,7 +18,9 @@ pub fn run(args: &InfoArgs) -> Result<bool, Fail> {
     let input = Input::inspect(&args.input, None)?;
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     let mut info = Info::of(&input.capture, &input.options);
-    info.notes.extend(input.notes.iter().cloned());
+    // What was unconfirmed is a problem.
+    let assumptions = input.detected.iter().flat_map(Candidate::assumptions).collect::<Vec<_>>();
+    info.notes.extend(input.notes.iter().filter(|note| !assumptions.contains(note)).cloned());
     info.overview.detected.clone_from(&input.detected);
     match args.format {
         InfoFormat::Text => {

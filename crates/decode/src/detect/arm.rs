@@ -1,12 +1,14 @@
 //! The protocol and the configuration of one stream of an Arm trace unit.
 
 use memchr::memmem;
-use tracewright_base::SyncSearch;
+use tracewright_base::{Parse, SyncSearch, Wire};
+use tracewright_protocols::itm;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::configs::{Setting, variants, with_code, with_timestamps};
-use super::trial::{Bench, Target, Trial, core_of};
-use super::{Given, Inference, LONG, SHORT};
+use super::processor::{Fit, Processor, Processors};
+use super::trial::{Bench, Trial, core_of, is_reserved};
+use super::{Given, Inference, LONG, MOST, SHORT};
 
 /// The protocols that are tried, those with the longest synchronisation first: of equal scores the
 /// first one is taken.
@@ -44,10 +46,11 @@ pub(super) fn inferences(
     let plain = Bench::empty();
     let mut all: Vec<Inference> = TRIED
         .iter()
-        .filter(|&&protocol| given.allows(protocol))
+        .filter(|&&protocol| given.allows(protocol, &bench.processors))
         .filter_map(|&protocol| infer(protocol, stream, &plain, bench, given))
         .collect();
-    all.extend(branch_records(stream).filter(|_| given.allows(AnyProtocol::Mtb)));
+    let mtb = given.allows(AnyProtocol::Mtb, &bench.processors);
+    all.extend(branch_records(stream).filter(|_| mtb));
     settle_etmv4(&mut all, framed);
     all.sort_by_key(|inference| -inference.score);
     all
@@ -58,7 +61,7 @@ pub(super) fn inferences(
 pub(super) fn quick(stream: &[u8]) -> i64 {
     let plain = Bench::empty();
     let score = |protocol: AnyProtocol| {
-        let trials = variants(protocol).into_iter().take(4).filter_map(|setting| {
+        let trials = variants(protocol, None, false).into_iter().take(4).filter_map(|setting| {
             let mut config = setting.config(protocol, core_of(setting.core), &|_| None)?;
             if protocol == AnyProtocol::Itm {
                 config.assume_synced(true);
@@ -82,7 +85,9 @@ fn infer(
     bench: &Bench,
     given: &Given<'_>,
 ) -> Option<Inference> {
-    let core = given.core;
+    let core = given.core_type();
+    let is_m = bench.processors.is_m();
+    let variants = || variants(protocol, given.core, is_m);
     let config = |setting: &Setting| {
         let own = core.or_else(|| core_of(setting.core));
         setting.config(protocol, own, given.registers)
@@ -90,7 +95,8 @@ fn infer(
     if protocol == AnyProtocol::Itm && is_filling(stream) {
         return None;
     }
-    let start = start(protocol, stream, &config(&Setting::default().or_first(protocol))?);
+    let first = variants().into_iter().next().unwrap_or_default();
+    let start = start(protocol, stream, &config(&first)?);
     let part = |len: usize| {
         let rest = stream.get(start?..)?;
         rest.get(..len).or(Some(rest)).filter(|part| !part.is_empty())
@@ -110,7 +116,7 @@ fn infer(
         // configurations of the others contradict its trace often.
         score -= 40 * setting.rarities();
         let t32 = trial.features.aarch32 && !trial.features.a64;
-        if setting.core.is_some() && !t32 && bench.target != Some(Target::Arm(true)) {
+        if setting.core.is_some() && !t32 && !is_m {
             // A microcontroller executes T32 code only.
             score /= 2;
         }
@@ -127,14 +133,15 @@ fn infer(
         ranked.sort_by_key(|(score, ..)| -score);
         ranked
     };
-    let mut best = rank(plain, short, variants(protocol));
+    let mut best = rank(plain, short, variants());
     best.truncate(FINALISTS);
     best.retain(|(score, ..)| *score > 0);
     if best.len() > 1 && long.len() > short.len() {
         best = rank(plain, long, best.into_iter().map(|(_, setting, _)| setting).collect());
     }
     if bench.has_code() && protocol.traces_instructions() {
-        let settings = best.iter().take(2).flat_map(|(_, s, _)| with_code(protocol, s)).collect();
+        let settings =
+            best.iter().take(2).flat_map(|(_, s, _)| with_code(protocol, s, is_m)).collect();
         best = rank(bench, long, settings);
     }
     settle_timestamps(&mut best, |setting| {
@@ -142,13 +149,28 @@ fn infer(
         rank(if bench.has_code() { bench } else { plain }, long, settings)
     });
     let (score, mut setting, trial) = best.into_iter().next()?;
-    if setting.core.is_none() && bench.target == Some(Target::Arm(true)) && core.is_none() {
+    if setting.core.is_none() && is_m && core.is_none() {
         setting.core = Some("ARMv7-M");
     }
     let synced = protocol != AnyProtocol::Itm || has_sync(stream, &config(&setting)?);
-    let mut score = score + sync_points(protocol) - mismatch(protocol, bench.target);
+    let mut score = score + sync_points(protocol) - mismatch(protocol, &bench.processors);
     if protocol == AnyProtocol::Ptm {
         score -= 400 * even_information(long) / 1000;
+    }
+    if protocol == AnyProtocol::Itm {
+        score -= unusual(long);
+        // Only the ITM of another processor has events of a DWT, or no synchronisation.
+        let other = trial.counts.dwt_events > 0 && !bench.processors.may_have_dwt()
+            || !synced && bench.processors.fit(protocol) < Fit::Yes;
+        if other && given.only.is_empty() && !given.any_processor {
+            return None;
+        }
+    }
+    // What comes before the synchronisation is not explained.
+    let rest = (stream.len() - start.unwrap_or(0)) as u64;
+    let read = (trial.read() * 1000 / trial.len.max(1) * rest / stream.len().max(1) as u64) as i64;
+    if read < MOST {
+        score = score * (1000 + read) / (1000 + MOST);
     }
     if !synced {
         // Nearly all bytes are packets of an ITM: few of them prove nothing.
@@ -181,8 +203,39 @@ fn infer(
         a64,
         t32,
         start: start.unwrap_or(0),
+        read,
+        unconfirmed: false,
         counts: *c,
     })
+}
+
+/// More bytes of an ITM in packets that no unit sends, or few have, count against it, in
+/// thousandths.
+const UNUSUAL: usize = 20;
+
+/// Points against the bytes of an ITM that are extension packets, stimulus port pages and events
+/// with a reserved discriminator.
+fn unusual(stream: &[u8]) -> i64 {
+    let config = itm::Config { assume_synced: true, ..itm::Config::default() };
+    let (mut rest, mut count) = (stream, 0);
+    while !rest.is_empty() {
+        let len = match itm::Packet::parse(rest, &config) {
+            Parse::Packet(packet, len) => {
+                let is_unusual = match packet {
+                    itm::Packet::Extension { .. } | itm::Packet::Page(_) => true,
+                    itm::Packet::Hardware { discriminator, .. } => is_reserved(discriminator),
+                    _ => false,
+                };
+                count += if is_unusual { len } else { 0 };
+                len
+            }
+            Parse::Bad(len, _) => len,
+            Parse::Partial => break,
+        };
+        rest = rest.get(len.max(1)..).unwrap_or_default();
+    }
+    let share = count * 1000 / stream.len().max(1);
+    share.saturating_sub(UNUSUAL) as i64 * 2
 }
 
 /// A configuration, its score and its trial.
@@ -247,13 +300,6 @@ fn is_beginning(protocol: AnyProtocol, trial: &Trial) -> bool {
     four && c.syncs == 0 && c.packets > 1 && all && trial.len < BEGINNING
 }
 
-impl Setting {
-    /// The first configuration of `protocol`, to search for a synchronisation.
-    fn or_first(self, protocol: AnyProtocol) -> Setting {
-        variants(protocol).into_iter().next().unwrap_or(self)
-    }
-}
-
 /// Whether the first bytes have a few values only, as an erased memory has.
 pub(super) fn is_filling(stream: &[u8]) -> bool {
     let mut values = [false; 256];
@@ -296,13 +342,11 @@ fn has_sync(stream: &[u8], config: &AnyConfig) -> bool {
 }
 
 /// Points against a protocol whose processors do not execute the program.
-fn mismatch(protocol: AnyProtocol, target: Option<Target>) -> i64 {
-    match (protocol, target) {
-        (_, None) | (AnyProtocol::Itm | AnyProtocol::Stm, Some(_)) => 0,
-        (AnyProtocol::Etmv3 | AnyProtocol::Ptm, Some(Target::Aarch64)) => 300,
-        (AnyProtocol::Ete, Some(Target::Arm(true))) => 200,
-        (_, Some(Target::RiscV(_))) => 300,
-        _ => 0,
+fn mismatch(protocol: AnyProtocol, processors: &Processors) -> i64 {
+    match (protocol, processors.fit(protocol)) {
+        (_, Fit::Yes) | (AnyProtocol::Itm | AnyProtocol::Stm, _) => 0,
+        (_, Fit::No) if !matches!(processors.first(), Some(Processor::RiscV(_))) => 200,
+        _ => 300,
     }
 }
 
@@ -375,6 +419,8 @@ fn branch_records(stream: &[u8]) -> Option<Inference> {
         a64: false,
         t32: false,
         start: 0,
+        read: score,
+        unconfirmed: false,
         counts: crate::Counts::default(),
     })
 }

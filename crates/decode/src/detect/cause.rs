@@ -110,8 +110,10 @@ impl Cause {
         if let Some(from) = damage(&head, plan) {
             return Some(Cause::Damage { from });
         }
-        let found = Detection::of(&head, capture, &Given::default());
-        let best = found.best()?;
+        let found =
+            Detection::of(&head, capture, &Given { any_processor: true, ..Given::default() });
+        // With the program of another trace, no candidate explains much.
+        let best = found.candidates.first()?;
         let own = found.candidates.iter().find(|c| c.framing == plan.framing && c.skip == 0);
         let margin = best.score - own.map_or(0, |own| own.score);
         let ports = [Framing::Tpiu, Framing::TpiuHalf, Framing::Dstream];
@@ -128,11 +130,12 @@ impl Cause {
         let lost: u64 = counts.iter().filter(|c| is_lost(c)).map(Counts::bytes).sum();
         let misread = is_stray || is_empty || lost * 2 > known;
         let other = best.skip != 0 && best.framing == plan.framing && margin >= 60;
+        let other = other && found.best().is_some();
         if misread && other && is_ordered(&head, best) {
             return Some(Cause::Alignment { skip: best.skip });
         }
         let own = own.unwrap_or(best);
-        let bench = Bench::new(capture);
+        let bench = Bench::new(capture, None);
         let streams = streams(&head, plan.framing);
         let each = suspects.into_iter().filter_map(|n| {
             let planned = plan.sources.get(n)?;
@@ -261,6 +264,9 @@ fn source(
     let trial = bench.run(synchronised(stream, &planned.config), &planned.config);
     // In a damaged trace, a version that decodes less of it contradicts the program less often.
     let decodes_more = same.counts.instructions >= trial.counts.instructions;
+    if protocol == AnyProtocol::Etrace && is_cut_off(&trial.counts) {
+        return None;
+    }
     if protocol == AnyProtocol::Etrace && same.score >= own + 50 && decodes_more {
         return Some(Cause::Protocol {
             source: n,
@@ -281,6 +287,12 @@ fn source(
     let (outside, wrong) = (is_outside(counts), is_contradicted(counts));
     (bench.has_code() && protocol.traces_instructions() && (outside || wrong))
         .then_some(Cause::Image { source: n, outside })
+}
+
+/// Whether the program was not followed, as its memory is missing in a few places: nothing shows
+/// that the parameters or the image are wrong.
+fn is_cut_off(c: &Counts) -> bool {
+    (1..8).contains(&c.no_code) && c.instructions < c.packets && c.inconsistencies == 0
 }
 
 /// The parameters of a RISC-V unit. Registers of other units are detected where they are missing.

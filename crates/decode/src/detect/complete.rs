@@ -11,7 +11,7 @@ use tracewright_protocols::registry::AnyProtocol;
 
 use super::known_units::{self, Register};
 use super::single::Single;
-use super::{Candidate, Certainty, Detection, Given, HEAD, alignment, program};
+use super::{Candidate, Detection, Given, HEAD, Inference, SourceCandidate, alignment, recognised};
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
 /// What detection found, in the terms of the user's options.
@@ -61,13 +61,29 @@ impl Description {
 impl Candidate {
     /// The candidate in the terms of the options.
     pub fn description(&self) -> Description {
+        self.describe(|source| source.best())
+    }
+
+    /// The best inferences of the units `units`, however well they explain the bytes.
+    fn description_of(&self, units: &[Unit]) -> Description {
+        self.describe(|source| {
+            let inference = source.inferences.first()?;
+            let is_own = |unit: &&Unit| {
+                AnyProtocol::named(&unit.protocol) == Some(inference.protocol)
+                    && unit.id.is_none_or(|id| id == source.id || self.framing == Framing::Raw)
+            };
+            units.iter().any(|unit| is_own(&unit)).then_some(inference)
+        })
+    }
+
+    fn describe<'a>(
+        &'a self,
+        inference: impl Fn(&'a SourceCandidate) -> Option<&'a Inference>,
+    ) -> Description {
         let framed = self.framing != Framing::Raw;
         let mut found = Vec::new();
         for source in &self.sources {
-            let Some(inference) = source.best() else { continue };
-            if source.certainty() == Certainty::Unknown {
-                continue;
-            }
+            let Some(inference) = inference(source) else { continue };
             let name = inference.protocol.about().names.first().copied().unwrap_or_default();
             let unit = Unit { protocol: name.to_owned(), id: framed.then_some(source.id) };
             found.push((unit, inference.protocol, &inference.setting));
@@ -130,7 +146,6 @@ pub fn complete(
     if raw.levels.is_some() {
         return Ok(None);
     }
-    let core = raw.core.as_deref().and_then(core_type);
     let given_framing = match raw.framing {
         RawFraming::Framed(framing) => Some(framing),
         RawFraming::Auto if raw.units.is_empty() => None,
@@ -194,20 +209,19 @@ pub fn complete(
         }
         return complete(path, raw, images, Some(0), notes);
     }
-    if raw.units.is_empty()
-        && let Some(isa) = program(&head)
-    {
-        return Err(OpenError::new(path, Problem::Code(isa)));
+    if raw.units.is_empty() {
+        recognised(path, &head)?;
     }
     let stated = raw.clone();
     let registers = |name: &str| given_register(&stated, name);
     let named = raw.units.iter().filter_map(|unit| AnyProtocol::named(&unit.protocol));
     let given = Given {
-        core,
+        core: stated.core.as_deref(),
         registers: &registers,
         framing: given_framing,
         skip: align.map(|_| 0),
         only: named.collect(),
+        any_processor: false,
     };
     if let Some(single) = single {
         let lacks = !missing.is_empty();
@@ -220,22 +234,34 @@ pub fn complete(
             return Ok(Some(found));
         }
     }
-    let detection = Detection::of(&head, &capture, &given);
-    let Some(best) = detection.best() else {
-        let any = Given { core, registers: &registers, ..Given::default() };
-        let other = Detection::of(&head, &capture, &any);
-        if let Some(best) = other.best().filter(|best| best.is_sure()) {
-            return Err(OpenError::new(path, Problem::Parameter(contradiction(raw, align, best))));
-        }
+    let mut detection = Detection::of(&head, &capture, &given);
+    if detection.best().is_none() {
+        let any = Given { registers: &registers, any_processor: true, ..Given::default() };
+        // The program may be another one.
+        let mut other = Detection::of(&head, &Capture::default(), &any);
+        let sure = other.best().filter(|best| best.is_sure());
+        let is_limited = given_framing.is_some() || align.is_some();
         if !raw.units.is_empty() {
+            weak(path, raw, &missing, &detection, (align, sure), notes)?;
             return Ok(Some(detection));
         }
-        let problem = match detection.looked {
-            0 => Problem::Empty,
-            looked => Problem::Undetected(looked as u64),
-        };
-        return Err(OpenError::new(path, problem));
-    };
+        match sure {
+            Some(sure) if is_limited => {
+                let what = contradiction(raw, align, sure);
+                return Err(OpenError::new(path, Problem::Parameter(what)));
+            }
+            Some(_) => {
+                other.limit(&capture, given.core);
+                detection = other;
+            }
+            None if detection.looked == 0 => return Err(OpenError::new(path, Problem::Empty)),
+            None => {
+                let what = Problem::Undetected(detection.looked as u64);
+                return Err(OpenError::new(path, what));
+            }
+        }
+    }
+    let Some(best) = detection.best() else { return Ok(Some(detection)) };
     let found = best.description();
     if raw.units.is_empty() {
         raw.units.clone_from(&found.units);
@@ -249,12 +275,80 @@ pub fn complete(
             raw.skip += found.skip;
         }
         assume(raw, found, notes);
+        notes.extend(best.assumptions());
         return Ok(Some(detection));
     } else {
         return Ok(Some(detection));
     }
     assume(raw, found, &mut Vec::new());
+    notes.extend(best.assumptions());
     Ok(Some(detection))
+}
+
+/// Completes a description that explains few of the bytes: what the user gives stays. `other`
+/// explains them without it.
+///
+/// # Errors
+/// [`OpenError`] where nothing can be decoded so, as the user did not give all of framing, protocol
+/// and trace ID, and `other` can be.
+fn weak(
+    path: &Path,
+    raw: &mut RawTrace,
+    missing: &[Unit],
+    detection: &Detection,
+    (align, other): (Option<u64>, Option<&Candidate>),
+    notes: &mut Vec<String>,
+) -> Result<(), OpenError> {
+    let found = detection.candidates.iter().find_map(|candidate| {
+        let found = candidate.description_of(missing);
+        missing.iter().all(|unit| fits(&found, unit)).then_some(found)
+    });
+    let is_complete = match raw.framing {
+        RawFraming::Framed(Framing::Raw) => true,
+        RawFraming::Framed(_) => raw.units.iter().all(|unit| unit.id.is_some()),
+        _ => raw.units.len() > 1,
+    };
+    if let Some(other) = other {
+        if found.is_none() && !is_complete {
+            let what = Problem::Parameter(contradiction(raw, align, other));
+            return Err(OpenError::new(path, what));
+        }
+        let (given, other) = (described(raw, align), other.summary());
+        notes.push(format!("{given} explains few of the bytes; detected without it: {other}"));
+    }
+    if let Some(found) = found {
+        for unit in missing {
+            let names = missing_registers(unit, raw).join(", ");
+            let name = &unit.protocol;
+            notes.push(format!("{name}: registers that decoding needs are not given: {names}"));
+        }
+        if raw.framing == RawFraming::Auto && raw.units.len() == 1 {
+            raw.framing = found.framing;
+            raw.skip += found.skip;
+            raw.units.clone_from(&found.units);
+        }
+        assume(raw, found, notes);
+    }
+    Ok(())
+}
+
+/// The registers that `unit` needs and nobody gives.
+fn missing_registers(unit: &Unit, raw: &RawTrace) -> Vec<&'static str> {
+    let Some(protocol) = AnyProtocol::named(&unit.protocol) else { return Vec::new() };
+    let mut missing: Vec<&'static str> = Vec::new();
+    let id = protocol.id_register().map(|(name, _)| name);
+    let core = raw.core.as_deref().and_then(core_type);
+    loop {
+        let value = |name: &str| {
+            let zero = id.into_iter().chain(missing.iter().copied());
+            let zero = zero.filter(|known| known.eq_ignore_ascii_case(name)).map(|_| 0).next();
+            given_register(raw, name).or(zero)
+        };
+        match protocol.configure(core, &value) {
+            Err(register) if !missing.contains(&register.name) => missing.push(register.name),
+            _ => return missing,
+        }
+    }
 }
 
 /// Adds the registers and the core that were found and are not given.
@@ -270,8 +364,8 @@ fn assume(raw: &mut RawTrace, found: Description, notes: &mut Vec<String>) {
     raw.core = raw.core.take().or(core);
 }
 
-/// That the given options do not explain the bytes, and those that do.
-fn contradiction(raw: &RawTrace, align: Option<u64>, best: &Candidate) -> String {
+/// The options that the user gives.
+fn described(raw: &RawTrace, align: Option<u64>) -> String {
     let given = Description {
         framing: raw.framing,
         skip: align.unwrap_or(0),
@@ -282,10 +376,15 @@ fn contradiction(raw: &RawTrace, align: Option<u64>, best: &Candidate) -> String
     if raw.framing == RawFraming::Framed(Framing::Raw) {
         given.insert(0, "--framing raw".to_owned());
     }
+    given.join(" ")
+}
+
+/// That the given options do not explain the bytes, and those that do.
+fn contradiction(raw: &RawTrace, align: Option<u64>, best: &Candidate) -> String {
     let better = Description { registers: Vec::new(), core: None, ..best.description() };
     format!(
         "{} does not explain the bytes; detected: {}; use {}",
-        given.join(" "),
+        described(raw, align),
         best.summary(),
         better.options().join(" ")
     )
@@ -303,13 +402,7 @@ fn lacks_registers(unit: &Unit, raw: &RawTrace) -> bool {
     if protocol.has_own_port() || raw.parameters.is_some() {
         return false;
     }
-    let id = protocol.id_register().map(|(name, _)| name);
-    let core = raw.core.as_deref().and_then(core_type);
-    let value = |name: &str| {
-        let of_id = id.filter(|id| id.eq_ignore_ascii_case(name)).map(|_| 0);
-        given_register(raw, name).or(of_id)
-    };
-    protocol.configure(core, &value).is_err()
+    !missing_registers(unit, raw).is_empty()
 }
 
 /// The value of a register that the user gives.

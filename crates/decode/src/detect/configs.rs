@@ -8,6 +8,8 @@ use tracewright_base::CoreType;
 use tracewright_frames::cycles::Width;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
+use super::known_units;
+
 /// A configuration: registers or parameters by name, and the core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setting {
@@ -70,8 +72,39 @@ const MAX_SPECULATION: u64 = 0xff;
 /// address of each return, which a decoder with the return stack accepts.
 const TRCCONFIGR: u64 = 0x1001;
 
+/// TRCCONFIGR of a microcontroller: instruction trace.
+const PLAIN: u64 = 1;
+
+/// The unit of a microcontroller: 32-bit addresses, no context IDs, nothing speculative.
+fn microcontroller() -> Setting {
+    let unit = [
+        ("TRCCONFIGR", PLAIN),
+        ("TRCIDR0", TRCIDR0),
+        ("TRCIDR1", 0x4100_f450),
+        ("TRCIDR2", 4),
+        ("TRCIDR8", 0),
+    ];
+    Setting { core: Some("ARMv8-M"), ..Setting::of(&unit) }
+}
+
 /// The configurations of `protocol` that read the same bytes differently, the most common first.
-pub(super) fn variants(protocol: AnyProtocol) -> Vec<Setting> {
+/// `core` is the name of the traced core, and `is_m` whether it has the M profile.
+pub(super) fn variants(protocol: AnyProtocol, core: Option<&str>, is_m: bool) -> Vec<Setting> {
+    let mut all = match protocol {
+        // The name of the core states what the setting would.
+        AnyProtocol::Etmv4 if is_m => {
+            vec![Setting { core: core.map_or(Some("ARMv8-M"), |_| None), ..microcontroller() }]
+        }
+        _ => any_core(protocol),
+    };
+    for register in core.map_or(&[][..], |core| known_units::of(core, protocol)) {
+        all.iter_mut().for_each(|setting| setting.set(register.name, register.value));
+    }
+    all.dedup();
+    all
+}
+
+fn any_core(protocol: AnyProtocol) -> Vec<Setting> {
     match protocol {
         AnyProtocol::Etmv4 => {
             let unit = |idr2| {
@@ -89,8 +122,7 @@ pub(super) fn variants(protocol: AnyProtocol) -> Vec<Setting> {
                 unit.set("TRCIDR8", MAX_SPECULATION);
                 unit
             }));
-            // A microcontroller: 32-bit addresses, no context IDs.
-            all.push(Setting { core: Some("ARMv8-M"), ..unit(4) });
+            all.push(microcontroller());
             let mut counting = unit(TRCIDR2);
             counting.set("TRCIDR0", TRCIDR0 | Q_ELEMENTS);
             all.push(counting);
@@ -196,11 +228,17 @@ impl Setting {
 }
 
 /// Further configurations, which only the program distinguishes.
-pub(super) fn with_code(protocol: AnyProtocol, setting: &Setting) -> Vec<Setting> {
+pub(super) fn with_code(protocol: AnyProtocol, setting: &Setting, is_m: bool) -> Vec<Setting> {
     let mut all = vec![setting.clone()];
     match protocol {
-        AnyProtocol::Etmv4 if setting.core.is_none() => {
+        AnyProtocol::Etmv4 if setting.core.is_none() && !is_m => {
             all.push(Setting { core: Some("ARMv8-M"), ..setting.clone() });
+        }
+        AnyProtocol::Etmv4 => {
+            let mut other = setting.clone();
+            // With the return stack.
+            other.set("TRCCONFIGR", TRCCONFIGR);
+            all.push(other);
         }
         AnyProtocol::Etmv3 => {
             let id = setting.get("ETMIDR").unwrap_or(0);

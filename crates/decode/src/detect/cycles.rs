@@ -11,14 +11,18 @@ use tracewright_protocols::registry::AnyProtocol;
 
 use super::arm::is_filling;
 use super::configs::{Setting, port_variants};
+use super::fill::is_sparse;
 use super::trial::{Bench, Trial};
-use super::{Candidate, Given, Inference, LEAST, LONG, SourceCandidate};
+use super::{Candidate, Certainty, Given, Inference, LEAST, LONG, SourceCandidate};
 
 /// Fewer cycles than these show nothing.
 const FEW: usize = 64;
 
 /// Fewer known addresses of branches than these show nothing.
 const ADDRESSES: u64 = 4;
+
+/// A program has a branch with an address in this number of cycles at least.
+const CYCLES: u64 = 50;
 
 /// The best score where each byte is a record: a 4-bit port is a coincidence more easily.
 const LIKELY: i64 = 900;
@@ -114,7 +118,8 @@ pub(super) fn candidate(
     bytes: bool,
 ) -> Option<Candidate> {
     let protocols = [AnyProtocol::Etmv1, AnyProtocol::Etmv2];
-    let protocols = protocols.into_iter().filter(|protocol| given.allows(*protocol));
+    let protocols =
+        protocols.into_iter().filter(|protocol| given.allows(*protocol, &bench.processors));
     let protocols: Vec<_> = protocols.collect();
     if protocols.is_empty() || given.framing.is_some_and(|framing| framing != Framing::Raw) {
         return None;
@@ -151,6 +156,7 @@ pub(super) fn candidate(
             c.instructions, c.inconsistencies, c.no_code
         ));
     }
+    let read = (best.trial.read() * 1000 / best.trial.len.max(1)) as i64;
     let inference = Inference {
         protocol: best.protocol,
         setting: best.setting,
@@ -159,9 +165,14 @@ pub(super) fn candidate(
         a64: false,
         t32: false,
         start: 0,
+        read,
+        unconfirmed: false,
         counts: best.trial.counts,
     };
-    let source = SourceCandidate { id: 0, bytes: head.len(), inferences: vec![inference] };
+    let mut source = SourceCandidate::new(0, head.len(), vec![inference]);
+    if known(&best.trial) * CYCLES < c.packets || is_sparse(head) {
+        source.most = Certainty::Possible;
+    }
     Some(Candidate {
         framing: Framing::Raw,
         words: best.form.words,
@@ -169,6 +180,8 @@ pub(super) fn candidate(
         sources: vec![source],
         score: best.score,
         reason: best.form.reason(),
+        profile_known: true,
+        other_processor: false,
     })
 }
 
@@ -191,7 +204,7 @@ fn infer(
 ) -> Option<Found> {
     let part = |len: usize| all.get(..len).unwrap_or(all);
     let run = |part: &[u8], setting: Setting| {
-        let config = setting.config(protocol, given.core, given.registers)?;
+        let config = setting.config(protocol, given.core_type(), given.registers)?;
         let trial = bench.run(part, &config);
         let score = score(&trial, protocol);
         let score = if form.row() == 1 { score.min(LIKELY) } else { score };

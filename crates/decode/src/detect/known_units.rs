@@ -99,23 +99,77 @@ const UNITS: &[Unit] = &[
             known("TRCIDR2", 0x0000_0004),
         ],
     },
+    Unit {
+        cores: &["m33", "m33f", "m35p", "m35pf", "m52", "m85", "m85f"],
+        protocol: AnyProtocol::Etmv4,
+        registers: &[
+            related("Cortex-M55", "TRCIDR0", 0x2800_06e1),
+            related("Cortex-M55", "TRCIDR2", 0x0000_0004),
+        ],
+    },
 ];
+
+/// The protocol of the instruction trace of cores, by the ends of their names.
+const PROTOCOLS: &[(AnyProtocol, &[&str])] = &[
+    (AnyProtocol::Etmv3, &["m3", "m4", "m4f", "r4", "r4f", "r5", "r5f", "a5", "a7", "a8"]),
+    (AnyProtocol::Ptm, &["a9", "a15"]),
+    (
+        AnyProtocol::Etmv4,
+        &[
+            "m7", "m7f", "m33", "m33f", "m35p", "m35pf", "m52", "m55", "m55f", "m85", "m85f", "r7",
+            "r7f", "r8", "r8f", "r52", "r52+", "r52f", "a32", "a34", "a35", "a53", "a55", "a57",
+            "a65", "a65ae", "a72", "a73", "a75", "a76", "a76ae", "a77", "a78", "a78ae", "a78c",
+            "x1", "x1c",
+        ],
+    ),
+    (
+        AnyProtocol::Ete,
+        &["a510", "a520", "a520ae", "a710", "a715", "a720", "a720ae", "a725", "x2", "x3", "x4"],
+    ),
+];
+
+/// The end of the name of a core: `m3` of `ARM Cortex-M3`.
+fn end(core: &str) -> Option<String> {
+    let name = core.to_ascii_lowercase().replace([' ', '_'], "-");
+    let name = name.strip_prefix("arm-").unwrap_or(&name);
+    Some(name.strip_prefix("cortex")?.trim_start_matches('-').to_owned())
+}
+
+/// The protocol of the instruction trace of the core called `core`; `None` where it is unknown.
+pub(super) fn protocol(core: &str) -> Option<AnyProtocol> {
+    let name = end(core)?;
+    PROTOCOLS
+        .iter()
+        .find(|(_, cores)| cores.contains(&name.as_str()))
+        .map(|(protocol, _)| *protocol)
+}
 
 /// The registers of the unit of `protocol` of the core called `core`: `Cortex-M3`. Empty where the
 /// core or its unit is unknown.
 pub(super) fn of(core: &str, protocol: AnyProtocol) -> &'static [Register] {
-    let name = core.to_ascii_lowercase().replace([' ', '_'], "-");
-    let name = name.strip_prefix("arm-").unwrap_or(&name);
-    let Some(name) = name.strip_prefix("cortex") else { return &[] };
-    let name = name.trim_start_matches('-');
+    let Some(name) = end(core) else { return &[] };
     let mut units = UNITS.iter();
-    let unit = units.find(|unit| unit.protocol == protocol && unit.cores.contains(&name));
+    let unit = units.find(|unit| unit.protocol == protocol && unit.cores.contains(&name.as_str()));
     unit.map_or(&[], |unit| unit.registers)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn protocols_of_cores() {
+        for (core, want) in [
+            ("Cortex-M3", Some(AnyProtocol::Etmv3)),
+            ("ARM Cortex-A9", Some(AnyProtocol::Ptm)),
+            ("cortex-m33", Some(AnyProtocol::Etmv4)),
+            ("Cortex-A710", Some(AnyProtocol::Ete)),
+            ("Cortex-M23", None),
+            ("ARMv7-M", None),
+        ] {
+            assert_eq!(protocol(core), want, "{core}");
+        }
+    }
 
     #[test]
     fn units_of_cores() {
@@ -133,6 +187,8 @@ mod tests {
         assert_eq!(id("Cortex-R4", AnyProtocol::Etmv3, "ETMIDR"), r4);
         assert_eq!(id("Cortex-A15", AnyProtocol::Ptm, "ETMCCER"), Some((0x34c0_1ac2, None)));
         assert_eq!(id("Cortex-A53", AnyProtocol::Etmv4, "TRCIDR2"), Some((0x488, None)));
+        let m33 = Some((0x4, Some("Cortex-M55")));
+        assert_eq!(id("Cortex-M33", AnyProtocol::Etmv4, "TRCIDR2"), m33);
         let a72 = Some((0x488, Some("Cortex-A57")));
         assert_eq!(id("Cortex-A72", AnyProtocol::Etmv4, "TRCIDR2"), a72);
         // A core has no unit of another protocol, and unknown cores have none.

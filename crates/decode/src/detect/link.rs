@@ -6,9 +6,10 @@
 //! even byte of a frame may be an ID, this leaves the even or the odd offsets, of which
 //! [`super::Detection`] tries the streams.
 
-use tracewright_frames::{FRAME, Framing, Link, Sources, Splitter, dstream, sync};
+use tracewright_frames::{Event, FRAME, Framing, Link, Sources, Splitter, dstream, sync};
 
 use super::HEAD;
+use super::fill::filled_from;
 
 /// A framing that the bytes may have.
 #[derive(Clone, Debug)]
@@ -20,6 +21,10 @@ pub(super) struct LinkCandidate {
     pub(super) cost: u32,
     /// The streams: trace ID and bytes.
     pub(super) streams: Vec<(u16, Vec<u8>)>,
+    /// The bytes in frames that have no trace ID, or a reserved one.
+    pub(super) unassigned: usize,
+    /// The share of the bytes before the frames are damaged, in thousandths.
+    pub(super) regular: i64,
     /// Why the bytes may have this framing.
     pub(super) reason: String,
 }
@@ -28,17 +33,27 @@ pub(super) struct LinkCandidate {
 /// of 7 bits each are 448.
 const MAX_COST: u32 = 260;
 
+/// The bits of the ID bytes by which the costs of a few frames differ, times 16.
+const FEW: u32 = 256;
+
 /// Bytes that are searched for the offset of frames.
 const ALIGNED: usize = 1 << 15;
 
-/// The framings that `bytes` may have; the data of one source are always among them.
+/// The framings that `bytes` may have; the data of one source are always among them. The filling
+/// behind a trace is left out.
 pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
     let head = bytes.get(..HEAD).unwrap_or(bytes);
+    let end = filled_from(head);
+    let trace = head.get(..end).unwrap_or(head);
+    // The last frame may end with bytes as those of the filling.
+    let head = head.get(..end.next_multiple_of(FRAME)).unwrap_or(head);
     let raw = LinkCandidate {
         framing: Framing::Raw,
         skip: 0,
         cost: 0,
-        streams: vec![(0, head.to_vec())],
+        streams: vec![(0, trace.to_vec())],
+        unassigned: 0,
+        regular: 1000,
         reason: "the bytes are packets from one to the next".to_owned(),
     };
     let mut found = vec![raw];
@@ -64,7 +79,9 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
     }
     costs.sort_by_key(|link| (link.cost, link.skip, link.halves));
     let least = costs.first().map_or(0, |link| link.cost);
-    let most = MAX_COST.min(least + least / 4 + 8);
+    // In a few frames, an ID byte more costs much.
+    let few = FEW / (part.len() / FRAME).max(1) as u32;
+    let most = MAX_COST.min(least + least / 4 + 8 + few);
     for &Cost { halves, skip, cost } in costs.iter().filter(|link| link.cost <= most) {
         let ids = match skip {
             0 => "the ID bytes repeat a few values".to_owned(),
@@ -77,6 +94,19 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
             }
         };
         found.push(LinkCandidate { cost, ..framed(framing, head, skip, reason) });
+    }
+    found
+}
+
+/// The framings that `bytes` may have, or `framing` only: if nothing shows that the bytes have it,
+/// from the first one on.
+pub(super) fn links_of(bytes: &[u8], framing: Option<Framing>) -> Vec<LinkCandidate> {
+    let mut found = links(bytes);
+    let Some(framing) = framing else { return found };
+    found.retain(|link| link.framing == framing);
+    if found.is_empty() {
+        let head = bytes.get(..HEAD).unwrap_or(bytes);
+        found.push(framed(framing, head, 0, "the framing is given".to_owned()));
     }
     found
 }
@@ -117,15 +147,73 @@ pub(crate) fn frame_pairs(head: &[u8], odd: usize) -> impl Iterator<Item = usize
     pairs.map(move |(n, _)| odd + 2 * n)
 }
 
-/// The bytes from `skip` on, split.
+/// The bytes from `skip` on, split, up to where they are damaged.
 fn framed(framing: Framing, head: &[u8], skip: usize, reason: String) -> LinkCandidate {
+    let frames = head.get(skip..).unwrap_or_default();
+    let end = if framing == Framing::Coresight { undamaged(frames) } else { frames.len() };
+    let regular = (end * 1000 / frames.len().max(1)) as i64;
+    let head = head.get(..skip + end).unwrap_or(head);
     let mut sources = Sources::default();
     let mut splitter = Splitter::new(Link::new(framing));
     splitter.split(0, head.get(skip..).unwrap_or_default(), &mut sources);
-    let streams = sources.iter().map(|source| (source.id(), source.bytes().to_vec()));
+    let unassigned = sources.events().iter().map(|(_, event)| match event {
+        Event::NoSource { len } | Event::Reserved { len, .. } => *len as usize,
+        _ => 0,
+    });
+    let unassigned = unassigned.sum();
+    let streams = sources.iter().map(|source| {
+        let bytes = source.bytes();
+        (source.id(), bytes.get(..filled_from(bytes)).unwrap_or(bytes).to_vec())
+    });
     let mut streams: Vec<_> = streams.filter(|(_, bytes)| !bytes.is_empty()).collect();
     streams.sort_unstable_by_key(|(id, _)| *id);
-    LinkCandidate { framing, skip, cost: 0, streams, reason }
+    LinkCandidate { framing, skip, cost: 0, streams, unassigned, regular, reason }
+}
+
+/// Bytes of frames in which damage is searched for.
+const PART: usize = 1 << 10;
+
+/// The most sources of a link whose damage is searched for.
+const SOURCES: usize = 8;
+
+/// The number of bytes before those whose frames have other IDs than the ones before: nearly all
+/// bytes of the first parts have a few IDs, and most parts behind do not.
+fn undamaged(frames: &[u8]) -> usize {
+    let parts: Vec<&[u8]> = frames.chunks(PART).collect();
+    let Some((first, _)) = parts.split_at_checked(4).filter(|_| parts.len() >= 6) else {
+        return frames.len();
+    };
+    let counts = |part: &[u8]| {
+        let of = streams(part, Framing::Coresight).into_iter();
+        of.map(|(id, bytes)| (id, bytes.len())).collect::<Vec<_>>()
+    };
+    let mut sums = [0usize; 128];
+    for (id, bytes) in first.iter().flat_map(|part| counts(part)) {
+        sums.get_mut(usize::from(id)).into_iter().for_each(|sum| *sum += bytes);
+    }
+    let all: usize = sums.iter().sum();
+    let known: Vec<u16> = (0..128)
+        .filter(|id| sums.get(usize::from(*id)).is_some_and(|sum| sum * 50 > all))
+        .collect();
+    let mut strays = 0u128;
+    let mut is_odd = |part: &&[u8]| {
+        let counts = counts(part);
+        let stray = counts.iter().filter(|(id, _)| !known.contains(id));
+        strays |= stray.clone().fold(0, |ids, (id, _)| ids | 1 << (id & 0x7f));
+        let stray: usize = stray.map(|(_, bytes)| *bytes).sum();
+        let all: usize = counts.iter().map(|(_, bytes)| *bytes).sum();
+        stray * 5 > all
+    };
+    let odd: Vec<bool> = parts.iter().map(&mut is_odd).collect();
+    // Other sources than at the beginning are few.
+    let many = strays.count_ones() as usize > SOURCES;
+    let from = odd.iter().position(|odd| *odd).unwrap_or(odd.len());
+    let behind = odd.get(from..).unwrap_or_default();
+    let is_damaged = behind.iter().filter(|odd| **odd).count() * 4 >= behind.len() * 3;
+    match known.len() <= SOURCES && from >= 4 && behind.len() >= 2 && is_damaged && many {
+        true => from * PART,
+        false => frames.len(),
+    }
 }
 
 /// The bytes of each ID.

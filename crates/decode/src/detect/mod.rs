@@ -8,29 +8,40 @@
 
 mod arm;
 pub mod cause;
+mod certainty;
 pub mod complete;
 mod configs;
 mod cycles;
+pub mod fill;
 mod known_units;
 mod link;
+mod nexus;
+mod processor;
 mod program;
 mod riscv;
 mod single;
+mod text;
 mod trial;
 
+use std::path::Path;
+
 use tracewright_base::CoreType;
-use tracewright_capture::Capture;
+use tracewright_capture::{Capture, OpenError, Problem};
 use tracewright_frames::Framing;
 use tracewright_protocols::etrace::config::{Profile, Version};
 use tracewright_protocols::registry::AnyProtocol;
 
 use crate::Counts;
 
+pub use certainty::Certainty;
 pub use configs::Setting;
 pub use program::program;
+use text::text;
 
+use certainty::MOST;
 use link::LinkCandidate;
 pub(crate) use link::frame_pairs;
+use processor::{Fit, Processors};
 use trial::Bench;
 
 /// The bytes at the start of a buffer that are looked at.
@@ -44,8 +55,8 @@ pub const LONG: usize = 1 << 14;
 
 /// What the user states about the data.
 pub struct Given<'a> {
-    /// The traced core.
-    pub core: Option<CoreType>,
+    /// The name of the traced core.
+    pub core: Option<&'a str>,
     /// Registers and parameters by name.
     pub registers: &'a dyn Fn(&str) -> Option<u64>,
     /// The framing.
@@ -54,41 +65,34 @@ pub struct Given<'a> {
     pub skip: Option<usize>,
     /// The protocols that the data may have; empty for any.
     pub only: Vec<AnyProtocol>,
+    /// Protocols that the traced processor cannot have are tried, too.
+    pub any_processor: bool,
 }
 
 impl Given<'_> {
-    fn allows(&self, protocol: AnyProtocol) -> bool {
-        self.only.is_empty() || self.only.contains(&protocol)
+    /// Whether `protocol` is tried: one that is given, or that one of `processors` can have.
+    fn allows(&self, protocol: AnyProtocol, processors: &Processors) -> bool {
+        match self.only.is_empty() {
+            true => self.any_processor || processors.fit(protocol) > Fit::No,
+            false => self.only.contains(&protocol),
+        }
+    }
+
+    /// The type of the traced core.
+    fn core_type(&self) -> Option<CoreType> {
+        self.core.and_then(tracewright_capture::core_type)
     }
 }
 
 impl Default for Given<'_> {
     fn default() -> Self {
-        Given { core: None, registers: &|_| None, framing: None, skip: None, only: Vec::new() }
-    }
-}
-
-/// How sure a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Certainty {
-    /// Nothing explains the bytes well.
-    Unknown,
-    /// The best of several explanations.
-    Possible,
-    /// Others explain the bytes less well.
-    Likely,
-    /// Nothing else explains the bytes.
-    Certain,
-}
-
-impl Certainty {
-    /// The name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Certainty::Unknown => "unknown",
-            Certainty::Possible => "possible",
-            Certainty::Likely => "likely",
-            Certainty::Certain => "certain",
+        Given {
+            core: None,
+            registers: &|_| None,
+            framing: None,
+            skip: None,
+            only: Vec::new(),
+            any_processor: false,
         }
     }
 }
@@ -110,6 +114,10 @@ pub struct Inference {
     pub t32: bool,
     /// The offset in the bytes of the source where decoding starts.
     pub start: usize,
+    /// The share of all bytes of the source that are in packets, in thousandths.
+    pub read: i64,
+    /// The program that distinguishes the profiles of RISC-V was not followed.
+    pub unconfirmed: bool,
     /// The counts of the trial.
     pub counts: Counts,
 }
@@ -122,9 +130,6 @@ impl Inference {
     }
 }
 
-/// Fewer bytes than these prove nothing.
-const FEW: u64 = 24;
-
 /// The inferences for a source.
 #[derive(Clone, Debug)]
 pub struct SourceCandidate {
@@ -134,26 +139,18 @@ pub struct SourceCandidate {
     pub bytes: usize,
     /// The inferences, the best first.
     pub inferences: Vec<Inference>,
+    /// What speaks against more certainty than this.
+    most: Certainty,
 }
 
 impl SourceCandidate {
+    fn new(id: u16, bytes: usize, inferences: Vec<Inference>) -> SourceCandidate {
+        SourceCandidate { id, bytes, inferences, most: Certainty::Certain }
+    }
+
     /// The best inference.
     pub fn best(&self) -> Option<&Inference> {
         self.inferences.first().filter(|inference| inference.score >= LEAST)
-    }
-
-    /// How sure the protocol of the best inference is.
-    pub fn certainty(&self) -> Certainty {
-        let Some(best) = self.inferences.first() else { return Certainty::Unknown };
-        let mut others = self.inferences.iter().filter(|inference| !inference.is_like(best));
-        let margin = best.score - others.next().map_or(0, |other| other.score);
-        match best.score {
-            ..LEAST => Certainty::Unknown,
-            _ if best.counts.bytes() < FEW => Certainty::Possible,
-            950.. if margin >= 150 && best.counts.syncs > 0 => Certainty::Certain,
-            _ if margin >= 30 => Certainty::Likely,
-            _ => Certainty::Possible,
-        }
     }
 }
 
@@ -184,12 +181,16 @@ pub struct Candidate {
     pub score: i64,
     /// Why.
     pub reason: String,
+    /// A core or a program states the profile of the processor.
+    profile_known: bool,
+    /// The processor that a core or a program states has no such trace unit.
+    other_processor: bool,
 }
 
 impl Candidate {
-    /// Whether the protocol of a source is likely at least.
+    /// Whether the protocol of a source is likely at least, where ETMv4 and ETE are one.
     pub fn is_sure(&self) -> bool {
-        self.sources.iter().any(|source| source.certainty() >= Certainty::Likely)
+        self.sources.iter().any(SourceCandidate::is_sure)
     }
 
     /// Framing, alignment, and the protocol of each source, in one line.
@@ -228,6 +229,39 @@ impl Candidate {
     }
 }
 
+impl Candidate {
+    /// What the bytes do not show, in sentences: what was detected of it is an assumption.
+    pub fn assumptions(&self) -> Vec<String> {
+        let assumptions = self.sources.iter().filter_map(|source| {
+            let best = source.best()?;
+            let name = best.protocol.about().names.first().copied().unwrap_or_default();
+            if source.is_assumed() {
+                let missing = match best.counts.first_no_code {
+                    Some(address) => format!("program memory is missing at {address:#x}"),
+                    None => "there is no program memory".to_owned(),
+                };
+                return Some(format!(
+                    "{name}: the profile is an assumption, as {missing} and others read the bytes as well"
+                ));
+            }
+            let named = matches!(best.protocol, AnyProtocol::Etmv3 | AnyProtocol::Etmv4);
+            let open = named && best.t32 && best.setting.core.is_none() && !self.profile_known;
+            open.then(|| {
+                format!(
+                    "{name}: the profile of the core is not known: exceptions have the names of the A \
+                     and R profiles; --core Cortex-M3, or whichever it is, decides them"
+                )
+            })
+        });
+        let other = self.other_processor.then(|| {
+            "the processor that the core or the program states has no such trace unit: check --core and \
+             --image"
+                .to_owned()
+        });
+        other.into_iter().chain(assumptions).collect()
+    }
+}
+
 impl Inference {
     /// The protocol, and for RISC-V profile and version.
     pub fn title(&self) -> String {
@@ -258,10 +292,9 @@ impl Detection {
     /// Looks at the first bytes of a buffer, `head`. The program memory of `capture` is used.
     pub fn of(head: &[u8], capture: &Capture, given: &Given<'_>) -> Detection {
         let head = head.get(..HEAD).unwrap_or(head);
-        let bench = Bench::new(capture);
-        let links = link::links(head)
+        let bench = Bench::new(capture, given.core);
+        let links = link::links_of(head, given.framing)
             .into_iter()
-            .filter(|link| given.framing.is_none_or(|framing| framing == link.framing))
             .filter(|link| given.skip.is_none_or(|skip| skip == link.skip));
         let (frames, others): (Vec<_>, Vec<_>) =
             links.partition(|link| link.framing.begins_in_frame());
@@ -271,18 +304,38 @@ impl Detection {
             let framed = candidates.iter().any(|candidate| candidate.score >= GOOD);
             candidates.push(candidate(link, &bench, given, !framed));
         }
-        candidates.extend(cycles::candidate(head, &bench, given, false));
+        let trace = head.get(..fill::filled_from(head)).unwrap_or(head);
+        candidates.extend(cycles::candidate(trace, &bench, given, false));
         if candidates.iter().all(|candidate| candidate.score < LEAST) {
-            candidates.extend(cycles::candidate(head, &bench, given, true));
+            candidates.extend(cycles::candidate(trace, &bench, given, true));
         }
         candidates.sort_by_key(|candidate| -candidate.score);
+        certainty::settle(&mut candidates, &bench.processors);
         Detection { looked: head.len(), candidates }
+    }
+
+    /// Limits the certainty to what the core called `core`, or else the programs of `capture`,
+    /// allow.
+    fn limit(&mut self, capture: &Capture, core: Option<&str>) {
+        certainty::settle(&mut self.candidates, &Processors::new(capture, core));
     }
 
     /// The best candidate; `None` where nothing explains the bytes.
     pub fn best(&self) -> Option<&Candidate> {
         self.candidates.first().filter(|candidate| candidate.score >= LEAST)
     }
+}
+
+/// Fails where the first bytes of the file at `path` are recognised, and are no trace that can be
+/// decoded.
+///
+/// # Errors
+/// [`OpenError`] with what the file is.
+pub fn recognised(path: &Path, head: &[u8]) -> Result<(), OpenError> {
+    let problem = program(head).map(Problem::Code);
+    let problem = problem.or_else(|| text(head).map(Problem::Text));
+    let problem = problem.or_else(|| nexus::messages(head).map(Problem::Nexus));
+    problem.map_or(Ok(()), |problem| Err(OpenError::new(path, problem)))
 }
 
 /// The offsets of frames whose streams are tried with all configurations.
@@ -309,6 +362,7 @@ fn stream_score(link: &LinkCandidate) -> i64 {
     let mut streams: Vec<_> = link.streams.iter().map(|(_, bytes)| bytes).collect();
     streams.sort_by_key(|bytes| std::cmp::Reverse(bytes.len()));
     let total: usize = streams.iter().map(|bytes| bytes.len()).sum();
+    let total = total + link.unassigned;
     let scores = streams.iter().take(MAX_OFFSETS);
     let sum: i64 = scores.map(|bytes| arm::quick(bytes) * bytes.len() as i64).sum();
     sum / total.max(1) as i64
@@ -329,6 +383,13 @@ pub fn alignment(head: &[u8], framing: Framing) -> Option<usize> {
     let best = promising(frames).next()?;
     let there = stream_score(&best);
     (best.skip != 0 && there >= 850 && there >= here + 25).then_some(best.skip)
+}
+
+/// Whether `head`, the first bytes of a buffer, may be CoreSight formatter frames from the first
+/// byte on, as their ID bytes repeat a few values.
+pub fn may_be_frames(head: &[u8]) -> bool {
+    let mut links = link::links(head).into_iter();
+    links.any(|link| link.framing == Framing::Coresight && link.skip == 0)
 }
 
 /// DWT events come from a processor of the M profile: a unit beside their ITM that traces T32 code
@@ -354,25 +415,44 @@ fn settle_profile(sources: &mut [SourceCandidate], given: &Given<'_>) {
 fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bool) -> Candidate {
     let framed = link.framing != Framing::Raw;
     let total: usize = link.streams.iter().map(|(_, bytes)| bytes.len()).sum();
+    let total = total + link.unassigned;
+    let regular = link.regular;
     let mut explained = 0;
     let mut sources = Vec::new();
     for (id, bytes) in link.streams {
         let mut inferences = arm::inferences(&bytes, bench, given, framed);
-        let riscv = messages && given.allows(AnyProtocol::Etrace);
+        let riscv = messages && given.allows(AnyProtocol::Etrace, &bench.processors);
         if riscv && !framed && inferences.first().is_none_or(|best| best.score < 980) {
             inferences.extend(riscv::inferences(&bytes, bench, given));
             inferences.sort_by_key(|inference| -inference.score);
         }
+        inferences
+            .iter_mut()
+            .for_each(|inference| inference.read = inference.read * regular / 1000);
         let best = inferences.first().map_or(0, |inference| inference.score.clamp(0, 1000));
         explained += best * bytes.len() as i64;
-        sources.push(SourceCandidate { id, bytes: bytes.len(), inferences });
+        let mut source = SourceCandidate::new(id, bytes.len(), inferences);
+        if fill::is_sparse(&bytes) {
+            source.most = Certainty::Possible;
+        }
+        sources.push(source);
     }
     settle_profile(&mut sources, given);
-    let mut score = explained / total.max(1) as i64;
+    let mut score = explained / total.max(1) as i64 * (1000 + regular) / 2000;
     if framed {
         // Frames that cost less are more regular.
         score += 20 - i64::from(link.cost / 16).min(20);
     }
     let LinkCandidate { framing, skip, reason, .. } = link;
-    Candidate { framing, words: false, skip, sources, score, reason }
+    let profile_known = bench.processors.profile_is_known();
+    Candidate {
+        framing,
+        words: false,
+        skip,
+        sources,
+        score,
+        reason,
+        profile_known,
+        other_processor: false,
+    }
 }

@@ -5,7 +5,8 @@ use tracewright_protocols::etrace::config::{PARAMETERS, Profile, Version, units}
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::configs::Setting;
-use super::trial::{Bench, Target, Trial};
+use super::processor::Processor;
+use super::trial::{Bench, Trial};
 use super::{Given, Inference, LONG, SHORT};
 
 /// Parameters of units whose packets are different: each is tried on its own.
@@ -64,8 +65,8 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
         Some((trial.score(AnyProtocol::Etrace), trial))
     };
     let given_xlen = (given.registers)("xlen").map(|xlen| xlen == 64);
-    let target = match bench.target {
-        Some(Target::RiscV(rv64)) => Some(rv64),
+    let target = match bench.processors.first() {
+        Some(Processor::RiscV(rv64)) => Some(rv64),
         _ => None,
     };
     let mut all: Vec<(i64, Unit, Trial)> = Vec::new();
@@ -115,9 +116,20 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
                 c.instructions, c.inconsistencies, c.no_code
             ));
         }
-        let protocol = AnyProtocol::Etrace;
-        let (setting, start) = (unit.setting(), 0);
-        Inference { protocol, setting, score, reasons, a64: false, t32: false, start, counts: *c }
+        // Where the program is not followed, it does not distinguish the profiles.
+        let unconfirmed = c.instructions < c.packets;
+        Inference {
+            protocol: AnyProtocol::Etrace,
+            setting: unit.setting(),
+            score,
+            reasons,
+            a64: false,
+            t32: false,
+            start: 0,
+            read: (trial.read() * 1000 / trial.len.max(1)) as i64,
+            unconfirmed,
+            counts: *c,
+        }
     };
     all.into_iter().map(inference).collect()
 }

@@ -1,30 +1,20 @@
 //! A trial: some bytes of one source, decoded with one configuration, and what was counted.
 
 use tracewright_base::{Channel, Context, CoreType, Element, Gap, Inconsistency, Isa};
-use tracewright_capture::{Capture, Form, Source};
+use tracewright_capture::{Capture, Source};
 use tracewright_frames::Framing;
-use tracewright_image::{Elf, Load};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
+use super::processor::Processors;
 use crate::{Counts, Listener, Memory, Options, Plan, Planned, Session, Tally};
 
-/// Program memory for trials, and what it states about the processor.
+/// Program memory for trials, and what is known of the processor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bench {
     capture: Capture,
     memory: Option<Memory>,
-    /// What the program was compiled for.
-    pub(super) target: Option<Target>,
-}
-
-/// The processor that a program was compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
-    /// 32-bit Arm; `true`: of the M profile.
-    Arm(bool),
-    Aarch64,
-    /// `true`: RV64.
-    RiscV(bool),
+    /// The traced processors.
+    pub(super) processors: Processors,
 }
 
 /// The name of the source of a trial.
@@ -33,27 +23,18 @@ const NAME: &str = "trial";
 impl Bench {
     /// A bench without program memory.
     pub(super) fn empty() -> Bench {
-        Bench::new(&Capture::default())
+        Bench::new(&Capture::default(), None)
     }
 
-    /// A bench with the program memory of `capture`.
-    pub(super) fn new(capture: &Capture) -> Bench {
+    /// A bench with the program memory of `capture`, for the core called `core`.
+    pub(super) fn new(capture: &Capture, core: Option<&str>) -> Bench {
         let source = Source { name: NAME.to_owned(), ..Source::default() };
         let dumps = capture.memory.iter().filter(|dump| dump.bytes.is_some());
         let memory: Vec<_> = dumps.cloned().collect();
-        let target = memory.iter().find_map(|dump| {
-            let bytes = dump.bytes.as_ref().filter(|_| dump.form == Form::Elf)?;
-            let elf = Elf::read(bytes, NAME, Load::default()).ok()?;
-            match elf.machine {
-                40 => Some(Target::Arm(is_m_profile(&bytes.head(usize::MAX)))),
-                183 => Some(Target::Aarch64),
-                243 => Some(Target::RiscV(elf.bits64)),
-                _ => None,
-            }
-        });
+        let processors = Processors::new(capture, core);
         let capture = Capture { sources: vec![source], memory, ..Capture::default() };
         let memory = Some(Memory::new(&capture));
-        Bench { capture, memory, target }
+        Bench { capture, memory, processors }
     }
 
     /// Whether there is program memory.
@@ -100,19 +81,6 @@ impl Bench {
     }
 }
 
-/// Whether the attributes of a 32-bit Arm program state the M profile: Tag_CPU_arch_profile, 7, is
-/// `M`. (Addenda to the ABI for the Arm architecture, "Target-related attributes")
-fn is_m_profile(file: &[u8]) -> bool {
-    const NAME: &[u8] = b"aeabi\0";
-    let at = memchr::memmem::find(file, NAME).map(|at| at + NAME.len());
-    let attributes = at.and_then(|at| file.get(at..)).unwrap_or_default();
-    let attributes = attributes.get(..MAX_ATTRIBUTES).unwrap_or(attributes);
-    attributes.windows(2).any(|pair| pair == [7, b'M'])
-}
-
-/// Bytes of attributes that are searched.
-const MAX_ATTRIBUTES: usize = 96;
-
 /// The core of a microcontroller that is assumed for trials.
 pub(super) fn core_of(name: Option<&str>) -> Option<CoreType> {
     name.and_then(tracewright_capture::core_type)
@@ -128,6 +96,11 @@ fn thousandths(part: u64, all: u64) -> i64 {
     (part * 1000 / all.max(1)) as i64
 }
 
+/// Whether no DWT sends events with this discriminator. (Armv7-M ARM, D4.3)
+pub(super) const fn is_reserved(discriminator: u8) -> bool {
+    !matches!(discriminator, 0..=3 | 8..=23)
+}
+
 /// What a trial counted.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
@@ -139,7 +112,15 @@ pub(super) struct Trial {
     code: bool,
 }
 
+/// The longest packet whose end may be missing.
+const LONGEST: u64 = 64;
+
 impl Trial {
+    /// The bytes in packets, with those of one that the end truncates.
+    pub(super) fn read(&self) -> u64 {
+        self.counts.packet_bytes + self.counts.truncated.min(LONGEST)
+    }
+
     /// How well the configuration explains the bytes: 1000 at most.
     ///
     /// Bytes in no packet, what is lost after them, contradictions, addresses without program
@@ -150,7 +131,7 @@ impl Trial {
         if c.syncs == 0 && protocol != AnyProtocol::Itm {
             return 0;
         }
-        let read = thousandths(c.packet_bytes + c.truncated, self.len);
+        let read = thousandths(self.read(), self.len);
         let packets = c.packets.max(1);
         let mut score = read - thousandths(20 * c.inconsistencies, packets).min(700);
         // After an undecodable packet, nothing is known up to the next synchronisation.
@@ -255,8 +236,7 @@ impl Listener for Features {
                 self.time = value;
             }
             Element::DwtEvent(event) => {
-                let known = matches!(event.discriminator, 0..=3 | 8..=23);
-                self.reserved_events += u64::from(!known);
+                self.reserved_events += u64::from(is_reserved(event.discriminator));
             }
             Element::Gap(Gap::BadPacket) => self.losses += 1,
             Element::Inconsistency(Inconsistency::ExpansionLimit) => {}

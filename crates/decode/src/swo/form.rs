@@ -6,6 +6,7 @@ use tracewright_frames::{Event, FRAME, Framing, Link, Split, Splitter, sync};
 
 use super::Wanted;
 use super::grammar::{first_packet, share};
+use crate::detect::fill::filled_from;
 use crate::detect::frame_pairs;
 
 /// A trace may have at least this share of bytes in packets.
@@ -41,6 +42,8 @@ impl Form {
     /// The form of a trace with the first bytes `head`, and whether it is certain. What is `wanted`
     /// is given.
     pub fn find(head: &[u8], wanted: &Wanted) -> (Form, bool) {
+        // What a trace did not fill is no form of it.
+        let head = head.get(..filled_from(head)).unwrap_or(head);
         let mut best = Found::default();
         if wanted.framing.is_none_or(|framing| framing == Framing::Raw) {
             best = raw(head);

@@ -8,7 +8,7 @@ use tracewright_capture::{Capture, open};
 use tracewright_decode::detect::complete::complete;
 use tracewright_decode::detect::{Certainty, Detection, Given, HEAD};
 use tracewright_decode::raw::{RawFraming, RawTrace, Unit};
-use tracewright_frames::Framing;
+use tracewright_frames::{Framing, Joiner};
 use tracewright_protocols::registry::AnyProtocol;
 use tracewright_testing::{Random, sample};
 
@@ -66,6 +66,39 @@ fn nothing_is_certain_about_other_bytes() {
             assert!(source.certainty() < Certainty::Certain, "{name}: {source:?}");
         }
     }
+}
+
+/// Frames with ITMs of the trace IDs from 1 to `count`, each with text that begins with `start`.
+fn itms(count: u8, start: &[u8]) -> Vec<u8> {
+    let (mut frames, mut joiner) = (Vec::new(), Joiner::new(Framing::Coresight));
+    for round in 0..12u8 {
+        for id in 1..=count {
+            let text = (0..12u8).flat_map(|n| [0x01, b'a' + (n + round) % 26]);
+            let begin = if round == 0 { start } else { &[] };
+            let bytes: Vec<u8> = begin.iter().copied().chain(text).collect();
+            joiner.push(id, &bytes, &mut frames).unwrap();
+        }
+    }
+    joiner.finish(&mut frames);
+    frames
+}
+
+/// A link has a few ITMs at most: of more, none is likely.
+#[test]
+fn many_sources_of_one_protocol_are_not_likely() {
+    const SYNC: [u8; 6] = [0, 0, 0, 0, 0, 0x80];
+    for (count, sure) in [(1, true), (4, true), (5, false), (12, false)] {
+        let frames = itms(count, &SYNC);
+        let detection = Detection::of(&frames, &Capture::default(), &Given::default());
+        let best = detection.best().unwrap();
+        assert_eq!(best.framing, Framing::Coresight, "{count}");
+        let likely = best.sources.iter().filter(|source| source.certainty() >= Certainty::Likely);
+        assert_eq!(likely.count(), if sure { usize::from(count) } else { 0 }, "{count}");
+        assert_eq!(best.is_sure(), sure, "{count}");
+    }
+    let frames = itms(12, &[]);
+    let detection = Detection::of(&frames, &Capture::default(), &Given::default());
+    assert!(detection.best().is_none_or(|best| !best.is_sure()));
 }
 
 /// At most `HEAD` bytes are looked at.

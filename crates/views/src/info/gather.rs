@@ -42,7 +42,8 @@ impl Info {
                     missing.extend(left_out(skipped));
                 }
             }
-            if misread != Some(plan.buffer) {
+            // Decoding reports those of the buffers that it looked at.
+            if misread != Some(plan.buffer) && !overview.looked.contains(&plan.buffer) {
                 unknown_ids(capture, plan, info, &mut missing);
             }
         }
@@ -59,7 +60,7 @@ impl Info {
         }
         let mut images: Vec<_> = capture.memory.iter().map(image).collect();
         images.extend(capture.linux.iter().flat_map(|linux| mapped(&linux.spaces)));
-        program(capture, &images, &mut missing);
+        program(capture, &images, &overview, &mut missing);
         let mut notes: Vec<_> = capture.notes.iter().map(ToString::to_string).collect();
         let mut known: HashSet<_> = notes.iter().cloned().collect();
         for note in plans.iter().flat_map(Plan::notes).chain(without_zcm(capture, &plans)) {
@@ -395,7 +396,12 @@ fn machine(machine: u16) -> String {
     }
 }
 
-fn program(capture: &Capture, images: &[ImageInfo], missing: &mut Vec<Remark>) {
+fn program(
+    capture: &Capture,
+    images: &[ImageInfo],
+    overview: &Overview,
+    missing: &mut Vec<Remark>,
+) {
     for image in images {
         if let Some(problem) = &image.problem {
             missing.push(Remark {
@@ -405,7 +411,8 @@ fn program(capture: &Capture, images: &[ImageInfo], missing: &mut Vec<Remark>) {
         }
     }
     let runs = capture.sources.iter().any(Source::watches_core);
-    if runs && images.iter().all(|image| image.parts.is_empty()) {
+    // Decoding reports the addresses without program memory.
+    if runs && overview.outside == 0 && images.iter().all(|image| image.parts.is_empty()) {
         missing.push(Remark {
             what: "there is no program memory: packets can be listed, but not the executed code"
                 .into(),

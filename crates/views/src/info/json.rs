@@ -31,6 +31,12 @@ impl Info {
                 o.text("help", &remark.help).end();
             });
         }
+        for problem in self.problems(None) {
+            line(&|out| {
+                let o = Object::new(out).text("type", "problem").text("what", &problem.what);
+                o.text("help", &problem.help).end();
+            });
+        }
         if let Some(linux) = &self.linux {
             linux.json(&mut line);
         }

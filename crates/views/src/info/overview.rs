@@ -7,12 +7,13 @@ use tracewright_base::Element;
 use tracewright_capture::plain::line;
 use tracewright_capture::{Capture, Kind};
 use tracewright_decode::detect::cause::Cause;
+use tracewright_decode::detect::fill::{filled_from, filling as filling_word};
 use tracewright_decode::detect::{Candidate, HEAD};
 use tracewright_decode::{Listener, Memory, Options, Plan, Session, Tally};
 
 use super::Info;
 use crate::Source;
-use crate::explain::{Decoded, Remark};
+use crate::explain::{Decoded, Diagnosis, Remark};
 
 /// The most buffers that are decoded for the overview.
 const MAX_BUFFERS: usize = 8;
@@ -28,6 +29,8 @@ pub struct Overview {
     pub bytes: u64,
     /// The bytes that were decoded: the first of each buffer.
     pub decoded: u64,
+    /// The buffers that were decoded.
+    pub looked: Vec<usize>,
     /// The packets in them.
     pub packets: u64,
     /// The executed instructions in them.
@@ -46,6 +49,10 @@ pub struct Overview {
     pub cause: Option<(usize, Cause)>,
     /// It in a sentence, and what to do.
     pub remark: Option<Remark>,
+    /// What else is missing or wrong, as the summary of decoding states it.
+    pub remarks: Vec<Remark>,
+    /// The bytes at the end of the only buffer that the trace did not fill, and the word in them.
+    pub filling: Option<(u64, String)>,
 }
 
 impl Overview {
@@ -61,6 +68,8 @@ impl Overview {
         let bytes = capture.buffers.iter().map(|buffer| buffer.len()).sum();
         let mut overview = Overview { kind, bytes, ..Overview::default() };
         let memory = Memory::new(capture);
+        // Why there is little to show, where nothing is wrong.
+        let (mut quiet, mut active) = (Vec::new(), false);
         for plan in plans.iter().take(MAX_BUFFERS) {
             let Some(buffer) = capture.buffers.get(plan.buffer) else { continue };
             if buffer.is_piped() {
@@ -72,6 +81,7 @@ impl Overview {
             session.run([&*head], &mut counter);
             let (tally, times) = counter;
             overview.decoded += head.len() as u64;
+            overview.looked.push(plan.buffer);
             overview.timestamps += times.timestamps;
             overview.cycles += times.cycles;
             for (n, planned) in plan.sources.iter().enumerate() {
@@ -80,17 +90,28 @@ impl Overview {
                 overview.instructions += c.instructions;
                 overview.ranges += c.ranges;
                 overview.outside += c.no_code;
+                active |= c.has_activity();
                 overview.cores += usize::from(planned.config.protocol().traces_instructions());
             }
+            let sources = Source::all(capture, plan, &memory);
+            let (sources, memory, tally) = (&sources, &memory, &tally);
+            let decoded = Decoded { capture, plan, sources, memory, options, tally };
+            let Diagnosis { cause, remarks, is_problem } = decoded.diagnosis();
             if overview.cause.is_none() {
-                let sources = Source::all(capture, plan, &memory);
-                let (sources, memory, tally) = (&sources, &memory, &tally);
-                let decoded = Decoded { capture, plan, sources, memory, options, tally };
-                let cause = decoded.cause();
                 overview.remark = cause.as_ref().map(|cause| decoded.cause_remark(cause));
                 overview.cause = cause.map(|cause| (plan.buffer, cause));
             }
+            let to = if is_problem { &mut overview.remarks } else { &mut quiet };
+            for remark in remarks {
+                if !to.contains(&remark) {
+                    to.push(remark);
+                }
+            }
         }
+        if !active {
+            overview.remarks.extend(quiet);
+        }
+        overview.filling = filling(capture);
         overview
     }
 
@@ -107,6 +128,22 @@ impl Overview {
         }
     }
 }
+
+/// The end of raw trace data that the trace did not fill.
+fn filling(capture: &Capture) -> Option<(u64, String)> {
+    let [buffer] = capture.buffers.as_slice() else { return None };
+    if capture.kind != Kind::Raw || buffer.is_piped() {
+        return None;
+    }
+    let head = buffer.head(HEAD);
+    let from = filled_from(&head);
+    let is_whole = head.len() as u64 == buffer.len();
+    let bytes = head.len() - from;
+    (is_whole && bytes >= FILLING && from > 0).then(|| (bytes as u64, filling_word(&head, from)))
+}
+
+/// A shorter filling is not named.
+const FILLING: usize = 64;
 
 /// Counts what indicates time.
 #[derive(Default)]
@@ -134,6 +171,26 @@ impl Listener for Times {
 }
 
 impl Info {
+    /// All problems, in the order of their weight: the cause of a poor result, what decoding
+    /// reports, what was assumed, and what the capture lacks. `next` is the command to run next,
+    /// where one addresses the first problem.
+    pub fn problems(&self, next: Option<&str>) -> Vec<Remark> {
+        let o = &self.overview;
+        let first = o.remark.iter().map(|remark| {
+            let help = next.map_or(remark.help.clone(), |command| format!("run: {command}"));
+            Remark { what: remark.what.clone(), help }
+        });
+        let mut problems: Vec<Remark> = first.chain(o.remarks.iter().cloned()).collect();
+        let assumptions = o.detected.iter().flat_map(Candidate::assumptions);
+        problems.extend(assumptions.map(|what| Remark { what, help: String::new() }));
+        for missing in &self.missing {
+            if !problems.iter().any(|problem| problem.what == missing.what) {
+                problems.push(missing.clone());
+            }
+        }
+        problems
+    }
+
     /// The first screen: the overview, and the problems in the order of their weight. `next` is the
     /// command to run next, where one addresses the first problem.
     pub fn overview_text(&self, next: Option<&str>) -> String {
@@ -149,7 +206,11 @@ impl Info {
         }
         let buffers = self.buffers.len();
         let plural = if buffers == 1 { "" } else { "s" };
-        row("trace", &format!("{} bytes in {buffers} buffer{plural}", o.bytes));
+        let filled = match &o.filling {
+            Some((bytes, word)) => format!("; the last {bytes} bytes repeat {word}"),
+            None => String::new(),
+        };
+        row("trace", &format!("{} bytes in {buffers} buffer{plural}{filled}", o.bytes));
         if o.decoded > 0 {
             row(
                 "contents",
@@ -190,16 +251,13 @@ impl Info {
         if loaded > 0 && o.cores > 0 && o.decoded > 0 {
             row("coverage", &o.coverage());
         }
-        let mut problems: Vec<Remark> = Vec::new();
-        if let Some(remark) = &o.remark {
-            let help = next.map_or(remark.help.clone(), |command| format!("run: {command}"));
-            problems.push(Remark { what: remark.what.clone(), help });
-        }
-        problems.extend(self.missing.iter().cloned());
-        if problems.is_empty() {
-            out.push_str("\nproblems: none\n");
-        } else {
+        let problems = self.problems(next);
+        if !problems.is_empty() {
             out.push_str("\nproblems:\n");
+        } else if o.decoded < o.bytes {
+            let _ = writeln!(out, "\nproblems: none in the first {} bytes", o.decoded);
+        } else {
+            out.push_str("\nproblems: none\n");
         }
         for (n, Remark { what, help }) in problems.iter().enumerate() {
             let _ = writeln!(out, "  {}. {what}", n + 1);

@@ -1,5 +1,6 @@
 //! `tracewright itm`
 
+mod detection;
 mod printer;
 mod source;
 
@@ -12,6 +13,7 @@ use tracewright::capture::{Capture, Container, Found, Kind, probe};
 use tracewright::decode::input::{Following, Input as Bytes, More, Piped, Reading, pause};
 use tracewright::decode::swo::{Greeting, Receiver, Wanted};
 use tracewright::frames::Framing;
+use tracewright::views::link::largest;
 
 use crate::args::ItmArgs;
 use crate::fail::Fail;
@@ -58,6 +60,9 @@ pub fn run(args: &ItmArgs) -> Result<bool, Fail> {
     }
     if args.signal.is_some() || args.baud.is_some() {
         return Err(not_swo(path, NO_SIGNAL));
+    }
+    if !live && args.framing.chosen().is_none() && args.id.is_none() {
+        detection::check(path)?;
     }
     stream(args, path)
 }
@@ -115,9 +120,9 @@ fn recorded(args: &ItmArgs, recording: &SwoRecording) -> Result<bool, Fail> {
     receiver.finish(&mut elements);
     printer.elements(elements.drain(..), times);
     let lost = printer.close()?;
-    summary(args, &receiver, true);
+    let certain = summary(args, &receiver, true);
     losses(lost);
-    Ok(!(args.strict && lost > 0))
+    Ok(certain && !(args.strict && lost > 0))
 }
 
 fn wanted(args: &ItmArgs) -> Wanted {
@@ -185,7 +190,7 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     }
     let has_time = printer.has_time();
     let lost = printer.close()?;
-    summary(args, &receiver, has_time);
+    let certain = summary(args, &receiver, has_time);
     losses(lost);
     if let Some(error) = ended {
         return Err(Fail::input(
@@ -205,7 +210,7 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
         ));
         return Ok(false);
     }
-    Ok(!(args.strict && lost > 0))
+    Ok(certain && !(args.strict && lost > 0))
 }
 
 /// Prints how often packets were lost.
@@ -219,14 +224,14 @@ fn losses(count: u64) {
     }
 }
 
-/// Prints what was found.
-fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool) {
+/// Prints what was found. Returns whether most of the bytes are packets of an ITM.
+fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool) -> bool {
     let name = args.input.display();
-    let Some((form, certain)) = receiver.form() else { return };
+    let Some((form, certain)) = receiver.form() else { return true };
     let bytes = receiver.bytes();
     if bytes == 0 {
         message::line(&format!("note: {name}: there are no bytes"));
-        return;
+        return true;
     }
     let framing = match (form.framing, form.id) {
         (Framing::Raw, _) => "of an ITM without framing".to_owned(),
@@ -242,8 +247,9 @@ fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool) {
             "help: `tracewright info` shows what the file may contain; --framing and --id select",
         );
     }
-    let others: Vec<String> =
-        receiver.others().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)")).collect();
+    let (others, more) = largest(receiver.others().collect());
+    let others = others.into_iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)"));
+    let others: Vec<String> = others.chain(more).collect();
     if !others.is_empty() {
         message::line(&format!(
             "note: the frames contain other trace sources: {}",
@@ -269,4 +275,5 @@ fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool) {
     if !has_time {
         message::line("note: the trace has no timestamps; ITM_TCR.TSENA enables them");
     }
+    certain
 }

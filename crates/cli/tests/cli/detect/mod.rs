@@ -1,9 +1,12 @@
 //! Detection by the command: inputs without a description, and inputs with a wrong one.
 
 mod blind;
+mod certainty;
 mod cycles;
+mod damage;
 mod inputs;
 mod ports;
+mod problems;
 mod wrong;
 
 use std::fs;

@@ -1,0 +1,146 @@
+//! How sure what was found is.
+
+use tracewright_frames::Framing;
+use tracewright_protocols::registry::AnyProtocol;
+
+use super::arm::sync_points;
+use super::processor::{Fit, Processors};
+use super::{Candidate, GOOD, Inference, LEAST, SourceCandidate, is_same};
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// Nothing explains the bytes well.
+    Unknown,
+    /// The best of several explanations, or one that proves little.
+    Possible,
+    /// Others explain the bytes less well.
+    Likely,
+    /// Nothing else explains the bytes.
+    Certain,
+}
+
+impl Certainty {
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Certainty::Unknown => "unknown",
+            Certainty::Possible => "possible",
+            Certainty::Likely => "likely",
+            Certainty::Certain => "certain",
+        }
+    }
+}
+
+/// Fewer bytes than these prove nothing.
+const FEW: u64 = 24;
+
+/// Fewer packets than these prove nothing.
+const PACKETS: u64 = 8;
+
+/// With a lower score, too many bytes are no packets.
+const LEAST_LIKELY: i64 = 800;
+
+/// Fewer bytes without a synchronisation prove nothing.
+const UNSYNCED: u64 = 512;
+
+/// The share of the bytes of a source that are in packets, in thousandths: with less, most bytes
+/// are not explained.
+pub(super) const MOST: i64 = 500;
+
+/// Another framing whose score is lower by less than this explains the bytes as well.
+const FRAMES: i64 = 60;
+
+/// More sources of one protocol are likely only where each proves itself.
+const SOURCES: usize = 4;
+
+/// The bytes with which a source of many proves itself.
+const PROVEN: u64 = 256;
+
+/// A profile of RISC-V is unconfirmed if another one reads the same bytes but for these, in
+/// thousandths.
+const ALIKE: i64 = 30;
+
+impl SourceCandidate {
+    /// How sure the protocol of the best inference is.
+    pub fn certainty(&self) -> Certainty {
+        self.certainty_among(Inference::is_like)
+    }
+
+    /// Whether the protocol is likely at least, where ETMv4 and ETE are one.
+    pub(super) fn is_sure(&self) -> bool {
+        let same = |a: &Inference, b: &Inference| is_same(a.protocol, b.protocol);
+        self.certainty_among(same) >= Certainty::Likely
+    }
+
+    /// How sure the best inference is; those that are `alike` do not compete with it.
+    fn certainty_among(&self, alike: impl Fn(&Inference, &Inference) -> bool) -> Certainty {
+        let Some(best) = self.inferences.first() else { return Certainty::Unknown };
+        let mut others = self.inferences.iter().filter(|inference| !alike(inference, best));
+        let margin = best.score - others.next().map_or(0, |other| other.score);
+        let c = &best.counts;
+        let sure = match best.score {
+            i64::MIN..LEAST => return Certainty::Unknown,
+            LEAST..LEAST_LIKELY => Certainty::Possible,
+            _ if c.bytes() < FEW || c.packets < PACKETS => Certainty::Possible,
+            _ if best.read < MOST || self.is_assumed() => Certainty::Possible,
+            _ if c.syncs == 0 && c.bytes() < UNSYNCED => Certainty::Possible,
+            GOOD.. if margin >= 150 && c.syncs > 0 => Certainty::Certain,
+            _ if margin >= 30 => Certainty::Likely,
+            _ => Certainty::Possible,
+        };
+        sure.min(self.most)
+    }
+
+    /// Whether the profile of RISC-V is an assumption: other ones read the same bytes, and the
+    /// program was not followed.
+    pub fn is_assumed(&self) -> bool {
+        let Some(best) = self.inferences.first().filter(|best| best.unconfirmed) else {
+            return false;
+        };
+        let other = |other: &Inference| {
+            other.protocol == best.protocol
+                && !other.is_like(best)
+                && other.read + ALIKE >= best.read
+        };
+        self.inferences.iter().any(other)
+    }
+
+    /// Whether its bytes alone prove its protocol.
+    fn is_proven(&self) -> bool {
+        self.inferences.first().is_some_and(|best| {
+            let synced = best.counts.syncs > 0 && sync_points(best.protocol) > 0;
+            synced && best.score >= GOOD && best.counts.bytes() >= PROVEN
+        })
+    }
+}
+
+/// Limits the certainty of sources to what the other candidates, the other sources and the
+/// processors allow. `candidates` are sorted.
+pub(super) fn settle(candidates: &mut [Candidate], processors: &Processors) {
+    let Some((best, others)) = candidates.split_first_mut() else { return };
+    let is_raw = |candidate: &Candidate| candidate.framing == Framing::Raw;
+    let rival = others.iter().filter(|other| is_raw(other) != is_raw(best));
+    let rival = rival.map(|other| other.score).max().unwrap_or(0);
+    let best_is_alike = rival >= LEAST && rival + FRAMES > best.score;
+    for candidate in candidates {
+        let all: i64 = candidate.sources.iter().map(|source| source.bytes as i64).sum();
+        let explained = |source: &SourceCandidate| {
+            source.best().map_or(0, |best| best.read * source.bytes as i64 / 1000)
+        };
+        let explained: i64 = candidate.sources.iter().map(explained).sum();
+        let is_misread = explained * 2 < all;
+        let protocols: Vec<AnyProtocol> =
+            candidate.sources.iter().filter_map(|source| Some(source.best()?.protocol)).collect();
+        for source in &mut candidate.sources {
+            let Some(best) = source.best() else { continue };
+            let protocol = best.protocol;
+            let many = protocols.iter().filter(|other| **other == protocol).count() > SOURCES;
+            candidate.other_processor |= processors.fit(protocol) == Fit::No;
+            let unproven = (many || is_misread) && !source.is_proven();
+            if unproven || best_is_alike || processors.fit(protocol) < Fit::Yes {
+                source.most = Certainty::Possible;
+            }
+        }
+    }
+}

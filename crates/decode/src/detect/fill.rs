@@ -1,0 +1,76 @@
+//! What a trace left of a buffer: memory that was cleared or filled before, behind the trace.
+//!
+//! A filling explains nothing, and no protocol explains it: zeros begin the alignment
+//! synchronisation of several protocols, which never ends.
+
+use tracewright_frames::sync;
+
+/// Bytes of the word that a filling repeats: a byte, a halfword or a word.
+const WORD: usize = 4;
+
+/// Fewer equal words at the end may be trace: no packet has more zeros than 11.
+const LEAST: usize = 4 * WORD;
+
+/// The number of bytes before the filling at the end of `bytes`; all of them where there is none.
+/// A trace port repeats its synchronisation packets where it has nothing to send: they are trace.
+pub fn filled_from(bytes: &[u8]) -> usize {
+    let Some((rest, word)) = bytes.split_last_chunk::<WORD>() else { return bytes.len() };
+    let same = rest.iter().rev().zip(word.iter().rev().cycle()).take_while(|(a, b)| a == b);
+    let from = rest.len() - same.count();
+    let is_sync = [sync::FULL.as_slice(), &sync::HALF].iter().any(|packet| {
+        let repeated = || packet.iter().cycle();
+        (0..packet.len()).any(|turn| word.iter().eq(repeated().skip(turn).take(WORD)))
+    });
+    if bytes.len() - from < LEAST || is_sync { bytes.len() } else { from }
+}
+
+/// Equal bytes in a row that are no trace, but memory without contents.
+const RUN: usize = 32;
+
+/// Whether most of `bytes` are in runs of equal bytes.
+pub(super) fn is_sparse(bytes: &[u8]) -> bool {
+    let runs = bytes.chunk_by(|a, b| a == b).map(<[u8]>::len).filter(|len| *len >= RUN);
+    runs.sum::<usize>() * 2 > bytes.len()
+}
+
+/// What the filling that begins at `from` repeats.
+pub fn filling(bytes: &[u8], from: usize) -> String {
+    let word = bytes.get(from..).and_then(|rest| rest.first_chunk::<WORD>());
+    match word {
+        Some(word) if word.iter().all(|byte| Some(byte) == word.first()) => {
+            format!("{:#04x}", word[0])
+        }
+        Some(word) => format!("{:#010x}", u32::from_le_bytes(*word)),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fillings_end_the_trace() {
+        let trace: Vec<u8> = (1..=40).collect();
+        for (word, len, want) in [
+            ([0, 0, 0, 0], 16, 40),
+            ([0, 0, 0, 0], 4000, 40),
+            ([0xff; 4], 33, 40),
+            ([0xef, 0xbe, 0xad, 0xde], 400, 40),
+            // Too few, and the synchronisation packets of a port.
+            ([0, 0, 0, 0], 12, 52),
+            ([0xff, 0xff, 0xff, 0x7f], 400, 440),
+            ([0xff, 0x7f, 0xff, 0x7f], 401, 441),
+        ] {
+            let bytes: Vec<u8> =
+                trace.iter().copied().chain(word.into_iter().cycle().take(len)).collect();
+            assert_eq!(filled_from(&bytes), want, "{word:?} {len}");
+        }
+        let page: Vec<u8> = (0..64).chain([0; 200]).chain(0..64).collect();
+        assert!(is_sparse(&page) && !is_sparse(&page[..128]) && !is_sparse(&[]));
+        assert_eq!(filled_from(&[0; 1000]), 0);
+        assert_eq!(filled_from(&[0; 3]), 3);
+        assert_eq!(filling(&[0; 8], 0), "0x00");
+        assert_eq!(filling(&[1, 0xef, 0xbe, 0xad, 0xde], 1), "0xdeadbeef");
+    }
+}
