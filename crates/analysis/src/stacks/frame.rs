@@ -57,6 +57,8 @@ pub enum Ending {
     Lost,
     /// Another thread continues.
     Switched,
+    /// It calls another function while [`MAX_DEPTH`](super::MAX_DEPTH) frames are open.
+    TooDeep,
     /// The end of the trace.
     TraceEnd,
 }
@@ -71,6 +73,7 @@ impl Ending {
             Ending::Unwound => "unwound",
             Ending::Lost => "lost",
             Ending::Switched => "switched",
+            Ending::TooDeep => "too-deep",
             Ending::TraceEnd => "trace-end",
         }
     }
@@ -103,6 +106,16 @@ pub(super) struct Frame<N> {
     pub(super) uncertain: bool,
 }
 
+/// Calls of a thread that are open while as many frames are stored as may be. Of the frames of these
+/// calls only the last one is stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beyond {
+    /// The number of frames beneath that frame.
+    pub(super) frames: usize,
+    /// The number of calls, at least 1.
+    pub(super) calls: u64,
+}
+
 /// Slots of the filter of return addresses, a power of two.
 const FILTER: usize = 1 << 9;
 
@@ -116,6 +129,8 @@ pub(super) struct Thread<N> {
     /// frame returns to are found at once.
     filter: Box<[u32; FILTER]>,
     pub(super) root: N,
+    /// Calls without a frame of their own.
+    pub(super) beyond: Option<Beyond>,
     /// Trace was lost, and it is not known yet where execution continues.
     pub(super) lost: bool,
     /// The handler of an exception with this return address executes, and is not traced.
@@ -138,6 +153,7 @@ impl<N: Copy> Thread<N> {
             frames: Vec::new(),
             filter,
             root,
+            beyond: None,
             lost: false,
             untraced: None,
             parked: None,
@@ -154,6 +170,21 @@ impl<N: Copy> Thread<N> {
         let frame = self.frames.pop()?;
         self.count(frame.ret, u32::MAX);
         Some(frame)
+    }
+
+    /// Whether the frame on top stands for several calls.
+    pub(super) fn is_beyond(&self) -> bool {
+        self.beyond.is_some_and(|beyond| self.frames.len() > beyond.frames)
+    }
+
+    /// Marks all frames as uncertain.
+    pub(super) fn mark_uncertain(&mut self) {
+        // Frames further down are marked already.
+        for frame in self.frames.iter_mut().rev() {
+            if std::mem::replace(&mut frame.uncertain, true) {
+                break;
+            }
+        }
     }
 
     /// Adds to the number of frames with a return address, modulo 2^32.
