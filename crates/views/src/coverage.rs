@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use tracewright_analysis::coverage::{Line, SourceFile};
+use tracewright_capture::plain;
 
 use crate::json::Object;
 
@@ -46,7 +47,8 @@ pub fn files_text(sources: &BTreeMap<String, SourceFile>) -> String {
             of(branches),
             percent(branches),
             of(functions),
-            percent(functions)
+            percent(functions),
+            name = plain::line(name),
         );
     };
     for (path, source) in sources {
@@ -71,11 +73,12 @@ pub fn functions_text(sources: &BTreeMap<String, SourceFile>) -> String {
             }
             let _ = writeln!(
                 out,
-                "{:>12} {:>11} {:>6}  {} {path}:{}",
+                "{:>12} {:>11} {:>6}  {} {}:{}",
                 function.count,
                 format!("{executed}/{all}"),
                 percent((executed, all)),
-                function.name,
+                plain::line(&function.name),
+                plain::line(path),
                 function.lines.0
             );
         }
@@ -99,6 +102,11 @@ fn outcomes(line: &Line) -> String {
     text
 }
 
+/// A line of a source file, in which tabs stay.
+fn source_line(text: &str) -> String {
+    text.split('\t').map(plain::line).collect::<Vec<_>>().join("\t")
+}
+
 /// A source file with the executions of each line and the outcomes of its branches. `lost`: what
 /// was not executed in the trace may have been executed where trace was lost.
 pub fn annotated(text: &str, source: &SourceFile, lost: bool) -> String {
@@ -110,7 +118,7 @@ pub fn annotated(text: &str, source: &SourceFile, lost: bool) -> String {
             Some(line) if line.count == 0 => ("####".to_owned(), outcomes(line)),
             Some(line) => (line.count.to_string(), outcomes(line)),
         };
-        let _ = writeln!(out, "{count:>10} {branches:>16} {number:>6}  {code}");
+        let _ = writeln!(out, "{count:>10} {branches:>16} {number:>6}  {}", source_line(code));
     }
     out
 }
