@@ -7,6 +7,7 @@ use tracewright::Capture;
 use tracewright::capture::{Kind, read_file};
 
 use crate::fail::Fail;
+use crate::output::is_standard;
 
 /// The files and the folders that a command reads.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,23 @@ impl Inputs {
             });
         }
         inputs
+    }
+
+    /// The files that the arguments of the command name: alone, after `=` or before `@`, or in a
+    /// list. Standard output is none of them, whatever the verb reads.
+    pub fn of_arguments() -> Inputs {
+        let mut files = Vec::new();
+        for argument in std::env::args_os().skip(1) {
+            let text = argument.to_string_lossy().into_owned();
+            files.push(PathBuf::from(argument));
+            let values = text.split_once('=').map(|(_, value)| value.to_owned());
+            for part in values.iter().chain([&text]).flat_map(|text| text.split(',')) {
+                files.push(part.into());
+                files.extend(part.rsplit_once('@').map(|(file, _)| file.into()));
+            }
+        }
+        files.retain(|file| !is_standard(file));
+        Inputs { files, folders: Vec::new() }
     }
 
     /// Adds a file.

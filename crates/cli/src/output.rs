@@ -41,6 +41,9 @@ impl Output {
     pub fn open(path: Option<&Path>, inputs: &Inputs) -> Result<Output, Fail> {
         let path = path.filter(|path| !is_standard(path));
         inputs.refuse(path)?;
+        if path.is_none() {
+            Inputs::of_arguments().refuse(None)?;
+        }
         let (writer, terminal) = match path {
             Some(path) => {
                 let opened = open(path).map_err(|error| Fail::write(Some(path), &error))?;
