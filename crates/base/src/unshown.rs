@@ -18,6 +18,11 @@ pub const fn is_unshown(c: char) -> bool {
 /// Appends `text` as a JSON string. Characters that are not shown are escaped. (RFC 8259, section 7)
 pub fn json_string(text: &str, out: &mut String) {
     out.push('"');
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -45,6 +50,7 @@ mod tests {
     #[test]
     fn json_strings() {
         for (text, want) in [
+            ("plain text", r#""plain text""#),
             ("a \"b\"\\\n\r\t", r#""a \"b\"\\\n\r\t""#),
             ("\u{1}\u{7f}\u{9b}\u{202e}", r#""\u0001\u007f\u009b\u202e""#),
             ("\u{e0001}é漢🙂", r#""\udb40\udc01é漢🙂""#),

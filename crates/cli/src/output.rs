@@ -83,9 +83,9 @@ impl Output {
     }
 
     /// Writes `text` for people: characters that a terminal interprets or does not show are
-    /// replaced.
+    /// replaced. A carriage return leads back to the beginning of its line.
     pub fn print(&mut self, text: &str) -> Result<(), Fail> {
-        let done = self.write_all(plain(text).as_bytes());
+        let done = self.write_all(plain(text).replace('\r', "\u{fffd}").as_bytes());
         self.check(done)
     }
 

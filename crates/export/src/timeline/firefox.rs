@@ -182,7 +182,7 @@ fn write_samples(
     let before = [0].into_iter().chain(times());
     out.list(times().zip(before).map(|(at, before)| milliseconds(at - before)));
     out.text(",\"weight\":");
-    let next = times().skip(1).chain(times().last());
+    let next = times().skip(1).chain(times().next_back());
     out.list(times().zip(next).map(|(at, next)| milliseconds(next - at)));
     columns(out, [("threadCPUDelta", "0")], count);
     let _ = write!(out, ",\"stackTable\":{{\"length\":{},\"prefix\":", stacks.len());
