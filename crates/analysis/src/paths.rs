@@ -7,9 +7,9 @@ use hashbrown::HashTable;
 use crate::code::FunctionId;
 use crate::stacks::{Begin, Ending, Join, PathCounts, Position, Time, Visitor};
 
-/// The most callers of a path, counted from the first frame of its thread, and the most callers that
-/// are found beneath that frame. A function that is called deeper has a path beside that of its
-/// caller: its own counts are right, those of its callers lack it.
+/// The most callers of a path, counted from the first frame of its thread, and the most that are
+/// found beneath that frame. A function that is called deeper has a path beside that of its caller:
+/// its own counts are right, those of its callers lack it.
 pub const MAX_CALLERS: i32 = 512;
 
 /// The most paths that are stored. Further ones belong to a path of their caller.

@@ -15,7 +15,7 @@ pub const fn is_unshown(c: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Appends `text` as a JSON string. Characters that are not shown are escaped. (RFC 8259, section 7)
+/// Appends `text` as a JSON string. Characters that are not shown are escaped. (RFC 8259, 7)
 pub fn json_string(text: &str, out: &mut String) {
     out.push('"');
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {

@@ -7,7 +7,6 @@ use tracewright::Capture;
 use tracewright::capture::{Kind, read_file};
 
 use crate::fail::Fail;
-use crate::output::is_standard;
 
 /// The files and the folders that a command reads.
 #[derive(Clone, Debug, Default)]
@@ -120,6 +119,14 @@ impl Inputs {
         }
         Ok(())
     }
+}
+
+/// Names of standard output.
+const STDOUTS: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// Whether `path` names standard output.
+pub fn is_standard(path: &Path) -> bool {
+    STDOUTS.iter().any(|stdout| path == Path::new(stdout))
 }
 
 const STDIN: &str = "/dev/stdin";

@@ -10,7 +10,7 @@ use tracewright::capture::Replacement;
 use tracewright::capture::plain::plain;
 
 use crate::fail::Fail;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, is_standard};
 use crate::message;
 
 /// Bytes that are buffered before they are written.
@@ -174,14 +174,6 @@ impl Write for Output {
             Writer::None => Ok(()),
         }
     }
-}
-
-/// Names of standard output.
-const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-
-/// Whether `path` names standard output.
-pub fn is_standard(path: &Path) -> bool {
-    STDOUT.iter().any(|stdout| path == Path::new(stdout))
 }
 
 /// Names of open files of this process, which are written directly.

@@ -9,7 +9,7 @@ use tracewright_analysis::Profile;
 use crate::functions::{functions, total};
 use crate::text::line;
 
-/// A name in its line. One in parentheses at the beginning would be a number that stands for a name.
+/// A name in its line. A number in parentheses at its beginning would stand for another name.
 fn name(text: &str) -> Cow<'_, str> {
     let text = line(text);
     match text.strip_prefix('(') {

@@ -106,8 +106,8 @@ pub(super) struct Frame<N> {
     pub(super) uncertain: bool,
 }
 
-/// Calls of a thread that are open while as many frames are stored as may be. Of the frames of these
-/// calls only the last one is stored.
+/// Calls of a thread that are open while as many frames are stored as may be. Of their frames only
+/// the last one is stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beyond {
     /// The number of frames beneath that frame.
