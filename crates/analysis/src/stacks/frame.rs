@@ -118,6 +118,8 @@ pub(super) struct Beyond {
 
 /// Slots of the filter of return addresses, a power of two.
 const FILTER: usize = 1 << 9;
+/// Frames that are searched without the filter.
+const FEW: usize = 8;
 
 /// The stack of a thread.
 #[derive(Clone, Debug)]
@@ -126,8 +128,8 @@ pub(super) struct Thread<N> {
     pub(super) id: Option<u64>,
     pub(super) frames: Vec<Frame<N>>,
     /// The number of frames by the hash of their return address, so that most addresses that no
-    /// frame returns to are found at once.
-    filter: Box<[u32; FILTER]>,
+    /// frame returns to are found at once. Empty up to [`FEW`] frames: threads may be many.
+    filter: Vec<u32>,
     pub(super) root: N,
     /// Calls without a frame of their own.
     pub(super) beyond: Option<Beyond>,
@@ -147,11 +149,10 @@ fn slot(address: u64) -> usize {
 
 impl<N: Copy> Thread<N> {
     pub(super) fn new(id: Option<u64>, root: N) -> Self {
-        let filter = Box::new([0; FILTER]);
         Thread {
             id,
             frames: Vec::new(),
-            filter,
+            filter: Vec::new(),
             root,
             beyond: None,
             lost: false,
@@ -162,8 +163,19 @@ impl<N: Copy> Thread<N> {
     }
 
     pub(super) fn push(&mut self, frame: Frame<N>) {
+        if self.filter.is_empty() && self.frames.len() >= FEW {
+            self.fill_filter();
+        }
         self.count(frame.ret, 1);
         self.frames.push(frame);
+    }
+
+    #[inline(never)]
+    fn fill_filter(&mut self) {
+        self.filter = vec![0; FILTER];
+        for n in 0..self.frames.len() {
+            self.count(self.frames.get(n).and_then(|frame| frame.ret), 1);
+        }
     }
 
     pub(super) fn pop(&mut self) -> Option<Frame<N>> {
@@ -198,7 +210,7 @@ impl<N: Copy> Thread<N> {
 
     /// The index of the topmost frame that returns to `address`.
     pub(super) fn returning_to(&self, address: u64) -> Option<usize> {
-        if self.filter.get(slot(address)).is_none_or(|count| *count == 0) {
+        if self.filter.get(slot(address)) == Some(&0) {
             return None;
         }
         self.frames.iter().rposition(|frame| frame.ret == Some(address))
