@@ -57,7 +57,7 @@ mod transfers;
 pub use branch_lists::{BranchLister, BranchLists, Branches};
 pub use code::{Code, FunctionId, Known};
 pub use counts::Counts;
-pub use paths::{Path, PathId, Paths, ThreadPaths};
+pub use paths::{MAX_CALLERS, Path, PathId, Paths, ThreadPaths};
 pub use profile::{
     Branch, BranchCount, Filter, Listed, ModuleProfile, Profile, RangeCount, Target, Trace,
 };

@@ -7,6 +7,11 @@ use hashbrown::HashTable;
 use crate::code::FunctionId;
 use crate::stacks::{Begin, Ending, Join, PathCounts, Position, Time, Visitor};
 
+/// The most callers of a path, counted from the first frame of its thread, and the most that are
+/// found beneath that frame. A function that is called deeper has a path beside that of its caller:
+/// its own counts are right, those of its callers lack it.
+pub const MAX_CALLERS: i32 = 512;
+
 /// The most paths that are stored. Further ones belong to a path of their caller.
 const MAX_PATHS: usize = 1 << 21;
 
@@ -84,6 +89,8 @@ pub struct Paths {
     clocks: Vec<[Clock; 2]>,
     /// Paths beyond the most that are stored were found.
     pub overflowed: bool,
+    /// Functions were called that have more than [`MAX_CALLERS`].
+    pub too_deep: bool,
     /// How frames ended, for each function and ending.
     pub endings: HashMap<(FunctionId, Ending), u64>,
     /// Cycles and ticks between values where trace was lost: they belong to no function.
@@ -99,6 +106,9 @@ struct Links {
     next: PathId,
     /// The number of paths that it calls.
     count: u32,
+    /// The number of its callers up to the first root of its thread. That of a root that was found
+    /// later is negative.
+    depth: i32,
 }
 
 /// The most paths of a caller that are found by its list.
@@ -159,7 +169,7 @@ impl Paths {
         order
     }
 
-    fn add(&mut self, path: Path) -> PathId {
+    fn add(&mut self, path: Path, depth: i32) -> PathId {
         let number = self.paths.len() as PathId;
         if self.paths.len() == self.paths.capacity() {
             let more = (GROWTH - 1) * self.paths.len();
@@ -168,7 +178,7 @@ impl Paths {
             let _ = self.links.try_reserve_exact(more.max(LEAST));
         }
         self.paths.push(path);
-        self.links.push(Links { first: NONE, next: NONE, count: 0 });
+        self.links.push(Links { first: NONE, next: NONE, count: 0, depth });
         number
     }
 
@@ -195,6 +205,13 @@ impl Paths {
     /// The path of `function` called by `parent`.
     #[inline(never)]
     fn find(&mut self, parent: PathId, function: FunctionId) -> PathId {
+        let depth = self.depth(parent);
+        if depth >= MAX_CALLERS
+            && let Some(above) = self.paths.get(parent as usize).and_then(|path| path.parent)
+        {
+            self.too_deep = true;
+            return self.find(above, function);
+        }
         match self.known(parent, function) {
             Some(number) => number,
             None if self.paths.len() >= MAX_PATHS => {
@@ -202,11 +219,16 @@ impl Paths {
                 self.folded(parent, function)
             }
             None => {
-                let number = self.add(Path::new(Some(parent), function));
+                let number = self.add(Path::new(Some(parent), function), depth + 1);
                 self.link(parent, number);
                 number
             }
         }
+    }
+
+    /// As [`Links::depth`].
+    fn depth(&self, path: PathId) -> i32 {
+        self.links.get(path as usize).map_or(0, |links| links.depth)
     }
 
     /// The path of `function` called by `parent`, if there is one.
@@ -330,7 +352,7 @@ impl Visitor for Paths {
             known.id = id;
             return known.root;
         }
-        let root = self.add(Path::new(None, FunctionId::Unknown));
+        let root = self.add(Path::new(None, FunctionId::Unknown), 0);
         self.threads.push(ThreadPaths { source, id, root });
         root
     }
@@ -357,8 +379,13 @@ impl Visitor for Paths {
     }
 
     fn beneath(&mut self, position: &Position, root: PathId, begin: &Begin) -> (PathId, PathId) {
+        let depth = self.depth(root);
+        if depth <= -MAX_CALLERS || self.paths.len() >= MAX_PATHS {
+            self.too_deep = true;
+            return (self.find(root, begin.function), root);
+        }
         // The root becomes the path of the function, with all paths that it has.
-        let new = self.add(Path::new(None, FunctionId::Unknown));
+        let new = self.add(Path::new(None, FunctionId::Unknown), depth - 1);
         if let Some(path) = self.paths.get_mut(root as usize) {
             (path.function, path.parent) = (begin.function, Some(new));
         }
@@ -471,6 +498,34 @@ mod tests {
                 }
             }
             assert_eq!(paths.paths().len(), 2 + 2 * count as usize);
+        }
+    }
+
+    /// A path has a bounded number of callers. The counts of each function are right.
+    #[test]
+    fn deep_paths_are_beside_their_callers() {
+        let count = 3 * MAX_CALLERS as u32;
+        let mut paths = Paths::new();
+        let position = Position::default();
+        let mut root = paths.thread(0, 0, None);
+        let begin = |n| Begin { function: FunctionId::Known(n), entry: Entry::Call, address: None };
+        let mut top = root;
+        for n in 0..count {
+            top = paths.begin(&position, top, &begin(n));
+            paths.run(&position, top, u64::from(n), 0);
+        }
+        assert!(paths.too_deep);
+        for n in count..2 * count {
+            root = paths.beneath(&position, root, &begin(n)).1;
+        }
+        let deepest = paths.in_order().into_iter().map(|(_, depth)| depth).max();
+        assert_eq!(deepest, Some(2 * MAX_CALLERS as usize));
+        let all = crate::functions::by_thread(&paths);
+        assert_eq!(all[0].len(), 2 * count as usize);
+        for (function, totals) in &all[0] {
+            let FunctionId::Known(n) = function else { continue };
+            let want = if *n < count { (1, u64::from(*n)) } else { (0, 0) };
+            assert_eq!((totals.calls, totals.instructions), want, "{n}");
         }
     }
 }

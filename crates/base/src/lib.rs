@@ -81,5 +81,5 @@ pub use register::{Field, MissingRegister, Register};
 pub use sink::Sink;
 pub use software::{Channel, Software};
 pub use step::{Cause, Retired, Step, StepSink, Taken};
-pub use unshown::is_unshown;
+pub use unshown::{is_unshown, json_string};
 pub use wire::{Decode, Encode, Parse, Spanned, SyncSearch, Wire};

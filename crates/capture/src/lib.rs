@@ -110,7 +110,7 @@ pub use dump::{Dump, Form, Owner};
 pub use files::read_regular;
 pub use growing::{Growing, read_file};
 pub use linux::{Linux, Part, Queue, QueueTotals, TimeConversion};
-pub use new_folder::check_empty;
+pub use new_folder::{NewFolder, check_empty};
 pub use origin::Origin;
 pub use pipe::{Pipe, PipeReader};
 pub use probe::{Found, probe};

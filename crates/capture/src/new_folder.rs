@@ -1,6 +1,8 @@
 //! Folders whose files appear when all are written.
 
 use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -12,7 +14,7 @@ use crate::{OpenError, Problem};
 /// up at the end. Where that fails, and where the value is dropped before, the folder is left as it
 /// was: empty, or not existing.
 #[derive(Debug)]
-pub(crate) struct NewFolder {
+pub struct NewFolder {
     folder: PathBuf,
     /// The temporary folder.
     temporary: PathBuf,
@@ -42,7 +44,7 @@ impl NewFolder {
     ///
     /// # Errors
     /// [`OpenError`] where it contains files, cannot be listed or cannot be written.
-    pub(crate) fn new(folder: &Path) -> Result<NewFolder, OpenError> {
+    pub fn new(folder: &Path) -> Result<NewFolder, OpenError> {
         check_empty(folder)?;
         let failed = |error: io::Error| OpenError::new(folder, Problem::NotWritten(reason(&error)));
         let missing: Vec<_> = folder
@@ -75,11 +77,23 @@ impl NewFolder {
         &self.temporary
     }
 
+    /// Appends bytes to the file with this name.
+    ///
+    /// # Errors
+    /// [`OpenError`] where it cannot be written.
+    pub fn append(&self, name: &str, bytes: &[u8]) -> Result<(), OpenError> {
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create(true).open(self.temporary.join(name));
+        file.and_then(|mut file| file.write_all(bytes)).map_err(|error| {
+            OpenError::new(&self.folder.join(name), Problem::NotWritten(reason(&error)))
+        })
+    }
+
     /// Moves all files to their place.
     ///
     /// # Errors
     /// [`OpenError`] where a file cannot be moved.
-    pub(crate) fn finish(mut self) -> Result<(), OpenError> {
+    pub fn finish(mut self) -> Result<(), OpenError> {
         let done = self.move_up();
         let folder = self.folder.clone();
         self.done = done.is_ok();

@@ -205,6 +205,8 @@ impl Input {
             .file(Some(path))
             .file(args.params.as_deref())
             .images(images);
+        // Whatever the verb prints, and how many captures it reads.
+        inputs.refuse(None)?;
         let path = path.to_owned();
         Ok(Input { path, options, notes, detected: found, inputs, ..Input::all(capture) })
     }

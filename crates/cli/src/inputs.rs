@@ -38,6 +38,23 @@ impl Inputs {
         inputs
     }
 
+    /// The files that the arguments of the command name: alone, after `=` or before `@`, or in a
+    /// list. Standard output is none of them, whatever the verb reads.
+    pub fn of_arguments() -> Inputs {
+        let mut files = Vec::new();
+        for argument in std::env::args_os().skip(1) {
+            let text = argument.to_string_lossy().into_owned();
+            files.push(PathBuf::from(argument));
+            let values = text.split_once('=').map(|(_, value)| value.to_owned());
+            for part in values.iter().chain([&text]).flat_map(|text| text.split(',')) {
+                files.push(part.into());
+                files.extend(part.rsplit_once('@').map(|(file, _)| file.into()));
+            }
+        }
+        files.retain(|file| !is_standard(file));
+        Inputs { files, folders: Vec::new() }
+    }
+
     /// Adds a file.
     pub fn file(mut self, path: Option<&Path>) -> Inputs {
         self.files.extend(path.map(Path::to_owned));
@@ -104,6 +121,14 @@ impl Inputs {
         }
         Ok(())
     }
+}
+
+/// Names of standard output.
+const STDOUTS: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// Whether `path` names standard output.
+pub fn is_standard(path: &Path) -> bool {
+    STDOUTS.iter().any(|stdout| path == Path::new(stdout))
 }
 
 const STDIN: &str = "/dev/stdin";

@@ -5,7 +5,7 @@ mod opencsd;
 
 use tracewright::Listener;
 use tracewright::base::{CachedBlocks, Path};
-use tracewright::decode::input::{self, Input as Bytes};
+use tracewright::decode::input::Input as Bytes;
 use tracewright::decode::{CommittedListener, Folded, Fork, Jobs, Merge, Merging, Tally, Timed};
 use tracewright::frames::Numbering;
 use tracewright::image::OpcodeCheck;
@@ -20,6 +20,7 @@ use crate::args::{Format, OutputArgs, SelectArgs, WindowArgs};
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
+use crate::live;
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, RunOptions, Runs};
@@ -129,7 +130,7 @@ impl Lister<'_> {
         options: &RunOptions<'_>,
         write: &mut TimedWrite<'_>,
     ) -> Result<Found, Fail> {
-        let bytes = &mut *input::of(job.buffer);
+        let bytes = &mut *live::input_of(job.buffer);
         let mut stats = self.args.stats.then(Stats::default);
         let mut end = String::new();
         let tally = match self.args.format {

@@ -14,6 +14,7 @@ use tracewright::logs::{
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
 use crate::fail::Fail;
+use crate::live;
 use crate::message;
 
 /// Number of bytes of a log that are read at a time.
@@ -40,11 +41,24 @@ impl<'a> Log<'a> {
     /// where neither the options nor an image determine it. (Without one, QEMU's logs are read as
     /// logs of an Arm processor.)
     pub fn open(path: &'a Path, args: &LogArgs, or: Option<Isa>) -> Result<Log<'a>, Fail> {
+        Log::of(path, stream(path)?, args, or)
+    }
+
+    /// As [`Log::open`]. A log that arrives while it is read ends at a signal.
+    pub fn open_live(path: &'a Path, args: &LogArgs) -> Result<Log<'a>, Fail> {
+        Log::of(path, live::log(path)?, args, None)
+    }
+
+    fn of(
+        path: &'a Path,
+        mut input: Box<dyn Read>,
+        args: &LogArgs,
+        or: Option<Isa>,
+    ) -> Result<Log<'a>, Fail> {
         let mut program = Capture::default();
         for image in &args.images {
             program.add_image(image)?;
         }
-        let mut input = stream(path)?;
         let mut first = Vec::new();
         let looked = input.by_ref().take(CHUNK as u64).read_to_end(&mut first);
         looked.map_err(|error| Fail::input(path, &error.to_string()))?;

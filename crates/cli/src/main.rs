@@ -10,6 +10,7 @@ mod index;
 mod input;
 mod inputs;
 mod listing;
+mod live;
 mod logs;
 mod message;
 mod output;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Err(help) => return ended(help_text(&help)),
     };
     ColorChoice::from(cli.color).write_global();
+    live::report_large_files();
     let done = match cli.verb {
         Verb::Info(args) => verbs::info::run(&args),
         Verb::Packets(args) => verbs::packets::run(&args),

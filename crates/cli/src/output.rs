@@ -10,7 +10,7 @@ use tracewright::capture::Replacement;
 use tracewright::capture::plain::plain;
 
 use crate::fail::Fail;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, is_standard};
 use crate::message;
 
 /// Bytes that are buffered before they are written.
@@ -41,6 +41,9 @@ impl Output {
     pub fn open(path: Option<&Path>, inputs: &Inputs) -> Result<Output, Fail> {
         let path = path.filter(|path| !is_standard(path));
         inputs.refuse(path)?;
+        if path.is_none() {
+            Inputs::of_arguments().refuse(None)?;
+        }
         let (writer, terminal) = match path {
             Some(path) => {
                 let opened = open(path).map_err(|error| Fail::write(Some(path), &error))?;
@@ -80,9 +83,9 @@ impl Output {
     }
 
     /// Writes `text` for people: characters that a terminal interprets or does not show are
-    /// replaced.
+    /// replaced. A carriage return leads back to the beginning of its line.
     pub fn print(&mut self, text: &str) -> Result<(), Fail> {
-        let done = self.write_all(plain(text).as_bytes());
+        let done = self.write_all(plain(text).replace('\r', "\u{fffd}").as_bytes());
         self.check(done)
     }
 
@@ -171,14 +174,6 @@ impl Write for Output {
             Writer::None => Ok(()),
         }
     }
-}
-
-/// Names of standard output.
-const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-
-/// Whether `path` names standard output.
-pub fn is_standard(path: &Path) -> bool {
-    STDOUT.iter().any(|stdout| path == Path::new(stdout))
 }
 
 /// Names of open files of this process, which are written directly.

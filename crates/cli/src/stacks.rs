@@ -3,15 +3,19 @@
 use std::path::Path;
 
 use tracewright::Listener;
-use tracewright::analysis::stacks::{Join, Part, StackCounts, Stacks, Visitor};
+use tracewright::analysis::stacks::{
+    Join, MAX_DEPTH, MAX_FRAMES, Part, StackCounts, Stacks, Visitor,
+};
 use tracewright::analysis::{Code, Transfers};
 use tracewright::base::Waypoints;
-use tracewright::decode::{Fork, Merging, Tally, input};
+use tracewright::decode::{Fork, Merging, Tally};
 use tracewright::image::CacheOptions;
 
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing;
+use crate::live;
+use crate::message;
 use crate::run::RunOptions;
 
 /// No other listener: of a type that receives sums of ranges, as the transfers do.
@@ -39,12 +43,19 @@ pub fn run_joined<V: Join>(
     switches: &[u32],
     visitor: V,
 ) -> Result<(V, StackCounts, Tally), Fail> {
-    let (how, more) = ((true, Stacks::part as Take<V>), |_: &mut V, _| true);
-    run_how(job, options, code, switches, visitor, NO_OTHER, how, more)
+    let take: Take<V> = |stacks, part, _| {
+        stacks.part(part);
+        true
+    };
+    run_how(job, options, code, switches, visitor, NO_OTHER, (true, take), |_: &mut V, _| true)
 }
 
-/// How a part of the trace is taken.
-type Take<V> = fn(&mut Stacks<V>, &Part);
+/// How a part of the trace is taken. The last argument is called after pieces of the part, and
+/// returns whether more is needed; so does the function.
+type Take<V> = fn(&mut Stacks<V>, &Part, &mut dyn FnMut(&mut V) -> bool) -> bool;
+
+/// Transfers between two calls of what takes the output of a visitor, so that it is not collected.
+const PIECE: usize = 1 << 12;
 
 /// As [`run`], with another listener. `more` receives its output, too.
 pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
@@ -56,7 +67,16 @@ pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
     listener: L,
     more: impl FnMut(&mut V, Option<L::Output>) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
-    let how: (bool, Take<V>) = (false, |stacks, part| stacks.transfers(part.transfers()));
+    let how: (bool, Take<V>) = (false, |stacks, part, more| {
+        let mut transfers = part.transfers().peekable();
+        while transfers.peek().is_some() {
+            stacks.transfers(transfers.by_ref().take(PIECE));
+            if !more(&mut stacks.visitor) {
+                return false;
+            }
+        }
+        true
+    });
     run_how(job, options, code, switches, visitor, listener, how, more)
 }
 
@@ -81,11 +101,11 @@ fn run_how<V: Visitor, L: Listener + Fork + Send>(
     let mut stacks = Stacks::new(job.sources.len(), visitor)
         .with_switches(switches.iter().copied())
         .with_unwind_targets(code.unwind_targets());
-    let bytes = &mut *input::of(job.buffer);
+    let bytes = &mut *live::input_of(job.buffer);
     let both = (transfers, listener);
     let mut write = |(found, output): (Part, L::Output)| {
-        take(&mut stacks, &found);
-        more(&mut stacks.visitor, Some(output))
+        take(&mut stacks, &found, &mut |visitor| more(visitor, None))
+            && more(&mut stacks.visitor, Some(output))
     };
     let tally = if options.committed {
         let both = (both, listing::Nothing::<true>);
@@ -95,6 +115,13 @@ fn run_how<V: Visitor, L: Listener + Fork + Send>(
     };
     stacks.finish();
     more(&mut stacks.visitor, None);
+    if stacks.counts.too_deep > 0 {
+        message::line(&format!(
+            "note: {}: calls are nested more than {MAX_DEPTH} deep, or more than {MAX_FRAMES} are open: \
+             deeper ones are shown beside each other",
+            job.buffer.name
+        ));
+    }
     Ok((stacks.visitor, stacks.counts, tally))
 }
 

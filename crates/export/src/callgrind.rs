@@ -1,15 +1,21 @@
 //! The format of callgrind, which `callgrind_annotate` and KCachegrind read: executions of each
 //! instruction, by function. (Valgrind manual, "Callgrind Format Specification")
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use tracewright_analysis::Profile;
 
 use crate::functions::{functions, total};
+use crate::text::line;
 
-/// A name must not break its line.
-fn name(text: &str) -> String {
-    text.replace('\n', " ")
+/// A name in its line. A number in parentheses at its beginning would stand for another name.
+fn name(text: &str) -> Cow<'_, str> {
+    let text = line(text);
+    match text.strip_prefix('(') {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => format!("_{rest}").into(),
+        _ => text,
+    }
 }
 
 /// The file.
@@ -21,7 +27,7 @@ pub(crate) fn write(profile: &Profile) -> String {
     for module in profile.modules.values() {
         let _ = write!(out, "\nob={}\n", name(&module.file.path));
         for (function, addresses) in functions(module) {
-            let function = if function.is_empty() { "???".to_owned() } else { name(&function) };
+            let function = name(if function.is_empty() { "???" } else { &function });
             let _ = write!(out, "fl=???\nfn={function}\n");
             for (address, count) in &addresses {
                 let _ = writeln!(out, "0x{address:x} {count}");

@@ -16,7 +16,9 @@
 //! | `paths/` | call paths: folded stacks, flame graph, callgrind |
 //! | `report/` | a report, one HTML page |
 //! | `timeline/` | frames over time: Chrome JSON, Perfetto, speedscope, Value Change Dump |
-//! | `functions.rs`, `text.rs` | the functions of a profile; texts of JSON and XML |
+//! | `functions.rs` | the functions of a profile |
+//! | `text.rs` | names and texts in each of the formats |
+//! | `pieces.rs` | files that are written while they are made |
 //!
 //! Each consumer expects addresses of its own kind: offsets in the file, addresses in the file, or
 //! offsets from a segment. Counts are exact, and saturate at `u64::MAX`.
@@ -33,6 +35,7 @@ mod json;
 mod layout;
 mod llvm;
 pub mod paths;
+mod pieces;
 mod pprof;
 mod propeller;
 pub mod report;
@@ -127,5 +130,5 @@ fn footer(module: &ModuleProfile) -> String {
     while id.len() < 40 {
         id.push('0');
     }
-    format!("// build_id: 0x{id}\n// {}\n", module.file.path)
+    format!("// build_id: 0x{id}\n// {}\n", text::line(&module.file.path))
 }

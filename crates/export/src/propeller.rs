@@ -12,6 +12,7 @@
 //! A block is listed where it was executed. The others are placed in a section of their own, whose
 //! symbol is `name.cold`.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
@@ -19,6 +20,7 @@ use tracewright_analysis::{ModuleProfile, Profile, Target};
 use tracewright_image::block_map::{self, FunctionBlocks};
 
 use crate::layout::{self, Edge};
+use crate::text::field;
 
 /// The executions of a function.
 struct Hot<'a> {
@@ -39,6 +41,11 @@ struct Found<'a> {
     calls: Vec<(usize, usize, u64)>,
 }
 
+/// A name without the separators. lld takes what follows a `#` for a comment.
+fn written(name: &str) -> Cow<'_, str> {
+    field(name, &[' ', '#'])
+}
+
 /// The list of clusters.
 ///
 /// # Errors
@@ -48,7 +55,8 @@ pub(crate) fn write(profile: &Profile) -> Result<String, String> {
     for module in profile.modules.values() {
         for function in find(module)?.functions {
             let blocks: Vec<String> = function.blocks.iter().map(u64::to_string).collect();
-            let _ = write!(out, "f {}\nc{}\n", function.name, blocks.join(" "));
+            let name = written(function.name);
+            let _ = write!(out, "f {name}\nc{}\n", blocks.join(" "));
         }
     }
     Ok(out)
@@ -64,9 +72,10 @@ pub(crate) fn symbols(profile: &Profile) -> Result<String, String> {
         let found = find(module)?;
         for n in clusters(&found) {
             let Some(function) = found.functions.get(n) else { continue };
-            let _ = writeln!(hot, "{}", function.name);
+            let name = written(function.name);
+            let _ = writeln!(hot, "{name}");
             if !function.whole {
-                let _ = writeln!(cold, "{}.cold", function.name);
+                let _ = writeln!(cold, "{name}.cold");
             }
         }
     }

@@ -19,6 +19,8 @@ use std::fmt::Write;
 use tracewright_analysis::{ModuleProfile, Profile, Target};
 use tracewright_image::{DebugInfo, Frame};
 
+use crate::text::field;
+
 /// The distance of a line from the declaration, modulo 65536, and the discriminator.
 type Line = (u32, u32);
 
@@ -55,10 +57,26 @@ pub(crate) fn write(profile: &Profile) -> Result<String, String> {
     order.sort_by(|a, b| b.1.total.cmp(&a.1.total).then_with(|| a.0.cmp(b.0)));
     let mut out = String::new();
     for (name, samples) in order {
-        let _ = writeln!(out, "{name}:{}:{}", samples.total, samples.entries);
+        let _ = writeln!(out, "{}:{}:{}", written(name), samples.total, samples.entries);
         write_lines(samples, 1, &mut out);
     }
     Ok(out)
+}
+
+/// A name without the separators. A `[` at its beginning would be a calling context. A colon of a
+/// name is one where no number follows it: methods of Objective-C have some.
+fn written(name: &str) -> String {
+    let mut name = field(name, &[' ']).into_owned();
+    if name.starts_with('[') {
+        name.replace_range(..1, "_");
+    }
+    let colons = name.match_indices(':').map(|(at, _)| at);
+    let is_number = |at: &usize| name.as_bytes().get(at + 1).is_none_or(u8::is_ascii_digit);
+    let separators: Vec<usize> = colons.filter(is_number).collect();
+    for at in separators {
+        name.replace_range(at..=at, "_");
+    }
+    name
 }
 
 fn write_lines(samples: &Samples, indent: usize, out: &mut String) {
@@ -71,13 +89,13 @@ fn write_lines(samples: &Samples, indent: usize, out: &mut String) {
         let mut calls: Vec<_> = found.calls.iter().collect();
         calls.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
         for (callee, count) in calls {
-            let _ = write!(out, " {callee}:{count}");
+            let _ = write!(out, " {}:{count}", written(callee));
         }
         out.push('\n');
     }
     for (at, callees) in &samples.inlined {
         for (callee, inner) in callees {
-            let _ = writeln!(out, "{}{callee}:{}", line(at), inner.total);
+            let _ = writeln!(out, "{}{}:{}", line(at), written(callee), inner.total);
             write_lines(inner, indent + 1, out);
         }
     }
@@ -270,6 +288,18 @@ mod tests {
             (0b110_0001 << 1, (33, 1)),
         ] {
             assert_eq!((base(discriminator), copies(discriminator)), want, "{discriminator:#x}");
+        }
+    }
+
+    #[test]
+    fn names_have_no_separators() {
+        for (name, want) in [
+            ("_ZN1a1bE", "_ZN1a1bE"),
+            ("-[A b:c]", "-[A_b:c]"),
+            ("a:1:2\n b:3", "a_1_2\u{fffd}_b_3"),
+            ("[main:3 @ f]:", "_main_3_@_f]_"),
+        ] {
+            assert_eq!(written(name), want);
         }
     }
 

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::fmt;
 
+use tracewright_base::is_unshown;
+
 use crate::flat::{Flat, Interval};
 
 /// A name and its code.
@@ -34,10 +36,11 @@ struct Entry {
 
 impl Symbols {
     /// A table of `symbols`. If several have the same range, the last one has it. A symbol
-    /// without a size is in the table, but it has no addresses.
+    /// without a size is in the table, but it has no addresses. One whose name has characters that
+    /// a terminal interprets or does not show is left out.
     pub fn new<'a>(symbols: impl IntoIterator<Item = Symbol<'a>>) -> Symbols {
         let mut table = Symbols::default();
-        for symbol in symbols {
+        for symbol in symbols.into_iter().filter(|symbol| !symbol.name.contains(is_unshown)) {
             let from = table.names.len();
             table.names.push_str(symbol.name);
             let name = (from, table.names.len());
@@ -108,6 +111,7 @@ mod tests {
             symbol("inner", 0x110, 0x10),
             symbol("label", 0x120, 0),
             symbol("last", u64::MAX - 3, 8),
+            symbol("odd\u{1b}[31m", 0x200, 4),
         ]);
         for (address, name) in [
             (0xff, None),
@@ -119,6 +123,7 @@ mod tests {
             (0x13f, Some("outer")),
             (0x140, None),
             (0x180, Some("function")),
+            (0x200, None),
             (u64::MAX, Some("last")),
             (0, None),
         ] {

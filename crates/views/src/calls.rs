@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use tracewright_analysis::Code;
 use tracewright_analysis::stacks::{Begin, Ending, Entry, FunctionId, Position, Time, Visitor};
+use tracewright_capture::plain::line;
 
 use crate::functions::is_called;
 use crate::json::Object;
+
+/// The most levels of indentation. Deeper frames have their depth before their name.
+const MAX_INDENTATION: usize = 64;
 
 /// What is shown.
 #[derive(Clone, Debug, Default)]
@@ -108,8 +112,9 @@ impl Calls {
         self.lines += 1;
         if !self.shown.json && self.last != Some(position.thread) {
             if self.last.is_some() || self.threads.len() > 1 {
-                let name = self.threads.get(position.thread).map(|thread| thread.name.clone());
-                let _ = writeln!(self.out, "{}", name.unwrap_or_default());
+                let thread = self.threads.get(position.thread);
+                let name = thread.map_or("", |thread| thread.name.as_str());
+                let _ = writeln!(self.out, "{}", line(name));
             }
             self.last = Some(position.thread);
         }
@@ -123,7 +128,10 @@ impl Calls {
             Some(time) => _ = write!(self.out, " {time:>14}"),
             None => _ = write!(self.out, " {:>14}", ""),
         }
-        let _ = write!(self.out, "  {:width$}", "", width = 2 * depth);
+        let _ = write!(self.out, "  {:width$}", "", width = 2 * depth.min(MAX_INDENTATION));
+        if depth > MAX_INDENTATION {
+            let _ = write!(self.out, "[{depth}] ");
+        }
     }
 
     /// Writes the line of a frame that calls others, or is the last one.
@@ -138,7 +146,7 @@ impl Calls {
         let name = self.name(open.begin.function);
         if !self.shown.json {
             self.columns(&open.position, open.time, depth);
-            let _ = writeln!(self.out, "{name} {{{}", remark(open.begin.entry));
+            let _ = writeln!(self.out, "{} {{{}", line(&name), remark(open.begin.entry));
         }
     }
 
@@ -271,6 +279,7 @@ fn end_remark(ending: Ending, uncertain: bool) -> String {
         Ending::Unwound => " unwound",
         Ending::Lost => " while trace was lost",
         Ending::Switched => " another thread continues",
+        Ending::TooDeep => " its call is too deep",
         Ending::TraceEnd => " the trace ends",
     }
     .to_owned();
@@ -333,10 +342,10 @@ impl Visitor for Calls {
         let remarks = end_remark(ending, uncertain);
         if leaf {
             self.columns(&open.position, open.time, depth);
-            let _ = write!(self.out, "{name}{}", remark(open.begin.entry));
+            let _ = write!(self.out, "{}{}", line(&name), remark(open.begin.entry));
         } else {
             self.columns(position, self.last_time(position.source), depth);
-            let _ = write!(self.out, "}} {name}");
+            let _ = write!(self.out, "}} {}", line(&name));
         }
         let _ = write!(self.out, ": {inclusive}");
         if open.own != inclusive {

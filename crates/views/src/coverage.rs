@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use tracewright_analysis::coverage::{Line, SourceFile, Totals};
+use tracewright_capture::plain;
 
 use crate::json::Object;
 
@@ -58,7 +59,8 @@ pub fn files_text(sources: &BTreeMap<String, SourceFile>) -> String {
             of(branches),
             percent(branches),
             of(functions),
-            percent(functions)
+            percent(functions),
+            name = plain::line(name),
         );
     };
     for (path, source) in sources {
@@ -95,11 +97,12 @@ pub fn functions_text(sources: &BTreeMap<String, SourceFile>) -> String {
             };
             let _ = writeln!(
                 out,
-                "{:>12} {:>11} {:>6}  {} {path}:{}",
+                "{:>12} {:>11} {:>6}  {} {}:{}",
                 function.count.map_or("unknown".to_owned(), |count| count.to_string()),
                 format!("{}/{}", own.executed, own.all),
                 percent(own),
-                function.name,
+                plain::line(&function.name),
+                plain::line(path),
                 function.lines.0
             );
         }
@@ -124,6 +127,11 @@ fn outcomes(line: &Line) -> String {
     text
 }
 
+/// A line of a source file, in which tabs stay.
+fn source_line(text: &str) -> String {
+    text.split('\t').map(plain::line).collect::<Vec<_>>().join("\t")
+}
+
 /// A source file with the executions of each line and the outcomes of its branches.
 pub fn annotated(text: &str, source: &SourceFile) -> String {
     let mut out = String::new();
@@ -141,6 +149,7 @@ pub fn annotated(text: &str, source: &SourceFile) -> String {
                 (count, outcomes(line))
             }
         };
+        let code = source_line(code);
         let _ = writeln!(out, "{count:>10} {branches:>width$} {number:>6}  {code}");
     }
     out

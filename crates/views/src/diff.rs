@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use tracewright_analysis::coverage::{SourceFile, Totals};
 use tracewright_analysis::functions::FunctionTotals;
+use tracewright_capture::plain::line;
 
 use crate::json::Object;
 
@@ -49,13 +50,14 @@ pub fn functions_text(changed: &[Changed<'_>], limit: usize) -> String {
     for (name, a, b) in changed.iter().take(limit) {
         let _ = writeln!(
             out,
-            "{:>11} {:>10} {:>13} {:>11} {:>13} {:>11}  {name}",
+            "{:>11} {:>10} {:>13} {:>11} {:>13} {:>11}  {}",
             b.calls,
             signed(a.calls, b.calls),
             b.instructions,
             signed(a.instructions, b.instructions),
             b.inclusive_instructions,
-            signed(a.inclusive_instructions, b.inclusive_instructions)
+            signed(a.inclusive_instructions, b.inclusive_instructions),
+            line(name)
         );
     }
     out
@@ -136,9 +138,10 @@ pub fn lines<'a>(
 pub fn lines_text(changed: &[ChangedLine<'_>], limit: usize) -> String {
     let mut out = String::new();
     let count = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |n| n.to_string());
-    for line in changed.iter().take(limit) {
-        let ([a, b], [before, after]) = (line.counts, line.outcomes);
-        let _ = write!(out, "{}:{}: executions {} to {}", line.path, line.line, count(a), count(b));
+    for own in changed.iter().take(limit) {
+        let ([a, b], [before, after]) = (own.counts, own.outcomes);
+        let path = line(own.path);
+        let _ = write!(out, "{path}:{}: executions {} to {}", own.line, count(a), count(b));
         if before != after {
             let _ = write!(out, ", outcomes of branches {before} to {after}");
         }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use tracewright_analysis::Code;
 use tracewright_analysis::functions::{FunctionTotals, together};
 use tracewright_analysis::stacks::{FunctionId, StackCounts};
+use tracewright_capture::plain::line;
 use tracewright_symbols::without_parameters;
 
 use crate::json::Object;
@@ -109,7 +110,7 @@ impl FunctionTable {
     pub fn text(&self, code: &Code, shown: &Shown<'_>) -> String {
         let mut out = String::new();
         if let Some(thread) = &self.thread {
-            let _ = writeln!(out, "{thread}");
+            let _ = writeln!(out, "{}", line(thread));
         }
         let sum = self.sum();
         let (cycles, ticks) = (sum.cycles > 0, sum.ticks > 0);
@@ -138,10 +139,10 @@ impl FunctionTable {
             if ticks {
                 let _ = write!(out, " {:>13} {:>13}", t.ticks >> 16, t.inclusive_ticks >> 16);
             }
-            let _ = write!(out, "  {name}");
+            let _ = write!(out, "  {}", line(&name));
             if let Some(module) = module {
                 let file = module.rsplit('/').next().unwrap_or(module);
-                let _ = write!(out, " [{file}]");
+                let _ = write!(out, " [{}]", line(file));
             }
             out.push('\n');
         }
@@ -232,7 +233,7 @@ pub fn counts_text(counts: &StackCounts) -> String {
 }
 
 /// The counts beside calls and returns.
-fn counted(counts: &StackCounts) -> [(u64, &'static str); 9] {
+fn counted(counts: &StackCounts) -> [(u64, &'static str); 10] {
     [
         (counts.returns_of_unseen_calls, "returns of calls before the trace or in losses"),
         (counts.unwinding, "returns further down"),
@@ -243,6 +244,7 @@ fn counted(counts: &StackCounts) -> [(u64, &'static str); 9] {
         (counts.exception_returns, "exception returns"),
         (counts.switches, "thread switches"),
         (counts.losses, "losses"),
+        (counts.too_deep, "calls too deep to be followed"),
     ]
 }
 
@@ -265,6 +267,7 @@ pub fn counts_json(counts: &StackCounts) -> String {
         .number("losses", counts.losses)
         .number("begun", counts.begun)
         .number("ended", counts.ended)
+        .maybe_number("too_deep", (counts.too_deep > 0).then_some(counts.too_deep))
         .end();
     out.push('\n');
     out

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::io;
 
 use tracewright_base::{Code, Context, Element, Gap, Isa, Kind, Pc, Range, Waypoints};
+use tracewright_capture::plain;
 use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, CacheOptions};
 
@@ -112,6 +113,7 @@ impl<W: io::Write> PerfScript<W> {
         let id = thread.map(|thread| thread.id).or(traced.thread);
         let name = thread.and_then(|thread| thread.name.clone());
         let name = name.unwrap_or_else(|| format!(":{}", id.map_or(-1, i64::from)));
+        let name = plain::line(&name);
         let (id, cpu) = (id.map_or(-1, i64::from), traced.cpu);
         let event = &self.event;
         let _ = write!(
@@ -128,12 +130,13 @@ impl<W: io::Write> PerfScript<W> {
         let _ = write!(out, "{address:>16x} ");
         match source.program.symbol(&source.image, address) {
             Some(symbol) => {
-                let _ = write!(out, "{}+0x{:x}", symbol.name, address.wrapping_sub(symbol.start));
+                let offset = address.wrapping_sub(symbol.start);
+                let _ = write!(out, "{}+0x{offset:x}", plain::line(symbol.name));
             }
             None => out.push_str("[unknown]"),
         }
         let file = source.program.file(&source.image, address);
-        let _ = write!(out, " ({})", file.unwrap_or("[unknown]"));
+        let _ = write!(out, " ({})", plain::line(file.unwrap_or("[unknown]")));
     }
 
     fn branch(&mut self, n: usize, from: u64, to: u64) {

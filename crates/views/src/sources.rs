@@ -160,7 +160,8 @@ impl Source {
 fn name(symbol: &tracewright_image::Symbol<'_>, address: u64, out: &mut String) {
     // Only mangled names begin so: those of C++ and of Rust.
     if ["_Z", "_R", "__Z"].iter().any(|start| symbol.name.starts_with(start)) {
-        out.push_str(&demangled(symbol.name));
+        // It may have characters that the symbol encodes.
+        out.push_str(&plain::line(&demangled(symbol.name)));
     } else {
         out.push_str(symbol.name);
     }

@@ -121,9 +121,9 @@ impl<V: Visitor> Stacks<V> {
         {
             self.counts.unwinding += 1;
             self.cut(source, at, index + 1, Ending::Unwound);
-        } else if top.ret == Some(target) {
+        } else if top.ret == Some(target) || top.ret.is_none() && thread.is_beyond() {
             self.counts.returns += 1;
-            self.end(source, at, Ending::Return);
+            self.leave(source, at, here);
         } else if self.switch_at_return(source, transfer) {
             // Another thread continues.
         } else if let Some(index) = self.thread(source).and_then(|t| t.returning_to(target)) {

@@ -32,6 +32,8 @@ pub struct StackCounts {
     pub begun: u64,
     /// Frames that ended.
     pub ended: u64,
+    /// Frames that ended because too many were open.
+    pub too_deep: u64,
 }
 
 impl StackCounts {
@@ -42,7 +44,12 @@ impl StackCounts {
         }
     }
 
-    fn all(&mut self) -> [&mut u64; 14] {
+    /// The number of frames that are open.
+    pub(super) fn open(&self) -> u64 {
+        self.begun.saturating_sub(self.ended)
+    }
+
+    fn all(&mut self) -> [&mut u64; 15] {
         [
             &mut self.instructions,
             &mut self.calls,
@@ -58,6 +65,7 @@ impl StackCounts {
             &mut self.losses,
             &mut self.begun,
             &mut self.ended,
+            &mut self.too_deep,
         ]
     }
 }

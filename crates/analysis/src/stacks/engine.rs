@@ -8,7 +8,8 @@ use tracewright_symbols::UnwindTargets;
 
 use super::suspended::Switches;
 use super::{
-    Begin, Ending, Entry, Frame, FunctionId, Position, StackCounts, Thread, Time, Visitor,
+    Begin, Beyond, Ending, Entry, Frame, FunctionId, MAX_DEPTH, MAX_FRAMES, Position, StackCounts,
+    Thread, Time, Visitor,
 };
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
@@ -149,6 +150,10 @@ impl<V: Visitor> Stacks<V> {
         if own.deferred.is_some() {
             return false;
         }
+        let full = thread.frames.len() >= MAX_DEPTH || self.counts.open() >= MAX_FRAMES;
+        if thread.beyond.is_some() || call && full {
+            return false;
+        }
         let (instructions, cycles) = (transfer.instructions.into(), transfer.cycles.into());
         self.counts.instructions = self.counts.instructions.saturating_add(instructions);
         own.instructions = own.instructions.saturating_add(instructions);
@@ -247,7 +252,8 @@ impl<V: Visitor> Stacks<V> {
         self.begin(source, at, Begin { function, entry: Entry::Before, address: None }, None)
     }
 
-    /// Begins a frame on top of the stack.
+    /// Begins a frame on top of the stack. Where as many frames are open as may be, it takes the
+    /// place of the frame of the call before.
     pub(super) fn begin(
         &mut self,
         source: usize,
@@ -255,6 +261,7 @@ impl<V: Visitor> Stacks<V> {
         begin: Begin,
         ret: Option<u64>,
     ) -> V::Node {
+        self.make_room(source, at);
         let position = self.position(source, at);
         let Some(thread) = self.threads.get_mut(position.thread) else {
             return self.visitor.thread(source, position.thread, None);
@@ -269,10 +276,54 @@ impl<V: Visitor> Stacks<V> {
         node
     }
 
+    /// Ends the frame on top where its place is needed for the next call.
+    fn make_room(&mut self, source: usize, at: u64) {
+        let full = self.counts.open() >= MAX_FRAMES;
+        let Some(thread) = self.thread_mut(source) else { return };
+        let frames = thread.frames.len();
+        let full = full || frames >= MAX_DEPTH;
+        match &mut thread.beyond {
+            Some(beyond) if frames > beyond.frames => beyond.calls += 1,
+            Some(_) => return,
+            None if full && frames > 0 => {
+                thread.beyond = Some(Beyond { frames, calls: 1 });
+                thread.mark_uncertain();
+                return;
+            }
+            None => return,
+        }
+        self.counts.too_deep += 1;
+        self.end(source, at, Ending::TooDeep);
+    }
+
+    /// The frame on top returns to `here`. Where the frame of its caller ended early, another one
+    /// continues it.
+    pub(super) fn leave(&mut self, source: usize, at: u64, here: FunctionId) {
+        let beyond = self.thread(source).and_then(|thread| thread.beyond);
+        self.end(source, at, Ending::Return);
+        let Some(Beyond { frames, calls: calls @ 2.. }) = beyond else { return };
+        let Some(thread) = self.thread_mut(source).filter(|t| t.frames.len() == frames) else {
+            return;
+        };
+        thread.beyond = Some(Beyond { frames, calls: calls - 1 });
+        let begin = Begin { function: here, entry: Entry::Resumed, address: None };
+        self.begin(source, at, begin, None);
+        if let Some(frame) = self.thread_mut(source).and_then(|thread| thread.frames.last_mut()) {
+            frame.uncertain = true;
+        }
+    }
+
     /// Ends the frame on top of the stack.
     pub(super) fn end(&mut self, source: usize, at: u64, ending: Ending) -> Option<Frame<V::Node>> {
         let mut position = self.position(source, at);
-        let frame = self.threads.get_mut(position.thread)?.pop()?;
+        let thread = self.threads.get_mut(position.thread)?;
+        let frame = thread.pop()?;
+        // Another frame follows one that is replaced.
+        if !matches!(ending, Ending::Replaced | Ending::TooDeep)
+            && thread.beyond.is_some_and(|beyond| thread.frames.len() <= beyond.frames)
+        {
+            thread.beyond = None;
+        }
         position.depth -= 1;
         self.visitor.end(&position, frame.node, ending, frame.uncertain);
         self.counts.ended += 1;

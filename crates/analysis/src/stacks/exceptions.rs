@@ -53,12 +53,12 @@ impl<V: Visitor> Stacks<V> {
         match (back, top) {
             (Some(index), _) => {
                 self.cut(source, at, index + 1, Ending::Unwound);
-                self.end(source, at, Ending::Return);
+                self.leave(source, at, here);
             }
             // The handler continues elsewhere in the same function, as after a fault.
             (None, Some(index)) if under == Some(here) && here != FunctionId::Unknown => {
                 self.cut(source, at, index + 1, Ending::Unwound);
-                self.end(source, at, Ending::Return);
+                self.leave(source, at, here);
             }
             (None, Some(index)) => self.switch_at_exception(source, transfer, index),
             // The exception was taken before the trace began.
@@ -164,12 +164,7 @@ impl<V: Visitor> Stacks<V> {
         self.counts.losses += 1;
         if let Some(thread) = self.thread_mut(source) {
             thread.lost = true;
-            // Frames further down are marked already.
-            for frame in thread.frames.iter_mut().rev() {
-                if std::mem::replace(&mut frame.uncertain, true) {
-                    break;
-                }
-            }
+            thread.mark_uncertain();
         }
         let position = self.position(source, at);
         self.visitor.lost(&position);

@@ -57,6 +57,8 @@ pub enum Ending {
     Lost,
     /// Another thread continues.
     Switched,
+    /// It calls another function while [`MAX_DEPTH`](super::MAX_DEPTH) frames are open.
+    TooDeep,
     /// The end of the trace.
     TraceEnd,
 }
@@ -71,6 +73,7 @@ impl Ending {
             Ending::Unwound => "unwound",
             Ending::Lost => "lost",
             Ending::Switched => "switched",
+            Ending::TooDeep => "too-deep",
             Ending::TraceEnd => "trace-end",
         }
     }
@@ -103,8 +106,20 @@ pub(super) struct Frame<N> {
     pub(super) uncertain: bool,
 }
 
+/// Calls of a thread that are open while as many frames are stored as may be. Of their frames only
+/// the last one is stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beyond {
+    /// The number of frames beneath that frame.
+    pub(super) frames: usize,
+    /// The number of calls, at least 1.
+    pub(super) calls: u64,
+}
+
 /// Slots of the filter of return addresses, a power of two.
 const FILTER: usize = 1 << 9;
+/// Frames that are searched without the filter.
+const FEW: usize = 8;
 
 /// The stack of a thread.
 #[derive(Clone, Debug)]
@@ -113,9 +128,11 @@ pub(super) struct Thread<N> {
     pub(super) id: Option<u64>,
     pub(super) frames: Vec<Frame<N>>,
     /// The number of frames by the hash of their return address, so that most addresses that no
-    /// frame returns to are found at once.
-    filter: Box<[u32; FILTER]>,
+    /// frame returns to are found at once. Empty up to [`FEW`] frames: threads may be many.
+    filter: Vec<u32>,
     pub(super) root: N,
+    /// Calls without a frame of their own.
+    pub(super) beyond: Option<Beyond>,
     /// Trace was lost, and it is not known yet where execution continues.
     pub(super) lost: bool,
     /// The handler of an exception with this return address executes, and is not traced.
@@ -132,12 +149,12 @@ fn slot(address: u64) -> usize {
 
 impl<N: Copy> Thread<N> {
     pub(super) fn new(id: Option<u64>, root: N) -> Self {
-        let filter = Box::new([0; FILTER]);
         Thread {
             id,
             frames: Vec::new(),
-            filter,
+            filter: Vec::new(),
             root,
+            beyond: None,
             lost: false,
             untraced: None,
             parked: None,
@@ -146,14 +163,40 @@ impl<N: Copy> Thread<N> {
     }
 
     pub(super) fn push(&mut self, frame: Frame<N>) {
+        if self.filter.is_empty() && self.frames.len() >= FEW {
+            self.fill_filter();
+        }
         self.count(frame.ret, 1);
         self.frames.push(frame);
+    }
+
+    #[inline(never)]
+    fn fill_filter(&mut self) {
+        self.filter = vec![0; FILTER];
+        for n in 0..self.frames.len() {
+            self.count(self.frames.get(n).and_then(|frame| frame.ret), 1);
+        }
     }
 
     pub(super) fn pop(&mut self) -> Option<Frame<N>> {
         let frame = self.frames.pop()?;
         self.count(frame.ret, u32::MAX);
         Some(frame)
+    }
+
+    /// Whether the frame on top stands for several calls.
+    pub(super) fn is_beyond(&self) -> bool {
+        self.beyond.is_some_and(|beyond| self.frames.len() > beyond.frames)
+    }
+
+    /// Marks all frames as uncertain.
+    pub(super) fn mark_uncertain(&mut self) {
+        // Frames further down are marked already.
+        for frame in self.frames.iter_mut().rev() {
+            if std::mem::replace(&mut frame.uncertain, true) {
+                break;
+            }
+        }
     }
 
     /// Adds to the number of frames with a return address, modulo 2^32.
@@ -167,7 +210,7 @@ impl<N: Copy> Thread<N> {
 
     /// The index of the topmost frame that returns to `address`.
     pub(super) fn returning_to(&self, address: u64) -> Option<usize> {
-        if self.filter.get(slot(address)).is_none_or(|count| *count == 0) {
+        if self.filter.get(slot(address)) == Some(&0) {
             return None;
         }
         self.frames.iter().rposition(|frame| frame.ret == Some(address))

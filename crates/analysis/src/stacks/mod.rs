@@ -12,6 +12,10 @@
 //! A return to a function that was entered before the trace began makes the frame of that function
 //! beneath all others.
 //!
+//! At most [`MAX_DEPTH`] frames of a thread are open at once, and [`MAX_FRAMES`] of all threads.
+//! Calls beyond them are counted: a frame ends where it calls, and another one of the same function
+//! begins at the return, which is not checked.
+//!
 //! | file | contents |
 //! |---|---|
 //! | `frame.rs` | [`Begin`], [`Entry`], [`Ending`]; the frames of one thread |
@@ -44,4 +48,11 @@ pub use part::{Join, Part, PathCounts};
 pub use suspended::SWITCHES;
 pub use visitor::{Position, Time, Visitor};
 
-use frame::{Frame, Thread};
+use frame::{Beyond, Frame, Thread};
+
+/// The most frames of a thread that are open at once, and one more. A frame that calls a function
+/// beyond them ends there, and is continued when the function returns.
+pub const MAX_DEPTH: usize = 1 << 16;
+
+/// As [`MAX_DEPTH`], of all threads together; each thread may have one frame more.
+pub const MAX_FRAMES: u64 = 1 << 20;

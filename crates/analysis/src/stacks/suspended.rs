@@ -19,6 +19,8 @@ pub const SWITCHES: [&str; 9] = [
 
 /// Coroutines that are stored.
 pub(super) const MAX_SUSPENDED: usize = 64;
+/// The most frames of a coroutine.
+pub(super) const MAX_SUSPENDED_FRAMES: usize = 1 << 12;
 
 /// How threads are switched.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@
 //! waits longest.
 
 use super::engine::function;
-use super::suspended::{MAX_SUSPENDED, Suspended};
+use super::suspended::{MAX_SUSPENDED, MAX_SUSPENDED_FRAMES, Suspended};
 use super::{Begin, Ending, Entry, Frame, FunctionId, Stacks, Visitor};
 use crate::transfer::Transfer;
 
@@ -98,12 +98,12 @@ impl<V: Visitor> Stacks<V> {
         let Some(thread) = self.thread(source) else { return };
         let Some(resume) = thread.frames.last().and_then(|frame| frame.ret) else { return };
         let frames = thread.frames.get(first..).unwrap_or_default();
+        if !(2..=MAX_SUSPENDED_FRAMES).contains(&frames.len()) {
+            return;
+        }
         let frames: Vec<Suspended> =
             frames.iter().map(|f| Suspended { function: f.function, ret: f.ret }).collect();
         let Some(number) = self.sources.get(source).map(|own| own.current) else { return };
-        if frames.len() < 2 {
-            return;
-        }
         *self.switches.waiting.entry(resume).or_default() += 1;
         self.switches.suspended.push_back((number, resume, frames));
         if self.switches.suspended.len() > MAX_SUSPENDED

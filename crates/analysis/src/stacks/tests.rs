@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tracewright_symbols::UnwindTargets;
 
 use super::*;
+use crate::paths::Paths;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
 /// Writes the frames as text: `>name` begins, `<name:ending` ends, `name+n` executes.
@@ -401,4 +402,95 @@ fn tasks_that_switch_by_a_return() {
         stacks.finish();
         assert_eq!(stacks.visitor.text.trim_end(), want);
     }
+}
+
+/// Counts frames.
+#[derive(Default)]
+struct Depth {
+    open: usize,
+    deepest: usize,
+    /// The function that executed last.
+    last: Option<FunctionId>,
+    uncertain: u64,
+}
+
+impl Visitor for Depth {
+    type Node = FunctionId;
+
+    fn thread(&mut self, _: usize, _: usize, _: Option<u64>) -> FunctionId {
+        FunctionId::Unknown
+    }
+
+    fn begin(&mut self, _: &Position, _: FunctionId, begin: &Begin) -> FunctionId {
+        self.open += 1;
+        self.deepest = self.deepest.max(self.open);
+        begin.function
+    }
+
+    fn end(&mut self, _: &Position, _: FunctionId, _: Ending, uncertain: bool) {
+        self.open -= 1;
+        self.uncertain += u64::from(uncertain);
+    }
+
+    fn beneath(&mut self, _: &Position, root: FunctionId, _: &Begin) -> (FunctionId, FunctionId) {
+        unreachable!("{root:?} has no caller")
+    }
+
+    fn run(&mut self, _: &Position, node: FunctionId, _: u64, _: u64) {
+        self.last = Some(node);
+    }
+}
+
+/// Function a calls b; b and c call each other, `count` calls together.
+fn nested(count: usize) -> Vec<Transfer> {
+    let mut transfers = vec![START];
+    for n in 0..count {
+        let ret = if n == 0 { 0x114 } else { 0x204 + 0x100 * (n as u64 % 2) };
+        transfers.push(to(Kind::Call, 0x200 + 0x100 * (n as u64 % 2), ret));
+    }
+    transfers
+}
+
+/// Frames are bounded. Calls beyond are counted, so that as many returns lead back to the caller.
+#[test]
+fn calls_beyond_the_deepest_frame() {
+    for beyond in [0, 1, 2, 1000] {
+        let count = MAX_DEPTH - 1 + beyond;
+        let mut transfers = nested(count);
+        for n in (0..count).rev() {
+            let target = if n == 0 { 0x114 } else { 0x204 + 0x100 * (n as u64 % 2) };
+            transfers.push(to(Kind::Return, target, 0));
+        }
+        transfers.push(to(Kind::Run, 0x114, 0));
+        let mut stacks = Stacks::new(1, Depth::default());
+        stacks.transfers(&transfers);
+        let (visitor, counts) = (&stacks.visitor, stacks.counts);
+        assert_eq!((visitor.last, visitor.open), (Some(FunctionId::Known(0)), 1), "{beyond}");
+        assert_eq!(visitor.deepest, (count + 1).min(MAX_DEPTH + 1), "{beyond}");
+        assert_eq!(counts.too_deep, beyond.saturating_sub(1) as u64, "{beyond}");
+        assert_eq!(visitor.uncertain > 0, beyond > 0, "{beyond}");
+        assert_eq!((counts.calls, counts.returns), (count as u64, count as u64), "{beyond}");
+        assert_eq!(counts.begun, counts.ended + 1, "{beyond}");
+        // Parts of the trace are joined to the same sums.
+        let (mut whole, mut parts) = (Stacks::new(1, Paths::new()), Stacks::new(1, Paths::new()));
+        whole.transfers(&transfers);
+        for part in transfers.chunks(10_000) {
+            parts.part(&Part::new(part, &Arc::default()));
+        }
+        assert_eq!(whole.visitor.paths(), parts.visitor.paths(), "{beyond}");
+        assert_eq!(whole.counts, parts.counts, "{beyond}");
+    }
+}
+
+/// A return to a frame that is stored leads there, also from calls beyond.
+#[test]
+fn unwinding_from_beyond_the_deepest_frame() {
+    let mut transfers = nested(MAX_DEPTH + 5);
+    transfers.extend([to(Kind::Return, 0x114, 0), to(Kind::Run, 0x114, 0)]);
+    transfers.extend([to(Kind::Call, 0x200, 0x118), to(Kind::Return, 0x118, 0)]);
+    transfers.push(to(Kind::Run, 0x118, 0));
+    let mut stacks = Stacks::new(1, Depth::default());
+    stacks.transfers(&transfers);
+    assert_eq!((stacks.counts.unwinding, stacks.counts.returns), (1, 1));
+    assert_eq!((stacks.visitor.last, stacks.visitor.open), (Some(FunctionId::Known(0)), 1));
 }

@@ -8,7 +8,7 @@ use tracewright::analysis::coverage::{
     Losses, ProgramCoverage, ProgramFile, SourceFile, program_files,
 };
 use tracewright::analysis::{Profiler, RawProfile};
-use tracewright::decode::{Jobs, Merge, Merging, input};
+use tracewright::decode::{Jobs, Merge, Merging};
 use tracewright::export::coverage::CoverageView;
 use tracewright::image::CacheOptions;
 use tracewright::views::{coverage, json};
@@ -18,6 +18,7 @@ use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
+use crate::live;
 use crate::message;
 use crate::output::Output;
 use crate::programs;
@@ -159,7 +160,7 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
         let profiler = Profiler::new(programs.iter().map(|(program, _)| program.clone()));
         let listener = (profiler, Merging(Losses::default()));
         let mut all = (RawProfile::default(), Losses::default());
-        let bytes = &mut *input::of(job.buffer);
+        let bytes = &mut *live::input_of(job.buffer);
         let mut write = |found| {
             all.merge(found);
             true

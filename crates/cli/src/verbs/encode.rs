@@ -41,7 +41,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         }
         EncodeTo::Perf | EncodeTo::PerfPipe => Some(Output::open(Some(&args.output), &inputs)?),
     };
-    let mut log = Log::open(&args.log, &args.how, None)?;
+    let mut log = Log::open_live(&args.log, &args.how)?;
     if !supports(protocol, log.isa) {
         let isa = log.isa;
         let what = format!("cannot trace {isa}; select the instruction set of the log with --isa");

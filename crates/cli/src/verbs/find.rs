@@ -1,7 +1,7 @@
 //! `tracewright find`
 
 use tracewright::analysis::stacks::FunctionId;
-use tracewright::capture::plain::plain;
+use tracewright::capture::plain::line as plain_line;
 use tracewright::decode::{Fork, Listener};
 use tracewright::index::query::Which;
 use tracewright::index::{Answer, Finder, Found, Query};
@@ -137,7 +137,7 @@ fn line(job: &Job<'_>, found: &Found, stack: &[String]) -> String {
     );
     let stack = match stack {
         [] => String::new(),
-        frames => format!("  stack {}", plain(&frames.join(";"))),
+        frames => format!("  stack {}", plain_line(&frames.join(";"))),
     };
     format!("{line}  {listed}{stack}\n")
 }

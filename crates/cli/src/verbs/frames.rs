@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tracewright::capture::{Found, probe};
+use tracewright::decode::More;
 use tracewright::decode::raw::Unit;
-use tracewright::decode::{More, input};
 use tracewright::frames::{Event, Numbering, Split};
 use tracewright::views::explain::Remark;
 use tracewright::views::frames::{Json, Opencsd, Part, Text};
@@ -15,6 +15,7 @@ use crate::args::{Format, FramesArgs, FramingArg, RawFrames};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing;
+use crate::live;
 use crate::message;
 use crate::output::Output;
 use crate::report;
@@ -184,7 +185,7 @@ fn split_all<S: Split>(
     broken: impl Fn(&S) -> bool,
 ) -> Result<(), Fail> {
     let mut splitter = job.plan.route(numbering);
-    let (mut at, mut input, mut chunk) = (0, input::of(job.buffer), Vec::new());
+    let (mut at, mut input, mut chunk) = (0, live::input_of(job.buffer), Vec::new());
     loop {
         chunk.clear();
         let more = input.more(1 << 20, true, &mut chunk);

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use tracewright::analysis::functions::{FunctionTotals, by_thread};
 use tracewright::analysis::stacks::StackCounts;
-use tracewright::analysis::{Code, Paths};
+use tracewright::analysis::{Code, MAX_CALLERS, Paths};
 use tracewright::decode::Jobs;
 use tracewright::export::paths::{PathFormat, PathView};
 use tracewright::views::functions::{FunctionTable, Shown, counts_json, counts_text};
@@ -91,11 +91,18 @@ fn gather(
         let switches = how.switches.numbers(&code, how.path)?;
         let (paths, counts, tally) =
             stacks::run_joined(job, &options, &code, &switches, Paths::new())?;
+        if paths.too_deep {
+            message::line(&format!(
+                "note: {}: paths of calls have at most {MAX_CALLERS} callers: deeper functions are \
+                 beside their callers, whose totals lack them",
+                job.buffer.name
+            ));
+        }
         let names = job.thread_names(paths.threads().iter().map(|t| (t.source, t.id)));
         if let Some(format) = format {
             let threads = &names;
             let view = PathView { paths: &paths, code: &code, threads };
-            write(format.write(&view));
+            format.write(&view, write);
             return Ok(tally);
         }
         if let Ok(mut all) = all.lock() {

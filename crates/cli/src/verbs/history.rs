@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tracewright::analysis::Code;
 use tracewright::base::{Element, Gap, Isa};
-use tracewright::decode::{CommittedListener, Fork, Jobs, Listener, Program, Tally, input};
+use tracewright::decode::{CommittedListener, Fork, Jobs, Listener, Program, Tally};
 use tracewright::index::query::{Condition, Which};
 use tracewright::index::{Answer, Cursor, Finder, Found, Index, Query};
 use tracewright::symbols::is_named;
@@ -16,6 +16,7 @@ use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
+use crate::live;
 use crate::message;
 use crate::output::Output;
 use crate::report;
@@ -53,7 +54,7 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
         let history = History::new(event, args.count, args.first);
         let expand = Expand::new(history, &job.sources);
         let expand = CommittedListener::when(options.committed, expand);
-        let bytes = &mut *input::of(job.buffer);
+        let bytes = &mut *live::input_of(job.buffer);
         let (mut found, tally) =
             run::run(job.session()?, job.buffer, bytes, expand, &options, |()| true)?;
         show(&mut found.listener.view, job, args, colour, write);

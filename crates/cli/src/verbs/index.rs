@@ -12,8 +12,9 @@ use crate::args::IndexArgs;
 use crate::fail::Fail;
 use crate::index::{beside, plans, subject};
 use crate::input::Input;
+use crate::inputs::is_standard;
 use crate::message;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::report;
 use crate::run::Progress;
 
@@ -32,7 +33,7 @@ pub fn run(args: &IndexArgs) -> Result<bool, Fail> {
         growing: false,
     };
     if let Some(seconds) = args.follow {
-        if output::is_standard(&path) {
+        if is_standard(&path) {
             let why = "--follow writes the index again and again; name a file";
             return Err(Fail::option("--output", &path.to_string_lossy(), why));
         }
@@ -54,7 +55,7 @@ pub fn run(args: &IndexArgs) -> Result<bool, Fail> {
         if !input.is_unchanged() {
             return Ok(false);
         }
-        if output::is_standard(&path) {
+        if is_standard(&path) {
             return Ok(true);
         }
     }

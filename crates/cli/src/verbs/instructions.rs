@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, Timed, TimedText, input};
+use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, Timed, TimedText};
 use tracewright::views::Filter;
 use tracewright::views::instructions::{Expand, Json, Pcs, Picked, Slice, Steps, Text};
 use tracewright::views::json;
@@ -12,6 +12,7 @@ use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing::{self, Found, Listed, TimedWrite};
+use crate::live;
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, RunOptions, Runs};
@@ -64,7 +65,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
             }
             InstructionFormat::None => {
                 // Only counts are shown, which depend neither on the filter nor on `committed`.
-                let (session, bytes) = (job.session()?, &mut *input::of(job.buffer));
+                let (session, bytes) = (job.session()?, &mut *live::input_of(job.buffer));
                 let nothing = listing::Nothing::<false>;
                 run::run(session, job.buffer, bytes, nothing, &options, |()| true)?.1
             }
@@ -116,5 +117,5 @@ fn expand<V: Steps + Fork<Output = Vec<u8>> + Send>(
     let expand = Expand::new(expand, &job.sources);
     let expand = Timed::when(timed, expand);
     let expand = CommittedListener::when(options.committed, expand);
-    Ok(run::run(session, job.buffer, &mut *input::of(job.buffer), expand, options, write)?.1)
+    Ok(run::run(session, job.buffer, &mut *live::input_of(job.buffer), expand, options, write)?.1)
 }

@@ -27,7 +27,7 @@ pub fn run(verb: &LogVerb) -> Result<bool, Fail> {
 }
 
 fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
-    let mut log = Log::open(&args.input, &args.how, None)?;
+    let mut log = Log::open_live(&args.input, &args.how)?;
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
     let mut cpus: BTreeMap<u16, Counts> = BTreeMap::new();
     let mut entries = 0u64;
@@ -83,7 +83,7 @@ fn processor(number: u16, counts: &Counts) -> String {
 }
 
 fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
-    let mut log = Log::open(&args.input, &args.how, None)?;
+    let mut log = Log::open_live(&args.input, &args.how)?;
     let assembler = log.assembler(&args.how, Extensions::NONE)?;
     let to = logs::format(args.to);
     let inputs = Inputs::default().file(Some(&args.input)).images(&args.how.images);

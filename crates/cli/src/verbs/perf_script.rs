@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tracewright::capture::Queue;
-use tracewright::decode::input;
 use tracewright::views::perf_script::{PerfScript, Samples, State, Traced};
 
 use crate::args::PerfScriptArgs;
 use crate::fail::Fail;
 use crate::input::Input;
 use crate::listing;
+use crate::live;
 use crate::message;
 use crate::output::Output;
 use crate::report;
@@ -62,7 +62,7 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
             selected: None,
             parts: None,
         };
-        let bytes = &mut *input::of(job.buffer);
+        let bytes = &mut *live::input_of(job.buffer);
         let write = |lines: Vec<u8>| output.put(&lines);
         let (after, tally) = run::run(job.session()?, job.buffer, bytes, view, &options, write)?;
         view = after;

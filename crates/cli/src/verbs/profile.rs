@@ -7,7 +7,7 @@ use tracewright::analysis::{
     BranchLister, BranchLists, Filter, ModuleProfile, Profile, Profiler, Programs, RawProfile,
 };
 use tracewright::capture::perf::{self, ListedProgram, hex};
-use tracewright::decode::{Caches, Merge, Program, input, memory};
+use tracewright::decode::{Caches, Merge, Program, memory};
 use tracewright::export::{Format, symbol_order};
 
 use crate::args::{DialectArg, ProfileArgs};
@@ -16,6 +16,7 @@ use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::inputs::Inputs;
 use crate::listing;
+use crate::live;
 use crate::message;
 use crate::output::Output;
 use crate::programs;
@@ -215,7 +216,7 @@ fn one(
         let options = runs.options(jobs);
         let programs: Vec<Program> =
             job.sources.iter().map(|source| source.program.clone()).collect();
-        let bytes = &mut *input::of(job.buffer);
+        let bytes = &mut *live::input_of(job.buffer);
         let mut found = Profile::default();
         let tally = if format == Format::BranchList {
             let mut all = BranchLists::default();

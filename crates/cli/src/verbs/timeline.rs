@@ -1,9 +1,7 @@
 //! `tracewright timeline`
 
-use std::fs;
-use std::path::Path;
-
 use tracewright::analysis::Timeline;
+use tracewright::capture::{NewFolder, check_empty};
 use tracewright::decode::Jobs;
 use tracewright::export::timeline::TimelineView;
 
@@ -31,7 +29,11 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     let mut output = Output::open(file, &index::inputs(&input, &args.window.index))?;
     let folder = match (format, &args.output) {
         (Some(_), _) => None,
-        (None, Some(folder)) => Some(new_folder(folder)?),
+        (None, Some(folder)) => {
+            check_empty(folder)?;
+            input.inputs.refuse(Some(&folder.join("metadata")))?;
+            Some(folder)
+        }
         (None, None) => {
             let what = "the format is a folder; name it with --output";
             return Err(Fail::input(&args.input.input, what));
@@ -61,14 +63,16 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             frequency: args.frequency,
         };
         match (format, folder) {
-            (Some(format), _) => _ = write(format.write(&view)),
+            (Some(format), _) => format.write(&view, write),
             (None, Some(folder)) => {
-                for (name, bytes) in view.ctf() {
-                    let mut file = Output::open(Some(&folder.join(name)), &input.inputs)?;
-                    file.put(&bytes);
-                    file.failed()?;
-                    file.close()?;
-                }
+                let new = NewFolder::new(folder)?;
+                let mut done = Ok(());
+                view.ctf(&mut |name, bytes| {
+                    done = new.append(name, &bytes);
+                    done.is_ok()
+                });
+                done?;
+                new.finish()?;
             }
             (None, None) => {}
         }
@@ -78,14 +82,4 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !problems.fail(args.strict))
-}
-
-/// Makes a folder, which must be empty if it exists.
-fn new_folder(folder: &Path) -> Result<&Path, Fail> {
-    let made = fs::create_dir_all(folder).and_then(|()| fs::read_dir(folder)?.next().transpose());
-    match made {
-        Ok(None) => Ok(folder),
-        Ok(Some(_)) => Err(Fail::input(folder, "the folder is not empty")),
-        Err(error) => Err(Fail::write(Some(folder), &error)),
-    }
 }

@@ -270,6 +270,12 @@ fn a_full_disk_leaves_no_folder() {
         assert_eq!(run.code, Some(2), "{}", run.err);
         assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
     }
+    let capture = Folder::with_demo("files-full-capture");
+    let run =
+        with_full_disk(&args("timeline --format ctf -o", &[&outer.join("b"), &capture.demo()]));
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("b/metadata: cannot be written"), "{}", run.err);
+    assert!(!outer.exists());
     // With room, the folder is filled.
     let run = tracewright(&args("demo --write", &[&outer.join("b")]));
     assert_eq!(run.code, Some(0), "{}", run.err);
@@ -330,4 +336,66 @@ fn merged_processors_are_reported() {
         assert_eq!(run.code, Some(0), "{}", run.err);
         assert_eq!(run.err.contains("several processors"), reported, "{format}: {}", run.err);
     }
+}
+
+/// Standard output is no input, whatever the verb, the option and the number of inputs.
+#[test]
+#[cfg(unix)]
+fn standard_output_is_not_an_input() {
+    let (folder, other) = (Folder::with_demo("files-standard"), Folder::with_demo("files-other"));
+    let elf = folder.path("program.elf");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/demo/program.elf"), &elf).unwrap();
+    let log = folder.path("log.csv");
+    fs::write(&log, "address,isa,opcode\n8000,A64,d503201f\n").unwrap();
+    let params = folder.path("params.txt");
+    fs::write(&params, "TRCCONFIGR=1\n").unwrap();
+    let (demo, second) = (folder.demo(), other.demo());
+    let image = format!("--image={}@0x100000", elf.display());
+    let before = (contents(&folder.path("")), contents(&demo), contents(&second));
+    let (first_trace, second_trace) = (demo.join("ETB.bin"), second.join("ETB.bin"));
+    // The command, its inputs, and the input to which standard output is appended.
+    for (words, inputs, output) in [
+        ("compare", [&demo, &second], &first_trace),
+        ("compare", [&demo, &second], &second_trace),
+        ("compare", [&demo, &log], &log),
+        ("diff", [&demo, &second], &first_trace),
+        ("diff", [&demo, &second], &second_trace),
+        ("profile --format json --add", [&second, &demo], &second_trace),
+        ("coverage --add", [&second, &demo], &second_trace),
+        ("functions --index", [&elf, &demo], &elf),
+        ("itm --image", [&elf, &demo], &elf),
+        ("itm --image", [&elf, &demo], &first_trace),
+        ("report --image", [&elf, &demo], &elf),
+        ("perf-script --binary", [&elf, &demo], &elf),
+        ("log info --image", [&elf, &log], &log),
+        ("log info --image", [&elf, &log], &elf),
+        ("log convert --to csv --image", [&elf, &log], &elf),
+        ("unit lint", [&params, &params], &params),
+        (&format!("decode {image}"), [&demo, &demo], &elf),
+    ] {
+        let inputs: Vec<&Path> = inputs.iter().map(|path| path.as_path()).collect();
+        let count = if inputs[0] == inputs[1] { 1 } else { 2 };
+        let appended = fs::OpenOptions::new().append(true).open(output).unwrap();
+        let mut run = command(&args(words, &inputs[..count]));
+        let run: Output = run.stdout(appended).output().unwrap().into();
+        assert_eq!(run.code, Some(2), "{words} >> {output:?}: {}", run.err);
+        let usage = words.starts_with("unit") || words.starts_with("perf-script");
+        assert!(usage || run.err.contains("standard output"), "{words}: {}", run.err);
+    }
+    assert_eq!((contents(&folder.path("")), contents(&demo), contents(&second)), before);
+}
+
+/// A file beyond the limit of its size is a write error: nothing is left of it.
+#[test]
+#[cfg(unix)]
+fn a_file_that_is_too_large_is_not_left() {
+    let folder = Folder::with_demo("files-large");
+    let out = folder.path("out");
+    let script = "ulimit -f 1; exec \"$0\" \"$@\"";
+    let mut words = vec!["-c".into(), script.into(), env!("CARGO_BIN_EXE_tracewright").into()];
+    words.extend(with_output("decode --format json", &[&folder.demo()], &out));
+    let run: Output = Command::new("sh").args(&words).output().unwrap().into();
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("cannot write"), "{}", run.err);
+    assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 1, "only the capture");
 }

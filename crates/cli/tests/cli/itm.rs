@@ -363,3 +363,49 @@ fn options_of_captures() {
         assert!(output.err.contains("are for perf.data"), "{option}: {}", output.err);
     }
 }
+
+/// A signal ends the trace: what arrived is in the file, which has its name.
+#[test]
+#[cfg(unix)]
+fn a_live_output_is_complete_after_a_signal() {
+    let folder = Folder::new("itm-signal");
+    let out = folder.path("out");
+    for (signal, format) in [("INT", "text"), ("TERM", "csv"), ("HUP", "json"), ("INT", "vcd")] {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("tcp://{}", server.local_addr().unwrap());
+        let mut words = args(&format!("itm {address} --format {format} -o"), &[&out]);
+        words.extend(args(if format == "vcd" { "" } else { "--only text" }, &[]));
+        let child = command(&words).stderr(Stdio::piped()).spawn().unwrap();
+        let (mut connection, _) = server.accept().unwrap();
+        connection.write_all(b"\x01o\x01n\x01e\x01\n\x01t\x01w\x01o").unwrap();
+        thread::sleep(Duration::from_millis(200));
+        let mut kill = std::process::Command::new("kill");
+        kill.args([format!("-{signal}"), child.id().to_string()]);
+        assert!(kill.status().unwrap().success());
+        let output: crate::common::Output = child.wait_with_output().unwrap().into();
+        assert_eq!(output.code, Some(0), "{signal} {format}: {}", output.err);
+        assert!(output.err.contains("14 bytes"), "{}", output.err);
+        assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 1, "{signal} {format}");
+        let text = fs::read_to_string(&out).unwrap();
+        assert!(text.ends_with('\n'), "{text}");
+        match format {
+            "vcd" => assert!(text.contains("$enddefinitions"), "{text}"),
+            _ => assert!(text.contains("one") && text.contains("two"), "{text}"),
+        }
+        fs::remove_file(&out).unwrap();
+    }
+    // The same of raw trace data that arrives on a pipe, after the bytes that are looked at first.
+    let mut words = args("decode - --protocol ITM --framing raw -o", &[&out]);
+    words.extend(args("--jobs 2", &[]));
+    let mut child = command(&words).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"\0\0\0\0\0\x80").unwrap();
+    input.write_all(&b"\x01o\x01n\x01e\x01\n".repeat(10_000)).unwrap();
+    thread::sleep(Duration::from_millis(200));
+    let mut kill = std::process::Command::new("kill");
+    assert!(kill.arg("-TERM").arg(child.id().to_string()).status().unwrap().success());
+    let output: crate::common::Output = child.wait_with_output().unwrap().into();
+    drop(input);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert_eq!(fs::read_to_string(&out).unwrap().matches("one").count(), 10_000);
+}

@@ -2,6 +2,7 @@
 //! and other tools show. (DynamoRIO, "drcov: Code Coverage Tool")
 
 use super::CoverageView;
+use crate::text::line;
 
 /// A module number is 16 bits; so is a size.
 const MOST: usize = u16::MAX as usize;
@@ -22,7 +23,7 @@ pub(super) fn write(view: &CoverageView<'_>) -> Vec<u8> {
         let (base, end) = (first.wrapping_add(file.bias), end.wrapping_add(file.bias));
         out.push_str(&format!(
             "{number:3}, {base:#018x}, {end:#018x}, 0x0000000000000000, 0x00000000, 0x00000000, {}\n",
-            file.path.replace('\n', " ")
+            line(&file.path)
         ));
         for (address, (bytes, _)) in &coverage.ranges {
             let (mut from, mut left) = (address.wrapping_sub(first), *bytes);

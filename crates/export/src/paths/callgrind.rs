@@ -6,9 +6,11 @@ use std::fmt::Write;
 use tracewright_analysis::FunctionId;
 
 use super::PathView;
+use crate::pieces::Pieces;
+use crate::text::line;
 
 /// The file.
-pub(super) fn write(view: &PathView<'_>) -> String {
+pub(super) fn write(view: &PathView<'_>, out: &mut Pieces<'_>) {
     let sums = view.inclusive();
     let mut own: BTreeMap<FunctionId, u64> = BTreeMap::new();
     // By caller and called function: calls, instructions with what is called.
@@ -29,9 +31,7 @@ pub(super) fn write(view: &PathView<'_>) -> String {
             *total = total.saturating_add(*sum);
         }
     }
-    let mut out = String::from(
-        "# callgrind format\nversion: 1\ncreator: tracewright\npositions: line\nevents: Ir\n",
-    );
+    out.text("# callgrind format\nversion: 1\ncreator: tracewright\npositions: line\nevents: Ir\n");
     let mut numbers: BTreeMap<FunctionId, usize> = BTreeMap::new();
     let mut name = |function: FunctionId| {
         let next = numbers.len() + 1;
@@ -39,7 +39,7 @@ pub(super) fn write(view: &PathView<'_>) -> String {
             Some(number) => format!("({number})"),
             None => {
                 numbers.insert(function, next);
-                format!("({next}) {}", view.code.name(function).replace('\n', " "))
+                format!("({next}) {}", line(&view.code.name(function)))
             }
         }
     };
@@ -51,5 +51,4 @@ pub(super) fn write(view: &PathView<'_>) -> String {
     }
     let sum = own.values().fold(0u64, |sum, own| sum.saturating_add(*own));
     let _ = write!(out, "\ntotals: {sum}\n");
-    out
 }

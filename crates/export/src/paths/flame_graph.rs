@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use super::PathView;
+use crate::pieces::Pieces;
 use crate::text::xml;
 
 /// The width of the picture, and the height of a frame, in pixels.
@@ -17,39 +18,39 @@ const NARROWEST: f64 = 0.3;
 const DEEPEST: usize = 400;
 
 /// The file.
-pub(super) fn write(view: &PathView<'_>) -> String {
+pub(super) fn write(view: &PathView<'_>, out: &mut Pieces<'_>) {
     let sums = view.inclusive();
-    let named: Vec<_> = view.named().collect();
     let sum_of = |number: u32| sums.get(number as usize).copied().unwrap_or(0);
-    let all: u64 = named.iter().filter(|(_, depth, _)| *depth == 0).map(|(n, ..)| sum_of(*n)).sum();
+    let threads = view.paths.threads();
+    let all = threads.iter().fold(0u64, |all, thread| all.saturating_add(sum_of(thread.root)));
     let scale = WIDTH / all.max(1) as f64;
     let (mut body, mut deepest, mut left_out) = (String::new(), 0, 0usize);
     // The left edge of the next frame at each depth.
     let mut edges = vec![0u64];
-    for (number, depth, name) in &named {
-        let sum = sum_of(*number);
+    for (number, depth, name) in view.named() {
+        let sum = sum_of(number);
         edges.truncate(depth + 1);
         let from = edges.last().copied().unwrap_or(0);
         if let Some(edge) = edges.last_mut() {
-            *edge += sum;
+            *edge = edge.saturating_add(sum);
         }
         edges.push(from);
         let (x, width) = (from as f64 * scale, sum as f64 * scale);
-        if width < NARROWEST || *depth > DEEPEST {
+        if width < NARROWEST || depth > DEEPEST {
             left_out += usize::from(sum > 0);
             continue;
         }
-        deepest = deepest.max(*depth);
-        let own = view.paths.paths().get(*number as usize).map_or(0, |path| path.instructions);
+        deepest = deepest.max(depth);
+        let own = view.paths.paths().get(number as usize).map_or(0, |path| path.instructions);
         let share = 100.0 * sum as f64 / all.max(1) as f64;
         let _ = write!(
             body,
             "<g><title>{}: {sum} instructions ({share:.1} %), {own} itself</title>\
              <rect x=\"{x:.1}\" y=\"{}\" width=\"{width:.1}\" height=\"{}\" fill=\"{}\"/>",
-            xml(name),
+            xml(&name),
             depth * ROW + 24,
             ROW - 1,
-            colour(name)
+            colour(&name)
         );
         let room = (width / 6.6) as usize;
         if room > 2 {
@@ -72,7 +73,8 @@ pub(super) fn write(view: &PathView<'_>) -> String {
         0 => String::new(),
         count => format!("; {count} narrow frames are left out"),
     };
-    format!(
+    let _ = write!(
+        out,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
          viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Flame graph\">\n\
@@ -80,7 +82,7 @@ pub(super) fn write(view: &PathView<'_>) -> String {
          rect:hover{{stroke:#000}}.h{{font:13px sans-serif}}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
          <text class=\"h\" x=\"4\" y=\"16\">{all} instructions{note}</text>\n{body}</svg>\n"
-    )
+    );
 }
 
 /// A warm colour that depends on the name only.

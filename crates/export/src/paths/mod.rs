@@ -15,6 +15,8 @@ mod pprof;
 use tracewright_analysis::functions::inclusive;
 use tracewright_analysis::{Code, PathId, Paths};
 
+use crate::pieces::Pieces;
+
 /// A format of call paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathFormat {
@@ -40,14 +42,17 @@ pub struct PathView<'a> {
 }
 
 impl PathFormat {
-    /// The file.
-    pub fn write(self, view: &PathView<'_>) -> Vec<u8> {
+    /// Writes the file. `write` receives one piece after another, and returns whether more are
+    /// needed.
+    pub fn write(self, view: &PathView<'_>, write: &mut dyn FnMut(Vec<u8>) -> bool) {
+        let mut out = Pieces::new(write);
         match self {
-            PathFormat::Folded => folded::write(view).into_bytes(),
-            PathFormat::FlameGraph => flame_graph::write(view).into_bytes(),
-            PathFormat::Callgrind => callgrind::write(view).into_bytes(),
-            PathFormat::Pprof => pprof::write(view),
+            PathFormat::Folded => folded::write(view, &mut out),
+            PathFormat::FlameGraph => flame_graph::write(view, &mut out),
+            PathFormat::Callgrind => callgrind::write(view, &mut out),
+            PathFormat::Pprof => pprof::write(view, &mut out),
         }
+        out.finish();
     }
 }
 

@@ -7,16 +7,17 @@ use tracewright_analysis::FunctionId;
 use tracewright_capture::proto::Message;
 
 use super::PathView;
+use crate::pieces::Pieces;
 use crate::pprof::Texts;
 
 /// The message `Profile`.
-pub(super) fn write(view: &PathView<'_>) -> Vec<u8> {
-    let (mut texts, mut out) = (Texts::default(), Message::default());
+pub(super) fn write(view: &PathView<'_>, out: &mut Pieces<'_>) {
+    let mut texts = Texts::default();
     for (name, unit) in [("instructions", "count"), ("calls", "count")] {
         let mut kind = Message::default();
         kind.number(1, texts.number(name));
         kind.number(2, texts.number(unit));
-        out.bytes(1, &kind.0);
+        out.field(1, &kind.0);
     }
     let (mut locations, mut functions) = (Message::default(), Message::default());
     let mut numbers: HashMap<(FunctionId, String), u64> = HashMap::new();
@@ -24,6 +25,9 @@ pub(super) fn write(view: &PathView<'_>) -> Vec<u8> {
     let mut stack: Vec<u64> = Vec::new();
     for (number, depth, name) in view.named() {
         let Some(path) = view.paths.paths().get(number as usize) else { continue };
+        if !out.is_wanted() {
+            return;
+        }
         let next = numbers.len() as u64 + 1;
         // Threads differ by their names.
         let location = *numbers.entry((path.function, name.clone())).or_insert_with(|| {
@@ -59,15 +63,15 @@ pub(super) fn write(view: &PathView<'_>) -> Vec<u8> {
             sample.packed(1, &inner);
             let values = [path.instructions, path.calls].map(|value| value.min(i64::MAX as u64));
             sample.packed(2, &values);
-            out.bytes(2, &sample.0);
+            out.field(2, &sample.0);
         }
     }
-    out.0.extend(locations.0);
-    out.0.extend(functions.0);
-    let default = texts.number("instructions");
+    let mut last = Message::default();
+    last.number(14, texts.number("instructions"));
+    out.bytes(&locations.0);
+    out.bytes(&functions.0);
     for text in texts.iter() {
-        out.bytes(6, text.as_bytes());
+        out.field(6, text.as_bytes());
     }
-    out.number(14, default);
-    out.0
+    out.bytes(&last.0);
 }

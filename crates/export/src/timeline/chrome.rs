@@ -4,19 +4,21 @@
 use std::fmt::Write;
 
 use super::TimelineView;
+use crate::pieces::Pieces;
 use crate::text::{json, thousandths};
 
 /// The file.
-pub(super) fn write(view: &TimelineView<'_>) -> String {
-    let mut out = String::from("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":");
-    out.push_str(&json(&view.unit()));
-    out.push_str("},\"traceEvents\":[\n");
+pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
+    out.text("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":");
+    out.text(&json(&view.unit()));
+    out.text("},\"traceEvents\":[\n");
     let mut first = true;
     let mut line = |text: String| {
         if !std::mem::take(&mut first) {
-            out.push_str(",\n");
+            out.text(",\n");
         }
-        out.push_str(&text);
+        out.text(&text);
+        out.is_wanted()
     };
     for (source, name) in view.sources.iter().enumerate() {
         line(format!(
@@ -53,7 +55,9 @@ pub(super) fn write(view: &TimelineView<'_>) -> String {
                 text.push_str(",\"uncertain\":true");
             }
             text.push_str("}}");
-            line(text);
+            if !line(text) {
+                return;
+            }
         }
     }
     for &(source, instructions) in &view.timeline.losses {
@@ -66,6 +70,5 @@ pub(super) fn write(view: &TimelineView<'_>) -> String {
         );
         line(text);
     }
-    out.push_str("\n]}\n");
-    out
+    out.text("\n]}\n");
 }

@@ -2,9 +2,12 @@
 //! events have the names of those of LTTng for instrumented functions, which Trace Compass shows as
 //! call stacks. (CTF 1.8.3, sections 5, 6 and 7)
 
+use std::collections::HashMap;
+
 use tracewright_analysis::FunctionId;
 
 use super::{Event, TimelineView};
+use crate::pieces::Pieces;
 
 const METADATA: &str = "/* CTF 1.8 */
 typealias integer { size = 16; align = 8; signed = false; } := uint16_t;
@@ -50,11 +53,17 @@ const MAGIC: u32 = 0xc1fc_1fc1;
 /// Bytes of the packet header and the packet context.
 const HEADER: usize = 2 * 4 + 4 * 8 + 4;
 
+/// Bytes of an event without the characters of its name.
+const EVENT: usize = 2 + 8 + 4 + 8 + 8 + 1;
+
 impl TimelineView<'_> {
-    /// The files of a folder in the Common Trace Format: their names and contents.
-    pub fn ctf(&self) -> Vec<(String, Vec<u8>)> {
+    /// Writes the files of a folder in the Common Trace Format. `write` receives the name of a file
+    /// and its next bytes, and returns whether more are needed.
+    pub fn ctf(&self, write: &mut dyn FnMut(&str, Vec<u8>) -> bool) {
+        if !write("metadata", METADATA.into()) {
+            return;
+        }
         let threads = self.timeline.by_thread();
-        let mut files = vec![("metadata".to_owned(), METADATA.as_bytes().to_vec())];
         for source in 0..self.sources.len() {
             let mut events: Vec<(usize, Event<'_>)> = Vec::new();
             for (thread, slices) in threads.iter().enumerate() {
@@ -65,37 +74,51 @@ impl TimelineView<'_> {
             }
             if !events.is_empty() {
                 events.sort_by_key(|(_, event)| event.at);
-                files.push((format!("stream_{source}"), self.stream(source, &events)));
+                let (name, mut wanted) = (format!("stream_{source}"), true);
+                let mut write = |piece| {
+                    wanted = write(&name, piece);
+                    wanted
+                };
+                let mut out = Pieces::new(&mut write);
+                self.stream(source, &events, &mut out);
+                out.finish();
+                if !wanted {
+                    return;
+                }
             }
         }
-        files
     }
 
     /// A stream of one packet.
-    fn stream(&self, source: usize, events: &[(usize, Event<'_>)]) -> Vec<u8> {
-        let mut body = Vec::new();
-        for (thread, event) in events {
-            body.extend(u16::from(!event.begins).to_le_bytes());
-            body.extend(event.at.to_le_bytes());
-            body.extend((*thread as u32 + 1).to_le_bytes());
-            body.extend(self.address(event.slice.function).to_le_bytes());
-            body.extend(0u64.to_le_bytes());
-            let name = self.name(event.slice.function);
-            body.extend(name.bytes().filter(|byte| *byte != 0));
-            body.push(0);
+    fn stream(&self, source: usize, events: &[(usize, Event<'_>)], out: &mut Pieces<'_>) {
+        let mut names: HashMap<FunctionId, String> = HashMap::new();
+        for (_, event) in events {
+            let function = event.slice.function;
+            names.entry(function).or_insert_with(|| self.name(function).replace('\0', ""));
         }
-        let bits = 8 * (HEADER + body.len()) as u64;
+        let name = |event: &Event<'_>| names.get(&event.slice.function).map_or("", String::as_str);
+        let sizes = events.iter().map(|(_, event)| EVENT + name(event).len());
+        let bits = 8 * (HEADER + sizes.sum::<usize>()) as u64;
         let first = events.first().map_or(0, |(_, event)| event.at);
         let last = events.last().map_or(0, |(_, event)| event.at);
-        let mut out = Vec::with_capacity(HEADER + body.len());
-        out.extend(MAGIC.to_le_bytes());
-        out.extend(0u32.to_le_bytes());
+        out.bytes(&MAGIC.to_le_bytes());
+        out.bytes(&0u32.to_le_bytes());
         for value in [first, last, bits, bits] {
-            out.extend(value.to_le_bytes());
+            out.bytes(&value.to_le_bytes());
         }
-        out.extend((source as u32).to_le_bytes());
-        out.append(&mut body);
-        out
+        out.bytes(&(source as u32).to_le_bytes());
+        for (thread, event) in events {
+            if !out.is_wanted() {
+                return;
+            }
+            out.bytes(&u16::from(!event.begins).to_le_bytes());
+            out.bytes(&event.at.to_le_bytes());
+            out.bytes(&(*thread as u32 + 1).to_le_bytes());
+            out.bytes(&self.address(event.slice.function).to_le_bytes());
+            out.bytes(&0u64.to_le_bytes());
+            out.text(name(event));
+            out.bytes(&[0]);
+        }
     }
 
     /// The address of a function, 0 where it is not known.

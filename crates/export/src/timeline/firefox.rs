@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::TimelineView;
+use crate::pieces::Pieces;
 use crate::text::json;
 
 /// Picoseconds as milliseconds.
@@ -15,15 +16,9 @@ fn milliseconds(picoseconds: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A list of `count` equal values.
-fn same(value: &str, count: usize) -> String {
-    format!("[{}]", vec![value; count].join(","))
-}
-
-/// A list of values.
-fn list<T: ToString>(values: &[T]) -> String {
-    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-    format!("[{}]", values.join(","))
+/// `count` equal values.
+fn same(value: &str, count: usize) -> impl Iterator<Item = &str> {
+    std::iter::repeat_n(value, count)
 }
 
 /// A number, or `null`.
@@ -49,9 +44,9 @@ impl Stacks {
 }
 
 /// The file.
-pub(super) fn write(view: &TimelineView<'_>) -> String {
-    let threads = view.timeline.by_thread();
-    let mut out = format!(
+pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
+    let _ = write!(
+        out,
         "{{\"meta\":{{\"categories\":[{{\"name\":\"Other\",\"color\":\"grey\",\
          \"subcategories\":[\"Other\"]}}],\"debug\":false,\
          \"extensions\":{{\"baseURL\":[],\"id\":[],\"length\":0,\"name\":[]}},\"interval\":1,\
@@ -63,13 +58,15 @@ pub(super) fn write(view: &TimelineView<'_>) -> String {
         json(&format!("tracewright ({})", view.unit()))
     );
     let mut first = true;
-    for (thread, slices) in threads.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
-        let one = [slices.clone()];
-        let (numbers, order) = view.numbers(&one);
+    let threads = view.timeline.by_thread();
+    for (thread, slices) in threads.into_iter().enumerate().filter(|(_, list)| !list.is_empty()) {
+        let list = [slices];
+        let (numbers, order) = view.numbers(&list);
+        let [slices] = list;
         let (mut stacks, mut open) = (Stacks::default(), Vec::new());
         // The time of each sample, and its stack.
         let mut samples: Vec<(u64, Option<usize>)> = Vec::new();
-        for event in view.events(thread, slices) {
+        for event in view.events(thread, &slices) {
             if event.begins {
                 let function = numbers.get(&event.slice.function).copied().unwrap_or(0);
                 open.push(stacks.number(open.last().copied(), function));
@@ -84,58 +81,77 @@ pub(super) fn write(view: &TimelineView<'_>) -> String {
             }
         }
         let comma = if std::mem::take(&mut first) { "" } else { "," };
-        out.push_str(comma);
+        out.text(comma);
         let names: Vec<String> = order.iter().map(|function| view.name(*function)).collect();
-        write_thread(view, thread, &names, &stacks, &samples, &mut out);
+        write_tables(view, thread, names.len(), out);
+        write_samples(&stacks.all, &samples, out);
+        out.text(",\"stringArray\":");
+        let names = names.iter().map(String::as_str).chain(["trace lost"]);
+        out.list(names.map(json));
+        let _ = write!(
+            out,
+            ",\"tid\":\"{}\",\"unregisterTime\":null,\"showMarkersInTimeline\":false}}",
+            thread + 1
+        );
+        if !out.is_wanted() {
+            return;
+        }
     }
-    out.push_str("],\"pages\":[],\"profilerOverhead\":[],\"counters\":[]}\n");
-    out
+    out.text("],\"pages\":[],\"profilerOverhead\":[],\"counters\":[]}\n");
 }
 
-/// The object of one thread.
-fn write_thread(
-    view: &TimelineView<'_>,
-    thread: usize,
-    names: &[String],
-    stacks: &Stacks,
-    samples: &[(u64, Option<usize>)],
-    out: &mut String,
+/// Columns of a table: the name and the values of each.
+fn columns<'a>(
+    out: &mut Pieces<'_>,
+    columns: impl IntoIterator<Item = (&'a str, &'a str)>,
+    count: usize,
 ) {
+    for (name, value) in columns {
+        let _ = write!(out, ",\"{name}\":");
+        match value {
+            "" => out.list(0..count),
+            value => out.list(same(value, count)),
+        }
+    }
+    out.text("}");
+}
+
+/// The begin of the object of a thread with `count` functions: functions, losses, its name.
+fn write_tables(view: &TimelineView<'_>, thread: usize, count: usize, out: &mut Pieces<'_>) {
     let source = view.source(thread);
-    let count = names.len();
-    let each: Vec<usize> = (0..count).collect();
-    let null = same("null", count);
-    let _ = write!(
-        out,
-        "\n{{\"frameTable\":{{\"length\":{count},\"address\":{},\"inlineDepth\":{zero},\
-         \"category\":{zero},\"subcategory\":{zero},\"func\":{numbers},\"nativeSymbol\":{null},\
-         \"innerWindowID\":{zero},\"line\":{null},\"column\":{null}}},\
-         \"funcTable\":{{\"length\":{count},\"name\":{numbers},\"isJS\":{no},\
-         \"relevantForJS\":{no},\"resource\":{},\"fileName\":{null},\"lineNumber\":{null},\
-         \"columnNumber\":{null}}}",
-        same("-1", count),
-        same("-1", count),
-        zero = same("0", count),
-        numbers = list(&each),
-        no = same("false", count),
-    );
-    let lost: Vec<String> = view
-        .timeline
-        .losses
-        .iter()
-        .filter(|loss| loss.0 == source)
-        .map(|(source, instructions)| milliseconds(view.time(*source, *instructions)))
-        .collect();
-    let _ = write!(
-        out,
-        ",\"markers\":{{\"length\":{length},\"category\":{zero},\"data\":{null},\
-         \"endTime\":{null},\"name\":{},\"phase\":{zero},\"startTime\":{}}}",
-        same(&count.to_string(), lost.len()),
-        list(&lost),
-        length = lost.len(),
-        zero = same("0", lost.len()),
-        null = same("null", lost.len()),
-    );
+    // An empty value stands for the number of the row.
+    let _ = write!(out, "\n{{\"frameTable\":{{\"length\":{count}");
+    let frames = [
+        ("address", "-1"),
+        ("inlineDepth", "0"),
+        ("category", "0"),
+        ("subcategory", "0"),
+        ("func", ""),
+        ("nativeSymbol", "null"),
+        ("innerWindowID", "0"),
+        ("line", "null"),
+        ("column", "null"),
+    ];
+    columns(out, frames, count);
+    let _ = write!(out, ",\"funcTable\":{{\"length\":{count}");
+    let functions = [
+        ("name", ""),
+        ("isJS", "false"),
+        ("relevantForJS", "false"),
+        ("resource", "-1"),
+        ("fileName", "null"),
+        ("lineNumber", "null"),
+        ("columnNumber", "null"),
+    ];
+    columns(out, functions, count);
+    let losses = || view.timeline.losses.iter().filter(|loss| loss.0 == source);
+    let length = losses().count();
+    let _ = write!(out, ",\"markers\":{{\"length\":{length},\"startTime\":");
+    out.list(losses().map(|loss| milliseconds(view.time(source, loss.1))));
+    let name = count.to_string();
+    let markers =
+        [("category", "0"), ("data", "null"), ("endTime", "null"), ("name", &name), ("phase", "0")];
+    columns(out, markers, length);
     let _ = write!(
         out,
         ",\"name\":{name},\"isMainThread\":{},\
@@ -149,35 +165,31 @@ fn write_thread(
         name = json(view.thread_name(thread)),
         pid = source + 1,
     );
-    let (mut weights, mut deltas, mut before) = (Vec::new(), Vec::new(), 0);
-    for (n, (at, _)) in samples.iter().enumerate() {
-        let next = samples.get(n + 1).map_or(*at, |next| next.0);
-        weights.push(milliseconds(next - at));
-        deltas.push(milliseconds(at - before));
-        before = *at;
-    }
-    let stack: Vec<String> = samples.iter().map(|(_, stack)| maybe(*stack)).collect();
-    let prefixes: Vec<String> = stacks.all.iter().map(|(beneath, _)| maybe(*beneath)).collect();
-    let frames: Vec<usize> = stacks.all.iter().map(|(_, function)| *function).collect();
-    let mut texts: Vec<String> = names.iter().map(|name| json(name)).collect();
-    texts.push(json("trace lost"));
-    let _ = write!(
-        out,
-        ",\"samples\":{{\"length\":{},\"weightType\":\"tracing-ms\",\"stack\":{},\
-         \"timeDeltas\":{},\"weight\":{},\"threadCPUDelta\":{}}},\
-         \"stackTable\":{{\"length\":{},\"prefix\":{},\"frame\":{}}},\"stringArray\":{},\
-         \"tid\":\"{}\",\"unregisterTime\":null,\"showMarkersInTimeline\":false}}",
-        samples.len(),
-        list(&stack),
-        list(&deltas),
-        list(&weights),
-        same("0", samples.len()),
-        stacks.all.len(),
-        list(&prefixes),
-        list(&frames),
-        list(&texts),
-        thread + 1,
-    );
+}
+
+/// The samples of a thread, and its stacks.
+fn write_samples(
+    stacks: &[(Option<usize>, usize)],
+    samples: &[(u64, Option<usize>)],
+    out: &mut Pieces<'_>,
+) {
+    let count = samples.len();
+    let times = || samples.iter().map(|sample| sample.0);
+    let _ =
+        write!(out, ",\"samples\":{{\"length\":{count},\"weightType\":\"tracing-ms\",\"stack\":");
+    out.list(samples.iter().map(|sample| maybe(sample.1)));
+    out.text(",\"timeDeltas\":");
+    let before = [0].into_iter().chain(times());
+    out.list(times().zip(before).map(|(at, before)| milliseconds(at - before)));
+    out.text(",\"weight\":");
+    let next = times().skip(1).chain(times().next_back());
+    out.list(times().zip(next).map(|(at, next)| milliseconds(next - at)));
+    columns(out, [("threadCPUDelta", "0")], count);
+    let _ = write!(out, ",\"stackTable\":{{\"length\":{},\"prefix\":", stacks.len());
+    out.list(stacks.iter().map(|stack| maybe(stack.0)));
+    out.text(",\"frame\":");
+    out.list(stacks.iter().map(|stack| stack.1));
+    out.text("}");
 }
 
 #[cfg(test)]

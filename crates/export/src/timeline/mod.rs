@@ -22,6 +22,8 @@ use std::collections::BTreeMap;
 
 use tracewright_analysis::{Code, FunctionId, Slice, Timeline};
 
+use crate::pieces::Pieces;
+
 /// A format of timelines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimelineFormat {
@@ -54,15 +56,18 @@ pub struct TimelineView<'a> {
 }
 
 impl TimelineFormat {
-    /// The file.
-    pub fn write(self, view: &TimelineView<'_>) -> Vec<u8> {
+    /// Writes the file. `write` receives one piece after another, and returns whether more are
+    /// needed.
+    pub fn write(self, view: &TimelineView<'_>, write: &mut dyn FnMut(Vec<u8>) -> bool) {
+        let mut out = Pieces::new(write);
         match self {
-            TimelineFormat::Chrome => chrome::write(view).into_bytes(),
-            TimelineFormat::Firefox => firefox::write(view).into_bytes(),
-            TimelineFormat::Perfetto => perfetto::write(view),
-            TimelineFormat::Speedscope => speedscope::write(view).into_bytes(),
-            TimelineFormat::Vcd => vcd::write(view).into_bytes(),
+            TimelineFormat::Chrome => chrome::write(view, &mut out),
+            TimelineFormat::Firefox => firefox::write(view, &mut out),
+            TimelineFormat::Perfetto => perfetto::write(view, &mut out),
+            TimelineFormat::Speedscope => speedscope::write(view, &mut out),
+            TimelineFormat::Vcd => vcd::write(view, &mut out),
         }
+        out.finish();
     }
 }
 

@@ -7,6 +7,7 @@
 //! name_iid 10, track_uuid 11, name 23; InternedData.event_names 2.
 
 use super::TimelineView;
+use crate::pieces::Pieces;
 use tracewright_capture::proto::Message;
 
 /// TrackEvent.Type.
@@ -21,18 +22,17 @@ const NEEDS: u64 = 2;
 /// The sequence of all packets.
 const SEQUENCE: u64 = 1;
 
-fn packet(out: &mut Message, fill: impl FnOnce(&mut Message)) {
+fn packet(out: &mut Pieces<'_>, fill: impl FnOnce(&mut Message)) {
     let mut packet = Message::default();
     packet.number(10, SEQUENCE);
     fill(&mut packet);
-    out.bytes(1, &packet.0);
+    out.field(1, &packet.0);
 }
 
 /// The file.
-pub(super) fn write(view: &TimelineView<'_>) -> Vec<u8> {
+pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
     let threads = view.timeline.by_thread();
     let (numbers, order) = view.numbers(&threads);
-    let mut out = Message::default();
     let mut interned = Message::default();
     for (n, function) in (1..).zip(order) {
         let mut name = Message::default();
@@ -40,12 +40,12 @@ pub(super) fn write(view: &TimelineView<'_>) -> Vec<u8> {
         name.text(2, &view.name(function));
         interned.bytes(2, &name.0);
     }
-    packet(&mut out, |packet| {
+    packet(out, |packet| {
         packet.number(13, CLEARED);
         packet.bytes(12, &interned.0);
     });
     for source in 0..view.sources.len() {
-        packet(&mut out, |packet| {
+        packet(out, |packet| {
             let (mut track, mut process) = (Message::default(), Message::default());
             track.number(1, source_track(source));
             process.number(1, source as u64 + 1);
@@ -57,7 +57,7 @@ pub(super) fn write(view: &TimelineView<'_>) -> Vec<u8> {
     for (thread, slices) in threads.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
         let uuid = thread_track(thread);
         let source = view.source(thread);
-        packet(&mut out, |packet| {
+        packet(out, |packet| {
             let (mut track, mut about) = (Message::default(), Message::default());
             track.number(1, uuid);
             track.number(5, source_track(source));
@@ -68,7 +68,10 @@ pub(super) fn write(view: &TimelineView<'_>) -> Vec<u8> {
             packet.bytes(60, &track.0);
         });
         for event in view.events(thread, slices) {
-            packet(&mut out, |packet| {
+            if !out.is_wanted() {
+                return;
+            }
+            packet(out, |packet| {
                 let mut track = Message::default();
                 track.number(9, if event.begins { BEGIN } else { END });
                 if event.begins {
@@ -83,7 +86,7 @@ pub(super) fn write(view: &TimelineView<'_>) -> Vec<u8> {
         }
     }
     for &(source, instructions) in &view.timeline.losses {
-        packet(&mut out, |packet| {
+        packet(out, |packet| {
             let mut track = Message::default();
             track.number(9, INSTANT);
             track.number(11, source_track(source));
@@ -93,7 +96,6 @@ pub(super) fn write(view: &TimelineView<'_>) -> Vec<u8> {
             packet.bytes(11, &track.0);
         });
     }
-    out.0
 }
 
 /// The identifier of the track of a source.

@@ -4,23 +4,24 @@
 use std::fmt::Write;
 
 use super::TimelineView;
+use crate::pieces::Pieces;
 use crate::text::{json, thousandths};
 
 /// The file.
-pub(super) fn write(view: &TimelineView<'_>) -> String {
+pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
     let threads = view.timeline.by_thread();
     let (numbers, order) = view.numbers(&threads);
-    let mut out = String::from(
+    out.text(
         "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\
          \"exporter\":\"tracewright\",\"name\":",
     );
-    out.push_str(&json(&view.unit()));
-    out.push_str(",\"shared\":{\"frames\":[");
+    out.text(&json(&view.unit()));
+    out.text(",\"shared\":{\"frames\":[");
     for (n, function) in order.into_iter().enumerate() {
         let comma = if n == 0 { "" } else { "," };
         let _ = write!(out, "{comma}{{\"name\":{}}}", json(&view.name(function)));
     }
-    out.push_str("]},\"profiles\":[");
+    out.text("]},\"profiles\":[");
     let mut first = true;
     for (thread, slices) in threads.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
         let events = view.events(thread, slices);
@@ -36,14 +37,16 @@ pub(super) fn write(view: &TimelineView<'_>) -> String {
             thousandths(end)
         );
         for (n, event) in events.iter().enumerate() {
+            if !out.is_wanted() {
+                return;
+            }
             let comma = if n == 0 { "" } else { "," };
             let kind = if event.begins { 'O' } else { 'C' };
             let frame = numbers.get(&event.slice.function).copied().unwrap_or(0);
             let at = thousandths(event.at);
             let _ = write!(out, "{comma}\n{{\"type\":\"{kind}\",\"frame\":{frame},\"at\":{at}}}");
         }
-        out.push_str("]}");
+        out.text("]}");
     }
-    out.push_str("]}\n");
-    out
+    out.text("]}\n");
 }

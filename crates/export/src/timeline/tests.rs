@@ -37,7 +37,12 @@ fn written(format: TimelineFormat, timeline: &Timeline, frequency: Option<u64>) 
     let code = Code::of(Functions::default(), 1);
     let names = ["s".to_owned()];
     let view = TimelineView { timeline, code: &code, threads: &names, sources: &names, frequency };
-    format.write(&view)
+    let mut file = Vec::new();
+    format.write(&view, &mut |piece| {
+        file.extend(piece);
+        true
+    });
+    file
 }
 
 fn text(format: TimelineFormat, timeline: &Timeline, frequency: Option<u64>) -> String {

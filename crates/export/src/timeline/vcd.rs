@@ -3,12 +3,11 @@
 
 use std::fmt::Write;
 
-use super::TimelineView;
+use tracewright_analysis::FunctionId;
 
-/// A name without blanks.
-fn word(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).collect()
-}
+use super::TimelineView;
+use crate::pieces::Pieces;
+use crate::text::word;
 
 /// The identifier of signal `n`: characters from `!` to `~`.
 fn identifier(mut n: usize) -> String {
@@ -22,12 +21,21 @@ fn identifier(mut n: usize) -> String {
     }
 }
 
+/// What changes at a time.
+#[derive(Clone, Copy)]
+enum Change {
+    /// The frame on top of a thread, and the number of its frames.
+    Frame { thread: usize, function: Option<FunctionId>, depth: usize },
+    /// The thread that a source executes.
+    Task { source: usize, thread: usize },
+}
+
 /// The file.
-pub(super) fn write(view: &TimelineView<'_>) -> String {
-    let mut out = format!("$comment {} $end\n$timescale 1ps $end\n", view.unit());
+pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
+    let _ = write!(out, "$comment {} $end\n$timescale 1ps $end\n", view.unit());
     let threads = view.timeline.by_thread();
-    // Time, order within it, the changes.
-    let mut changes: Vec<(u64, String)> = Vec::new();
+    let task = |source: usize| identifier(2 * threads.len() + source);
+    let mut changes: Vec<(u64, Change)> = Vec::new();
     for (thread, slices) in threads.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
         let (function, depth) = (identifier(2 * thread), identifier(2 * thread + 1));
         let _ = write!(
@@ -36,50 +44,59 @@ pub(super) fn write(view: &TimelineView<'_>) -> String {
              $var wire 32 {depth} depth $end\n$upscope $end\n",
             word(view.thread_name(thread))
         );
-        let mut open: Vec<String> = Vec::new();
+        let mut open: Vec<FunctionId> = Vec::new();
+        let begin = changes.len();
         for event in view.events(thread, slices) {
             if event.begins {
-                open.push(word(&view.name(event.slice.function)));
+                open.push(event.slice.function);
             } else {
                 open.pop();
             }
-            let name = open.last().map_or("-", String::as_str);
-            let text = format!("s{name} {function}\nb{:b} {depth}\n", open.len());
-            match changes.last_mut() {
+            let change =
+                Change::Frame { thread, function: open.last().copied(), depth: open.len() };
+            match changes.get_mut(begin..).and_then(<[_]>::last_mut) {
                 // What follows at once replaces what precedes.
-                Some((at, last)) if *at == event.at && last.ends_with(&format!(" {depth}\n")) => {
-                    *last = text;
-                }
-                _ => changes.push((event.at, text)),
+                Some((at, last)) if *at == event.at => *last = change,
+                _ => changes.push((event.at, change)),
             }
         }
     }
     for source in 0..view.sources.len() {
-        let task = identifier(2 * threads.len() + source);
         let mut declared = false;
         for (instructions, thread) in view.timeline.running(source) {
             if !std::mem::replace(&mut declared, true) {
                 let _ = write!(
                     out,
-                    "$scope module {} $end\n$var string 1 {task} task $end\n$upscope $end\n",
-                    word(view.source_name(source))
+                    "$scope module {} $end\n$var string 1 {} task $end\n$upscope $end\n",
+                    word(view.source_name(source)),
+                    task(source)
                 );
             }
-            let text = format!("s{} {task}\n", word(view.thread_name(thread)));
-            changes.push((view.time(source, instructions), text));
+            changes.push((view.time(source, instructions), Change::Task { source, thread }));
         }
     }
-    out.push_str("$enddefinitions $end\n");
+    out.text("$enddefinitions $end\n");
     changes.sort_by_key(|(at, _)| *at);
     let mut now = None;
-    for (at, text) in changes {
+    for (at, change) in changes {
+        if !out.is_wanted() {
+            return;
+        }
         if now != Some(at) {
             let _ = writeln!(out, "#{at}");
             now = Some(at);
         }
-        out.push_str(&text);
+        let _ = match change {
+            Change::Frame { thread, function, depth } => {
+                let name = function.map_or_else(|| "-".to_owned(), |id| word(&view.name(id)));
+                let [own, depths] = [2 * thread, 2 * thread + 1].map(identifier);
+                write!(out, "s{name} {own}\nb{depth:b} {depths}\n")
+            }
+            Change::Task { source, thread } => {
+                writeln!(out, "s{} {}", word(view.thread_name(thread)), task(source))
+            }
+        };
     }
-    out
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Events as comma-separated values. (RFC 4180)
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use tracewright_analysis::itm::{Content, Entry};
 use tracewright_base::{Channel, Dwt};
+use tracewright_capture::plain;
 
-use super::{Clock, Kind, exception_name, port, step_name, text_of};
+use super::{Clock, Kind, escape, exception_name, port, step_name, text_of};
 
 /// The names of the columns. A column without a value is empty.
 const COLUMNS: &str = "offset,time,seconds,source,kind,port,channel,number,name,step,depth,duration,\
@@ -40,7 +42,8 @@ pub(super) fn line(source: &str, entry: &Entry, clock: &Clock, out: &mut String)
     match &entry.content {
         Content::Text { channel, .. } => {
             row.destination(*channel);
-            row.text = text_of(&entry.content).unwrap_or_default();
+            let text = text_of(&entry.content).unwrap_or_default();
+            text.chars().for_each(|c| escape(c, &mut row.text));
         }
         Content::Write { channel, value, .. } => {
             row.destination(*channel);
@@ -122,10 +125,12 @@ impl Row {
     }
 }
 
-/// A field, in quotation marks where it contains a character that separates fields.
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        return format!("\"{}\"", field.replace('"', "\"\""));
+/// A field, in quotation marks where it contains a character that separates fields. Characters that
+/// are not shown are replaced, line breaks as well: a record is a line.
+fn quoted(field: &str) -> Cow<'_, str> {
+    let field = plain::line(field);
+    if field.contains([',', '"']) {
+        return format!("\"{}\"", field.replace('"', "\"\"")).into();
     }
-    field.to_owned()
+    field
 }

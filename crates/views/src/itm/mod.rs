@@ -19,7 +19,7 @@ mod text;
 mod vcd;
 
 use tracewright_analysis::itm::{Content, Entry};
-use tracewright_base::{Channel, Dwt, ExceptionStep};
+use tracewright_base::{Channel, Dwt, ExceptionStep, is_unshown};
 use tracewright_capture::plain::line;
 use tracewright_symbols::Functions;
 
@@ -148,6 +148,11 @@ const fn pc(event: Dwt) -> Option<u32> {
         Dwt::PcSample(pc) | Dwt::DataPc { pc, .. } => Some(pc),
         _ => None,
     }
+}
+
+/// Appends a character of a text, escaped where it is not shown.
+fn escape(c: char, out: &mut String) {
+    if is_unshown(c) { out.extend(c.escape_default()) } else { out.push(c) }
 }
 
 /// The text of `content`, where it is text.

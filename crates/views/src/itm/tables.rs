@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use tracewright_analysis::itm::{Exceptions, SampleRow, Samples};
+use tracewright_capture::plain::line;
 use tracewright_symbols::Functions;
 
 use super::{Clock, exception_name};
@@ -133,7 +134,7 @@ impl SampleTable<'_> {
         let mut out = format!("{:>8} {:>7}  function\n", "samples", "share");
         for row in self.rows() {
             let share = self.share(row.samples);
-            let _ = writeln!(out, "{:>8} {share:>6.2}%  {}", row.samples, row.name);
+            let _ = writeln!(out, "{:>8} {share:>6.2}%  {}", row.samples, line(&row.name));
         }
         let _ = writeln!(out, "{:>8} {:>6.2}%  all", self.samples.total(), 100.0);
         out
@@ -160,8 +161,8 @@ impl SampleTable<'_> {
     pub fn csv(&self) -> String {
         let mut out = "samples,percent,function\n".to_owned();
         for row in self.rows() {
-            let name = row.name.replace('"', "\"\"");
-            let _ = writeln!(out, "{},{:.2},\"{name}\"", row.samples, self.share(row.samples));
+            let (share, name) = (self.share(row.samples), line(&row.name).replace('"', "\"\""));
+            let _ = writeln!(out, "{},{share:.2},\"{name}\"", row.samples);
         }
         out
     }

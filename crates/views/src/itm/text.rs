@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use tracewright_analysis::itm::{Content, Entry, Span};
 use tracewright_base::{Channel, Dwt, ExceptionStep};
+use tracewright_capture::plain;
 use tracewright_symbols::Functions;
 
-use super::{Clock, Kind, exception_name, pc, port, symbol};
+use super::{Clock, Kind, escape, exception_name, pc, port, symbol};
 use crate::text::Tone;
 
 /// What a line needs.
@@ -32,7 +33,7 @@ impl Line<'_> {
         };
         let _ = write!(out, "{:>9}  {time:>14}  ", entry.at);
         if let Some(source) = source {
-            let _ = write!(out, "{source}  ");
+            let _ = write!(out, "{}  ", plain::line(source));
         }
         if colour {
             Tone::Quiet.paint(start, out);
@@ -44,8 +45,7 @@ impl Line<'_> {
                 let _ = write!(out, "{:<10} ", channel_name(*channel));
                 text.chars().for_each(|c| match c {
                     '\t' => out.push(c),
-                    c if c.is_control() => _ = write!(out, "{}", c.escape_default()),
-                    c => out.push(c),
+                    c => escape(c, out),
                 });
             }
             Content::Write { channel, bits, value } => {

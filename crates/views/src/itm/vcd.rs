@@ -136,7 +136,7 @@ fn code(mut number: usize) -> String {
     }
 }
 
-/// A name without spaces.
+/// A name without spaces, and without `$`, which begins a keyword.
 fn plain(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).collect()
+    name.chars().map(|c| if c.is_ascii_graphic() && c != '$' { c } else { '_' }).collect()
 }

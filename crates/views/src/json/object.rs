@@ -1,5 +1,7 @@
 //! One JSON object, written field by field in the order of the calls.
 
+pub use tracewright_base::json_string as string;
+
 use crate::digits::{decimal, hex};
 
 /// An incomplete object.
@@ -147,26 +149,6 @@ impl<'a> Object<'a> {
     pub fn end(self) {
         self.out.push('}');
     }
-}
-
-/// A JSON string. (RFC 8259, section 7)
-pub fn string(value: &str, out: &mut String) {
-    out.push('"');
-    for c in value.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if (c as u32) < 0x20 => {
-                out.push_str("\\u00");
-                crate::digits::hex_padded(u64::from(c as u32), 2, out);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]

@@ -305,6 +305,7 @@ impl Source {
         let mut local = std::mem::replace(&mut self.local, next);
         local.source = source;
         local.transfers.end = end;
+        local.deepest = self.stack.capacity();
         local.open = std::mem::take(&mut self.stack);
         local.deferred = self.deferred.take();
         let nodes = local.nodes.len();

@@ -17,7 +17,9 @@ use std::sync::Arc;
 use tracewright_symbols::UnwindTargets;
 
 use super::engine::number_or_unknown;
-use super::{Begin, Entry, Frame, FunctionId, StackCounts, Stacks, Time, Visitor};
+use super::{
+    Begin, Entry, Frame, FunctionId, MAX_DEPTH, MAX_FRAMES, StackCounts, Stacks, Time, Visitor,
+};
 use crate::transfer::{NO_FUNCTION, Transfer};
 use crate::transfer_log::{SpareMemory, TransferLog};
 
@@ -92,6 +94,8 @@ struct Local {
     times: Vec<(usize, u64, Time)>,
     /// The frames that are open at the end.
     open: Vec<Open>,
+    /// At least the most frames that were open at once.
+    deepest: usize,
     /// Targets of branches that were no returns if no earlier frame returns there.
     assumed: Vec<u64>,
     counts: StackCounts,
@@ -274,7 +278,10 @@ impl<V: Join> Stacks<V> {
         let mut all = log.range(local.transfers.clone());
         let Some(thread) = self.thread(source) else { return };
         let settled = self.sources.get(source).is_some_and(|own| own.deferred.is_none());
-        if !settled || local.assumed.iter().any(|to| thread.returning_to(*to).is_some()) {
+        let open = self.counts.open().saturating_add(local.deepest as u64);
+        let depth = thread.frames.len().saturating_add(local.deepest);
+        let deep = thread.beyond.is_some() || depth >= MAX_DEPTH || open >= MAX_FRAMES;
+        if deep || !settled || local.assumed.iter().any(|to| thread.returning_to(*to).is_some()) {
             // They depend on earlier frames.
             return self.transfers(all.filter(|transfer| usize::from(transfer.source) == source));
         }

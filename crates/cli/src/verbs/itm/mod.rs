@@ -19,6 +19,7 @@ use crate::args::ItmArgs;
 use crate::fail::Fail;
 use crate::input::Input;
 use crate::inputs::Inputs;
+use crate::live::{Stop, Stoppable};
 use crate::message;
 use printer::Printer;
 
@@ -133,12 +134,14 @@ fn wanted(args: &ItmArgs) -> Wanted {
 fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     let source = Live::open(path)?;
     let (connection, growing) = (matches!(source, Live::Connection(_)), args.follow);
-    let mut bytes: Box<dyn Bytes> = match source {
+    let stop = Stop::at_signals();
+    let input: Box<dyn Bytes> = match source {
         Live::File(file) if growing => Box::new(Following::new(file)),
         Live::File(file) => Box::new(Reading(file)),
         Live::Stream(stream) => Piped::boxed(stream),
         Live::Connection(stream) => Piped::boxed(stream),
     };
+    let mut bytes = Stoppable { input, stop };
     let mut printer =
         Printer::open(args, args.frequency, vec!["ITM".to_owned()], Inputs::default())?;
     let mut receiver = Receiver::new(wanted(args));
@@ -146,7 +149,7 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     let mut block = Vec::new();
     let mut greeting = Greeting::default();
     let mut ticked = Instant::now();
-    // The reader of the output does not want more.
+    // The reader of the output does not want more, or a signal ended the trace.
     let mut stopped = false;
     let ended = loop {
         block.clear();
@@ -178,6 +181,7 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
             break None;
         }
     };
+    stopped |= bytes.stop.is_set();
     receiver.feed(&greeting.rest(), &mut elements);
     receiver.finish(&mut elements);
     printer.elements(elements.drain(..), None);

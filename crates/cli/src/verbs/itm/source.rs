@@ -1,6 +1,6 @@
 //! The ITMs of a capture that records its sources.
 
-use tracewright::decode::{More, input};
+use tracewright::decode::More;
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::{Element, Listener};
 
@@ -9,6 +9,7 @@ use crate::args::ItmArgs;
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing::Problems;
+use crate::live;
 use crate::report;
 
 /// Passes the elements of ITMs and STMs on.
@@ -67,7 +68,7 @@ pub fn decode(args: &ItmArgs, input: &Input) -> Result<bool, Fail> {
     let mut printer = Printer::open(args, args.frequency, names, input.inputs.clone())?;
     for (job, numbers) in jobs.iter().zip(numbers) {
         let mut session = job.session()?;
-        let mut bytes = input::of(job.buffer);
+        let mut bytes = live::input_of(job.buffer);
         let mut listener = Writes { printer: &mut printer, numbers };
         let mut block = Vec::new();
         loop {
