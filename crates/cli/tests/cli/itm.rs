@@ -73,9 +73,9 @@ fn formats() {
     let output = tracewright(&args("itm --format json --frequency 1000", &[&path]));
     let lines: Vec<Value> =
         output.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), 11);
+    assert_eq!(lines.len(), 14);
     assert_eq!(lines[0]["verb"], "itm");
-    let [text, exit] = [&lines[1], &lines[9]];
+    let [text, exit] = [&lines[1], &lines[12]];
     assert_eq!(
         (&text["type"], &text["port"], &text["text"], &text["time"], &text["seconds"]),
         (&"text".into(), &0.into(), &"Hi".into(), &"100".into(), &"0.100000000".into())
@@ -88,8 +88,8 @@ fn formats() {
     let lines: Vec<_> = output.out.lines().collect();
     let columns = lines[0].split(',').count();
     assert!(lines.iter().all(|line| line.split(',').count() == columns), "{}", output.out);
-    assert_eq!(lines[1], "6,100,,ITM,text,0,,,,,,,,,,,Hi");
-    assert_eq!(lines[5], "31,160,,ITM,exception,,,15,SysTick,exited,2,30,,,,,");
+    assert_eq!(lines[1], "6,100,,ITM,text,0,,,,,,,,,,,Hi,");
+    assert_eq!(lines[8], "31,160,,ITM,exception,,,15,SysTick,exited,2,30,,,,,,");
     let output = tracewright(&args("itm --format vcd", &[&path]));
     let definitions: Vec<_> = output.out.lines().filter(|line| line.starts_with("$var")).collect();
     assert_eq!(definitions.len(), 5, "{}", output.out);
@@ -117,10 +117,10 @@ fn totals_of_exceptions() {
     let output = tracewright(&args("itm --exceptions", &[&path]));
     let rows: Vec<Vec<&str>> =
         output.out.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(rows[1], ["SysTick", "2", "2", "30", "30", "30", "2", "2"]);
-    assert_eq!(rows[2], ["IRQ", "0", "2", "2", "100", "100", "100", "0", "1"]);
+    assert_eq!(rows[1], ["SysTick", "2", "2", "30", "30", "30", "2", "2", "0"]);
+    assert_eq!(rows[2], ["IRQ", "0", "2", "2", "100", "100", "100", "0", "1", "0"]);
     let output = tracewright(&args("itm --exceptions --format csv", &[&path]));
-    assert!(output.out.contains("\n16,IRQ 0,2,2,100,100,100,0,1\n"), "{}", output.out);
+    assert!(output.out.contains("\n16,IRQ 0,2,2,100,100,100,0,1,0\n"), "{}", output.out);
     let output = tracewright(&args("itm --profile --format csv", &[&path]));
     assert_eq!(output.out, "samples,percent,function\n2,100.00,\"0x08000204\"\n");
 }

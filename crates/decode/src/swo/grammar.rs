@@ -6,19 +6,19 @@ use tracewright_base::{Dwt, DwtEvent, Parse, Wire};
 use tracewright_protocols::itm::{Config, Data, Packet};
 
 /// The longest packet but for a synchronisation: a global timestamp with 6 bytes after its header.
-const LONGEST: usize = 7;
+pub(super) const LONGEST: usize = 7;
 
 /// Bytes of the trace that are examined to find the first packet.
 const EXAMINED: usize = 1 << 12;
 
 /// A packet, or bytes that are none.
-struct Parsed {
-    len: usize,
-    packet: Option<Packet>,
+pub(super) struct Parsed {
+    pub(super) len: usize,
+    pub(super) packet: Option<Packet>,
 }
 
 /// The packets of `bytes` from the first byte on. An incomplete packet ends them.
-fn packets(bytes: &[u8]) -> impl Iterator<Item = Parsed> {
+pub(super) fn packets(bytes: &[u8]) -> impl Iterator<Item = Parsed> {
     let config = Config { assume_synced: true, ..Config::default() };
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -34,35 +34,52 @@ fn packets(bytes: &[u8]) -> impl Iterator<Item = Parsed> {
 }
 
 /// Whether a trace unit sends `packet`. The architecture reserves the others.
-fn is_defined(packet: &Packet) -> bool {
-    match packet {
-        Packet::Extension { .. } => false,
-        Packet::Hardware { discriminator, data } => {
-            let (discriminator, size, value) = (*discriminator, data.size(), data.value());
-            let event = DwtEvent { discriminator, size, value, after_overflow: false };
-            event.meaning() != Dwt::Reserved
-        }
-        _ => true,
+pub(super) fn is_defined(packet: &Packet) -> bool {
+    let reserved = matches!(meaning(packet), Some(Dwt::Reserved { .. }));
+    !reserved && !matches!(packet, Packet::Extension { .. })
+}
+
+/// The event of the DWT in `packet`.
+pub(super) fn meaning(packet: &Packet) -> Option<Dwt> {
+    let Packet::Hardware { discriminator, data } = *packet else { return None };
+    let (size, value) = (data.size(), data.value());
+    Some(DwtEvent { discriminator, size, value, after_overflow: false }.meaning())
+}
+
+/// Whether `packet` has an address of a size that units of Armv8-M send only.
+fn is_short_address(packet: &Packet) -> bool {
+    match meaning(packet) {
+        Some(Dwt::DataPc { size, .. }) => size != 4,
+        Some(Dwt::DataAddress { size, .. }) => size != 2,
+        _ => false,
     }
 }
 
 /// The share of `bytes` in packets that a trace unit sends, from 0 to 1. Pages are not counted:
-/// their headers are frequent values of other bytes, and few units have them.
+/// their headers are frequent values of other bytes, and few units have them. Neither are addresses
+/// of sizes that only Armv8-M has, which letters of text look like: where the trace has timestamps
+/// or synchronisation packets they say nothing, and otherwise a unit does not send them.
 pub(super) fn share(bytes: &[u8]) -> f64 {
-    let (mut good, mut all) = (0, 0);
+    let (mut good, mut all, mut short, mut timed) = (0, 0, 0, false);
     for Parsed { len, packet } in packets(bytes) {
         all += len;
+        timed |= matches!(
+            packet,
+            Some(Packet::Sync { .. } | Packet::LocalTime { .. } | Packet::GlobalTimeLow { .. })
+        );
         match packet {
             Some(Packet::Page(_)) => {}
+            Some(packet) if is_short_address(&packet) => short += len,
             Some(packet) if is_defined(&packet) => good += len,
             _ => {}
         }
     }
-    if all == 0 { 0.0 } else { good as f64 / all as f64 }
+    let counted = if timed { all - short } else { all };
+    if counted == 0 { 0.0 } else { good as f64 / counted as f64 }
 }
 
 /// What packets of one kind have in common.
-fn kind(packet: &Packet) -> (u8, u8, u8) {
+pub(super) fn kind(packet: &Packet) -> (u8, u8, u8) {
     let size = |data: &Data| data.size();
     match packet {
         Packet::Sync { .. } => (0, 0, 0),
@@ -128,6 +145,15 @@ mod tests {
             let want = [0, 4, 3, 2, 1, 0, 2, 1][cut % 8];
             assert_eq!(start, want, "cut at {cut}");
         }
+    }
+
+    /// Addresses of one byte with timestamps, and text, which has bytes of the same values.
+    #[test]
+    fn short_addresses_are_packets() {
+        let data = [0x4d, 0x40, 0xc0, 0x05, 0x5d, 0x44, 0xc0, 0x05].repeat(12);
+        assert!(share(&data) > 0.99);
+        let text = b"{\"type\": \"exception\", \"number\": 16}\n".repeat(12);
+        assert!(share(&text) < 0.9, "{}", share(&text));
     }
 
     #[test]
