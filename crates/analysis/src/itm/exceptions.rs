@@ -44,7 +44,8 @@ impl Duration {
     /// have the same timestamp, which measures nothing.
     pub fn between(start: Moment, end: Moment) -> Option<Duration> {
         let most = end.latest?.checked_sub(start.earliest?).filter(|&most| most > 0)?;
-        let least = end.earliest.zip(start.latest).map_or(0, |(end, start)| end.saturating_sub(start));
+        let least =
+            end.earliest.zip(start.latest).map_or(0, |(end, start)| end.saturating_sub(start));
         Some(Duration { least, most })
     }
 
@@ -251,7 +252,11 @@ mod tests {
             exceptions.step(16, Exited, moment(exit));
             let totals = exceptions.totals()[&16];
             let timed = u64::from(want == Some((50, 50)));
-            assert_eq!((totals.timed, totals.untimed()), (timed, 1 - timed), "{entry:?} to {exit:?}");
+            assert_eq!(
+                (totals.timed, totals.untimed()),
+                (timed, 1 - timed),
+                "{entry:?} to {exit:?}"
+            );
         }
     }
 }

@@ -71,7 +71,8 @@ pub(super) fn few(head: &[u8], wanted: &Wanted) -> Option<Form> {
 /// Whether the frames begin at other bytes. Half synchronisation packets are a part of some
 /// framings only, which are the same where there are none.
 fn differs(a: &Candidate, b: &Candidate) -> bool {
-    (a.form.framing == Framing::Raw) != (b.form.framing == Framing::Raw) || a.form.skip != b.form.skip
+    (a.form.framing == Framing::Raw) != (b.form.framing == Framing::Raw)
+        || a.form.skip != b.form.skip
 }
 
 fn unframed(head: &[u8]) -> Candidate {

@@ -511,7 +511,11 @@ mod tests {
                 assert!(first.unwrap() < most, "{first:?} of {most}");
                 assert!(matches!(receiver.form(), Some((_, false))));
                 receiver.finish(&mut elements);
-                assert!(matches!(receiver.form(), Some((_, true))), "{most}: {:?}", receiver.form());
+                assert!(
+                    matches!(receiver.form(), Some((_, true))),
+                    "{most}: {:?}",
+                    receiver.form()
+                );
             }
         }
     }

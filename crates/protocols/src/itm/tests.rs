@@ -317,10 +317,7 @@ fn hardware() {
         (&[0b00010_101, 0xff], Dwt::Prohibited),
         (&[0b00011_101, 0x81], Dwt::PmuCounters(0x81)),
         (&[0b00011_110, 0x81, 0], Dwt::Reserved { discriminator: 3, size: 2, value: 0x81 }),
-        (
-            &[0b01_01_0_111, 0x8c, 2, 0, 8],
-            Dwt::DataPc { comparator: 1, size: 4, pc: 0x0800_028c },
-        ),
+        (&[0b01_01_0_111, 0x8c, 2, 0, 8], Dwt::DataPc { comparator: 1, size: 4, pc: 0x0800_028c }),
         (&[0b01_11_0_101, 1], Dwt::DataMatch { comparator: 3 }),
         (
             &[0b01_00_1_110, 0x10, 0x10],
@@ -334,10 +331,7 @@ fn hardware() {
             &[0b10_10_1_111, 0x77, 0x66, 0x55, 0x44],
             Dwt::DataValue { comparator: 2, write: true, size: 4, value: 0x4455_6677 },
         ),
-        (
-            &[0b00110_111, 0, 0x20, 0, 0],
-            Dwt::Reserved { discriminator: 6, size: 4, value: 0x2000 },
-        ),
+        (&[0b00110_111, 0, 0x20, 0, 0], Dwt::Reserved { discriminator: 6, size: 4, value: 0x2000 }),
     ] {
         let elements = after_sync(&Config::default(), bytes);
         let [(0, Element::DwtEvent(hardware))] = elements[..] else { panic!("{elements:?}") };

@@ -51,7 +51,11 @@ pub(super) fn line(source: &str, entry: &Entry, clock: &Clock, out: &mut String)
             row.event(*event);
             if let Some(span) = span {
                 row.depth = span.depth.to_string();
-                row.duration = span.duration.and_then(Duration::measured).map(|ticks| ticks.to_string()).unwrap_or_default();
+                row.duration = span
+                    .duration
+                    .and_then(Duration::measured)
+                    .map(|ticks| ticks.to_string())
+                    .unwrap_or_default();
             }
         }
         Content::GlobalTime(value) => row.value = value.to_string(),

@@ -41,9 +41,10 @@ pub(super) fn line(
                 Some(span) => {
                     let o = o.number("depth", span.depth as u64);
                     match span.duration.map(|duration| (duration.measured(), duration)) {
-                        Some((Some(ticks), _)) => o
-                            .digits("duration", ticks)
-                            .maybe_text("duration_seconds", clock.duration_seconds(ticks).as_deref()),
+                        Some((Some(ticks), _)) => o.digits("duration", ticks).maybe_text(
+                            "duration_seconds",
+                            clock.duration_seconds(ticks).as_deref(),
+                        ),
                         Some((None, Duration { least, most })) => {
                             o.digits("duration_least", least).digits("duration_most", most)
                         }

@@ -23,7 +23,15 @@ impl ExceptionTable<'_> {
         let unit = if self.clock.frequency.is_some() { "us" } else { "ticks" };
         let mut out = format!(
             "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8} {:>8}   durations in {unit}\n",
-            "exception", "entries", "timed", "least", "mean", "most", "nested", "deepest", "untimed"
+            "exception",
+            "entries",
+            "timed",
+            "least",
+            "mean",
+            "most",
+            "nested",
+            "deepest",
+            "untimed"
         );
         for (&number, totals) in self.exceptions.totals() {
             let known = totals.timed > 0;
@@ -68,9 +76,15 @@ impl ExceptionTable<'_> {
                     .digits("least", totals.least)
                     .digits("mean", mean)
                     .digits("most", totals.most)
-                    .maybe_text("least_seconds", self.clock.duration_seconds(totals.least).as_deref())
+                    .maybe_text(
+                        "least_seconds",
+                        self.clock.duration_seconds(totals.least).as_deref(),
+                    )
                     .maybe_text("mean_seconds", self.clock.duration_seconds(mean).as_deref())
-                    .maybe_text("most_seconds", self.clock.duration_seconds(totals.most).as_deref()),
+                    .maybe_text(
+                        "most_seconds",
+                        self.clock.duration_seconds(totals.most).as_deref(),
+                    ),
                 None => o,
             };
             o.end();
@@ -81,7 +95,8 @@ impl ExceptionTable<'_> {
 
     /// Comma-separated values, with a header; durations in ticks.
     pub fn csv(&self) -> String {
-        let mut out = "number,name,entries,timed,least,mean,most,nested,deepest,untimed\n".to_owned();
+        let mut out =
+            "number,name,entries,timed,least,mean,most,nested,deepest,untimed\n".to_owned();
         for (&number, totals) in self.exceptions.totals() {
             let known = |ticks: u64| match totals.timed {
                 0 => String::new(),
