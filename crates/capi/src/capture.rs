@@ -15,8 +15,8 @@ use crate::status::{Failure, TwStatus, TW_ERR_OPEN, TW_OK};
 
 /// An undefined opcode means that the program image is wrong.
 pub const TW_OPEN_CHECK_OPCODES: u32 = 1;
-/// The range up to the address of a Source Address packet (ETE) is split at each waypoint. This is
-/// so without the flag, too.
+/// The range up to the address of a Source Address packet (ETE) is split at each waypoint: the
+/// default.
 pub const TW_OPEN_SPLIT_SOURCE_RANGES: u32 = 2;
 /// The first byte of an ITM begins a packet.
 pub const TW_OPEN_ASSUME_SYNCED: u32 = 4;
@@ -291,5 +291,30 @@ pub unsafe extern "C" fn tw_symbol(
             plain::give(needed, if symbol.is_some() { length } else { 0 });
             Ok(TW_OK)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_joined_by_wish_only() {
+        for (flags, split) in [
+            (0, true),
+            (TW_OPEN_SPLIT_SOURCE_RANGES | TW_OPEN_ASSUME_SYNCED, true),
+            (TW_OPEN_JOIN_SOURCE_RANGES, false),
+        ] {
+            let options = TwOpenOptions {
+                size: size_of::<TwOpenOptions>() as u32,
+                flags,
+                images: std::ptr::null(),
+                image_count: 0,
+                max_expansion: 0,
+                reserved: 0,
+            };
+            let decoding = options.decoding().unwrap_or_else(|_| panic!("flags {flags}"));
+            assert_eq!(decoding.split_source_ranges, split, "flags {flags}");
+        }
     }
 }

@@ -189,3 +189,15 @@ fn name(symbol: &tracewright_image::Symbol<'_>, address: u64, out: &mut String) 
         hex(offset, out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An operator's name has the character that separates the offset in texts.
+    #[test]
+    fn names_of_operators() {
+        assert_eq!(readable("_ZplRK1AS1_"), "operator+(A const&, A const&)");
+        assert_eq!(readable("operator+"), "operator+");
+    }
+}

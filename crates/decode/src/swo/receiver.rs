@@ -41,6 +41,22 @@ pub struct Wanted {
 /// each time that their number has doubled. If it is then another one, the bytes of which elements
 /// were reported are not decoded again: the elements from the next byte on are those of a receiver
 /// that knew the form from the beginning.
+///
+/// ```
+/// use tracewright_base::Element;
+/// use tracewright_decode::swo::{Receiver, Wanted};
+///
+/// let (mut receiver, mut elements) = (Receiver::new(Wanted::default()), Vec::new());
+/// receiver.feed(b"\x01H\x01e\x01l\x01l\x01o", &mut elements);
+/// // The target is silent: a few writes of text are enough.
+/// receiver.pause(&mut elements);
+/// let writes = elements.iter().filter_map(|(_, element)| match element {
+///     Element::SoftwareWrite(write) => u8::try_from(write.value()).ok(),
+///     _ => None,
+/// });
+/// assert_eq!(writes.collect::<Vec<_>>(), b"Hello");
+/// receiver.finish(&mut elements);
+/// ```
 #[derive(Debug)]
 pub struct Receiver {
     wanted: Wanted,
