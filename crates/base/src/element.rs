@@ -186,8 +186,8 @@ pub struct Exception {
     ///
     /// Without it, the return address is the target of a taken branch where that branch is direct,
     /// ends a range, and no program flow was reported between the range and the exception, as
-    /// instructions that were executed at the target would be a range. (Timestamps, cycle counts and
-    /// contexts are no program flow.) The target of an indirect branch is not known then.
+    /// instructions that were executed at the target would be a range. (Timestamps, cycle counts
+    /// and contexts are no program flow.) The target of an indirect branch is not known then.
     pub also_target: bool,
     /// Whether the exception was tail-chained (M profile).
     pub tail_chain: bool,

@@ -7,8 +7,9 @@ use crate::{Instruction, Isa, Kind, Role};
 /// Instructions that were executed in sequence, at consecutive addresses.
 ///
 /// Its last instruction is the only one that can have changed the flow. Those before it are no
-/// branches, or branches that were not taken: in an ETE with Source Address packets where ranges are
-/// not split (`split_source_ranges` of the decoder's options), and in listings that join ranges.
+/// branches, or branches that were not taken: in an ETE with Source Address packets where ranges
+/// are not split (`split_source_ranges` of the decoder's options), and in listings that join
+/// ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
     /// Address of the first instruction.

@@ -194,10 +194,10 @@ impl Plan {
 
     /// Plans `buffer`. `None` where the capture has no such buffer.
     ///
-    /// An ITM without a synchronisation packet in the buffer is decoded from its first byte on. Where
-    /// the buffer is empty, as its bytes arrive later, that is not known: it is decoded from its
-    /// first synchronisation packet on, as it is where a plan is made with the bytes and they have
-    /// one. [`Options::assume_synced`] states that there may be none.
+    /// An ITM without a synchronisation packet in the buffer is decoded from its first byte on.
+    /// Where the buffer is empty, as its bytes arrive later, that is not known: it is decoded from
+    /// its first synchronisation packet on, as it is where a plan is made with the bytes and they
+    /// have one. [`Options::assume_synced`] states that there may be none.
     pub fn new(capture: &Capture, buffer: usize, options: &Options) -> Option<Plan> {
         let format = &capture.buffers.get(buffer)?.format;
         // Whether the buffer has messages. `plan.messages` follows when all sources are known.

@@ -22,9 +22,9 @@ const MAX_OPEN: usize = 256;
 /// Makes [`Entry`]s of the elements of one source. They are emitted in the order of their offsets.
 ///
 /// A local timestamp is sent after the packets that it belongs to, so that events wait for it. Each
-/// software write is an event. Those whose bytes are text are joined to lines beside: a line has the
-/// offset and the time of its first character, and precedes its writes; the events after it wait
-/// until the line ends.
+/// software write is an event. Those whose bytes are text are joined to lines beside: a line has
+/// the offset and the time of its first character, and precedes its writes; the events after it
+/// wait until the line ends.
 #[derive(Clone, Debug, Default)]
 pub struct Interpreter {
     waiting: VecDeque<Slot>,

@@ -1,5 +1,5 @@
-//! What the elements of an ITM mean: software writes and the lines of text in them, exceptions with their durations, samples of the
-//! program counter, watched data, each with its time.
+//! What the elements of an ITM mean: software writes and the lines of text in them, exceptions with
+//! their durations, samples of the program counter, watched data, each with its time.
 //!
 //! | file | contents |
 //! |---|---|

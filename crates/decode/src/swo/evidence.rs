@@ -1,9 +1,9 @@
 //! Whether few bytes suffice to determine the form of a trace.
 //!
-//! Packets of an ITM can be parsed from nearly any bytes, so that the share of bytes in packets says
-//! little about few of them. The evidence for a form is the number of bits by which a simple model of
-//! its packets and frames describes the bytes shorter than 8 bits a byte: few kinds of packets that
-//! are repeated, text, addresses near each other, few ID bytes.
+//! Packets of an ITM can be parsed from nearly any bytes, so that the share of bytes in packets is
+//! weak evidence for few of them. The evidence for a form is the number of bits by which a simple
+//! model of its packets and frames describes the bytes shorter than 8 bits a byte: few kinds of
+//! packets that are repeated, text, addresses near each other, few ID bytes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,7 +30,7 @@ const NOVEL: f64 = 0.1;
 /// The number of kinds, about that of headers that are not rare.
 const KINDS: f64 = 128.0;
 
-/// Evidence against a form: bytes that are no packet, and those that few units send.
+/// Evidence against a form: undecodable bytes, and packets that few units send.
 const BAD: f64 = -16.0;
 const RARE: f64 = -8.0;
 

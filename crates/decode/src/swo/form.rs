@@ -76,8 +76,8 @@ fn raw(head: &[u8]) -> Found {
     Found { form: Form { framing: Framing::Raw, skip: 0, id: None, start }, share }
 }
 
-/// The framings that are tried with at least `least` bytes, each with the number of bytes before the
-/// first frame.
+/// The framings that are tried with at least `least` bytes, each with the number of bytes before
+/// the first frame.
 pub(super) fn framings(
     head: &[u8],
     wanted: Option<Framing>,

@@ -61,7 +61,7 @@ fn is_short_address(packet: &Packet) -> bool {
 /// The share of `bytes` in packets that a trace unit sends, from 0 to 1. Pages are not counted:
 /// their headers are frequent values of other bytes, and few units have them. Neither are addresses
 /// of sizes that only Armv8-M has, which letters of text look like: where the trace has timestamps
-/// or synchronisation packets they say nothing, and otherwise a unit does not send them.
+/// or synchronisation packets they are left out, and otherwise a unit does not send them.
 pub(super) fn share(bytes: &[u8]) -> f64 {
     let (mut good, mut all, mut short, mut timed) = (0, 0, 0, false);
     for Parsed { len, packet } in packets(bytes) {

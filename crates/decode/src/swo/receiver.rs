@@ -32,15 +32,15 @@ pub struct Wanted {
 /// determined and nothing waits: the first byte begins a packet or a frame, and of a trace port the
 /// first synchronisation packet does. The elements do not depend on when bytes arrive.
 ///
-/// Otherwise the form is determined from the first bytes, and elements wait until it is found. It is
-/// searched for in the first 256 bytes, each time that their number has doubled, and at each
-/// [`pause`](Receiver::pause). A pause after fewer bytes finds it where they are evidence enough, as
-/// a few writes of text are, or some frames with them; after 256 bytes it always does.
+/// Otherwise the form is determined from the first bytes, and elements wait until it is found. It
+/// is searched for in the first 256 bytes, each time that their number has doubled, and at each
+/// [`pause`](Receiver::pause). A pause after fewer bytes finds it where they are evidence enough,
+/// as a few writes of text are, or some frames with them; after 256 bytes it always does.
 ///
-/// The form is provisional until 65,536 bytes have arrived or the trace ends, and is determined again
-/// each time that their number has doubled. If it is then another one, the bytes of which elements
-/// were reported are not decoded again: the elements from the next byte on are those of a receiver
-/// that knew the form from the beginning.
+/// The form is provisional until 65,536 bytes have arrived or the trace ends, and is determined
+/// again each time that their number has doubled. If it is then another one, the bytes of which
+/// elements were reported are not decoded again: the elements from the next byte on are those of a
+/// receiver that knew the form from the beginning.
 ///
 /// ```
 /// use tracewright_base::Element;
@@ -465,8 +465,8 @@ mod tests {
         }
     }
 
-    /// Of a trace that begins inside a packet or a frame, only elements of the first bytes depend on
-    /// when they arrive.
+    /// Of a trace that begins inside a packet or a frame, only elements of the first bytes depend
+    /// on when they arrive.
     #[test]
     fn a_provisional_form_changes_the_beginning_only() {
         for (n, bytes) in traces().iter().enumerate() {

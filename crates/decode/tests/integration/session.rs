@@ -427,8 +427,8 @@ fn unframed_bytes_count_once() {
     }
 }
 
-/// A plan of a buffer whose bytes arrive later gives the elements of one that was made with them: an
-/// ITM from inside a packet on, with a synchronisation packet.
+/// A plan of a buffer whose bytes arrive later gives the elements of one that was made with them:
+/// an ITM from inside a packet on, with a synchronisation packet.
 #[test]
 fn a_plan_of_an_empty_buffer_assumes_no_start() {
     let mut bytes = vec![0x65, 0x01, b'f', 0x01, b'g'];

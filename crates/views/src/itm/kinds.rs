@@ -68,8 +68,8 @@ impl Kind {
 /// Which events are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Only these kinds. All where it is empty; then text shows the writes in a line of text as that
-    /// line only.
+    /// Only these kinds. All where it is empty; then text shows the writes in a line of text as
+    /// that line only.
     pub kinds: Vec<Kind>,
     /// Only the text and the writes of these ports; everything where it is empty.
     pub ports: Vec<u16>,

@@ -1,7 +1,7 @@
 //! Events as a Value Change Dump. (IEEE 1364, 18.2)
 //!
-//! The active exception, the program counter of samples, the last write of each port or channel, the
-//! last value and address of each comparator, and the last value of each reserved event are
+//! The active exception, the program counter of samples, the last write of each port or channel,
+//! the last value and address of each comparator, and the last value of each reserved event are
 //! variables. A trace without times has the byte offset of each event as its time.
 
 use std::collections::BTreeMap;
