@@ -252,7 +252,7 @@ impl fmt::Display for DwtEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(loss(self.after_overflow))?;
         match self.meaning() {
-            Dwt::Reserved => write!(f, "source {} <- {:#x}", self.discriminator, self.value),
+            Dwt::Reserved { .. } => write!(f, "source {} <- {:#x}", self.discriminator, self.value),
             meaning => write!(f, "{meaning}"),
         }
     }

@@ -55,7 +55,10 @@ pub enum Dwt {
     DataPc {
         /// Number of the comparator, 0 to 3.
         comparator: u8,
-        /// Program counter.
+        /// Bytes of the address that were traced: 4, or in Armv8-M 1 or 2. The upper ones are those
+        /// of the address in the comparator.
+        size: u8,
+        /// Program counter, or its low bytes.
         pc: u32,
     },
     /// Comparator matched, without an address (Armv8-M).
@@ -63,12 +66,15 @@ pub enum Dwt {
         /// Number of the comparator, 0 to 3.
         comparator: u8,
     },
-    /// Comparator matched: low 16 bits of the data address.
+    /// Comparator matched: the data address.
     DataAddress {
         /// Number of the comparator, 0 to 3.
         comparator: u8,
-        /// Address bits \[15:0].
-        offset: u16,
+        /// Bytes of the address that were traced: 2, or in Armv8-M 1, 2 or 4. The upper ones are
+        /// those of the address in the comparator.
+        size: u8,
+        /// The address, or its low bytes.
+        address: u32,
     },
     /// Comparator matched: the value.
     DataValue {
@@ -82,43 +88,61 @@ pub enum Dwt {
         value: u32,
     },
     /// A discriminator, a size or a value that the architecture reserves.
-    Reserved,
+    Reserved {
+        /// Discriminator, header bits \[7:3].
+        discriminator: u8,
+        /// Payload size in bytes: 1, 2 or 4.
+        size: u8,
+        /// Payload, little-endian.
+        value: u32,
+    },
+}
+
+impl Dwt {
+    /// The program counter, where all of it was traced.
+    pub const fn pc(&self) -> Option<u32> {
+        match *self {
+            Dwt::PcSample(pc) | Dwt::DataPc { size: 4, pc, .. } => Some(pc),
+            _ => None,
+        }
+    }
 }
 
 impl DwtEvent {
     /// Decodes the packet.
     pub const fn meaning(&self) -> Dwt {
-        let comparator = self.discriminator >> 1 & 0b11;
-        match (self.discriminator, self.size) {
-            (0, 1) => Dwt::Counters(self.value as u8),
+        let DwtEvent { discriminator, size, value, .. } = *self;
+        let comparator = discriminator >> 1 & 0b11;
+        let reserved = Dwt::Reserved { discriminator, size, value };
+        match (discriminator, size) {
+            (0, 1) => Dwt::Counters(value as u8),
             (1, 2) => {
                 // Exception number, bits [8:0]; FN, bits [13:12].
-                let step = match self.value >> 12 & 0b11 {
+                let step = match value >> 12 & 0b11 {
                     1 => ExceptionStep::Entered,
                     2 => ExceptionStep::Exited,
                     3 => ExceptionStep::Returned,
-                    _ => return Dwt::Reserved,
+                    _ => return reserved,
                 };
-                Dwt::Exception { number: (self.value & 0x1ff) as u16, step }
+                Dwt::Exception { number: (value & 0x1ff) as u16, step }
             }
-            (2, 4) => Dwt::PcSample(self.value),
-            (2, 1) => match self.value {
+            (2, 4) => Dwt::PcSample(value),
+            (2, 1) => match value {
                 0x00 => Dwt::Sleep,
                 0xff => Dwt::Prohibited,
-                _ => Dwt::Reserved,
+                _ => reserved,
             },
-            (3, 1) => Dwt::PmuCounters(self.value as u8),
+            (3, 1) => Dwt::PmuCounters(value as u8),
             // 01_cc_0: address of the instruction; 01_cc_1: data address; 10_cc_w: data value.
-            (8 | 10 | 12 | 14, 4) => Dwt::DataPc { comparator, pc: self.value },
-            (8 | 10 | 12 | 14, 1) if self.value == 1 => Dwt::DataMatch { comparator },
-            (9 | 11 | 13 | 15, 2) => Dwt::DataAddress { comparator, offset: self.value as u16 },
-            (16..=23, size) => Dwt::DataValue {
-                comparator,
-                write: self.discriminator & 1 != 0,
-                size,
-                value: self.value,
-            },
-            _ => Dwt::Reserved,
+            (8 | 10 | 12 | 14, 1) if value == 1 => Dwt::DataMatch { comparator },
+            // Bit 0 of a program counter is 0.
+            (8 | 10 | 12 | 14, 1) if value & 1 != 0 => reserved,
+            (8 | 10 | 12 | 14, _) => Dwt::DataPc { comparator, size, pc: value },
+            (9 | 11 | 13 | 15, _) => Dwt::DataAddress { comparator, size, address: value },
+            (16..=23, _) => {
+                Dwt::DataValue { comparator, write: discriminator & 1 != 0, size, value }
+            }
+            _ => reserved,
         }
     }
 }
@@ -151,20 +175,28 @@ impl fmt::Display for Dwt {
             Dwt::PcSample(pc) => write!(f, "pc 0x{pc:08x}"),
             Dwt::Sleep => f.write_str("asleep"),
             Dwt::Prohibited => f.write_str("pc not allowed to be sampled"),
-            Dwt::DataPc { comparator, pc } => {
-                write!(f, "comparator {comparator}: by 0x{pc:08x}")
+            Dwt::DataPc { comparator, size, pc } => {
+                write!(f, "comparator {comparator}: by ")?;
+                low_bytes(pc, size, f)
             }
             Dwt::DataMatch { comparator } => write!(f, "comparator {comparator}: match"),
-            Dwt::DataAddress { comparator, offset } => {
-                write!(f, "comparator {comparator}: at 0x????{offset:04x}")
+            Dwt::DataAddress { comparator, size, address } => {
+                write!(f, "comparator {comparator}: at ")?;
+                low_bytes(address, size, f)
             }
             Dwt::DataValue { comparator, write, size, value } => {
                 let (verb, width) = (if write { "wrote" } else { "read" }, usize::from(size) * 2);
                 write!(f, "comparator {comparator}: {verb} 0x{value:0width$x}")
             }
-            Dwt::Reserved => f.write_str("reserved"),
+            Dwt::Reserved { .. } => f.write_str("reserved"),
         }
     }
+}
+
+/// An address of which the low `size` bytes are known.
+fn low_bytes(address: u32, size: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let digits = usize::from(size.min(4)) * 2;
+    write!(f, "0x{:?<unknown$}{address:0digits$x}", "", unknown = 8 - digits)
 }
 
 /// The name of exception `number` of an M-profile processor. (Armv8-M ARM, "Exception numbers")
@@ -236,10 +268,11 @@ mod tests {
     /// Rows laid out from the hardware source packet tables: discriminator, size, payload.
     #[test]
     fn decoded_content() {
+        let reserved = |discriminator, size, value| Dwt::Reserved { discriminator, size, value };
         for (discriminator, size, value, want, text) in [
             (0, 1, 0x15, Dwt::Counters(0x15), "counters wrapped: CPI, SLEEP, FOLD"),
             (3, 1, 0x85, Dwt::PmuCounters(0x85), "PMU counters overflowed: 0, 2, 7"),
-            (0, 2, 0x15, Dwt::Reserved, "reserved"),
+            (0, 2, 0x15, reserved(0, 2, 0x15), "reserved"),
             (
                 1,
                 2,
@@ -261,18 +294,18 @@ mod tests {
                 Dwt::Exception { number: 0, step: ExceptionStep::Returned },
                 "returned to Thread",
             ),
-            (1, 2, 0x0003, Dwt::Reserved, "reserved"),
+            (1, 2, 0x0003, reserved(1, 2, 3), "reserved"),
             (2, 4, 0x0800_0218, Dwt::PcSample(0x0800_0218), "pc 0x08000218"),
             (2, 1, 0x00, Dwt::Sleep, "asleep"),
             (2, 1, 0xff, Dwt::Prohibited, "pc not allowed to be sampled"),
-            (2, 1, 0x7f, Dwt::Reserved, "reserved"),
-            (2, 2, 0x1010, Dwt::Reserved, "reserved"),
-            (3, 2, 0, Dwt::Reserved, "reserved"),
+            (2, 1, 0x7f, reserved(2, 1, 0x7f), "reserved"),
+            (2, 2, 0x1010, reserved(2, 2, 0x1010), "reserved"),
+            (3, 2, 0, reserved(3, 2, 0), "reserved"),
             (
                 0b01_01_0,
                 4,
                 0x0800_028c,
-                Dwt::DataPc { comparator: 1, pc: 0x0800_028c },
+                Dwt::DataPc { comparator: 1, size: 4, pc: 0x0800_028c },
                 "comparator 1: by 0x0800028c",
             ),
             (0b01_11_0, 1, 1, Dwt::DataMatch { comparator: 3 }, "comparator 3: match"),
@@ -280,8 +313,38 @@ mod tests {
                 0b01_00_1,
                 2,
                 0x1010,
-                Dwt::DataAddress { comparator: 0, offset: 0x1010 },
+                Dwt::DataAddress { comparator: 0, size: 2, address: 0x1010 },
                 "comparator 0: at 0x????1010",
+            ),
+            // Armv8-M: any number of bytes of an address.
+            (
+                0b01_00_0,
+                1,
+                0x34,
+                Dwt::DataPc { comparator: 0, size: 1, pc: 0x34 },
+                "comparator 0: by 0x??????34",
+            ),
+            (0b01_00_0, 1, 3, reserved(0b01_00_0, 1, 3), "reserved"),
+            (
+                0b01_10_0,
+                2,
+                0x0234,
+                Dwt::DataPc { comparator: 2, size: 2, pc: 0x0234 },
+                "comparator 2: by 0x????0234",
+            ),
+            (
+                0b01_11_1,
+                1,
+                0x40,
+                Dwt::DataAddress { comparator: 3, size: 1, address: 0x40 },
+                "comparator 3: at 0x??????40",
+            ),
+            (
+                0b01_01_1,
+                4,
+                0x2000_3040,
+                Dwt::DataAddress { comparator: 1, size: 4, address: 0x2000_3040 },
+                "comparator 1: at 0x20003040",
             ),
             (
                 0b10_10_1,
@@ -297,7 +360,7 @@ mod tests {
                 Dwt::DataValue { comparator: 1, write: false, size: 1, value: 0x44 },
                 "comparator 1: read 0x44",
             ),
-            (0b11_000, 1, 0, Dwt::Reserved, "reserved"),
+            (0b11_000, 1, 0, reserved(0b11_000, 1, 0), "reserved"),
         ] {
             let packet = DwtEvent { discriminator, size, value, after_overflow: false };
             assert_eq!(packet.meaning(), want, "{packet:?}");

@@ -181,7 +181,13 @@ pub struct Exception {
     pub number: u16,
     /// Preferred exception return address; `None` if the trace reports it as unknown.
     pub return_address: Option<u64>,
-    /// Whether the return address is also the target of the last branch.
+    /// Whether the trace states that the return address is also the target of the last branch
+    /// (ETMv4, ETE). Other protocols have no such statement.
+    ///
+    /// Without it, the return address is the target of a taken branch where that branch is direct,
+    /// ends a range, and no program flow was reported between the range and the exception, as
+    /// instructions that were executed at the target would be a range. (Timestamps, cycle counts
+    /// and contexts are no program flow.) The target of an indirect branch is not known then.
     pub also_target: bool,
     /// Whether the exception was tail-chained (M profile).
     pub tail_chain: bool,

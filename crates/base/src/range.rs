@@ -5,6 +5,11 @@ use core::fmt;
 use crate::{Instruction, Isa, Kind, Role};
 
 /// Instructions that were executed in sequence, at consecutive addresses.
+///
+/// Its last instruction is the only one that can have changed the flow. Those before it are no
+/// branches, or branches that were not taken: in an ETE with Source Address packets where ranges
+/// are not split (`split_source_ranges` of the decoder's options), and in listings that join
+/// ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
     /// Address of the first instruction.
@@ -15,7 +20,7 @@ pub struct Range {
     pub instructions: u32,
     /// Processor cycles of this range, where the protocol counts cycles by range.
     pub cycles: Counted,
-    /// The last instruction.
+    /// The last instruction: the only one that can be a taken branch.
     pub last: Last,
 }
 

@@ -46,19 +46,37 @@ pub(crate) fn shortened(text: &str) -> String {
     format!("{start}…")
 }
 
+/// `file.ini:3: [section] key: `, of that what is known, with a blank after it. A capture in memory
+/// has no path.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
+        match (self.path.as_os_str().is_empty(), self.line) {
+            (false, Some(line)) => write!(f, "{}:{line}: ", self.path.display())?,
+            (false, None) => write!(f, "{}: ", self.path.display())?,
+            (true, Some(line)) => write!(f, "line {line}: ")?,
+            (true, None) => {}
         }
-        f.write_str(":")?;
         if let Some(section) = &self.section {
-            write!(f, " [{section}]")?;
+            write!(f, "[{section}] ")?;
         }
         if let Some(key) = &self.key {
-            write!(f, " {key}:")?;
+            write!(f, "{key}: ")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_parts_are_written() {
+        let file = Origin::section(Path::new("a.ini"), 3, "regs").key(4, "TRCIDR0");
+        assert_eq!(file.to_string(), "a.ini:4: [regs] TRCIDR0: ");
+        assert_eq!(Origin::file(Path::new("a.ini")).to_string(), "a.ini: ");
+        let memory = Origin { section: Some("regs".into()), ..Origin::default() };
+        assert_eq!(memory.to_string(), "[regs] ");
+        assert_eq!(Origin::default().to_string(), "");
     }
 }

@@ -49,7 +49,7 @@ impl Note {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Line(f), "{} {}", self.origin, self.problem)
+        write!(Line(f), "{}{}", self.origin, self.problem)
     }
 }
 
@@ -83,7 +83,7 @@ impl fmt::Debug for OpenError {
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Line(f), "{} {}", self.origin, self.problem)
+        write!(Line(f), "{}{}", self.origin, self.problem)
     }
 }
 

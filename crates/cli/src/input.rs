@@ -234,7 +234,7 @@ impl Input {
             buffers: (0..capture.buffers.len()).collect(),
             memory: Memory::new(&capture),
             capture,
-            options: Options::default(),
+            options: Options { split_source_ranges: false, ..Options::default() },
             notes: Vec::new(),
             detected: None,
             contradicted: AtomicBool::new(false),

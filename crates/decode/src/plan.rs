@@ -26,9 +26,12 @@ pub struct Options {
     /// next synchronisation, as OpenCSD does.
     pub check_opcodes: OpcodeCheck,
     /// The range up to the address of a Source Address packet (ETE) is split at each waypoint
-    /// before it.
+    /// before it: the default. Without it the branches before the last instruction of such a range,
+    /// which were not taken, have no element.
     pub split_source_ranges: bool,
-    /// The first byte of an ITM begins a packet: many captures have no synchronisation packet.
+    /// The first byte of an ITM begins a packet: many captures have no synchronisation packet. A
+    /// plan finds this out from the bytes of its buffer. Of a buffer that is empty when the plan is
+    /// made, the bytes before the first synchronisation packet are undecodable without this option.
     pub assume_synced: bool,
     /// The maximum number of instructions that a decoder follows for each byte of a packet, at
     /// least 1. A packet that needs more is reported as
@@ -45,7 +48,7 @@ impl Default for Options {
             framing: None,
             numbering: Numbering::default(),
             check_opcodes: OpcodeCheck::default(),
-            split_source_ranges: false,
+            split_source_ranges: true,
             assume_synced: false,
             max_expansion: MAX_EXPANSION,
         }
@@ -204,6 +207,11 @@ impl Plan {
     }
 
     /// Plans `buffer`. `None` where the capture has no such buffer.
+    ///
+    /// An ITM without a synchronisation packet in the buffer is decoded from its first byte on.
+    /// Where the buffer is empty, as its bytes arrive later, that is not known: it is decoded from
+    /// its first synchronisation packet on, as it is where a plan is made with the bytes and they
+    /// have one. [`Options::assume_synced`] states that there may be none.
     pub fn new(capture: &Capture, buffer: usize, options: &Options) -> Option<Plan> {
         let format = &capture.buffers.get(buffer)?.format;
         // Whether the buffer has messages. `plan.messages` follows when all sources are known.

@@ -178,7 +178,7 @@ impl Session {
         self.programs.reserve_blocks(blocks);
     }
 
-    /// Takes the next bytes of the buffer.
+    /// Takes the next bytes of the buffer, which need not be in the capture: see [`Plan::new`].
     pub fn feed<L: Listener>(&mut self, bytes: &[u8], listener: &mut L) {
         if L::ERASED {
             return self.erased(Call::Feed(bytes), listener);

@@ -19,9 +19,13 @@ const LEAST: usize = 1 << 10;
 const CHUNK: usize = 1 << 16;
 
 impl Plan {
-    /// Makes each ITM without a synchronisation packet in its buffer start at its first byte.
+    /// Makes each ITM without a synchronisation packet in its buffer start at its first byte. In an
+    /// empty buffer, whose bytes a session receives later, no start is assumed.
     pub(crate) fn assume_starts(&mut self, capture: &Capture) {
         let Some(buffer) = capture.buffers.get(self.buffer) else { return };
+        if buffer.is_empty() {
+            return;
+        }
         let piped = buffer.is_piped();
         let mut searches: Vec<_> = self
             .sources

@@ -63,6 +63,7 @@ macro_rules! any_stream {
             }
 
             /// See [`Stream::feed`].
+            #[must_use = "the bytes that were not taken are given again with those that follow"]
             #[inline]
             pub fn feed<K: BlockCache, O: Observer>(
                 &mut self,

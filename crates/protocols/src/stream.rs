@@ -119,6 +119,7 @@ impl<P: Protocol> Stream<P> {
 impl<P: Listed> Stream<P> {
     /// Takes as much of `bytes` as makes whole packets and returns how much that is. The caller
     /// gives the remaining bytes again, together with those that follow.
+    #[must_use = "the bytes that were not taken are given again with those that follow"]
     pub fn feed<K: BlockCache, O: Observer>(
         &mut self,
         bytes: &[u8],

@@ -16,11 +16,9 @@ impl Listener for Functions<'_> {
 
     fn element(&mut self, source: usize, _offset: u64, element: Element) {
         if let Element::Range(range) = element {
-            let symbol = self.trace.symbol(source, range.start);
-            let function =
-                symbol.as_deref().map_or("?", |name| name.split('+').next().unwrap_or(name));
-            *self.instructions.entry(function.to_owned()).or_default() +=
-                u64::from(range.instructions);
+            let symbol = self.trace.symbol_at(source, range.start);
+            let function = symbol.map_or("?".into(), |symbol| symbol.name.into_owned());
+            *self.instructions.entry(function).or_default() += u64::from(range.instructions);
         }
     }
 }

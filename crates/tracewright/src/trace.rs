@@ -8,7 +8,7 @@ use tracewright_decode::detect::complete::complete;
 use tracewright_decode::plan::Why;
 use tracewright_decode::raw::{self, RawTrace};
 use tracewright_decode::{Listener, Memory, Options, Plan, Session, Skipped, Tally};
-use tracewright_views::Source;
+use tracewright_views::{Source, SymbolAt};
 
 use crate::chunks::Chunks;
 use crate::error::DecodeError;
@@ -96,6 +96,11 @@ impl Trace {
     /// The symbol of `address` in the program of source `source`: `main`, or `main+0x14`.
     pub fn symbol(&self, source: usize, address: u64) -> Option<String> {
         self.sources.get(source)?.symbol_name(address)
+    }
+
+    /// The symbol of `address` in the program of source `source`: its name, and the offset in it.
+    pub fn symbol_at(&self, source: usize, address: u64) -> Option<SymbolAt<'_>> {
+        self.sources.get(source)?.symbol_at(address)
     }
 
     /// The capture: its buffers, devices, registers, memory, and notes on what was odd in its

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright_base::{self as base, Dwt, Element, Inconsistency};
+use tracewright_base::{self as base, Element, Inconsistency};
 use tracewright_protocols::PacketKind;
 use tracewright_protocols::registry::AnyProtocol;
 
@@ -140,10 +140,7 @@ impl Filter {
             Element::DataAccess(access) => {
                 access.address().is_some_and(at) || access.by().is_some_and(at)
             }
-            Element::DwtEvent(event) => match event.meaning() {
-                Dwt::PcSample(pc) | Dwt::DataPc { pc, .. } => at(pc.into()),
-                _ => false,
-            },
+            Element::DwtEvent(event) => event.meaning().pc().is_some_and(|pc| at(pc.into())),
             _ => false,
         }
     }

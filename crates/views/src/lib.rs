@@ -54,5 +54,5 @@ pub mod text;
 pub use filter::Filter;
 pub use line_table::LineTable;
 pub use lines::Lines;
-pub use sources::Source;
+pub use sources::{Source, SymbolAt};
 pub use stats::Stats;

@@ -114,6 +114,12 @@ impl Source {
         Some(text)
     }
 
+    /// The symbol that contains `address`, in parts.
+    pub fn symbol_at(&self, address: u64) -> Option<SymbolAt<'_>> {
+        let symbol = self.program.symbol(&self.image, address)?;
+        Some(SymbolAt { name: readable(symbol.name), offset: address.wrapping_sub(symbol.start) })
+    }
+
     /// Follows what `element` selects. Returns whether the program memory is another one.
     pub fn follow(&mut self, element: &Element) -> bool {
         if !self.program.follow(&mut self.selection, element) {
@@ -157,17 +163,42 @@ impl Source {
     }
 }
 
-fn name(symbol: &tracewright_image::Symbol<'_>, address: u64, out: &mut String) {
+/// The symbol of an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymbolAt<'a> {
+    /// The name. Names of C++ and Rust are demangled.
+    pub name: Cow<'a, str>,
+    /// Bytes from the first address of the symbol to the address.
+    pub offset: u64,
+}
+
+/// A name of a symbol as people write it.
+fn readable(name: &str) -> Cow<'_, str> {
     // Only mangled names begin so: those of C++ and of Rust.
-    if ["_Z", "_R", "__Z"].iter().any(|start| symbol.name.starts_with(start)) {
+    match ["_Z", "_R", "__Z"].iter().any(|start| name.starts_with(start)) {
         // It may have characters that the symbol encodes.
-        out.push_str(&plain::line(&demangled(symbol.name)));
-    } else {
-        out.push_str(symbol.name);
+        true => Cow::Owned(plain::line(&demangled(name)).into_owned()),
+        false => Cow::Borrowed(name),
     }
+}
+
+fn name(symbol: &tracewright_image::Symbol<'_>, address: u64, out: &mut String) {
+    out.push_str(&readable(symbol.name));
     let offset = address.wrapping_sub(symbol.start);
     if offset != 0 {
         out.push_str("+0x");
         hex(offset, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An operator's name has the character that separates the offset in texts.
+    #[test]
+    fn names_of_operators() {
+        assert_eq!(readable("_ZplRK1AS1_"), "operator+(A const&, A const&)");
+        assert_eq!(readable("operator+"), "operator+");
     }
 }

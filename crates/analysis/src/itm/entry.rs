@@ -11,9 +11,17 @@ pub struct Entry {
     pub at: u64,
     /// Its time in ticks; `None` where the trace has none.
     ///
-    /// The time of a packet is that of the local timestamp after it. After packets were lost, the
-    /// time continues from the last one that is known: it lacks the time of the loss.
+    /// The time of a packet is that of the local timestamp after it, the latest at which it was
+    /// generated. After packets were lost, the time continues from the last one that is known: it
+    /// lacks the time of the loss.
     pub time: Option<u64>,
+    /// The earliest time at which the packet was generated; `None` where it is not known.
+    ///
+    /// It is `time` for the last packet before a local timestamp that is not delayed, and for a
+    /// time that was recorded. For others it is that of the local timestamp before: several packets
+    /// share a timestamp, or it was delayed. It is not known where the packet was delayed, and
+    /// before the first timestamp.
+    pub earliest: Option<u64>,
     /// The timestamp, or the packet before it, was delayed in the trace unit.
     pub late: bool,
     /// What happened.
@@ -30,7 +38,7 @@ pub enum Content {
         /// The bytes.
         text: Vec<u8>,
     },
-    /// A software write that is not text.
+    /// A software write, as it was written.
     Write {
         /// The port.
         channel: Channel,
@@ -38,6 +46,8 @@ pub enum Content {
         bits: u8,
         /// The data.
         value: u64,
+        /// Its bytes are also in a line of [`Text`](Content::Text).
+        in_text: bool,
     },
     /// An event of the DWT, and where it is a step of an exception, the span of that.
     Dwt {

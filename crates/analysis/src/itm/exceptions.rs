@@ -18,7 +18,41 @@ pub struct Exceptions {
 struct Active {
     number: u16,
     /// The time of its entry, if it was traced and nothing was lost since.
-    entered: Option<u64>,
+    entered: Moment,
+}
+
+/// A time of which the bounds are known. The default knows nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The earliest tick.
+    pub earliest: Option<u64>,
+    /// The latest tick.
+    pub latest: Option<u64>,
+}
+
+/// The ticks between two moments: at least `least` and at most `most`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Duration {
+    /// The least number of ticks.
+    pub least: u64,
+    /// The greatest number of ticks, at least 1.
+    pub most: u64,
+}
+
+impl Duration {
+    /// The ticks from `start` to `end`. `None` where no greatest number is known, or where both
+    /// have the same timestamp, which measures nothing.
+    pub fn between(start: Moment, end: Moment) -> Option<Duration> {
+        let most = end.latest?.checked_sub(start.earliest?).filter(|&most| most > 0)?;
+        let least =
+            end.earliest.zip(start.latest).map_or(0, |(end, start)| end.saturating_sub(start));
+        Some(Duration { least, most })
+    }
+
+    /// The number of ticks, where it was measured.
+    pub fn measured(self) -> Option<u64> {
+        (self.least == self.most).then_some(self.most)
+    }
 }
 
 /// The place of a step in the nesting of exceptions.
@@ -27,8 +61,9 @@ pub struct Span {
     /// The exceptions that are active in the step, with its own.
     pub depth: usize,
     /// Of an exit: the ticks since the entry, including those of exceptions that interrupted it.
-    /// `None` where the entry was not traced, or packets were lost in between.
-    pub duration: Option<u64>,
+    /// `None` where the entry was not traced, packets were lost in between, or no timestamp
+    /// distinguishes the two.
+    pub duration: Option<Duration>,
 }
 
 /// Totals of one exception.
@@ -36,7 +71,7 @@ pub struct Span {
 pub struct ExceptionTotals {
     /// Entries.
     pub entries: u64,
-    /// Exits with a known duration.
+    /// Exits whose duration was measured. The other totals of durations are of these.
     pub timed: u64,
     /// The least duration in ticks.
     pub least: u64,
@@ -51,6 +86,11 @@ pub struct ExceptionTotals {
 }
 
 impl ExceptionTotals {
+    /// Entries without a measured duration.
+    pub const fn untimed(&self) -> u64 {
+        self.entries.saturating_sub(self.timed)
+    }
+
     /// The mean duration in ticks, rounded; `None` without durations.
     pub const fn mean(&self) -> Option<u64> {
         match (self.sum + self.timed / 2).checked_div(self.timed) {
@@ -65,7 +105,7 @@ const MAX_ACTIVE: usize = 512;
 
 impl Exceptions {
     /// Takes the next step of exception `number` at `time`.
-    pub fn step(&mut self, number: u16, step: ExceptionStep, time: Option<u64>) -> Span {
+    pub fn step(&mut self, number: u16, step: ExceptionStep, time: Moment) -> Span {
         match step {
             ExceptionStep::Entered => self.enter(number, time),
             ExceptionStep::Exited => self.exit(number, time),
@@ -73,7 +113,7 @@ impl Exceptions {
         }
     }
 
-    fn enter(&mut self, number: u16, entered: Option<u64>) -> Span {
+    fn enter(&mut self, number: u16, entered: Moment) -> Span {
         if self.active.len() >= MAX_ACTIVE {
             self.active.clear();
         }
@@ -87,16 +127,17 @@ impl Exceptions {
         Span { depth, duration: None }
     }
 
-    fn exit(&mut self, number: u16, time: Option<u64>) -> Span {
+    fn exit(&mut self, number: u16, time: Moment) -> Span {
         let Some(at) = self.active.iter().rposition(|active| active.number == number) else {
             // Its entry was not traced.
             return Span { depth: self.active.len() + 1, duration: None };
         };
-        let entered = self.active.get(at).and_then(|active| active.entered);
+        let entered = self.active.get(at).map_or(Moment::default(), |active| active.entered);
         // Exits of those that it was interrupted by were lost.
         self.active.truncate(at);
-        let duration = time.zip(entered).and_then(|(time, entered)| time.checked_sub(entered));
-        if let (Some(ticks), Some(totals)) = (duration, self.totals.get_mut(&number)) {
+        let duration = Duration::between(entered, time);
+        let measured = duration.and_then(Duration::measured);
+        if let (Some(ticks), Some(totals)) = (measured, self.totals.get_mut(&number)) {
             totals.least = if totals.timed == 0 { ticks } else { totals.least.min(ticks) };
             totals.most = totals.most.max(ticks);
             totals.sum = totals.sum.saturating_add(ticks);
@@ -112,7 +153,7 @@ impl Exceptions {
             None => {
                 self.active.clear();
                 if number != 0 {
-                    self.active.push(Active { number, entered: None });
+                    self.active.push(Active { number, entered: Moment::default() });
                 }
             }
         }
@@ -122,7 +163,7 @@ impl Exceptions {
     /// Packets were lost: which exceptions are active is not known until the next return, and their
     /// durations are not known.
     pub fn lost(&mut self) {
-        self.active.iter_mut().for_each(|active| active.entered = None);
+        self.active.iter_mut().for_each(|active| active.entered = Moment::default());
     }
 
     /// The totals of each exception, in order of their numbers.
@@ -141,24 +182,28 @@ mod tests {
     use super::*;
     use ExceptionStep::{Entered, Exited, Returned};
 
+    fn exactly(time: u64) -> Moment {
+        Moment { earliest: Some(time), latest: Some(time) }
+    }
+
     /// IRQ 0 (16) is interrupted by SysTick (15), and runs again.
     #[test]
     fn durations_and_nesting() {
         let mut exceptions = Exceptions::default();
         let mut step = |number, step, time| {
-            let Span { depth, duration } = exceptions.step(number, step, time);
-            (depth, duration)
+            let Span { depth, duration } = exceptions.step(number, step, exactly(time));
+            (depth, duration.and_then(Duration::measured))
         };
-        assert_eq!(step(16, Entered, Some(100)), (1, None));
-        assert_eq!(step(15, Entered, Some(120)), (2, None));
-        assert_eq!(step(15, Exited, Some(150)), (2, Some(30)));
-        assert_eq!(step(16, Returned, Some(151)), (1, None));
-        assert_eq!(step(16, Exited, Some(200)), (1, Some(100)));
-        assert_eq!(step(0, Returned, Some(201)), (0, None));
-        assert_eq!(step(16, Entered, Some(300)), (1, None));
-        assert_eq!(step(16, Exited, Some(351)), (1, Some(51)));
+        assert_eq!(step(16, Entered, 100), (1, None));
+        assert_eq!(step(15, Entered, 120), (2, None));
+        assert_eq!(step(15, Exited, 150), (2, Some(30)));
+        assert_eq!(step(16, Returned, 151), (1, None));
+        assert_eq!(step(16, Exited, 200), (1, Some(100)));
+        assert_eq!(step(0, Returned, 201), (0, None));
+        assert_eq!(step(16, Entered, 300), (1, None));
+        assert_eq!(step(16, Exited, 351), (1, Some(51)));
         // The entry was not traced.
-        assert_eq!(step(11, Exited, Some(400)), (1, None));
+        assert_eq!(step(11, Exited, 400), (1, None));
         let totals = exceptions.totals();
         let irq = totals[&16];
         assert_eq!((irq.entries, irq.timed, irq.nested, irq.deepest), (2, 2, 0, 1));
@@ -172,13 +217,46 @@ mod tests {
     #[test]
     fn a_loss_makes_durations_unknown() {
         let mut exceptions = Exceptions::default();
-        exceptions.step(16, Entered, Some(100));
+        exceptions.step(16, Entered, exactly(100));
         exceptions.lost();
-        assert_eq!(exceptions.step(16, Exited, Some(200)).duration, None);
+        assert_eq!(exceptions.step(16, Exited, exactly(200)).duration, None);
         assert_eq!(exceptions.totals()[&16].mean(), None);
         // The return to Thread mode shows that the exit was lost.
-        exceptions.step(16, Entered, Some(300));
-        exceptions.step(0, Returned, Some(400));
-        assert_eq!(exceptions.step(16, Entered, Some(500)).depth, 1);
+        exceptions.step(16, Entered, exactly(300));
+        exceptions.step(0, Returned, exactly(400));
+        assert_eq!(exceptions.step(16, Entered, exactly(500)).depth, 1);
+    }
+
+    /// Rows: bounds of the entry and of the exit, bounds of the duration.
+    #[test]
+    fn durations_have_bounds() {
+        let moment = |(earliest, latest)| Moment { earliest, latest };
+        for (entry, exit, want) in [
+            ((Some(10), Some(10)), (Some(60), Some(60)), Some((50, 50))),
+            // The exit shares its timestamp with a later packet.
+            ((Some(10), Some(10)), (Some(40), Some(60)), Some((30, 50))),
+            // Both share one timestamp.
+            ((Some(10), Some(60)), (Some(10), Some(60)), Some((0, 50))),
+            ((Some(10), Some(60)), (Some(60), Some(60)), Some((0, 50))),
+            // No timestamp distinguishes them.
+            ((Some(60), Some(60)), (Some(60), Some(60)), None),
+            // The earliest time of a delayed packet is not known.
+            ((None, Some(10)), (Some(60), Some(60)), None),
+            ((Some(10), Some(10)), (None, Some(60)), Some((0, 50))),
+            ((None, None), (Some(60), Some(60)), None),
+        ] {
+            let duration = Duration::between(moment(entry), moment(exit));
+            assert_eq!(duration.map(|d| (d.least, d.most)), want, "{entry:?} to {exit:?}");
+            let mut exceptions = Exceptions::default();
+            exceptions.step(16, Entered, moment(entry));
+            exceptions.step(16, Exited, moment(exit));
+            let totals = exceptions.totals()[&16];
+            let timed = u64::from(want == Some((50, 50)));
+            assert_eq!(
+                (totals.timed, totals.untimed()),
+                (timed, 1 - timed),
+                "{entry:?} to {exit:?}"
+            );
+        }
     }
 }

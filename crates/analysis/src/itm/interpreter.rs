@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tracewright_base::{Channel, Dwt, Element, Gap, Software, TimeDelay};
 
-use super::{Content, Entry, Exceptions};
+use super::{Content, Entry, Exceptions, Moment};
 
 /// A line of text without a line feed ends after this number of elements without a write to its
 /// port.
@@ -21,9 +21,10 @@ const MAX_OPEN: usize = 256;
 
 /// Makes [`Entry`]s of the elements of one source. They are emitted in the order of their offsets.
 ///
-/// A local timestamp is sent after the packets that it belongs to, so that events wait for it. A
-/// line of text has the offset and the time of its first character; the events after it wait until
-/// the line ends.
+/// A local timestamp is sent after the packets that it belongs to, so that events wait for it. Each
+/// software write is an event. Those whose bytes are text are joined to lines beside: a line has
+/// the offset and the time of its first character, and precedes its writes; the events after it
+/// wait until the line ends.
 #[derive(Clone, Debug, Default)]
 pub struct Interpreter {
     waiting: VecDeque<Slot>,
@@ -34,8 +35,12 @@ pub struct Interpreter {
     open: Vec<Open>,
     /// The elements so far.
     elements: u64,
+    /// The number of the last software write or event of the DWT.
+    source: u64,
     /// The elements at the last [`tick`](Interpreter::tick).
     ticked: u64,
+    /// The elements at the last [`silence`](Interpreter::silence).
+    silent: u64,
     /// The local time at the last loss.
     base: u64,
     /// The local time, if there was a timestamp.
@@ -59,6 +64,7 @@ struct Slot {
 /// A line of text that may continue.
 #[derive(Clone, Debug)]
 struct Open {
+    /// The port, with page 0 where the page is not known: a synchronisation packet states it.
     channel: Channel,
     /// The number of its slot.
     slot: u64,
@@ -77,6 +83,9 @@ impl Interpreter {
         emit: &mut dyn FnMut(&Entry),
     ) {
         self.elements += 1;
+        if matches!(element, Element::SoftwareWrite(_) | Element::DwtEvent(_)) {
+            self.source = self.elements;
+        }
         if element.is_after_overflow() {
             self.lose(at, recorded, Content::Lost(Gap::Overflow));
         }
@@ -92,9 +101,7 @@ impl Interpreter {
                 if std::mem::take(&mut self.restarted) {
                     self.base = self.now.unwrap_or(0);
                 }
-                let now = self.base.saturating_add(time.total);
-                self.now = Some(now);
-                self.settle(now, time.delay != TimeDelay::None);
+                self.settle(self.base.saturating_add(time.total), time.delay);
             }
             Element::GlobalTimestamp { value, .. } => {
                 self.push(at, recorded, Content::GlobalTime(value));
@@ -121,10 +128,20 @@ impl Interpreter {
         self.release(u64::MAX, emit);
     }
 
-    /// A short time has passed. Emits the events that have waited since the last call, and ends the
-    /// lines to which nothing was written since then.
+    /// No element has followed for a short time. Emits the events that have waited since the last
+    /// call, if the trace has no timestamps so far. Otherwise theirs will follow.
     pub fn tick(&mut self, emit: &mut dyn FnMut(&Entry)) {
         let before = std::mem::replace(&mut self.ticked, self.elements);
+        if self.now.is_none() {
+            self.release(before.saturating_add(1), emit);
+        }
+    }
+
+    /// No element has followed for a longer time, in which software would have continued a line.
+    /// Ends the lines to which nothing was written since the last call, and emits the events that
+    /// have waited since then.
+    pub fn silence(&mut self, emit: &mut dyn FnMut(&Entry)) {
+        let before = std::mem::replace(&mut self.silent, self.elements);
         self.close(|open| open.element <= before);
         self.release(before.saturating_add(1), emit);
     }
@@ -147,7 +164,7 @@ impl Interpreter {
     fn push(&mut self, at: u64, time: Option<u64>, content: Content) {
         self.waiting.push_back(Slot {
             open: matches!(content, Content::Text { .. }),
-            entry: Entry { at, time, late: false, content },
+            entry: Entry { at, time, earliest: time, late: false, content },
             waits: time.is_none(),
             element: self.elements,
         });
@@ -164,15 +181,26 @@ impl Interpreter {
         self.restart();
         self.push(at, recorded.or(self.now), content);
         if let Some(slot) = self.waiting.back_mut() {
-            slot.waits = false;
+            (slot.waits, slot.entry.earliest) = (false, recorded);
         }
     }
 
-    /// The events that wait have the time `now`.
-    fn settle(&mut self, now: u64, late: bool) {
+    /// The events that wait have the time `now`. (Armv7-M ARM, D4, "Local timestamp packet format
+    /// 1", TC: where the timestamp is not delayed it is that of the packet before it; where it is,
+    /// the packet is between the timestamp before and this one)
+    fn settle(&mut self, now: u64, delay: TimeDelay) {
+        let before = self.now.replace(now);
+        let earliest = match delay {
+            TimeDelay::None | TimeDelay::Timestamp => before,
+            // The event may be older than the timestamp before.
+            TimeDelay::Packet | TimeDelay::Both => None,
+        };
         let from = self.untimed.saturating_sub(self.first) as usize;
         for slot in self.waiting.iter_mut().skip(from).filter(|slot| slot.waits) {
-            (slot.waits, slot.entry.time, slot.entry.late) = (false, Some(now), late);
+            let exact = delay == TimeDelay::None && slot.element == self.source;
+            let entry = &mut slot.entry;
+            (slot.waits, entry.time, entry.late) = (false, Some(now), delay != TimeDelay::None);
+            entry.earliest = if exact { Some(now) } else { earliest };
         }
         self.untimed = self.first + self.waiting.len() as u64;
     }
@@ -200,7 +228,7 @@ impl Interpreter {
             && let Some(mut slot) = self.waiting.pop_front()
         {
             self.first += 1;
-            let time = slot.entry.time;
+            let time = Moment { earliest: slot.entry.earliest, latest: slot.entry.time };
             match &mut slot.entry.content {
                 Content::Dwt { event: Dwt::Exception { number, step }, span } => {
                     *span = Some(self.exceptions.step(*number, *step, time));
@@ -214,34 +242,32 @@ impl Interpreter {
 
     fn write(&mut self, at: u64, time: Option<u64>, write: &Software) {
         let channel = write.channel;
+        let line = with_page(channel);
         let bytes = write.value().to_le_bytes();
         let bytes = bytes.get(..usize::from(write.bits / 8)).unwrap_or_default();
-        let open = self.open.iter().any(|open| open.channel == channel);
-        if bytes.is_empty() || !bytes.iter().all(|&byte| is_text(byte, open)) {
-            self.close(|open| open.channel == channel);
-            // A zero may end a text.
-            if !(open && bytes == [0]) {
-                let (bits, value) = (write.bits, write.value());
-                self.push(at, time, Content::Write { channel, bits, value });
-            }
-            return;
+        let open = self.open.iter().any(|open| open.channel == line);
+        let in_text = !bytes.is_empty() && bytes.iter().all(|&byte| is_text(byte, open));
+        if in_text {
+            bytes.iter().for_each(|&byte| self.character(at, time, channel, byte));
+        } else {
+            self.close(|open| open.channel == line);
         }
-        for &byte in bytes {
-            self.character(at, time, channel, byte);
-        }
+        let (bits, value) = (write.bits, write.value());
+        self.push(at, time, Content::Write { channel, bits, value, in_text });
     }
 
     /// Appends a byte to the line of `channel`.
     fn character(&mut self, at: u64, time: Option<u64>, channel: Channel, byte: u8) {
-        if !self.open.iter().any(|open| open.channel == channel) {
+        let line = with_page(channel);
+        if !self.open.iter().any(|open| open.channel == line) {
             if self.open.len() >= MAX_OPEN {
                 self.close(|_| true);
             }
             let slot = self.first + self.waiting.len() as u64;
             self.push(at, time, Content::Text { channel, text: Vec::new() });
-            self.open.push(Open { channel, slot, element: self.elements });
+            self.open.push(Open { channel: line, slot, element: self.elements });
         }
-        let Some(open) = self.open.iter_mut().find(|open| open.channel == channel) else { return };
+        let Some(open) = self.open.iter_mut().find(|open| open.channel == line) else { return };
         open.element = self.elements;
         let slot = open.slot.saturating_sub(self.first) as usize;
         let Some(Slot { entry: Entry { content: Content::Text { text, .. }, .. }, .. }) =
@@ -255,8 +281,16 @@ impl Interpreter {
             text.pop();
         }
         if byte == b'\n' || text.len() >= LONGEST {
-            self.close(|open| open.channel == channel);
+            self.close(|open| open.channel == line);
         }
+    }
+}
+
+/// `channel`, with page 0 where the page is not known.
+const fn with_page(channel: Channel) -> Channel {
+    match channel {
+        Channel::Port { page: None, port } => Channel::Port { page: Some(0), port },
+        known => known,
     }
 }
 
@@ -292,6 +326,7 @@ mod tests {
         let mut emit = |entry: &Entry| {
             let text = match &entry.content {
                 Content::Text { text, .. } => String::from_utf8_lossy(text).into_owned(),
+                Content::Write { in_text: true, .. } => return,
                 Content::Write { value, .. } => format!("{value:#x}"),
                 Content::Dwt { event, .. } => event.to_string(),
                 Content::Lost(gap) => gap.to_string(),
@@ -331,6 +366,14 @@ mod tests {
             (7, Some(40), "0x5"),
         ];
         assert_eq!(got, want(&rows));
+    }
+
+    /// A line continues where the page becomes known.
+    #[test]
+    fn an_unknown_page_is_page_0() {
+        let unknown = Channel::Port { page: None, port: 0 };
+        let got = entries(&[write(unknown, 8, 0x41), write(PORT, 8, 0x42), write(unknown, 8, 10)]);
+        assert_eq!(got, want(&[(0, None, "AB")]));
     }
 
     /// "On" and "Off" without line feeds are two lines, as the port is silent in between.
@@ -373,19 +416,111 @@ mod tests {
         assert!(emitted >= 9 && interpreter.is_waiting(), "{emitted}");
     }
 
-    /// A tick ends a line to which nothing was written since the tick before.
+    /// A line ends as nothing was written between two calls.
     #[test]
-    fn ticks_end_lines() {
+    fn silence_ends_lines_of_live_traces() {
         let (mut interpreter, mut got) = (Interpreter::default(), Vec::new());
         let mut emit = |entry: &Entry| got.push(entry.at);
         interpreter.element(0, None, &write(PORT, 8, 0x41), &mut emit);
-        interpreter.tick(&mut emit);
+        interpreter.silence(&mut emit);
         interpreter.element(1, None, &write(PORT, 8, 0x42), &mut emit);
-        interpreter.tick(&mut emit);
+        interpreter.silence(&mut emit);
         assert!(interpreter.is_waiting());
         interpreter.tick(&mut emit);
+        interpreter.tick(&mut emit);
+        assert!(interpreter.is_waiting());
+        interpreter.silence(&mut emit);
         assert!(!interpreter.is_waiting());
-        assert_eq!(got, [0]);
+        assert_eq!(got, [0, 0, 1]);
+    }
+
+    /// Events do not wait for times in a trace without timestamps.
+    #[test]
+    fn ticks_emit_events() {
+        let (mut interpreter, mut got) = (Interpreter::default(), Vec::new());
+        let mut emit = |entry: &Entry| got.push((entry.at, entry.time));
+        interpreter.element(0, None, &sample(4, false), &mut emit);
+        interpreter.tick(&mut emit);
+        interpreter.tick(&mut emit);
+        interpreter.element(1, None, &time(9), &mut emit);
+        interpreter.element(2, None, &sample(8, false), &mut emit);
+        interpreter.tick(&mut emit);
+        interpreter.tick(&mut emit);
+        interpreter.element(3, None, &time(19), &mut emit);
+        assert_eq!(got, [(0, None), (2, Some(19))]);
+    }
+
+    /// Each write is there as it was written, whatever its bytes look like. Rows: width, value and
+    /// whether it is in a line of text.
+    #[test]
+    fn no_write_is_left_out() {
+        let rows = [
+            (8, 8, false),
+            (8, 0x41, true),
+            (8, 0x80, true),
+            (8, 0, false),
+            (8, 10, true),
+            (16, 0x0d0a, true),
+            (32, 0x4141_3f7d, true),
+            (32, 0x41, false),
+            (8, 0, false),
+            (8, 0, false),
+        ];
+        let (mut interpreter, mut got) = (Interpreter::default(), Vec::new());
+        let mut emit = |entry: &Entry| {
+            if let Content::Write { bits, value, in_text, .. } = entry.content {
+                got.push((bits, value, in_text));
+            }
+        };
+        for (at, (bits, value, _)) in (0..).zip(rows) {
+            interpreter.element(at, None, &write(PORT, bits, value), &mut emit);
+        }
+        interpreter.element(99, None, &Element::End, &mut emit);
+        assert_eq!(got, rows);
+    }
+
+    /// Rows: earliest and latest time of each event.
+    #[test]
+    fn times_have_bounds() {
+        let stamp = |total, delay| {
+            let (delta, after_overflow) = (0, false);
+            Element::LocalTimestamp(LocalTimestamp { delta, total, delay, after_overflow })
+        };
+        let elements = [
+            sample(0, false),
+            time(10),
+            sample(1, false),
+            sample(2, false),
+            Element::GlobalTimestamp { value: 7, clock_changed: false, after_overflow: false },
+            time(20),
+            sample(3, false),
+            stamp(30, TimeDelay::Timestamp),
+            sample(4, false),
+            stamp(40, TimeDelay::Packet),
+            sample(5, true),
+            sample(6, false),
+            time(5),
+        ];
+        let (mut interpreter, mut got) = (Interpreter::default(), Vec::new());
+        let mut emit = |entry: &Entry| {
+            if matches!(entry.content, Content::Dwt { .. }) {
+                got.push((entry.earliest, entry.time));
+            }
+        };
+        for (at, element) in (0..).zip(&elements) {
+            interpreter.element(at, None, element, &mut emit);
+        }
+        let want = [
+            (Some(10), 10),
+            // Two packets share a timestamp: it is that of the second one.
+            (Some(10), 20),
+            (Some(20), 20),
+            (Some(20), 30),
+            (None, 40),
+            (Some(40), 45),
+            (Some(45), 45),
+        ];
+        assert_eq!(got, want.map(|(earliest, time)| (earliest, Some(time))));
     }
 
     #[test]

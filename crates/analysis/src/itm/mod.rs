@@ -1,5 +1,5 @@
-//! What the elements of an ITM mean: lines of text, exceptions with their durations, samples of the
-//! program counter, watched data, each with its time.
+//! What the elements of an ITM mean: software writes and the lines of text in them, exceptions with
+//! their durations, samples of the program counter, watched data, each with its time.
 //!
 //! | file | contents |
 //! |---|---|
@@ -14,6 +14,6 @@ mod interpreter;
 mod samples;
 
 pub use entry::{Content, Entry};
-pub use exceptions::{ExceptionTotals, Exceptions, Span};
+pub use exceptions::{Duration, ExceptionTotals, Exceptions, Moment, Span};
 pub use interpreter::Interpreter;
 pub use samples::{SampleRow, Samples};

@@ -121,7 +121,7 @@ impl ItmFraming {
 pub enum ItmKind {
     /// Lines of text.
     Text,
-    /// Software writes that are not text.
+    /// All software writes, as numbers.
     Write,
     /// Steps of exceptions.
     Exception,

@@ -9,6 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tracewright::Element;
+use tracewright::base::Channel;
+use tracewright::decode::swo::{Receiver, Wanted};
+use tracewright::frames::Framing;
 use tracewright_testing::{is_long, shared};
 
 use crate::common::{Folder, args, command, tracewright};
@@ -73,9 +77,9 @@ fn formats() {
     let output = tracewright(&args("itm --format json --frequency 1000", &[&path]));
     let lines: Vec<Value> =
         output.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), 11);
+    assert_eq!(lines.len(), 14);
     assert_eq!(lines[0]["verb"], "itm");
-    let [text, exit] = [&lines[1], &lines[9]];
+    let [text, exit] = [&lines[1], &lines[12]];
     assert_eq!(
         (&text["type"], &text["port"], &text["text"], &text["time"], &text["seconds"]),
         (&"text".into(), &0.into(), &"Hi".into(), &"100".into(), &"0.100000000".into())
@@ -88,8 +92,8 @@ fn formats() {
     let lines: Vec<_> = output.out.lines().collect();
     let columns = lines[0].split(',').count();
     assert!(lines.iter().all(|line| line.split(',').count() == columns), "{}", output.out);
-    assert_eq!(lines[1], "6,100,,ITM,text,0,,,,,,,,,,,Hi");
-    assert_eq!(lines[5], "31,160,,ITM,exception,,,15,SysTick,exited,2,30,,,,,");
+    assert_eq!(lines[1], "6,100,,ITM,text,0,,,,,,,,,,,Hi,");
+    assert_eq!(lines[8], "31,160,,ITM,exception,,,15,SysTick,exited,2,30,,,,,,");
     let output = tracewright(&args("itm --format vcd", &[&path]));
     let definitions: Vec<_> = output.out.lines().filter(|line| line.starts_with("$var")).collect();
     assert_eq!(definitions.len(), 5, "{}", output.out);
@@ -117,10 +121,10 @@ fn totals_of_exceptions() {
     let output = tracewright(&args("itm --exceptions", &[&path]));
     let rows: Vec<Vec<&str>> =
         output.out.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(rows[1], ["SysTick", "2", "2", "30", "30", "30", "2", "2"]);
-    assert_eq!(rows[2], ["IRQ", "0", "2", "2", "100", "100", "100", "0", "1"]);
+    assert_eq!(rows[1], ["SysTick", "2", "2", "30", "30", "30", "2", "2", "0"]);
+    assert_eq!(rows[2], ["IRQ", "0", "2", "2", "100", "100", "100", "0", "1", "0"]);
     let output = tracewright(&args("itm --exceptions --format csv", &[&path]));
-    assert!(output.out.contains("\n16,IRQ 0,2,2,100,100,100,0,1\n"), "{}", output.out);
+    assert!(output.out.contains("\n16,IRQ 0,2,2,100,100,100,0,1,0\n"), "{}", output.out);
     let output = tracewright(&args("itm --profile --format csv", &[&path]));
     assert_eq!(output.out, "samples,percent,function\n2,100.00,\"0x08000204\"\n");
 }
@@ -207,6 +211,135 @@ fn a_capture_with_registers() {
     let output = tracewright(&args("itm", &[&path]));
     assert_eq!(output.code, Some(2));
     assert!(output.err.contains("no ITM or STM"), "{}", output.err);
+}
+
+/// The trace buffer of the built-in example.
+fn example(folder: &Folder) -> std::path::PathBuf {
+    let path = folder.path("example");
+    let output = tracewright(&args("demo --write", &[&path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    path.join("ETB.bin")
+}
+
+/// A pause after the first bytes of a live trace does not change its lines: frames of which the ITM
+/// has some, cut inside a line and inside a frame.
+#[test]
+fn a_pause_after_the_first_bytes() {
+    let folder = Folder::new("itm-pause");
+    let path = example(&folder);
+    let bytes = fs::read(&path).unwrap();
+    let whole = tracewright(&args("itm --port 0", &[&path]));
+    assert_eq!(whole.out.lines().count(), 15, "{}", whole.err);
+    for (cut, given) in [
+        (20, ""),
+        (35, ""),
+        (64, ""),
+        (130, ""),
+        (35, "--framing coresight --id 0x20"),
+        (130, "--framing coresight --id 0x20"),
+    ] {
+        let mut words: Vec<_> = "itm - --port 0".split(' ').collect();
+        words.extend(given.split_whitespace());
+        let mut child = command(&words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(&bytes[..cut]).unwrap();
+        thread::sleep(Duration::from_millis(100));
+        input.write_all(&bytes[cut..]).unwrap();
+        drop(input);
+        let output: crate::common::Output = child.wait_with_output().unwrap().into();
+        assert_eq!(output.out, whole.out, "cut at {cut} {given}: {}", output.err);
+    }
+}
+
+/// The elements of a receiver are the same with a pause after any byte, but for those of bytes that
+/// only the whole trace shows to be no packet.
+#[test]
+fn a_pause_after_any_byte() {
+    let folder = Folder::new("itm-any-pause");
+    let bytes = fs::read(example(&folder)).unwrap();
+    let receive = |cut: usize, wanted: Wanted, of: &dyn Fn(&Element) -> bool| {
+        let (mut receiver, mut elements) = (Receiver::new(wanted), Vec::new());
+        receiver.feed(&bytes[..cut], &mut elements);
+        receiver.pause(&mut elements);
+        receiver.feed(&bytes[cut..], &mut elements);
+        receiver.finish(&mut elements);
+        elements.retain(|(_, element)| of(element));
+        elements
+    };
+    let writes = |element: &Element| match element {
+        Element::SoftwareWrite(write) => matches!(write.channel, Channel::Port { port: 0 | 1, .. }),
+        element => matches!(element, Element::LocalTimestamp(_) | Element::DwtEvent(_)),
+    };
+    let value = |elements: Vec<(u64, Element)>| -> Vec<_> {
+        let of = |(at, element)| match element {
+            Element::SoftwareWrite(write) => (at, write.value()),
+            Element::LocalTimestamp(time) => (at, time.total),
+            element => panic!("{element:?}"),
+        };
+        elements.into_iter().map(of).collect()
+    };
+    let given = Wanted { framing: Some(Framing::Coresight), id: Some(0x20) };
+    let (whole, exact) =
+        (value(receive(0, Wanted::default(), &writes)), receive(0, given, &|_| true));
+    assert!(whole.len() > 100);
+    for cut in 1..=400 {
+        assert_eq!(value(receive(cut, Wanted::default(), &writes)), whole, "cut at {cut}");
+        assert_eq!(receive(cut, given, &|_| true), exact, "cut at {cut}, with a given form");
+    }
+}
+
+/// Frames are not chosen because events are newer than Armv7-M: addresses of one byte.
+#[test]
+fn short_addresses_are_no_frames() {
+    let folder = Folder::new("itm-short-addresses");
+    let pair = |n: u8| [0x4d, 0x10 + n, 0xc0, 0x05, 0x5d, 0x40 + n, 0x50];
+    let bytes: Vec<u8> = (0..12).flat_map(pair).collect();
+    let path = file(&folder, "swo.bin", &[&TRACE[..6], &bytes].concat());
+    let output = tracewright(&args("itm", &[&path]));
+    assert!(output.err.contains("of an ITM without framing"), "{}", output.err);
+    assert!(!output.err.contains("few of the bytes"), "{}", output.err);
+    assert_eq!(output.out.matches("at 0x??????").count(), 24, "{}", output.out);
+}
+
+/// Events that share a timestamp have bounds, and none of their durations is 0.
+#[test]
+fn durations_that_were_not_measured() {
+    let folder = Folder::new("itm-bounds");
+    let trace = [
+        &TRACE[..6],
+        // Entered IRQ 0 at 100; exited, and a write, until 150.
+        &[0x0e, 0x10, 0x10, 0xc0, 0x64, 0x0e, 0x10, 0x20, 0x09, 0x41, 0xc0, 0x32],
+        // Entered and exited until 160.
+        &[0x0e, 0x10, 0x10, 0x0e, 0x10, 0x20, 0xc0, 0x0a],
+        // Entered at 170, exited at 180, delayed.
+        &[0x0e, 0x10, 0x10, 0xc0, 0x0a, 0x0e, 0x10, 0x20, 0xd0, 0x0a],
+        // Entered at 190, exited at 240.
+        &[0x0e, 0x10, 0x10, 0xc0, 0x0a, 0x0e, 0x10, 0x20, 0xc0, 0x32],
+    ];
+    let path = file(&folder, "swo.bin", &trace.concat());
+    let output = tracewright(&args("itm --only exception", &[&path]));
+    let ends: Vec<_> =
+        output.out.lines().filter_map(|line| line.split_once("exited IRQ 0")).collect();
+    let ends: Vec<_> = ends.into_iter().map(|(_, end)| end).collect();
+    let want = [
+        " after at most 50 ticks",
+        " after at most 10 ticks",
+        " after at most 10 ticks",
+        " after 50 ticks",
+    ];
+    assert_eq!(ends, want, "{}", output.out);
+    let output = tracewright(&args("itm --exceptions", &[&path]));
+    let row: Vec<_> = output.out.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(row, ["IRQ", "0", "4", "1", "50", "50", "50", "0", "1", "3"]);
+    // One tick is less than the last digit.
+    let output = tracewright(&args("itm --frequency 4000000000", &[&path]));
+    assert!(output.out.contains("after 0.012 us"), "{}", output.out);
+    assert!(!output.out.contains("0.000 us"), "{}", output.out);
 }
 
 /// Everything that a server sent before it closed the connection is printed.

@@ -58,7 +58,11 @@ impl Bench {
     fn trial(&self, bytes: &[u8], config: &AnyConfig, least: Option<i64>) -> Trial {
         let planned = Planned::new(0, NAME, 0, config.clone());
         let plan = Plan::with_sources(0, Framing::Raw, vec![planned]);
-        let options = Options { max_expansion: MAX_EXPANSION, ..Options::default() };
+        let options = Options {
+            max_expansion: MAX_EXPANSION,
+            split_source_ranges: false,
+            ..Options::default()
+        };
         let mut counter = (Tally::default(), Features::default());
         if let Some(memory) = &self.memory
             && let Ok(mut session) = Session::new(&self.capture, &plan, memory, &options)

@@ -48,7 +48,7 @@ impl Form {
         if wanted.framing.is_none_or(|framing| framing == Framing::Raw) {
             best = raw(head);
         }
-        for (framing, skip) in framings(head, wanted.framing) {
+        for (framing, skip) in framings(head, wanted.framing, LEAST) {
             let found = framed(head, framing, skip, wanted);
             let more = if best.form.framing == Framing::Raw { MORE } else { 0.0 };
             let given = wanted.framing.is_some() || wanted.id.is_some();
@@ -79,14 +79,19 @@ fn raw(head: &[u8]) -> Found {
     Found { form: Form { framing: Framing::Raw, skip: 0, id: None, start }, share }
 }
 
-/// The framings that are tried, with the number of bytes before the first frame.
-fn framings(head: &[u8], wanted: Option<Framing>) -> Vec<(Framing, usize)> {
+/// The framings that are tried with at least `least` bytes, each with the number of bytes before
+/// the first frame.
+pub(super) fn framings(
+    head: &[u8],
+    wanted: Option<Framing>,
+    least: usize,
+) -> Vec<(Framing, usize)> {
     let synced = head.windows(sync::FULL.len()).any(|bytes| *bytes == sync::FULL);
     let half = head.windows(sync::HALF.len()).any(|bytes| *bytes == sync::HALF);
     let tried: &[Framing] = match wanted {
         Some(Framing::Raw) => &[],
         Some(ref framing) => std::slice::from_ref(framing),
-        None if head.len() < LEAST => &[],
+        None if head.len() < least => &[],
         None if synced => &[Framing::Tpiu, Framing::TpiuHalf, Framing::Coresight],
         None if half => &[Framing::Coresight, Framing::TpiuHalfOnly],
         None => &[Framing::Coresight],

@@ -3,10 +3,12 @@
 //! | file | contents |
 //! |---|---|
 //! | `grammar.rs` | how well bytes can be parsed as packets of an ITM |
+//! | `evidence.rs` | whether few bytes suffice to determine the form |
 //! | `form.rs` | [`Form`]: the framing, the trace ID, and where packets begin |
 //! | `greeting.rs` | [`Greeting`]: the line of text of a terminal port |
 //! | `receiver.rs` | [`Receiver`]: from bytes, as they arrive, to elements |
 
+mod evidence;
 mod form;
 mod grammar;
 mod greeting;

@@ -426,3 +426,41 @@ fn unframed_bytes_count_once() {
         }
     }
 }
+
+/// A plan of a buffer whose bytes arrive later gives the elements of one that was made with them:
+/// an ITM from inside a packet on, with a synchronisation packet.
+#[test]
+fn a_plan_of_an_empty_buffer_assumes_no_start() {
+    let mut bytes = vec![0x65, 0x01, b'f', 0x01, b'g'];
+    bytes.extend([0, 0, 0, 0, 0, 0x80, 0x01, b'h', 0x01, b'i']);
+    let itm = |bytes: Vec<u8>| Capture {
+        buffers: vec![Buffer::new("SWO", Format::SourceData, bytes)],
+        sources: vec![Source {
+            device_type: "ITM".into(),
+            buffers: vec![BufferRef { buffer: 0, stream: None }],
+            ..Source::default()
+        }],
+        ..Capture::default()
+    };
+    let decode = |planned: &Capture, options: &Options, bytes: &[u8], size: usize| {
+        let plan = Plan::new(planned, 0, options).unwrap();
+        let mut recorder = Recorder::default();
+        let memory = Memory::new(planned);
+        let mut session = Session::new(planned, &plan, &memory, options).unwrap();
+        bytes.chunks(size).for_each(|piece| session.feed(piece, &mut recorder));
+        session.finish(&mut recorder);
+        recorder.0
+    };
+    let options = Options::default();
+    let whole = decode(&itm(bytes.clone()), &options, &bytes, bytes.len());
+    let undecodable = Element::Undecodable { len: 5, fault: Fault::Unsynchronised };
+    assert!(whole.contains(&(0, 0, undecodable)), "{whole:?}");
+    for size in 1..=bytes.len() {
+        assert_eq!(decode(&itm(Vec::new()), &options, &bytes, size), whole, "pieces of {size}");
+    }
+    // Without a synchronisation packet, the option states the start.
+    let (assumed, bytes) = (Options { assume_synced: true, ..options }, &bytes[11..]);
+    let whole = decode(&itm(bytes.to_vec()), &Options::default(), bytes, bytes.len());
+    assert_eq!(decode(&itm(Vec::new()), &assumed, bytes, 1), whole);
+    assert_eq!(whole.len(), 4, "{whole:?}");
+}

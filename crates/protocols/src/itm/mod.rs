@@ -27,13 +27,22 @@
 //! use tracewright_protocols::{Stream, itm::{Config, Itm}};
 //!
 //! let bytes = [0, 0, 0, 0, 0, 0x80, 0x01, b'h', 0x01, b'i'];
-//! let pieces = [Piece { start: 0, at: 0, fragment: true }];
 //! let mut elements = Vec::new();
 //! let mut stream = Stream::<Itm>::new(Config::default());
-//! stream.feed(&bytes, &OffsetMap::new(&pieces), &mut NoMemory, &mut elements);
+//! // Bytes arrive in pieces. Those of an incomplete packet are given again with the next piece.
+//! let (mut at, mut waiting) = (0, Vec::new());
+//! for arrived in bytes.chunks(7) {
+//!     waiting.extend_from_slice(arrived);
+//!     let pieces = [Piece { start: 0, at, fragment: true }];
+//!     let offsets = OffsetMap::new(&pieces);
+//!     let taken = stream.feed(&waiting, &offsets, &mut NoMemory, &mut elements);
+//!     waiting.drain(..taken);
+//!     at += taken as u64;
+//! }
 //!
 //! let port = Channel::Port { page: Some(0), port: 0 };
-//! assert_eq!(elements[1], (6, Element::SoftwareWrite(Software::new(port, 8, u64::from(b'h')))));
+//! let write = |c| Element::SoftwareWrite(Software::new(port, 8, u64::from(c)));
+//! assert_eq!(elements[1..], [(6, write(b'h')), (8, write(b'i'))]);
 //! ```
 
 mod config;

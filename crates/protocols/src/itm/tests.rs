@@ -316,10 +316,13 @@ fn hardware() {
         (&[0b00010_101, 0x00], Dwt::Sleep),
         (&[0b00010_101, 0xff], Dwt::Prohibited),
         (&[0b00011_101, 0x81], Dwt::PmuCounters(0x81)),
-        (&[0b00011_110, 0x81, 0], Dwt::Reserved),
-        (&[0b01_01_0_111, 0x8c, 2, 0, 8], Dwt::DataPc { comparator: 1, pc: 0x0800_028c }),
+        (&[0b00011_110, 0x81, 0], Dwt::Reserved { discriminator: 3, size: 2, value: 0x81 }),
+        (&[0b01_01_0_111, 0x8c, 2, 0, 8], Dwt::DataPc { comparator: 1, size: 4, pc: 0x0800_028c }),
         (&[0b01_11_0_101, 1], Dwt::DataMatch { comparator: 3 }),
-        (&[0b01_00_1_110, 0x10, 0x10], Dwt::DataAddress { comparator: 0, offset: 0x1010 }),
+        (
+            &[0b01_00_1_110, 0x10, 0x10],
+            Dwt::DataAddress { comparator: 0, size: 2, address: 0x1010 },
+        ),
         (
             &[0b10_01_0_101, 0x44],
             Dwt::DataValue { comparator: 1, write: false, size: 1, value: 0x44 },
@@ -328,7 +331,7 @@ fn hardware() {
             &[0b10_10_1_111, 0x77, 0x66, 0x55, 0x44],
             Dwt::DataValue { comparator: 2, write: true, size: 4, value: 0x4455_6677 },
         ),
-        (&[0b00110_111, 0, 0x20, 0, 0], Dwt::Reserved),
+        (&[0b00110_111, 0, 0x20, 0, 0], Dwt::Reserved { discriminator: 6, size: 4, value: 0x2000 }),
     ] {
         let elements = after_sync(&Config::default(), bytes);
         let [(0, Element::DwtEvent(hardware))] = elements[..] else { panic!("{elements:?}") };
@@ -465,11 +468,11 @@ fn sigrok_lines(elements: &[(u64, Element)]) -> (Vec<String>, [String; 2]) {
             Element::DwtEvent(hardware) => {
                 let line = match hardware.meaning() {
                     Dwt::PcSample(pc) => std::format!("PC: {pc:#010x}"),
-                    Dwt::DataPc { comparator, pc } => {
+                    Dwt::DataPc { comparator, pc, .. } => {
                         std::format!("Watchpoint {comparator}: PC {pc:#010x}")
                     }
-                    Dwt::DataAddress { comparator, offset } => {
-                        std::format!("Watchpoint {comparator}: address 0x????{offset:04x}")
+                    Dwt::DataAddress { comparator, address, .. } => {
+                        std::format!("Watchpoint {comparator}: address 0x????{address:04x}")
                     }
                     Dwt::DataValue { comparator, write: true, value, .. } => {
                         std::format!("Watchpoint {comparator}: Write data {value:#010x}")

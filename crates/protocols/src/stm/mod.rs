@@ -35,7 +35,8 @@
 //! let offsets = OffsetMap::new(&pieces).of_nibbles();
 //! let mut elements = Vec::new();
 //! let mut stream = Stream::<Stm>::new(Config::default());
-//! stream.feed(&nibbles, &offsets, &mut NoMemory, &mut elements);
+//! let taken = stream.feed(&nibbles, &offsets, &mut NoMemory, &mut elements);
+//! assert_eq!(taken, nibbles.len());
 //!
 //! let channel = Channel::Master { master: Some(0x40), channel: Some(0) };
 //! let write = Software::new(channel, 8, 0x2a).with(Software::MARKER);

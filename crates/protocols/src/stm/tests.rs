@@ -183,7 +183,7 @@ fn either_half_of_a_byte() {
         let offsets = OffsetMap::new(&pieces).of_nibbles();
         let mut elements = Vec::new();
         let mut stream = Stream::<Stm>::new(Config::default());
-        stream.feed(&bytes, &offsets, &mut NoMemory, &mut elements);
+        let _ = stream.feed(&bytes, &offsets, &mut NoMemory, &mut elements);
         let want = (at, Element::SoftwareWrite(write(0, 0, 8, 0x2a)));
         assert_eq!(elements.last(), Some(&want), "after {before:?}");
     }

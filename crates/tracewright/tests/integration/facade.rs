@@ -2,12 +2,14 @@
 
 use tracewright::base::{Channel, Context, Isa, Retired, Security, Software, Step};
 use tracewright::capture::{Buffer, BufferRef, Dump, Format, Registers, Source};
+use tracewright::decode::Options;
 use tracewright::decode::raw::RawTrace;
 use tracewright::isa::assemble::a64;
 use tracewright::isa::{ItState, classify};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::{Capture, DecodeError, Element, Item, Listener, Trace};
+use tracewright_testing::shared;
 
 const START: u64 = 0x8_0000;
 
@@ -113,7 +115,49 @@ fn a_source_that_cannot_be_decoded_is_an_error_that_names_its_register() {
         assert_eq!(left_out[0].name, "ETM_0");
         assert!(error.to_string().contains("TRCCONFIGR"), "{error}");
         assert!(error.to_string().contains("partial"), "{error}");
+        // The capture is in memory: no path, section or key.
+        assert!(error.to_string().contains("ETM_0 cannot be decoded"), "{error}");
+        assert!(!error.to_string().contains(": ETM_0"), "{error}");
     }
+}
+
+/// Each branch of a range up to a source address has a range, unless they are joined by wish.
+#[test]
+fn ranges_end_at_each_branch() {
+    let Some(folder) = shared("conformance/arm/snapshots/src_addr") else { return };
+    let trace = tracewright::open(folder).unwrap().partial();
+    let ranges = |trace: &Trace| -> (usize, u64) {
+        let ranges = trace.elements().unwrap().filter_map(|item| match item.unwrap().element {
+            Element::Range(range) => Some(u64::from(range.instructions)),
+            _ => None,
+        });
+        ranges.fold((0, 0), |(ranges, all), instructions| (ranges + 1, all + instructions))
+    };
+    let split = ranges(&trace);
+    let options = Options { split_source_ranges: false, ..Options::default() };
+    let joined = ranges(&trace.with_options(options));
+    assert!(split.0 > joined.0, "{split:?}, {joined:?}");
+    assert_eq!(split.1, joined.1);
+}
+
+/// A symbol in parts is the symbol as text.
+#[test]
+fn symbols_have_parts() {
+    let Some(file) = shared("captures/sigrok-stm32f105/trace_example.elf") else { return };
+    let trace = Trace::new(capture()).with_image(file.to_str().unwrap()).unwrap();
+    let mut names = std::collections::BTreeSet::new();
+    for address in (0x0800_0000..0x0800_2000).step_by(2) {
+        let text = trace.symbol(0, address);
+        let parts = trace.symbol_at(0, address).map(|symbol| {
+            names.insert(symbol.name.to_string());
+            match symbol.offset {
+                0 => symbol.name.into_owned(),
+                offset => format!("{}+{offset:#x}", symbol.name),
+            }
+        });
+        assert_eq!(parts, text);
+    }
+    assert!(names.contains("main") && names.contains("delay"), "{names:?}");
 }
 
 #[test]

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use tracewright_analysis::itm::{Content, Entry};
+use tracewright_analysis::itm::{Content, Duration, Entry};
 use tracewright_base::{Channel, Dwt};
 use tracewright_capture::plain;
 
-use super::{Clock, Kind, escape, exception_name, port, step_name, text_of};
+use super::{Clock, Kind, escape, exception_name, number, port, step_name, text_of};
 
 /// The names of the columns. A column without a value is empty.
 const COLUMNS: &str = "offset,time,seconds,source,kind,port,channel,number,name,step,depth,duration,\
-                       comparator,direction,address,value,text";
+                       comparator,direction,address,value,text,bits";
 
 /// Appends the header.
 pub(super) fn head(out: &mut String) {
@@ -34,6 +34,7 @@ struct Row {
     address: String,
     value: String,
     text: String,
+    bits: String,
 }
 
 /// Appends the row of an event.
@@ -45,15 +46,19 @@ pub(super) fn line(source: &str, entry: &Entry, clock: &Clock, out: &mut String)
             let text = text_of(&entry.content).unwrap_or_default();
             text.chars().for_each(|c| escape(c, &mut row.text));
         }
-        Content::Write { channel, value, .. } => {
+        Content::Write { channel, bits, value, .. } => {
             row.destination(*channel);
-            row.value = format!("{value:#x}");
+            (row.value, row.bits) = (format!("{value:#x}"), bits.to_string());
         }
         Content::Dwt { event, span } => {
             row.event(*event);
             if let Some(span) = span {
                 row.depth = span.depth.to_string();
-                row.duration = span.duration.map(|ticks| ticks.to_string()).unwrap_or_default();
+                row.duration = span
+                    .duration
+                    .and_then(Duration::measured)
+                    .map(|ticks| ticks.to_string())
+                    .unwrap_or_default();
             }
         }
         Content::GlobalTime(value) => row.value = value.to_string(),
@@ -79,6 +84,7 @@ pub(super) fn line(source: &str, entry: &Entry, clock: &Clock, out: &mut String)
         &row.address,
         &row.value,
         &row.text,
+        &row.bits,
     ] {
         let _ = write!(out, ",{}", quoted(field));
     }
@@ -108,19 +114,22 @@ impl Row {
             Dwt::PcSample(pc) => self.address = format!("{pc:#010x}"),
             Dwt::Sleep => self.text = "asleep".to_owned(),
             Dwt::Prohibited => self.text = "prohibited".to_owned(),
-            Dwt::DataPc { comparator, pc } => {
-                (self.comparator, self.address) = (comparator.to_string(), format!("{pc:#010x}"));
+            Dwt::DataPc { comparator, size, pc: address }
+            | Dwt::DataAddress { comparator, size, address } => {
+                self.comparator = comparator.to_string();
+                self.address = number(address, size);
+                self.bits = (size * 8).to_string();
             }
             Dwt::DataMatch { comparator } => self.comparator = comparator.to_string(),
-            Dwt::DataAddress { comparator, offset } => {
-                (self.comparator, self.address) =
-                    (comparator.to_string(), format!("{offset:#06x}"));
-            }
-            Dwt::DataValue { comparator, write, value, .. } => {
+            Dwt::DataValue { comparator, write, size, value } => {
                 (self.comparator, self.value) = (comparator.to_string(), format!("{value:#x}"));
+                self.bits = (size * 8).to_string();
                 self.direction = if write { "write" } else { "read" };
             }
-            Dwt::Reserved => {}
+            Dwt::Reserved { discriminator, size, value } => {
+                (self.number, self.value) = (discriminator.to_string(), number(value, size));
+                self.bits = (size * 8).to_string();
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Events as JSON Lines.
 
-use tracewright_analysis::itm::{Content, Entry};
+use tracewright_analysis::itm::{Content, Duration, Entry};
 use tracewright_base::{Channel, Dwt};
 use tracewright_symbols::Functions;
 
-use super::{Clock, Kind, exception_name, pc, port, step_name, symbol, text_of};
+use super::{Clock, Kind, exception_name, port, step_name, symbol, text_of};
 use crate::json::Object;
 
 /// Appends the line of an event.
@@ -21,25 +21,33 @@ pub(super) fn line(
     if let Some(time) = entry.time {
         o = o.digits("time", time).maybe_text("seconds", clock.seconds(time).as_deref());
     }
+    if let Some(earliest) = entry.earliest.filter(|_| entry.earliest != entry.time) {
+        o = o.digits("earliest", earliest);
+    }
     o = o.mark("late", entry.late);
     o = match &entry.content {
         Content::Text { channel, .. } => {
             destination(*channel, o).maybe_text("text", text_of(&entry.content).as_deref())
         }
-        Content::Write { channel, bits, value } => {
-            destination(*channel, o).number("bits", (*bits).into()).hex("value", *value)
-        }
+        Content::Write { channel, bits, value, in_text } => destination(*channel, o)
+            .number("bits", (*bits).into())
+            .hex("value", *value)
+            .mark("in_text", *in_text),
         Content::Dwt { event, span } => {
             let o = dwt(*event, o);
-            let symbol = pc(*event).and_then(|pc| symbol(functions, pc));
+            let symbol = event.pc().and_then(|pc| symbol(functions, pc));
             let o = o.maybe_text("symbol", symbol.as_deref());
             match span {
                 Some(span) => {
                     let o = o.number("depth", span.depth as u64);
-                    match span.duration {
-                        Some(ticks) => o
-                            .digits("duration", ticks)
-                            .maybe_text("duration_seconds", clock.seconds(ticks).as_deref()),
+                    match span.duration.map(|duration| (duration.measured(), duration)) {
+                        Some((Some(ticks), _)) => o.digits("duration", ticks).maybe_text(
+                            "duration_seconds",
+                            clock.duration_seconds(ticks).as_deref(),
+                        ),
+                        Some((None, Duration { least, most })) => {
+                            o.digits("duration_least", least).digits("duration_most", most)
+                        }
                         None => o,
                     }
                 }
@@ -76,18 +84,29 @@ fn dwt(event: Dwt, o: Object<'_>) -> Object<'_> {
         Dwt::PcSample(pc) => o.hex("pc", pc.into()),
         Dwt::Sleep => o.flag("asleep", true),
         Dwt::Prohibited => o.flag("prohibited", true),
-        Dwt::DataPc { comparator, pc } => {
+        Dwt::DataPc { comparator, size: 4, pc } => {
             o.number("comparator", comparator.into()).hex("pc", pc.into())
         }
+        Dwt::DataPc { comparator, size, pc } => o
+            .number("comparator", comparator.into())
+            .number("size", size.into())
+            .hex("pc_low", pc.into()),
         Dwt::DataMatch { comparator } => o.number("comparator", comparator.into()),
-        Dwt::DataAddress { comparator, offset } => {
-            o.number("comparator", comparator.into()).hex("address_low", offset.into())
+        Dwt::DataAddress { comparator, size: 4, address } => {
+            o.number("comparator", comparator.into()).hex("address", address.into())
         }
+        Dwt::DataAddress { comparator, size, address } => o
+            .number("comparator", comparator.into())
+            .number("size", size.into())
+            .hex("address_low", address.into()),
         Dwt::DataValue { comparator, write, size, value } => o
             .number("comparator", comparator.into())
             .text("direction", if write { "write" } else { "read" })
             .number("size", size.into())
             .hex("value", value.into()),
-        Dwt::Reserved => o,
+        Dwt::Reserved { discriminator, size, value } => o
+            .number("discriminator", discriminator.into())
+            .number("size", size.into())
+            .hex("value", value.into()),
     }
 }

@@ -3,12 +3,14 @@
 use tracewright_analysis::itm::{Content, Entry};
 use tracewright_base::Dwt;
 
+use super::Format;
+
 /// A kind of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A line of text on a port.
     Text,
-    /// A software write that is not text.
+    /// A software write.
     Write,
     /// A step of an exception.
     Exception,
@@ -40,7 +42,7 @@ impl Kind {
                 | Dwt::DataMatch { .. }
                 | Dwt::DataAddress { .. }
                 | Dwt::DataValue { .. } => Kind::Data,
-                Dwt::Reserved => Kind::Reserved,
+                Dwt::Reserved { .. } => Kind::Reserved,
             },
             Content::GlobalTime(_) => Kind::Time,
             Content::Lost(_) | Content::Undecodable { .. } => Kind::Lost,
@@ -66,14 +68,19 @@ impl Kind {
 /// Which events are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Only these kinds; all where it is empty.
+    /// Only these kinds. All where it is empty; then text shows the writes in a line of text as
+    /// that line only.
     pub kinds: Vec<Kind>,
     /// Only the text and the writes of these ports; everything where it is empty.
     pub ports: Vec<u16>,
 }
 
 impl Shown {
-    pub(super) fn shows(&self, entry: &Entry) -> bool {
+    pub(super) fn shows(&self, entry: &Entry, format: Format) -> bool {
+        let in_text = matches!(entry.content, Content::Write { in_text: true, .. });
+        if in_text && format == Format::Text && self.kinds.is_empty() {
+            return false;
+        }
         let kind = Kind::of(&entry.content);
         if !self.kinds.is_empty() && !self.kinds.contains(&kind) {
             return false;

@@ -78,7 +78,7 @@ impl View {
 
     /// Writes an event of a source.
     pub fn entry(&mut self, source: usize, entry: &Entry) {
-        if !self.shown.shows(entry) {
+        if !self.shown.shows(entry, self.format) {
             return;
         }
         let name = self.sources.get(source).map_or("", String::as_str);
@@ -142,12 +142,10 @@ fn symbol(functions: &Functions, pc: u32) -> Option<String> {
     })
 }
 
-/// The program counter of an event.
-const fn pc(event: Dwt) -> Option<u32> {
-    match event {
-        Dwt::PcSample(pc) | Dwt::DataPc { pc, .. } => Some(pc),
-        _ => None,
-    }
+/// `value` of `size` bytes, in hexadecimal.
+fn number(value: u32, size: u8) -> String {
+    let width = usize::from(size) * 2 + 2;
+    format!("{value:#0width$x}")
 }
 
 /// Appends a character of a text, escaped where it is not shown.

@@ -23,19 +23,26 @@ impl ExceptionTable<'_> {
     pub fn text(&self) -> String {
         let unit = if self.clock.frequency.is_some() { "us" } else { "ticks" };
         let mut out = format!(
-            "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8}   durations in {unit}\n",
-            "exception", "entries", "timed", "least", "mean", "most", "nested", "deepest"
+            "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8} {:>8}   durations in {unit}\n",
+            "exception",
+            "entries",
+            "timed",
+            "least",
+            "mean",
+            "most",
+            "nested",
+            "deepest",
+            "untimed"
         );
         for (&number, totals) in self.exceptions.totals() {
             let known = totals.timed > 0;
-            let ticks = |ticks: u64| match (known, self.clock.nanoseconds(ticks)) {
-                (false, _) => "-".to_owned(),
-                (true, Some(all)) => format!("{}.{:03}", all / 1000, all % 1000),
-                (true, None) => ticks.to_string(),
+            let ticks = |ticks: u64| match known {
+                true => self.clock.plain_duration(ticks),
+                false => "-".to_owned(),
             };
             let _ = writeln!(
                 out,
-                "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8}",
+                "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8} {:>8}",
                 exception_name(number),
                 totals.entries,
                 totals.timed,
@@ -43,7 +50,8 @@ impl ExceptionTable<'_> {
                 ticks(totals.mean().unwrap_or(0)),
                 ticks(totals.most),
                 totals.nested,
-                totals.deepest
+                totals.deepest,
+                totals.untimed()
             );
         }
         let _ = writeln!(out, "at most {} active at once", self.exceptions.deepest());
@@ -61,6 +69,7 @@ impl ExceptionTable<'_> {
                 .text("name", &exception_name(number))
                 .number("entries", totals.entries)
                 .number("timed", totals.timed)
+                .number("untimed", totals.untimed())
                 .number("nested", totals.nested)
                 .number("deepest", totals.deepest as u64);
             let o = match totals.mean() {
@@ -68,9 +77,15 @@ impl ExceptionTable<'_> {
                     .digits("least", totals.least)
                     .digits("mean", mean)
                     .digits("most", totals.most)
-                    .maybe_text("least_seconds", self.clock.seconds(totals.least).as_deref())
-                    .maybe_text("mean_seconds", self.clock.seconds(mean).as_deref())
-                    .maybe_text("most_seconds", self.clock.seconds(totals.most).as_deref()),
+                    .maybe_text(
+                        "least_seconds",
+                        self.clock.duration_seconds(totals.least).as_deref(),
+                    )
+                    .maybe_text("mean_seconds", self.clock.duration_seconds(mean).as_deref())
+                    .maybe_text(
+                        "most_seconds",
+                        self.clock.duration_seconds(totals.most).as_deref(),
+                    ),
                 None => o,
             };
             o.end();
@@ -81,7 +96,8 @@ impl ExceptionTable<'_> {
 
     /// Comma-separated values, with a header; durations in ticks.
     pub fn csv(&self) -> String {
-        let mut out = "number,name,entries,timed,least,mean,most,nested,deepest\n".to_owned();
+        let mut out =
+            "number,name,entries,timed,least,mean,most,nested,deepest,untimed\n".to_owned();
         for (&number, totals) in self.exceptions.totals() {
             let known = |ticks: u64| match totals.timed {
                 0 => String::new(),
@@ -89,7 +105,7 @@ impl ExceptionTable<'_> {
             };
             let _ = writeln!(
                 out,
-                "{number},{},{},{},{},{},{},{},{}",
+                "{number},{},{},{},{},{},{},{},{},{}",
                 exception_name(number),
                 totals.entries,
                 totals.timed,
@@ -97,7 +113,8 @@ impl ExceptionTable<'_> {
                 known(totals.mean().unwrap_or(0)),
                 known(totals.most),
                 totals.nested,
-                totals.deepest
+                totals.deepest,
+                totals.untimed()
             );
         }
         out

@@ -7,7 +7,7 @@ use tracewright_base::{Channel, Dwt, ExceptionStep};
 use tracewright_capture::plain;
 use tracewright_symbols::Functions;
 
-use super::{Clock, Kind, escape, exception_name, pc, port, symbol};
+use super::{Clock, Kind, escape, exception_name, port, symbol};
 use crate::text::Tone;
 
 /// What a line needs.
@@ -41,14 +41,16 @@ impl Line<'_> {
         let start = out.len();
         match &entry.content {
             Content::Text { channel, text } => {
-                let text = String::from_utf8_lossy(text);
                 let _ = write!(out, "{:<10} ", channel_name(*channel));
-                text.chars().for_each(|c| match c {
-                    '\t' => out.push(c),
-                    c => escape(c, out),
-                });
+                for chunk in text.utf8_chunks() {
+                    chunk.valid().chars().for_each(|c| match c {
+                        '\t' => out.push(c),
+                        c => escape(c, out),
+                    });
+                    chunk.invalid().iter().for_each(|byte| _ = write!(out, "\\x{byte:02x}"));
+                }
             }
-            Content::Write { channel, bits, value } => {
+            Content::Write { channel, bits, value, .. } => {
                 let width = usize::from(bits.div_ceil(4)) + 2;
                 let _ = write!(out, "{:<10} {value:#0width$x}", channel_name(*channel));
             }
@@ -75,8 +77,13 @@ impl Line<'_> {
 
     fn event(&self, event: Dwt, span: Option<Span>, out: &mut String) {
         let Dwt::Exception { number, step } = event else {
-            let _ = write!(out, "{event}");
-            if let Some(symbol) = pc(event).and_then(|pc| symbol(self.functions, pc)) {
+            let _ = match event {
+                Dwt::Reserved { discriminator, size, value } => {
+                    write!(out, "source {discriminator} <- {}", super::number(value, size))
+                }
+                event => write!(out, "{event}"),
+            };
+            if let Some(symbol) = event.pc().and_then(|pc| symbol(self.functions, pc)) {
                 let _ = write!(out, " <{symbol}>");
             }
             return;
@@ -89,7 +96,12 @@ impl Line<'_> {
             ExceptionStep::Returned => write!(out, "returned to {name}"),
         };
         if let Some(duration) = span.duration {
-            let _ = write!(out, " after {}", self.clock.duration(duration));
+            let (least, most) = (duration.least, self.clock.duration(duration.most));
+            let _ = match (duration.measured(), least) {
+                (Some(_), _) => write!(out, " after {most}"),
+                (None, 0) => write!(out, " after at most {most}"),
+                (None, _) => write!(out, " after {} to {most}", self.clock.plain_duration(least)),
+            };
         }
         if step == ExceptionStep::Entered && span.depth > 1 {
             let _ = write!(out, ", nested {} deep", span.depth);

@@ -1,8 +1,8 @@
 //! Events as a Value Change Dump. (IEEE 1364, 18.2)
 //!
-//! The active exception, the program counter of samples, the last value of each port, and the last
-//! value and address of each comparator are variables. A trace without times has the byte offset of
-//! each event as its time.
+//! The active exception, the program counter of samples, the last write of each port or channel,
+//! the last value and address of each comparator, and the last value of each reserved event are
+//! variables. A trace without times has the byte offset of each event as its time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,13 +17,32 @@ use super::{Clock, port};
 pub(super) struct Changes {
     /// The variables: name and width, with their numbers.
     variables: BTreeMap<(String, u8), usize>,
-    /// Time, variable, value; `None` for an unknown value.
-    changes: Vec<(u64, usize, Option<u64>)>,
+    /// Time, variable, value.
+    changes: Vec<(u64, usize, Value)>,
     /// The exceptions that are active, by source.
     active: BTreeMap<String, Vec<u16>>,
     timed: bool,
     /// Offsets of the changes, for a trace without times.
     offsets: Vec<u64>,
+}
+
+/// The value of a variable.
+#[derive(Clone, Copy, Debug)]
+enum Value {
+    Unknown,
+    Known(u64),
+    /// The low bits, and their number; the upper ones are unknown.
+    Low(u32, u8),
+}
+
+impl Value {
+    /// An address of which the low `size` bytes are known.
+    const fn address(address: u32, size: u8) -> Value {
+        match size {
+            1 | 2 => Value::Low(address, size * 8),
+            _ => Value::Known(address as u64),
+        }
+    }
 }
 
 impl Changes {
@@ -38,17 +57,16 @@ impl Changes {
         self.timed |= time.is_some();
         // The dump is in the order of time; an event without a time has that of the last one.
         let time = time.unwrap_or(last).max(last);
-        let changes: Vec<(String, u8, Option<u64>)> = match &entry.content {
-            Content::Write { channel, value, .. } => port(*channel)
-                .map(|port| (name(format!("port{port}")), 32, Some(*value)))
-                .into_iter()
-                .collect(),
-            Content::Text { channel, text } => port(*channel)
-                .into_iter()
-                .flat_map(|port| text.iter().map(move |&byte| (port, byte)))
-                .take(1)
-                .map(|(port, byte)| (name(format!("port{port}")), 32, Some(byte.into())))
-                .collect(),
+        let changes: Vec<(String, u8, Value)> = match &entry.content {
+            Content::Write { channel, value, .. } => {
+                let (variable, width) = match port(*channel) {
+                    Some(port) => (format!("port{port}"), 32),
+                    None => (channel.to_string(), 64),
+                };
+                vec![(name(variable), width, Value::Known(*value))]
+            }
+            // Its writes are events.
+            Content::Text { .. } => Vec::new(),
             Content::Dwt { event, .. } => match *event {
                 Dwt::Exception { number, step } => {
                     let active = self.active.entry(source.unwrap_or("").to_owned()).or_default();
@@ -64,26 +82,33 @@ impl Changes {
                         }
                     }
                     let now = active.last().copied().unwrap_or(0);
-                    vec![(name("exception".to_owned()), 9, Some(now.into()))]
+                    vec![(name("exception".to_owned()), 9, Value::Known(now.into()))]
                 }
-                Dwt::PcSample(pc) => vec![(name("pc".to_owned()), 32, Some(pc.into()))],
-                Dwt::Sleep | Dwt::Prohibited => vec![(name("pc".to_owned()), 32, None)],
+                Dwt::PcSample(pc) => {
+                    vec![(name("pc".to_owned()), 32, Value::Known(pc.into()))]
+                }
+                Dwt::Sleep | Dwt::Prohibited => {
+                    vec![(name("pc".to_owned()), 32, Value::Unknown)]
+                }
                 Dwt::DataValue { comparator, value, .. } => {
-                    vec![(name(format!("data{comparator}_value")), 32, Some(value.into()))]
+                    vec![(name(format!("data{comparator}_value")), 32, Value::Known(value.into()))]
                 }
-                Dwt::DataAddress { comparator, offset } => {
-                    vec![(name(format!("data{comparator}_address")), 16, Some(offset.into()))]
+                Dwt::DataAddress { comparator, size, address } => {
+                    let value = Value::address(address, size);
+                    vec![(name(format!("data{comparator}_address")), 32, value)]
                 }
-                Dwt::DataPc { comparator, pc } => {
-                    vec![(name(format!("data{comparator}_pc")), 32, Some(pc.into()))]
+                Dwt::DataPc { comparator, size, pc } => {
+                    let value = Value::address(pc, size);
+                    vec![(name(format!("data{comparator}_pc")), 32, value)]
                 }
-                Dwt::Counters(_) | Dwt::PmuCounters(_) | Dwt::DataMatch { .. } | Dwt::Reserved => {
-                    Vec::new()
+                Dwt::Reserved { discriminator, value, .. } => {
+                    vec![(name(format!("reserved{discriminator}")), 32, Value::Known(value.into()))]
                 }
+                Dwt::Counters(_) | Dwt::PmuCounters(_) | Dwt::DataMatch { .. } => Vec::new(),
             },
             Content::Lost(_) | Content::Undecodable { .. } => {
                 self.active.clear();
-                vec![(name("exception".to_owned()), 9, None)]
+                vec![(name("exception".to_owned()), 9, Value::Unknown)]
             }
             Content::GlobalTime(_) => Vec::new(),
         };
@@ -116,9 +141,13 @@ impl Changes {
                 let _ = writeln!(out, "#{time}");
                 now = Some(time);
             }
+            let code = code(variable);
             let _ = match value {
-                Some(value) => writeln!(out, "b{value:b} {}", code(variable)),
-                None => writeln!(out, "bx {}", code(variable)),
+                Value::Known(value) => writeln!(out, "b{value:b} {code}"),
+                Value::Low(value, bits) => {
+                    writeln!(out, "bx{value:0bits$b} {code}", bits = usize::from(bits))
+                }
+                Value::Unknown => writeln!(out, "bx {code}"),
             };
         }
     }

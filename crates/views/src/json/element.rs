@@ -199,19 +199,28 @@ fn dwt_event<'a>(source: &Source, event: DwtEvent, o: Object<'a>) -> Object<'a> 
             let o = o.hex("pc", pc.into());
             o.maybe_text("symbol", source.symbol_name(pc.into()).as_deref())
         }
-        Dwt::DataPc { comparator, pc } => {
+        Dwt::DataPc { comparator, size: 4, pc } => {
             let o = o.number("comparator", comparator.into()).hex("pc", pc.into());
             o.maybe_text("symbol", source.symbol_name(pc.into()).as_deref())
         }
+        Dwt::DataPc { comparator, size, pc } => o
+            .number("comparator", comparator.into())
+            .number("size", size.into())
+            .hex("pc_low", pc.into()),
         Dwt::DataMatch { comparator } => o.number("comparator", comparator.into()),
-        Dwt::DataAddress { comparator, offset } => {
-            o.number("comparator", comparator.into()).hex("address_low", offset.into())
+        Dwt::DataAddress { comparator, size: 4, address } => {
+            o.number("comparator", comparator.into()).hex("address", address.into())
         }
+        Dwt::DataAddress { comparator, size, address } => o
+            .number("comparator", comparator.into())
+            .number("size", size.into())
+            .hex("address_low", address.into()),
         Dwt::DataValue { comparator, write, size, .. } => o
             .number("comparator", comparator.into())
             .text("direction", if write { "write" } else { "read" })
             .number("size", size.into()),
-        Dwt::Sleep | Dwt::Prohibited | Dwt::Reserved => o,
+        Dwt::Reserved { size, .. } => o.number("size", size.into()),
+        Dwt::Sleep | Dwt::Prohibited => o,
     };
     o.mark("after_overflow", event.after_overflow)
 }

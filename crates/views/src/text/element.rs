@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tracewright_base::{Dwt, Element, Exception, Range};
+use tracewright_base::{Element, Exception, Range};
 
 use tracewright_capture::plain::line;
 
@@ -30,7 +30,7 @@ pub fn element(source: &Source, element: &Element, out: &mut String) {
         }
         Element::DwtEvent(event) => {
             let _ = write!(out, "{element}");
-            if let Dwt::PcSample(pc) | Dwt::DataPc { pc, .. } = event.meaning() {
+            if let Some(pc) = event.meaning().pc() {
                 source.symbol(pc.into(), out);
             }
         }

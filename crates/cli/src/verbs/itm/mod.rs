@@ -26,9 +26,12 @@ use printer::Printer;
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 16;
 
-/// Events of a live trace wait for their times, and lines of text for their ends, for one to two of
-/// these periods.
+/// Events of a live trace without timestamps wait for their times for one to two of these periods.
 const TICK: Duration = Duration::from_millis(18);
+
+/// Lines of text wait for their ends, and events for their timestamps, for one to two of these
+/// periods.
+const SILENCE: Duration = Duration::from_millis(800);
 
 /// Time between two looks at a live trace while events wait.
 const LOOK: Duration = Duration::from_millis(2);
@@ -109,7 +112,7 @@ fn recorded(args: &ItmArgs, recording: &SwoRecording) -> Result<bool, Fail> {
     let frequency = args.frequency.or(recording.rate);
     let times = Some(recording.times.as_slice());
     let mut printer = Printer::open(args, frequency, vec!["ITM".to_owned()], Inputs::default())?;
-    let mut receiver = Receiver::new(wanted(args));
+    let mut receiver = Receiver::recorded(wanted(args));
     let mut elements = Vec::new();
     for bytes in recording.bytes.chunks(BLOCK) {
         receiver.feed(bytes, &mut elements);
@@ -135,6 +138,10 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     let source = Live::open(path)?;
     let (connection, growing) = (matches!(source, Live::Connection(_)), args.follow);
     let stop = Stop::at_signals();
+    let mut receiver = match source {
+        Live::File(_) if !growing => Receiver::recorded(wanted(args)),
+        _ => Receiver::new(wanted(args)),
+    };
     let input: Box<dyn Bytes> = match source {
         Live::File(file) if growing => Box::new(Following::new(file)),
         Live::File(file) => Box::new(Reading(file)),
@@ -144,11 +151,10 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     let mut bytes = Stoppable { input, stop };
     let mut printer =
         Printer::open(args, args.frequency, vec!["ITM".to_owned()], Inputs::default())?;
-    let mut receiver = Receiver::new(wanted(args));
     let mut elements = Vec::new();
     let mut block = Vec::new();
     let mut greeting = Greeting::default();
-    let mut ticked = Instant::now();
+    let (mut ticked, mut silent) = (Instant::now(), Instant::now());
     // The reader of the output does not want more, or a signal ended the trace.
     let mut stopped = false;
     let ended = loop {
@@ -156,8 +162,9 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
         // Where nothing waits, nothing happens until bytes arrive.
         let waits = printer.is_waiting() || receiver.form().is_none() && receiver.bytes() > 0;
         if !waits {
-            ticked = Instant::now();
+            (ticked, silent) = (Instant::now(), Instant::now());
         }
+        let mut later = false;
         match bytes.more(BLOCK, !waits, &mut block) {
             Ok(More::Some) => {
                 if connection {
@@ -165,16 +172,23 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
                 }
                 receiver.feed(&block, &mut elements);
             }
-            Ok(More::Later) => pause(LOOK),
+            Ok(More::Later) => {
+                pause(LOOK);
+                later = true;
+            }
             Ok(More::End) => break None,
             Err(error) => break Some(error),
         }
         printer.elements(elements.drain(..), None);
-        if ticked.elapsed() >= TICK {
+        if later && ticked.elapsed() >= TICK {
             ticked = Instant::now();
             receiver.pause(&mut elements);
             printer.elements(elements.drain(..), None);
             printer.tick();
+        }
+        if later && silent.elapsed() >= SILENCE {
+            silent = Instant::now();
+            printer.silence();
         }
         if !printer.write() {
             stopped = true;

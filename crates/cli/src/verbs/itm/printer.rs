@@ -110,6 +110,13 @@ impl Printer {
         }
     }
 
+    /// A longer time of a live trace has passed.
+    pub fn silence(&mut self) {
+        for source in 0..self.sources.len() {
+            self.with(source, |interpreter, emit| interpreter.silence(emit));
+        }
+    }
+
     fn with(&mut self, n: usize, take: impl FnOnce(&mut Interpreter, &mut dyn FnMut(&Entry))) {
         let Printer { what, view, sources, losses, timed, .. } = self;
         let Some(Source { interpreter, samples, .. }) = sources.get_mut(n) else { return };

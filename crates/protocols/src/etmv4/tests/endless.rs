@@ -63,7 +63,7 @@ fn a_walk_to_a_waypoint_ends() {
         let mut code = Uncached(Endless { max_expansion, ..Endless::default() });
         let mut elements: Vec<(u64, Element)> = Vec::new();
         let pieces = [Piece { start: 0, at: 0, fragment: true }];
-        stream.feed(&bytes, &OffsetMap::new(&pieces), &mut code, &mut elements);
+        let _ = stream.feed(&bytes, &OffsetMap::new(&pieces), &mut code, &mut elements);
         let [.., (_, Element::Range(range)), (at, last)] = elements[..] else {
             panic!("{elements:?}")
         };
@@ -113,7 +113,7 @@ fn speculation_is_bounded() {
         let mut elements: Vec<(u64, Element)> = Vec::new();
         let trace = [&bytes[..], &std::vec![0xf7; atoms]].concat();
         let pieces = [Piece { start: 0, at: 0, fragment: true }];
-        stream.feed(
+        let _ = stream.feed(
             &trace,
             &OffsetMap::new(&pieces),
             &mut Uncached(Spin::default()),
