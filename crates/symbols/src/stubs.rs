@@ -23,12 +23,10 @@ pub(crate) fn stubs(file: &object::File<'_>, mut left: usize) -> Vec<Candidate> 
         _ => return Vec::new(),
     };
     let mut all = Vec::new();
-    for section in file.sections() {
-        let known = section.name().is_ok_and(|name| SECTIONS.contains(&name));
+    // Sections may share their bytes. The names tell them apart, and each is read once.
+    let known = SECTIONS.iter().filter_map(|name| file.section_by_name(name));
+    for section in known {
         let Ok(code) = section.data() else { continue };
-        if !known {
-            continue;
-        }
         let (start, limit) = (section.address(), section.address().saturating_add(section.size()));
         let slots = decode(start, code);
         let mut add = |symbol: String, start: u64, end: u64| {

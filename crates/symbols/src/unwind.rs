@@ -93,6 +93,7 @@ impl UnwindTargets {
 
 /// The data of an ELF file at addresses.
 struct Memory<'a> {
+    /// By their addresses.
     sections: Vec<(u64, &'a [u8])>,
     little: bool,
     /// The size of an address in bytes.
@@ -116,16 +117,17 @@ impl<'a> Memory<'a> {
                 sections.push((section.address(), data));
             }
         }
+        sections.sort_by_key(|(start, _)| *start);
         Memory { sections, little: file.is_little_endian(), size: if file.is_64() { 8 } else { 4 } }
     }
 
     /// The bytes from `address` on.
     fn at(&self, address: u64) -> Option<Cursor<'a>> {
-        self.sections.iter().find_map(|(start, data)| {
-            let offset = usize::try_from(address.checked_sub(*start)?).ok()?;
-            let rest = data.get(offset..).filter(|rest| !rest.is_empty())?;
-            Some(Cursor { rest, address, little: self.little, size: self.size })
-        })
+        let after = self.sections.partition_point(|(start, _)| *start <= address);
+        let (start, data) = self.sections.get(after.checked_sub(1)?)?;
+        let offset = usize::try_from(address.checked_sub(*start)?).ok()?;
+        let rest = data.get(offset..).filter(|rest| !rest.is_empty())?;
+        Some(Cursor { rest, address, little: self.little, size: self.size })
     }
 }
 
