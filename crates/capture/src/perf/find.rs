@@ -56,6 +56,31 @@ impl Found {
         Ok(Found { path: path.to_owned(), bytes, code })
     }
 
+    /// The number of steps to find a mapping in the file.
+    pub(super) fn steps(&self, kernel: bool) -> usize {
+        match &self.code {
+            Code::Elf(elf) if kernel => elf.segments.len() + elf.symbols.len(),
+            Code::Elf(elf) => elf.segments.len(),
+            // A copy of the code is made.
+            Code::Object(object) => object.len() as usize + object.external(),
+            Code::Raw => 1,
+        }
+    }
+
+    /// The memory in bytes that the file takes.
+    pub(super) fn memory(&self) -> usize {
+        /// The size of files whose bytes are in memory.
+        const SMALL: usize = 1 << 20;
+        /// The bytes that a symbol or a segment takes.
+        const EACH: usize = 128;
+        let parts = match &self.code {
+            Code::Elf(elf) => elf.segments.len() + elf.symbols.len(),
+            Code::Object(object) => object.symbols.len() + object.external() + SMALL / EACH,
+            Code::Raw => 0,
+        };
+        self.bytes.len().min(SMALL) + EACH * parts
+    }
+
     fn build_id(&self) -> Option<&[u8]> {
         match &self.code {
             Code::Elf(elf) => elf.build_id.as_deref(),
