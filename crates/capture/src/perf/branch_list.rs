@@ -348,7 +348,7 @@ fn program(finder: &mut Finder<'_>, index: u32, binary: ListedBinary) -> ListedP
                 bias = binary.kernel_start.wrapping_sub(linked);
             }
             machine = Some(elf.machine);
-            let regions = elf.regions.into_iter().map(|region| region.of_module(module));
+            let regions = elf.regions.iter().cloned().map(|region| region.of_module(module));
             code = Some(Arc::new(Image::new(regions)));
         }
         Some(Code::Object(object)) => {

@@ -53,7 +53,9 @@ impl Unpacker {
                 let len = self.decoder.read(&mut self.step).map_err(|error| error.to_string())?;
                 if !budget.take(len as u64) {
                     let limit = budget.limit();
-                    return Err(format!("all such bytes unpack to more than {limit} bytes"));
+                    return Err(format!(
+                        "compressed parts unpack to more than {limit} bytes in all"
+                    ));
                 }
                 out(self.step.get(..len).unwrap_or_default());
             }
@@ -64,6 +66,13 @@ impl Unpacker {
             self.done = 0;
         }
         Ok(())
+    }
+
+    /// Forgets the frame that has begun, and its bytes.
+    pub(super) fn restart(&mut self) {
+        self.inside = false;
+        self.bytes.clear();
+        self.done = 0;
     }
 
     /// Unpacks one block into the decoder. Returns `false` where it is incomplete.

@@ -268,15 +268,16 @@ impl PerfData {
             }
         });
         walk.unpacked = budget;
-        match done {
-            Ok(()) => walk.unpacker = unpacker,
-            Err(why) => self.damaged(walk, || {
+        if let Err(why) = done {
+            unpacker.restart();
+            self.damaged(walk, || {
                 format!(
                     "the compressed record that ends at offset {end:#x} is damaged, and all after \
                      it are lost: {why}"
                 )
-            }),
+            });
         }
+        walk.unpacker = unpacker;
     }
 
     /// Reads the records that were unpacked, as far as they are whole.
@@ -507,7 +508,7 @@ impl Walk {
 
     /// Forgets the compressed records of a file.
     fn end_file(&mut self) {
-        self.unpacker = Unpacker::default();
+        self.unpacker.restart();
         self.inner.clear();
         (self.done, self.needed, self.lost) = (0, HEADER, false);
     }

@@ -33,22 +33,34 @@ pub(super) struct Found {
 #[derive(Clone, Debug)]
 pub(super) enum Code {
     /// A program or a shared library.
-    Elf(Box<Elf>),
+    Elf(Arc<Elf>),
     /// A module of the kernel.
-    Object(Box<ObjectFile>),
+    Object(Arc<ObjectFile>),
     /// Anything else: bytes of memory.
     Raw,
 }
 
 impl Found {
+    /// Reads the file at `path`: once, by whatever paths it is found.
     fn read(path: &Path, files: &mut Files) -> Result<Found, String> {
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let known = files.parsed.get(&real).and_then(|known| known.downcast_ref().cloned());
+        let read: Result<Found, String> = known.unwrap_or_else(|| {
+            let read = Found::parse(path, files);
+            files.parsed.insert(real, Arc::new(read.clone()));
+            read
+        });
+        Ok(Found { path: path.to_owned(), ..read? })
+    }
+
+    fn parse(path: &Path, files: &mut Files) -> Result<Found, String> {
         let bytes = files.open_named(path)?;
         let name = path.to_string_lossy();
         let code = match Elf::read(&bytes, name.as_ref(), Load::default()) {
-            Ok(elf) => Code::Elf(Box::new(elf)),
+            Ok(elf) => Code::Elf(Arc::new(elf)),
             Err(tracewright_image::ElfError::Relocatable) => {
                 let object = ObjectFile::read(&bytes).map_err(|error| error.to_string())?;
-                Code::Object(Box::new(object))
+                Code::Object(Arc::new(object))
             }
             Err(tracewright_image::ElfError::NotElf) => Code::Raw,
             Err(error) => return Err(error.to_string()),

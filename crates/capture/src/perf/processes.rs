@@ -313,7 +313,10 @@ impl Builder<'_, '_> {
                 self.note_modules();
                 return Vec::new();
             }
-            let found = self.finder.find(path, key.1.as_deref());
+            let found = match self.repeated > MAX_REPEATED {
+                true => None,
+                false => self.finder.find(path, key.1.as_deref()),
+            };
             let found = found.filter(|found| self.may_keep(found));
             let index = self.add_module(&key, found.as_ref(), common);
             self.modules.insert(key.clone(), (index, found));
