@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::cycles;
 use crate::files::Files;
+use crate::image_file;
 use crate::number::number64;
 use crate::plain::line;
 use crate::probe::{Found, probe};
 use crate::{
-    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Problem, Register,
-    Registers, Source,
+    Buffer, BufferRef, Bytes, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Problem,
+    Register, Registers, Source,
 };
 
 /// The user's description of raw trace data.
@@ -23,7 +24,7 @@ pub struct Raw {
     pub format: Format,
     /// The traced core, in the form of a device type: `Cortex-A53`.
     pub core: Option<String>,
-    /// Program memory: `FILE` (ELF) or `FILE@ADDRESS`.
+    /// Program memory: `FILE` (ELF, Intel HEX, S-records, UF2) or `FILE@ADDRESS`.
     pub images: Vec<String>,
     /// The registers of the trace buffer that the data were read from.
     pub buffer_registers: Option<Registers>,
@@ -87,13 +88,14 @@ impl Capture {
     }
 
     /// Adds program memory that every core sees: `FILE` for an ELF file, `FILE@ADDRESS` for the
-    /// bytes from an address on. For an ELF file, the address is added to those in the file.
+    /// bytes from an address on. For an ELF file, the address is added to those in the file. Intel
+    /// HEX records, S-records and UF2 have addresses, and none is given with them.
     ///
     /// Added memory has priority over the capture's own memory, and over memory that is added
     /// later.
     ///
     /// # Errors
-    /// [`OpenError`] where the file cannot be read, or is not ELF and has no address.
+    /// [`OpenError`] where the file cannot be read, has no address, or is text or compressed.
     pub fn add_image(&mut self, image: &str) -> Result<(), OpenError> {
         // The name of a file may contain `@`.
         let split = image.rsplit_once('@').and_then(|(file, at)| Some((file, number64(at)?)));
@@ -107,6 +109,11 @@ impl Capture {
             files.open(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
         self.stamps.append(&mut files.stamps);
         let form = Form::detect(&bytes);
+        if form == Form::Raw {
+            if let Some(dumps) = records(path, name, &bytes, address)? {
+                return self.insert_images(dumps);
+            }
+        }
         let address = match (form, address) {
             (_, Some(address)) => address,
             (Form::Elf, None) => 0,
@@ -124,8 +131,13 @@ impl Capture {
             bytes: Some(bytes),
             ..Dump::default()
         };
+        self.insert_images(vec![dump])
+    }
+
+    /// Adds the dumps of one file below what was added before.
+    fn insert_images(&mut self, dumps: Vec<Dump>) -> Result<(), OpenError> {
         let before = self.memory.iter().take_while(|d| d.given).count();
-        self.memory.insert(before, dump);
+        self.memory.splice(before..before, dumps);
         Ok(())
     }
 }
@@ -159,6 +171,39 @@ pub fn parse_register(text: &str) -> Option<Register> {
     let name = name.trim();
     let value = number64(value).filter(|_| !name.is_empty())?.into();
     Some(Register { name: name.to_owned(), id: None, size: None, value })
+}
+
+/// The dumps of a file with records (see [`image_file`]), which was given with `address`. `None`
+/// where it has none.
+fn records(
+    path: &Path,
+    name: &str,
+    bytes: &Bytes,
+    address: Option<u64>,
+) -> Result<Option<Vec<Dump>>, OpenError> {
+    let fail = |why| OpenError::new(path, Problem::NotMemory(why));
+    let head = bytes.head(1 << 12);
+    if let (Some(format), Some(address)) = (image_file::recognise(&head), address) {
+        return Err(fail(format!(
+            "it is {format}, which has its own addresses; give it without @{address:#x}"
+        )));
+    }
+    let Some(pieces) = image_file::read(bytes) else {
+        return match image_file::unusable(&head) {
+            Some(why) => Err(fail(why)),
+            None => Ok(None),
+        };
+    };
+    let dumps = pieces.map_err(fail)?.into_iter().map(|(address, bytes)| Dump {
+        name: label(path),
+        file: name.to_owned(),
+        path: path.to_owned(),
+        address,
+        given: true,
+        bytes: Some(bytes),
+        ..Dump::default()
+    });
+    Ok(Some(dumps.collect()))
 }
 
 fn label(path: &Path) -> String {
