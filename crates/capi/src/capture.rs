@@ -28,7 +28,8 @@ pub struct TwOpenOptions {
     pub size: u32,
     /// `TW_OPEN_*`.
     pub flags: u32,
-    /// Further program memory: ELF files, or raw images as `FILE@ADDRESS`.
+    /// Further program memory: files in ELF, Intel HEX, S-records or UF2, or raw images as
+    /// `FILE@ADDRESS`.
     pub images: *const *const c_char,
     /// The number of images.
     pub image_count: usize,

@@ -358,7 +358,7 @@ mod tests {
         let (data, end) = (record(0, 0, &[1, 2, 3]), record(1, 0, &[]));
         for (file, want) in [
             (data.clone(), "no end-of-file record"),
-            (data.replace("03060", "03061") + &end, "line 1"),
+            (data.replace("F7", "F8") + &end, "line 1: the checksum"),
             (data.replacen('3', "4", 1) + &end, "line 1: the length"),
             (data.clone() + &data.replace("0102", "0103") + &end, "line 2: the checksum"),
             (data.clone() + &data + &end, "the byte at 0x0 more than once"),

@@ -418,6 +418,19 @@ mod tests {
         assert_eq!(BranchList::read(&twice), Ok(both));
     }
 
+    /// A program file and a sequence take two bytes each.
+    #[test]
+    fn the_parts_of_a_list_are_bounded() {
+        let mut head = Message::default();
+        head.bytes(1, MAGIC);
+        let files = [head.0.clone(), [0x12, 0].repeat(MAX_LISTED + 1)].concat();
+        assert_eq!(BranchList::read(&files), Err("it has more than 16384 program files".into()));
+        let (mut binary, mut list) = (Message::default(), head);
+        binary.bytes(3, &[0x12, 0].repeat(MAX_SEQUENCES + 1));
+        list.bytes(2, &binary.0);
+        assert_eq!(BranchList::read(&list.0), Err("it has more than 4194304 sequences".into()));
+    }
+
     #[test]
     fn damage_is_an_error_or_a_shorter_list() {
         let bytes = list().write();
