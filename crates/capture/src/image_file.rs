@@ -4,7 +4,7 @@
 //! | format | specification |
 //! |---|---|
 //! | Intel HEX | Intel, "Hexadecimal Object File Format Specification", revision A |
-//! | S-records | Motorola, "M68000 Family Programmer's Reference Manual", appendix C |
+//! | S-records | srec_motorola(5) of SRecord |
 //! | UF2 | Microsoft, "USB Flashing Format (UF2)" |
 
 use crate::Bytes;
@@ -227,29 +227,29 @@ fn s_records(file: &[u8], memory: &mut Memory) -> Result<(), String> {
     Err("it has no termination record: a part is missing".into())
 }
 
-/// Reads blocks of UF2, which are those of one family of processors.
+/// Reads blocks of UF2, which are those of one series of processors.
 fn uf2(file: &[u8], memory: &mut Memory) -> Result<(), String> {
     const BLOCK: usize = 512;
     const MAGIC: [u32; 3] = [0x0a32_4655, 0x9e5d_5157, 0x0ab1_6f30];
     /// The number of bytes of a block that may be data.
     const DATA: usize = 476;
-    /// Flags: the block is not for the main memory; it is a part of a file; it has a family.
+    /// Flags: the block is not for the main memory; it is a part of a file; it has a series.
     const ELSEWHERE: u32 = 1;
     const FILE: u32 = 1 << 12;
-    const FAMILY: u32 = 1 << 13;
-    /// The family of blocks at absolute addresses, which other families may have beside them.
+    const SERIES: u32 = 1 << 13;
+    /// The series of blocks at absolute addresses, which other series may have beside them.
     const ABSOLUTE: u32 = 0xe48b_ff57;
 
     let word = |block: &[u8], at: usize| {
         let bytes = block.get(at..).and_then(|rest| rest.first_chunk()).copied();
         u32::from_le_bytes(bytes.unwrap_or_default())
     };
-    let family = |block: &[u8]| (word(block, 8) & FAMILY != 0).then(|| word(block, 28));
+    let series = |block: &[u8]| (word(block, 8) & SERIES != 0).then(|| word(block, 28));
     if !file.len().is_multiple_of(BLOCK) {
         return Err(format!("its size is not a multiple of {BLOCK} bytes"));
     }
     let blocks = || file.chunks(BLOCK).filter(|block| word(block, 8) & ELSEWHERE == 0);
-    let main = blocks().map(family).find(|family| *family != Some(ABSOLUTE));
+    let main = blocks().map(series).find(|series| *series != Some(ABSOLUTE));
     let main = main.unwrap_or(Some(ABSOLUTE));
     let (mut count, mut total) = (0, 0);
     for (n, block) in (0..).zip(file.chunks(BLOCK)) {
@@ -257,12 +257,12 @@ fn uf2(file: &[u8], memory: &mut Memory) -> Result<(), String> {
             return Err(format!("block {n} does not begin and end as a block"));
         }
         let (flags, address, len) = (word(block, 8), word(block, 12), word(block, 16) as usize);
-        if flags & ELSEWHERE != 0 || family(block) != main && family(block) == Some(ABSOLUTE) {
+        if flags & ELSEWHERE != 0 || series(block) != main && series(block) == Some(ABSOLUTE) {
             continue;
         }
-        if flags & FILE != 0 || family(block) != main {
+        if flags & FILE != 0 || series(block) != main {
             return Err(format!(
-                "block {n} is a part of a file, or of the program of another family of processors"
+                "block {n} is a part of a file, or of the program of another series of processors"
             ));
         }
         let data = block.get(32..).and_then(|rest| rest.get(..len)).filter(|_| len <= DATA);
@@ -309,9 +309,9 @@ mod tests {
         format!("S{kind}{}\n", digits.collect::<String>())
     }
 
-    /// Block `n` of `total`, with a family.
-    fn block(n: u32, total: u32, family: u32, address: u32, data: &[u8]) -> Vec<u8> {
-        let head = [0x0a32_4655, 0x9e5d_5157, 0x2000, address, data.len() as u32, n, total, family];
+    /// Block `n` of `total`, with a series.
+    fn block(n: u32, total: u32, series: u32, address: u32, data: &[u8]) -> Vec<u8> {
+        let head = [0x0a32_4655, 0x9e5d_5157, 0x2000, address, data.len() as u32, n, total, series];
         let mut block: Vec<u8> = head.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
         block.extend(data);
         block.resize(508, 0);
@@ -402,7 +402,7 @@ mod tests {
             (two[..512].to_vec(), "1 of 2 blocks"),
             (two[..700].to_vec(), "multiple of 512"),
             (two[512..].to_vec(), "number 1, not 0"),
-            ([two.clone(), block(2, 3, 8, 0, &[1])].concat(), "another family"),
+            ([two.clone(), block(2, 3, 8, 0, &[1])].concat(), "another series"),
             ([two[..508].to_vec(), vec![0; 4]].concat(), "begin and end"),
             (block(0, 1, 7, 0, &[1; 477]), "477 bytes"),
         ] {

@@ -23,7 +23,7 @@ pub(crate) fn stubs(file: &object::File<'_>, mut left: usize) -> Vec<Candidate> 
         _ => return Vec::new(),
     };
     let mut all = Vec::new();
-    // Sections may share their bytes. The names tell them apart, and each is read once.
+    // Sections may share their bytes: the first one of each name is read.
     let known = SECTIONS.iter().filter_map(|name| file.section_by_name(name));
     for section in known {
         let Ok(code) = section.data() else { continue };

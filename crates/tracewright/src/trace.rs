@@ -151,8 +151,9 @@ impl Trace {
 }
 
 /// Reads the raw trace data at `path`, such as a dump of a trace buffer, with the programs
-/// `images`: files in ELF, Intel HEX, S-records or UF2, or raw images as `FILE@ADDRESS`. What `raw` does not state is detected; the
-/// default states nothing. Returns what was assumed, too, one text per line.
+/// `images`: files in ELF, Intel HEX, S-records or UF2, or raw images as `FILE@ADDRESS`. What `raw`
+/// does not state is detected; the default states nothing. Returns what was assumed, too, one text
+/// per line.
 ///
 /// # Errors
 /// [`OpenError`] where a file cannot be read, or nothing explains the bytes.

@@ -131,8 +131,8 @@ fn block_len(bytes: &[u8]) -> Option<(usize, bool)> {
     Some((BLOCK_HEADER + size as usize, header & 1 != 0))
 }
 
-/// Unpacks whole frames, after which zeros may pad them. `budget` has the bytes that they may unpack
-/// to, in this call and in others.
+/// Unpacks whole frames, after which zeros may pad them. `budget` has the bytes that they may
+/// unpack to, in this call and in others.
 ///
 /// # Errors
 /// Why the bytes cannot be unpacked.

@@ -317,7 +317,7 @@ impl Builder<'_, '_> {
                 true => None,
                 false => self.finder.find(path, key.1.as_deref()),
             };
-            let found = found.filter(|found| self.may_keep(found));
+            let found = found.filter(|found| self.has_memory(found));
             let index = self.add_module(&key, found.as_ref(), common);
             self.modules.insert(key.clone(), (index, found));
         }
@@ -393,7 +393,7 @@ impl Builder<'_, '_> {
 
     /// Whether there is memory for a file. Only for those that are mapped from several paths it is
     /// bounded: the others are as many as the files.
-    fn may_keep(&mut self, found: &Found) -> bool {
+    fn has_memory(&mut self, found: &Found) -> bool {
         let path = std::fs::canonicalize(&found.path).unwrap_or_else(|_| found.path.clone());
         if self.read.insert(path) {
             return true;
