@@ -58,16 +58,16 @@ pub(crate) fn recognise(head: &[u8]) -> Option<Container> {
 
 /// What a file with the first bytes `head` is, where it is no bytes of memory: text, or compressed.
 pub(crate) fn unusable(head: &[u8]) -> Option<String> {
-    match Container::probe(head) {
-        Some(
-            packed @ (Container::Zip
-            | Container::Sigrok
-            | Container::Vcd
-            | Container::Gzip
-            | Container::Xz
-            | Container::Zstandard),
-        ) => return Some(format!("it is {packed}; {}", packed.help())),
-        _ => {}
+    if let Some(
+        packed @ (Container::Zip
+        | Container::Sigrok
+        | Container::Vcd
+        | Container::Gzip
+        | Container::Xz
+        | Container::Zstandard),
+    ) = Container::probe(head)
+    {
+        return Some(format!("it is {packed}; {}", packed.help()));
     }
     let text = |byte: &u8| byte.is_ascii_graphic() || b" \t\r\n".contains(byte);
     if !head.contains(&b'\n') || !head.iter().all(text) {

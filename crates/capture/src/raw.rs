@@ -109,10 +109,10 @@ impl Capture {
             files.open(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
         self.stamps.append(&mut files.stamps);
         let form = Form::detect(&bytes);
-        if form == Form::Raw {
-            if let Some(dumps) = records(path, name, &bytes, address)? {
-                return self.insert_images(dumps);
-            }
+        if form == Form::Raw
+            && let Some(dumps) = records(path, name, &bytes, address)?
+        {
+            return self.insert_images(dumps);
         }
         let address = match (form, address) {
             (_, Some(address)) => address,
