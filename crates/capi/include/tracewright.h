@@ -580,8 +580,9 @@ typedef struct tw_open_options {
   uint32_t size;
   // `TW_OPEN_*`.
   uint32_t flags;
-  // Further program memory: ELF files, or raw images as `FILE@ADDRESS`. For `perf.data` it is
-  // that of all code, or of process N with `,pid=N` behind it.
+  // Further program memory: files in ELF, Intel HEX, S-records or UF2, or raw images as
+  // `FILE@ADDRESS`. For `perf.data` it is that of all code, or of process N with `,pid=N` behind
+  // it.
   const char *const *images;
   // The number of images.
   size_t image_count;

@@ -32,8 +32,9 @@ pub struct TwOpenOptions {
     pub size: u32,
     /// `TW_OPEN_*`.
     pub flags: u32,
-    /// Further program memory: ELF files, or raw images as `FILE@ADDRESS`. For `perf.data` it is
-    /// that of all code, or of process N with `,pid=N` behind it.
+    /// Further program memory: files in ELF, Intel HEX, S-records or UF2, or raw images as
+    /// `FILE@ADDRESS`. For `perf.data` it is that of all code, or of process N with `,pid=N` behind
+    /// it.
     pub images: *const *const c_char,
     /// The number of images.
     pub image_count: usize,

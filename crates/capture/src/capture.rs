@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use tracewright_base::{CoreType, MissingRegister};
+use tracewright_image::MAX_IMAGE_REGIONS;
 
 use crate::limits::{MAX_COMPARED, MAX_PAIRS};
 use crate::{
@@ -67,14 +68,23 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// The files that changed since the capture was opened: what was read may be of two states.
+    /// The files that changed since the capture was opened: what was read may be of two states. And
+    /// whether the memory of processes changed too often for its images, so that code is unknown.
     pub fn changed(&self) -> Vec<Note> {
         let changed = self.stamps.iter().filter(|stamp| stamp.is_changed());
         let notes = changed.map(|stamp| Note {
             origin: Origin::file(&stamp.path),
             problem: Problem::Changed { len: stamp.len },
         });
-        notes.collect()
+        let exceeded = self.linux.as_ref().filter(|linux| linux.spaces.needed_too_many());
+        let exceeded = exceeded.map(|_| Note {
+            origin: Origin::file(&self.path),
+            problem: Problem::PerfData(format!(
+                "memory changes so often that its images have more than {MAX_IMAGE_REGIONS} regions: the \
+                 code of further ones is unknown"
+            )),
+        });
+        notes.chain(exceeded).collect()
     }
 
     /// The number of losses of trace that the capture records of these of its buffers: a buffer was

@@ -114,14 +114,15 @@ impl Container {
             Container::Xz => "unpack it with `xz -dk`, and give the result",
             Container::Zstandard => "unpack it with `zstd -d`, and give the result",
             Container::IntelHex | Container::SRecords => {
-                "convert it to bytes with `objcopy -I ihex -O binary` (`-I srec` for S-records); a \
-                 program belongs to --image"
+                "a program belongs to --image, which reads its addresses; convert trace data to \
+                 bytes with `objcopy -I ihex -O binary` (`-I srec` for S-records)"
             }
             Container::Kernel => {
                 "give the capture, and the ELF file of the kernel (vmlinux) with --image; an Image \
                  that is not compressed is program memory with --image FILE@ADDRESS"
             }
-            Container::UBoot | Container::AndroidBoot | Container::Uf2 => {
+            Container::Uf2 => "give the capture, and this file with --image",
+            Container::UBoot | Container::AndroidBoot => {
                 "give the capture, and the ELF file of the program with --image"
             }
             Container::DeviceTree => "give the capture",
@@ -164,7 +165,7 @@ fn program(head: &[u8]) -> Option<Container> {
 }
 
 /// Bytes from pairs of hexadecimal digits. `None` where there is anything else.
-fn hex(digits: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn hex(digits: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pairs = digits.chunks(2).map(|pair| match *pair {
         [high, low] => u8::try_from(digit(high)? * 16 + digit(low)?).ok(),

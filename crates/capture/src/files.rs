@@ -1,5 +1,6 @@
 //! Files, each opened once per capture.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
@@ -27,6 +28,8 @@ pub(crate) struct Files {
     open: HashMap<PathBuf, Bytes>,
     /// The same by device and number on it, as several paths may lead to one file.
     same: HashMap<(u64, u64), Bytes>,
+    /// What was made of the content of files, by their paths without symbolic links.
+    pub(crate) parsed: HashMap<PathBuf, Arc<dyn Any + Send + Sync>>,
     /// Whether a folder is inside of `root`.
     folders: HashMap<PathBuf, bool>,
     /// The state of each file when it was opened.

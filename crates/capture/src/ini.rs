@@ -70,14 +70,6 @@ impl<'a> Ini<'a> {
     }
 }
 
-impl<'a> Section<'a> {
-    /// The value and line of the first entry with this key, compared without case.
-    pub fn entry(&self, key: &str) -> Option<(&'a str, u32)> {
-        let entry = self.entries.iter().find(|e| e.key.eq_ignore_ascii_case(key));
-        entry.and_then(|e| Some((e.value?, e.line)))
-    }
-}
-
 fn header(line: &str) -> Option<&str> {
     Some(line.strip_prefix('[')?.split_once(']')?.0.trim())
 }
@@ -154,12 +146,12 @@ mod tests {
     }
 
     #[test]
-    fn sections_and_keys_in_any_case() {
+    fn sections_in_any_case() {
         let ini = Ini::parse("[Regs]\nPC=1\npc=2\nloose\n[regs]\nSP=3");
         let regs = ini.section("REGS").unwrap();
         assert_eq!(regs.line, 1);
-        assert_eq!(regs.entry("Pc"), Some(("1", 2)), "the first of two");
-        assert_eq!(regs.entry("loose"), None);
+        let entries: Vec<_> = regs.entries.iter().map(|e| (e.key, e.value, e.line)).collect();
+        assert_eq!(entries, [("PC", Some("1"), 2), ("pc", Some("2"), 3), ("loose", None, 4)]);
         assert_eq!(ini.section("dump"), None);
     }
 

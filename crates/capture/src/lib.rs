@@ -69,7 +69,8 @@ pub mod dump;
 #[cfg(feature = "toml")]
 pub mod folder;
 mod growing;
-pub mod ini;
+mod image_file;
+mod ini;
 pub mod levels;
 pub mod limits;
 mod linux;

@@ -366,6 +366,7 @@ impl fmt::Display for Problem {
                      most 64 bits"
                 )
             }
+            P::NotMemory(why) => write!(f, "not program memory that can be used: {why}"),
             P::NoAddress(file) => {
                 write!(f, "not an ELF file, so its address is needed; write {file}@ADDRESS")
             }

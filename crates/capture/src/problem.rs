@@ -398,6 +398,8 @@ pub enum Problem {
     // The command line and the writer.
     /// A text is not `NAME=VALUE`.
     NotAssignment(String),
+    /// A file of memory has no memory that can be used.
+    NotMemory(String),
     /// A file of memory is not ELF, and has no address.
     NoAddress(String),
     /// The process of a file of memory is not a number.

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::cycles;
 use crate::files::Files;
+use crate::image_file;
 use crate::number::number64;
 use crate::plain::line;
 use crate::probe::{Found, probe};
 use crate::{
-    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Origin,
-    Problem, Register, Registers, Source,
+    Buffer, BufferRef, Bytes, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError,
+    Origin, Problem, Register, Registers, Source,
 };
 
 /// The user's description of raw trace data.
@@ -23,7 +24,7 @@ pub struct Raw {
     pub format: Format,
     /// The traced core, in the form of a device type: `Cortex-A53`.
     pub core: Option<String>,
-    /// Program memory: `FILE` (ELF) or `FILE@ADDRESS`.
+    /// Program memory: `FILE` (ELF, Intel HEX, S-records, UF2) or `FILE@ADDRESS`.
     pub images: Vec<String>,
     /// The registers of the trace buffer that the data were read from.
     pub buffer_registers: Option<Registers>,
@@ -87,7 +88,8 @@ impl Capture {
     }
 
     /// Adds program memory that every core sees: `FILE` for an ELF file, `FILE@ADDRESS` for the
-    /// bytes from an address on. For an ELF file, the address is added to those in the file.
+    /// bytes from an address on. For an ELF file, the address is added to those in the file. Intel
+    /// HEX records, S-records and UF2 have addresses, and none is given with them.
     ///
     /// In a capture of perf or simpleperf it is the memory of all processes, of the kernel, and of
     /// other code, such as that of guests; with `,pid=N` behind it, only that of process N.
@@ -96,8 +98,8 @@ impl Capture {
     /// later.
     ///
     /// # Errors
-    /// [`OpenError`] where the file cannot be read, or is not ELF and has no address, and where N is
-    /// not a number, or the capture describes no processes.
+    /// [`OpenError`] where the file cannot be read, has no address, or is text or compressed, and
+    /// where N is not a number, or the capture describes no processes.
     pub fn add_image(&mut self, image: &str) -> Result<(), OpenError> {
         let (image, process) = self.process_of(image)?;
         // The name of a file may contain `@`.
@@ -112,6 +114,11 @@ impl Capture {
             files.open(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
         self.stamps.append(&mut files.stamps);
         let form = Form::detect(&bytes);
+        if form == Form::Raw
+            && let Some(dumps) = records(path, name, &bytes, address)?
+        {
+            return self.insert_images(dumps, process);
+        }
         let address = match (form, address) {
             (_, Some(address)) => address,
             (Form::Elf, None) => 0,
@@ -129,7 +136,7 @@ impl Capture {
             bytes: Some(bytes),
             ..Dump::default()
         };
-        self.insert_image(dump, process)
+        self.insert_images(vec![dump], process)
     }
 
     /// The process that `image` is of, and the rest of the text.
@@ -146,16 +153,18 @@ impl Capture {
         }
     }
 
-    /// Adds the memory of `dump` over that of the capture, below what was added before.
-    fn insert_image(&mut self, dump: Dump, process: Option<u32>) -> Result<(), OpenError> {
-        if let (Some(linux), Some(bytes)) = (&mut self.linux, &dump.bytes) {
-            let mut threads = linux.spaces.threads();
-            let unknown = process.filter(|id| threads.all(|thread| thread.process != *id));
-            drop(threads);
-            linux
-                .add_image(&dump, bytes, process)
-                .map_err(|why| OpenError::new(&dump.path, Problem::Unreadable(why.to_string())))?;
-            if let Some(process) = unknown {
+    /// Adds the dumps of one file over the memory of the capture, below what was added before.
+    fn insert_images(&mut self, dumps: Vec<Dump>, process: Option<u32>) -> Result<(), OpenError> {
+        if let Some(linux) = &mut self.linux {
+            let unknown =
+                process.filter(|id| linux.spaces.threads().all(|thread| thread.process != *id));
+            for dump in &dumps {
+                let Some(bytes) = &dump.bytes else { continue };
+                linux.add_image(dump, bytes, process).map_err(|why| {
+                    OpenError::new(&dump.path, Problem::Unreadable(why.to_string()))
+                })?;
+            }
+            if let (Some(process), Some(dump)) = (unknown, dumps.first()) {
                 let why = format!("no record of the capture is of process {process}");
                 self.notes.push(Note {
                     origin: Origin::file(&dump.path),
@@ -165,7 +174,7 @@ impl Capture {
             return Ok(());
         }
         let before = self.memory.iter().take_while(|d| d.given).count();
-        self.memory.insert(before, dump);
+        self.memory.splice(before..before, dumps);
         Ok(())
     }
 }
@@ -199,6 +208,39 @@ pub fn parse_register(text: &str) -> Option<Register> {
     let name = name.trim();
     let value = number64(value).filter(|_| !name.is_empty())?.into();
     Some(Register { name: name.to_owned(), id: None, size: None, value })
+}
+
+/// The dumps of a file with records (see [`image_file`]), which was given with `address`. `None`
+/// where it has none.
+fn records(
+    path: &Path,
+    name: &str,
+    bytes: &Bytes,
+    address: Option<u64>,
+) -> Result<Option<Vec<Dump>>, OpenError> {
+    let fail = |why| OpenError::new(path, Problem::NotMemory(why));
+    let head = bytes.head(1 << 12);
+    if let (Some(format), Some(address)) = (image_file::recognise(&head), address) {
+        return Err(fail(format!(
+            "it is {format}, which has its own addresses; give it without @{address:#x}"
+        )));
+    }
+    let Some(pieces) = image_file::read(bytes) else {
+        return match image_file::unusable(&head) {
+            Some(why) => Err(fail(why)),
+            None => Ok(None),
+        };
+    };
+    let dumps = pieces.map_err(fail)?.into_iter().map(|(address, bytes)| Dump {
+        name: label(path),
+        file: name.to_owned(),
+        path: path.to_owned(),
+        address,
+        given: true,
+        bytes: Some(bytes),
+        ..Dump::default()
+    });
+    Ok(Some(dumps.collect()))
 }
 
 fn label(path: &Path) -> String {

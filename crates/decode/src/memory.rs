@@ -208,10 +208,11 @@ impl Program {
 /// Overlays `dumps`: where two overlap, the earlier one is used.
 fn image(capture: &Capture, dumps: &[&Dump], problems: &mut Vec<String>) -> Image {
     let mut regions = Vec::new();
-    let mut symbols = Symbols::default();
+    let mut symbols = Vec::new();
     for dump in dumps.iter().rev() {
         regions.extend(loaded(capture, dump, &mut symbols, problems));
     }
+    let symbols = Symbols::new(symbols.iter().flat_map(Symbols::iter));
     Image::new(regions).with_symbols(&symbols)
 }
 
@@ -224,7 +225,7 @@ fn conditional(capture: &Capture, dumps: &[&Dump], problems: &mut Vec<String>) -
     let (mut always, mut conditions) = (Vec::new(), Conditions::default());
     let mut refused = 0;
     for dump in dumps.iter().rev() {
-        let regions = loaded(capture, dump, &mut Symbols::default(), problems);
+        let regions = loaded(capture, dump, &mut Vec::new(), problems);
         if dump.when.is_always() {
             always.extend(regions);
         } else if !conditions.add(dump.when.clone(), regions) {
@@ -245,7 +246,7 @@ fn conditional(capture: &Capture, dumps: &[&Dump], problems: &mut Vec<String>) -
 fn loaded(
     capture: &Capture,
     dump: &Dump,
-    symbols: &mut Symbols,
+    symbols: &mut Vec<Symbols>,
     problems: &mut Vec<String>,
 ) -> Vec<Region> {
     let Some(bytes) = dump.bytes.clone() else { return Vec::new() };
@@ -267,7 +268,7 @@ fn loaded(
             let load = Load { bias: dump.address, spaces, ..Load::default() };
             match Elf::read(&bytes, dump.name.as_str(), load) {
                 Ok(elf) => {
-                    *symbols = symbols.and(&elf.symbols);
+                    symbols.push(elf.symbols);
                     elf.regions.into_iter().map(|region| region.of_module(module)).collect()
                 }
                 Err(error) => {

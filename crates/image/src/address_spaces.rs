@@ -64,6 +64,8 @@ pub struct Thread {
 /// The memory of one process or other address space over time.
 #[derive(Clone, Debug, Default)]
 struct Space {
+    /// The process; `None` for the memory that is common to all.
+    process: Option<u32>,
     /// The changes and the moments of them, in order.
     changes: Vec<(u64, Change)>,
 }
@@ -114,6 +116,22 @@ impl MemoryId {
 /// The most images that are stored for later use, and the most regions of all of them.
 const MAX_IMAGES: usize = 1 << 10;
 const MAX_REGIONS: usize = 1 << 20;
+/// The most regions of all images that are made, those included that are made again. An image takes
+/// time for each of its regions, and memory may change at each byte of a trace.
+pub const MAX_IMAGE_REGIONS: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
+
+/// What is made of the changes when it is first needed.
+#[derive(Debug, Default)]
+struct Made {
+    images: HashMap<MemoryId, Arc<Image>>,
+    /// The number of regions of `images`, and of all images that were made.
+    regions: usize,
+    total: usize,
+    /// An image was needed beyond [`MAX_IMAGE_REGIONS`].
+    exceeded: bool,
+    /// The moments of all changes, in order.
+    moments: Option<Vec<u64>>,
+}
 
 /// The address spaces of a system. A moment is a number that grows with time.
 ///
@@ -135,7 +153,7 @@ pub struct AddressSpaces {
     /// Images that are loaded in a context, at a time, or when they are selected. Where there are
     /// some, the memory of processes is not used.
     conditions: Conditions,
-    images: Mutex<HashMap<MemoryId, Arc<Image>>>,
+    images: Mutex<Made>,
 }
 
 /// The images that are stored for later use are not copied.
@@ -217,37 +235,43 @@ impl AddressSpaces {
         if let Some(space) = space {
             space.changes.push((moment, change));
         }
+        self.images = Mutex::default();
     }
 
-    /// `child` begins with the memory that `parent` has. Returns the number of changes that are
+    /// The number of changes, and of regions in them, that a child of `process` begins with.
+    pub fn inherited(&self, process: u32) -> usize {
+        let index = self.processes.get(&process);
+        let space = index.and_then(|index| self.spaces.get(*index as usize));
+        space.map_or(0, |space| space.current().iter().map(|(_, change)| change.count()).sum())
+    }
+
+    /// `child` begins with the memory that `parent` has: [`inherited`](Self::inherited) is what is
     /// stored for it.
-    pub fn fork(&mut self, parent: u32, child: u32, moment: u64) -> usize {
-        let changes = self.space_of(parent).map(|space| space.changes.clone()).unwrap_or_default();
-        let since = changes.iter().rposition(|(_, change)| matches!(change, Change::Clear));
+    pub fn fork(&mut self, parent: u32, child: u32, moment: u64) {
+        let inherited: Vec<_> = self.space_of(parent).map_or_else(Vec::new, |space| {
+            space.current().iter().map(|(_, change)| (moment, change.clone())).collect()
+        });
         if let Some(space) = self.space_of(child) {
             if !space.changes.is_empty() {
                 space.changes.push((moment, Change::Clear));
             }
-            let inherited = changes.into_iter().skip(since.map_or(0, |n| n + 1));
-            let before = space.changes.len();
-            space.changes.extend(inherited.map(|(_, change)| (moment, change)));
-            return space.changes.len() - before;
+            space.changes.extend(inherited);
         }
-        0
+        self.images = Mutex::default();
     }
 
     fn space_of(&mut self, process: u32) -> Option<&mut Space> {
         let next = self.spaces.len() as u32;
         let index = *self.processes.entry(process).or_insert(next);
         if index == next {
-            self.spaces.push(Space::default());
+            self.spaces.push(Space { process: Some(process), ..Space::default() });
         }
         self.spaces.get_mut(index as usize)
     }
 
     /// `thread` is in this state from `moment` on.
     pub fn add_thread(&mut self, moment: u64, thread: Thread) {
-        let states = self.threads.entry(thread.id).or_default();
+        let states = self.threads.entry(thread.id).or_insert_with(|| Vec::with_capacity(1));
         if states.last().is_none_or(|(_, last)| *last != thread) {
             states.push((moment, thread));
         }
@@ -277,24 +301,39 @@ impl AddressSpaces {
 
     /// Whether memory changes after `from`, up to and including `to`.
     pub fn changes_between(&self, from: u64, to: u64) -> bool {
-        let changes = |space: &Space| {
-            let first = space.changes.partition_point(|(at, _)| *at <= from);
-            space.changes.get(first).is_some_and(|(at, _)| *at <= to)
-        };
-        changes(&self.common) || self.spaces.iter().any(changes)
+        let Ok(mut made) = self.images.lock() else { return true };
+        let moments = made.moments.get_or_insert_with(|| {
+            let changes = self.spaces.iter().chain([&self.common]).flat_map(|s| &s.changes);
+            let mut moments: Vec<_> = changes.map(|(moment, _)| *moment).collect();
+            moments.sort_unstable();
+            moments.dedup();
+            moments
+        });
+        let first = moments.partition_point(|at| *at <= from);
+        moments.get(first).is_some_and(|at| *at <= to)
     }
 
     /// The process whose memory is `memory`; `None` for the common memory only.
     pub fn process(&self, memory: MemoryId) -> Option<u32> {
-        let mut processes = self.processes.iter();
-        processes.find(|(_, space)| **space == memory.space).map(|(process, _)| *process)
+        self.spaces.get(memory.space as usize)?.process
     }
 
-    /// The image of `memory`. It is made at the first call.
+    /// Whether more than [`MAX_IMAGE_REGIONS`] regions were needed, so that images had no memory.
+    pub fn needed_too_many(&self) -> bool {
+        self.images.lock().is_ok_and(|made| made.exceeded)
+    }
+
+    /// The image of `memory`. It is made at the first call. Where images with more than
+    /// [`MAX_IMAGE_REGIONS`] regions were made, it has no memory.
     pub fn image(&self, memory: MemoryId) -> Arc<Image> {
-        let cached = self.images.lock().ok().and_then(|images| images.get(&memory).cloned());
-        if let Some(image) = cached {
-            return image;
+        if let Ok(mut made) = self.images.lock() {
+            if let Some(image) = made.images.get(&memory) {
+                return Arc::clone(image);
+            }
+            if made.total > MAX_IMAGE_REGIONS {
+                made.exceeded = true;
+                return Arc::default();
+            }
         }
         let mut regions = match memory.space {
             OUTSIDE => Vec::new(),
@@ -312,18 +351,37 @@ impl AddressSpaces {
         let added = self.added.iter().rev().filter(|(process, _)| here(process));
         regions.extend(added.flat_map(|(_, regions)| regions).cloned());
         let image = Arc::new(Image::new(regions));
-        if let Ok(mut images) = self.images.lock() {
-            let regions: usize = images.values().map(|image| image.regions().len()).sum();
-            if images.len() >= MAX_IMAGES || regions > MAX_REGIONS {
-                images.clear();
+        if let Ok(mut made) = self.images.lock() {
+            if made.images.len() >= MAX_IMAGES || made.regions > MAX_REGIONS {
+                made.images.clear();
+                made.regions = 0;
             }
-            images.insert(memory, Arc::clone(&image));
+            made.regions += image.regions().len();
+            made.total = made.total.saturating_add(image.regions().len() + 1);
+            made.images.insert(memory, Arc::clone(&image));
         }
         image
     }
 }
 
+impl Change {
+    /// The number of regions, at least 1.
+    pub fn count(&self) -> usize {
+        match self {
+            Change::Load(regions) => regions.len().max(1),
+            Change::Clear => 1,
+        }
+    }
+}
+
 impl Space {
+    /// The changes since the process executes its current program.
+    fn current(&self) -> &[(u64, Change)] {
+        let clear = |(_, change): &(u64, Change)| matches!(change, Change::Clear);
+        let since = self.changes.iter().rposition(clear).map_or(0, |n| n + 1);
+        self.changes.get(since..).unwrap_or_default()
+    }
+
     /// The regions after `count` changes, the lowest first.
     fn regions(&self, count: u32) -> Vec<Region> {
         let (past, future) =
@@ -523,6 +581,19 @@ mod tests {
         assert_eq!(byte(&spaces, Some(2), 50, 0x200), Some(2));
         assert_eq!(byte(&spaces, Some(1), 50, 0x100), Some(9));
         assert_eq!(byte(&spaces, Some(1), 50, 0x200), None);
+    }
+
+    /// 100 mappings at 100 moments: the memory of each moment has all of them.
+    #[test]
+    fn images_of_too_many_regions_have_no_memory() {
+        let mut spaces = AddressSpaces::default();
+        (0..100).for_each(|n| spaces.change(Some(1), n, load(1, 4 * n)));
+        assert!((0..11).all(|moment| byte(&spaces, Some(1), moment, 0) == Some(1)));
+        assert!(!spaces.needed_too_many());
+        assert_eq!(byte(&spaces, Some(1), 99, 0), None);
+        assert!(spaces.needed_too_many());
+        // An image that is in memory has its memory.
+        assert_eq!(byte(&spaces, Some(1), 0, 0), Some(1));
     }
 
     #[test]

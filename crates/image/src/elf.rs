@@ -143,9 +143,15 @@ fn address_of<H: FileHeader<Endian = Endianness>>(file: &Bytes, name: &str) -> O
     [elf::SHT_SYMTAB, elf::SHT_DYNSYM].into_iter().find_map(|table| {
         let table = sections.symbols(endian, data, table).ok()?;
         let mut symbols = table.symbols().iter();
+        let mut names = file.len().saturating_mul(MAX_NAMES);
         let symbol = symbols.find(|symbol| {
-            let defined = symbol.st_shndx(endian) != elf::SHN_UNDEF;
-            defined && table.symbol_name(endian, symbol).is_ok_and(|its| its == name.as_bytes())
+            if names == 0 || symbol.st_shndx(endian) == elf::SHN_UNDEF {
+                return false;
+            }
+            let its = table.symbol_name(endian, symbol);
+            // A name without an end has been searched for it up to the end of all names.
+            names = names.saturating_sub(its.map_or(file.len() / 8, <[u8]>::len));
+            its == Ok(name.as_bytes())
         });
         Some(symbol?.st_value(endian).into())
     })
@@ -249,7 +255,10 @@ fn read_build_id<H: FileHeader<Endian = Endianness>>(
 
 /// The maximum length of all names, as a multiple of the file's length. Names may overlap in the
 /// file, so a malicious file could have names that fill memory; its remaining symbols are omitted.
-const MAX_NAMES: usize = 8;
+pub(crate) const MAX_NAMES: usize = 8;
+
+/// The most symbols whose names have no end. The symbols after that are omitted.
+const MAX_UNNAMED: usize = 64;
 
 /// A symbol of the file.
 struct Found<'a> {
@@ -271,7 +280,7 @@ fn read_symbols<'a, H: FileHeader<Endian = Endianness>>(
     bias: u64,
     machine: elf::Machine,
 ) -> Symbols {
-    let mut found = Vec::new();
+    let (mut found, mut unnamed) = (Vec::new(), 0);
     for table in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
         let Ok(table) = sections.symbols(endian, data, table) else { continue };
         for (index, symbol) in table.enumerate() {
@@ -281,7 +290,14 @@ fn read_symbols<'a, H: FileHeader<Endian = Endianness>>(
             let kind = symbol.st_type();
             let code = executable
                 && (kind == elf::STT_FUNC || kind == elf::STT_NOTYPE || kind == elf::STT_GNU_IFUNC);
-            let name = table.symbol_name(endian, symbol).unwrap_or_default();
+            let Ok(name) = table.symbol_name(endian, symbol) else {
+                // A name without an end has been searched for it up to the end of all names.
+                unnamed += 1;
+                match unnamed > MAX_UNNAMED {
+                    true => break,
+                    false => continue,
+                }
+            };
             let Some(left) = budget.checked_sub(name.len()) else { break };
             budget = left;
             let name = std::str::from_utf8(name).unwrap_or_default();

@@ -50,7 +50,8 @@ mod time_conversion;
 mod walk;
 
 pub use address_spaces::{
-    AddressSpaces, Change, Clock, ContextKey, MemoryId, ModuleFile, Thread, Viewpoint,
+    AddressSpaces, Change, Clock, ContextKey, MAX_IMAGE_REGIONS, MemoryId, ModuleFile, Thread,
+    Viewpoint,
 };
 pub use bytes::{Bytes, BytesReader, OnDemand, Owner};
 pub use cache::{Cache, CacheOptions};

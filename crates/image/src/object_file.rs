@@ -6,6 +6,7 @@ use std::sync::Arc;
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym};
 use object::{Endianness, SectionIndex, SymbolIndex, elf};
 
+use crate::elf::MAX_NAMES;
 use crate::{Bytes, ElfError, Region, Symbol, Symbols};
 
 /// The code of a relocatable file of AArch64: its section `.text`.
@@ -61,6 +62,18 @@ impl ObjectFile {
         let least_offset = least_offset(&sections, endian, index);
         let table = sections.symbols(endian, data, elf::SHT_SYMTAB).map_err(malformed)?;
         let (mut symbols, mut labels) = (Vec::new(), Vec::new());
+        // The bytes of all names, and the relocations: parts of a file may be shared.
+        let mut names = data.len().saturating_mul(MAX_NAMES);
+        let mut left = data.len() / size_of::<elf::Rela64<Endianness>>();
+        let named = |symbol: &elf::Sym64<Endianness>, names: &mut usize| -> &str {
+            if *names == 0 {
+                return "";
+            }
+            let name = table.symbol_name(endian, symbol);
+            // A name without an end has been searched for it up to the end of all names.
+            *names = names.saturating_sub(name.map_or(data.len() / 8, <[u8]>::len));
+            std::str::from_utf8(name.unwrap_or_default()).unwrap_or_default()
+        };
         // The value of each symbol of `.text`, by its number.
         let mut values: HashMap<u32, u64> = HashMap::new();
         for (number, symbol) in table.enumerate() {
@@ -69,8 +82,7 @@ impl ObjectFile {
             }
             let (start, size) = (symbol.st_value(endian), symbol.st_size(endian));
             values.insert(number.0 as u32, start);
-            let name = table.symbol_name(endian, symbol).unwrap_or_default();
-            let name = std::str::from_utf8(name).unwrap_or_default();
+            let name = named(symbol, &mut names);
             if name.is_empty() || name.starts_with('$') {
                 continue;
             }
@@ -80,12 +92,14 @@ impl ObjectFile {
             }
         }
         let symbols = Symbols::new(symbols);
-        let mut external = Vec::new();
+        let mut external: Vec<External> = Vec::new();
         for relocations in sections.iter() {
             if relocations.sh_info(endian) as usize != index.0 {
                 continue;
             }
             let Ok(Some((entries, _))) = relocations.rela(endian, data) else { continue };
+            let entries = entries.get(..left).unwrap_or(entries);
+            left -= entries.len();
             for entry in entries {
                 let at = entry.r_offset.get(endian);
                 let kind = entry.r_type(endian, false);
@@ -101,8 +115,7 @@ impl ObjectFile {
                     None => {
                         let number = SymbolIndex(entry.r_sym(endian, false) as usize);
                         let symbol = table.symbol(number).ok();
-                        let name = symbol.and_then(|s| table.symbol_name(endian, s).ok());
-                        let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
+                        let name = symbol.map_or("", |symbol| named(symbol, &mut names)).to_owned();
                         external.push(External { at, symbol: name, addend, branch });
                     }
                 }

@@ -22,19 +22,26 @@ impl Functions {
     /// A file that cannot be read has none. Code of an earlier file hides that of a later one.
     pub fn of_files<'a>(files: impl IntoIterator<Item = (&'a Bytes, u64)>) -> Functions {
         let mut all: Vec<Candidate> = Vec::new();
-        let mut earlier: Vec<Functions> = Vec::new();
+        let mut earlier: Option<Functions> = None;
+        let mut several = false;
         for (file, bias) in files {
             let mut own = candidates(file).unwrap_or_default();
             for candidate in &mut own {
                 candidate.start = candidate.start.wrapping_add(bias);
                 candidate.limit = candidate.limit.wrapping_add(bias);
             }
-            own.retain(|c| earlier.iter().all(|known| known.at(c.start).function.is_none()));
-            earlier.push(Functions::new(own.clone()));
+            let Some(known) = &mut earlier else {
+                earlier = Some(Functions::new(own.clone()));
+                all = own;
+                continue;
+            };
+            several = true;
+            own.retain(|c| known.at(c.start).function.is_none());
+            known.cover(&Functions::new(own.clone()));
             all.append(&mut own);
         }
-        match earlier.pop() {
-            Some(only) if earlier.is_empty() => only,
+        match earlier {
+            Some(only) if !several => only,
             _ => Functions::new(all),
         }
     }
@@ -44,6 +51,9 @@ impl Functions {
 /// symbols after that are left out.
 const MAX_NAMES: usize = 8;
 
+/// The most symbols whose names have no end. The symbols after that are left out.
+const MAX_UNNAMED: usize = 64;
+
 /// The symbols of code and the stubs of `file`.
 pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
     let data: &[u8] = file;
@@ -51,6 +61,7 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
     let arm = file.architecture() == object::Architecture::Arm;
     let mut found = Vec::new();
     let mut left = data.len().saturating_mul(MAX_NAMES);
+    let mut unnamed = 0;
     let limits: HashMap<usize, u64> = file
         .sections()
         .filter(is_code)
@@ -60,9 +71,18 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
         if left == 0 {
             return;
         }
-        let Ok(name) = symbol.name() else { return };
         let limit = |index: object::SectionIndex| limits.get(&index.0);
         let Some(limit) = symbol.section_index().and_then(limit) else { return };
+        let Ok(name) = symbol.name() else {
+            // A name without an end has been searched for it up to the end of all names.
+            unnamed += 1;
+            left = if unnamed > MAX_UNNAMED { 0 } else { left };
+            return;
+        };
+        left = left.saturating_sub(name.len());
+        if left == 0 {
+            return;
+        }
         let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { return };
         let kind = st_info.st_type();
         let function = kind == elf::STT_FUNC || kind == elf::STT_GNU_IFUNC;
@@ -72,10 +92,6 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
             || name.starts_with('$')
             || !function && (kind != elf::STT_NOTYPE || !global)
         {
-            return;
-        }
-        left = left.saturating_sub(name.len());
-        if left == 0 {
             return;
         }
         let bit = u64::from(arm && function);
@@ -91,7 +107,7 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
     };
     file.symbols().for_each(&mut add);
     file.dynamic_symbols().for_each(&mut add);
-    found.extend(stubs::stubs(&file, data.len(), left));
+    found.extend(stubs::stubs(&file, left));
     Some(found)
 }
 

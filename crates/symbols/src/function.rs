@@ -134,6 +134,25 @@ impl Functions {
         }
     }
 
+    /// Adds the addresses of `other`, which have no function so far, without its functions: they
+    /// have the number `u32::MAX`.
+    pub(crate) fn cover(&mut self, other: &Functions) {
+        self.ranges.extend(other.ranges.iter().map(|(start, last, _)| (*start, *last, u32::MAX)));
+        self.ranges.sort_unstable();
+        let mut end = None;
+        // Where ranges overlap, the first one has the addresses.
+        self.ranges.retain_mut(|range| {
+            if let Some(end) = end {
+                range.0 = range.0.max(end);
+            }
+            let is_left = range.0 <= range.1 && end != Some(u64::MAX);
+            if is_left {
+                end = Some(range.1.saturating_add(1));
+            }
+            is_left
+        });
+    }
+
     /// The function with this number.
     pub fn get(&self, number: u32) -> Option<&Function> {
         self.functions.get(number as usize)

@@ -13,11 +13,8 @@ use crate::Candidate;
 /// Sections of stubs.
 const SECTIONS: [&str; 3] = [".plt", ".plt.sec", ".iplt"];
 
-/// The stubs of `file`, which has `size` bytes. Their names have at most `left` bytes; those after
-/// that have none. Sections may share their bytes: those with more bytes than the file are left
-/// out.
-pub(crate) fn stubs(file: &object::File<'_>, size: usize, mut left: usize) -> Vec<Candidate> {
-    let mut unread = size;
+/// The stubs of `file`. Their names have at most `left` bytes; those after that have none.
+pub(crate) fn stubs(file: &object::File<'_>, mut left: usize) -> Vec<Candidate> {
     let names = names(file);
     let decode: fn(u64, &[u8]) -> Vec<Slot> = match file.architecture() {
         Architecture::Aarch64 => a64,
@@ -26,13 +23,10 @@ pub(crate) fn stubs(file: &object::File<'_>, size: usize, mut left: usize) -> Ve
         _ => return Vec::new(),
     };
     let mut all = Vec::new();
-    for section in file.sections() {
-        let known = section.name().is_ok_and(|name| SECTIONS.contains(&name));
+    // Sections may share their bytes: the first one of each name is read.
+    let known = SECTIONS.iter().filter_map(|name| file.section_by_name(name));
+    for section in known {
         let Ok(code) = section.data() else { continue };
-        if !known || code.len() > unread {
-            continue;
-        }
-        unread -= code.len();
         let (start, limit) = (section.address(), section.address().saturating_add(section.size()));
         let slots = decode(start, code);
         let mut add = |symbol: String, start: u64, end: u64| {

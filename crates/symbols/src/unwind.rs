@@ -93,7 +93,7 @@ impl UnwindTargets {
 
 /// The data of an ELF file at addresses.
 struct Memory<'a> {
-    /// In order of their addresses.
+    /// By their addresses.
     sections: Vec<(u64, &'a [u8])>,
     little: bool,
     /// The size of an address in bytes.

@@ -59,8 +59,8 @@ impl Trace {
         self
     }
 
-    /// Adds program memory: an ELF file, or a raw image as `FILE@ADDRESS`. Where
-    /// both it and the capture have memory, it is used.
+    /// Adds program memory: a file in ELF, Intel HEX, S-records or UF2, or a raw image as
+    /// `FILE@ADDRESS`. Where both it and the capture have memory, it is used.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read.
@@ -156,8 +156,9 @@ impl Trace {
 }
 
 /// Reads the raw trace data at `path`, such as a dump of a trace buffer, with the programs
-/// `images`: ELF files, or raw images as `FILE@ADDRESS`. What `raw` does not state is detected; the
-/// default states nothing. Returns what was assumed, too, one text per line.
+/// `images`: files in ELF, Intel HEX, S-records or UF2, or raw images as `FILE@ADDRESS`. What `raw`
+/// does not state is detected; the default states nothing. Returns what was assumed, too, one text
+/// per line.
 ///
 /// # Errors
 /// [`OpenError`] where a file cannot be read, or nothing explains the bytes.

@@ -6,6 +6,7 @@ use toml::{Table, Value};
 use toml_parser::lexer::TokenKind;
 
 use crate::files::{Files, find};
+use crate::image_file;
 use crate::limits::{MAX_DEVICES, MAX_DUMPS, MAX_FILES, MAX_LINKS, MAX_TABLES};
 use crate::names::Names;
 use crate::notes::Notes;
@@ -64,8 +65,10 @@ pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenEr
     }
     for (n, table) in tables(&reader, &table, "image")? {
         reader.limit(n, "image", MAX_DUMPS)?;
-        let dump = reader.image(n, table)?;
-        capture.memory.push(dump);
+        capture.memory.extend(reader.image(n, table)?);
+        if capture.memory.len() > MAX_DUMPS {
+            return Err(OpenError::new(index, Problem::TooMany("pieces of memory", MAX_DUMPS)));
+        }
     }
     if capture.buffers.is_empty() {
         return Err(OpenError::new(index, Problem::NoSection("[buffer]")));
@@ -460,7 +463,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn image(&mut self, n: usize, table: &Table) -> Result<Dump, OpenError> {
+    fn image(&mut self, n: usize, table: &Table) -> Result<Vec<Dump>, OpenError> {
         let at = Section { reader: self, section: Some(format!("image {n}")), table };
         let keys: Vec<&str> = ["file", "address"].into_iter().chain(when::KEYS).collect();
         at.known(&keys)?;
@@ -472,8 +475,11 @@ impl Reader<'_> {
         let origin = at.origin("file");
         let no_address = at.problem(
             "address",
-            "missing; raw memory needs an address, only ELF files contain theirs",
+            "missing; raw memory needs an address: ELF files, Intel HEX and S-records, and UF2 \
+             contain theirs",
         );
+        let its_address = at.problem("address", "the file has its own addresses: remove the key");
+        let wrong = at.origin("file");
         let path = self.find(&origin, &file);
         let bytes = match self.files.open_named(&path) {
             Ok(bytes) => Some(bytes),
@@ -484,10 +490,26 @@ impl Reader<'_> {
             }
         };
         let form = bytes.as_ref().map_or(Form::Raw, Form::detect);
+        let pieces = bytes.as_ref().filter(|_| form == Form::Raw).and_then(image_file::read);
+        if let Some(pieces) = pieces {
+            let unusable = |why| OpenError::at(wrong, Problem::NotMemory(why));
+            let pieces = pieces.map_err(unusable)?;
+            if address.is_some() {
+                return Err(its_address);
+            }
+            let dump = Dump { name: file.clone(), file, path, when, ..Dump::default() };
+            let dumps = pieces.into_iter().map(|(address, bytes)| Dump {
+                address,
+                bytes: Some(bytes),
+                ..dump.clone()
+            });
+            return Ok(dumps.collect());
+        }
         if form == Form::Raw && address.is_none() && bytes.is_some() {
             return Err(no_address);
         }
         let address = address.unwrap_or(0);
-        Ok(Dump { name: file.clone(), file, path, address, when, form, bytes, ..Dump::default() })
+        let name = file.clone();
+        Ok(vec![Dump { name, file, path, address, when, form, bytes, ..Dump::default() }])
     }
 }

@@ -20,7 +20,7 @@ const LENGTH_LIST: usize = 120;
 const NAME: usize = 64;
 const NAME_LEN: usize = 16;
 /// The most functions of all programs.
-const MAX_FUNCTIONS: usize = 1 << 16;
+pub(super) const MAX_FUNCTIONS: usize = 1 << 16;
 
 /// The machine code of a function of a BPF program.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ use super::compressed;
 use super::data::PerfData;
 use super::features;
 use super::find::{self, Code, Finder, Search};
+use super::limits::{Budget, MAX_LISTED, MAX_SEQUENCES};
 use crate::files::Files;
 use crate::proto::{Message, Value, fields};
 use crate::{OpenError, Problem};
@@ -88,9 +89,9 @@ impl BranchList {
     /// # Errors
     /// Why it cannot be read.
     pub fn read(bytes: &[u8]) -> Result<BranchList, String> {
-        let mut list = BranchList::default();
+        let (mut list, mut sequences) = (BranchList::default(), 0);
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
-            list.message(bytes)?;
+            list.message(bytes, &mut sequences)?;
             return Ok(list);
         };
         let short = "it ends within its header";
@@ -100,26 +101,34 @@ impl BranchList {
             return Err(format!("it has version {version}, and {VERSION} is known"));
         }
         let (packed, mut rest) = rest.split_first().ok_or(short)?;
+        let mut budget = Budget::of_list(bytes.len() as u64);
         while let Some((len, after)) = rest.split_first_chunk() {
             let len = u32::from_le_bytes(*len) as usize;
             let (message, after) = after.split_at_checked(len).ok_or("it ends within a message")?;
             match packed {
-                0 => list.message(message)?,
-                _ => list.message(&compressed::unpack(message)?)?,
+                0 => list.message(message, &mut sequences)?,
+                _ => {
+                    let message = compressed::unpack(message, &mut budget)?;
+                    list.message(&message, &mut sequences)?;
+                }
             }
             rest = after;
         }
         Ok(list)
     }
 
-    /// Adds the message `BranchList`.
-    fn message(&mut self, bytes: &[u8]) -> Result<(), String> {
+    /// Adds the message `BranchList`. `sequences` counts those of all program files.
+    fn message(&mut self, bytes: &[u8], sequences: &mut usize) -> Result<(), String> {
         if !bytes.starts_with(&MESSAGE) {
             return Err("a message of it is not a branch list".into());
         }
         for (field, value) in fields(bytes) {
             if let (2, Value::Bytes(binary)) = (field, value) {
-                self.binaries.push(ListedBinary::read(binary)?);
+                let binary = ListedBinary::read(binary, sequences)?;
+                self.binaries.push(binary);
+                if self.binaries.len() > MAX_LISTED {
+                    return Err(format!("it has more than {MAX_LISTED} program files"));
+                }
             }
         }
         Ok(())
@@ -142,14 +151,14 @@ impl BranchList {
 }
 
 impl ListedBinary {
-    /// Reads the message `ETMBinary`.
-    fn read(bytes: &[u8]) -> Result<ListedBinary, String> {
+    /// Reads the message `ETMBinary`. `sequences` counts the sequences.
+    fn read(bytes: &[u8], sequences: &mut usize) -> Result<ListedBinary, String> {
         let mut binary = ListedBinary::default();
         for (field, value) in fields(bytes) {
             match (field, value) {
                 (1, Value::Bytes(path)) => binary.path = String::from_utf8_lossy(path).into_owned(),
                 (2, Value::Bytes(id)) => binary.build_id = from_hex(id).unwrap_or_default(),
-                (3, Value::Bytes(address)) => binary.address(address)?,
+                (3, Value::Bytes(address)) => binary.address(address, sequences)?,
                 (4, Value::Number(kind)) => {
                     binary.kind = match kind {
                         0 => BinaryKind::Program,
@@ -171,8 +180,8 @@ impl ListedBinary {
         Ok(binary)
     }
 
-    /// Reads the message `Address`.
-    fn address(&mut self, bytes: &[u8]) -> Result<(), String> {
+    /// Reads the message `Address`. `sequences` counts the sequences.
+    fn address(&mut self, bytes: &[u8], sequences: &mut usize) -> Result<(), String> {
         let first = self.sequences.len();
         let mut start = 0;
         for (field, value) in fields(bytes) {
@@ -192,6 +201,10 @@ impl ListedBinary {
                     }
                     if sequence.bits.len() < sequence.len.div_ceil(8) as usize {
                         return Err("a sequence has more branches than bits".into());
+                    }
+                    *sequences += 1;
+                    if *sequences > MAX_SEQUENCES {
+                        return Err(format!("it has more than {MAX_SEQUENCES} sequences"));
                     }
                     self.sequences.push(sequence);
                 }
@@ -292,11 +305,32 @@ pub fn branch_list(
         Err(why) => return Some(Err(fail(why))),
     };
     let mut finder = Finder::new(search, path, &mut files);
-    let programs = (0..).zip(list.binaries);
-    let programs = programs.map(|(n, binary)| program(&mut finder, n, binary)).collect();
+    let (mut programs, mut parts, mut omitted) = (Vec::new(), 0, 0);
+    for (n, binary) in (0..).zip(list.binaries) {
+        if parts > MAX_PARTS {
+            omitted += 1;
+            let (code, machine, bias) = (None, None, 0);
+            let file = find::module_file(&binary.path, None, None, false);
+            programs.push(ListedProgram { binary, file, code, machine, bias });
+            continue;
+        }
+        let program = program(&mut finder, n, binary);
+        let regions = program.code.as_ref().map_or(0, |code| code.regions().len());
+        parts += regions + program.file.symbols.len();
+        programs.push(program);
+    }
+    if omitted > 0 {
+        finder.problems.push(format!(
+            "the last {omitted} program files are not searched for: the others have more than \
+             {MAX_PARTS} symbols and parts"
+        ));
+    }
     finder.report_unused(false);
     Some(Ok((programs, finder.problems)))
 }
+
+/// The most symbols and parts of all program files.
+const MAX_PARTS: usize = 1 << 22;
 
 /// Finds the program file of `binary`.
 fn program(finder: &mut Finder<'_>, index: u32, binary: ListedBinary) -> ListedProgram {
@@ -323,7 +357,7 @@ fn program(finder: &mut Finder<'_>, index: u32, binary: ListedBinary) -> ListedP
                 }
             };
             machine = Some(elf.machine);
-            let regions = elf.regions.into_iter().map(|region| region.of_module(module));
+            let regions = elf.regions.iter().cloned().map(|region| region.of_module(module));
             code = Some(Arc::new(Image::new(regions)));
         }
         Some((Code::Object(object), _)) => {
@@ -391,6 +425,19 @@ mod tests {
         }
         let both = BranchList { binaries: [list().binaries, list().binaries].concat() };
         assert_eq!(BranchList::read(&twice), Ok(both));
+    }
+
+    /// A program file and a sequence take two bytes each.
+    #[test]
+    fn the_parts_of_a_list_are_bounded() {
+        let mut head = Message::default();
+        head.bytes(1, MAGIC);
+        let files = [head.0.clone(), [0x12, 0].repeat(MAX_LISTED + 1)].concat();
+        assert_eq!(BranchList::read(&files), Err("it has more than 16384 program files".into()));
+        let (mut binary, mut list) = (Message::default(), head);
+        binary.bytes(3, &[0x12, 0].repeat(MAX_SEQUENCES + 1));
+        list.bytes(2, &binary.0);
+        assert_eq!(BranchList::read(&list.0), Err("it has more than 4194304 sequences".into()));
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! The content of a `perf.data` file, before it is interpreted.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 
 use super::attr::Attr;
 use super::compressed::Unpacker;
 use super::fields::{Fields, Reader};
-use super::limits::{MAX_ATTRS, MAX_FEATURES, MAX_RECORD_BYTES, MAX_RECORDS};
-use super::record::{AuxTrace, Body, HEADER, Record};
+use super::limits::{
+    Budget, MAX_ATTRS, MAX_FEATURES, MAX_RECORD_MEMORY, MAX_RECORDS, MAX_UNPACKED, RECORD_MEMORY,
+};
+use super::record::{Body, HEADER, Record};
 use super::window::Window;
 use crate::Bytes;
 
@@ -25,6 +28,8 @@ pub(super) const INIT_MAP: u32 = 134;
 const SAMPLE: u32 = 9;
 pub(super) const COMPRESSED: u32 = 81;
 pub(super) const COMPRESSED2: u32 = 83;
+/// The number of an AUXTRACE record.
+const AUXTRACE: u32 = 71;
 
 /// The form of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +68,15 @@ impl PerfData {
     /// # Errors
     /// Why nothing of it can be used.
     pub fn read(file: &Bytes) -> Result<PerfData, String> {
+        PerfData::read_with(file, &[])
+    }
+
+    /// Reads the file `data` of the directory form, and `more`, the files `data.N` with further
+    /// records. The bytes of trace are not loaded.
+    ///
+    /// # Errors
+    /// Why nothing of it can be used.
+    pub fn read_with(file: &Bytes, more: &[Bytes]) -> Result<PerfData, String> {
         let mut window = Window::new(file);
         let short = || "it is shorter than its header".to_owned();
         let magic = window.get(0, 8).ok_or_else(short)?;
@@ -78,19 +92,20 @@ impl PerfData {
         let head = window.get(8, 8).ok_or_else(short)?;
         Reader::new(head, big).u64(&mut size).ok_or_else(short)?;
         let end = file.len() as u64;
-        let mut walk = Walk::default();
+        let mut walk = Walk::new(more.iter().fold(end, |sum, file| sum + file.len() as u64));
         if size == PIPE_HEADER {
             data.form = Form::Pipe;
             data.walk(&mut walk, &mut window, PIPE_HEADER..end, file);
         } else {
             let head = window.get(0, FILE_HEADER as usize).ok_or_else(short)?.to_vec();
             let header = Header::read(&head, big).ok_or_else(short)?;
-            data.read_attrs(&header, &mut window)?;
+            data.read_attrs(&header, &mut window, end)?;
+            data.attrs.iter().for_each(|attr| walk.events.add(attr));
             data.read_features(&header, &mut window);
             if let Some(init) = data.features.get(&INIT_MAP).cloned() {
                 walk.inner.extend(init);
                 data.walk_inner(&mut walk);
-                walk.inner.clear();
+                walk.end_file();
             }
             let (from, len) = header.data;
             let to = from.checked_add(len).filter(|to| *to <= end && len > 0);
@@ -104,41 +119,64 @@ impl PerfData {
             });
             data.walk(&mut walk, &mut window, from..to, file);
         }
-        data.end(&walk);
+        data.end(&mut walk);
+        for file in more {
+            data.walk(&mut walk, &mut Window::new(file), 0..file.len() as u64, file);
+            data.end(&mut walk);
+        }
+        if let Some(further) = walk.damaged.checked_sub(MAX_DAMAGED).filter(|count| *count > 0) {
+            data.problems.push(format!("{further} further records are damaged"));
+        }
         Ok(data)
     }
 
-    /// Adds the records of a file `data.N` of the directory form.
-    pub fn add_records(&mut self, file: &Bytes) {
-        let mut walk = Walk::default();
-        self.walk(&mut walk, &mut Window::new(file), 0..file.len() as u64, file);
-        self.end(&walk);
-    }
-
-    fn end(&mut self, walk: &Walk) {
-        if !walk.inner.is_empty() {
-            let left = walk.inner.len();
+    /// Ends the records of a file.
+    fn end(&mut self, walk: &mut Walk) {
+        let left = walk.inner.len() - walk.done;
+        if left > 0 {
             self.problems.push(format!("the compressed records end within one: {left} bytes lost"));
         }
+        walk.end_file();
     }
 
-    fn read_attrs(&mut self, header: &Header, window: &mut Window<'_>) -> Result<(), String> {
+    /// Reads the events. Valid files have each identifier once, so that all of them are shorter
+    /// than the file of `len` bytes.
+    fn read_attrs(
+        &mut self,
+        header: &Header,
+        window: &mut Window<'_>,
+        len: u64,
+    ) -> Result<(), String> {
+        let mut budget = Budget::new(len);
         let (at, size) = header.attrs;
         let entry = header.attr_size;
         let wrong = || format!("the events at offset {at:#x} have entries of {entry} bytes");
         let len = usize::try_from(entry).ok().filter(|len| (80..=1 << 12).contains(len));
         let len = len.ok_or_else(wrong)?;
+        if size / entry > MAX_ATTRS {
+            self.problems.push(too_many_events());
+        }
+        let mut without = 0;
         for n in 0..(size / entry).min(MAX_ATTRS) {
             let bytes = window.get(at.saturating_add(n * entry), len).ok_or_else(wrong)?;
             let mut attr = Attr::read(bytes, self.big).ok_or_else(wrong)?;
             let mut ids = Reader::new(bytes.get(len - 16..).unwrap_or_default(), self.big);
             let (mut from, mut size) = (0, 0);
             let _ = ids.u64(&mut from).and(ids.u64(&mut size));
-            let bytes = window.get(from, usize::try_from(size).unwrap_or(usize::MAX));
+            let own = budget.take(size);
+            without += u64::from(!own);
+            let size = usize::try_from(size).ok().filter(|_| own);
+            let bytes = size.and_then(|size| window.get(from, size));
             let mut ids = Reader::new(bytes.unwrap_or_default(), self.big);
             let count = ids.left() / 8;
             let _ = ids.words(&mut attr.ids, count);
             self.attrs.push(attr);
+        }
+        if without > 0 {
+            self.problems.push(format!(
+                "the identifiers of {without} events are not read: all identifiers have more bytes \
+                 than the file"
+            ));
         }
         Ok(())
     }
@@ -192,14 +230,7 @@ impl PerfData {
             match number {
                 COMPRESSED | COMPRESSED2 => {
                     let bytes = compressed(number, bytes, self.big);
-                    if let Err(why) = walk.unpacker.unpack(bytes, &mut walk.inner) {
-                        self.problems.push(format!(
-                            "the compressed record that ends at offset {at:#x} is damaged, and all \
-                             after it are lost: {why}"
-                        ));
-                        walk.unpacker = Unpacker::default();
-                    }
-                    self.walk_inner(walk);
+                    self.unpack(walk, bytes, at);
                 }
                 _ => {
                     let len = self.record(walk, number, misc, bytes, at);
@@ -223,35 +254,100 @@ impl PerfData {
         }
     }
 
+    /// Reads the records in a compressed record that ends at offset `end`.
+    fn unpack(&mut self, walk: &mut Walk, bytes: &[u8], end: u64) {
+        if walk.lost {
+            return;
+        }
+        let mut unpacker = std::mem::take(&mut walk.unpacker);
+        let mut budget = walk.unpacked;
+        let done = unpacker.unpack(bytes, &mut budget, |part| {
+            if !walk.full && !walk.lost {
+                walk.inner.extend_from_slice(part);
+                self.walk_inner(walk);
+            }
+        });
+        walk.unpacked = budget;
+        if let Err(why) = done {
+            unpacker.restart();
+            self.damaged(walk, || {
+                format!(
+                    "the compressed record that ends at offset {end:#x} is damaged, and all after \
+                     it are lost: {why}"
+                )
+            });
+        }
+        walk.unpacker = unpacker;
+    }
+
     /// Reads the records that were unpacked, as far as they are whole.
     fn walk_inner(&mut self, walk: &mut Walk) {
-        let inner = std::mem::take(&mut walk.inner);
-        let mut rest = inner.as_slice();
-        while let Some((number, misc, size)) =
-            rest.get(..HEADER).and_then(|head| head_of(head, self.big))
-        {
-            let Some(bytes) = rest.get(HEADER..size) else { break };
-            let after = rest.get(size..).unwrap_or_default();
-            if number == 71 {
-                let record = Record::read(number, misc, bytes, None, self.big);
-                let Some(Body::AuxTrace(AuxTrace { size: len, .. })) = record.map(|r| r.body)
-                else {
-                    break;
-                };
-                let len = usize::try_from(len).unwrap_or(usize::MAX);
-                let Some((trace, after)) = after.split_at_checked(len) else { break };
-                self.record(walk, number, misc, bytes, 0);
-                self.trace.push(Bytes::from(trace.to_vec()));
-                rest = after;
-            } else {
-                self.record(walk, number, misc, bytes, 0);
-                rest = after;
-            }
-            if walk.full {
-                return;
+        while !walk.full && !walk.lost && walk.inner.len() - walk.done >= walk.needed {
+            let inner = std::mem::take(&mut walk.inner);
+            let rest = inner.get(walk.done..).unwrap_or_default();
+            let taken = self.inner_record(walk, rest);
+            walk.inner = inner;
+            match taken {
+                Ok(len) => (walk.done, walk.needed) = (walk.done + len, HEADER),
+                Err(needed) => walk.needed = needed,
             }
         }
-        walk.inner = rest.to_vec();
+        // Each byte is moved at most twice.
+        if walk.done > walk.inner.len() / 2 {
+            walk.inner.drain(..walk.done);
+            walk.done = 0;
+        }
+    }
+
+    /// Reads the record at the beginning of `rest`, which were unpacked. Returns the number of its
+    /// bytes.
+    ///
+    /// # Errors
+    /// The number of bytes that are needed where `rest` has fewer.
+    fn inner_record(&mut self, walk: &mut Walk, rest: &[u8]) -> Result<usize, usize> {
+        let head = rest.get(..HEADER).ok_or(HEADER)?;
+        let Some((number, misc, size)) = head_of(head, self.big) else {
+            self.damaged(walk, || "the compressed records have one without a size".into());
+            walk.lost = true;
+            return Ok(0);
+        };
+        let bytes = rest.get(HEADER..size).ok_or(size)?;
+        let mut len = 0;
+        if number == AUXTRACE
+            && let Some(Record { body: Body::AuxTrace(trace), .. }) =
+                Record::read(number, misc, bytes, None, self.big)
+        {
+            len = usize::try_from(trace.size).unwrap_or(usize::MAX);
+            let whole = size.saturating_add(len);
+            // A record that was incomplete is counted already.
+            if walk.needed != whole && !walk.trace.take(trace.size) {
+                let limit = walk.trace.limit();
+                self.damaged(walk, || {
+                    format!(
+                        "the compressed records from one with {len} bytes of trace on are not \
+                         read: compressed trace has more than {limit} bytes"
+                    )
+                });
+                walk.lost = true;
+                return Ok(0);
+            }
+            if whole > rest.len() {
+                return Err(whole);
+            }
+        }
+        let trace = rest.get(size..size + len).unwrap_or_default();
+        if self.record(walk, number, misc, bytes, 0).is_some() {
+            self.trace.push(Bytes::from(trace.to_vec()));
+        }
+        Ok(size + len)
+    }
+
+    /// Counts a damaged record. The first ones are described.
+    fn damaged(&mut self, walk: &mut Walk, text: impl FnOnce() -> String) {
+        walk.damaged += 1;
+        if walk.damaged <= MAX_DAMAGED {
+            self.problems.push(text());
+        }
     }
 
     /// Takes one record. Returns the number of bytes that follow an AUXTRACE record.
@@ -268,31 +364,36 @@ impl PerfData {
             return None;
         }
         walk.count += 1;
-        walk.bytes += bytes.len() as u64;
-        if walk.count > MAX_RECORDS || walk.bytes > MAX_RECORD_BYTES {
+        if walk.count > MAX_RECORDS || !walk.memory.take((RECORD + bytes.len()) as u64) {
             self.problems.push(format!(
                 "the records from offset {end:#x} on are not read: there are more than \
-                 {MAX_RECORDS}, or more than {MAX_RECORD_BYTES} bytes"
+                 {MAX_RECORDS}, or they need more than {} bytes of memory",
+                walk.memory.limit()
             ));
             walk.full = true;
             return None;
         }
-        let attr = self.attr_of(bytes);
+        let attr = walk.events.of(&self.attrs, last_word(bytes, self.big));
         let Some(record) = Record::read(number, misc, bytes, attr, self.big) else {
-            walk.damaged += 1;
-            if walk.damaged <= 8 {
+            self.damaged(walk, || {
                 let at = end.saturating_sub((bytes.len() + HEADER) as u64);
-                self.problems.push(format!(
-                    "the record of kind {number} at offset {at:#x} is shorter than its fields"
-                ));
-            }
+                format!("the record of kind {number} at offset {at:#x} is shorter than its fields")
+            });
             return None;
         };
         let follows = match &record.body {
             Body::AuxTrace(trace) => Some(trace.size),
             Body::Attr(attr) => {
-                if (self.attrs.len() as u64) < MAX_ATTRS {
-                    self.attrs.push((**attr).clone());
+                match (self.attrs.len() as u64).cmp(&MAX_ATTRS) {
+                    Ordering::Less => {
+                        walk.events.add(attr);
+                        self.attrs.push((**attr).clone());
+                    }
+                    Ordering::Equal if !walk.too_many_events => {
+                        walk.too_many_events = true;
+                        self.problems.push(too_many_events());
+                    }
+                    _ => {}
                 }
                 None
             }
@@ -307,39 +408,110 @@ impl PerfData {
         self.records.push(record);
         follows
     }
+}
 
-    /// The event of a record, by the identifier in its last eight bytes.
-    fn attr_of(&self, bytes: &[u8]) -> Option<&Attr> {
-        self.event(|| {
-            let mut id = 0;
-            let tail = bytes.len().checked_sub(8).and_then(|at| bytes.get(at..));
-            let _ = Reader::new(tail.unwrap_or_default(), self.big).u64(&mut id);
-            Some(id)
-        })
+fn too_many_events() -> String {
+    format!("there are more than {MAX_ATTRS} events, and the further ones are not used")
+}
+
+/// The number of damaged records with a note.
+const MAX_DAMAGED: usize = 8;
+/// The memory in bytes of a record beside its own bytes.
+const RECORD: usize = size_of::<Record>() + 64;
+
+/// The events by the identifiers of their instances.
+#[derive(Default)]
+pub(super) struct Events {
+    /// The index of the first event with an identifier.
+    by_id: HashMap<u64, usize>,
+    count: usize,
+}
+
+impl Events {
+    /// The events `attrs`.
+    pub(super) fn new(attrs: &[Attr]) -> Events {
+        let mut events = Events::default();
+        attrs.iter().for_each(|attr| events.add(attr));
+        events
     }
 
-    /// The event with the identifier that `id` returns; the first one where records have no
+    /// Adds the next event.
+    fn add(&mut self, attr: &Attr) {
+        for id in &attr.ids {
+            self.by_id.entry(*id).or_insert(self.count);
+        }
+        self.count += 1;
+    }
+
+    /// The one of `attrs` with the identifier `id`; the first one where records have no
     /// identifier, or none of the events has it.
-    pub(super) fn event(&self, id: impl FnOnce() -> Option<u64>) -> Option<&Attr> {
-        let [first, rest @ ..] = self.attrs.as_slice() else { return None };
+    pub(super) fn of<'a>(&self, attrs: &'a [Attr], id: Option<u64>) -> Option<&'a Attr> {
+        let [first, rest @ ..] = attrs else { return None };
         if rest.is_empty() || first.sample_type & Attr::IDENTIFIER == 0 {
             return Some(first);
         }
-        let own = id().and_then(|id| self.attrs.iter().find(|attr| attr.ids.contains(&id)));
+        let own = id.and_then(|id| attrs.get(*self.by_id.get(&id)?));
         own.or(Some(first))
     }
 }
 
-/// The state of the walk through the records.
-#[derive(Default)]
+/// The last eight bytes of a record: its identifier.
+fn last_word(bytes: &[u8], big: bool) -> Option<u64> {
+    let mut id = 0;
+    let tail = bytes.len().checked_sub(8).and_then(|at| bytes.get(at..))?;
+    Reader::new(tail, big).u64(&mut id)?;
+    Some(id)
+}
+
+/// The state of the walk through the records of all files.
 struct Walk {
     count: usize,
-    bytes: u64,
     damaged: usize,
+    too_many_events: bool,
+    /// No further record is read.
     full: bool,
+    /// No further compressed record of the file is read.
+    lost: bool,
+    events: Events,
+    /// The memory that records may take.
+    memory: Budget,
+    /// The bytes that compressed records may unpack to, and those of trace among them.
+    unpacked: Budget,
+    trace: Budget,
     unpacker: Unpacker,
-    /// Unpacked bytes that make no whole record yet.
+    /// Unpacked bytes, of which the first `done` were read.
     inner: Vec<u8>,
+    done: usize,
+    /// The bytes that the next record has, as far as they are known.
+    needed: usize,
+}
+
+impl Walk {
+    /// `len` is the number of bytes of all files.
+    fn new(len: u64) -> Walk {
+        Walk {
+            count: 0,
+            damaged: 0,
+            too_many_events: false,
+            full: false,
+            lost: false,
+            events: Events::default(),
+            memory: Budget::new(len.saturating_mul(RECORD_MEMORY) + MAX_RECORD_MEMORY),
+            unpacked: Budget::new(MAX_UNPACKED),
+            trace: Budget::of_trace(len),
+            unpacker: Unpacker::default(),
+            inner: Vec::new(),
+            done: 0,
+            needed: HEADER,
+        }
+    }
+
+    /// Forgets the compressed records of a file.
+    fn end_file(&mut self) {
+        self.unpacker.restart();
+        self.inner.clear();
+        (self.done, self.needed, self.lost) = (0, HEADER, false);
+    }
 }
 
 /// The compressed bytes of a record.

@@ -1,8 +1,10 @@
 //! The feature sections: about the machine and the recording, and the files of the recorded code.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::fields::{Fields, Reader, Writer};
+use super::limits::MAX_MODULES;
 use crate::proto::{Value, fields};
 
 /// BUILD_ID: the build identifiers of files.
@@ -49,6 +51,9 @@ fn text(reader: &mut Reader<'_>) -> Option<String> {
     Some(String::from_utf8_lossy(bytes.get(..end)?).into_owned())
 }
 
+/// The number of words of a command line that are shown.
+const MAX_WORDS: u32 = 1 << 12;
+
 /// What the sections record about the machine and the recording: name and text.
 pub(super) fn about(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Vec<(String, String)> {
     let mut about = Vec::new();
@@ -61,8 +66,11 @@ pub(super) fn about(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Vec<(String
         reader(COMMAND_LINE).and_then(|mut reader| {
             let mut count = 0;
             reader.u32(&mut count)?;
-            let words: Option<Vec<_>> = (0..count).map(|_| text(&mut reader)).collect();
-            Some(words?.join(" "))
+            let words: Option<Vec<_>> =
+                (0..count.min(MAX_WORDS)).map(|_| text(&mut reader)).collect();
+            let further = count.checked_sub(MAX_WORDS).filter(|further| *further > 0);
+            let further = further.map(|further| format!(" and {further} further arguments"));
+            Some(words?.join(" ") + &further.unwrap_or_default())
         }),
     );
     for (name, number) in
@@ -79,22 +87,24 @@ pub(super) fn about(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Vec<(String
             Some(format!("{online} online, {available} available"))
         }),
     );
+    // Each name is shown once, so that the number of texts is bounded.
+    let mut shown =
+        vec!["simpleperf_version", "kernel_version", "product_props", "android_sdk_version"];
     for (name, value) in meta_info(features) {
-        let shown =
-            ["simpleperf_version", "kernel_version", "product_props", "android_sdk_version"];
-        if shown.contains(&name.as_str()) {
-            add(&name, Some(value));
+        if let Some(index) = shown.iter().position(|known| *known == name) {
+            add(shown.swap_remove(index), Some(value.into_owned()));
         }
     }
     about
 }
 
 /// The pairs of META_INFO.
-pub(super) fn meta_info(features: &BTreeMap<u32, Vec<u8>>) -> Vec<(String, String)> {
-    let Some(bytes) = features.get(&META_INFO) else { return Vec::new() };
-    let texts: Vec<_> = bytes.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
-    let pairs = texts.as_chunks().0.iter();
-    pairs.map(|[name, value]| (name.to_string(), value.to_string())).collect()
+fn meta_info(
+    features: &BTreeMap<u32, Vec<u8>>,
+) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+    let bytes = features.get(&META_INFO).map(Vec::as_slice).unwrap_or_default();
+    let mut texts = bytes.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    std::iter::from_fn(move || Some((texts.next()?, texts.next()?)))
 }
 
 /// A build identifier without the zeros that pad it. simpleperf has no length.
@@ -221,7 +231,7 @@ pub(super) fn recorded_files(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Ve
     let is_file2 = features.contains_key(&FILE2);
     let number = if is_file2 { FILE2 } else { FILE };
     let mut rest = features.get(&number).map(Vec::as_slice).unwrap_or_default();
-    while let Some((len, after)) = rest.split_at_checked(4) {
+    while let Some((len, after)) = rest.split_at_checked(4).filter(|_| found.len() < MAX_MODULES) {
         let mut size = 0;
         let _ = Reader::new(len, big).u32(&mut size);
         let Some((message, after)) = after.split_at_checked(size as usize) else { break };

@@ -41,7 +41,7 @@ pub(super) struct Found {
 #[derive(Clone, Debug)]
 pub(super) enum Code {
     /// A program or a shared library.
-    Elf(Box<Elf>),
+    Elf(Arc<Elf>),
     /// A module of the kernel.
     Object(Arc<ObjectFile>),
     /// Anything else: bytes of memory.
@@ -49,11 +49,23 @@ pub(super) enum Code {
 }
 
 impl Found {
+    /// Reads the file at `path`: once, by whatever paths it is found.
     fn read(path: &Path, files: &mut Files) -> Result<Found, String> {
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let known = files.parsed.get(&real).and_then(|known| known.downcast_ref().cloned());
+        let read: Result<Found, String> = known.unwrap_or_else(|| {
+            let read = Found::parse(path, files);
+            files.parsed.insert(real, Arc::new(read.clone()));
+            read
+        });
+        Ok(Found { path: path.to_owned(), ..read? })
+    }
+
+    fn parse(path: &Path, files: &mut Files) -> Result<Found, String> {
         let bytes = files.open_named(path)?;
         let name = path.to_string_lossy();
         let code = match Elf::read(&bytes, name.as_ref(), Load::default()) {
-            Ok(elf) => Code::Elf(Box::new(elf)),
+            Ok(elf) => Code::Elf(Arc::new(elf)),
             Err(tracewright_image::ElfError::Relocatable) => {
                 let object = ObjectFile::read(&bytes).map_err(|error| error.to_string())?;
                 Code::Object(Arc::new(object))
@@ -62,6 +74,34 @@ impl Found {
             Err(error) => return Err(error.to_string()),
         };
         Ok(Found { path: path.to_owned(), bytes, code })
+    }
+
+    /// The number of steps to find a mapping in the file.
+    pub(super) fn steps(&self, kernel: bool) -> usize {
+        /// The bytes of a file for each of its symbols, at the least what usual files have.
+        const SYMBOL: usize = 64;
+        match &self.code {
+            // All symbols are searched for the one that the mapping is named for.
+            Code::Elf(elf) if kernel => elf.segments.len() + self.bytes.len() / SYMBOL,
+            Code::Elf(elf) => elf.segments.len(),
+            // A copy of the code is made.
+            Code::Object(object) => object.len() as usize + object.external(),
+            Code::Raw => 1,
+        }
+    }
+
+    /// The memory in bytes that the file takes.
+    pub(super) fn memory(&self) -> usize {
+        /// The size of files whose bytes are in memory.
+        const SMALL: usize = 1 << 20;
+        /// The bytes that a symbol or a segment takes.
+        const EACH: usize = 128;
+        let parts = match &self.code {
+            Code::Elf(elf) => elf.segments.len() + elf.symbols.len(),
+            Code::Object(object) => object.symbols.len() + object.external() + SMALL / EACH,
+            Code::Raw => 0,
+        };
+        self.bytes.len().min(SMALL) + EACH * parts
     }
 
     fn build_id(&self) -> Option<&[u8]> {

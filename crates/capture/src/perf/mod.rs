@@ -37,7 +37,7 @@ mod units;
 mod window;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,12 +60,8 @@ use crate::notes::Notes;
 use crate::plain::line;
 use crate::{
     Buffer, BufferRef, Bytes, Capture, Core, File, Format, Kind, Linux, OpenError, Origin, Problem,
-    Source,
 };
 use pieces::{Piece, Pieces};
-
-/// The most links from sources to buffers.
-const MAX_LINKS: usize = 1 << 22;
 
 /// Reads the file or folder at `path`; `-` is the standard input, which is read to its end into
 /// memory. The files of the recorded code are found by `search`.
@@ -90,8 +86,7 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
     let main = if folder { path.join("data") } else { path.to_owned() };
     let (bytes, _) =
         files.trace(&main).map_err(|why| OpenError::new(&main, Problem::Unreadable(why)))?;
-    let mut data = PerfData::read(&bytes).map_err(|why| fail(&main, why))?;
-    let mut kcore = None;
+    let (mut more, mut unread) = (Vec::new(), Vec::new());
     if folder {
         for n in 0..limits::MAX_DATA_FILES {
             let part = path.join(format!("data.{n}"));
@@ -99,10 +94,15 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
                 break;
             }
             match files.trace(&part) {
-                Ok((bytes, _)) => data.add_records(&bytes),
-                Err(why) => data.problems.push(format!("data.{n} cannot be read: {why}")),
+                Ok((bytes, _)) => more.push(bytes),
+                Err(why) => unread.push(format!("data.{n} cannot be read: {why}")),
             }
         }
+    }
+    let mut data = PerfData::read_with(&bytes, &more).map_err(|why| fail(&main, why))?;
+    data.problems.append(&mut unread);
+    let mut kcore = None;
+    if folder {
         let file = path.join("kcore_dir").join("kcore");
         if file.is_file() {
             let read = files.open_named(&file).and_then(|bytes| {
@@ -252,11 +252,13 @@ fn capture(
     };
     let mut since: BTreeMap<Queue, u64> = BTreeMap::new();
     add_sources(&mut capture, &mut linux, &units, &ids);
-    let mut links = 0;
+    let of_id = SourcesById::new(&capture, &linux, &ids);
+    let (mut links, mut unlinked) = (0, 0u64);
+    let mut block = Vec::new();
     for piece in &pieces.pieces {
         let cpu = piece.cpu();
         let ete = cpu
-            .and_then(|cpu| linux.cpus.iter().position(|known| *known == cpu))
+            .and_then(|cpu| linux.cpus.binary_search(&cpu).ok())
             .and_then(|n| capture.sources.get(n))
             .is_some_and(|source| source.device_type == "ETE");
         let raw = piece.aux.flags & Aux::FORMAT == Aux::RAW || pieces.whole && ete;
@@ -264,12 +266,15 @@ fn capture(
         let traced = Traced {
             cpu,
             raw,
-            found: if raw { BTreeSet::new() } else { piece.ids() },
+            found: if raw { BTreeSet::new() } else { piece.ids(&mut block) },
             sink: cpu.and_then(|cpu| ids.get(&cpu)).and_then(|(_, sink)| *sink),
         };
-        for (source, its) in capture.sources.iter_mut().zip(&linux.cpus) {
-            if links < MAX_LINKS && traced.has(source, *its, &ids) {
-                links += 1;
+        let mut of_piece = of_id.of(&traced, &linux, &ids);
+        unlinked += u64::from(of_piece.len() > limits::MAX_LINKS - links);
+        of_piece.truncate(limits::MAX_LINKS - links);
+        links += of_piece.len();
+        for n in of_piece {
+            if let Some(source) = capture.sources.get_mut(n) {
                 source.buffers.push(BufferRef { buffer: index, stream: None });
             }
         }
@@ -293,6 +298,13 @@ fn capture(
             lost: lost != 0 || units.snapshot,
         });
         capture.buffers.push(buffer(name, piece, raw, path));
+    }
+    if unlinked > 0 {
+        note(Problem::PerfData(format!(
+            "more than {} pairs of a trace unit and an AUX record with its trace: of the last \
+             {unlinked} AUX records, some trace is not decoded",
+            limits::MAX_LINKS
+        )));
     }
     if units.snapshot && !pieces.pieces.is_empty() {
         note(Problem::PerfNote("the trace is a snapshot: the end of each buffer".into()));
@@ -359,19 +371,45 @@ struct Traced {
     sink: Option<u32>,
 }
 
-impl Traced {
-    /// Whether the buffer may have trace of `source`, the unit of `cpu`.
-    fn has(&self, source: &Source, cpu: u32, ids: &Ids) -> bool {
-        let own = Some(cpu) == self.cpu;
-        if self.raw {
-            return own;
+/// The sources by their trace IDs.
+#[derive(Default)]
+struct SourcesById {
+    /// All of them.
+    all: HashMap<u16, Vec<usize>>,
+    /// Those of one sink. A source without a known sink is not among them.
+    of_sink: HashMap<(u16, Option<u32>), Vec<usize>>,
+}
+
+impl SourcesById {
+    fn new(capture: &Capture, linux: &Linux, ids: &Ids) -> SourcesById {
+        let mut sources = SourcesById::default();
+        for (n, (source, cpu)) in capture.sources.iter().zip(&linux.cpus).enumerate() {
+            let id = ["TRCTRACEIDR", "ETMTRACEIDR"].iter().find_map(|name| source.register(name));
+            let id = id.map_or(0, |id| id as u16 & 0x7f);
+            let sink = ids.get(cpu).map(|(_, sink)| *sink);
+            if ids.is_empty() || sink.is_some() {
+                sources.all.entry(id).or_default().push(n);
+            }
+            if let Some(sink) = sink {
+                sources.of_sink.entry((id, sink)).or_default().push(n);
+            }
         }
-        let id = ["TRCTRACEIDR", "ETMTRACEIDR"].iter().find_map(|name| source.register(name));
-        let id = id.map_or(0, |id| id as u16 & 0x7f);
-        let is_its_sink =
-            ids.get(&cpu).is_some_and(|(_, sink)| self.sink.is_none() || *sink == self.sink);
-        (ids.is_empty() || is_its_sink)
-            && (self.found.contains(&id) || self.found.is_empty() && own)
+        sources
+    }
+
+    /// The sources that the buffer may have trace of.
+    fn of(&self, traced: &Traced, linux: &Linux, ids: &Ids) -> Vec<usize> {
+        if traced.raw || traced.found.is_empty() {
+            let known = |cpu: &u32| traced.raw || ids.is_empty() || ids.contains_key(cpu);
+            let own = traced.cpu.filter(known);
+            let own = own.and_then(|cpu| linux.cpus.binary_search(&cpu).ok());
+            return own.into_iter().collect();
+        }
+        let of_id = traced.found.iter().filter_map(|id| match traced.sink {
+            None => self.all.get(id),
+            sink => self.of_sink.get(&(*id, sink)),
+        });
+        of_id.flatten().copied().collect()
     }
 }
 

@@ -8,7 +8,7 @@ use tracewright_frames::{Event, Framing, Link, Split, Splitter};
 use super::attr::SampleId;
 use super::compressed;
 use super::data::PerfData;
-use super::limits::MAX_PIECES;
+use super::limits::{Budget, MAX_PARTS, MAX_PIECES, MAX_REPEATS};
 use super::record::{Aux, AuxTrace, Body};
 use crate::linux::Queue;
 use crate::{Bytes, Problem};
@@ -43,8 +43,8 @@ impl Piece {
         }
     }
 
-    /// The trace IDs in the formatter frames of the piece.
-    pub(super) fn ids(&self) -> BTreeSet<u16> {
+    /// The trace IDs in the formatter frames of the piece. `block` is memory that is used again.
+    pub(super) fn ids(&self, block: &mut Vec<u8>) -> BTreeSet<u16> {
         /// Collects the IDs.
         struct Ids(BTreeSet<u16>);
 
@@ -58,11 +58,12 @@ impl Piece {
 
         let mut ids = Ids(BTreeSet::new());
         let mut splitter = Splitter::new(Link::new(Framing::Coresight));
-        let (mut at, mut block) = (0, vec![0; BLOCK]);
+        let mut at = 0;
+        block.resize(BLOCK, 0);
         for part in &self.parts {
             let mut reader = part.reader();
             // Bytes before an error count.
-            while let Ok(len @ 1..) = reader.read(&mut block) {
+            while let Ok(len @ 1..) = reader.read(block) {
                 splitter.split(at, block.get(..len).unwrap_or_default(), &mut ids);
                 at += len as u64;
             }
@@ -81,6 +82,8 @@ pub(super) struct Pieces {
     pub(super) pieces: Vec<Piece>,
     /// AUX records without their bytes, and the number of bytes that they announce.
     pub(super) absent: (u64, u64),
+    /// AUX records whose bytes others announce, too, and the number of these bytes.
+    pub(super) repeated: (u64, u64),
     /// Bytes of AUXTRACE records that no AUX record announces.
     pub(super) unclaimed: u64,
     /// AUX records without bytes whose flags report a loss.
@@ -88,30 +91,28 @@ pub(super) struct Pieces {
     /// There are no AUX records, so that each AUXTRACE record is a piece.
     pub(super) whole: bool,
     pub(super) problems: Vec<String>,
+    /// AUXTRACE records that are damaged and not among the problems, and the number of their bytes.
+    pub(super) damaged: (u64, u64),
 }
-
-/// Bytes of a queue: their offset and the bytes.
-type Stored = BTreeMap<u64, Bytes>;
 
 impl Pieces {
     pub(super) fn of(data: &PerfData) -> Pieces {
         let mut pieces = Pieces::default();
-        let mut queues: BTreeMap<Queue, Stored> = BTreeMap::new();
-        let instances = instances(data);
         let simpleperf = data.features.contains_key(&super::features::META_INFO);
+        let instances = instances(data);
         let traces = data.records.iter().enumerate().filter_map(|(n, record)| match &record.body {
             Body::AuxTrace(trace) => Some((n, *trace)),
             _ => None,
         });
         let traces: Vec<(usize, AuxTrace)> = traces.collect();
+        let stored = data.trace.iter().fold(0, |sum, bytes| sum + bytes.len() as u64);
+        let mut budget = Budget::of_trace(stored);
+        let mut queues: BTreeMap<Queue, BTreeMap<u64, Bytes>> = BTreeMap::new();
         for ((_, trace), bytes) in traces.iter().zip(&data.trace) {
-            let bytes = match unpacked(bytes, simpleperf) {
+            let bytes = match unpacked(bytes, simpleperf, &mut budget) {
                 Ok(bytes) => bytes,
                 Err(why) => {
-                    pieces.problems.push(format!(
-                        "{} bytes of compressed trace are damaged: {why}",
-                        bytes.len()
-                    ));
+                    pieces.damaged(bytes.len(), &why);
                     continue;
                 }
             };
@@ -122,7 +123,8 @@ impl Pieces {
             };
             queues.entry(queue).or_default().insert(trace.offset, bytes);
         }
-        let mut claimed: BTreeMap<Queue, u64> = BTreeMap::new();
+        let mut queues: BTreeMap<Queue, Stored> =
+            queues.into_iter().map(|(queue, parts)| (queue, Stored::new(parts))).collect();
         let mut any = false;
         for (n, record) in data.records.iter().enumerate() {
             let Body::Aux(aux) = &record.body else { continue };
@@ -135,32 +137,32 @@ impl Pieces {
             let id = identified(record.id, &instances);
             let cpu = id.cpu.map(Queue::Cpu);
             let thread = id.task.map(|(_, thread)| Queue::Thread(thread));
-            let found = [cpu, thread].into_iter().flatten().find_map(|queue| {
-                let (aux, parts) = select(queues.get(&queue)?, *aux)?;
-                Some((queue, aux, parts))
-            });
+            let mut candidates = [cpu, thread];
             // Without an identification, one queue is the only possibility.
-            let found = found.or_else(|| {
-                let mut all = queues.iter();
-                let (queue, stored) = all.next().filter(|_| cpu.is_none() && thread.is_none())?;
-                let (aux, parts) = select(stored, *aux).filter(|_| all.next().is_none())?;
-                Some((*queue, aux, parts))
+            if candidates == [None; 2] && queues.len() == 1 {
+                candidates = [queues.keys().next().copied(), None];
+            }
+            let found = candidates.into_iter().flatten().find_map(|queue| {
+                let stored = queues.get_mut(&queue)?;
+                let aux = stored.select(*aux)?;
+                Some((queue, aux, stored.claim(aux).then(|| stored.range(aux.offset, aux.size))))
             });
+            let count = |(records, bytes): &mut (u64, u64)| {
+                *records += 1;
+                *bytes = bytes.saturating_add(aux.size);
+            };
             match found {
-                Some((queue, aux, parts)) => {
-                    *claimed.entry(queue).or_default() += aux.size;
+                Some((queue, aux, Some(parts))) => {
                     pieces.pieces.push(Piece { queue, aux, id, record: n, parts });
                 }
-                None => {
-                    pieces.absent.0 += 1;
-                    pieces.absent.1 = pieces.absent.1.saturating_add(aux.size);
-                }
+                Some((_, _, None)) => count(&mut pieces.repeated),
+                None => count(&mut pieces.absent),
             }
         }
         if !any {
             pieces.whole = !traces.is_empty();
             for (queue, stored) in &queues {
-                for (offset, bytes) in stored {
+                for (offset, bytes, _) in &stored.parts {
                     let aux = Aux { offset: *offset, size: bytes.len() as u64, flags: 0 };
                     let (id, parts) = (SampleId::default(), vec![bytes.clone()]);
                     let record = traces.first().map_or(0, |(n, _)| *n);
@@ -169,20 +171,45 @@ impl Pieces {
             }
             return pieces;
         }
-        for (queue, stored) in &queues {
-            let all: u64 = stored.values().map(|bytes| bytes.len() as u64).sum();
+        for stored in queues.values() {
             // Each AUXTRACE record is padded to a multiple of 8 bytes.
-            let padding = 7 * stored.len() as u64;
-            let left = all.saturating_sub(claimed.get(queue).copied().unwrap_or(0));
+            let padding = 7 * stored.parts.len() as u64;
+            let left = stored.len.saturating_sub(stored.announced);
             pieces.unclaimed += if left > padding { left } else { 0 };
         }
         pieces
+    }
+
+    /// Counts `len` bytes of compressed trace that are damaged. The first ones are described.
+    fn damaged(&mut self, len: usize, why: &str) {
+        /// The number of problems that are described.
+        const MAX_DAMAGED: usize = 8;
+        if self.problems.len() < MAX_DAMAGED {
+            self.problems.push(format!("{len} bytes of compressed trace are damaged: {why}"));
+        } else {
+            self.damaged.0 += 1;
+            self.damaged.1 += len as u64;
+        }
     }
 
     /// Notes on the trace that is in no piece.
     pub(super) fn report(&mut self, note: &mut dyn FnMut(Problem)) {
         let mut note = |text| note(Problem::PerfData(text));
         self.problems.drain(..).for_each(&mut note);
+        let (records, bytes) = self.damaged;
+        if records > 0 {
+            note(format!(
+                "{records} further AUXTRACE records with {bytes} bytes of compressed trace are \
+                 damaged"
+            ));
+        }
+        let (records, bytes) = self.repeated;
+        if records > 0 {
+            note(format!(
+                "{records} AUX records announce {bytes} bytes of trace that other AUX records \
+                 announce, too, and are not decoded"
+            ));
+        }
         let (records, bytes) = self.absent;
         if records > 0 {
             note(format!(
@@ -210,16 +237,22 @@ impl Pieces {
         }
     }
 
-    /// Drops the pieces beyond [`MAX_PIECES`], with a note.
+    /// Drops the pieces beyond [`MAX_PIECES`] and [`MAX_PARTS`], with a note.
     pub(super) fn truncate(&mut self, note: &mut dyn FnMut(Problem)) {
-        if self.pieces.len() <= MAX_PIECES {
+        let mut parts = 0;
+        let within = self.pieces.iter().take(MAX_PIECES).take_while(|piece| {
+            parts += piece.parts.len();
+            parts <= MAX_PARTS
+        });
+        let within = within.count();
+        if within == self.pieces.len() {
             return;
         }
-        let rest = self.pieces.split_off(MAX_PIECES);
+        let rest = self.pieces.split_off(within);
         let bytes = rest.iter().fold(0, |sum: u64, piece| sum.saturating_add(piece.aux.size));
         note(Problem::PerfData(format!(
-            "there are more than {MAX_PIECES} AUX records: the last {}, with {bytes} bytes, are not \
-             decoded",
+            "there are more than {MAX_PIECES} AUX records, or their trace is in more than \
+             {MAX_PARTS} parts: the last {}, with {bytes} bytes, are not decoded",
             rest.len()
         )));
     }
@@ -244,51 +277,111 @@ fn identified(id: SampleId, instances: &BTreeMap<u64, (Option<u32>, Option<u32>)
     SampleId { cpu: id.cpu.or(cpu), task: id.task.or(task), ..id }
 }
 
-/// The bytes of an AUXTRACE record. simpleperf may compress each on its own.
-fn unpacked(bytes: &Bytes, simpleperf: bool) -> Result<Bytes, String> {
+/// The bytes of an AUXTRACE record. simpleperf may compress each on its own, to which `budget`
+/// applies.
+fn unpacked(bytes: &Bytes, simpleperf: bool, budget: &mut Budget) -> Result<Bytes, String> {
     if simpleperf && bytes.head(4).starts_with(&compressed::MAGIC) {
-        // The padding to a multiple of 8 bytes is no frame.
-        let packed: &[u8] = bytes;
-        let zeros = packed.iter().rev().take(7).take_while(|byte| **byte == 0).count();
-        let mut last = Err(String::new());
-        for zeros in 0..=zeros {
-            let packed = packed.get(..packed.len() - zeros).unwrap_or_default();
-            last = compressed::unpack(packed).map(Bytes::from);
-            if last.is_ok() {
-                break;
-            }
-        }
-        return last;
+        let mut packed = Vec::new();
+        bytes.reader().read_to_end(&mut packed).map_err(|error| error.to_string())?;
+        return compressed::unpack(&packed, budget).map(Bytes::from);
     }
     Ok(bytes.clone())
 }
 
-/// The bytes that `aux` announces, and the record with its actual offset and size.
-fn select(stored: &Stored, aux: Aux) -> Option<(Aux, Vec<Bytes>)> {
-    if aux.flags & Aux::OVERWRITE != 0 {
-        // The offset is that of the end, and the size may exceed that of the copy.
-        let (_, last) = stored.range(..=aux.offset).next_back()?;
-        let size = aux.size.min(last.len() as u64);
-        let aux = Aux { offset: aux.offset.checked_sub(size)?, size, flags: aux.flags };
-        return Some((aux, range(stored, aux.offset, size)?));
-    }
-    Some((aux, range(stored, aux.offset, aux.size)?))
+/// The trace of one queue, and what of it AUX records announced.
+#[derive(Clone, Debug)]
+struct Stored {
+    /// The bytes of each AUXTRACE record, in the order of their offsets: the offset, the bytes, and
+    /// the offset up to which bytes follow without a gap.
+    parts: Vec<(u64, Bytes, u64)>,
+    /// The number of bytes.
+    len: u64,
+    /// The number of bytes that were announced.
+    announced: u64,
+    /// The ends of the announced ranges, by their starts.
+    ranges: BTreeMap<u64, u64>,
+    /// The bytes that snapshots may announce: they may overlap.
+    snapshots: Budget,
 }
 
-/// The bytes from `offset` on, `size` of them, where all are stored.
-fn range(stored: &Stored, offset: u64, size: u64) -> Option<Vec<Bytes>> {
-    let (mut at, mut left) = (offset, size);
-    let mut parts = Vec::new();
-    while left > 0 {
-        let (start, bytes) = stored.range(..=at).next_back()?;
-        let part = bytes.part(at - start, left);
-        let len = part.len() as u64;
-        if len == 0 {
-            return None;
+impl Stored {
+    fn new(parts: BTreeMap<u64, Bytes>) -> Stored {
+        let mut parts: Vec<_> = parts
+            .into_iter()
+            .map(|(offset, bytes)| {
+                let end = offset.saturating_add(bytes.len() as u64);
+                (offset, bytes, end)
+            })
+            .collect();
+        let len = parts.iter().fold(0, |sum, (_, bytes, _)| sum + bytes.len() as u64);
+        for n in (0..parts.len()).rev() {
+            let Some(&(_, _, end)) = parts.get(n) else { continue };
+            let next = parts.partition_point(|(start, ..)| *start <= end).saturating_sub(1);
+            let further = parts.get(next).filter(|_| next > n).map(|(_, _, reach)| *reach);
+            if let (Some(part), Some(further)) = (parts.get_mut(n), further) {
+                part.2 = end.max(further);
+            }
         }
-        parts.push(part);
-        at = at.checked_add(len)?;
-        left -= len;
+        let snapshots = Budget::new(len.saturating_mul(MAX_REPEATS));
+        Stored { parts, len, announced: 0, ranges: BTreeMap::new(), snapshots }
     }
-    Some(parts)
+
+    /// The part that begins at `offset` or before it.
+    fn part(&self, offset: u64) -> Option<&(u64, Bytes, u64)> {
+        let after = self.parts.partition_point(|(start, ..)| *start <= offset);
+        self.parts.get(after.checked_sub(1)?)
+    }
+
+    /// `aux` with its actual offset and size, where all of its bytes are stored.
+    fn select(&self, mut aux: Aux) -> Option<Aux> {
+        let (_, last, _) = self.part(aux.offset)?;
+        if aux.flags & Aux::OVERWRITE != 0 {
+            // The offset is that of the end, and the size may exceed that of the copy.
+            aux.size = aux.size.min(last.len() as u64);
+            aux.offset = aux.offset.checked_sub(aux.size)?;
+            return self.holds(aux).then_some(aux);
+        }
+        self.holds(aux).then_some(aux)
+    }
+
+    /// Whether all bytes of `aux` are stored.
+    fn holds(&self, aux: Aux) -> bool {
+        let reach = self.part(aux.offset).map_or(0, |(_, _, reach)| *reach);
+        aux.offset.checked_add(aux.size).is_some_and(|end| end <= reach)
+    }
+
+    /// Notes that `aux` announces its bytes. Returns `false` where they must not be decoded again.
+    fn claim(&mut self, aux: Aux) -> bool {
+        let end = aux.offset.saturating_add(aux.size);
+        let allowed = if aux.flags & Aux::OVERWRITE != 0 {
+            self.snapshots.take(aux.size)
+        } else {
+            let before = self.ranges.range(..end).next_back();
+            before.is_none_or(|(_, before)| *before <= aux.offset)
+        };
+        if allowed {
+            self.announced = self.announced.saturating_add(aux.size);
+            if aux.flags & Aux::OVERWRITE == 0 {
+                self.ranges.insert(aux.offset, end);
+            }
+        }
+        allowed
+    }
+
+    /// The bytes from `offset` on, `size` of them or those up to a gap.
+    fn range(&self, offset: u64, size: u64) -> Vec<Bytes> {
+        let (mut at, mut left) = (offset, size);
+        let mut parts = Vec::new();
+        while let Some((start, bytes, _)) = self.part(at).filter(|_| left > 0) {
+            let part = bytes.part(at - start, left);
+            let len = part.len() as u64;
+            if len == 0 {
+                break;
+            }
+            parts.push(part);
+            at = at.saturating_add(len);
+            left -= len;
+        }
+        parts
+    }
 }

@@ -1,6 +1,7 @@
 //! The memory of the processes over time, from the records of mappings and threads.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use tracewright_image::{
@@ -12,13 +13,20 @@ use super::data::PerfData;
 use super::features::{self, RecordedFile};
 use super::find::{self, Code, Finder, Found, hex};
 use super::kernel::{self, KERNEL, KernelSymbols, Text, kernel};
+use super::limits::{MAX_CHANGES, MAX_MODULES};
 use super::record::{Body, Mmap, Record};
 
 /// mmap(2): code of the mapping may be executed.
 const EXECUTABLE: u32 = 4;
 
-/// The most changes of all address spaces. A process that is forked has those of its parent.
-const MAX_CHANGES: usize = 1 << 20;
+/// The most steps of searches in program files, for all mappings: for one, the segments and, of the
+/// kernel, the symbols of its file.
+const MAX_STEPS: usize = 1 << 27;
+/// The most bytes of memory for files that are mapped from several paths.
+const MAX_REPEATED: usize = 1 << 28;
+/// The greatest distance in bytes between the beginning and the end of a change of the kernel's
+/// code.
+const MAX_POKE: u64 = 1 << 16;
 
 /// The path and the build identifier of a file.
 type ModuleKey = (String, Option<Vec<u8>>);
@@ -32,9 +40,15 @@ struct Builder<'a, 'b> {
     /// Build identifiers by path.
     ids: HashMap<String, Vec<u8>>,
     recorded: HashMap<String, RecordedFile>,
-    /// Moment, address and old bytes of each change of the kernel's code.
-    pokes: Vec<(u64, u64, Vec<u8>)>,
+    /// The later changes of the kernel's code by their addresses: the moment, and the old bytes.
+    pokes: BTreeMap<u64, VecDeque<(u64, Region)>>,
+    /// The number of changes and of regions in them.
     changes: usize,
+    /// The number of steps of searches.
+    steps: usize,
+    /// The files that were found, and the memory of those that were found again.
+    read: HashSet<std::path::PathBuf>,
+    repeated: usize,
     notes: Vec<String>,
     /// The addresses of the kernel's symbols.
     kernel: KernelSymbols,
@@ -61,15 +75,19 @@ pub(super) fn address_spaces(
         }
     }
     let recorded = features::recorded_files(&data.features, data.big);
+    let unread = recorded.len() >= MAX_MODULES;
     let recorded = recorded.into_iter().map(|file| (file.path.clone(), file)).collect();
     let mut order: Vec<(u64, usize)> =
         data.records.iter().enumerate().map(|(n, record)| (moment(n, record), n)).collect();
     order.sort_unstable();
-    let pokes = order.iter().filter_map(|(moment, n)| match &data.records.get(*n)?.body {
-        Body::TextPoke { address, old, .. } => Some((*moment, *address, old.clone())),
-        _ => None,
-    });
-    let pokes = pokes.collect();
+    let mut pokes: BTreeMap<u64, VecDeque<_>> = BTreeMap::new();
+    for (moment, n) in &order {
+        if let Some(Body::TextPoke { address, old, .. }) = data.records.get(*n).map(|r| &r.body) {
+            let name = "code that the kernel changes later";
+            let region = Region::new(name, *address, old.clone());
+            pokes.entry(*address).or_default().push_back((*moment, region));
+        }
+    }
     let spaces = AddressSpaces::default();
     let (modules, notes) = (HashMap::new(), Vec::new());
     let kernel = KernelSymbols::default();
@@ -81,11 +99,17 @@ pub(super) fn address_spaces(
         recorded,
         pokes,
         changes: 0,
+        steps: 0,
+        read: HashSet::new(),
+        repeated: 0,
         notes,
         kernel,
         guests: 0,
         noted: HashSet::new(),
     };
+    if unread {
+        builder.notes.push(format!("only the first {MAX_MODULES} recorded files are read"));
+    }
     builder.kernel = builder.kernel_symbols(data);
     if let Some(kcore) = kcore {
         builder.kcore(kcore);
@@ -108,15 +132,37 @@ pub(super) fn address_spaces(
 
 impl Builder<'_, '_> {
     fn change(&mut self, process: Option<u32>, moment: u64, change: Change) {
-        self.changes += 1;
-        if self.changes <= MAX_CHANGES {
+        if self.has_room(change.count()) {
             self.spaces.change(process, moment, change);
-        } else if self.changes == MAX_CHANGES + 1 {
+        }
+    }
+
+    /// Counts changes. Returns `false` where there are too many.
+    fn has_room(&mut self, count: usize) -> bool {
+        let before = self.changes;
+        self.changes = before.saturating_add(count);
+        if before <= MAX_CHANGES && self.changes > MAX_CHANGES {
+            // Nothing after the first change that is left out is used.
+            self.changes = usize::MAX;
             self.notes.push(format!(
-                "the address spaces change more than {MAX_CHANGES} times, and later mappings are \
-                 not used"
+                "the address spaces have more than {MAX_CHANGES} changes and regions, and later \
+                 mappings are not used"
             ));
         }
+        self.changes <= MAX_CHANGES
+    }
+
+    /// Counts steps of a search. Returns `false` where there are too many.
+    fn has_time(&mut self, count: usize) -> bool {
+        let before = self.steps;
+        self.steps = before.saturating_add(count);
+        if before <= MAX_STEPS && self.steps > MAX_STEPS {
+            self.notes.push(format!(
+                "the mappings need more than {MAX_STEPS} steps to be found in their files, and \
+                 later mappings are not used"
+            ));
+        }
+        self.steps <= MAX_STEPS
     }
 
     fn record(&mut self, moment: u64, record: &Record, kcore: bool) {
@@ -134,10 +180,14 @@ impl Builder<'_, '_> {
                 if common && kcore {
                     return;
                 }
+                if self.changes > MAX_CHANGES || !self.has_time(1) {
+                    return;
+                }
                 let regions = self.map(record, mmap, common);
+                let ranges = common.then(|| ranges(&regions));
                 self.change((!common).then_some(mmap.process), moment, Change::Load(regions));
-                if common {
-                    self.unpoke(moment);
+                if let Some(ranges) = ranges {
+                    self.unpoke(moment, &ranges);
                 }
             }
             Body::Comm { process, thread, name } => {
@@ -152,8 +202,11 @@ impl Builder<'_, '_> {
                 let name = parent.and_then(|parent| parent.name.clone());
                 let (id, process) = (task.thread, task.process);
                 self.spaces.add_thread(moment, Thread { id, process, name });
-                if process != task.parent_process && self.changes < MAX_CHANGES {
-                    self.changes += self.spaces.fork(task.parent_process, process, moment);
+                if process != task.parent_process && self.changes <= MAX_CHANGES {
+                    let inherited = self.spaces.inherited(task.parent_process);
+                    if self.has_room(inherited + 1) {
+                        self.spaces.fork(task.parent_process, process, moment);
+                    }
                 }
             }
             Body::TraceStart { process, thread }
@@ -163,6 +216,9 @@ impl Builder<'_, '_> {
                 self.spaces.add_thread(moment, thread);
             }
             Body::TextPoke { address, new, .. } => {
+                if let Some(later) = self.pokes.get_mut(address) {
+                    later.pop_front();
+                }
                 let region = Region::new("code that the kernel changed", *address, new.clone());
                 self.change(None, moment, Change::Load(vec![region]));
             }
@@ -170,15 +226,19 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Restores the code that the kernel changes after `moment`.
-    fn unpoke(&mut self, moment: u64) {
-        let later = self.pokes.iter().rev().filter(|(at, ..)| *at > moment);
-        let regions: Vec<_> = later
-            .map(|(_, address, old)| {
-                Region::new("code that the kernel changes later", *address, old.clone())
-            })
-            .collect();
-        if !regions.is_empty() {
+    /// Restores the code that the kernel changes after `moment` in `ranges`: the first and the last
+    /// address of each.
+    fn unpoke(&mut self, moment: u64, ranges: &[(u64, u64)]) {
+        let room = MAX_CHANGES.saturating_sub(self.changes);
+        let pokes = ranges.iter().flat_map(|(first, last)| {
+            let nearby = self.pokes.range(first.saturating_sub(MAX_POKE)..=*last);
+            nearby.flat_map(|(_, later)| later.iter().rev())
+        });
+        let mut pokes: Vec<_> = pokes.take(room + 1).cloned().collect();
+        // The earliest one is visible.
+        pokes.sort_by_key(|(at, _)| Reverse(*at));
+        if !pokes.is_empty() {
+            let regions = pokes.into_iter().map(|(_, region)| region).collect();
             self.change(None, moment, Change::Load(regions));
         }
     }
@@ -220,7 +280,12 @@ impl Builder<'_, '_> {
     /// that were there at the end of the recording, and no moment at which they were loaded.
     fn bpf(&mut self, data: &PerfData) {
         let section = data.features.get(&features::BPF_PROGRAMS).map(Vec::as_slice);
-        for code in bpf::programs(section.unwrap_or_default(), data.big) {
+        let functions = bpf::programs(section.unwrap_or_default(), data.big);
+        if functions.len() >= bpf::MAX_FUNCTIONS {
+            let most = bpf::MAX_FUNCTIONS;
+            self.notes.push(format!("only the first {most} functions of BPF programs are read"));
+        }
+        for code in functions {
             let path = format!("[bpf_{}]", code.name);
             let symbol =
                 Symbol { name: &code.name, start: code.address, size: code.bytes.len() as u64 };
@@ -247,8 +312,10 @@ impl Builder<'_, '_> {
         });
         let module = Module { index, bias: 0 };
         let regions = kcore.regions.iter().map(|region| region.clone().of_module(module));
-        self.change(None, 0, Change::Load(regions.collect()));
-        self.unpoke(0);
+        let regions: Vec<_> = regions.collect();
+        let ranges = ranges(&regions);
+        self.change(None, 0, Change::Load(regions));
+        self.unpoke(0, &ranges);
     }
 
     /// The memory of a mapping; none where its file is not found.
@@ -260,12 +327,25 @@ impl Builder<'_, '_> {
         let id = id.or_else(|| self.ids.get(path).cloned());
         let key = (path.to_owned(), id);
         if !self.modules.contains_key(&key) {
-            let found = self.finder.find(path, key.1.as_deref());
+            if self.modules.len() >= MAX_MODULES {
+                self.note_modules();
+                return Vec::new();
+            }
+            let found = match self.repeated > MAX_REPEATED {
+                true => None,
+                false => self.finder.find(path, key.1.as_deref()),
+            };
+            let found = found.filter(|found| self.has_memory(found));
             let index = self.add_module(&key, found.as_ref(), common);
             self.modules.insert(key.clone(), (index, found));
         }
         let Some((index, Some(found))) = self.modules.get(&key) else { return Vec::new() };
         let index = *index;
+        let steps = found.steps(common);
+        if !self.has_time(steps) {
+            return Vec::new();
+        }
+        let Some((_, Some(found))) = self.modules.get(&key) else { return Vec::new() };
         let name: Arc<str> = Arc::from(path);
         match &found.code {
             Code::Object(object) => {
@@ -350,9 +430,42 @@ impl Builder<'_, '_> {
         }
     }
 
+    fn note_modules(&mut self) {
+        let note = format!("there are more than {MAX_MODULES} mapped files: {NOT_USED}");
+        if self.notes.last() != Some(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Whether there is memory for a file. Only for those that are mapped from several paths it is
+    /// bounded: the others are as many as the files.
+    fn has_memory(&mut self, found: &Found) -> bool {
+        let path = std::fs::canonicalize(&found.path).unwrap_or_else(|_| found.path.clone());
+        if self.read.insert(path) {
+            return true;
+        }
+        let before = self.repeated;
+        self.repeated = before.saturating_add(found.memory());
+        if before <= MAX_REPEATED && self.repeated > MAX_REPEATED {
+            self.notes.push(format!(
+                "files that are mapped from several paths take more than {MAX_REPEATED} bytes: \
+                 {NOT_USED}"
+            ));
+        }
+        self.repeated <= MAX_REPEATED
+    }
+
     fn add_module(&mut self, (path, id): &ModuleKey, found: Option<&Found>, kernel: bool) -> u32 {
         self.spaces.add_module(find::module_file(path, id.as_deref(), found, kernel))
     }
+}
+
+/// What a note on files beyond a limit ends with.
+const NOT_USED: &str = "the code of further ones is not used";
+
+/// The first and the last address of each region.
+fn ranges(regions: &[Region]) -> Vec<(u64, u64)> {
+    regions.iter().filter_map(|region| Some((region.start(), region.last()?))).collect()
 }
 
 /// The code of the kernel that `found` has, where it was in memory, and a note about what is not

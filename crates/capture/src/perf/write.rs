@@ -2,7 +2,8 @@
 
 use super::compressed::pack;
 use super::data::{
-    COMPRESSED, COMPRESSED2, FEATURE_BITS, FILE_HEADER, Header, MAGIC, PIPE_HEADER, PerfData,
+    COMPRESSED, COMPRESSED2, Events, FEATURE_BITS, FILE_HEADER, Header, MAGIC, PIPE_HEADER,
+    PerfData,
 };
 use super::fields::{Fields, Writer};
 use super::record::{Body, HEADER};
@@ -107,9 +108,10 @@ impl PerfData {
         let mut traces = Vec::new();
         let mut bytes = self.trace.iter();
         let mut packed = Vec::new();
+        let events = Events::new(&self.attrs);
         for record in &self.records {
             // The events of a pipe precede the records that they identify.
-            let attr = self.event(|| record.id.identifier.or(record.id.id));
+            let attr = events.of(&self.attrs, record.id.identifier.or(record.id.id));
             let written = record.write(attr, self.big);
             if let Body::AuxTrace(_) = record.body {
                 self.flush(out, &mut packed, layout);

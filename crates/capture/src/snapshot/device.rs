@@ -8,6 +8,7 @@ use tracewright_image::SpaceMask;
 
 use super::reader::{Doc, Reader, Table};
 use super::register::register;
+use crate::container::Container;
 use crate::dump::ELF;
 use crate::ini::Section;
 use crate::limits::MAX_DUMPS;
@@ -261,7 +262,13 @@ fn fill(
     let (found, bytes) = reader.bytes(&at, file);
     dump.path = found;
     match bytes {
-        Ok(bytes) => contents(reader, at, &table, &mut dump, &bytes),
+        Ok(bytes) => match Container::probe(&bytes.head(1 << 10)) {
+            Some(format @ (Container::IntelHex | Container::SRecords | Container::Uf2)) => {
+                let reason = format!("it is {format}, and a dump has bytes of memory");
+                reader.note(at, Problem::DumpUnreadable { file: file.to_owned(), reason });
+            }
+            _ => contents(reader, at, &table, &mut dump, &bytes),
+        },
         Err(reason) => {
             reader.note(at, Problem::DumpUnreadable { file: file.to_owned(), reason });
         }

@@ -129,6 +129,23 @@ fn invalid_descriptions_are_reported() {
         let got = folder.open().unwrap_err();
         assert!(got.contains(want), "{text:?}: {got}");
     }
+    // Intel HEX: a byte at 0x8000 and one at 0x9000.
+    let hex = ":01800000017E\n:01900000026D\n:00000001FF\n";
+    for (address, want) in
+        [("", Ok(2)), ("address = 0", Err("[image 1] address: the file has its"))]
+    {
+        let folder = Folder::new("records");
+        let image = format!("[[image]]\nfile = \"a.hex\"\n{address}");
+        folder.put("a.hex", hex).put("a.bin", [1]);
+        folder.put("capture.toml", format!("[[buffer]]\nfile = \"a.bin\"\n{image}"));
+        match (folder.open(), want) {
+            (Ok(capture), want) => {
+                assert_eq!(Ok(capture.memory.len()), want);
+                assert_eq!(capture.memory[1].address, 0x9000);
+            }
+            (Err(got), want) => assert!(got.contains(want.unwrap_err()), "{got}"),
+        }
+    }
     // Files of parameters without a limit: a long file, and a device.
     let folder = Folder::new("endless");
     folder.put("a.bin", [1, 2, 3]).put("long.params", vec![b'\n'; (1 << 20) + 1]);

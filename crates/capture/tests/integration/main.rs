@@ -8,6 +8,7 @@ mod hostile;
 mod levels;
 mod perf;
 mod perf_files;
+mod perf_hostile;
 mod problems;
 mod raw;
 mod shared;

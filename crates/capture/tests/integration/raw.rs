@@ -54,6 +54,41 @@ fn bytes_registers_and_images() {
     );
 }
 
+/// 4 bytes at 0x8000, and 2 at 0x9000.
+const HEX: &str = ":048000000102030472\n:02900000050663\n:00000001FF\n";
+
+/// Files with addresses are read at them; the characters of others are not memory.
+#[test]
+fn images_in_records() {
+    let folder = folder();
+    folder.put("prog.hex", HEX);
+    folder.put("notes.txt", "the program\nof the test\n");
+    folder.put("prog.gz", [0x1f, 0x8b, 8, 0, 0]);
+    let capture = raw(&folder, &[], &["prog.hex", "code.bin@4096"]).unwrap();
+    let memory: Vec<_> = capture.memory.iter().map(|d| (d.name.as_str(), d.address)).collect();
+    assert_eq!(memory, [("prog.hex", 0x8000), ("prog.hex", 0x9000), ("code.bin", 4096)]);
+    assert_eq!(capture.memory[0].bytes.as_deref(), Some(&[1, 2, 3, 4][..]));
+    assert!(capture.memory.iter().all(|dump| dump.given && dump.form == Form::Raw));
+    for (image, want) in [
+        (
+            "prog.hex@0x100",
+            "Intel HEX records, which has its own addresses; give it without @0x100",
+        ),
+        ("notes.txt@0", "it is text, which begins with `the program`"),
+        ("notes.txt", "it is text"),
+        ("prog.gz@0", "it is a file compressed by gzip; unpack it with `gzip -dk`"),
+    ] {
+        let why = raw(&folder, &[], &[image]).unwrap_err();
+        assert!(why.contains(want), "{image}: {why}");
+    }
+    folder.put("prog.hex", HEX.replace("0102", "0103"));
+    let why = raw(&folder, &[], &["prog.hex"]).unwrap_err();
+    assert!(
+        why.ends_with("Intel HEX records, and damaged: line 1: the checksum is wrong"),
+        "{why}"
+    );
+}
+
 #[test]
 fn invalid_descriptions_are_reported() {
     let folder = folder();

@@ -191,7 +191,8 @@ pub struct DiffArgs {
     pub b: PathBuf,
     #[command(flatten)]
     pub sources: SourceArgs,
-    /// Additional program memory: an ELF file, or raw bytes at an address (repeatable).
+    /// Additional program memory: an ELF file, Intel HEX, S-records or UF2, or raw bytes at an
+    /// address (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
     #[command(flatten)]

@@ -42,8 +42,9 @@ pub struct InputArgs {
     pub all_buffers: bool,
     #[command(flatten)]
     pub sources: SourceArgs,
-    /// Additional program memory, over that of the capture: an ELF file, or raw bytes at an
-    /// address; for perf.data, of all code, or of one process with `,pid=N` behind it (repeatable).
+    /// Additional program memory, over that of the capture: an ELF file, Intel HEX, S-records or
+    /// UF2, or raw bytes at an address; for perf.data, of all code, or of one process with `,pid=N`
+    /// behind it (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
 }
