@@ -12,6 +12,12 @@ use crate::detect::frame_pairs;
 /// A trace may have at least this share of bytes in packets.
 const GOOD: f64 = 0.9;
 
+/// The same for a trace without framing that begins with a synchronisation packet.
+const GOOD_AFTER_SYNC: f64 = 0.8;
+
+/// A synchronisation packet. (Armv7-M ARM, appendix D4)
+const SYNC: [u8; 6] = [0, 0, 0, 0, 0, 0x80];
+
 /// Frames must have this share more than unframed bytes, which are the rule.
 const MORE: f64 = 0.05;
 
@@ -56,7 +62,8 @@ impl Form {
                 best = found;
             }
         }
-        (best.form, best.share >= GOOD)
+        let synced = best.form.framing == Framing::Raw && head.starts_with(&SYNC);
+        (best.form, best.share >= if synced { GOOD_AFTER_SYNC } else { GOOD })
     }
 }
 
