@@ -135,6 +135,17 @@ impl Planned {
         Planned { source, name, stream: 0, id, config, jump_table: None, assumed }
     }
 
+    /// The registers that are missing and that decoding depends on, each with the value that is
+    /// assumed, as a sentence.
+    pub fn assumptions(&self) -> impl Iterator<Item = String> + '_ {
+        self.assumed.iter().map(|(register, value)| {
+            format!(
+                "{}: {register} is missing and taken as {value}; add it to the registers of the unit",
+                self.name
+            )
+        })
+    }
+
     /// The source in the capture that the plan was made for.
     ///
     /// # Errors
@@ -287,18 +298,8 @@ impl Plan {
         let configured = |planned: &Planned| {
             planned.config.note().map(|note| format!("{}: {note}", planned.name))
         };
-        let assumed = |planned: &Planned| {
-            let name = &planned.name;
-            let notes = planned.assumed.iter().map(|(register, value)| {
-                format!(
-                    "{name}: {register} is missing and taken as {value}; add it to the registers \
-                     of the unit"
-                )
-            });
-            notes.collect::<Vec<_>>()
-        };
         self.sources.iter().flat_map(move |planned| {
-            inferred(planned).into_iter().chain(configured(planned)).chain(assumed(planned))
+            inferred(planned).into_iter().chain(configured(planned)).chain(planned.assumptions())
         })
     }
 

@@ -334,7 +334,8 @@ impl Detection {
 pub fn recognised(path: &Path, head: &[u8]) -> Result<(), OpenError> {
     let problem = program(head).map(Problem::Code);
     let problem = problem.or_else(|| text(head).map(Problem::Text));
-    let problem = problem.or_else(|| nexus::messages(head).map(Problem::Nexus));
+    let sent = head.get(..fill::filled_from(head)).unwrap_or(head);
+    let problem = problem.or_else(|| nexus::messages(sent).map(Problem::Nexus));
     problem.map_or(Ok(()), |problem| Err(OpenError::new(path, problem)))
 }
 

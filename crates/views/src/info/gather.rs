@@ -8,7 +8,7 @@ use tracewright_capture::sink::{Kind, Sink};
 use tracewright_capture::{
     Capture, Dump, File, Form, Note, Problem, Register as CapturedRegister, Source,
 };
-use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
+use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Planned, Skipped, Why};
 use tracewright_frames::Numbering;
 use tracewright_image::{AddressSpaces, Bytes, Elf, Load};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
@@ -47,9 +47,12 @@ impl Info {
                 unknown_ids(capture, plan, info, &mut missing);
             }
         }
-        let is_empty = |note: &&Note| matches!(note.problem, Problem::SinkEmpty { .. });
-        missing.extend(capture.notes.iter().filter(is_empty).map(|note| {
-            let text = note.to_string();
+        let of_sink = |note: &&Note| {
+            matches!(note.problem, Problem::SinkEmpty { .. } | Problem::SinkRegisters { .. })
+        };
+        let assumed = plans.iter().flat_map(|plan| &plan.sources).flat_map(Planned::assumptions);
+        let sinks = capture.notes.iter().filter(of_sink).map(ToString::to_string);
+        missing.extend(sinks.chain(assumed).map(|text| {
             let (what, help) = text.split_once("; ").unwrap_or((&text, ""));
             Remark { what: what.into(), help: help.into() }
         }));

@@ -260,11 +260,13 @@ fn text_and_nexus_are_named() {
         // A direct branch, and a synchronisation with an address.
         nexus.extend([3 << 2, 0x0b | n << 4, 9 << 2, 1, 0x05, n << 2, 0x40, 0x13]);
     }
+    let filled: Vec<u8> = nexus.iter().copied().chain([0; 4096]).collect();
     for (bytes, what) in [
         (b"{\"timestamp\": [1, 2, 3], \"packet\": \"sync\"}\n".to_vec(), "JSON text"),
         (b"00000000: 0000 0000 0000 0080 0168 0169\n".to_vec(), "hexadecimal digits as text"),
         (b"sample pc 0x08000218\n".repeat(9), "text, not trace data"),
         (nexus, "messages of RISC-V N-Trace (Nexus), which is not supported"),
+        (filled, "messages of RISC-V N-Trace (Nexus), which is not supported"),
     ] {
         fs::write(&path, bytes).unwrap();
         for verb in ["info", "decode", "itm"] {
