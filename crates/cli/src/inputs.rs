@@ -55,6 +55,11 @@ impl Inputs {
         Inputs { files, folders: Vec::new() }
     }
 
+    /// The files `files`.
+    pub fn of_files(files: Vec<PathBuf>) -> Inputs {
+        Inputs { files, folders: Vec::new() }
+    }
+
     /// Adds a file.
     pub fn file(mut self, path: Option<&Path>) -> Inputs {
         self.files.extend(path.map(Path::to_owned));

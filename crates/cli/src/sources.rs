@@ -10,6 +10,8 @@ use std::sync::Mutex;
 use tracewright::analysis::coverage::SourceFile;
 use tracewright::capture::read_regular;
 
+use crate::fail::Fail;
+use crate::inputs::{Inputs, is_standard};
 use crate::message;
 
 /// The most bytes of a source file.
@@ -27,12 +29,14 @@ pub struct Sources<'a> {
     roots: &'a [PathBuf],
     /// What was read: by the path in the line table, the file, or why there is none.
     read: Mutex<BTreeMap<String, Result<PathBuf, String>>>,
+    /// The files that were opened, or could not be.
+    opened: Mutex<Vec<PathBuf>>,
 }
 
 impl<'a> Sources<'a> {
     /// Source files in the folders `roots`, and in those of the programs.
     pub fn new(roots: &'a [PathBuf]) -> Self {
-        Sources { roots, read: Mutex::default() }
+        Sources { roots, read: Mutex::default(), opened: Mutex::default() }
     }
 
     /// The text of the source file with the path `path` in the line table, and the file.
@@ -48,8 +52,10 @@ impl<'a> Sources<'a> {
     fn find(&self, path: &str, source: &SourceFile) -> Result<(String, PathBuf), String> {
         let mut why = None;
         let mut read = |folder: &Path, file: &Path| {
-            let text = inside(folder, file)?;
-            text.inspect_err(|error| why = Some(format!("{}: {error}", file.display()))).ok()
+            let own = inside(folder, file)?;
+            let text = self.text(&own);
+            let text = text.inspect_err(|error| why = Some(format!("{}: {error}", file.display())));
+            Some((text.ok()?, own))
         };
         for root in self.roots {
             if let Some(text) = ends(path).find_map(|end| read(root, &root.join(end))) {
@@ -70,6 +76,22 @@ impl<'a> Sources<'a> {
                 false => format!("it is not in {}", folders.join(", ")),
             }
         }))
+    }
+
+    /// The text of a file that the user named, or of one in a known folder.
+    pub fn text(&self, file: &Path) -> Result<String, String> {
+        if let Ok(mut opened) = self.opened.lock() {
+            opened.push(file.to_owned());
+        }
+        let bytes = read_regular(file, MAX_SOURCE)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Fails where the file `output` of --output, or standard output for `-` or none, is one of the
+    /// files that were opened.
+    pub fn refuse(&self, output: Option<&Path>) -> Result<(), Fail> {
+        let opened = self.opened.lock().map(|opened| opened.clone()).unwrap_or_default();
+        Inputs::of_files(opened).refuse(output.filter(|path| !is_standard(path)))
     }
 
     /// Prints which files were read, and which could not be.
@@ -110,18 +132,12 @@ fn ends(path: &str) -> impl Iterator<Item = String> {
     (0..parts.len()).map(move |n| parts.get(n..).unwrap_or_default().join("/"))
 }
 
-/// The text of the regular file `file`, and its path without symbolic links, if it is in `folder`.
-fn inside(folder: &Path, file: &Path) -> Option<Result<(String, PathBuf), String>> {
+/// The path of `file` without symbolic links, if it is in `folder`.
+fn inside(folder: &Path, file: &Path) -> Option<PathBuf> {
     let folder = fs::canonicalize(folder).ok()?;
     let file = fs::canonicalize(file).ok().filter(|file| file.starts_with(&folder))?;
     debug_assert!(file.components().all(|part| part != Component::ParentDir));
-    Some(text(&file).map(|text| (text, file)))
-}
-
-/// The text of a file that the user named, or of one in a known folder.
-pub fn text(path: &Path) -> Result<String, String> {
-    let bytes = read_regular(path, MAX_SOURCE)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Some(file)
 }
 
 /// The beginning of a line of a source file.

@@ -24,7 +24,7 @@ use crate::output::Output;
 use crate::programs;
 use crate::report;
 use crate::run::{self, Runs};
-use crate::sources::{self, Sources};
+use crate::sources::Sources;
 
 /// What was executed of each program file, and the losses of trace.
 type Found = (Vec<(ProgramFile, ProgramCoverage)>, u64);
@@ -208,9 +208,11 @@ fn write(
         let source = sources.get(path).cloned().unwrap_or_default();
         let files = Sources::new(&args.source_roots);
         // The program may have been compiled elsewhere: the file that the user names is read, too.
-        let own = || sources::text(Path::new(name)).ok();
+        let own = || files.text(Path::new(name)).ok();
         let text = files.read(path, &source).map(|(text, _)| text);
-        let text = text.or_else(|error| own().ok_or(error)).map_err(|error| {
+        let text = text.or_else(|error| own().ok_or(error));
+        files.refuse(args.output.as_deref())?;
+        let text = text.map_err(|error| {
             let what = format!(
                 "cannot read the source file {path}: {error}; name its folder with --source-root"
             );

@@ -178,6 +178,7 @@ fn report(input: &Input, path: &Path) -> Result<(), Fail> {
             let own = name.ends_with(demo::SOURCE_NAME);
             own.then(|| (demo::SOURCE.to_owned(), demo::SOURCE_NAME.to_owned()))
         },
+        check: &|| Ok(()),
     };
     let mut file = Output::open(Some(path), &input.inputs)?;
     report::write(input, &how, &mut file)?;

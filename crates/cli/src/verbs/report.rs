@@ -47,6 +47,8 @@ pub struct How<'a> {
     pub selected: Option<&'a Selected>,
     /// Reads source files.
     pub source: &'a ReadSource<'a>,
+    /// Fails where the output is a source file that was read.
+    pub check: &'a (dyn Fn() -> Result<(), Fail> + Sync),
 }
 
 /// Runs the verb.
@@ -70,6 +72,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
             let (text, file) = files.read(path, source).ok()?;
             Some((text, file.display().to_string()))
         },
+        check: &|| files.refuse(args.output.as_deref()),
     };
     let problems = write(&input, &how, &mut output)?;
     input.decodable()?;
@@ -119,6 +122,7 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listin
         for (source, channel, text) in texts.texts() {
             page.texts.push((format!("{} {channel}", job.thread_name(source, None)), text));
         }
+        (how.check)()?;
         write(page.html().into_bytes());
         Ok(tally)
     };

@@ -264,3 +264,55 @@ fn source_files_beside_a_program() {
     assert!(!shown("report demo") && !shown("coverage demo --annotate program.c"));
     assert!(shown("coverage demo --annotate program.c --image build/program.elf"));
 }
+
+/// A source file whose lines the output has is not the output, by whatever path or link.
+#[cfg(unix)]
+#[test]
+fn source_files_are_not_outputs() {
+    let folder = Folder::new("coverage-outputs");
+    let capture = example(&folder, "demo");
+    fs::create_dir(folder.path("build")).unwrap();
+    for (from, to) in [("program.c", "build/program.c"), ("program.bin", "build/program.elf")] {
+        fs::copy(capture.join(from), folder.path(to)).unwrap();
+    }
+    fs::copy(capture.join("program.c"), folder.path("program.c")).unwrap();
+    fs::remove_file(capture.join("program.c")).unwrap();
+    std::os::unix::fs::symlink("build/program.c", folder.path("link")).unwrap();
+    fs::hard_link(folder.path("build/program.c"), folder.path("hard")).unwrap();
+    let text = fs::read_to_string(folder.path("program.c")).unwrap();
+    let elf = "--image build/program.elf";
+    for (words, output) in [
+        ("coverage demo --annotate program.c", "program.c"),
+        (&format!("coverage demo --annotate program.c {elf}"), "build/program.c"),
+        ("coverage demo --annotate program.c --source-root build", "link"),
+        (&format!("report demo {elf}"), "build/program.c"),
+        (&format!("report demo {elf}"), "hard"),
+        ("report demo --source-root build", "build/../build/program.c"),
+        ("report demo --source-root .", "program.c"),
+    ] {
+        let file = folder.path(output);
+        let refused = |run: Output, what: &str| {
+            assert_eq!(run.code, Some(2), "{words} {what} {output}: {}", run.err);
+            let want = run.err.contains("this file is read as") && run.err.contains(what);
+            assert!(want && run.out.is_empty(), "{words}: {}", run.err);
+            assert_eq!(fs::read_to_string(&file).unwrap(), text, "{words} {what} {output}");
+        };
+        refused(run(&folder, &format!("{words} -o {output}")), "--output");
+        let mut redirected = command(&args(words, &[]));
+        let appended = fs::OpenOptions::new().append(true).open(&file).unwrap();
+        let done = redirected.current_dir(folder.path("")).stdout(appended).output().unwrap();
+        refused(done.into(), "standard output");
+    }
+    // Another file is written, and so is the name of a source file that is not read.
+    fs::create_dir(folder.path("other")).unwrap();
+    fs::write(folder.path("other/program.c"), &text).unwrap();
+    for output in ["page", "other/program.c", "-"] {
+        let done = run(&folder, &format!("report demo {elf} -o {output}"));
+        assert_eq!(done.code, Some(0), "{output}: {}", done.err);
+    }
+    // A shell has emptied the file to which it redirects the output.
+    let emptied = fs::File::create(folder.path("program.c")).unwrap();
+    let mut redirected = command(&args("report demo --source-root .", &[]));
+    let done = redirected.current_dir(folder.path("")).stdout(emptied).output().unwrap();
+    assert_eq!(Output::from(done).code, Some(2));
+}
