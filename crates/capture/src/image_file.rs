@@ -44,8 +44,7 @@ pub(crate) fn recognise(head: &[u8]) -> Option<Container> {
     if Container::probe(head) == Some(Container::Uf2) {
         return Some(Container::Uf2);
     }
-    let text = head.trim_ascii_start();
-    let line = text.split(|byte| *byte == b'\n').next()?.trim_ascii_end();
+    let (_, line) = lines(head).next()?;
     let (format, digits) = match line {
         [b':', digits @ ..] => (Container::IntelHex, digits),
         [b'S', b'0'..=b'9', digits @ ..] => (Container::SRecords, digits),
@@ -56,8 +55,12 @@ pub(crate) fn recognise(head: &[u8]) -> Option<Container> {
     (digits.len() >= SHORTEST && digits.iter().all(u8::is_ascii_hexdigit)).then_some(format)
 }
 
-/// What a file with the first bytes `head` is, where it is no bytes of memory: text, or compressed.
+/// What a file with the first bytes `head` is, where it is no bytes of memory: empty, text, or
+/// compressed.
 pub(crate) fn unusable(head: &[u8]) -> Option<String> {
+    if head.is_empty() {
+        return Some("it is empty".into());
+    }
     if let Some(
         packed @ (Container::Zip
         | Container::Sigrok
@@ -69,11 +72,9 @@ pub(crate) fn unusable(head: &[u8]) -> Option<String> {
     {
         return Some(format!("it is {packed}; {}", packed.help()));
     }
-    let text = |byte: &u8| byte.is_ascii_graphic() || b" \t\r\n".contains(byte);
-    if !head.contains(&b'\n') || !head.iter().all(text) {
-        return None;
-    }
-    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let narrow = without_mark(head);
+    let text = wide(head).or_else(|| is_text(narrow).then(|| narrow.to_vec()))?;
+    let first = lines(&text).next().map_or(&[][..], |(_, line)| line);
     let shown = String::from_utf8_lossy(first.get(..40).unwrap_or(first));
     let what = match first {
         [b'@', ..] => "a memory image as text, such as Verilog or TI-TXT",
@@ -83,6 +84,35 @@ pub(crate) fn unusable(head: &[u8]) -> Option<String> {
         "it is {what}, which begins with `{shown}`, and its characters are no instructions; convert \
          it to bytes, to ELF, or to Intel HEX"
     ))
+}
+
+/// Whether a file with the first bytes `head` is text: all characters of lines, however few, or
+/// nearly all of many, as in encodings other than ASCII.
+fn is_text(head: &[u8]) -> bool {
+    /// The least bytes of a text without an end of a line.
+    const LEAST: usize = 16;
+    let text = |byte: &&u8| byte.is_ascii_graphic() || b" \t\r\n".contains(byte);
+    let count = head.iter().filter(text).count();
+    count == head.len() && head.contains(&b'\n')
+        || head.len() > LEAST && count * 100 >= head.len() * 95
+}
+
+/// The characters of ASCII in a text in UTF-16 with a byte order mark. `None`: it is no such text.
+fn wide(head: &[u8]) -> Option<Vec<u8>> {
+    let order: fn([u8; 2]) -> u16 = match head {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let halves = head.chunks_exact(2).filter_map(|half| Some(order(*half.first_chunk()?)));
+    let halves = halves.filter(|half| *half != 0xfeff);
+    let text: Vec<u8> = halves.map(|half| u8::try_from(half).unwrap_or(0)).collect();
+    is_text(&text).then_some(text)
+}
+
+/// `file` without a byte order mark of UTF-8.
+fn without_mark(file: &[u8]) -> &[u8] {
+    file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file)
 }
 
 /// Memory that is read in records.
@@ -140,10 +170,20 @@ impl Memory {
     }
 }
 
-/// The lines of a file that are not empty, and their numbers.
+/// The lines of a file that are not empty, and their numbers. They end with LF, CR and LF, or, in a
+/// file without LF, CR.
 fn lines(file: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let lines = file.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let end = if file.contains(&b'\n') { b'\n' } else { b'\r' };
+    let lines = without_mark(file).split(move |byte| *byte == end).map(<[u8]>::trim_ascii);
     (1..).zip(lines).filter(|(_, line)| !line.is_empty())
+}
+
+/// Checks that nothing is behind the last record, except the character that ends a text in CP/M.
+fn at_end<'a>(mut rest: impl Iterator<Item = (usize, &'a [u8])>) -> Result<(), String> {
+    match rest.find(|(_, line)| *line != b"\x1a") {
+        Some((n, _)) => Err(format!("line {n}: it is behind the record that ends the file")),
+        None => Ok(()),
+    }
 }
 
 /// A number of up to four bytes, the most significant first.
@@ -155,7 +195,8 @@ fn number(bytes: &[u8]) -> u64 {
 fn intel_hex(file: &[u8], memory: &mut Memory) -> Result<(), String> {
     // What is added to the 16 bits of address in a record, and whether it is that of a segment.
     let (mut base, mut segment) = (0, false);
-    for (n, line) in lines(file) {
+    let mut lines = lines(file);
+    while let Some((n, line)) = lines.next() {
         let fail = |why: &str| Err(format!("line {n}: {why}"));
         let Some(record) = line.strip_prefix(b":").and_then(hex) else {
             return fail("expected `:` and pairs of hexadecimal digits");
@@ -178,7 +219,7 @@ fn intel_hex(file: &[u8], memory: &mut Memory) -> Result<(), String> {
                 }
                 memory.add(base + offset, data)?;
             }
-            (1, _) => return Ok(()),
+            (1, _) => return at_end(lines),
             (2, [_, _]) => (base, segment) = (number(data) << 4, true),
             (4, [_, _]) => (base, segment) = (number(data) << 16, false),
             // The address at which execution starts.
@@ -192,7 +233,8 @@ fn intel_hex(file: &[u8], memory: &mut Memory) -> Result<(), String> {
 /// Reads S-records up to the termination record.
 fn s_records(file: &[u8], memory: &mut Memory) -> Result<(), String> {
     let mut count = 0;
-    for (n, line) in lines(file) {
+    let mut lines = lines(file);
+    while let Some((n, line)) = lines.next() {
         let fail = |why: &str| Err(format!("line {n}: {why}"));
         let &[b'S', kind, ref digits @ ..] = line else { return fail("expected `S` and a digit") };
         let Some(record) = hex(digits) else {
@@ -220,7 +262,7 @@ fn s_records(file: &[u8], memory: &mut Memory) -> Result<(), String> {
             }
             b'5' | b'6' if number(content) == count => {}
             b'5' | b'6' => return fail("the number of records is another"),
-            b'7'..=b'9' => return Ok(()),
+            b'7'..=b'9' => return at_end(lines),
             _ => return fail("the record is of no known type"),
         }
     }
@@ -366,14 +408,31 @@ mod tests {
             (record(9, 0, &[1]) + &end, "no known type"),
             (record(2, 0, &[0, 0]) + &record(0, 0xffff, &[1, 2]) + &end, "end of their segment"),
             (end.clone(), "no bytes"),
+            (data.clone() + &end + &data, "line 3: it is behind"),
+            (data.clone() + &end + "\0", "line 3: it is behind"),
             (s_record(1, &[0, 0, 1]), "no termination record"),
             (s_record(1, &[0, 0, 1]) + &s_record(5, &[0, 2]) + &s_record(9, &[0, 0]), "line 2"),
+            (s_record(1, &[0, 0, 1]) + &s_record(9, &[0, 0]) + "text", "line 3: it is behind"),
             (s_record(3, &[0, 0, 1]), "too short"),
             (s_record(4, &[0, 0, 1]), "no known type"),
             (s_record(1, &[0, 0, 1]).replace("S104", "S105"), "line 1: the length"),
         ] {
             let why = pieces(file.as_bytes()).unwrap_err();
             assert!(why.contains(want), "{file}: {why}");
+        }
+    }
+
+    #[test]
+    fn records_are_recognised_in_any_text_of_ascii() {
+        let records = record(0, 0, &[1, 2]) + &record(1, 0, &[]);
+        let forms = [
+            format!("\u{feff}{records}"),
+            records.replace("\r\n", "\r"),
+            records.replace("\r\n", "\n"),
+            format!("{records}\r\n\n\x1a"),
+        ];
+        for file in forms {
+            assert_eq!(pieces(file.as_bytes()), Ok(vec![(0, vec![1, 2])]), "{file:?}");
         }
     }
 
@@ -429,7 +488,19 @@ mod tests {
             (b"\x1f\x8b\x08\0\0", Some("gzip")),
             // Four instructions of A32: mov r0, r0.
             (&[0, 0, 0xa0, 0xe1, 0, 0, 0xa0, 0xe1], None),
-            (b"text without an end of a line", None),
+            (b"text without an end of a line", Some("begins with `text without")),
+            (b"\xef\xbb\xbftext behind a byte order mark", Some("begins with `text behind")),
+            (b"caf\xe9, which is in an encoding of one byte", Some("text")),
+            (&[b':'; 1000], Some("begins with `:::")),
+            (b"\xff\xfeU\0T\0F\0\n\0", Some("begins with `UTF`")),
+            (b"\xfe\xff\0U\0T\0F\0\n", Some("begins with `UTF`")),
+            (b"", Some("empty")),
+            // cmp x23, #63; mov x0, #0; ret; nop: its first bytes are a byte order mark.
+            (
+                &[0xff, 0xfe, 0, 0xf1, 0, 0, 0x80, 0xd2, 0xc0, 3, 0x5f, 0xd6, 0x1f, 0x20, 3, 0xd5],
+                None,
+            ),
+            (b"16 bytes of text", None),
         ] {
             let found = unusable(head);
             assert_eq!(found.is_some(), want.is_some(), "{found:?}");

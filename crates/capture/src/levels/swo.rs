@@ -1,6 +1,7 @@
 //! Serial Wire Output in a recording of its level: asynchronous, 8 data bits, no parity, one stop
 //! bit. (Armv7-M ARM, C1.10, "TPIU"; CoreSight SWO, "Asynchronous serial output")
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::sigrok::Recording;
@@ -26,6 +27,11 @@ const NAMES: [&str; 3] = ["SWO", "TRACESWO", "TDO/SWO"];
 
 /// The least samples in a bit.
 const LEAST: f64 = 2.0;
+
+/// The most changes of the level.
+const MAX_CHANGES: usize = 96 << 20;
+/// The most changes that the length of a bit is determined from.
+const MEASURED: usize = 1 << 20;
 
 /// Reads SWO from the recording at `path`, a `.sr` file of sigrok; `None` for another file.
 /// `signal` is its name in the recording. `baud` is the number of bits in a second; where it is not
@@ -68,14 +74,13 @@ fn read(file: &Bytes, signal: Option<&str>, baud: Option<u64>) -> Result<SwoReco
     let mut edges = Edges::default();
     recording.each(|sample| {
         let byte = sample.get(channel / 8).copied().unwrap_or(0);
-        edges.level(byte >> (channel % 8) & 1 != 0);
-        Ok(())
+        edges.level(byte >> (channel % 8) & 1 != 0, MAX_CHANGES)
     })?;
     let rate = recording.device.rate;
     let bit = match (baud, rate) {
         (Some(baud), Some(rate)) => rate as f64 / baud.max(1) as f64,
         (Some(_), None) => return Err("--baud needs a recording with a sample rate".to_owned()),
-        (None, _) => edges.bit().ok_or("its SWO has no bytes")?,
+        (None, _) => edges.first(MEASURED).bit().ok_or("its SWO has no bytes")?,
     };
     if bit < LEAST {
         return Err(format!("a bit of SWO has {bit:.1} samples; at least {LEAST} are needed"));
@@ -85,22 +90,39 @@ fn read(file: &Bytes, signal: Option<&str>, baud: Option<u64>) -> Result<SwoReco
 }
 
 /// The changes of one level.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Edges {
-    /// The samples at which the level changes: first to low.
-    changes: Vec<u64>,
+    /// The samples at which the level changes: first to low. A recording has at most
+    /// [`MAX_LEVELS`].
+    changes: Vec<u32>,
     high: bool,
-    samples: u64,
+    samples: u32,
 }
 
 impl Edges {
-    /// Takes the next sample. The recording begins when the level is high.
-    fn level(&mut self, high: bool) {
+    /// Takes the next sample. The recording begins when the level is high. Fails where the level
+    /// changes more than `most` times.
+    fn level(&mut self, high: bool, most: usize) -> Result<(), String> {
         if high != self.high && (self.high || !self.changes.is_empty()) {
+            if self.changes.len() == most {
+                return Err(format!("the level of SWO changes more than {most} times"));
+            }
             self.changes.push(self.samples);
         }
         self.high = high;
         self.samples += 1;
+        Ok(())
+    }
+
+    /// What precedes change number `most`.
+    fn first(&self, most: usize) -> Cow<'_, Edges> {
+        match self.changes.split_at_checked(most) {
+            Some((changes, &[end, ..])) => {
+                let changes = changes.to_vec();
+                Cow::Owned(Edges { changes, samples: end, ..*self })
+            }
+            _ => Cow::Borrowed(self),
+        }
     }
 
     /// The length of a bit in samples: that with the fewest bytes without a stop bit.
@@ -109,7 +131,7 @@ impl Edges {
             [from, to] => Some(to - from),
             _ => None,
         });
-        let least = runs.min()? as f64;
+        let least = f64::from(runs.min()?);
         // A pulse of one bit may have a sample more or less.
         let candidates = (0..=80).map(|step| least * (0.7 + 0.01 * f64::from(step)));
         let mut best: Option<(u64, f64, f64)> = None;
@@ -126,7 +148,7 @@ impl Edges {
 
     /// The level at `sample`. `from`: an index of changes before it, which is advanced.
     fn is_high(&self, sample: f64, from: &mut usize) -> bool {
-        while self.changes.get(*from).is_some_and(|&change| change as f64 <= sample) {
+        while self.changes.get(*from).is_some_and(|&change| f64::from(change) <= sample) {
             *from += 1;
         }
         from.is_multiple_of(2)
@@ -137,17 +159,18 @@ impl Edges {
         let (mut bytes, mut times, mut errors) = (Vec::new(), Vec::new(), 0);
         let mut at = 0;
         while let Some(&start) = self.changes.get(at) {
-            if start as f64 + 9.5 * bit > self.samples as f64 {
+            let begin = f64::from(start);
+            if begin + 9.5 * bit > f64::from(self.samples) {
                 break;
             }
             let mut byte = 0;
             for n in 0..8 {
-                let middle = start as f64 + bit * (1.5 + f64::from(n));
+                let middle = begin + bit * (1.5 + f64::from(n));
                 byte |= u8::from(self.is_high(middle, &mut at)) << n;
             }
-            if self.is_high(start as f64 + 9.5 * bit, &mut at) {
+            if self.is_high(begin + 9.5 * bit, &mut at) {
                 bytes.push(byte);
-                times.push(start);
+                times.push(start.into());
             } else {
                 errors += 1;
             }
@@ -174,7 +197,7 @@ mod tests {
         bits.extend([true; 20]);
         let mut edges = Edges::default();
         for sample in 0..(bits.len() as f64 * bit) as usize {
-            edges.level(bits[(sample as f64 / bit) as usize]);
+            edges.level(bits[(sample as f64 / bit) as usize], MAX_CHANGES).unwrap();
         }
         edges
     }
@@ -190,5 +213,24 @@ mod tests {
             assert_eq!(edges.bytes(found).2, 0);
         }
         assert_eq!(Edges::default().bit(), None);
+    }
+
+    #[test]
+    fn the_number_of_changes_is_bounded() {
+        let mut edges = Edges::default();
+        let changes = [true, false, true].iter().try_for_each(|high| edges.level(*high, 2));
+        assert_eq!(changes, Ok(()));
+        assert!(edges.level(false, 2).unwrap_err().contains("more than 2 times"));
+    }
+
+    /// The length of a bit is that of the first changes, of which the last byte may be cut.
+    #[test]
+    fn the_length_of_a_bit_is_that_of_the_first_changes() {
+        let all = edges(&[0x55, 1, 0x33, 0xf0, 0x0f].repeat(40), 4.0);
+        for most in 20..40 {
+            let found = all.first(most).bit().unwrap();
+            assert!((found / 4.0 - 1.0).abs() < 0.06, "{found} from {most} changes");
+        }
+        assert_eq!(all.first(1 << 20).changes.len(), all.changes.len());
     }
 }
