@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::large_file::LargeFile;
 use crate::limits::{MAX_DESCRIPTION, MAX_DESCRIPTIONS, MAX_FILES, MAX_MEMORY};
+use crate::origin::shortened;
 use crate::stamp::Stamp;
 use crate::{Access, Bytes, Pipe, Problem};
 
@@ -35,7 +36,7 @@ pub(crate) struct Files {
     /// The state of each file when it was opened.
     pub(crate) stamps: Vec<Stamp>,
     /// The number of bytes of descriptions that were read.
-    described: u64,
+    described_bytes: u64,
     /// The number of bytes of memory.
     memory: u64,
     /// The number of files of trace data.
@@ -55,28 +56,46 @@ impl Files {
     /// that does not exist is.
     pub(crate) fn is_inside(&mut self, path: &Path) -> bool {
         let Some(root) = &self.root else { return true };
-        let link = fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink());
-        let ordinary = path.file_name().is_some() && !link;
+        let elsewhere = |about: Metadata| about.is_symlink() || about.is_dir();
+        let ordinary =
+            path.file_name().is_some() && !fs::symlink_metadata(path).is_ok_and(elsewhere);
         match path.parent().filter(|_| ordinary) {
             // The folder determines it, and most files of a capture are in the same folder.
-            Some(folder) => *self.folders.entry(folder.to_owned()).or_insert_with(|| {
-                let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-                fs::canonicalize(folder).is_ok_and(|folder| folder.starts_with(root))
-                    || !path.exists()
-            }),
+            Some(folder) => {
+                let inside = *self.folders.entry(folder.to_owned()).or_insert_with(|| {
+                    let empty = folder.as_os_str().is_empty();
+                    let folder = if empty { Path::new(".") } else { folder };
+                    fs::canonicalize(folder).is_ok_and(|folder| folder.starts_with(root))
+                });
+                inside || !path.exists()
+            }
             None => fs::canonicalize(path).map_or(true, |path| path.starts_with(root)),
         }
     }
 
-    /// The text of a file that describes the capture.
+    /// The text of the index of the capture that the user gave as `given`: the index, its folder,
+    /// or another file of it.
+    pub(crate) fn index(&mut self, index: &Path, given: &Path) -> Result<Vec<u8>, Problem> {
+        if index == given { self.described(index) } else { self.description(index) }
+    }
+
+    /// The text of a file that describes the capture. It is in the folder of the capture, as
+    /// messages quote it.
     pub(crate) fn description(&mut self, path: &Path) -> Result<Vec<u8>, Problem> {
+        if !self.is_inside(path) {
+            return Err(Problem::OutsideDescription(shortened(&path.to_string_lossy())));
+        }
+        self.described(path)
+    }
+
+    fn described(&mut self, path: &Path) -> Result<Vec<u8>, Problem> {
         let unreadable = |why: String| Problem::Unreadable(why);
         let (mut file, about) = open_regular(path).map_err(unreadable)?;
         if about.len() > MAX_DESCRIPTION {
             return Err(Problem::TooLarge { size: about.len(), limit: MAX_DESCRIPTION });
         }
-        self.described += about.len();
-        if self.described > MAX_DESCRIPTIONS {
+        self.described_bytes += about.len();
+        if self.described_bytes > MAX_DESCRIPTIONS {
             return Err(Problem::TooManyDescriptions(MAX_DESCRIPTIONS));
         }
         let bytes = read_exactly(&mut file, about.len());

@@ -46,6 +46,12 @@ impl fmt::Display for Problem {
                  is from",
                 file_name(file)
             ),
+            P::OutsideDescription(file) => write!(
+                f,
+                "{} is outside of the capture's folder and is not read, as it describes the \
+                 capture; copy it there, or check where the capture is from",
+                file_name(file)
+            ),
             P::Changed { len } => write!(
                 f,
                 "the file changed after it was opened with {len} bytes, so that the output may be \

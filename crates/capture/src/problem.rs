@@ -116,6 +116,8 @@ pub enum Problem {
     TooMany(&'static str, usize),
     /// A file that the capture refers to is not in its folder.
     Outside(String),
+    /// A file that describes the capture is not in its folder, and was not read.
+    OutsideDescription(String),
     /// A file changed after it was opened.
     Changed {
         /// Its size in bytes when it was opened.

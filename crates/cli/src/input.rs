@@ -272,7 +272,9 @@ impl Input {
     /// Fails where no file of trace data could be read. The notes list the files. With `strict`, it
     /// fails where the capture refers to a file outside of its folder.
     pub fn readable(&self, strict: bool) -> Result<(), Fail> {
-        let outside = |problem: &Problem| matches!(problem, Problem::Outside(_));
+        let outside = |problem: &Problem| {
+            matches!(problem, Problem::Outside(_) | Problem::OutsideDescription(_))
+        };
         let outside = self.capture.notes.iter().find(|note| outside(&note.problem));
         if let Some(note) = outside.filter(|_| strict) {
             return Err(Fail::refused(note));

@@ -26,7 +26,7 @@ use crate::{
 pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenError> {
     let root = index.parent().unwrap_or(Path::new("")).to_owned();
     let mut files = Files::of(&root, access);
-    let bytes = files.description(index).map_err(|problem| OpenError::new(index, problem))?;
+    let bytes = files.index(index, path).map_err(|problem| OpenError::new(index, problem))?;
     let text = String::from_utf8_lossy(&bytes);
     if has_many_tables(&text) {
         let what = format!(
@@ -453,9 +453,12 @@ impl Reader<'_> {
         }
         if let Some(name) = at.text("params")? {
             let origin = at.origin("params");
-            let path = self.find(&origin, &name);
+            let path = find(&self.root, &self.root, &name);
             // Opening a pipe without a writer would block.
-            self.files.description(&path).map_err(|problem| OpenError::new(&path, problem))?;
+            self.files.description(&path).map_err(|problem| match problem {
+                Problem::OutsideDescription(_) => OpenError::at(origin, problem),
+                problem => OpenError::new(&path, problem),
+            })?;
             source.read_parameters(&path)?;
         }
         self.links = all_links;

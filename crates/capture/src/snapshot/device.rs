@@ -35,7 +35,7 @@ pub(super) const SHARED_ELF: &str = "elf_all";
 
 /// Reads the device file `file` into `capture`. `at` is the origin of its entry in the index.
 pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Origin, file: &str) {
-    let path = reader.find(&at, file);
+    let path = reader.path(&at, file);
     if let Some(name) = reader.device_files.get(&path).cloned() {
         let problem = Problem::DuplicateDevice { name, first: path, again: true };
         return reader.note(at, problem);
@@ -48,6 +48,7 @@ pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Origin, file:
                 Problem::Unreadable(reason) => {
                     reader.note(at, Problem::DeviceUnreadable { file: file.to_owned(), reason });
                 }
+                Problem::OutsideDescription(_) => reader.note(at, problem),
                 problem => reader.note(Origin::file(&path), problem),
             };
         }

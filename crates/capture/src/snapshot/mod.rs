@@ -24,7 +24,7 @@ use reader::{Doc, Reader};
 /// [`OpenError`] where the index or the description of the trace cannot be read.
 pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenError> {
     let mut reader = Reader::new(index, access);
-    let text = reader.text(index).map_err(|problem| OpenError::new(index, problem))?;
+    let text = reader.index(index, path).map_err(|problem| OpenError::new(index, problem))?;
     let doc = Doc::new(index, &text);
     reader.malformed(&doc, &["snapshot", "device_list", "clusters", "trace"]);
 

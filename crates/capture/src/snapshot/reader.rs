@@ -94,13 +94,23 @@ impl Reader {
         }
     }
 
-    /// The text of an ini file.
+    /// The text of an ini file in the folder of the capture.
     pub(super) fn text(&mut self, path: &Path) -> Result<String, Problem> {
         let bytes = self.files.description(path)?;
-        let text = match utf16(&bytes) {
+        Ok(self.decoded(path, &bytes))
+    }
+
+    /// The text of the index, of the capture that the user gave as `given`.
+    pub(super) fn index(&mut self, index: &Path, given: &Path) -> Result<String, Problem> {
+        let bytes = self.files.index(index, given)?;
+        Ok(self.decoded(index, &bytes))
+    }
+
+    fn decoded(&mut self, path: &Path, bytes: &[u8]) -> String {
+        let text = match utf16(bytes) {
             Some(text) => Cow::Owned(text),
             None => {
-                let text = String::from_utf8_lossy(&bytes);
+                let text = String::from_utf8_lossy(bytes);
                 if matches!(text, Cow::Owned(_)) {
                     self.note(Origin::file(path), Problem::NotUtf8);
                 }
@@ -111,7 +121,7 @@ impl Reader {
         if matches!(shown, Cow::Owned(_)) {
             self.note(Origin::file(path), Problem::Control);
         }
-        Ok(shown.into_owned())
+        shown.into_owned()
     }
 
     /// The path and bytes of a file that the ini file of `at` refers to.
@@ -141,10 +151,15 @@ impl Reader {
         full
     }
 
+    /// The path of a file that the ini file of `at` refers to.
+    pub(super) fn path(&self, at: &Origin, written: &str) -> PathBuf {
+        files::find(&self.root, at.path.parent().unwrap_or(Path::new("")), written)
+    }
+
     /// The path of a file that the ini file of `at` refers to. A file outside of the capture's
     /// folder is noted.
-    pub(super) fn find(&mut self, at: &Origin, written: &str) -> PathBuf {
-        let path = files::find(&self.root, at.path.parent().unwrap_or(Path::new("")), written);
+    fn find(&mut self, at: &Origin, written: &str) -> PathBuf {
+        let path = self.path(at, written);
         if !self.files.is_inside(&path) {
             self.note(at.clone(), Problem::Outside(shortened(written)));
         }

@@ -21,11 +21,12 @@ pub(super) fn read(
     at: Origin,
     file: &str,
 ) -> Result<(), OpenError> {
-    let path = reader.find(&at, file);
+    let path = reader.path(&at, file);
     let text = reader.text(&path).map_err(|problem| match problem {
         Problem::Unreadable(reason) => {
             OpenError::at(at, Problem::TraceUnreadable { file: file.to_owned(), reason })
         }
+        Problem::OutsideDescription(_) => OpenError::at(at, problem),
         problem => OpenError::new(&path, problem),
     })?;
     let doc = Doc::new(&path, &text);

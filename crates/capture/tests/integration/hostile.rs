@@ -199,7 +199,9 @@ fn files_outside_of_the_folder_are_reported() {
         text = text.replace(line, from);
         folder.put(&format!("capture/{name}"), text);
         let notes = open(&inside).unwrap().notes;
-        let outside = notes.iter().filter(|note| matches!(note.problem, Problem::Outside(_)));
+        let outside = notes.iter().filter(|note| {
+            matches!(note.problem, Problem::Outside(_) | Problem::OutsideDescription(_))
+        });
         let outside: Vec<_> = outside.map(|note| folder.short(note)).collect();
         let text = common::BASE.iter().find(|(known, _)| *known == name).unwrap().1;
         folder.put(&format!("capture/{name}"), text);
@@ -221,6 +223,74 @@ fn files_outside_of_the_folder_are_reported() {
     {
         std::os::unix::fs::symlink("../secret", inside.join("link")).unwrap();
         assert_eq!(note("cpu.ini", "file=code.bin", "file=link").len(), 1);
+    }
+}
+
+/// Messages quote descriptions: those outside of the folder are not read, whatever leads there.
+#[test]
+fn descriptions_outside_of_the_folder_are_not_read() {
+    const TEXT: &str = "[device]\nname=CANARY\n[regs]\nCANARY=CANARY\nCANARY\n";
+    const WANT: &str = "is outside of the capture's folder and is not read";
+    let folder = Folder::new();
+    folder.put("outside/file", TEXT);
+    for (name, text) in common::BASE {
+        folder.put(&format!("capture/{name}"), text);
+    }
+    let inside = folder.0.join("capture");
+    let absolute = folder.0.join("outside/file").display().to_string();
+    let mut files = vec!["../outside/file", "..\\outside\\file", absolute.as_str()];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("../outside/file", inside.join("link")).unwrap();
+        std::os::unix::fs::symlink("../outside", inside.join("folder")).unwrap();
+        files.extend(["link", "folder/file"]);
+    }
+    let text = |name: &str| common::BASE.iter().find(|(known, _)| *known == name).unwrap().1;
+    let index = text("snapshot.ini");
+    let put = |text: &str| folder.put("capture/snapshot.ini", text);
+    for file in &files {
+        // A missing file beside it does not hide it.
+        put(&index.replace("=etm.ini", &format!("=../outside/none\ndevice7={file}")));
+        for path in [inside.clone(), inside.join("snapshot.ini"), inside.join("cpu.ini")] {
+            let capture = open(&path).unwrap();
+            let notes: Vec<_> = capture.notes.iter().map(|note| folder.short(note)).collect();
+            assert!(notes.iter().any(|note| note.contains(WANT)), "{file}: {notes:?}");
+            assert!(!format!("{capture:?}").contains("CANARY"), "{file}: {notes:?}");
+        }
+        put(&index.replace("=trace.ini", &format!("={file}")));
+        let error = open(&inside).unwrap_err().to_string();
+        assert!(error.contains(WANT) && !error.contains("CANARY"), "{error}");
+    }
+    put(&index.replace("=etm.ini", "=../capture/etm.ini"));
+    assert!(!open(&inside).unwrap().notes.iter().any(|note| note.to_string().contains(WANT)));
+    put(index);
+    #[cfg(feature = "toml")]
+    for file in &files {
+        let text = "[[buffer]]\nfile='trace.bin'\n[[source]]\nprotocol='ETM4'\nparams=";
+        folder.put("toml/capture.toml", format!("{text}'{file}'\n"));
+        folder.put("toml/trace.bin", "trace");
+        #[cfg(unix)]
+        for name in ["link", "folder"] {
+            let link = folder.0.join("toml").join(name);
+            if link.symlink_metadata().is_err() {
+                std::os::unix::fs::symlink(inside.join(name), link).unwrap();
+            }
+        }
+        let error = open(&folder.0.join("toml")).unwrap_err().to_string();
+        assert!(error.contains(WANT) && !error.contains("CANARY"), "{error}");
+    }
+    #[cfg(unix)]
+    {
+        // A folder that is a link is a capture. The index is read where it is named itself.
+        let own = open(&inside).unwrap();
+        std::os::unix::fs::symlink("capture", folder.0.join("linked")).unwrap();
+        let linked = open(&folder.0.join("linked")).unwrap();
+        assert_eq!((linked.sources.len(), linked.notes), (own.sources.len(), own.notes));
+        fs::rename(inside.join("snapshot.ini"), folder.0.join("outside/index")).unwrap();
+        std::os::unix::fs::symlink("../outside/index", inside.join("snapshot.ini")).unwrap();
+        let error = open(&inside).unwrap_err().to_string();
+        assert!(error.contains(WANT), "{error}");
+        assert!(open(&inside.join("snapshot.ini")).is_ok());
     }
 }
 
