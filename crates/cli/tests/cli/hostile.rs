@@ -61,6 +61,22 @@ fn files_outside_of_the_capture_are_refused() {
         assert!(output.err.contains(want), "{verb}: {}", output.err);
     }
     assert!(tracewright(&args("info", &[&demo])).out.contains(want));
+    // A description is not read.
+    let index = demo.join("snapshot.ini");
+    fs::write(folder.path("other.ini"), "CANARY\n").unwrap();
+    let text = fs::read_to_string(&index).unwrap();
+    fs::write(&index, text.replace("[device_list]", "[device_list]\nother=../other.ini")).unwrap();
+    fs::write(&trace, fs::read_to_string(&trace).unwrap().replace("../ETB.bin", "ETB.bin"))
+        .unwrap();
+    fs::rename(folder.path("ETB.bin"), demo.join("ETB.bin")).unwrap();
+    let want = "../other.ini is outside of the capture's folder and is not read";
+    for (words, code) in [("decode", 0), ("decode --strict", 2), ("info", 0)] {
+        let output = tracewright(&args(words, &[&demo]));
+        let all = output.out + &output.err;
+        assert_eq!(output.code, Some(code), "{words}: {all}");
+        assert!(all.contains(want) && !all.contains("CANARY"), "{words}: {all}");
+        assert!(code == 0 || all.contains("error: "), "{all}");
+    }
 }
 
 /// A line of a log is not collected without an end.
