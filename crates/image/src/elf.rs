@@ -8,7 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use object::read::StringTable;
-use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
+use object::read::elf::{
+    FileHeader, NoteIterator, ProgramHeader, SectionHeader, SectionTable, Sym,
+};
 use object::{Endianness, elf};
 
 use tracewright_base::is_unshown;
@@ -179,7 +181,8 @@ fn read<H: FileHeader<Endian = Endianness>>(
     let mut build_id = None;
     for segment in header.program_headers(endian, data).map_err(malformed)? {
         if segment.p_type(endian) == elf::PT_NOTE && build_id.is_none() {
-            build_id = read_build_id::<H>(segment, endian, data);
+            build_id =
+                segment.notes(endian, data).ok().flatten().and_then(|n| find_build_id(n, endian));
         }
         if segment.p_type(endian) != elf::PT_LOAD {
             continue;
@@ -199,6 +202,9 @@ fn read<H: FileHeader<Endian = Endianness>>(
     }
     let symbols = match header.section_headers(endian, data) {
         Ok(sections) => {
+            // Without a segment, notes are in no memory, but they describe the file.
+            let mut notes = sections.iter().filter_map(|s| s.notes(endian, data).ok().flatten());
+            build_id = build_id.or_else(|| notes.find_map(|n| find_build_id(n, endian)));
             // The names of sections are not used.
             let sections = SectionTable::new(sections, StringTable::default());
             let names = file.len().saturating_mul(MAX_NAMES);
@@ -239,12 +245,10 @@ fn load_segment(
     }
 }
 
-fn read_build_id<H: FileHeader<Endian = Endianness>>(
-    segment: &H::ProgramHeader,
+fn find_build_id<H: FileHeader<Endian = Endianness>>(
+    mut notes: NoteIterator<'_, H>,
     endian: Endianness,
-    data: &Parts<'_>,
 ) -> Option<Vec<u8>> {
-    let mut notes = segment.notes(endian, data).ok()??;
     while let Ok(Some(note)) = notes.next() {
         if note.name() == b"GNU" && note.n_type(endian) == elf::NT_GNU_BUILD_ID {
             return Some(note.desc().to_vec());

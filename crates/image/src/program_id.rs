@@ -84,12 +84,26 @@ impl ProgramId {
         ProgramId { machine: None, build_id: None, code }
     }
 
+    /// The same code at addresses that are `bias` higher.
+    pub fn moved(mut self, bias: u64) -> ProgramId {
+        self.code.iter_mut().for_each(|(address, _)| *address = address.wrapping_add(bias));
+        self.code.sort_by_key(|(address, _)| *address);
+        self
+    }
+
     /// Whether a part of its code is at the addresses of code of `other`.
     pub fn overlaps(&self, other: &ProgramId) -> bool {
-        let mut others = other.code.iter().peekable();
-        self.code.iter().any(|(start, bytes)| {
-            while others.next_if(|(at, its)| end(*at, its) <= *start).is_some() {}
-            others.peek().is_some_and(|(at, _)| *at < end(*start, bytes))
+        self.code.iter().any(|part| other.at(part).next().is_some())
+    }
+
+    /// A part of its code that some of `others` have at these addresses, but none has the same: the
+    /// index of the first of them, and the first byte that differs. Whole files are not compared.
+    pub fn contradiction(&self, others: &[ProgramId]) -> Option<(usize, ProgramDifference)> {
+        self.code.iter().find_map(|part| {
+            let all = || others.iter().enumerate().filter(|(_, its)| its.at(part).next().is_some());
+            let mut found = all().map(|(n, its)| Some((n, its.different_part(part)?)));
+            let (n, address) = found.next()??;
+            found.all(|its| its.is_some()).then_some((n, ProgramDifference::Code(address)))
         })
     }
 
@@ -128,21 +142,29 @@ impl ProgramId {
     }
 
     fn different_memory(&self, other: &ProgramId) -> Option<u64> {
-        let mut others = other.code.iter().peekable();
-        for (start, bytes) in &self.code {
-            while others.next_if(|(at, its)| end(*at, its) <= *start).is_some() {}
-            for (at, its) in others.clone().take_while(|(at, _)| *at < end(*start, bytes)) {
-                let from = (*start).max(*at);
-                let to = end(*start, bytes).min(end(*at, its));
-                let part = |begin: u64, bytes: &Bytes| bytes.part(from - begin, to - from);
-                let (own, its) = (part(*start, bytes), part(*at, its));
-                if own != its {
-                    let same = own.iter().zip(its.iter()).take_while(|(a, b)| a == b).count();
-                    return Some(from.saturating_add(same as u64));
-                }
-            }
-        }
-        None
+        self.code.iter().find_map(|part| other.different_part(part))
+    }
+
+    /// The first address in `part` at which it has another byte.
+    fn different_part(&self, part: &(u64, Bytes)) -> Option<u64> {
+        let (start, bytes) = part;
+        self.at(part).find_map(|(at, its)| {
+            let from = (*start).max(*at);
+            let to = end(*start, bytes).min(end(*at, its));
+            let part =
+                |begin: u64, bytes: &Bytes| bytes.part(from - begin, to.saturating_sub(from));
+            let (own, its) = (part(*start, bytes), part(*at, its));
+            let same = || own.iter().zip(its.iter()).take_while(|(a, b)| a == b).count();
+            (own != its).then(|| from.saturating_add(same() as u64))
+        })
+    }
+
+    /// The parts of its code at the addresses of `part`.
+    fn at(&self, (start, bytes): &(u64, Bytes)) -> impl Iterator<Item = &(u64, Bytes)> {
+        let first = self.code.partition_point(|(at, its)| end(*at, its) <= *start);
+        let after = end(*start, bytes);
+        let parts = self.code.get(first..).unwrap_or_default().iter();
+        parts.take_while(move |(at, _)| *at < after)
     }
 }
 
@@ -261,6 +283,24 @@ mod tests {
         }
         assert!(file.overlaps(&memory(&[(0x1ff, CODE)])) && memory(&[(0, CODE)]).code.len() == 1);
         assert!(!file.overlaps(&memory(&[(0x108, CODE), (0x208, CODE)])));
+    }
+
+    /// Memory that contradicts all others at its addresses, not only some of them.
+    #[test]
+    fn contradictions() {
+        let at = |address: u64, code| ProgramId::of_memory([(address, Bytes::from(code))]);
+        let (a, b) = (at(0x100, CODE), at(0x100, OTHER));
+        for (own, others, want) in [
+            (a.clone(), vec![b.clone()], Some((0, 0x104))),
+            (a.clone(), vec![at(0x200, CODE), b.clone()], Some((1, 0x104))),
+            (a.clone(), vec![b.clone(), a.clone()], None),
+            (a.clone(), vec![at(0x200, CODE)], None),
+            (a.clone().moved(0x100), vec![b.clone()], None),
+            (a.moved(0x100), vec![b.moved(0x100)], Some((0, 0x204))),
+        ] {
+            let want = want.map(|(n, address)| (n, ProgramDifference::Code(address)));
+            assert_eq!(own.contradiction(&others), want);
+        }
     }
 
     /// The headers, which the first segment loads, are not compared: they have the offset of the

@@ -143,6 +143,43 @@ struct Shape {
     flags: u64,
 }
 
+/// A build identifier in a section that no segment has, as stripped or embedded programs have it.
+#[test]
+fn build_ids_of_sections() {
+    for shape in [A32, A64, Shape { big: true, ..A64 }] {
+        let mut f = File { bytes: file(shape), bits64: shape.bits64, big: shape.big };
+        assert_eq!(
+            Elf::read(&f.bytes.clone().into(), "a.elf", Load::default()).unwrap().build_id,
+            None
+        );
+        let sections = f.bytes.len() as u64;
+        // A table with the null section and one of notes. Name, type, flags, address, offset, size,
+        // link, info, alignment, size of entries.
+        let entry = if shape.bits64 { 64 } else { 40 };
+        let note = sections + 2 * entry;
+        for (kind, offset, size) in [(0, 0, 0), (7, note, 20)] {
+            f.row(&[(0, 'w'), (kind, 'w'), (0, 'a'), (0, 'a'), (offset, 'a'), (size, 'a')]);
+            f.row(&[(0, 'w'), (0, 'w'), (4, 'a'), (0, 'a')]);
+        }
+        // The lengths of the name and of the identifier, and NT_GNU_BUILD_ID.
+        f.row(&[(4, 'w'), (4, 'w'), (3, 'w')]);
+        f.bytes.extend(b"GNU\0\x01\x02\x03\x04");
+        let all = std::mem::take(&mut f.bytes);
+        // e_shoff, and e_shnum.
+        let (table, count) = if shape.bits64 { (40, 60) } else { (32, 48) };
+        f.row(&[(sections, 'a'), (2, 'h')]);
+        let mut patched = all;
+        let (offset, number) = f.bytes.split_at(f.bytes.len() - 2);
+        patched[table..table + offset.len()].copy_from_slice(offset);
+        patched[count..count + 2].copy_from_slice(number);
+        let outside = Bytes::on_demand(Outside::of(&patched));
+        for bytes in [Bytes::from(patched), outside] {
+            let elf = Elf::read(&bytes, "a.elf", Load::default()).unwrap();
+            assert_eq!(elf.build_id.as_deref(), Some(&[1, 2, 3, 4][..]));
+        }
+    }
+}
+
 const EXEC: u64 = 2;
 const DYN: u64 = 3;
 const ARM: u64 = 40;

@@ -95,17 +95,18 @@ pub struct ChangedLine<'a> {
 }
 
 /// The lines that were executed in one trace only, and those with other outcomes. What may have
-/// been executed where trace was lost is no difference.
+/// been executed where trace was lost is no difference: the second value is the number of lines
+/// that are left out for that.
 pub fn lines<'a>(
     a: &'a BTreeMap<String, SourceFile>,
     b: &'a BTreeMap<String, SourceFile>,
-) -> Vec<ChangedLine<'a>> {
+) -> (Vec<ChangedLine<'a>>, usize) {
     let paths: BTreeSet<&str> = a.keys().chain(b.keys()).map(String::as_str).collect();
     let unknown = |source: &SourceFile| {
         source.line_totals().unknown > 0 || source.branch_totals().unknown > 0
     };
     let lost = [a, b].map(|sources| sources.values().any(unknown));
-    let mut changed = Vec::new();
+    let (mut changed, mut left_out) = (Vec::new(), 0);
     for path in paths {
         let files = [a.get(path), b.get(path)];
         let numbers: BTreeSet<u32> =
@@ -128,10 +129,12 @@ pub fn lines<'a>(
             };
             if !unknown && (executed[0] != executed[1] || known) {
                 changed.push(ChangedLine { path, line, counts, outcomes });
+            } else if unknown || outcomes[0] != outcomes[1] {
+                left_out += 1;
             }
         }
     }
-    changed
+    (changed, left_out)
 }
 
 /// A line of text for each line that differs.

@@ -52,12 +52,18 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         path: &args.input.input,
         strict: args.strict,
     };
-    let mut known = programs::of(&input);
+    let mut known = None;
+    let checks = !args.further.is_empty();
     let mut further = args.further.iter();
     loop {
         let ((own, lost), well) = one(&how, &input, &mut output)?;
         good &= well;
         losses += lost;
+        let others = checks.then(|| programs::of_coverage(&input, &own));
+        match (&mut known, others) {
+            (Some(known), Some(others)) => programs::add(known, others, args.force)?,
+            (_, others) => known = others,
+        }
         for (file, covered) in &own {
             if !covered.lines(file, &mut sources) && !covered.executions.is_empty() {
                 let what =
@@ -69,8 +75,6 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         let Some(next) = further.next() else { break };
         input = Input::open_other(next, &args.input, Some(&args.how))?;
         input.inputs.refuse(args.output.as_deref())?;
-        let other = programs::of(&input);
-        programs::add(&mut known, other, args.force)?;
     }
     finish(&mut sources, losses);
     if losses > 0 {

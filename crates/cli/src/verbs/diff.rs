@@ -5,6 +5,7 @@ use tracewright::views::{diff, json};
 use crate::args::{DiffArgs, InfoFormat};
 use crate::fail::Fail;
 use crate::input::Input;
+use crate::message;
 use crate::output::Output;
 use crate::programs;
 use crate::verbs::{coverage, functions};
@@ -14,8 +15,7 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
     let first = Input::read(&args.a, &args.sources, &args.images, Some(&args.how))?;
     let second = Input::read(&args.b, &args.sources, &args.images, Some(&args.how))?;
     second.inputs.refuse(args.output.as_deref())?;
-    let mut known = programs::of(&first);
-    let other = programs::of(&second);
+    let [mut known, other] = programs::of_both([&first, &second], &args.threads.jobs())?;
     programs::add(&mut known, other, args.force)?;
     let mut output = Output::open(args.output.as_deref(), &first.inputs)?;
     let limit = args.limit.unwrap_or(usize::MAX);
@@ -34,7 +34,13 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
         };
         let a = coverage::sources(&first, &how, &mut output)?;
         let b = coverage::sources(&second, &how, &mut output)?;
-        let changed = diff::lines(&a, &b);
+        let (changed, unknown) = diff::lines(&a, &b);
+        if unknown > 0 {
+            message::line(&format!(
+                "note: lines that are left out: {unknown}; trace was lost, and whether they differ \
+                 is unknown"
+            ));
+        }
         same = changed.is_empty();
         match json_form {
             true => output.json(&diff::lines_json(&changed, limit))?,

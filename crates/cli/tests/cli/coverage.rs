@@ -122,7 +122,11 @@ fn full_and_overwritten_buffers_are_unknown() {
     // What is unknown in one of them is no difference.
     let same = run(&folder, "diff --coverage whole full");
     assert_eq!((same.code, same.out.as_str()), (Some(0), "no difference\n"));
-    assert_eq!(run(&folder, "diff --coverage whole overwritten").code, Some(0));
+    assert!(same.err.contains("note: lines that are left out: 1; trace was lost"), "{}", same.err);
+    let same = run(&folder, "diff --coverage whole overwritten");
+    assert_eq!(same.code, Some(0));
+    assert!(same.err.contains("note: lines that are left out: 63; "), "{}", same.err);
+    assert!(!run(&folder, "diff --coverage whole whole").err.contains("left out"));
 }
 
 /// The program of the example at `path` with another byte, `change`, at the end of its code, or
@@ -170,6 +174,95 @@ fn captures_of_different_programs_are_refused() {
         let forced = run(&folder, &format!("{verb} other --force"));
         assert!(forced.code == Some(0) && forced.err.contains("note: different programs: "));
     }
+}
+
+/// The capture at `path` with raw memory instead of its ELF file: the code is at 0x40.
+fn raw(path: &Path) {
+    let part = |file: &str, address: &str| {
+        let length = fs::metadata(path.join(file)).unwrap().len();
+        format!("\n[dump_{address}]\nfile={file}\naddress={address}\nlength={length:#x}\n")
+    };
+    let core = "[device]\nname=cpu_0\nclass=core\ntype=Cortex-M7\n".to_owned();
+    let core = core + &part("program_2.bin", "0x0") + &part("program_3.bin", "0x40");
+    fs::write(path.join("cpu_0.ini"), core).unwrap();
+}
+
+/// The memory of the capture at `path` with another byte at `address`, in its raw dump and its ELF
+/// file.
+fn altered(path: &Path, address: usize) {
+    for (file, offset) in [("program_3.bin", address - 0x40), ("program.bin", address + 0xd4)] {
+        let file = path.join(file);
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[offset] ^= 1;
+        fs::write(file, bytes).unwrap();
+    }
+}
+
+/// The operand of an executed `movs r0, #7`.
+const EXECUTED: usize = 0x6a;
+/// The text that the program writes.
+const DATA: usize = 0x312;
+
+/// Raw memory, and memory in the place of an image that the user adds, is that of the program, too.
+#[test]
+fn memory_of_different_programs_is_refused() {
+    let folder = Folder::new("coverage-memory");
+    for name in ["a", "same", "other", "raw", "raw-data", "raw-other"] {
+        let path = example(&folder, name);
+        if name.ends_with("other") {
+            altered(&path, EXECUTED);
+        }
+        if name.ends_with("data") {
+            altered(&path, DATA);
+        }
+        if name.starts_with("raw") {
+            raw(&path);
+        }
+    }
+    fs::copy(folder.path("a/program.bin"), folder.path("a.elf")).unwrap();
+    let (image, of_raw) = (" --image a.elf", "program_3.bin of raw-other (");
+    for (words, other) in [
+        // The image is in the place of another program.
+        ("coverage a --add other --image a.elf", "program.bin of other ("),
+        ("profile a --add other --format json --image a.elf", "program.bin of other ("),
+        ("diff a other --image a.elf", "program.bin of other ("),
+        ("diff a other --coverage --image a.elf", "program.bin of other ("),
+        ("diff other other --image a.elf", "a.elf added to other ("),
+        ("coverage raw --add raw-other --image a.elf", of_raw),
+        ("coverage a --add raw-other --image a.elf", of_raw),
+        ("profile raw --add raw-other --format json --image a.elf", of_raw),
+        ("diff --coverage raw raw-other --image a.elf", of_raw),
+        // Without an image.
+        ("profile raw --add raw-other --format json", of_raw),
+        ("diff raw raw-other", of_raw),
+        ("diff raw other", "program.bin of other ("),
+        ("diff other raw", "program.bin of other ("),
+    ] {
+        let refused = run(&folder, words);
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{words}");
+        assert!(refused.err.contains("different programs: "), "{words}: {}", refused.err);
+        assert!(refused.err.contains(other), "{words}: {}", refused.err);
+        let address = format!("): their code differs from {EXECUTED:#x} on; --force");
+        assert!(refused.err.contains(&address), "{words}: {}", refused.err);
+        let forced = run(&folder, &format!("{words} --force"));
+        assert!(forced.code != Some(2), "{words}: {}", forced.err);
+        assert!(forced.err.contains("note: different programs: "), "{words}: {}", forced.err);
+    }
+    // Data may differ: what was not executed is not known to be code.
+    for words in [
+        "coverage a --add same",
+        "coverage a --add raw",
+        "coverage raw --add raw-data",
+        "profile raw --format json --add raw-data",
+        "diff raw raw-data",
+        "diff --coverage raw raw-data",
+        "diff a raw-data",
+    ] {
+        let same = run(&folder, &(words.to_owned() + image));
+        assert_eq!(same.code, Some(0), "{words}: {}", same.err);
+        assert!(!same.err.contains("different programs"), "{words}: {}", same.err);
+    }
+    assert_eq!(run(&folder, "diff raw raw-data").out, "no difference\n");
 }
 
 /// A program names source files outside of the folder of its capture, directly and by a link.

@@ -61,15 +61,21 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// Adds the notes of segments: one of them may be the build identifier.
+    /// Adds the notes of segments and sections: one of them may be the build identifier.
     fn notes<H: FileHeader<Endian = Endianness>>(&mut self) -> Result<()> {
         let header = H::parse(&*self)?;
         let endian = header.endian()?;
         let notes = header.program_headers(endian, &*self)?.iter();
         let notes = notes.filter(|segment| segment.p_type(endian) == elf::PT_NOTE);
-        let notes: Vec<(u64, u64)> = notes
+        let mut notes: Vec<(u64, u64)> = notes
             .map(|segment| (segment.p_offset(endian).into(), segment.p_filesz(endian).into()))
             .collect();
+        let sections = header.section_headers(endian, &*self).unwrap_or_default().iter();
+        let sections = sections.filter(|section| section.sh_type(endian) == elf::SHT_NOTE);
+        notes.extend(
+            sections
+                .map(|section| (section.sh_offset(endian).into(), section.sh_size(endian).into())),
+        );
         let mut left = MAX_NOTES;
         for (offset, len) in notes {
             if let Some(rest) = left.checked_sub(len) {
