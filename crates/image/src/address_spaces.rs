@@ -117,8 +117,8 @@ impl MemoryId {
 const MAX_IMAGES: usize = 1 << 10;
 const MAX_REGIONS: usize = 1 << 20;
 /// The most regions of all images that are made, those included that are made again, or changes
-/// where there are more of them. An image takes time for each of its regions and of the changes, and
-/// memory may change at each byte of a trace.
+/// where there are more of them. An image takes time for each of its regions and of the changes,
+/// and memory may change at each byte of a trace.
 pub const MAX_IMAGE_REGIONS: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
 
 /// What is made of the changes when it is first needed.
