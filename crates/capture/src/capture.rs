@@ -80,8 +80,8 @@ impl Capture {
         let exceeded = exceeded.map(|_| Note {
             origin: Origin::file(&self.path),
             problem: Problem::PerfData(format!(
-                "memory changes so often that its images have more than {MAX_IMAGE_REGIONS} regions: the \
-                 code of further ones is unknown"
+                "memory changes so often that its images have more than {MAX_IMAGE_REGIONS} regions or \
+                 changes: the code of further ones is unknown"
             )),
         });
         notes.chain(exceeded).collect()
@@ -130,8 +130,13 @@ impl Capture {
     /// Whether `source` may have data in the buffer with index `buffer`.
     pub fn is_linked(&self, source: &Source, buffer: usize) -> bool {
         match self.kind {
-            // The links are in order, and there may be many.
-            Kind::Perf => source.buffers.binary_search_by_key(&buffer, |link| link.buffer).is_ok(),
+            // The links are in order, and there may be many; most buffers are of other sources.
+            Kind::Perf => {
+                let links = source.buffers.as_slice();
+                let (Some(first), Some(last)) = (links.first(), links.last()) else { return false };
+                (first.buffer..=last.buffer).contains(&buffer)
+                    && links.binary_search_by_key(&buffer, |link| link.buffer).is_ok()
+            }
             _ => source.buffers.iter().any(|link| link.buffer == buffer),
         }
     }
@@ -286,5 +291,27 @@ impl PartialEq for Capture {
             && self.others == other.others
             && self.clusters == other.clusters
             && self.memory == other.memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BufferRef;
+
+    #[test]
+    fn links_of_any_kind_of_capture_are_found() {
+        let link = |buffer| BufferRef { buffer, stream: None };
+        for kind in [Kind::Perf, Kind::Raw] {
+            let capture = Capture { kind, ..Capture::default() };
+            for links in [&[][..], &[4], &[3, 5, 9]] {
+                let buffers = links.iter().copied().map(link).collect();
+                let source = Source { buffers, ..Source::default() };
+                for buffer in 0..12 {
+                    let want = links.contains(&buffer);
+                    assert_eq!(capture.is_linked(&source, buffer), want, "{links:?} {buffer}");
+                }
+            }
+        }
     }
 }

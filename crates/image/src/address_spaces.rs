@@ -116,8 +116,9 @@ impl MemoryId {
 /// The most images that are stored for later use, and the most regions of all of them.
 const MAX_IMAGES: usize = 1 << 10;
 const MAX_REGIONS: usize = 1 << 20;
-/// The most regions of all images that are made, those included that are made again. An image takes
-/// time for each of its regions, and memory may change at each byte of a trace.
+/// The most regions of all images that are made, those included that are made again, or changes
+/// where there are more of them. An image takes time for each of its regions and of the changes,
+/// and memory may change at each byte of a trace.
 pub const MAX_IMAGE_REGIONS: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
 
 /// What is made of the changes when it is first needed.
@@ -232,10 +233,11 @@ impl AddressSpaces {
             Some(process) => self.space_of(process),
             None => Some(&mut self.common),
         };
-        if let Some(space) = space {
+        let loads_nothing = matches!(&change, Change::Load(regions) if regions.is_empty());
+        if let Some(space) = space.filter(|_| !loads_nothing) {
             space.changes.push((moment, change));
+            self.images = Mutex::default();
         }
-        self.images = Mutex::default();
     }
 
     /// The number of changes, and of regions in them, that a child of `process` begins with.
@@ -344,6 +346,8 @@ impl AddressSpaces {
         if let Some(space) = self.spaces.get(memory.space as usize) {
             regions.extend(space.regions(memory.changes));
         }
+        let own = self.spaces.get(memory.space as usize).map_or(0, |space| space.changes.len());
+        let changes = self.common.changes.len() + own;
         let here = |process: &Option<u32>| match process {
             Some(process) => self.processes.get(process) == Some(&memory.space),
             None => true,
@@ -357,7 +361,7 @@ impl AddressSpaces {
                 made.regions = 0;
             }
             made.regions += image.regions().len();
-            made.total = made.total.saturating_add(image.regions().len() + 1);
+            made.total = made.total.saturating_add(image.regions().len().max(changes) + 1);
             made.images.insert(memory, Arc::clone(&image));
         }
         image
@@ -594,6 +598,27 @@ mod tests {
         assert!(spaces.needed_too_many());
         // An image that is in memory has its memory.
         assert_eq!(byte(&spaces, Some(1), 0, 0), Some(1));
+    }
+
+    /// Each image takes time for the 100 changes, which load one region.
+    #[test]
+    fn images_after_too_many_changes_have_no_memory() {
+        let mut spaces = AddressSpaces::default();
+        spaces.change(Some(1), 0, load(1, 0));
+        (1..100).for_each(|n| spaces.change(Some(1), n, Change::Clear));
+        assert!((0..11).all(|moment| byte(&spaces, Some(1), moment, 0) == Some(1)));
+        assert_eq!(byte(&spaces, Some(1), 99, 0), None);
+        assert!(spaces.needed_too_many());
+    }
+
+    #[test]
+    fn memory_that_is_not_known_is_no_change() {
+        let mut spaces = AddressSpaces::default();
+        (0..100).for_each(|n| spaces.change(Some(1), n, Change::Load(Vec::new())));
+        let memory = spaces.memory(Some(1), 0);
+        assert_eq!(spaces.memory(Some(1), 99), memory);
+        assert_eq!(spaces.process(memory), Some(1));
+        assert!(!spaces.changes_between(0, 99));
     }
 
     #[test]

@@ -15,10 +15,10 @@ use crate::perf::{buffers, byte_at, elf, id_of, module, notes, synthetic};
 const META_INFO: u32 = 129;
 
 /// A folder that is removed when the value is dropped.
-struct Folder(PathBuf);
+pub struct Folder(pub PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub fn new(name: &str) -> Folder {
         let name = format!("tracewright-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path).expect("a folder");
@@ -26,7 +26,7 @@ impl Folder {
     }
 
     /// Writes a file, and its folders.
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(&path, bytes).expect("a file");

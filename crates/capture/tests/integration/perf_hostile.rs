@@ -4,12 +4,13 @@
 use std::time::{Duration, Instant};
 
 use tracewright_capture::perf::{
-    self, Attr, Aux, AuxTrace, Body, CS_ETM, Form, Layout, Mmap, PerfData, Record, Recording, Task,
-    Units,
+    self, Attr, Aux, AuxTrace, Body, CS_ETM, Form, Layout, Mmap, PerfData, Record, Recording,
+    Search, Task, Units,
 };
 use tracewright_capture::{Bytes, Capture};
 
-use crate::perf::{id_of, notes, synthetic};
+use crate::perf::{elf, id_of, notes, synthetic};
+use crate::perf_files::Folder;
 
 /// Far more than any of the files takes, also on a loaded machine and without optimisation; a small
 /// part of what work for each pair of records takes.
@@ -114,9 +115,16 @@ fn a_fork_copies_what_the_child_has_only() {
     let maps: Vec<_> = maps.collect();
     let read = capture(&file(maps.iter().cloned().chain([exec]).chain(forks.clone())));
     assert_eq!(read.linux.expect("a system").spaces.threads().count(), COUNT as usize);
-    // Children that have the mappings: together more than the limit.
-    let read = capture(&file(maps.into_iter().chain(forks)));
+    // Children that have the mappings: together more than the limit, where their code is known.
+    let data = file(maps.into_iter().chain(forks));
+    let folder = Folder::new("forks");
+    folder.write("a", elf(3, 0, &[1; 16]));
+    let path = folder.write("perf.data", data.write(Layout::default()));
+    let search = Search { symfs: Some(folder.0.clone()), ..Search::default() };
+    let read = soon(|| perf::open(&path, &search)).expect("a capture");
     has_note(&read, "more than 1048576 changes and regions");
+    let unknown = notes(&capture(&data));
+    assert!(!unknown.iter().any(|note| note.contains("changes and regions")), "{unknown:?}");
 }
 
 /// Records with identifiers that no event has, or the last one.

@@ -1,6 +1,7 @@
 //! The first screen of [`Info`]: what a capture is, what its first bytes contain, and what is wrong
 //! with it.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use tracewright_base::Element;
@@ -183,11 +184,9 @@ impl Info {
         let mut problems: Vec<Remark> = first.chain(o.remarks.iter().cloned()).collect();
         let assumptions = o.detected.iter().flat_map(Candidate::assumptions);
         problems.extend(assumptions.map(|what| Remark { what, help: String::new() }));
-        for missing in &self.missing {
-            if !problems.iter().any(|problem| problem.what == missing.what) {
-                problems.push(missing.clone());
-            }
-        }
+        let mut known: HashSet<String> = problems.iter().map(|p| p.what.clone()).collect();
+        let further = self.missing.iter().filter(|missing| known.insert(missing.what.clone()));
+        problems.extend(further.cloned());
         problems
     }
 
@@ -266,5 +265,22 @@ impl Info {
             }
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_given_once() {
+        let remark = |what: &str| Remark { what: what.into(), help: String::new() };
+        let capture = Capture::default();
+        let mut info = Info::of(&capture, &Options::default());
+        info.overview.remark = None;
+        info.overview.remarks = vec![remark("of decoding"), remark("of both")];
+        info.missing = ["of both", "of the capture", "of the capture", "last"].map(remark).into();
+        let problems: Vec<_> = info.problems(None).into_iter().map(|p| p.what).collect();
+        assert_eq!(problems, ["of decoding", "of both", "of the capture", "last"]);
     }
 }
