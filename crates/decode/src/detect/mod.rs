@@ -484,7 +484,8 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
         let best = inferences.first().map_or(0, |inference| inference.score.clamp(0, 1000));
         explained += best * bytes.len() as i64;
         let mut source = SourceCandidate::new(id, bytes.len(), inferences);
-        if fill::is_sparse(&bytes) {
+        let is_no_proof = || fill::is_periodic(&bytes, 64) || link::is_one_source(&bytes);
+        if fill::is_sparse(&bytes) || !framed && is_no_proof() {
             source.most = Certainty::Possible;
         }
         sources.push(source);
