@@ -359,7 +359,7 @@ impl Detection {
         let trace = head.get(..fill::filled_from(head)).unwrap_or(head);
         candidates.extend(cycles::candidate(trace, bench, given, false));
         if candidates.iter().all(|candidate| candidate.score < LEAST) {
-            candidates.extend(cycles::candidate(trace, &bench, given, true));
+            candidates.extend(cycles::candidate(trace, bench, given, true));
         }
         candidates.sort_by_key(|candidate| -candidate.score);
         certainty::settle(&mut candidates, &bench.processors);
@@ -417,24 +417,34 @@ fn stream_score(link: &LinkCandidate) -> i64 {
     let total = total + link.unassigned;
     let scores = streams.iter().take(MAX_OFFSETS);
     let sum: i64 = scores.map(|bytes| arm::quick(bytes) * bytes.len() as i64).sum();
-    sum / total.max(1) as i64
+    weigh(sum / total.max(1) as i64, link.regular)
+}
+
+/// The score of frames of which the share `regular`, in thousandths, is before damage.
+const fn weigh(score: i64, regular: i64) -> i64 {
+    score * (1000 + regular) / 2000
 }
 
 /// The offset of the first frame in `head`, where frames do not begin at byte 0. The framing is one
 /// that begins in a frame.
 pub fn alignment(head: &[u8], framing: Framing) -> Option<usize> {
-    let links = link::links(head.get(..HEAD).unwrap_or(head)).into_iter();
+    let head = head.get(..HEAD).unwrap_or(head);
+    let links = link::links(head).into_iter();
     let frames: Vec<_> = links.filter(|link| link.framing == framing).collect();
     if head.len() < ENOUGH {
         return None;
     }
-    let here = frames.iter().find(|link| link.skip == 0).map_or(0, stream_score);
-    if here >= ALIGNED {
+    if frames.iter().any(|link| link.skip == 0 && stream_score(link) >= ALIGNED) {
         return None;
     }
     let best = promising(frames).next()?;
-    let there = stream_score(&best);
-    (best.skip != 0 && there >= 850 && there >= here + 25).then_some(best.skip)
+    let is_found = best.skip != 0 && stream_score(&best) >= LEAST;
+    // Where bytes are lost or inserted, frames begin at one offset before and at another behind.
+    let explained = |skip: usize| -> u64 {
+        let streams = link::streams(head.get(skip..).unwrap_or_default(), framing);
+        streams.iter().map(|(_, bytes)| arm::explained(bytes)).sum()
+    };
+    (is_found && explained(best.skip) > explained(0)).then_some(best.skip)
 }
 
 /// Whether `head`, the first bytes of a buffer, may be CoreSight formatter frames from the first
@@ -491,7 +501,7 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
         sources.push(source);
     }
     settle_profile(&mut sources, given);
-    let mut score = explained / total.max(1) as i64 * (1000 + regular) / 2000;
+    let mut score = weigh(explained / total.max(1) as i64, regular);
     if framed {
         // Frames that cost less are more regular.
         score += 20 - i64::from(link.cost / 16).min(20);
