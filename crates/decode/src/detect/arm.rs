@@ -59,8 +59,24 @@ pub(super) fn inferences(
 /// How well the most common configurations explain the first bytes of `stream`: for the choice
 /// between many framings.
 pub(super) fn quick(stream: &[u8]) -> i64 {
+    quick_config(stream).map_or(0, |(score, ..)| score)
+}
+
+/// The bytes of `stream` in packets, of the configuration that explains its first bytes best. None
+/// of an ITM, which needs no synchronisation: nearly all bytes are its packets.
+pub(super) fn explained(stream: &[u8]) -> u64 {
+    let Some((_, config, start)) = quick_config(stream) else { return 0 };
+    if config.protocol() == AnyProtocol::Itm && !has_sync(stream, &config) {
+        return 0;
+    }
+    Bench::empty().run(stream.get(start..).unwrap_or_default(), &config).read()
+}
+
+/// The score of the most common configuration that explains the first bytes of `stream` best, and
+/// the offset where decoding starts.
+fn quick_config(stream: &[u8]) -> Option<(i64, AnyConfig, usize)> {
     let plain = Bench::empty();
-    let score = |protocol: AnyProtocol| {
+    let trials = TRIED.iter().filter(|p| **p != AnyProtocol::Ete).flat_map(|&protocol| {
         let trials = variants(protocol, None, false).into_iter().take(4).filter_map(|setting| {
             let mut config = setting.config(protocol, core_of(setting.core), &|_| None)?;
             if protocol == AnyProtocol::Itm {
@@ -69,12 +85,11 @@ pub(super) fn quick(stream: &[u8]) -> i64 {
             let start = start(protocol, stream, &config)?;
             let rest = stream.get(start..)?;
             let trial = plain.run(rest.get(..SHORT).unwrap_or(rest), &config);
-            Some(trial.score(protocol) + sync_points(protocol))
+            Some((trial.score(protocol) + sync_points(protocol), config, start))
         });
-        trials.max().unwrap_or(0)
-    };
-    let scores = TRIED.iter().filter(|p| **p != AnyProtocol::Ete).map(|&protocol| score(protocol));
-    scores.max().unwrap_or(0)
+        trials.collect::<Vec<_>>()
+    });
+    trials.max_by_key(|(score, ..)| *score).filter(|(score, ..)| *score > 0)
 }
 
 /// The best configuration of `protocol`; `None` without a synchronisation.

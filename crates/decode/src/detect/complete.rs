@@ -11,7 +11,10 @@ use tracewright_protocols::registry::AnyProtocol;
 
 use super::known_units::{self, Register};
 use super::single::Single;
-use super::{Candidate, Detection, Given, HEAD, Inference, SourceCandidate, alignment, recognised};
+use super::{
+    Candidate, Detection, Given, HEAD, Inference, Setting, SourceCandidate, alignment, recognised,
+    stated,
+};
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
 /// What detection found, in the terms of the user's options.
@@ -88,28 +91,35 @@ impl Candidate {
             let unit = Unit { protocol: name.to_owned(), id: framed.then_some(source.id) };
             found.push((unit, inference.protocol, &inference.setting));
         }
-        let mut registers = Vec::new();
-        for (unit, protocol, setting) in &found {
-            for &(name, value) in &setting.registers {
-                let differs = found
-                    .iter()
-                    .any(|(_, _, other)| other.get(name).is_some_and(|other| other != value));
-                let id =
-                    unit.id.filter(|_| differs).map_or(String::new(), |id| format!("@{id:#04x}"));
-                let text = format!("{name}{id}={}", value_text(*protocol, name, value));
-                if !registers.contains(&text) {
-                    registers.push(text);
-                }
-            }
-        }
-        let core = found.iter().find_map(|(_, _, setting)| setting.core);
         Description {
             framing: if self.words { RawFraming::Etb } else { RawFraming::Framed(self.framing) },
             skip: self.skip as u64,
-            registers,
-            core: core.map(ToOwned::to_owned),
-            units: found.into_iter().map(|(unit, ..)| unit).collect(),
+            ..of_units(found)
         }
+    }
+}
+
+/// The registers and the core of `units`, each with its protocol and its configuration.
+fn of_units(units: Vec<(Unit, AnyProtocol, &Setting)>) -> Description {
+    let mut registers = Vec::new();
+    for (unit, protocol, setting) in &units {
+        for &(name, value) in &setting.registers {
+            let differs = units
+                .iter()
+                .any(|(_, _, other)| other.get(name).is_some_and(|other| other != value));
+            let id = unit.id.filter(|_| differs).map_or(String::new(), |id| format!("@{id:#04x}"));
+            let text = format!("{name}{id}={}", value_text(*protocol, name, value));
+            if !registers.contains(&text) {
+                registers.push(text);
+            }
+        }
+    }
+    let core = units.iter().find_map(|(_, _, setting)| setting.core);
+    Description {
+        registers,
+        core: core.map(ToOwned::to_owned),
+        units: units.into_iter().map(|(unit, ..)| unit).collect(),
+        ..Description::default()
     }
 }
 
@@ -243,6 +253,7 @@ pub fn complete(
         let is_limited = given_framing.is_some() || align.is_some();
         if !raw.units.is_empty() {
             weak(path, raw, &missing, &detection, (align, sure), notes)?;
+            state(raw, &head, &capture, &given, notes);
             return Ok(Some(detection));
         }
         match sure {
@@ -278,6 +289,7 @@ pub fn complete(
         notes.extend(best.assumptions());
         return Ok(Some(detection));
     } else {
+        state(raw, &head, &capture, &given, notes);
         return Ok(Some(detection));
     }
     assume(raw, found, &mut Vec::new());
@@ -303,13 +315,8 @@ fn weak(
         let found = candidate.description_of(missing);
         missing.iter().all(|unit| fits(&found, unit)).then_some(found)
     });
-    let is_complete = match raw.framing {
-        RawFraming::Framed(Framing::Raw) => true,
-        RawFraming::Framed(_) => raw.units.iter().all(|unit| unit.id.is_some()),
-        _ => raw.units.len() > 1,
-    };
     if let Some(other) = other {
-        if found.is_none() && !is_complete {
+        if found.is_none() && complete_framing(raw).is_none() {
             let what = Problem::Parameter(contradiction(raw, align, other));
             return Err(OpenError::new(path, what));
         }
@@ -330,6 +337,38 @@ fn weak(
         assume(raw, found, notes);
     }
     Ok(())
+}
+
+/// The framing, where framing, protocol and, in frames, trace ID of each unit are given.
+fn complete_framing(raw: &RawTrace) -> Option<Framing> {
+    let framing = match raw.framing {
+        RawFraming::Framed(framing) => framing,
+        RawFraming::Auto if raw.units.len() > 1 => Framing::Coresight,
+        _ => return None,
+    };
+    let ids = || raw.units.iter().all(|unit| unit.id.is_some());
+    (framing == Framing::Raw || ids()).then_some(framing)
+}
+
+/// Adds registers of the units that are given completely and still lack some: those that explain
+/// their data in the frames of `head`, damaged or not.
+fn state(
+    raw: &mut RawTrace,
+    head: &[u8],
+    capture: &Capture,
+    given: &Given<'_>,
+    notes: &mut Vec<String>,
+) {
+    let missing = raw.units.iter().filter(|unit| lacks_registers(unit, raw));
+    let missing: Vec<Unit> = missing.cloned().collect();
+    if missing.is_empty() {
+        return;
+    }
+    if let Some(framing) = complete_framing(raw) {
+        let settings = stated::settings(&missing, framing, (head, capture), given);
+        let units = settings.iter().map(|(unit, own, setting)| (unit.clone(), *own, setting));
+        assume(raw, of_units(units.collect()), notes);
+    }
 }
 
 /// The registers that `unit` needs and nobody gives.

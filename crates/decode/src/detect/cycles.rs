@@ -11,7 +11,7 @@ use tracewright_protocols::registry::AnyProtocol;
 
 use super::arm::is_filling;
 use super::configs::{Setting, port_variants};
-use super::fill::is_sparse;
+use super::fill::{is_periodic, is_sparse};
 use super::trial::{Bench, Trial};
 use super::{Candidate, Certainty, Given, Inference, LEAST, LONG, SourceCandidate};
 
@@ -170,7 +170,7 @@ pub(super) fn candidate(
         counts: best.trial.counts,
     };
     let mut source = SourceCandidate::new(0, head.len(), vec![inference]);
-    if known(&best.trial) * CYCLES < c.packets || is_sparse(head) {
+    if known(&best.trial) * CYCLES < c.packets || is_sparse(head) || is_periodic(head, 12) {
         source.most = Certainty::Possible;
     }
     Some(Candidate {

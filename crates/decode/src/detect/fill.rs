@@ -33,6 +33,22 @@ pub(super) fn is_sparse(bytes: &[u8]) -> bool {
     runs.sum::<usize>() * 2 > bytes.len()
 }
 
+/// The longest period that proves nothing: a frame.
+const PERIOD: usize = 16;
+
+/// Whether `bytes` repeat at most [`PERIOD`] bytes, from which at most one byte of `odd` differs:
+/// whatever reads one period reads them all.
+pub(super) fn is_periodic(bytes: &[u8], odd: usize) -> bool {
+    let has_period = |period: usize| {
+        let after = bytes.get(period..).unwrap_or_default();
+        after.len() >= period && {
+            let others = bytes.iter().zip(after).filter(|(a, b)| a != b).count();
+            others * odd <= after.len()
+        }
+    };
+    (1..=PERIOD).any(has_period)
+}
+
 /// What the filling that begins at `from` repeats.
 pub fn filling(bytes: &[u8], from: usize) -> String {
     let word = bytes.get(from..).and_then(|rest| rest.first_chunk::<WORD>());
@@ -68,6 +84,13 @@ mod tests {
         }
         let page: Vec<u8> = (0..64).chain([0; 200]).chain(0..64).collect();
         assert!(is_sparse(&page) && !is_sparse(&page[..128]) && !is_sparse(&[]));
+        let frame: Vec<u8> = (0..16).collect();
+        let mut frames = frame.repeat(10);
+        frames[20] = 0xff;
+        assert!(is_periodic(&frames, 64) && is_periodic(&frame[..3].repeat(20), 64));
+        assert!(
+            !is_periodic(&trace, 8) && !is_periodic(&trace.repeat(9), 8) && !is_periodic(&frame, 8)
+        );
         assert_eq!(filled_from(&[0; 1000]), 0);
         assert_eq!(filled_from(&[0; 3]), 3);
         assert_eq!(filling(&[0; 8], 0), "0x00");

@@ -252,6 +252,22 @@ fn block_phase(head: &[u8]) -> Option<usize> {
     (0..BLOCK).find(phase)
 }
 
+/// Fewer frames than these have no ID byte by chance.
+const IDLESS: usize = 16;
+
+/// Whether `bytes` may be frames of one source that are cut behind its ID byte: bit 0 of each byte
+/// at an even offset, or at an odd one, states that it is no ID, and the others have any value.
+pub(super) fn is_one_source(bytes: &[u8]) -> bool {
+    let odd = |offset: usize| {
+        let bytes = bytes.iter().skip(offset).step_by(2);
+        bytes.filter(|byte| *byte & 1 != 0).count()
+    };
+    let pairs = bytes.len() / 2;
+    let (even, odd) = (odd(0), odd(1));
+    let (least, most) = (even.min(odd), even.max(odd));
+    pairs >= IDLESS * FRAME / 2 && least * 64 <= pairs && most * 8 >= pairs
+}
+
 /// The cost of the ID bytes for each offset of the first frame, in bits per 16 frames.
 fn costs(head: &[u8]) -> Vec<Cost> {
     let cost = |skip: usize| {

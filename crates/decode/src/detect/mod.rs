@@ -20,6 +20,7 @@ mod processor;
 mod program;
 mod riscv;
 mod single;
+mod stated;
 mod text;
 mod trial;
 
@@ -187,7 +188,40 @@ pub struct Candidate {
     other_processor: bool,
 }
 
+/// The program explains nothing where it has one address in this many.
+const FOREIGN: u64 = 16;
+
 impl Candidate {
+    /// Whether nearly all addresses are outside of the program, or there are none.
+    fn is_foreign(&self) -> bool {
+        let best = self.sources.iter().filter_map(SourceCandidate::best);
+        let traced = best.filter(|best| best.protocol.traces_instructions());
+        let counts: Vec<_> = traced.map(|best| &best.counts).filter(|c| c.packets > 0).collect();
+        let ranges: u64 = counts.iter().map(|c| c.ranges).sum();
+        let outside: u64 = counts.iter().map(|c| c.no_code).sum();
+        !counts.is_empty() && ranges * FOREIGN <= outside
+    }
+
+    /// Whether it has another framing or alignment than `other`, and more bytes in packets.
+    fn reads_more_than(&self, other: &Candidate) -> bool {
+        let read = |candidate: &Candidate| -> i64 {
+            let best = candidate.sources.iter().filter_map(|s| Some((s.best()?.read, s.bytes)));
+            best.map(|(read, bytes)| read * bytes as i64).sum()
+        };
+        let same = (self.framing, self.skip) == (other.framing, other.skip);
+        !same && read(self) > read(other)
+    }
+
+    /// Limits the certainty of sources all whose addresses are outside of the program.
+    fn limit_by_program(&mut self) {
+        for source in &mut self.sources {
+            let counts = source.best().map(|best| best.counts);
+            if counts.is_some_and(|c| c.no_code > 0 && c.instructions == 0) {
+                source.most = Certainty::Possible;
+            }
+        }
+    }
+
     /// Whether the protocol of a source is likely at least, where ETMv4 and ETE are one.
     pub fn is_sure(&self) -> bool {
         self.sources.iter().any(SourceCandidate::is_sure)
@@ -293,6 +327,24 @@ impl Detection {
     pub fn of(head: &[u8], capture: &Capture, given: &Given<'_>) -> Detection {
         let head = head.get(..HEAD).unwrap_or(head);
         let bench = Bench::new(capture, given.core);
+        let mut detection = Detection::on(head, &bench, given);
+        if bench.has_code() && detection.candidates.first().is_some_and(Candidate::is_foreign) {
+            // A reading with fewer addresses has fewer outside of the program.
+            let other = Detection::on(head, &bench.without_code(), given);
+            if let [best, ..] = other.candidates.as_slice()
+                && detection.candidates.first().is_some_and(|first| best.reads_more_than(first))
+            {
+                detection = other;
+            }
+            if let Some(best) = detection.candidates.first_mut() {
+                best.limit_by_program();
+            }
+        }
+        detection
+    }
+
+    /// Looks at `head` with the program memory of `bench`.
+    fn on(head: &[u8], bench: &Bench, given: &Given<'_>) -> Detection {
         let links = link::links_of(head, given.framing)
             .into_iter()
             .filter(|link| given.skip.is_none_or(|skip| skip == link.skip));
@@ -302,12 +354,12 @@ impl Detection {
         // Unframed bytes come last: with good frames, RISC-V messages are not searched for.
         for link in promising(frames).chain(others.into_iter().rev()) {
             let framed = candidates.iter().any(|candidate| candidate.score >= GOOD);
-            candidates.push(candidate(link, &bench, given, !framed));
+            candidates.push(candidate(link, bench, given, !framed));
         }
         let trace = head.get(..fill::filled_from(head)).unwrap_or(head);
-        candidates.extend(cycles::candidate(trace, &bench, given, false));
+        candidates.extend(cycles::candidate(trace, bench, given, false));
         if candidates.iter().all(|candidate| candidate.score < LEAST) {
-            candidates.extend(cycles::candidate(trace, &bench, given, true));
+            candidates.extend(cycles::candidate(trace, bench, given, true));
         }
         candidates.sort_by_key(|candidate| -candidate.score);
         certainty::settle(&mut candidates, &bench.processors);
@@ -366,24 +418,34 @@ fn stream_score(link: &LinkCandidate) -> i64 {
     let total = total + link.unassigned;
     let scores = streams.iter().take(MAX_OFFSETS);
     let sum: i64 = scores.map(|bytes| arm::quick(bytes) * bytes.len() as i64).sum();
-    sum / total.max(1) as i64
+    weigh(sum / total.max(1) as i64, link.regular)
+}
+
+/// The score of frames of which the share `regular`, in thousandths, is before damage.
+const fn weigh(score: i64, regular: i64) -> i64 {
+    score * (1000 + regular) / 2000
 }
 
 /// The offset of the first frame in `head`, where frames do not begin at byte 0. The framing is one
 /// that begins in a frame.
 pub fn alignment(head: &[u8], framing: Framing) -> Option<usize> {
-    let links = link::links(head.get(..HEAD).unwrap_or(head)).into_iter();
+    let head = head.get(..HEAD).unwrap_or(head);
+    let links = link::links(head).into_iter();
     let frames: Vec<_> = links.filter(|link| link.framing == framing).collect();
     if head.len() < ENOUGH {
         return None;
     }
-    let here = frames.iter().find(|link| link.skip == 0).map_or(0, stream_score);
-    if here >= ALIGNED {
+    if frames.iter().any(|link| link.skip == 0 && stream_score(link) >= ALIGNED) {
         return None;
     }
     let best = promising(frames).next()?;
-    let there = stream_score(&best);
-    (best.skip != 0 && there >= 850 && there >= here + 25).then_some(best.skip)
+    let is_found = best.skip != 0 && stream_score(&best) >= LEAST;
+    // Where bytes are lost or inserted, frames begin at one offset before and at another behind.
+    let explained = |skip: usize| -> u64 {
+        let streams = link::streams(head.get(skip..).unwrap_or_default(), framing);
+        streams.iter().map(|(_, bytes)| arm::explained(bytes)).sum()
+    };
+    (is_found && explained(best.skip) > explained(0)).then_some(best.skip)
 }
 
 /// Whether `head`, the first bytes of a buffer, may be CoreSight formatter frames from the first
@@ -433,13 +495,14 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
         let best = inferences.first().map_or(0, |inference| inference.score.clamp(0, 1000));
         explained += best * bytes.len() as i64;
         let mut source = SourceCandidate::new(id, bytes.len(), inferences);
-        if fill::is_sparse(&bytes) {
+        let is_no_proof = || fill::is_periodic(&bytes, 64) || link::is_one_source(&bytes);
+        if fill::is_sparse(&bytes) || !framed && is_no_proof() {
             source.most = Certainty::Possible;
         }
         sources.push(source);
     }
     settle_profile(&mut sources, given);
-    let mut score = explained / total.max(1) as i64 * (1000 + regular) / 2000;
+    let mut score = weigh(explained / total.max(1) as i64, regular);
     if framed {
         // Frames that cost less are more regular.
         score += 20 - i64::from(link.cost / 16).min(20);

@@ -37,6 +37,11 @@ impl Bench {
         Bench { capture, memory, processors }
     }
 
+    /// The same processors without program memory.
+    pub(super) fn without_code(&self) -> Bench {
+        Bench { processors: self.processors.clone(), ..Bench::empty() }
+    }
+
     /// Whether there is program memory.
     pub(super) fn has_code(&self) -> bool {
         !self.capture.memory.is_empty()

@@ -4,10 +4,15 @@ use std::path::Path;
 use std::slice;
 
 use tracewright::capture::{Capture, OpenError, Problem, Raw};
-use tracewright::decode::detect::{Certainty, Detection, Given, HEAD, recognised};
+use tracewright::decode::detect::{
+    Candidate, Certainty, Detection, Given, HEAD, SourceCandidate, recognised,
+};
 use tracewright::protocols::registry::AnyProtocol;
 
 use crate::fail::Fail;
+
+/// Fewer bytes than these, which are possibly others, may be packets of an ITM.
+const FEW: usize = 512;
 
 /// Fails where the file at `path` is text or a program, or the trace of other units only.
 pub fn check(path: &Path) -> Result<(), Fail> {
@@ -18,13 +23,25 @@ pub fn check(path: &Path) -> Result<(), Fail> {
     let head = capture.buffers.first().map(|buffer| buffer.head(HEAD)).unwrap_or_default();
     recognised(path, &head)?;
     let detection = Detection::of(&head, &Capture::default(), &Given::default());
-    let Some(best) = detection.best().filter(|best| best.is_sure()) else { return Ok(()) };
+    let Some(best) = detection.best() else { return Ok(()) };
     let is_itm = |protocol| matches!(protocol, AnyProtocol::Itm | AnyProtocol::Stm);
-    let has_itm = best.sources.iter().any(|source| {
-        let found = source.best().filter(|_| source.certainty() >= Certainty::Possible);
-        found.is_some_and(|best| is_itm(best.protocol))
-    });
-    if has_itm {
+    let has_itm = |candidate: &Candidate| {
+        candidate.sources.iter().any(|source| {
+            let found = source.best().filter(|_| source.certainty() >= Certainty::Possible);
+            found.is_some_and(|best| is_itm(best.protocol))
+        })
+    };
+    // The records of a port may be packets of an ITM as well.
+    let has_port = |candidate: &Candidate| {
+        let mut best = candidate.sources.iter().filter_map(SourceCandidate::best);
+        best.any(|best| best.protocol.has_own_port())
+    };
+    let may_be_itm = match best.is_sure() {
+        true => has_itm(best),
+        false if detection.looked < FEW || has_port(best) => true,
+        false => detection.candidates.iter().any(has_itm),
+    };
+    if may_be_itm {
         return Ok(());
     }
     let what = format!(

@@ -242,6 +242,16 @@ fn losses(count: u64) {
     }
 }
 
+/// Frames that have data of more trace IDs than these are seldom frames.
+const SOURCES: usize = 8;
+
+/// Whether the ITM has few of the bytes, and many trace IDs have the others.
+fn is_stray(receiver: &Receiver) -> bool {
+    let others: u64 = receiver.others().map(|(_, bytes)| bytes).sum();
+    let own = receiver.bytes().saturating_sub(others + receiver.bad_frame_bytes());
+    receiver.others().count() > SOURCES && own * 8 < others
+}
+
 /// Prints what was found. Returns whether most of the bytes are packets of an ITM.
 fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool) -> bool {
     let name = args.input.display();
@@ -259,6 +269,8 @@ fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool) -> bool {
         (framing, None) => format!("of frames ({})", framing.name()),
     };
     message::line(&format!("{name}: {bytes} bytes {framing}"));
+    let is_given = args.id.is_some() || args.framing.chosen().is_some();
+    let certain = certain && (is_given || !is_stray(receiver));
     if !certain {
         message::line(&format!("note: {name}: few of the bytes are packets of an ITM"));
         message::line(

@@ -30,7 +30,7 @@ pub fn log(turns: usize) -> String {
 }
 
 /// The trace of a Cortex-M33 in frames with trace ID `id`.
-fn trace_of_m33(folder: &Folder, turns: usize, id: u8) -> Vec<u8> {
+pub fn trace_of_m33(folder: &Folder, turns: usize, id: u8) -> Vec<u8> {
     let (file, to) = (folder.path("log.csv"), folder.path(&format!("encoded-{turns}-{id}")));
     fs::write(&file, log(turns)).unwrap();
     let words = format!(
@@ -325,4 +325,82 @@ fn what_the_user_gives_is_decoded() {
     for register in ["TRCCONFIGR", "TRCIDR0", "TRCIDR2"] {
         assert!(output.err.contains(register), "{register}: {}", output.err);
     }
+}
+
+/// Frames whose IDs are all cut off, and a repeated frame, prove no unframed protocol.
+#[test]
+fn frames_without_ids_prove_no_protocol() {
+    let folder = Folder::new("certainty-no-ids");
+    let path = folder.path("dump.bin");
+    let frame = [3, 0x17, 0x18, 2, 0, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    for filling in [0, 32768, 65536] {
+        let mut bytes = frame.repeat(15);
+        bytes.resize(bytes.len() + filling, 0);
+        fs::write(&path, bytes).unwrap();
+        let output = info(&path, "");
+        assert!(!output.out.contains(", likely"), "{filling}: {}", output.out);
+        let detected = output.out.lines().find(|line| line.starts_with("detected"));
+        assert!(detected.is_none_or(|line| line.ends_with(", possibly")), "{detected:?}");
+    }
+    let bytes = trace_of_m33(&folder, 1500, 1);
+    for cut in [3, 16, 21, 40] {
+        fs::write(&path, &bytes[cut..]).unwrap();
+        let output = info(&path, "");
+        let detected = output.out.lines().find(|line| line.starts_with("detected")).unwrap_or("");
+        let is_sure = detected.contains("unframed") && !detected.ends_with(", possibly");
+        assert!(!is_sure, "{cut}: {}", output.out);
+    }
+}
+
+/// A program that explains nothing does not decide where frames begin.
+#[test]
+fn another_program_decides_nothing() {
+    let branches = "captures/ricsec-decoder/branches";
+    let Some(elf) = shared(&format!("{branches}/branches")) else { return };
+    for n in 1..=2 {
+        let Some(path) = shared(&format!("{branches}/trace{n}/cstrace.bin")) else { return };
+        for core in ["Cortex-A53", "Cortex-A57", "Cortex-A72"] {
+            let output = info(&path, &format!("--core {core} --image {}", elf.display()));
+            let want = "CoreSight formatter frames: ID 0x10 ETM4, possibly\n";
+            assert!(output.out.contains(want), "{core}: {}", output.out);
+            let want = "1. ETM4 (ID 0x10): the image is not the program that was traced";
+            assert!(output.out.contains(want), "{core}: {}", output.out);
+        }
+    }
+}
+
+/// `itm` refuses the trace of other units that is possibly detected, and states that little of a
+/// file with many trace IDs is an ITM.
+#[test]
+fn little_of_a_file_is_an_itm() {
+    let folder = Folder::new("certainty-itm");
+    let path = folder.path("dump.bin");
+    // Records of an MTB: each branch of a loop of four blocks.
+    let records = (0..1000u32).flat_map(|n| {
+        let block = 0x1000_0000 + n % 4 * 0x40 + n / 4 % 16 * 0x400;
+        let to = 0x1000_0000 + (n + 1) % 4 * 0x40 + (n + 1) / 4 % 16 * 0x400;
+        [block + 0x20, to].into_iter().flat_map(u32::to_le_bytes)
+    });
+    fs::write(&path, records.collect::<Vec<_>>()).unwrap();
+    let detected = info(&path, "");
+    assert!(detected.out.contains("MTB, possibly"), "{}", detected.out);
+    let output = tracewright(&args("itm", &[&path]));
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+    assert!(output.err.contains("it has no ITM; detected: unframed data: MTB"), "{}", output.err);
+    let output = tracewright(&args("itm --framing raw", &[&path]));
+    assert_ne!(output.code, Some(2), "{}", output.err);
+    // Source code in an archive: a header, text and zeros.
+    let mut archive = b"main.rs".to_vec();
+    archive.resize(100, 0);
+    archive.extend(b"0000644 0001750 0001750 00000015476 14512345670 007654");
+    archive.resize(257, 0);
+    archive.extend(b"ustar  root");
+    archive.resize(512, 0);
+    archive.extend(include_bytes!("damage.rs"));
+    archive.resize(10240, 0);
+    fs::write(&path, archive).unwrap();
+    assert_eq!(info(&path, "").code, Some(2));
+    let output = tracewright(&args("itm", &[&path]));
+    assert_ne!(output.code, Some(0), "{}", output.err);
+    assert!(output.err.contains("few of the bytes are packets of an ITM"), "{}", output.err);
 }

@@ -7,6 +7,7 @@ mod damage;
 mod inputs;
 mod ports;
 mod problems;
+mod stated;
 mod wrong;
 
 use std::fs;
