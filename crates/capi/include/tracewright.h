@@ -30,15 +30,11 @@
 // An undefined opcode means that the program image is wrong.
 #define TW_OPEN_CHECK_OPCODES 1
 
-// The range up to the address of a Source Address packet (ETE) is split at each waypoint: the
-// default.
-#define TW_OPEN_SPLIT_SOURCE_RANGES 2
-
 // The first byte of an ITM begins a packet.
 #define TW_OPEN_ASSUME_SYNCED 4
 
-// The range up to the address of a Source Address packet (ETE) is one range. Branches in it that
-// were not taken are not reported.
+// The range up to the address of a Source Address packet (ETE) is one range, instead of one up to
+// each waypoint. Branches in it that were not taken are not reported.
 #define TW_OPEN_JOIN_SOURCE_RANGES 8
 
 // Execution is unknown from here to the next `TW_ELEMENT_TRACE_ON` or range. `reason`: `TW_GAP_*`.

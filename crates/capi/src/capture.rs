@@ -15,13 +15,10 @@ use crate::status::{Failure, TwStatus, TW_ERR_OPEN, TW_OK};
 
 /// An undefined opcode means that the program image is wrong.
 pub const TW_OPEN_CHECK_OPCODES: u32 = 1;
-/// The range up to the address of a Source Address packet (ETE) is split at each waypoint: the
-/// default.
-pub const TW_OPEN_SPLIT_SOURCE_RANGES: u32 = 2;
 /// The first byte of an ITM begins a packet.
 pub const TW_OPEN_ASSUME_SYNCED: u32 = 4;
-/// The range up to the address of a Source Address packet (ETE) is one range. Branches in it that
-/// were not taken are not reported.
+/// The range up to the address of a Source Address packet (ETE) is one range, instead of one up to
+/// each waypoint. Branches in it that were not taken are not reported.
 pub const TW_OPEN_JOIN_SOURCE_RANGES: u32 = 8;
 
 /// How a capture is opened.
@@ -92,10 +89,7 @@ unsafe impl Plain for TwSource {}
 impl TwOpenOptions {
     /// The options of decoding.
     pub(crate) fn decoding(&self) -> Result<Options, Failure> {
-        let all = TW_OPEN_CHECK_OPCODES
-            | TW_OPEN_SPLIT_SOURCE_RANGES
-            | TW_OPEN_ASSUME_SYNCED
-            | TW_OPEN_JOIN_SOURCE_RANGES;
+        let all = TW_OPEN_CHECK_OPCODES | TW_OPEN_ASSUME_SYNCED | TW_OPEN_JOIN_SOURCE_RANGES;
         if self.flags & !all != 0 || self.reserved != 0 {
             return Err(Failure::argument("`options` has unknown flags"));
         }
@@ -340,11 +334,9 @@ mod tests {
 
     #[test]
     fn ranges_are_joined_by_wish_only() {
-        for (flags, split) in [
-            (0, true),
-            (TW_OPEN_SPLIT_SOURCE_RANGES | TW_OPEN_ASSUME_SYNCED, true),
-            (TW_OPEN_JOIN_SOURCE_RANGES, false),
-        ] {
+        for (flags, split) in
+            [(0, true), (TW_OPEN_ASSUME_SYNCED, true), (TW_OPEN_JOIN_SOURCE_RANGES, false)]
+        {
             let options = TwOpenOptions {
                 size: size_of::<TwOpenOptions>() as u32,
                 flags,
