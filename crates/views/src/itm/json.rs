@@ -5,7 +5,7 @@ use tracewright_base::{Channel, Dwt};
 use tracewright_symbols::Functions;
 
 use super::{Clock, Kind, exception_name, port, step_name, symbol, text_of};
-use crate::json::Object;
+use crate::json::{Object, compared};
 
 /// Appends the line of an event.
 pub(super) fn line(
@@ -84,21 +84,7 @@ fn dwt(event: Dwt, o: Object<'_>) -> Object<'_> {
         Dwt::PcSample(pc) => o.hex("pc", pc.into()),
         Dwt::Sleep => o.flag("asleep", true),
         Dwt::Prohibited => o.flag("prohibited", true),
-        Dwt::DataPc { comparator, size: 4, pc } => {
-            o.number("comparator", comparator.into()).hex("pc", pc.into())
-        }
-        Dwt::DataPc { comparator, size, pc } => o
-            .number("comparator", comparator.into())
-            .number("size", size.into())
-            .hex("pc_low", pc.into()),
-        Dwt::DataMatch { comparator } => o.number("comparator", comparator.into()),
-        Dwt::DataAddress { comparator, size: 4, address } => {
-            o.number("comparator", comparator.into()).hex("address", address.into())
-        }
-        Dwt::DataAddress { comparator, size, address } => o
-            .number("comparator", comparator.into())
-            .number("size", size.into())
-            .hex("address_low", address.into()),
+        Dwt::DataPc { .. } | Dwt::DataMatch { .. } | Dwt::DataAddress { .. } => compared(event, o),
         Dwt::DataValue { comparator, write, size, value } => o
             .number("comparator", comparator.into())
             .text("direction", if write { "write" } else { "read" })

@@ -199,22 +199,11 @@ fn dwt_event<'a>(source: &Source, event: DwtEvent, o: Object<'a>) -> Object<'a> 
             let o = o.hex("pc", pc.into());
             o.maybe_text("symbol", source.symbol_name(pc.into()).as_deref())
         }
-        Dwt::DataPc { comparator, size: 4, pc } => {
-            let o = o.number("comparator", comparator.into()).hex("pc", pc.into());
-            o.maybe_text("symbol", source.symbol_name(pc.into()).as_deref())
+        Dwt::DataPc { pc, size, .. } => {
+            let symbol = if size == 4 { source.symbol_name(pc.into()) } else { None };
+            compared(event.meaning(), o).maybe_text("symbol", symbol.as_deref())
         }
-        Dwt::DataPc { comparator, size, pc } => o
-            .number("comparator", comparator.into())
-            .number("size", size.into())
-            .hex("pc_low", pc.into()),
-        Dwt::DataMatch { comparator } => o.number("comparator", comparator.into()),
-        Dwt::DataAddress { comparator, size: 4, address } => {
-            o.number("comparator", comparator.into()).hex("address", address.into())
-        }
-        Dwt::DataAddress { comparator, size, address } => o
-            .number("comparator", comparator.into())
-            .number("size", size.into())
-            .hex("address_low", address.into()),
+        Dwt::DataMatch { .. } | Dwt::DataAddress { .. } => compared(event.meaning(), o),
         Dwt::DataValue { comparator, write, size, .. } => o
             .number("comparator", comparator.into())
             .text("direction", if write { "write" } else { "read" })
@@ -223,6 +212,24 @@ fn dwt_event<'a>(source: &Source, event: DwtEvent, o: Object<'a>) -> Object<'a> 
         Dwt::Sleep | Dwt::Prohibited => o,
     };
     o.mark("after_overflow", event.after_overflow)
+}
+
+/// The comparator that matched, and the address or program counter that it reports, of which units
+/// of Armv8-M may send the low bytes only.
+pub(crate) fn compared(event: Dwt, o: Object<'_>) -> Object<'_> {
+    let (comparator, size, name, value) = match event {
+        Dwt::DataPc { comparator, size, pc } => (comparator, size, ["pc", "pc_low"], pc),
+        Dwt::DataAddress { comparator, size, address } => {
+            (comparator, size, ["address", "address_low"], address)
+        }
+        Dwt::DataMatch { comparator } => return o.number("comparator", comparator.into()),
+        _ => return o,
+    };
+    let o = o.number("comparator", comparator.into());
+    match (size, name) {
+        (4, [whole, _]) => o.hex(whole, value.into()),
+        (size, [_, low]) => o.number("size", size.into()).hex(low, value.into()),
+    }
 }
 
 fn data_access<'a>(source: &Source, a: &Access, o: Object<'a>) -> Object<'a> {

@@ -10,6 +10,7 @@ use crate::explain::plan_framing;
 use crate::loop_turns::{KIND, LoopTurns};
 use crate::{Source, Stats};
 
+pub(crate) use element::compared;
 pub use listing::{Listing, Shown};
 pub use object::Object;
 
