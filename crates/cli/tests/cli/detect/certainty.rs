@@ -373,7 +373,7 @@ fn another_program_decides_nothing() {
 /// file with many trace IDs is an ITM.
 #[test]
 fn little_of_a_file_is_an_itm() {
-    let folder = Folder::new("certainty-itm");
+    let folder = Folder::new("certainty-little");
     let path = folder.path("dump.bin");
     // Records of an MTB: each branch of a loop of four blocks.
     let records = (0..1000u32).flat_map(|n| {
