@@ -110,6 +110,8 @@ impl<L: Listener> Listener for Option<L> {
 impl<L: Listener> Listener for &mut L {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;
+    const PATHS: bool = L::PATHS;
+    const BRANCH_PATHS: bool = L::BRANCH_PATHS;
     const ERASED: bool = L::ERASED;
     const BY_SOURCE: bool = L::BY_SOURCE;
     const SUMS: bool = L::SUMS;
@@ -146,10 +148,22 @@ impl<L: Listener> Listener for &mut L {
         (**self).return_marks(source, marks);
     }
 
+    #[inline]
+    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
+        (**self).path(source, at, path, blocks);
+    }
+
+    #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         (**self).element(source, at, element);
     }
 
+    #[inline(always)]
+    fn cached_range(&mut self, source: usize, at: u64, range: base::Range) {
+        (**self).cached_range(source, at, range);
+    }
+
+    #[inline]
     fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
         (**self).repeat(source, at, range, times);
     }

@@ -58,6 +58,8 @@ pub struct Session {
     slots: Vec<u16>,
     state: Checkpoint,
     programs: SourceMemories,
+    /// The number of source 0 for listeners.
+    first: usize,
     /// The key of the caches of each source, and the caches of sources that are not among them.
     planned: Vec<Option<usize>>,
     others: Caches,
@@ -125,8 +127,16 @@ impl Session {
                 rest: Vec::new(),
             },
             programs,
+            first: 0,
             pieces: Vec::new(),
         })
+    }
+
+    /// The same for listeners that number sources on over several buffers: source 0 of the plan is
+    /// source `first` there.
+    #[must_use]
+    pub fn numbered_from(self, first: usize) -> Session {
+        Session { first, ..self }
     }
 
     /// The caches, for the session of another buffer.
@@ -186,13 +196,14 @@ impl Session {
         if self.raw {
             return self.feed_raw(bytes, listener);
         }
-        let Session { state, slots, programs, .. } = self;
+        let Session { state, slots, programs, first, .. } = self;
         let Checkpoint { route, sources, current, fed, .. } = state;
         let at = *fed;
         *fed += bytes.len() as u64;
         let all = route.loses_all();
         let frames = L::FRAMES && listener.wants_frames();
-        let mut router = Router { sources, programs, slots, current, all, listener };
+        let first = *first;
+        let mut router = Router { sources, programs, slots, current, first, all, listener };
         if frames {
             route.split(at, bytes, &mut FrameRouter(router));
         } else {
@@ -227,11 +238,12 @@ impl Session {
         if self.raw {
             return self.finish_raw(listener);
         }
-        let Session { state, slots, programs, .. } = self;
+        let Session { state, slots, programs, first, .. } = self;
         let Checkpoint { route, sources, current, fed, .. } = state;
         let all = route.loses_all();
         let frames = L::FRAMES && listener.wants_frames();
-        let mut router = Router { sources, programs, slots, current, all, listener };
+        let first = *first;
+        let mut router = Router { sources, programs, slots, current, first, all, listener };
         if frames {
             route.finish(*fed, &mut FrameRouter(router));
         } else {
@@ -240,7 +252,7 @@ impl Session {
         }
         for n in by_id(sources) {
             if let (Some(source), Some(program)) = (sources.get_mut(n), programs.get_mut(n)) {
-                source.finish(program, n, listener);
+                source.finish(program, first + n, listener);
             }
         }
     }
@@ -293,7 +305,7 @@ impl Session {
         }
         let len = waiting + bytes.len();
         self.raw_pieces(at, len);
-        let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, .. } = self;
+        let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, first, .. } = self;
         let (Some(source), Some(program)) = (sources.first_mut(), programs.get_mut(0)) else {
             return listener.unknown_id(0, at, bytes.len());
         };
@@ -303,12 +315,12 @@ impl Session {
                 let end = pieces.get(n + 1).map_or(len, |next| next.start as usize);
                 source.push(piece.at, true, &bytes[piece.start as usize..end]);
             }
-            return source.feed(program, 0, listener);
+            return source.feed(program, *first, listener);
         }
         source.bytes_received += bytes.len() as u64;
         let offsets = OffsetMap::new(pieces);
         let whole = if waiting > 0 { &rest[..] } else { bytes };
-        let taken = source.feed_raw(whole, &offsets, program, 0, listener);
+        let taken = source.feed_raw(whole, &offsets, program, *first, listener);
         if waiting > 0 {
             rest.drain(..taken);
         } else {
@@ -319,14 +331,14 @@ impl Session {
     fn finish_raw<L: Listener>(&mut self, listener: &mut L) {
         let at = self.state.fed - self.state.rest.len() as u64;
         self.raw_pieces(at, self.state.rest.len());
-        let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, .. } = self;
+        let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, first, .. } = self;
         let (Some(source), Some(program)) = (sources.first_mut(), programs.get_mut(0)) else {
             return;
         };
         if source.in_place() {
-            source.finish_raw(rest, &OffsetMap::new(pieces), program, 0, listener);
+            source.finish_raw(rest, &OffsetMap::new(pieces), program, *first, listener);
         } else {
-            source.finish(program, 0, listener);
+            source.finish(program, *first, listener);
         }
     }
 }
@@ -344,6 +356,8 @@ struct Router<'a, L> {
     programs: &'a mut SourceMemories,
     slots: &'a [u16],
     current: &'a mut Option<usize>,
+    /// The number of source 0 for the listener.
+    first: usize,
     /// All sources are notified of undecodable bytes of the link: see [`Route::loses_all`].
     all: bool,
     listener: &'a mut L,
@@ -375,7 +389,7 @@ impl<L: Listener> Router<'_, L> {
             if let (Some(source), Some(program)) =
                 (self.sources.get_mut(n), self.programs.get_mut(n))
             {
-                source.restart(at, program, n, self.listener);
+                source.restart(at, program, self.first + n, self.listener);
             }
         }
     }
@@ -391,7 +405,7 @@ impl<L: Listener> Router<'_, L> {
     /// Decodes the waiting bytes of source `n`.
     fn feed(&mut self, n: usize) {
         if let (Some(source), Some(program)) = (self.sources.get_mut(n), self.programs.get_mut(n)) {
-            source.feed(program, n, self.listener);
+            source.feed(program, self.first + n, self.listener);
         }
     }
 }
@@ -457,7 +471,7 @@ impl<L: Listener> Split for Router<'_, L> {
             self.flush();
             for n in by_id(self.sources) {
                 if let Some(source) = self.sources.get_mut(n) {
-                    source.lost(at, n, self.listener);
+                    source.lost(at, self.first + n, self.listener);
                 }
             }
         }

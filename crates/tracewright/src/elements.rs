@@ -44,7 +44,7 @@ struct Running<'a> {
     session: Session,
     input: Chunks<'a>,
     tally: Tally,
-    /// How many sources it has.
+    /// The number of sources up to its last one.
     sources: usize,
 }
 
@@ -69,7 +69,6 @@ impl Trace {
 /// What was decoded and not taken yet.
 #[derive(Debug, Default)]
 struct Items {
-    first: usize,
     waiting: VecDeque<Waiting>,
 }
 
@@ -93,7 +92,7 @@ enum Waiting {
 impl Items {
     fn repeat_element(&mut self, source: usize, offset: u64, element: Element, times: u32) {
         if times > 0 {
-            let item = Item { source: self.first + source, offset, element };
+            let item = Item { source, offset, element };
             self.waiting.push_back(Waiting::Item(item, times));
         }
     }
@@ -135,7 +134,7 @@ impl Listener for Items {
 
     fn repeat_path(&mut self, source: usize, offset: u64, ranges: &[Range], times: u64) {
         if times > 0 && !ranges.is_empty() {
-            let (source, ranges) = (self.first + source, ranges.to_vec());
+            let ranges = ranges.to_vec();
             self.waiting.push_back(Waiting::Path { source, offset, ranges, next: 0, times });
         }
     }
@@ -159,19 +158,20 @@ impl<'a> Elements<'a> {
             let Some(running) = &mut self.running else {
                 let (n, first) = self.next;
                 let Some(plan) = self.trace.plans().get(n) else { return Ok(false) };
-                let (session, sources) = (self.trace.session(plan)?, plan.sources.len());
+                let session = self.trace.session(plan)?.numbered_from(first);
+                let sources = first + plan.sources.len();
                 let (input, tally) =
                     (Chunks::of(&self.trace.capture().buffers[plan.buffer]), Tally::default());
                 self.running = Some(Running { session, input, tally, sources });
-                (self.items.first, self.next) = (first, (n + 1, first + sources));
+                self.next = (n + 1, sources);
                 continue;
             };
             let Running { session, input, tally, sources } = running;
             let mut both = (&mut self.items, &mut *tally);
             if !input.next(|bytes| session.feed(bytes, &mut both))? {
                 session.finish(&mut both);
-                let decoded = self.trace.sources().get(self.items.first..).unwrap_or_default();
-                self.summary.add(decoded, *sources, tally);
+                let decoded = self.trace.sources().get(..*sources).unwrap_or_default();
+                self.summary.add(decoded, std::mem::take(tally));
                 self.running = None;
             }
         }

@@ -65,7 +65,6 @@ mod elements;
 #[cfg(feature = "std")]
 mod error;
 #[cfg(feature = "std")]
-mod renumbered;
 #[cfg(feature = "std")]
 mod sinks;
 #[cfg(feature = "std")]

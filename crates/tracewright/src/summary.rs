@@ -27,11 +27,11 @@ impl Summary {
         Summary { left_out, ..Summary::default() }
     }
 
-    /// Adds the counts of a buffer, of which the first `count` of `sources` are the sources.
-    pub(crate) fn add(&mut self, sources: &[Source], count: usize, tally: &Tally) {
-        let names = sources.iter().take(count).map(|source| source.name.clone());
-        self.sources.extend(names.enumerate().map(|(n, name)| (name, tally.of(n))));
-        let mut formatter = tally.clone();
+    /// Adds the counts of buffers. `sources` are those of this buffer and of the ones before it.
+    pub(crate) fn add(&mut self, sources: &[Source], tally: Tally) {
+        let decoded = sources.iter().enumerate().skip(self.sources.len());
+        self.sources.extend(decoded.map(|(n, source)| (source.name.clone(), tally.of(n))));
+        let mut formatter = tally;
         formatter.sources.clear();
         self.formatter.merge(formatter);
     }

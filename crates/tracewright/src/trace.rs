@@ -12,7 +12,6 @@ use tracewright_views::{Source, SymbolAt};
 
 use crate::chunks::Chunks;
 use crate::error::DecodeError;
-use crate::renumbered::Renumbered;
 use crate::summary::Summary;
 
 /// A capture, the program memory of its cores, and how to decode it.
@@ -117,18 +116,18 @@ impl Trace {
     pub fn decode<L: Listener>(&self, listener: &mut L) -> Result<Summary, DecodeError> {
         self.check()?;
         let mut summary = Summary::new(self.left_out());
+        let mut both = (listener, Tally::default());
         let mut first = 0;
         for plan in &self.plans {
-            let mut both = (Renumbered { listener, first }, Tally::default());
-            let mut session = self.session(plan)?;
+            let mut session = self.session(plan)?.numbered_from(first);
             let mut input = Chunks::of(&self.capture.buffers[plan.buffer]);
             while !both.0.full() && input.next(|bytes| session.feed(bytes, &mut both))? {}
             if !both.0.full() {
                 session.finish(&mut both);
             }
-            summary.add(&self.sources[first..], plan.sources.len(), &both.1);
             first += plan.sources.len();
         }
+        summary.add(&self.sources, both.1);
         Ok(summary)
     }
 

@@ -11,6 +11,7 @@ mod damage;
 mod explained;
 mod facade;
 mod generated;
+mod listeners;
 mod perf;
 mod perf_processes;
 mod programmed;
