@@ -3,7 +3,7 @@
 
 use tracewright::Capture;
 use tracewright::base::{Isa, Step};
-use tracewright::capture::sink::assignments;
+use tracewright::capture::assignments;
 use tracewright::capture::{Buffer, Format, Layout, Raw};
 use tracewright::logs::{Assembler, Format as Log, Lookup, Reader};
 use tracewright::units::program::{self, BusKind, Program};

@@ -1,40 +1,9 @@
 //! Counts of executed cached blocks: an addition for each block instead of a range.
 
-use alloc::sync::{Arc, Weak};
+use alloc::sync::Weak;
 use alloc::vec::Vec;
 
-use crate::{BlockId, CachedBlock, CachedBlocks, Range};
-
-/// Identifies how the blocks of a table are numbered. A table whose blocks get other numbers, or a
-/// clone of it, has another numbering.
-#[derive(Debug, Default)]
-pub struct Numbering(Arc<()>);
-
-impl Numbering {
-    /// The blocks get other numbers. Allocates memory only where counts have the present ones.
-    pub fn renew(&mut self) {
-        if Arc::get_mut(&mut self.0).is_none() {
-            *self = Numbering::default();
-        }
-    }
-
-    /// What identifies the numbering as long as it exists.
-    pub(crate) fn downgrade(&self) -> Weak<()> {
-        Arc::downgrade(&self.0)
-    }
-
-    /// Whether `known` is what [`downgrade`](Numbering::downgrade) returns.
-    #[inline]
-    pub(crate) fn is(&self, known: &Weak<()>) -> bool {
-        Arc::as_ptr(&self.0) == known.as_ptr()
-    }
-}
-
-impl Clone for Numbering {
-    fn clone(&self) -> Self {
-        Numbering::default()
-    }
-}
+use crate::{BlockId, CachedBlock, CachedBlocks, Numbering, Range};
 
 /// A range, the address that was executed after it, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

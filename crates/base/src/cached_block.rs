@@ -1,7 +1,8 @@
 //! Cached blocks: what the fast paths of decoders use instead of [`Code::block`].
 
 use crate::{
-    Block, Code, Counted, Instruction, Isa, Kind, Last, Numbering, Paths, Pc, Range, Role, Space,
+    Block, Code, Counted, Instruction, Isa, Kind, Last, NoMemory, Numbering, Paths, Pc, Range,
+    Role, Space, Uncached,
 };
 
 /// A [`Code`] that caches blocks. The fast paths of decoders follow the successors of cached blocks
@@ -58,6 +59,10 @@ pub trait BlockCache: Code {
         BlockId::NONE
     }
 }
+
+impl BlockCache for NoMemory {}
+
+impl<C: Code> BlockCache for Uncached<C> {}
 
 /// The index of a block in [`BlockCache::blocks`].
 ///

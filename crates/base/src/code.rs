@@ -1,6 +1,6 @@
 //! Program memory as a decoder sees it.
 
-use crate::{BlockCache, Context, Element, Inconsistency, Instruction, Isa, Kind, Space};
+use crate::{Context, Element, Inconsistency, Instruction, Isa, Kind, Space};
 
 /// An address in a program and everything else that selects an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -229,8 +229,6 @@ impl Code for NoMemory {
     }
 }
 
-impl BlockCache for NoMemory {}
-
 /// Any [`Code`], as a decoder takes it. No blocks are cached: a decoder asks for the block of each
 /// atom.
 #[derive(Clone, Copy, Debug, Default)]
@@ -272,5 +270,3 @@ impl<C: Code> Code for Uncached<C> {
         self.0.max_expansion()
     }
 }
-
-impl<C: Code> BlockCache for Uncached<C> {}

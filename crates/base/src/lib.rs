@@ -41,6 +41,7 @@ pub mod feed;
 mod function_marks;
 pub mod instruction;
 pub mod isa;
+mod numbering;
 pub mod offset_map;
 pub mod path;
 pub mod range;
@@ -53,7 +54,7 @@ pub mod wire;
 
 pub use access::{Access, Direction};
 #[doc(hidden)]
-pub use block_counts::{BlockCounts, CountedEdge, Numbering};
+pub use block_counts::{BlockCounts, CountedEdge};
 #[doc(hidden)]
 pub use cached_block::{
     BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace,
@@ -74,6 +75,8 @@ pub use feed::Feed;
 pub use function_marks::{BlockTransfer, FunctionMark, FunctionMarks};
 pub use instruction::{Instruction, Kind, Role};
 pub use isa::Isa;
+#[doc(hidden)]
+pub use numbering::Numbering;
 pub use offset_map::{Forward, OffsetMap, Piece};
 pub use path::{Path, PathSlot, Paths};
 pub use range::{Counted, Last, Range, RangeSum};

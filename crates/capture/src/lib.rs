@@ -60,6 +60,7 @@
 
 pub mod access;
 pub mod buffer;
+mod buffer_file;
 pub mod capture;
 pub mod container;
 pub mod core_type;
@@ -83,6 +84,7 @@ pub mod problem;
 pub mod proto;
 pub mod raw;
 pub mod sink;
+mod sink_registers;
 pub mod snapshot;
 pub mod stamp;
 
@@ -102,7 +104,8 @@ mod stream;
 mod when;
 
 pub use access::Access;
-pub use buffer::{Buffer, File, Format};
+pub use buffer::{Buffer, Format};
+pub use buffer_file::File;
 pub use capture::{Capture, Cluster, Kind};
 pub use container::Container;
 pub use core_type::core_type;
@@ -119,6 +122,7 @@ pub use problem::{Note, OpenError, Problem, Severity};
 pub use raw::Raw;
 pub use replacement::Replacement;
 pub use sink::{Layout, Sink};
+pub use sink_registers::assignments;
 pub use snapshot::{write, write_over, write_with};
 pub use spool::Spool;
 pub use stamp::Stamp;

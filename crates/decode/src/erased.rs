@@ -7,8 +7,8 @@ use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
 use tracewright_protocols::registry::AnyPacket;
 
+use crate::Listener;
 use crate::listener::pass_on;
-use crate::{Listener, Session};
 
 /// [`Listener`] without what needs its type: constants and paths.
 pub(crate) trait Receive {
@@ -107,50 +107,4 @@ impl<const PACKETS: bool, const FRAMES: bool> Listener for Erased<'_, PACKETS, F
     const FRAMES: bool = FRAMES;
 
     receive!();
-}
-
-/// What a session does for an erased listener.
-#[derive(Clone, Copy)]
-pub(crate) enum Call<'a> {
-    Feed(&'a [u8]),
-    Finish,
-}
-
-impl Session {
-    /// [`feed`](Session::feed) or [`finish`](Session::finish), for a listener with
-    /// [`Listener::ERASED`].
-    pub(crate) fn erased<L: Listener>(&mut self, call: Call<'_>, listener: &mut L) {
-        let mut typed = Typed(listener);
-        if L::FRAMES {
-            self.with_frames(call, &mut typed);
-        } else if L::PACKETS {
-            self.with_packets(call, &mut typed);
-        } else {
-            self.with_elements(call, &mut typed);
-        }
-    }
-
-    // None is generic or in line, so that all are compiled in this crate. A listener of frames may
-    // get packets that it does not want.
-    #[inline(never)]
-    fn with_frames(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
-        self.call(call, &mut Erased::<true, true>(listener));
-    }
-
-    #[inline(never)]
-    fn with_packets(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
-        self.call(call, &mut Erased::<true, false>(listener));
-    }
-
-    #[inline(never)]
-    fn with_elements(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
-        self.call(call, &mut Erased::<false, false>(listener));
-    }
-
-    fn call<L: Listener>(&mut self, call: Call<'_>, listener: &mut L) {
-        match call {
-            Call::Feed(bytes) => self.feed(bytes, listener),
-            Call::Finish => self.finish(listener),
-        }
-    }
 }

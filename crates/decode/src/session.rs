@@ -7,7 +7,7 @@ use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions, MemorySelectors, Selection};
 
-use crate::erased::Call;
+use crate::erased::{Erased, Receive, Typed};
 use crate::plan::Planned;
 use crate::source::Source;
 use crate::source_memory::SourceMemories;
@@ -339,6 +339,52 @@ impl Session {
             source.finish_raw(rest, &OffsetMap::new(pieces), program, *first, listener);
         } else {
             source.finish(program, *first, listener);
+        }
+    }
+}
+
+/// What a session does for an erased listener.
+#[derive(Clone, Copy)]
+enum Call<'a> {
+    Feed(&'a [u8]),
+    Finish,
+}
+
+impl Session {
+    /// [`feed`](Session::feed) or [`finish`](Session::finish), for a listener with
+    /// [`Listener::ERASED`].
+    fn erased<L: Listener>(&mut self, call: Call<'_>, listener: &mut L) {
+        let mut typed = Typed(listener);
+        if L::FRAMES {
+            self.with_frames(call, &mut typed);
+        } else if L::PACKETS {
+            self.with_packets(call, &mut typed);
+        } else {
+            self.with_elements(call, &mut typed);
+        }
+    }
+
+    // None is generic or in line, so that all are compiled in this crate. A listener of frames may
+    // get packets that it does not want.
+    #[inline(never)]
+    fn with_frames(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
+        self.call(call, &mut Erased::<true, true>(listener));
+    }
+
+    #[inline(never)]
+    fn with_packets(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
+        self.call(call, &mut Erased::<true, false>(listener));
+    }
+
+    #[inline(never)]
+    fn with_elements(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
+        self.call(call, &mut Erased::<false, false>(listener));
+    }
+
+    fn call<L: Listener>(&mut self, call: Call<'_>, listener: &mut L) {
+        match call {
+            Call::Feed(bytes) => self.feed(bytes, listener),
+            Call::Finish => self.finish(listener),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use tracewright_base::Fault;
 
-use crate::{FRAME, unpack::gap};
+use crate::FRAME;
 
 /// Receives the output of a [`Splitter`](crate::Splitter), in the order of the bytes.
 ///
@@ -171,4 +171,10 @@ impl<'a> Frame<'a> {
     pub fn at(&self) -> u64 {
         self.index
     }
+}
+
+/// Bytes of half synchronisation packets before byte `i` of a frame.
+#[inline]
+pub(crate) const fn gap(halves: u64, i: usize) -> u64 {
+    2 * (halves >> (4 * (i & (FRAME - 2))) & 0xff)
 }

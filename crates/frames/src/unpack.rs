@@ -1,6 +1,6 @@
 //! Unpacks a frame to the pieces of its sources.
 
-use crate::{Event, FRAME, Frame, Link, Meaning, Numbering, Split, id::is_source};
+use crate::{Event, FRAME, Frame, Link, Meaning, Numbering, Split, id::is_source, split::gap};
 
 /// Bit 0 of every even byte.
 pub(crate) const ID_BITS: u128 = 0x0001_0001_0001_0001_0001_0001_0001_0001;
@@ -144,12 +144,6 @@ const fn even_bytes(word: u128) -> u32 {
     let word = word & ID_BITS;
     let (first, last) = (word as u64, (word >> 64) as u64);
     (first.wrapping_mul(GATHER) >> 48) as u32 | ((last.wrapping_mul(GATHER) >> 48) as u32) << 8
-}
-
-/// Bytes of half synchronisation packets before byte `i` of a frame.
-#[inline]
-pub(crate) const fn gap(halves: u64, i: usize) -> u64 {
-    2 * (halves >> (4 * (i & (FRAME - 2))) & 0xff)
 }
 
 /// Gathers bit 0 of each byte `2k` in bit `k`. All other bits of `low` must be clear.

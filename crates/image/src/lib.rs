@@ -36,6 +36,7 @@ mod flat;
 mod host;
 mod image;
 mod instruction_cache;
+mod memory_id;
 mod memory_selectors;
 mod object_file;
 mod opcode_check;
@@ -50,8 +51,7 @@ mod time_conversion;
 mod walk;
 
 pub use address_spaces::{
-    AddressSpaces, Change, Clock, ContextKey, MAX_IMAGE_REGIONS, MemoryId, ModuleFile, Thread,
-    Viewpoint,
+    AddressSpaces, Change, Clock, ContextKey, MAX_IMAGE_REGIONS, ModuleFile, Thread, Viewpoint,
 };
 pub use bytes::{Bytes, BytesReader, OnDemand, Owner};
 pub use cache::{Cache, CacheOptions};
@@ -61,6 +61,7 @@ pub use elf::{Elf, ElfError, Load, Segment};
 pub use fetched::BlockMaker;
 pub use host::Host;
 pub use image::{Conflict, Image, View};
+pub use memory_id::MemoryId;
 pub use memory_selectors::MemorySelectors;
 pub use object_file::ObjectFile;
 pub use opcode_check::OpcodeCheck;

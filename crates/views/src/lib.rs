@@ -37,6 +37,7 @@ pub mod instructions;
 mod interpretation;
 pub mod itm;
 pub mod json;
+pub mod json_object;
 pub mod line_table;
 pub mod lines;
 pub mod link;

@@ -11,7 +11,7 @@ use tracewright_protocols::PacketKind;
 use tracewright_protocols::registry::AnyPacket;
 
 use crate::Source;
-use crate::json::Object;
+use crate::json_object::Object;
 
 /// Counts by kind, for each source.
 #[derive(Clone, Debug, Default)]

@@ -6,16 +6,13 @@
 //! | `trbe.rs` | the Trace Buffer Extension |
 //! | `tmc.rs` | ETR, ETF and ETB: the CoreSight TMC and the older ETB |
 //! | `mtb.rs` | the Micro Trace Buffer |
-//! | `attach.rs` | which registers belong to which buffer of a capture |
 //!
-//! A [`Buffer`](crate::Buffer) with registers has the trace in its files, oldest byte first, and
+//! Which registers belong to which buffer of a capture is found in `sink_registers.rs`. A [`Buffer`](crate::Buffer) with registers has the trace in its files, oldest byte first, and
 //! the stored bytes in its [`Sink`].
 
-mod attach;
 mod layout;
-mod mtb;
-mod tmc;
-mod trbe;
+pub(crate) mod mtb;
+pub(crate) mod tmc;
+pub(crate) mod trbe;
 
-pub use attach::assignments;
 pub use layout::{Kind, Layout, Sink};

@@ -7,7 +7,7 @@ use crate::Registers;
 const PACKET: u64 = 8;
 
 /// The layout, where there are POSITION and MASTER.
-pub(super) fn layout(registers: &Registers, len: u64) -> Option<Result<Layout, String>> {
+pub(crate) fn layout(registers: &Registers, len: u64) -> Option<Result<Layout, String>> {
     let position = value(registers, &["POSITION"])?;
     let master = value(registers, &["MASTER"])?;
     Some(of(registers, position, master, len))

@@ -10,7 +10,7 @@ use crate::limits::MAX_PAGES;
 const FRAME: u64 = 16;
 
 /// The layout, where there is a write pointer RWP and the size of the memory, RSZ or RDP.
-pub(super) fn layout(
+pub(crate) fn layout(
     device_type: &str,
     registers: &Registers,
     len: u64,

@@ -6,7 +6,7 @@ use super::layout::{Kind, Layout, value};
 use crate::Registers;
 
 /// The layout, where there is a write pointer TRBPTR_EL1.
-pub(super) fn layout(registers: &Registers, len: u64) -> Option<Result<Layout, String>> {
+pub(crate) fn layout(registers: &Registers, len: u64) -> Option<Result<Layout, String>> {
     let pointer = value(registers, &["TRBPTR_EL1", "TRBPTR"])?;
     Some(of(registers, pointer, len))
 }

@@ -4,7 +4,8 @@
 use crate::common;
 
 use common::Folder;
-use tracewright_capture::sink::{Kind, assignments};
+use tracewright_capture::assignments;
+use tracewright_capture::sink::Kind;
 use tracewright_capture::{
     Buffer, BufferRef, Capture, Dump, Format, Note, Other, Problem, Raw, Registers, Source, open,
     write,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use tracewright::base::MAX_EXPANSION;
+use tracewright::capture::assignments;
 use tracewright::capture::perf::{self, Search};
-use tracewright::capture::sink::assignments;
 use tracewright::capture::{OpenError, Registers};
 use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};

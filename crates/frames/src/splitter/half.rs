@@ -1,7 +1,8 @@
 //! Half synchronisation packets between frames and inside them.
 
 use super::{Splitter, ends_in_sync};
-use crate::unpack::{first_even_ones, gap, unpack};
+use crate::split::gap;
+use crate::unpack::{first_even_ones, unpack};
 use crate::{Event, FRAME, Frame, Split, sync};
 
 /// Half synchronisation packets, as many as a word holds.

@@ -4,7 +4,7 @@
 use tracewright_decode::detect::{Candidate, Inference, SourceCandidate};
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, Overview, RegisterInfo, SourceInfo};
-use crate::json::{Object, object::string};
+use crate::json_object::{Object, string};
 
 impl Info {
     /// All lines after the first.

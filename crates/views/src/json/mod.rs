@@ -2,7 +2,6 @@
 
 pub(crate) mod element;
 mod listing;
-pub mod object;
 
 use tracewright_decode::{Plan, Tally};
 
@@ -10,9 +9,10 @@ use crate::explain::plan_framing;
 use crate::loop_turns::{KIND, LoopTurns};
 use crate::{Source, Stats};
 
+pub use crate::json_object as object;
+pub use crate::json_object::Object;
 pub(crate) use element::compared;
 pub use listing::{Listing, Shown};
-pub use object::Object;
 
 /// The version of the schema. It rises when a field is renamed, is removed or changes its meaning.
 /// New fields, kinds and types of lines do not raise it.

@@ -6,7 +6,11 @@ use super::{Finding, Tree};
 use crate::tidy::tree::File;
 
 /// Circles that may stay: the folder, its modules, and the reason.
-const ALLOWED: &[(&str, &[&str], &str)] = &[];
+const ALLOWED: &[(&str, &[&str], &str)] = &[(
+    "base",
+    &["cached_block", "path"],
+    "the blocks of a table come with the paths through them, which lead through those blocks",
+)];
 
 /// The imports between modules of one folder: from, to, and a file that has one.
 type Imports<'a> = BTreeMap<(String, String), &'a File>;
@@ -17,9 +21,15 @@ pub(super) fn circles(tree: &Tree) -> Vec<Finding> {
     let files: Vec<(Vec<String>, &File)> =
         tree.sources().filter_map(|file| Some((module(&file.path)?, file))).collect();
     let known: BTreeSet<&[String]> = files.iter().map(|(module, _)| &module[..]).collect();
+    let exports = exports(&files);
     for (own, file) in &files {
         for path in paths(&file.code) {
             let Some(target) = resolve(own, &path) else { continue };
+            // A name that the crate's root re-exports is in the module that it comes from.
+            let target = match target.get(..2).and_then(|name| exports.get(name)) {
+                Some(from) if own.len() > 1 => [&from[..], &target[2..]].concat(),
+                _ => target,
+            };
             // The longest part that is a module.
             let Some(len) = (1..=target.len()).rev().find(|&n| known.contains(&target[..n])) else {
                 continue;
@@ -49,6 +59,27 @@ pub(super) fn circles(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The names that the root of each crate re-exports from its modules, and where they come from.
+fn exports(files: &[(Vec<String>, &File)]) -> BTreeMap<Vec<String>, Vec<String>> {
+    let mut all = BTreeMap::new();
+    for (root, file) in files.iter().filter(|(module, _)| module.len() == 1) {
+        for statement in file.code.split(';') {
+            let Some((visibility, path)) = statement.rsplit_once("use ") else { continue };
+            if !visibility.trim_end().ends_with(|c| matches!(c, 'b' | ')')) {
+                continue;
+            }
+            let mut found = Vec::new();
+            tree(&tokens(path), 0, root, &mut found);
+            for path in found.into_iter().filter(|path| path.len() > 2) {
+                if let Some(name) = path.last() {
+                    all.insert(vec![root[0].clone(), name.clone()], path.clone());
+                }
+            }
+        }
+    }
+    all
 }
 
 /// The path of a module from its crate's name on: `crates/a/src/b/c.rs` is `a`, `b`, `c`.
@@ -203,6 +234,21 @@ mod tests {
         assert_eq!(findings(circles, &files), ["crates/a/src/b.rs:0"]);
         let findings = circles(&Tree::new(files.map(|(p, t)| (p.to_owned(), t.to_owned()))));
         assert!(findings[0].to_string().ends_with("a: b -> c, c -> b"), "{}", findings[0]);
+    }
+
+    #[test]
+    fn names_of_the_root_are_in_their_modules() {
+        let files = [
+            (
+                "crates/a/src/lib.rs",
+                "mod b;\nmod c;\npub use b::{One, other::Two};\npub use c::Three;",
+            ),
+            ("crates/a/src/b.rs", "use crate::Three;"),
+            ("crates/a/src/c.rs", "use crate::{One, d::Four};"),
+        ];
+        assert_eq!(findings(circles, &files), ["crates/a/src/b.rs:0"]);
+        let without = [files[0], files[1], ("crates/a/src/c.rs", "use crate::d::Four;")];
+        assert_eq!(findings(circles, &without), [""; 0]);
     }
 
     #[test]

@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::layout::{Layout, Sink};
-use super::{mtb, tmc, trbe};
 use crate::number::number;
+use crate::sink::{Layout, Sink, mtb, tmc, trbe};
 use crate::{
     Buffer, Capture, File, Form, Format, Note, OpenError, Origin, Other, Problem, Register,
     Registers,
