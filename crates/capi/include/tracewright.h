@@ -302,6 +302,9 @@
 // Transaction: it failed; its instructions have no effect.
 #define TW_TRANSACTION_FAILURE 4
 
+// Transaction: the one in which the trace begins was speculative, and did not occur.
+#define TW_TRANSACTION_CANCELLED 5
+
 // Local timestamp: synchronous to the preceding packet.
 #define TW_DELAY_NONE 1
 

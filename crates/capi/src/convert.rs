@@ -103,6 +103,7 @@ impl TwElement {
                     Transaction::Start => TW_TRANSACTION_START,
                     Transaction::Commit => TW_TRANSACTION_COMMIT,
                     Transaction::Failure => TW_TRANSACTION_FAILURE,
+                    Transaction::Cancelled => TW_TRANSACTION_CANCELLED,
                 };
                 self.with_reason(TW_ELEMENT_TRANSACTION, reason);
             }

@@ -189,6 +189,8 @@ pub const TW_TRANSACTION_START: u32 = 2;
 pub const TW_TRANSACTION_COMMIT: u32 = 3;
 /// Transaction: it failed; its instructions have no effect.
 pub const TW_TRANSACTION_FAILURE: u32 = 4;
+/// Transaction: the one in which the trace begins was speculative, and did not occur.
+pub const TW_TRANSACTION_CANCELLED: u32 = 5;
 
 /// Local timestamp: synchronous to the preceding packet.
 pub const TW_DELAY_NONE: u32 = 1;

@@ -6,8 +6,9 @@
 //! lost. How a decoder divides instructions into ranges, and what it warns of, is not compared.
 //!
 //! A source address where the address is unknown has no meaning in K10.5.5.7.1. The decoder
-//! continues at it, and so does the analyzer here (see
-//! [`analyze_from_sources`](crate::analyzer::analyze_from_sources)).
+//! continues at it, and so does the analyzer here. The unknown target of a branch is address 0 in
+//! the pseudocode of K10.5.2.13: neither continues there. (See
+//! [`analyze_as_decoded`](crate::analyzer::analyze_as_decoded).)
 //!
 //! The comparison ends at the first point where the stream is malformed (see
 //! [`Malformed`](crate::analyzer::Malformed)): the specification defines no meaning from there on,
@@ -151,10 +152,9 @@ impl Trial {
         self.packets.concat()
     }
 
-    /// What the analyzer finds. It continues at source addresses where the address is unknown, as
-    /// the decoder does.
+    /// What the analyzer finds, with the choices of the decoder.
     pub fn analyzed(&self) -> Vec<Output> {
-        analyzer::analyze_from_sources(&self.unit(), &self.code.memory, &self.bytes())
+        analyzer::analyze_as_decoded(&self.unit(), &self.code.memory, &self.bytes())
     }
 
     /// What the decoder finds. `each`: it takes each packet on its own, without the fast path.
