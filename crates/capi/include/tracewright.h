@@ -398,6 +398,9 @@
 // Inconsistency: the address is not aligned for the instruction set.
 #define TW_INCONSISTENCY_MISALIGNED 16
 
+// Inconsistency: the context changed with a discontinuity, or an exception was taken.
+#define TW_INCONSISTENCY_CONTEXT_OR_EXCEPTION 17
+
 // Something that this version of the interface has no number for.
 #define TW_REASON_OTHER 4294967295
 
