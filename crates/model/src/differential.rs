@@ -131,6 +131,19 @@ impl Trial {
         Trial::random(&mut Random::new(seed), true)
     }
 
+    /// The trial of a seed, with a legal stream that begins at one of its alignment synchronisations
+    /// and ends anywhere.
+    pub fn cut(seed: u64) -> Trial {
+        let mut random = Random::new(seed);
+        let mut trial = Trial::random(&mut random, false);
+        let is_sync = |packet: &[u8]| packet.len() > 11 && packet.iter().all(|b| b & 0x7f == 0);
+        let syncs = trial.packets.iter().enumerate().filter(|(_, packet)| is_sync(packet));
+        let syncs: Vec<usize> = syncs.map(|(n, _)| n).collect();
+        trial.packets.drain(..random.pick(&syncs));
+        cut(&mut trial.packets, &mut random);
+        trial
+    }
+
     /// The trial of a seed. One in four has a damaged stream.
     pub fn of_seed(seed: u64) -> Trial {
         let mut random = Random::new(seed);
@@ -253,6 +266,16 @@ impl Trial {
         }
         text
     }
+}
+
+/// Ends the stream at any byte.
+pub(crate) fn cut(packets: &mut Vec<Vec<u8>>, random: &mut Random) {
+    let mut left = random.index(packets.iter().map(Vec::len).sum::<usize>() + 1);
+    packets.retain_mut(|packet| {
+        packet.truncate(left);
+        left -= packet.len();
+        !packet.is_empty()
+    });
 }
 
 fn hex(bytes: &[u8], between: &str) -> String {

@@ -190,9 +190,8 @@ pub(super) fn mispredict(window: &mut Window, open: bool) -> Newest {
         let mut k = window.len();
         while k > from {
             k -= 1;
-            let target = |item: &Item| {
-                matches!(item.what, What::Address { .. } | What::UnknownTarget)
-            };
+            let target =
+                |item: &Item| matches!(item.what, What::Address { .. } | What::UnknownTarget);
             if window.get(k).is_some_and(target) {
                 window.remove(k);
             }
