@@ -180,6 +180,7 @@ impl fmt::Display for Transaction {
             Transaction::Start => "start",
             Transaction::Commit => "commit",
             Transaction::Failure => "failure",
+            Transaction::Cancelled => "cancelled",
         })
     }
 }

@@ -204,6 +204,9 @@ pub enum Transaction {
     Commit,
     /// The transaction failed: its instructions have no effect.
     Failure,
+    /// The processor speculated that it was in the transaction in which the trace begins, and was
+    /// not: what followed was executed outside of a transaction.
+    Cancelled,
 }
 
 impl Transaction {

@@ -96,6 +96,10 @@ pub enum Inconsistency {
     /// The last traced instruction either retired before the trap or caused the trap, and the trace
     /// does not distinguish the cases. The instruction is reported.
     TrappedOrRetired,
+    /// The hart changed to another context without a relation between them, or an exception with the
+    /// cause and the value 0 was taken, and the trace does not distinguish the cases. The exception
+    /// is reported.
+    ContextOrException,
     /// One packet reports more branches than the configuration allows: the packet may be damaged.
     TooManyBranches,
     /// The program has more instructions for one packet than [`Code::max_expansion`] allows. They
@@ -109,7 +113,12 @@ impl Inconsistency {
     /// Whether nothing is contradicted: the format leaves two cases open, and the element before it
     /// is one of them.
     pub const fn is_ambiguity(self) -> bool {
-        matches!(self, Inconsistency::Ambiguous | Inconsistency::TrappedOrRetired)
+        matches!(
+            self,
+            Inconsistency::Ambiguous
+                | Inconsistency::TrappedOrRetired
+                | Inconsistency::ContextOrException
+        )
     }
 
     /// The address of the instruction that it concerns, where it has one.
@@ -149,6 +158,9 @@ impl fmt::Display for Inconsistency {
             }
             Inconsistency::ExpansionLimit => {
                 "more instructions for the bytes of a packet than the limit allows: if the trace is right, raise it with --max-expansion N"
+            }
+            Inconsistency::ContextOrException => {
+                "the context changed with a discontinuity, or an exception was taken: the exception is reported"
             }
             Inconsistency::TrappedOrRetired => {
                 "the last instruction either retired before the trap or caused it: it is reported"

@@ -302,6 +302,9 @@
 // Transaction: it failed; its instructions have no effect.
 #define TW_TRANSACTION_FAILURE 4
 
+// Transaction: the one in which the trace begins was speculative, and did not occur.
+#define TW_TRANSACTION_CANCELLED 5
+
 // Local timestamp: synchronous to the preceding packet.
 #define TW_DELAY_NONE 1
 
@@ -394,6 +397,9 @@
 
 // Inconsistency: the address is not aligned for the instruction set.
 #define TW_INCONSISTENCY_MISALIGNED 16
+
+// Inconsistency: the context changed with a discontinuity, or an exception was taken.
+#define TW_INCONSISTENCY_CONTEXT_OR_EXCEPTION 17
 
 // Something that this version of the interface has no number for.
 #define TW_REASON_OTHER 4294967295

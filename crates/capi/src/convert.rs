@@ -103,6 +103,7 @@ impl TwElement {
                     Transaction::Start => TW_TRANSACTION_START,
                     Transaction::Commit => TW_TRANSACTION_COMMIT,
                     Transaction::Failure => TW_TRANSACTION_FAILURE,
+                    Transaction::Cancelled => TW_TRANSACTION_CANCELLED,
                 };
                 self.with_reason(TW_ELEMENT_TRANSACTION, reason);
             }
@@ -381,6 +382,7 @@ const fn inconsistency_reason(inconsistency: Inconsistency) -> u32 {
         Inconsistency::Unresolved => TW_INCONSISTENCY_UNRESOLVED,
         Inconsistency::Ambiguous => TW_INCONSISTENCY_AMBIGUOUS,
         Inconsistency::TrappedOrRetired => TW_INCONSISTENCY_TRAPPED_OR_RETIRED,
+        Inconsistency::ContextOrException => TW_INCONSISTENCY_CONTEXT_OR_EXCEPTION,
         Inconsistency::TooManyBranches => TW_INCONSISTENCY_TOO_MANY_BRANCHES,
         Inconsistency::ExpansionLimit => TW_INCONSISTENCY_EXPANSION_LIMIT,
         Inconsistency::Misaligned { .. } => TW_INCONSISTENCY_MISALIGNED,

@@ -189,6 +189,8 @@ pub const TW_TRANSACTION_START: u32 = 2;
 pub const TW_TRANSACTION_COMMIT: u32 = 3;
 /// Transaction: it failed; its instructions have no effect.
 pub const TW_TRANSACTION_FAILURE: u32 = 4;
+/// Transaction: the one in which the trace begins was speculative, and did not occur.
+pub const TW_TRANSACTION_CANCELLED: u32 = 5;
 
 /// Local timestamp: synchronous to the preceding packet.
 pub const TW_DELAY_NONE: u32 = 1;
@@ -254,6 +256,8 @@ pub const TW_INCONSISTENCY_TOO_MANY_BRANCHES: u32 = 14;
 pub const TW_INCONSISTENCY_EXPANSION_LIMIT: u32 = 15;
 /// Inconsistency: the address is not aligned for the instruction set.
 pub const TW_INCONSISTENCY_MISALIGNED: u32 = 16;
+/// Inconsistency: the context changed with a discontinuity, or an exception was taken.
+pub const TW_INCONSISTENCY_CONTEXT_OR_EXCEPTION: u32 = 17;
 /// Something that this version of the interface has no number for.
 pub const TW_REASON_OTHER: u32 = 4294967295;
 

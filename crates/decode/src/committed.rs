@@ -72,7 +72,7 @@ impl<S: Sink> Sink for Committed<S> {
                 self.open = true;
                 self.pending.push((at, element));
             }
-            Element::Transaction(Transaction::Commit) => {
+            Element::Transaction(Transaction::Commit | Transaction::Cancelled) => {
                 self.commit();
                 self.sink.element(at, element);
             }
@@ -132,6 +132,14 @@ mod tests {
     fn a_failed_transaction_leaves_only_events() {
         let got = passed(&[range(0), START, range(4), Element::Events(1), FAILURE, range(4)]);
         assert_eq!(got, [range(0), Element::Events(1), FAILURE, range(4)]);
+    }
+
+    #[test]
+    fn what_was_outside_of_a_transaction_is_passed_on() {
+        let [inside, cancelled] =
+            [Transaction::Inside, Transaction::Cancelled].map(Element::Transaction);
+        let all = [inside, range(4), cancelled, range(8)];
+        assert_eq!(passed(&all), all);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub use memory::Memory;
 pub use output::{Lost, Malformed, Output};
 pub use unit::Unit;
 
-use follow::Follower;
+use follow::{Choices, Follower};
 use parse::Parser;
 use resolve::Resolver;
 
@@ -39,11 +39,17 @@ pub fn analyze(unit: &Unit, memory: &Memory, bytes: &[u8]) -> Vec<Output> {
     run(Follower::new(unit, memory), unit, bytes)
 }
 
-/// The same with one inference that the text does not make: where the address is unknown and the
-/// context is known, K10.5.5.7.1 ignores a source address, and here the analysis continues with the
-/// instruction at it. The trace gives its address, and that it was taken.
-pub fn analyze_from_sources(unit: &Unit, memory: &Memory, bytes: &[u8]) -> Vec<Output> {
-    run(Follower::new(unit, memory).continuing_at_source(), unit, bytes)
+/// The same with the two choices of the decoder:
+///
+/// - Where the address is unknown and the context is known, K10.5.5.7.1 ignores a source address,
+///   and here the analysis continues with the instruction at it. The trace gives its address, and
+///   that it was taken.
+/// - Where an Exception packet has neither the target of the branch before it nor a return address,
+///   K10.5.2.13.2 has a Target Address element with address 0, and here the address is unknown. It
+///   matters where the Exception element is cancelled.
+pub fn analyze_as_decoded(unit: &Unit, memory: &Memory, bytes: &[u8]) -> Vec<Output> {
+    let choices = Choices { continues_at_source: true, without_unknown_targets: true };
+    run(Follower::new(unit, memory).with(choices), unit, bytes)
 }
 
 fn run(mut follower: Follower<'_>, unit: &Unit, bytes: &[u8]) -> Vec<Output> {

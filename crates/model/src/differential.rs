@@ -6,8 +6,9 @@
 //! lost. How a decoder divides instructions into ranges, and what it warns of, is not compared.
 //!
 //! A source address where the address is unknown has no meaning in K10.5.5.7.1. The decoder
-//! continues at it, and so does the analyzer here (see
-//! [`analyze_from_sources`](crate::analyzer::analyze_from_sources)).
+//! continues at it, and so does the analyzer here. The unknown target of a branch is address 0 in
+//! the pseudocode of K10.5.2.13: neither continues there. (See
+//! [`analyze_as_decoded`](crate::analyzer::analyze_as_decoded).)
 //!
 //! The comparison ends at the first point where the stream is malformed (see
 //! [`Malformed`](crate::analyzer::Malformed)): the specification defines no meaning from there on,
@@ -130,6 +131,19 @@ impl Trial {
         Trial::random(&mut Random::new(seed), true)
     }
 
+    /// The trial of a seed, with a legal stream that begins at one of its alignment synchronisations
+    /// and ends anywhere.
+    pub fn cut(seed: u64) -> Trial {
+        let mut random = Random::new(seed);
+        let mut trial = Trial::random(&mut random, false);
+        let is_sync = |packet: &[u8]| packet.len() > 11 && packet.iter().all(|b| b & 0x7f == 0);
+        let syncs = trial.packets.iter().enumerate().filter(|(_, packet)| is_sync(packet));
+        let syncs: Vec<usize> = syncs.map(|(n, _)| n).collect();
+        trial.packets.drain(..random.pick(&syncs));
+        cut(&mut trial.packets, &mut random);
+        trial
+    }
+
     /// The trial of a seed. One in four has a damaged stream.
     pub fn of_seed(seed: u64) -> Trial {
         let mut random = Random::new(seed);
@@ -151,10 +165,9 @@ impl Trial {
         self.packets.concat()
     }
 
-    /// What the analyzer finds. It continues at source addresses where the address is unknown, as
-    /// the decoder does.
+    /// What the analyzer finds, with the choices of the decoder.
     pub fn analyzed(&self) -> Vec<Output> {
-        analyzer::analyze_from_sources(&self.unit(), &self.code.memory, &self.bytes())
+        analyzer::analyze_as_decoded(&self.unit(), &self.code.memory, &self.bytes())
     }
 
     /// What the decoder finds. `each`: it takes each packet on its own, without the fast path.
@@ -253,6 +266,16 @@ impl Trial {
         }
         text
     }
+}
+
+/// Ends the stream at any byte.
+pub(crate) fn cut(packets: &mut Vec<Vec<u8>>, random: &mut Random) {
+    let mut left = random.index(packets.iter().map(Vec::len).sum::<usize>() + 1);
+    packets.retain_mut(|packet| {
+        packet.truncate(left);
+        left -= packet.len();
+        !packet.is_empty()
+    });
 }
 
 fn hex(bytes: &[u8], between: &str) -> String {

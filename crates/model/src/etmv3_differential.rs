@@ -22,6 +22,7 @@ use tracewright_protocols::etmv3::Config;
 use tracewright_protocols::registry::AnyConfig;
 
 use crate::Random;
+use crate::differential::cut;
 use crate::etmv3_analyzer::{Analysis, Unit, analyze};
 
 /// A trace unit, a program, and a stream.
@@ -120,6 +121,14 @@ impl Trial {
         Trial::random(&mut Random::new(seed), true)
     }
 
+    /// The trial of a seed, with a legal stream that ends anywhere.
+    pub fn cut(seed: u64) -> Trial {
+        let mut random = Random::new(seed);
+        let mut trial = Trial::random(&mut random, false);
+        cut(&mut trial.packets, &mut random);
+        trial
+    }
+
     /// `bytes`, with bits before them.
     fn shifted(&self, bytes: &[u8]) -> Vec<u8> {
         if self.shift == 0 {
@@ -149,9 +158,9 @@ impl Trial {
             "ETMCCER" => Some(unit.extension.into()),
             _ => None,
         };
-        let core =
-            unit.m_profile.then_some(CoreType { profile: Profile::Microcontroller, version: 7 });
-        let config = Config::new(core, &register).map_err(|missing| missing.to_string())?;
+        let profile = if unit.m_profile { Profile::Microcontroller } else { Profile::Application };
+        let core = CoreType { profile, version: 7 };
+        let config = Config::new(Some(core), &register).map_err(|missing| missing.to_string())?;
         let config = AnyConfig::Etmv3(config);
         let regions = self.program.memory.blocks.iter();
         let regions = regions.map(|(start, bytes)| Region::new("code", *start, bytes.clone()));

@@ -422,7 +422,8 @@ impl Maker {
             Element::Transaction(step) => new(kind::TRANSACTION).number(match step {
                 Transaction::Inside => 0,
                 Transaction::Start => 1,
-                Transaction::Commit => 2,
+                // OpenCSD has no such element. Here, too, what was delayed has an effect.
+                Transaction::Commit | Transaction::Cancelled => 2,
                 Transaction::Failure => 3,
             }),
             Element::Instrumentation { el, value } => {

@@ -60,6 +60,9 @@ pub enum Element {
     ExceptionReturn,
     /// Target Address.
     TargetAddress(u64, SubIsa),
+    /// Target Address of an Exception packet whose address is unknown: address 0 in the pseudocode.
+    /// (K10.5.2.13.1)
+    UnknownTarget,
     /// Context.
     Context(AnalyzerContext),
     /// Mispredict.

@@ -55,8 +55,17 @@ pub(super) struct Follower<'a> {
     return_stack: Vec<(u64, SubIsa)>,
     /// A transaction failed, and no P0 element followed.
     failed: bool,
-    /// The analysis continues at a source address where the address is unknown.
-    continues_at_source: bool,
+    /// The choices of a decoder where the text has no useful meaning.
+    choices: Choices,
+}
+
+/// Where the analysis differs from the pseudocode.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Choices {
+    /// It continues at a source address where the address is unknown.
+    pub(super) continues_at_source: bool,
+    /// It does not continue at address 0 where the target of a branch is unknown.
+    pub(super) without_unknown_targets: bool,
 }
 
 impl<'a> Follower<'a> {
@@ -75,13 +84,13 @@ impl<'a> Follower<'a> {
             q: None,
             return_stack: Vec::new(),
             failed: false,
-            continues_at_source: false,
+            choices: Choices::default(),
         }
     }
 
-    /// The same, and the analysis continues at a source address where the address is unknown.
-    pub(super) fn continuing_at_source(self) -> Follower<'a> {
-        Follower { continues_at_source: true, ..self }
+    /// The same with `choices`.
+    pub(super) fn with(self, choices: Choices) -> Follower<'a> {
+        Follower { choices, ..self }
     }
 
     /// All outputs; `ended` is the reason why the analysis ended early.
@@ -100,6 +109,8 @@ impl<'a> Follower<'a> {
             Element::Q { count } => self.q(count)?,
             Element::SourceAddress(address, sub_isa) => self.source_address(address, sub_isa)?,
             Element::TargetAddress(address, sub_isa) => self.target_address(address, sub_isa),
+            Element::UnknownTarget if self.choices.without_unknown_targets => self.unknown_target(),
+            Element::UnknownTarget => self.target_address(0, SubIsa::Is0),
             Element::Context(context) => self.context(context),
             Element::Mispredict => self.mispredict()?,
             // The pseudocode clears the return stack after the next P0 element, with the entry of
@@ -393,13 +404,13 @@ impl<'a> Follower<'a> {
     /// The loop of the pseudocode does not end after a taken backward branch: the analysis ends
     /// with the instruction at the address.
     ///
-    /// It returns where the address is unknown. With `continues_at_source` the instruction at the
+    /// It returns where the address is unknown. With [`Choices::continues_at_source`] the instruction at the
     /// source address is analyzed if the context is known.
     fn source_address(&mut self, source: u64, sub_isa: SubIsa) -> Result<(), Malformed> {
         let known = self.begin()?;
         let source = self.mask(source);
         if !known {
-            if !self.continues_at_source || self.sync != Sync::Context {
+            if !self.choices.continues_at_source || self.sync != Sync::Context {
                 return Ok(());
             }
             if self.context.sixty_four_bit && sub_isa == SubIsa::Is1 {
@@ -427,6 +438,7 @@ impl<'a> Follower<'a> {
     /// `AnalyzeQ`. (K10.5.5.15.1) Which instructions a Q element covers is left open: the path
     /// depends on conditions that the trace does not give.
     fn q(&mut self, count: Option<u32>) -> Result<(), Malformed> {
+        let count = count.filter(|&count| count > 0);
         if self.begin()? {
             self.q = Some(self.out.len());
             self.out.push(Output::Q { start: self.address, count, next: None });
@@ -449,6 +461,18 @@ impl<'a> Follower<'a> {
         self.sync = match self.sync {
             Sync::None => Sync::Address,
             Sync::Context => Sync::Full,
+            other => other,
+        };
+    }
+
+    /// The target of the last branch is unknown, until a Target Address element gives the address.
+    fn unknown_target(&mut self) {
+        self.indirect = false;
+        self.needs_target = false;
+        self.q = None;
+        self.sync = match self.sync {
+            Sync::Full => Sync::Context,
+            Sync::Address => Sync::None,
             other => other,
         };
     }

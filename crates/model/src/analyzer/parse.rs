@@ -353,7 +353,8 @@ impl<'a> Parser<'a> {
     fn exception(&mut self, s: &mut Bytes<'_>, out: &mut Vec<Element>) -> Result<(), Stop> {
         let payload = s.byte()?;
         let e = payload & 1 | (payload >> 6 & 1) << 1;
-        if payload & 0x80 != 0 || !matches!(e, 0b01 | 0b10) {
+        // The text does not read bit 7. An ETMv4 has another form of the packet for it.
+        if payload & 0x80 != 0 && !self.unit.ete || !matches!(e, 0b01 | 0b10) {
             return Err(Malformed::Reserved.into());
         }
         let kind = payload >> 1 & 0x1f;
@@ -375,7 +376,7 @@ impl<'a> Parser<'a> {
             if with_context {
                 out.push(Element::Context(self.context));
             }
-            out.push(self.target());
+            out.push(if known { self.target() } else { Element::UnknownTarget });
         }
         let failure = self.unit.ete && kind == 0b11000;
         if failure || self.unit.ete && kind == 0 && self.t {

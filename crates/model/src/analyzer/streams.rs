@@ -89,6 +89,14 @@ const ROWS: &[(u32, &str, &str)] = &[
     (8, "P ac 02 9a 00 18 00 00 30 2d 01", "on Q Some(2) from 0x1000 to 0x3000 !"),
     // K10.5.2.18.3, K10.5.3.4: the address of a committed Q element after cancelled elements.
     (2, "P ac 02 06 1d 90 06 1d 90 2e 02 95 01", "on Q Some(2) from 0x1000 to 0x1004"),
+    // K10.5.2.13.2, K10.5.3.4: the unknown target of a branch before a cancelled exception is 0.
+    (4, "P f7 06 60 70 2e 01 f7 2d 02", "on 1000 1004E no code at 0x0"),
+    // K10.5.2.13.1: bit 7 of the payload of an exception is not read.
+    (0, "P 06 9d 95 02", "on 1000 1004 exc14:1008"),
+    // K10.5.5.15.1: a count of 0 is none.
+    (0, "P a5 02 00", "on Q None from 0x1000 to 0x1008"),
+    // K10.5.5.18.2: an empty return stack waits for an address.
+    (0, "S 01 00 f7 81 11 9a 00 08 00 00 f7", "1000 1004E"),
     // K10.5.5.7.1: a source address is ignored where the address is unknown.
     (0, "S 01 00 81 11 b6 01 08 00 00", ""),
 ];

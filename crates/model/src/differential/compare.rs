@@ -137,6 +137,13 @@ impl Sink for Stated {
                 self.out.extend(open);
                 self.out.push(Output::TransactionCommit);
             }
+            Element::Transaction(Transaction::Cancelled) => {
+                let open = self.open.take().unwrap_or_default();
+                if let Some(now) = self.corrected.take() {
+                    correct(&mut self.out, now, &self.memory);
+                }
+                self.out.extend(open);
+            }
             Element::Transaction(Transaction::Failure) if self.open.is_some() => {
                 self.fail();
                 self.out.push(Output::TransactionFailure);

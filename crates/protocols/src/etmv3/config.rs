@@ -17,7 +17,8 @@ pub struct Config {
     pub extension: Extension,
     /// ETMTRACEIDR, bits \[6:0]: the trace ID on the ATB.
     pub trace_id: u8,
-    /// The profile of the core, which selects the numbers of exceptions.
+    /// The profile of the core, which selects the numbers of exceptions. Where the core is not
+    /// known, the ETMIDR gives it.
     pub profile: Profile,
 }
 
@@ -33,12 +34,14 @@ impl Config {
         let required = |name: &'static str, about: &'static str| {
             register(name).map(|value| value as u32).ok_or(MissingRegister { name, about })
         };
+        let control = Control(required("ETMCR", "what is traced")?);
+        let id = Id(required("ETMIDR", "version of the trace unit")?);
         Ok(Config {
-            control: Control(required("ETMCR", "what is traced")?),
-            id: Id(required("ETMIDR", "version of the trace unit")?),
+            control,
+            id,
             extension: Extension(register("ETMCCER").unwrap_or(0) as u32),
             trace_id: (register("ETMTRACEIDR").unwrap_or(0) & 0x7f) as u8,
-            profile: core.map_or(Profile::Application, |core| core.profile),
+            profile: core.map_or(id.profile(), |core| core.profile),
         })
     }
 
@@ -108,6 +111,20 @@ impl Control {
 /// ETMIDR. (3.5.18, "ETM ID Register")
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id(pub u32);
+
+/// The ETMIDR of a CoreSight ETM-M3, without its revision, bits \[3:0]. (Table 3-47) That of a
+/// Cortex-M4, 0x4114f250, differs from a Cortex-R5's in the revision only.
+const ETM_M3: u32 = 0x4114_f240;
+
+impl Id {
+    /// The profile of the cores that have this unit, A where the value does not determine it.
+    const fn profile(self) -> Profile {
+        match self.0 & !0xf {
+            ETM_M3 => Profile::Microcontroller,
+            _ => Profile::Application,
+        }
+    }
+}
 
 impl Id {
     /// Bits \[7:4]: the minor version, 0 to 5 for ETMv3.0 to ETMv3.5.

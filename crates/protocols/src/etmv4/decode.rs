@@ -68,6 +68,9 @@ pub struct Decoder {
     exception: Option<(u64, Exception)>,
     /// The emitted elements are inside a transaction.
     transaction: bool,
+    /// P0 elements from before the start were cancelled: the start of the transaction in which the
+    /// trace begins may be among them.
+    start_unknown: bool,
     /// The return stack before the transaction.
     returns_before: Returns,
     /// The last branch before the transaction waits for its target.
@@ -133,6 +136,10 @@ impl Decode<Config, Packet> for Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
+        // A trace may end anywhere.
+        if self.waits_for_q_address() {
+            self.flow.loses_with_cause();
+        }
         // What is before the first P0 element cannot be cancelled any more.
         let _ = self.flush(Rules::of(config), code, sink);
         self.drain(sink);
@@ -172,6 +179,7 @@ impl Decoder {
         self.depth = 0;
         self.exception = None;
         self.transaction = false;
+        self.start_unknown = false;
         self.flow.lose();
     }
 
@@ -379,6 +387,7 @@ impl Decoder {
     /// A session begins, maybe behind unresolved P0 elements and inside a transaction.
     fn begin(&mut self, at: u64, info: &TraceInfo, config: &Config) {
         self.flow.start();
+        self.start_unknown = false;
         self.depth = info.speculation().unwrap_or(0);
         if self.depth > 0 {
             self.push(at, What::Unseen(self.depth));
@@ -403,7 +412,14 @@ impl Decoder {
         self.reset(info, config);
         let depth = info.speculation().unwrap_or(0);
         let inside = config.is_ete() && info.in_transaction();
-        if depth == self.depth && inside == self.in_transaction() {
+        let open = self.in_transaction();
+        let cancelled = open && !inside && self.may_be_cancelled();
+        if depth == self.depth && (inside == open || cancelled) {
+            self.start_unknown = false;
+            if cancelled {
+                let step = Transaction::Cancelled;
+                self.push(at, What::Transaction { step, p0: false });
+            }
             if rules.return_stack {
                 self.push(at, What::TraceInfo);
             }

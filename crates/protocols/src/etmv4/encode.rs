@@ -540,6 +540,8 @@ impl Encoder {
         self.busy = true;
         match transaction {
             Transaction::Inside => self.in_transaction = true,
+            // A unit traces no element for it.
+            Transaction::Cancelled => self.in_transaction = false,
             Transaction::Start => {
                 self.in_transaction = true;
                 self.put(Packet::TransactionStart, config, out);

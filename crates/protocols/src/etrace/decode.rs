@@ -440,6 +440,15 @@ impl Decoder {
         self.privilege_context.is_some_and(|known| known.privilege != privilege_context.privilege)
     }
 
+    /// Whether a trap packet may report a context change with discontinuity, which a unit treats as
+    /// an exception. (0.026, Table 3.3) Its cause and its value are 0.
+    fn may_be_context_change(&self, trap: &Trap, params: &Params) -> bool {
+        let none = !trap.interrupt && trap.ecause == 0 && trap.tval.unwrap_or(0) == 0;
+        let known = self.privilege_context.map(|known| known.context);
+        let another = known.is_some_and(|known| known != trap.privilege_context.context);
+        params.is_draft() && none && another
+    }
+
     /// A trap packet. `after`: the packet after it, as far as it matters.
     fn trap<K: BlockCache, S: Sink>(
         &mut self,
@@ -467,6 +476,9 @@ impl Decoder {
             && !(has_epc(trap, params))
         {
             sink.element(at, Element::TrapValue(value));
+        }
+        if self.may_be_context_change(trap, params) {
+            sink.element(at, Element::Inconsistency(Inconsistency::ContextOrException));
         }
         self.enter(at, trap.privilege_context, params, sink);
         self.pending.clear();

@@ -39,6 +39,16 @@ fn damaged_streams() {
     }
 }
 
+/// Legal streams that begin at any synchronisation and end anywhere.
+#[test]
+fn cut_streams() {
+    for seed in 0..times(2000) {
+        if let Err(difference) = differential::check(&Trial::cut(seed)) {
+            panic!("seed {seed}: {difference}");
+        }
+    }
+}
+
 /// The comparison finds a decoder that differs: a stream that is not the decoder's.
 #[test]
 fn another_stream_differs() {
@@ -57,6 +67,16 @@ fn etmv3_legal_streams() {
     for seed in 0..times(300) {
         if let Err(difference) = etmv3_differential::check(&etmv3_differential::Trial::legal(seed))
         {
+            panic!("seed {seed}: {difference}");
+        }
+    }
+}
+
+/// Legal ETMv3 streams that end anywhere.
+#[test]
+fn etmv3_cut_streams() {
+    for seed in 0..times(300) {
+        if let Err(difference) = etmv3_differential::check(&etmv3_differential::Trial::cut(seed)) {
             panic!("seed {seed}: {difference}");
         }
     }

@@ -137,7 +137,11 @@ fn cases_of_etmv3() {
             control: register("ETMCR"),
             id: register("ETMIDR"),
             extension: register("ETMCCER"),
-            m_profile: case.core.is_some_and(|core| core.profile == Profile::Microcontroller),
+            m_profile: match case.core {
+                Some(core) => core.profile == Profile::Microcontroller,
+                // Table 3-47: an ETM-M3.
+                None => register("ETMIDR") & !0xf == 0x4114_f240,
+            },
         };
         let program = etmv3_differential::Program { memory: memory(case), ..Default::default() };
         let (mut from, mut compared) = (0, false);

@@ -62,6 +62,7 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
                 Transaction::Start => "start",
                 Transaction::Commit => "commit",
                 Transaction::Failure => "failure",
+                Transaction::Cancelled => "cancelled",
             },
         ),
         Element::Instrumentation { el, value } => o.number("el", el.into()).hex("value", value),

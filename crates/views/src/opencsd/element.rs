@@ -85,7 +85,8 @@ pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
             out.push_str(match step {
                 Transaction::Inside => "Init",
                 Transaction::Start => "Start",
-                Transaction::Commit => "Commit",
+                // OpenCSD has no such element. Here, too, what was delayed has an effect.
+                Transaction::Commit | Transaction::Cancelled => "Commit",
                 Transaction::Failure => "Fail",
             });
             out.push(')');

@@ -13,7 +13,7 @@ impl Decoder {
         if e.unknown_address {
             self.history.unknown_address();
             if e.also_target {
-                self.push_target(at);
+                self.push(at, What::UnknownTarget);
             }
             self.push_exception(at, e, None, config);
         } else {
@@ -95,7 +95,17 @@ impl Decoder {
 
     /// Whether the next element is inside a transaction.
     pub(super) fn in_transaction(&self) -> bool {
-        let step = self.window.iter().rev().find_map(|item| item.what.step());
-        step.map_or(self.transaction, Transaction::opens)
+        self.newest_step().map_or(self.transaction, Transaction::opens)
+    }
+
+    /// Whether the start of the open transaction may have been cancelled with P0 elements that this
+    /// decoder has not seen.
+    pub(super) fn may_be_cancelled(&self) -> bool {
+        self.start_unknown && self.newest_step().is_none_or(|step| step == Transaction::Inside)
+    }
+
+    /// The newest step of a transaction in the window.
+    fn newest_step(&self) -> Option<Transaction> {
+        self.window.iter().rev().find_map(|item| item.what.step())
     }
 }

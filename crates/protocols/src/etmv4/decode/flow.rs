@@ -1,5 +1,7 @@
 //! The program flow: resolved elements to executed instructions. (ETE K10.5.5)
 
+mod q;
+
 use tracewright_base::{
     BlockCache, BlockId, CachedBlock, CodeSpace, Context, Counted, Element, End, Exception,
     Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
@@ -32,8 +34,9 @@ pub(super) struct Flow {
     loss_reported: bool,
     /// An overflow lost trace since the last Trace On.
     overflowed: bool,
-    /// The missing memory address since the last traced address.
-    missing: Option<u64>,
+    /// P0 elements without a known instruction followed since the return stack was cleared: calls
+    /// may be among them, and the unit may have their return addresses.
+    unseen_calls: bool,
     pub(super) returns: Returns,
 }
 
@@ -118,7 +121,6 @@ impl Flow {
     #[inline]
     pub(super) fn arrived(&mut self) {
         self.loss_reported = false;
-        self.missing = None;
     }
 
     /// Updates the position to that after the last block of `cursor`.
@@ -149,7 +151,8 @@ impl Flow {
     /// Context and address become unknown. The return stack is retained: a Trace Info or a Trace On
     /// clears it.
     pub(super) fn lose(&mut self) {
-        *self = Flow { returns: self.returns, overflowed: self.overflowed, ..Flow::default() };
+        let Flow { returns, overflowed, unseen_calls, .. } = *self;
+        *self = Flow { returns, overflowed, unseen_calls, ..Flow::default() };
     }
 
     /// Whether the last branch was indirect and taken, and its target is not known.
@@ -174,7 +177,7 @@ impl Flow {
     /// meaning here. (ETE K10.5.1)
     pub(super) fn start(&mut self) {
         self.lose();
-        self.returns = Returns::default();
+        self.clear_returns();
         self.loss_reported = true;
         self.branch = LastBranch::Unseen;
     }
@@ -187,7 +190,12 @@ impl Flow {
         {
             self.go(top.address, top.is1, rules);
         }
+        self.clear_returns();
+    }
+
+    fn clear_returns(&mut self) {
         self.returns = Returns::default();
+        self.unseen_calls = false;
     }
 
     pub(super) fn overflow(&mut self) {
@@ -198,7 +206,7 @@ impl Flow {
         let start = if self.overflowed { Start::Overflow } else { Start::Normal };
         self.overflowed = false;
         self.lose();
-        self.returns = Returns::default();
+        self.clear_returns();
         sink.element(at, Element::TraceOn(start));
     }
 
@@ -233,13 +241,26 @@ impl Flow {
     }
 
     /// Continues at a traced address. A branch without a condition that was not taken is still an
-    /// inconsistency at the next P0 element.
+    /// inconsistency at the next P0 element. Context and address may come in any order, and late.
+    /// (ETE K10.5.1.1)
     pub(super) fn set_address(&mut self, address: u64, is1: bool, rules: Rules) {
         let not_taken = self.known & NOT_TAKEN;
         self.go(address, is1, rules);
         self.known |= not_taken;
-        self.loss_reported = false;
-        self.missing = None;
+        self.loss_reported &= !self.has_context();
+    }
+
+    /// The trace states that the target of the last branch is not known. (ETE K10.5.2.13.1)
+    pub(super) fn unknown_target(&mut self) {
+        let not_taken = self.known & NOT_TAKEN;
+        self.forget_address();
+        self.known |= not_taken;
+        self.loses_with_cause();
+    }
+
+    /// P0 elements before the next address are no inconsistency.
+    pub(super) fn loses_with_cause(&mut self) {
+        self.loss_reported = true;
     }
 
     /// Whether the next P0 element makes the last branch an inconsistency.
@@ -267,7 +288,10 @@ impl Flow {
             Some(top) => self.go(top.address, top.is1, rules),
             None => {
                 self.loss_reported = true;
-                sink.element(at, Element::Inconsistency(Inconsistency::ReturnStackEmpty));
+                // An empty stack waits for the address. (ETE K10.5.5.18.2)
+                if !self.unseen_calls {
+                    sink.element(at, Element::Inconsistency(Inconsistency::ReturnStackEmpty));
+                }
             }
         }
     }
@@ -276,11 +300,17 @@ impl Flow {
     /// it is not that of the next instruction any more.
     #[cold]
     fn unplaced<S: Sink>(&mut self, at: u64, sink: &mut S) {
-        self.forget_address();
-        self.branch = LastBranch::Unseen;
+        self.lose_branch();
         if !core::mem::replace(&mut self.loss_reported, true) {
             sink.element(at, Element::Inconsistency(Inconsistency::NoAddress));
         }
+    }
+
+    /// The last P0 element has no known instruction, and the address is unknown.
+    fn lose_branch(&mut self) {
+        self.forget_address();
+        self.branch = LastBranch::Unseen;
+        self.unseen_calls = true;
     }
 
     /// Whether atoms have no effect before the next address, and this has been reported.
@@ -453,8 +483,7 @@ impl Flow {
     /// Emits the instructions of a walk that ended early, and why. Returns `false` if the program
     /// image is wrong.
     fn stopped<S: Sink>(&mut self, at: u64, walked: &Walked, stop: Stop, sink: &mut S) -> bool {
-        self.forget_address();
-        self.branch = LastBranch::Unseen;
+        self.lose_branch();
         self.loss_reported = true;
         // A waypoint inside a walk to an address is not taken.
         let element = walked.range(!walked.waypoint);
@@ -496,12 +525,9 @@ impl Flow {
     /// The instruction at `pc` cannot be read: memory is missing at `address`, or `pc` is not
     /// aligned.
     fn missing<S: Sink>(&mut self, at: u64, pc: Pc, address: u64, sink: &mut S) {
-        self.forget_address();
-        self.branch = LastBranch::Unseen;
+        self.lose_branch();
         self.loss_reported = true;
-        let element = pc.unreadable(address);
-        self.missing = matches!(element, Element::NoCode { .. }).then_some(address);
-        sink.element(at, element);
+        sink.element(at, pc.unreadable(address));
     }
 
     /// Moves past a waypoint, whose range starts at `from`.
@@ -580,6 +606,9 @@ impl Flow {
         let pc = Pc { address: from, isa, space: self.space };
         let (walked, stop) = walk(pc, code, Until::Waypoint, limit(code));
         if let (Some(last), None) = (walked.last, stop) {
+            if taken && last.role == Role::ExceptionReturn && rules.implicit_exception_returns {
+                sink.element(at, Element::ExceptionReturn);
+            }
             self.resolve(&last, walked.end, is1, taken, rules);
         }
         true
@@ -611,18 +640,11 @@ impl Flow {
                 && pc.address != to & pc.isa.address_mask()
             {
                 good = self.walk_to(at, pc, to, code, sink);
-            } else if self.known & CONTEXT != 0
-                && let Some(address) = self.missing
-                && address < to
-            {
-                // The instructions before it are unknown for the same reason as before.
-                sink.element(at, Element::NoCode { address, space: self.space });
             }
         }
         self.forget_address();
         self.branch = LastBranch::Nothing;
         self.loss_reported = false;
-        self.missing = None;
         if good {
             sink.element(at, Element::Exception(exception));
         }
@@ -732,65 +754,6 @@ impl Flow {
         // give. A source address only has the range, whose last instruction shows it.
         let rules = Rules { implicit_exception_returns: false, ..rules };
         self.branch(at, from, &last, end, taken, true, rules, sink);
-        true
-    }
-
-    /// A Q element: `count` instructions were executed, then the one at `next`, which is `None` if
-    /// the trace does not have it. Afterwards the address is unknown.
-    pub(super) fn q<K: BlockCache, S: Sink>(
-        &mut self,
-        at: u64,
-        count: Option<u32>,
-        next: Option<u64>,
-        rules: Rules,
-        code: &mut K,
-        sink: &mut S,
-    ) -> bool {
-        self.take_return(at, rules, sink);
-        self.branch = LastBranch::Nothing;
-        let Some(pc) = self.pc() else {
-            self.unplaced(at, sink);
-            return true;
-        };
-        self.forget_address();
-        let unknown = |next| Element::Unknown {
-            start: pc.address,
-            next,
-            instructions: count.map_or(Counted::UNKNOWN, Counted::of),
-        };
-        let Some(count) = count.filter(|&count| count > 0) else {
-            match next {
-                Some(next) => sink.element(at, unknown(next)),
-                None => self.unplaced(at, sink),
-            }
-            return true;
-        };
-        // The path is certain only up to the first waypoint.
-        let (walked, stop) = walk(pc, code, Until::Count(count), limit(code));
-        if let Some(stop) = stop {
-            return self.stopped(at, &walked, stop, sink);
-        }
-        let whole = walked.instructions == count;
-        match next {
-            Some(next) if whole && walked.can_precede(next) => {
-                let taken = walked.last.is_none_or(|last| {
-                    !(last.conditional && last.kind == Kind::Branch && next == walked.end)
-                });
-                if let Some(element) = walked.range(taken) {
-                    sink.element(at, element);
-                }
-            }
-            Some(next) => sink.element(at, unknown(next)),
-            None => {
-                let certain = |last: &Instruction| whole && last.kind == Kind::Plain;
-                if walked.last.as_ref().is_some_and(certain)
-                    && let Some(element) = walked.range(true)
-                {
-                    sink.element(at, element);
-                }
-                self.unplaced(at, sink);
-            }
-        }
         true
     }
 }

@@ -19,6 +19,8 @@ enum Continuation {
     Waits,
     /// The trace continues without it.
     Missing,
+    /// The trace states that it is not known.
+    Unknown,
 }
 
 impl Decoder {
@@ -34,7 +36,7 @@ impl Decoder {
     /// Removes all items as [`drain`](Self::drain). An open transaction has failed.
     pub(super) fn drain_session<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.drain(sink);
-        if self.transaction {
+        if self.transaction && !self.start_unknown {
             self.step(at, Transaction::Failure, sink);
         }
     }
@@ -68,6 +70,7 @@ impl Decoder {
             self.flow.fail_transaction(self.returns_before, self.waits_before);
         }
         self.transaction = step.opens();
+        self.start_unknown &= step == Transaction::Inside;
         if self.transaction {
             self.returns_before = self.flow.returns;
             self.waits_before = self.flow.waits_for_target();
@@ -213,6 +216,10 @@ impl Decoder {
                         return true;
                     }
                     Continuation::Waits | Continuation::Missing => None,
+                    Continuation::Unknown => {
+                        self.flow.loses_with_cause();
+                        None
+                    }
                 };
                 return self.flow.q(at, count, next, rules, code, sink);
             }
@@ -221,6 +228,7 @@ impl Decoder {
                 self.step(at, step, sink);
             }
             What::Address { address, is1 } => self.flow.set_address(address, is1, rules),
+            What::UnknownTarget => self.flow.unknown_target(),
             What::Context(context) => {
                 code.enter_context(&context);
                 self.flow.set_context(at, context, rules, sink);
@@ -261,11 +269,16 @@ impl Decoder {
             return true;
         }
         let Some(item) = self.window.pop_front() else { return true };
-        if matches!(self.continuation(false), Continuation::At(_)) {
+        if matches!(self.continuation(false), Continuation::At(_) | Continuation::Unknown) {
             return self.resolve(item, &mut 0, rules, code, sink);
         }
         self.window.push_front(item);
         true
+    }
+
+    /// Whether the address of a committed Q element can still follow.
+    pub(super) fn waits_for_q_address(&self) -> bool {
+        self.has_committed_q() && matches!(self.continuation(false), Continuation::Waits)
     }
 
     /// Whether a committed Q element is in front of the window.
@@ -282,6 +295,7 @@ impl Decoder {
         for item in &self.window {
             match item.what {
                 What::Address { address, .. } => return Continuation::At(address),
+                What::UnknownTarget => return Continuation::Unknown,
                 What::TraceOn => return Continuation::Missing,
                 what if what.p0() > 0 && commits => return Continuation::Missing,
                 what if what.p0() > 0 => break,

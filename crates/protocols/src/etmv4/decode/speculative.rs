@@ -205,9 +205,12 @@ impl Decoder {
             return self.fail(at, sink);
         }
         if cancel > 0 {
-            let missing = window::cancel(&mut self.window, cancel);
-            self.depth = self.depth.saturating_sub(cancel - missing);
-            if missing > 0 {
+            let cancelled = window::cancel(&mut self.window, cancel);
+            self.depth = self.depth.saturating_sub(cancel - cancelled.missing);
+            if cancelled.unseen {
+                self.start_unknown = self.in_transaction();
+            }
+            if cancelled.missing > 0 {
                 // Committed elements were not executed: the position is wrong.
                 self.flow.lose();
                 sink.element(at, Element::Inconsistency(Inconsistency::CancelOfNothing));

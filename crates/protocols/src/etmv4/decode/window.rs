@@ -55,6 +55,8 @@ pub(super) enum What {
         address: u64,
         is1: bool,
     },
+    /// The target of the branch before it is not known.
+    UnknownTarget,
     Context(Context),
     TraceOn,
     /// A Trace Info, which clears the return stack.
@@ -117,10 +119,19 @@ impl What {
 /// The window, the oldest item in front.
 pub(super) type Window = VecDeque<Item>;
 
-/// Cancels the `n` newest P0 elements and the items that depend on them. Returns how many were
-/// missing.
-pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
+/// What a Cancel removed beside the elements in the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cancelled {
+    /// The number of P0 elements that the window did not have.
+    pub(super) missing: u32,
+    /// Some were traced before this decoder started.
+    pub(super) unseen: bool,
+}
+
+/// Cancels the `n` newest P0 elements and the items that depend on them.
+pub(super) fn cancel(window: &mut Window, mut n: u32) -> Cancelled {
     let mut k = window.len();
+    let mut unseen = false;
     while n > 0 && k > 0 {
         k -= 1;
         let Some(item) = window.get_mut(k) else { break };
@@ -129,25 +140,26 @@ pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
                 *len -= n as u8;
                 let mask = (1u32 << *len) - 1;
                 (*first, *last) = (*first & mask, *last & mask);
-                return 0;
+                return Cancelled::default();
             }
-            What::Unseen(unseen) if *unseen > n => {
-                *unseen -= n;
-                return 0;
+            What::Unseen(left) if *left > n => {
+                *left -= n;
+                return Cancelled { missing: 0, unseen: true };
             }
             // The end of a transaction cannot be cancelled. (ETE Table K10-2)
             What::Q { committed: true, .. }
             | What::Transaction { step: Transaction::Commit, .. } => break,
             // From a Trace Info. (ETE Table K10-2)
-            What::Transaction { step: Transaction::Inside, .. } => {}
+            What::Transaction { step: Transaction::Inside | Transaction::Cancelled, .. } => {}
             what if what.survives() => {}
             what => {
                 n -= what.p0();
+                unseen |= matches!(what, What::Unseen(_));
                 window.remove(k);
             }
         }
     }
-    n
+    Cancelled { missing: n, unseen }
 }
 
 /// The newest element of a window that a Mispredict can concern.
@@ -178,7 +190,9 @@ pub(super) fn mispredict(window: &mut Window, open: bool) -> Newest {
         let mut k = window.len();
         while k > from {
             k -= 1;
-            if window.get(k).is_some_and(|item| matches!(item.what, What::Address { .. })) {
+            let target =
+                |item: &Item| matches!(item.what, What::Address { .. } | What::UnknownTarget);
+            if window.get(k).is_some_and(target) {
                 window.remove(k);
             }
         }
@@ -236,7 +250,7 @@ mod tests {
         ]
         .map(item)
         .into();
-        assert_eq!(cancel(&mut window, 3), 0);
+        assert_eq!(cancel(&mut window, 3), Cancelled::default());
         let left: Window = [
             atoms(0b1, 1),
             What::TraceOn,
@@ -252,11 +266,11 @@ mod tests {
     #[test]
     fn cancel_splits_atoms_and_takes_unseen_elements_last() {
         let mut window: Window = [What::Unseen(2), atoms(0b101, 3)].map(item).into();
-        assert_eq!(cancel(&mut window, 2), 0);
+        assert_eq!(cancel(&mut window, 2), Cancelled { missing: 0, unseen: false });
         assert_eq!(window, Window::from([What::Unseen(2), atoms(0b1, 1)].map(item)));
-        assert_eq!(cancel(&mut window, 2), 0);
+        assert_eq!(cancel(&mut window, 2), Cancelled { missing: 0, unseen: true });
         assert_eq!(window, Window::from([What::Unseen(1)].map(item)));
-        assert_eq!(cancel(&mut window, 3), 2);
+        assert_eq!(cancel(&mut window, 3), Cancelled { missing: 2, unseen: true });
         assert!(window.is_empty());
     }
 

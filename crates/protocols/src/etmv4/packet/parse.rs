@@ -125,10 +125,8 @@ fn exception(bytes: &mut Bytes<'_>, config: &Config) -> Result<Exception, Stop> 
     let low = bytes.byte()?;
     let mut number = u16::from(low >> 1 & 0x1f);
     let mut fault_pending = false;
-    if low & 0x80 != 0 {
-        if config.is_ete() {
-            return Err(bytes.bad(Fault::Reserved(0x06)));
-        }
+    // Bit 7 has no meaning in an ETE. (K10.5.2.13.1)
+    if low & 0x80 != 0 && !config.is_ete() {
         let high = bytes.byte()?;
         number |= u16::from(high & 0x1f) << 5;
         fault_pending = high >> 5 & 1 != 0;

@@ -258,12 +258,15 @@ fn exceptions() {
         let packet = Packet::Exception(Exception { number, ..e });
         assert_eq!(Packet::parse(&bytes, &config), Parse::Packet(packet, 2));
     }
-    // E must be 01 or 10, and an ETE has no second byte.
+    // Bit 7 has no meaning in an ETE.
+    let packet = Packet::Exception(Exception { number: 14, ..e });
+    assert_eq!(Packet::parse(&[0x06, 0x9d, 0x9a], &ete_1_0()), Parse::Packet(packet, 2));
+    // E must be 01 or 10.
     for (config, payload, len) in [
         (etmv4_0(), 0x1c, 2),
         (etmv4_0(), 0x5d, 2),
         (ete_1_0(), 0x5d, 2),
-        (ete_1_0(), 0x9d, 2),
+        (ete_1_0(), 0x9c, 2),
         (etmv4_6(), 0x9c, 3),
     ] {
         let parsed = Packet::parse(&[0x06, payload, 0x00], &config);

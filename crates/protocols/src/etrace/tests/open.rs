@@ -7,11 +7,11 @@
 
 use std::vec::Vec;
 
-use tracewright_base::{Encode, Step, Wire};
+use tracewright_base::{Context, Encode, Isa, Step, Wire};
 
 use super::encode::{jump, level, plain, trap};
 use crate::etrace::config::{LoopLabel, Profile, Version};
-use crate::etrace::encode::{Encoder, Settings};
+use crate::etrace::encode::{ContextType, Encoder, Settings};
 use crate::etrace::{Packet, Params};
 
 fn bytes(steps: &[&[Step]], params: &Params) -> Vec<u8> {
@@ -97,6 +97,35 @@ fn end_of_trace() {
     assert!(
         !bytes(&[&plainly, &retired], &params).starts_with(&bytes(&[&plainly, &again], &params))
     );
+}
+
+/// 0.026, Table 3.3: a context change with discontinuity is treated as an exception. It has the bytes
+/// of one with the cause and the value 0.
+#[test]
+fn a_discontinuity_of_contexts() {
+    let mut params = Params::spec(Version::Draft, true);
+    params.set("context_width", "8").unwrap();
+    let context_type = ContextType::Discontinuity;
+    let bytes = |steps: &[Step]| {
+        let settings = Settings { context_type, ..Settings::default() };
+        let (mut encoder, mut packets) = (Encoder::new(&params, &settings), Vec::<Packet>::new());
+        steps.iter().for_each(|step| encoder.step(step, &params, &mut packets));
+        encoder.finish(&params, &mut packets);
+        let mut bytes = Vec::new();
+        packets.iter().for_each(|packet| packet.emit(&params, &mut bytes));
+        bytes
+    };
+    let context = Step::Context(Context {
+        el: Some(3),
+        context_id: Some(0x12),
+        bits64: true,
+        isa: Isa::Rv64,
+        ..Context::default()
+    });
+    let after = [plain(0x2000), plain(0x2004)];
+    let changed = [&[plain(0x1000), context][..], &after].concat();
+    let trapped = [&[plain(0x1000), trap(0, 0x1004, 0x2000, 0), context][..], &after].concat();
+    assert_eq!(bytes(&changed), bytes(&trapped));
 }
 
 /// 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is

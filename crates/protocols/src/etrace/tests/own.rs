@@ -182,6 +182,30 @@ fn profiling() {
 
 /// 0.026, 7.1: data are sent in full or as differences to the last value of the same size, whatever
 /// the direction. Later versions have the exclusive or too.
+/// 0.026, Table 3.2: tail calls, and jumps with link through a link register, are calls. Later
+/// versions have types of their own for them.
+#[test]
+fn tail_calls_of_the_draft() {
+    let steps = [
+        // jalr x0, t1; jalr x1, x5; jalr t1, t2
+        step(0x1000, Kind::Indirect, Role::Jump, 0x2000),
+        step(0x2000, Kind::Indirect, Role::Swap, 0x3000),
+        step(0x3000, Kind::Indirect, Role::Link, 0x4000),
+    ];
+    for (version, want) in
+        [(Version::Draft, &[0x2000u64, 0x3000][..]), (Version::V1_0, &[]), (Version::V2_1, &[])]
+    {
+        let mut params = Params::spec(version, true);
+        params.own.profiling = 1;
+        let sent = encode(&steps, &params, &Settings::default());
+        let want = want.iter().map(|to| {
+            let event = ProfileEvent::Call;
+            Payload::Own(Own::Profile(Profile { event, destination: to >> 1, source: None }))
+        });
+        assert_eq!(sent, want.collect::<Vec<_>>(), "{version}");
+    }
+}
+
 #[test]
 fn data_of_the_draft() {
     let access = |direction, address, value| Access::new(direction, 4, 0).at(address).of(value);
