@@ -8,7 +8,7 @@ use crate::finding::{Finding, Severity};
 use crate::program::{BusAccess, Program};
 use crate::register::{Access, Register};
 use crate::request::{Refusal, Request};
-use crate::values::Values;
+use crate::values::{self, Values};
 use crate::verdict::Filter;
 
 /// One register of a unit, as it is shown.
@@ -109,15 +109,8 @@ pub trait Unit {
     /// decimal number).
     fn register(&self, key: &str) -> Option<View> {
         let mut all = self.registers().into_iter();
-        if let Some(number) = key.strip_prefix('#') {
-            let offset = number.parse::<u16>().ok()?.checked_mul(4)?;
-            return all.find(|register| register.offset == Some(offset));
-        }
-        match key.strip_prefix("0x").or_else(|| key.strip_prefix("0X")) {
-            Some(hex) => {
-                let offset = (u64::from_str_radix(hex, 16).ok()? & 0xfff) as u16;
-                all.find(|register| register.offset == Some(offset))
-            }
+        match values::register_offset(key) {
+            Some(offset) => all.find(|register| register.offset == Some(offset)),
             None => all.find(|register| register.is_named(key)),
         }
     }

@@ -16,6 +16,12 @@ impl Values {
             .copied()
     }
 
+    /// The value of the register whose key is the offset `offset` in bytes, or the number of the
+    /// register after `#`.
+    pub fn at(&self, offset: u16) -> Option<u64> {
+        self.iter().find(|(key, _)| register_offset(key) == Some(offset)).map(|(_, value)| value)
+    }
+
     /// Sets the value of register `name`.
     pub fn set(&mut self, name: &str, value: u64) {
         self.0.insert(name.to_owned(), value);
@@ -120,6 +126,15 @@ fn pairs(line: &str) -> Option<Vec<(String, u64)>> {
     let value = number(value.trim())?;
     let is_key = is_name(key) || number(key).is_some() || register_number(key).is_some();
     is_key.then(|| vec![(key.to_owned(), value)])
+}
+
+/// The offset of the register `key`, in bytes: `0x` and an address of which the low 12 bits count,
+/// or `#` and its number.
+pub fn register_offset(key: &str) -> Option<u16> {
+    match key.strip_prefix("0x").or_else(|| key.strip_prefix("0X")) {
+        Some(hex) => Some((u64::from_str_radix(hex, 16).ok()? & 0xfff) as u16),
+        None => register_number(key)?.checked_mul(4),
+    }
 }
 
 /// The number of the register `#NUMBER`, in decimal.

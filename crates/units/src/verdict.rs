@@ -35,6 +35,18 @@ pub struct Verdict {
     pub section: &'static str,
 }
 
+impl Verdict {
+    /// The one of two verdicts that requires more, or `self`.
+    #[must_use]
+    pub const fn stronger(self, other: Verdict) -> Verdict {
+        match (self.requirement, other.requirement) {
+            (Requirement::Must, _) | (_, Requirement::MustNot) => self,
+            (Requirement::May, Requirement::May) => self,
+            _ => other,
+        }
+    }
+}
+
 /// What a unit does in one step besides tracing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
@@ -66,5 +78,11 @@ pub trait Filter {
     /// the unit trace its instruction.
     fn revised(&self) -> Option<Verdict> {
         None
+    }
+
+    /// The last instruction and its data accesses are complete: what happens at the end of their
+    /// cycle, where the next step has not reported it.
+    fn finish(&mut self) -> Outcome {
+        Outcome::default()
     }
 }

@@ -12,7 +12,7 @@ use crate::group::Group;
 use crate::program::{BusAccess, Program};
 use crate::request::{Refusal, Request};
 use crate::unit::{Unit, View};
-use crate::values::Values;
+use crate::values::{Values, register_offset};
 use crate::verdict::Filter;
 use crate::width;
 
@@ -88,18 +88,10 @@ impl Unit for TraceUnit {
     }
 
     fn register(&self, key: &str) -> Option<View> {
-        let hex = key.strip_prefix("0x").or_else(|| key.strip_prefix("0X"));
-        let named = match (hex, key.strip_prefix('#')) {
-            (Some(hex), _) => {
-                let offset = (u64::from_str_radix(hex, 16).ok()? & 0xfff) as u16;
-                return self.registers().into_iter().find(|view| view.offset == Some(offset));
-            }
-            (None, Some(number)) => {
-                let offset = number.parse::<u16>().ok()?.checked_mul(4)?;
-                return self.registers().into_iter().find(|view| view.offset == Some(offset));
-            }
-            (None, None) => by_name(key)?,
-        };
+        if let Some(offset) = register_offset(key) {
+            return self.registers().into_iter().find(|view| view.offset == Some(offset));
+        }
+        let named = by_name(key)?;
         let version = self.implementation.version;
         let there = named.row.register.versions.contains(version);
         there.then(|| view(named, version))

@@ -132,8 +132,7 @@ impl Implementation {
     /// TRCDEVARCH.
     pub fn identified(values: &Values) -> Option<Implementation> {
         let get = |name: &str| {
-            let offset = by_name(name).and_then(Named::offset)?;
-            values.get(name).or_else(|| values.get(&format!("{offset:#x}")))
+            values.get(name).or_else(|| values.at(by_name(name).and_then(Named::offset)?))
         };
         let arch = get("TRCDEVARCH").filter(|arch| arch & 0xfff == 0xa13);
         let version = match (arch, get("TRCIDR1")) {
@@ -151,8 +150,8 @@ impl Implementation {
     /// Replaces the identification registers by those in `values`.
     pub fn read(&mut self, values: &Values) {
         for (known, name) in self.idr.iter_mut().zip(NAMES) {
-            let offset = by_name(name).and_then(Named::offset).unwrap_or_default();
-            let value = values.get(name).or_else(|| values.get(&format!("{offset:#x}")));
+            let offset = by_name(name).and_then(Named::offset);
+            let value = values.get(name).or_else(|| values.at(offset?));
             *known = value.map(|value| value as u32).or(*known);
         }
     }

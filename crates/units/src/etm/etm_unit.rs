@@ -4,7 +4,7 @@ use super::presets::{PRESETS, Preset};
 use super::resources::{Identification, Resources};
 use super::settings::{self, Settings};
 use super::version::Version;
-use crate::values::Values;
+use crate::values::{Values, register_offset};
 
 /// An ETM.
 #[derive(Clone, Debug)]
@@ -42,18 +42,14 @@ impl Etm {
         Settings::with(self.resources.reported(&identification(values)), values)
     }
 
-    /// The unit with these values in its identification registers, whose keys are names or
-    /// offsets. `None` where the registers of an ETM are not among them.
+    /// The unit with these values in its identification registers, whose keys are names, offsets or
+    /// numbers. `None` where the registers of an ETM are not among them.
     pub fn identified(values: &Values) -> Option<Etm> {
         let mut by_name = Values::default();
         for (key, value) in values.iter() {
-            let hex = key.strip_prefix("0x").or_else(|| key.strip_prefix("0X"));
-            let number = match hex {
-                Some(hex) => {
-                    u64::from_str_radix(hex, 16).ok().map(|offset| (offset & 0xfff) as u16 / 4)
-                }
-                None => settings::number_of(key),
-            };
+            let number = register_offset(key)
+                .map(|offset| offset / 4)
+                .or_else(|| settings::number_of(key));
             if let Some(name) = number.and_then(settings::name) {
                 by_name.set(&name, value);
             }

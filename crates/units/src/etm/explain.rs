@@ -1,6 +1,7 @@
 //! A program of an ETM in sentences.
 
 use super::event::{Event, Resource};
+use super::port_mode::PortMode;
 use super::settings::{
     AccessKind, Comparator, DataMatch, Modes, Selection, Settings, name, number, port_width,
 };
@@ -267,12 +268,34 @@ fn options(settings: &Settings) -> Vec<String> {
     if settings.get(number::CONTROL).is_some()
         && let Some(width) = port_width(control.port_size(), settings.unit.version)
     {
-        out.push(format!("The trace port has {width} pins."));
+        let pins = if width == 1 { "1 pin".to_owned() } else { format!("{width} pins") };
+        out.push(format!("The trace port has {pins}{}.", port_mode(settings)));
     }
     if let Some(id) = settings.get(number::TRACE_ID) {
         out.push(format!("The trace ID is {:#04x}.", id & 0x7f));
     }
     out
+}
+
+/// How the trace port of an ETMv3 is clocked. (Table 2-18) The fields of earlier units have words.
+fn port_mode(settings: &Settings) -> String {
+    if settings.unit.version < Version::V3_0 {
+        return String::new();
+    }
+    match PortMode::of_control(settings.value(number::CONTROL)) {
+        Some(PortMode::Dynamic) => {
+            ", in the dynamic mode, with the clock of the unit and without TRACECLK".to_owned()
+        }
+        Some(PortMode::Ratio(data, clocks)) => {
+            format!(", in the mode {data}:{clocks}, {data} sample for {clocks} clocks of the unit")
+                .replacen("2 sample ", "2 samples ", 1)
+                .replacen(" 1 clocks", " 1 clock", 1)
+        }
+        Some(PortMode::Implementation) => {
+            ", in a mode that the implementation defines".to_owned()
+        }
+        None => ", in a reserved mode".to_owned(),
+    }
 }
 
 /// Where the processor waits for a FIFO with less than `level` bytes free. (Table 3-19)

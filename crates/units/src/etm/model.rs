@@ -213,7 +213,7 @@ impl Model {
         self.inputs = *inputs;
         self.ice.sample(inputs);
         self.derived.begin_cycle();
-        self.active.begin(self.start_stop);
+        self.active.begin();
         if !self.stopped() {
             self.ice_start_stop(self.ice.seen(&self.settings, Use::StartStop));
         }

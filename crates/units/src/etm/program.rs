@@ -2,10 +2,12 @@
 
 mod allocate;
 mod recognise;
+mod size;
 mod steps;
 mod sysfs;
 
 use self::allocate::Comparators;
+use self::size::Size;
 use super::event::{Event, Function, Resource};
 use super::resources::{DataTracing, Resources};
 use super::settings::{Settings, name, number};
@@ -454,9 +456,10 @@ impl Maker {
             );
             return None;
         }
-        if condition.value.is_some() && address & 3 != 0 {
-            let needs = "compare the whole word at an aligned address";
-            self.refuse(part, "a value is compared as a word, at a multiple of 4", needs);
+        let size = Size::at(address);
+        if condition.value.is_some_and(|value| value > size.largest()) {
+            let lacks = format!("the value at {address:#x} is a {}", size.name());
+            self.refuse(part, &lacks, "a word is compared at a multiple of 4");
             return None;
         }
         let Some(n) = self.comparators.single(condition.value.is_some()) else {
@@ -468,16 +471,12 @@ impl Maker {
             return None;
         };
         let at = u16::from(n - 1);
-        let size = match address & 3 {
-            0 => 0b11 << 3,
-            2 => 0b01 << 3,
-            _ => 0,
-        };
-        let mut access = access | size;
+        let mut access = access | size.bits();
         if let Some(value) = condition.value {
             access |= EQUAL;
+            let (value, mask) = size.compared(value, address, self.unit.version);
             self.settings.set(number::DATA_VALUE + at, value);
-            self.settings.set(number::DATA_MASK + at, 0);
+            self.settings.set(number::DATA_MASK + at, mask);
         }
         self.settings.set(number::ADDRESS + at, address);
         self.settings.set(number::ACCESS_TYPE + at, access);

@@ -71,6 +71,9 @@ pub struct Resources {
     pub context_ids: bool,
     /// The Security Extensions, from ETMv3.2.
     pub security: bool,
+    /// A 32-bit T32 instruction is traced as one instruction, from ETMv3.2: ETMIDR bit \[18].
+    /// Otherwise it is two, of a halfword each. (4.5.4)
+    pub thumb32_is_one: bool,
     /// Size of the FIFO in bytes, where it is known.
     pub fifo: Option<u8>,
     /// Code of the largest port size, as in ETMCR bits \[21, 6:4], where it is known.
@@ -150,6 +153,7 @@ impl Resources {
             branch_output: true,
             context_ids: v.since(Version::V1_2),
             security: v.since(Version::V3_2),
+            thumb32_is_one: v.since(Version::V3_2),
             fifo: None,
             max_port: None,
             fixed_sync: false,
@@ -206,6 +210,7 @@ impl Resources {
         }
         if let Some(id) = registers.id.filter(|_| v.since(Version::V3_2)) {
             self.security = id >> 19 & 1 != 0;
+            self.thumb32_is_one = id >> 18 & 1 != 0;
         }
         if let Some(system) = registers.system.filter(|_| v.since(Version::V1_2)) {
             let high = if v.since(Version::V3_0) { (system >> 9 & 1) << 3 } else { 0 };

@@ -112,12 +112,9 @@ impl Check {
         if matches!(access.kind, BusKind::Barrier(_)) {
             return;
         }
-        let hex = access.register.strip_prefix("0x");
-        let number = match hex.and_then(|hex| u64::from_str_radix(hex, 16).ok()) {
-            Some(address) => Some((address & 0xfff) as u16 / 4),
-            None => values::register_number(&access.register)
-                .or_else(|| settings::number_of(&access.register)),
-        };
+        let number = values::register_offset(&access.register)
+            .map(|offset| offset / 4)
+            .or_else(|| settings::number_of(&access.register));
         let version = self.unit.version;
         let kind = number.and_then(registers::numbered).map(|(kind, _)| kind);
         let (Some(number), Some(kind)) =

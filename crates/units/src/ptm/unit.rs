@@ -26,7 +26,8 @@ fn named(name: &str) -> Option<Box<dyn Unit>> {
 
 /// ETMIDR has the major version 3, as a number from 0: PFTv1.
 fn identified(values: &Values) -> Option<Box<dyn Unit>> {
-    let id = ["ETMIDR", "0x1e4", "0x079"].iter().find_map(|name| values.get(name))?;
+    // Register 0x79.
+    let id = values.get("ETMIDR").or_else(|| values.at(0x1e4))?;
     let is_pft = id >> 8 & 0xf == 3;
     is_pft.then(|| Box::new(Ptm::new(Some((id >> 4 & 0xf) as u8))) as Box<dyn Unit>)
 }

@@ -145,14 +145,20 @@ impl Verdicts {
             }
             _ => {}
         }
-        if outcome.trigger {
-            self.triggers += 1;
-            let text = match self.form {
-                InfoFormat::Text => "trigger\n",
-                InfoFormat::Json => "{\"type\":\"trigger\"}\n",
-            };
-            self.lines().push_str(text);
+        self.triggered(outcome.trigger);
+    }
+
+    /// Writes the line of a trigger, if there is one.
+    fn triggered(&mut self, trigger: bool) {
+        if !trigger {
+            return;
         }
+        self.triggers += 1;
+        let text = match self.form {
+            InfoFormat::Text => "trigger\n",
+            InfoFormat::Json => "{\"type\":\"trigger\"}\n",
+        };
+        self.lines().push_str(text);
     }
 
     /// The lines after the last instruction.
@@ -164,6 +170,8 @@ impl Verdicts {
     /// compares it with the capture.
     fn settle(&mut self) {
         let revised = self.filter.revised();
+        let ended = self.filter.finish();
+        self.triggered(ended.trigger);
         let Some(Waiting { address, size, verdict, lines }) = self.waiting.take() else { return };
         let verdict = revised.unwrap_or(verdict);
         self.instructions.count(verdict.requirement);

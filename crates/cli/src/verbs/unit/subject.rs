@@ -27,11 +27,12 @@ pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
     let (mut keys, mut snapshots) = (Vec::new(), Vec::new());
     for item in rest {
         let path = Path::new(item);
-        if let Some((key, value)) = item.split_once('=').filter(|_| !path.exists()) {
-            let value = values::number(value).ok_or_else(|| {
-                Fail::option("register", item, "the value is not a number, such as 0x400")
+        if item.contains('=') && !path.exists() {
+            let read = values::read(item).map_err(|_| {
+                let why = "this is not a register and its value, such as ETMCR=0x400 or #0=0x400";
+                Fail::option("register", item, why)
             })?;
-            keys.push((key.to_owned(), value));
+            keys.extend(read);
         } else if !path.exists() {
             let names = catalogue::names().join(", ");
             let why = format!("this is neither a unit nor a file; units are {names}");

@@ -1,7 +1,7 @@
 //! Which part of the processor a register belongs to.
 
 use crate::ete::registers::{Named, by_name, by_offset};
-use crate::values::register_number;
+use crate::values::register_offset;
 
 /// The part of the processor to which a register of a recording belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +52,7 @@ const TRANSLATION: [&str; 14] = [
 
 /// The register with the offset or the number `key`.
 fn by_position(key: &str) -> Option<Named> {
-    let hex = key.strip_prefix("0X").and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    let number = || register_number(key).and_then(|number| number.checked_mul(4));
-    by_offset(hex.map(|offset| (offset & 0xfff) as u16).or_else(number)?)
+    by_offset(register_offset(key)?)
 }
 
 /// The part to which the register `name` belongs: a name, or the offset of a register of the trace

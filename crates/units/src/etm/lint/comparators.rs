@@ -168,8 +168,17 @@ impl Lint<'_> {
         }
         let compares =
             kind.is_data() && matches!(kind.data(), DataMatch::Equal | DataMatch::NotEqual);
-        // The second comparator of a range has no comparison of its own.
-        if !compares || in_range && !alone && n.is_multiple_of(2) {
+        if !compares {
+            return;
+        }
+        if in_range && !alone && n.is_multiple_of(2) {
+            self.find(
+                "range-types",
+                at,
+                "a data value comparison is selected in the second comparator of a range",
+                "write bits 6:5 to the first access type only",
+                "IHI 0014, 2.7.7 and 3.5.10",
+            );
             return;
         }
         match comparator.data {

@@ -2,7 +2,7 @@
 //! and 2.6.5)
 
 use super::parallel::Parts;
-use super::{Instruction, Matches, Model, Transfer, Tri, Use};
+use super::{Instruction, Item, Matches, Model, Transfer, Tri, Use};
 use crate::etm::resources::DataTracing;
 use crate::etm::settings::{AccessKind, AccessType, Selection, number};
 use crate::etm::version::Version;
@@ -26,13 +26,15 @@ pub(super) struct Active {
 }
 
 impl Active {
-    pub fn begin(&mut self, start_stop: Tri) {
+    pub fn begin(&mut self) {
         self.items = false;
         self.matches.single = 0;
         self.matches.maybe_single = 0;
         self.matches.ranges = 0;
         self.matches.maybe_ranges = 0;
-        self.start_stop = start_stop;
+        // The block is active in a cycle if it is on after one of its items: a stop at the first
+        // item makes it inactive. (2.11.1)
+        self.start_stop = Tri::No;
     }
 
     pub fn add(&mut self, matches: Matches, start_stop: Tri) {
@@ -132,10 +134,6 @@ impl Model {
         };
         let (start, stop) = (of(0), of(16));
         self.switch(start, stop);
-        self.active.start_stop = self.active.start_stop.or(self.start_stop);
-        if stop == Tri::Yes {
-            self.active.start_stop = self.start_stop;
-        }
     }
 
     /// A start wins over a stop of the same item.
@@ -329,6 +327,21 @@ impl Model {
             suppressed: false,
         });
         verdict
+    }
+
+    /// Observes the second halfword of a Thumb instruction that the unit traces as two. What the
+    /// comparators report of either halfword applies to the data of the instruction. (4.5.4)
+    pub(super) fn second_half(&mut self, instruction: &Instruction) -> Verdict {
+        let first = self.instruction;
+        let verdict = self.item(&Item::Instruction(*instruction));
+        let Some((first, second)) = first.zip(self.instruction.as_mut()) else { return verdict };
+        second.verdict = first.verdict.stronger(second.verdict);
+        second.enabled = first.enabled.or(second.enabled);
+        second.matches.single |= first.matches.single;
+        second.matches.maybe_single |= first.matches.maybe_single;
+        second.matches.ranges |= first.matches.ranges;
+        second.matches.maybe_ranges |= first.matches.maybe_ranges;
+        second.verdict
     }
 
     /// TraceEnable for a transfer. It stays active to the end of an instruction. The instruction of

@@ -79,7 +79,7 @@ impl LogFilter {
             .fold(0, |all, (n, _)| all | 1 << n);
         self.model.begin_cycle(&Inputs { ice, ..self.inputs() });
         self.open = true;
-        self.model.item(&Item::Instruction(Instruction {
+        let instruction = Instruction {
             address,
             passed: retired.taken,
             cancelled: false,
@@ -90,7 +90,17 @@ impl LogFilter {
             prohibited: self.prohibited,
             hint: self.hints.get(&(address, thumb)).copied(),
             under: false,
-        }))
+        };
+        let first = self.model.item(&Item::Instruction(instruction));
+        let halves = thumb && retired.instruction.size == 4;
+        if !halves || self.model.settings.unit.thumb32_is_one {
+            return first;
+        }
+        self.model.second_half(&Instruction {
+            address: address.wrapping_add(2),
+            hint: None,
+            ..instruction
+        })
     }
 
     fn access(&mut self, access: &Access) -> Verdict {
@@ -123,10 +133,7 @@ impl LogFilter {
         let one = self.transfer(Transfer { value: first, ..transfer });
         let address = transfer.address.wrapping_add(4);
         let other = self.transfer(Transfer { address, value: second, ..transfer });
-        match rank(one) >= rank(other) {
-            true => one,
-            false => other,
-        }
+        one.stronger(other)
     }
 
     /// The verdict on a transfer. A log has the transfer and its late value in one access, so that
@@ -137,16 +144,6 @@ impl LogFilter {
             let _ = self.model.item(&Item::Returned(transfer));
         }
         verdict
-    }
-}
-
-/// The more a verdict requires, the higher.
-fn rank(verdict: Verdict) -> u8 {
-    use crate::verdict::Requirement::{May, Must, MustNot};
-    match verdict.requirement {
-        MustNot => 0,
-        May => 1,
-        Must => 2,
     }
 }
 
@@ -227,5 +224,11 @@ impl Filter for LogFilter {
 
     fn revised(&self) -> Option<Verdict> {
         self.model.last_instruction()
+    }
+
+    fn finish(&mut self) -> Outcome {
+        self.end();
+        let ended = std::mem::take(&mut self.ended);
+        Outcome { verdict: None, trigger: ended.trigger, outputs: ended.outputs }
     }
 }

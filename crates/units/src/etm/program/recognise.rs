@@ -1,5 +1,6 @@
 //! From register values to the request that results in them.
 
+use super::size::Size;
 use super::{EQUAL, EXECUTE, settings};
 use crate::etm::event::{Event, Function, Resource};
 use crate::etm::settings::{AccessKind, Selection, Settings, number};
@@ -147,7 +148,14 @@ fn trigger(program: &Settings) -> Option<Option<Condition>> {
                 _ => return None,
             };
             let compares = comparator.kind.0 & EQUAL != 0;
-            (on, comparator.data.filter(|_| compares).map(|(value, _)| value))
+            let value = |(register, _)| {
+                Size::at(comparator.address).value(
+                    register,
+                    comparator.address,
+                    program.unit.version,
+                )
+            };
+            (on, comparator.data.filter(|_| compares).map(value))
         }
         _ => return None,
     };

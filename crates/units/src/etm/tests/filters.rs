@@ -300,3 +300,139 @@ fn cycles_that_are_not_followed() {
         assert_eq!(cycle(&mut model, &[executed(0x8000)]).0, [want], "{cycles}");
     }
 }
+
+/// The step of a T32 instruction of `size` bytes.
+fn thumb(address: u64, size: u8) -> Step {
+    let instruction =
+        base::Instruction { size, isa: base::Isa::T32, ..base::Instruction::default() };
+    Step::Retired(Retired { address, taken: true, instruction, ..Retired::default() })
+}
+
+/// 4.5.4: the comparators match on either halfword of a 32-bit T32 instruction that the unit traces
+/// as two, and on the first halfword of one that it traces as one.
+#[test]
+fn halves_of_thumb_instructions() {
+    let steps = [thumb(0x1000, 4), thumb(0x1004, 2), store(0x2000, 0, 0), thumb(0x1006, 4)];
+    let single = |address| {
+        [(number::TRACE_ENABLE_1, 0), (number::TRACE_ENABLE_2, 1), (number::ADDRESS, address)]
+            .to_vec()
+    };
+    let start = [
+        (number::TRACE_ENABLE_1, 0x300_0000),
+        (number::START_STOP, 1),
+        (number::ADDRESS, 0x1002),
+    ];
+    let range = [
+        (number::TRACE_ENABLE_1, 1),
+        (number::ADDRESS, 0x1002),
+        (number::ADDRESS + 1, 0x1004),
+    ];
+    let exclude = [
+        (number::TRACE_ENABLE_1, 1 << 24),
+        (number::TRACE_ENABLE_2, 1),
+        (number::ADDRESS, 0x1002),
+    ];
+    for (values, two, one) in [
+        (single(0x1000), [Must, MustNot, MustNot], [Must, MustNot, MustNot]),
+        (single(0x1002), [Must, MustNot, MustNot], [MustNot; 3]),
+        (single(0x1008), [MustNot, MustNot, Must], [MustNot; 3]),
+        (range.to_vec(), [Must, MustNot, MustNot], [MustNot; 3]),
+        (start.to_vec(), [Must; 3], [MustNot; 3]),
+        // The first halfword is not excluded.
+        (exclude.to_vec(), [Must; 3], [Must; 3]),
+    ] {
+        for (version, is_one, want) in [
+            (Version::V3_4, true, one),
+            (Version::V3_4, false, two),
+            (Version::V1_2, false, two),
+        ] {
+            let mut all = settings(version, &values);
+            all.set(number::ACCESS_TYPE, 0x9);
+            all.set(number::ACCESS_TYPE + 1, 0x9);
+            all.unit.thumb32_is_one = is_one;
+            let mut filter = LogFilter::new(all);
+            let mut got = Vec::new();
+            for step in &steps {
+                let verdict = filter.step(step).verdict;
+                if matches!(step, Step::Retired(_)) {
+                    got.push(verdict.unwrap().requirement);
+                }
+            }
+            assert_eq!(got, want, "{version} {is_one} {values:x?}");
+        }
+    }
+    // ViewData by the address of either halfword.
+    for (address, is_one, want) in
+        [(0x1000, true, Must), (0x1002, true, MustNot), (0x1000, false, Must), (0x1002, false, Must)]
+    {
+        let values = [
+            (number::VIEW_DATA_3, 0),
+            (number::VIEW_DATA_1, 1),
+            (number::ADDRESS, address),
+            (number::ACCESS_TYPE, 0x9),
+        ];
+        let mut all = settings(Version::V3_4, &values);
+        all.unit.thumb32_is_one = is_one;
+        let mut filter = LogFilter::new(all);
+        let _ = filter.step(&thumb(0x1000, 4));
+        let verdict = filter.step(&store(0x2000, 0, 0)).verdict.unwrap();
+        assert_eq!(verdict.requirement, want, "{address:x} {is_one}");
+    }
+}
+
+/// 2.11.1: a stop address that is the first item of a cycle makes the start/stop block inactive in
+/// this cycle, for events, too; otherwise it is active to the end of the cycle.
+#[test]
+fn start_stop_as_an_event() {
+    let values = [
+        (number::START_STOP, 0x2_0001),
+        (number::ADDRESS, 0x1004),
+        (number::ADDRESS + 1, 0x100c),
+        (number::ACCESS_TYPE, 0x19),
+        (number::ACCESS_TYPE + 1, 0x19),
+        (number::RELOAD_VALUE, 9),
+        (number::COUNT_ENABLE, 0x5f),
+        (number::RELOAD_EVENT, Event::FALSE.bits()),
+        (number::TRIGGER, Event::one(Resource::Counter(1)).bits()),
+    ];
+    let (a, b, c) = (executed(0x1004), executed(0x1008), executed(0x100c));
+    for (cycles, want) in [
+        (&[vec![a], vec![b], vec![c], vec![executed(0x1010)]][..], 7),
+        // Cycles without items between start and stop.
+        (&[vec![a], vec![], vec![], vec![c], vec![]], 6),
+        // The stop is not the first item of its cycle.
+        (&[vec![a], vec![b, c], vec![]], 7),
+        // The stop before the start, and the start before the stop.
+        (&[vec![c, a], vec![b]], 7),
+        (&[vec![a, c], vec![b]], 8),
+    ] {
+        let mut model = Model::new(settings(Version::V3_4, &values));
+        for items in cycles {
+            let _ = cycle(&mut model, items);
+        }
+        assert_eq!(model.counter(1), want, "{cycles:x?}");
+    }
+    // The state that was restored is on, and the first item is the stop.
+    let mut restored = settings(Version::V3_4, &values);
+    restored.set(number::STATUS, 1 << 2);
+    let mut model = Model::new(restored);
+    let _ = (cycle(&mut model, &[c]), cycle(&mut model, &[]));
+    assert_eq!(model.counter(1), 9);
+}
+
+/// The cycle of the last instruction ends, too.
+#[test]
+fn trigger_of_the_last_instruction() {
+    let values = [
+        (number::TRIGGER, Event::one(Resource::Address(1)).bits()),
+        (number::ADDRESS, 0x1004),
+        (number::ACCESS_TYPE, 0x19),
+    ];
+    let mut filter = LogFilter::new(settings(Version::V3_4, &values));
+    assert!(!filter.step(&retired(0x1000)).trigger);
+    assert!(!filter.finish().trigger);
+    assert!(!filter.step(&retired(0x1004)).trigger);
+    assert!(filter.finish().trigger);
+    assert!(!filter.step(&retired(0x1008)).trigger);
+    assert!(!filter.finish().trigger);
+}

@@ -46,10 +46,17 @@ fn any_request(random: &mut Random, unit: &str) -> Request {
         _ if m_profile => Occurrence::Execute(address(random)),
         0 => Occurrence::Execute(address(random)),
         1 => Occurrence::Read(address(random)),
-        2 => Occurrence::Write(address(random)),
+        // A byte, a halfword or a word.
+        2 => Occurrence::Write(address(random) + random.below(4)),
         _ => Occurrence::Input(1),
     };
-    let value = matches!(on, Occurrence::Write(_)).then(|| random.next() as u32);
+    let value = match on {
+        Occurrence::Write(address) => {
+            let bits = [32, 8, 16, 8][(address & 3) as usize];
+            Some(random.next() as u32 >> (32 - bits))
+        }
+        _ => None,
+    };
     let times = match on {
         Occurrence::Input(_) => 1,
         _ if m_profile => 1,
