@@ -1,8 +1,10 @@
 //! The program flow: resolved elements to executed instructions. (ETE K10.5.5)
 
+mod exception;
+
 use tracewright_base::{
-    BlockCache, BlockId, CachedBlock, CodeSpace, Context, Counted, Element, End, Exception,
-    Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
+    BlockCache, BlockId, CachedBlock, CodeSpace, Context, Counted, Element, End, Inconsistency,
+    Instruction, Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
 };
 
 use super::lookup::{Set, Sets};
@@ -26,6 +28,9 @@ pub(super) struct Flow {
     bits64: bool,
     /// Sub-ISA of the address: IS1 (T32) or IS0.
     is1: bool,
+    /// The address is known, and a traced one may replace it: it is traced itself, or was taken
+    /// from the return stack at a Trace Info.
+    replaceable: bool,
     /// The last branch, which a late Mispredict may still reverse.
     branch: LastBranch,
     /// The loss of P0 elements has been reported, or has a known cause.
@@ -68,6 +73,12 @@ struct Branch {
     taken: bool,
 }
 
+/// The program does not lead to a traced address.
+#[cold]
+fn contradicted<S: Sink>(at: u64, sink: &mut S) {
+    sink.element(at, Element::Inconsistency(Inconsistency::AddressNotReached));
+}
+
 impl Flow {
     /// The next instruction, if address and context are known.
     #[inline]
@@ -89,6 +100,7 @@ impl Flow {
     fn go(&mut self, address: u64, is1: bool, rules: Rules) {
         self.address = address;
         self.known = self.known & CONTEXT | ADDRESS;
+        self.replaceable = false;
         if is1 != self.is1 {
             self.is1 = is1;
             self.isa = isa(self.bits64, is1, rules);
@@ -144,6 +156,7 @@ impl Flow {
     fn forget_address(&mut self) {
         self.address = 0;
         self.known &= CONTEXT;
+        self.replaceable = false;
     }
 
     /// Context and address become unknown. The return stack is retained: a Trace Info or a Trace On
@@ -186,6 +199,7 @@ impl Flow {
             && let Some(top) = self.returns.pop()
         {
             self.go(top.address, top.is1, rules);
+            self.replaceable = true;
         }
         self.returns = Returns::default();
     }
@@ -232,11 +246,33 @@ impl Flow {
         self.returns.top().filter(|_| returns).map(|top| top.is1)
     }
 
+    /// Whether the last instruction leads to another address than the traced one: the program image
+    /// is not what was executed. After a branch without a condition that was not taken, that is not
+    /// known, as a Mispredict may follow.
+    #[inline]
+    pub(super) fn leads_elsewhere(&self, address: u64) -> bool {
+        self.known == CONTEXT | ADDRESS
+            && !self.replaceable
+            && (self.address ^ address) & self.isa.address_mask() != 0
+    }
+
     /// Continues at a traced address. A branch without a condition that was not taken is still an
     /// inconsistency at the next P0 element.
-    pub(super) fn set_address(&mut self, address: u64, is1: bool, rules: Rules) {
+    #[inline]
+    pub(super) fn set_address<S: Sink>(
+        &mut self,
+        at: u64,
+        address: u64,
+        is1: bool,
+        rules: Rules,
+        sink: &mut S,
+    ) {
+        if self.leads_elsewhere(address) {
+            contradicted(at, sink);
+        }
         let not_taken = self.known & NOT_TAKEN;
         self.go(address, is1, rules);
+        self.replaceable = true;
         self.known |= not_taken;
         self.loss_reported = false;
         self.missing = None;
@@ -538,8 +574,8 @@ impl Flow {
                 self.go(target, last.target_isa == Isa::T32, rules);
             }
             (true, Kind::Branch | Kind::Indirect, _) => {
-                self.address = 0;
-                self.known = self.known & CONTEXT | PENDING;
+                self.forget_address();
+                self.known |= PENDING;
             }
             _ => {
                 self.go(next, is1, rules);
@@ -583,74 +619,6 @@ impl Flow {
             self.resolve(&last, walked.end, is1, taken, rules);
         }
         true
-    }
-
-    /// An exception: all instructions before its return address were executed.
-    pub(super) fn exception<K: BlockCache, S: Sink>(
-        &mut self,
-        at: u64,
-        exception: Exception,
-        rules: Rules,
-        code: &mut K,
-        sink: &mut S,
-    ) -> bool {
-        let mut good = true;
-        let pending = self.waits_for_target() && !exception.also_target;
-        if self.is_contradicted() {
-            self.take_return(at, rules, sink);
-        }
-        if exception.return_address.is_none() && pending && rules.return_stack {
-            // The target of the branch is irrelevant; the unit popped it from its stack.
-            self.returns.pop();
-        }
-        if let Some(to) = exception.return_address
-            && !exception.also_target
-        {
-            self.take_return(at, rules, sink);
-            if let Some(pc) = self.pc()
-                && pc.address != to & pc.isa.address_mask()
-            {
-                good = self.walk_to(at, pc, to, code, sink);
-            } else if self.known & CONTEXT != 0
-                && let Some(address) = self.missing
-                && address < to
-            {
-                // The instructions before it are unknown for the same reason as before.
-                sink.element(at, Element::NoCode { address, space: self.space });
-            }
-        }
-        self.forget_address();
-        self.branch = LastBranch::Nothing;
-        self.loss_reported = false;
-        self.missing = None;
-        if good {
-            sink.element(at, Element::Exception(exception));
-        }
-        good
-    }
-
-    /// Emits the instructions before `to`; no branch among them was taken.
-    fn walk_to<K: BlockCache, S: Sink>(
-        &mut self,
-        at: u64,
-        pc: Pc,
-        to: u64,
-        code: &mut K,
-        sink: &mut S,
-    ) -> bool {
-        let (walked, stop) = walk(pc, code, Until::Address(to), limit(code));
-        match stop {
-            Some(stop) => self.stopped(at, &walked, stop, sink),
-            None => {
-                if let Some(element) = walked.range(!walked.waypoint) {
-                    sink.element(at, element);
-                }
-                if walked.passed || walked.is_unconditional() {
-                    sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
-                }
-                true
-            }
-        }
     }
 
     /// A source address: all instructions up to and including the one there were executed. `taken`:

@@ -138,9 +138,10 @@ impl Decoder {
                     }
                 }
                 &mut What::Address { address, is1 } => {
+                    let at = item.at;
                     self.window.pop_front();
                     self.flow.settle(cursor.take(), rules, code);
-                    self.flow.set_address(address, is1, rules);
+                    self.flow.set_address(at, address, is1, rules, sink);
                     true
                 }
                 _ => {
@@ -220,7 +221,9 @@ impl Decoder {
                 *n = n.saturating_sub(p0.into());
                 self.step(at, step, sink);
             }
-            What::Address { address, is1 } => self.flow.set_address(address, is1, rules),
+            What::Address { address, is1 } => {
+                self.flow.set_address(at, address, is1, rules, sink);
+            }
             What::Context(context) => {
                 code.enter_context(&context);
                 self.flow.set_context(at, context, rules, sink);
