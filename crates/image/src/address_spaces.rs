@@ -167,6 +167,8 @@ pub struct AddressSpaces {
     /// some, the memory of processes is not used.
     conditions: Conditions,
     images: Mutex<Made>,
+    /// Threads whose memory was asked for and that no record has.
+    unknown: Mutex<BTreeSet<u32>>,
 }
 
 /// The images that are stored for later use are not copied.
@@ -182,9 +184,13 @@ impl Clone for AddressSpaces {
             added: self.added.clone(),
             conditions: self.conditions.clone(),
             images: Mutex::default(),
+            unknown: Mutex::default(),
         }
     }
 }
+
+/// The most threads without a record that are listed.
+const MAX_UNKNOWN: usize = 1 << 6;
 
 impl AddressSpaces {
     /// Adds a file, and returns its index.
@@ -313,6 +319,11 @@ impl AddressSpaces {
         states.get(n.saturating_sub(1)).map(|(_, thread)| thread)
     }
 
+    /// The threads that traces had and no record has, as far as memory was asked for.
+    pub fn unknown_threads(&self) -> Vec<u32> {
+        self.unknown.lock().map(|unknown| unknown.iter().copied().collect()).unwrap_or_default()
+    }
+
     /// All threads in their last states.
     pub fn threads(&self) -> impl Iterator<Item = &Thread> {
         self.threads.values().filter_map(|states| states.last().map(|(_, thread)| thread))
@@ -323,6 +334,15 @@ impl AddressSpaces {
     pub fn memory(&self, thread: Option<u32>, moment: u64) -> MemoryId {
         let process = thread.map(|id| self.thread(id, moment).map_or(id, |thread| thread.process));
         let space = process.and_then(|process| self.processes.get(&process)).copied();
+        if let Some(id) = thread.filter(|id| space.is_none() && !self.threads.contains_key(id))
+            && let Ok(mut unknown) = self.unknown.lock()
+        {
+            unknown.insert(id);
+            // The same ones are left in whatever order threads are asked for.
+            if unknown.len() > MAX_UNKNOWN {
+                unknown.pop_last();
+            }
+        }
         let count = |space: &Space| space.changes.partition_point(|(at, _)| *at <= moment) as u32;
         let changes = space.and_then(|n| self.spaces.get(n as usize)).map_or(0, count);
         MemoryId { space: space.unwrap_or(NO_SPACE), changes, common: count(&self.common) }

@@ -28,8 +28,8 @@ pub(super) struct Flow {
     bits64: bool,
     /// Sub-ISA of the address: IS1 (T32) or IS0.
     is1: bool,
-    /// The address is known, and a traced one may replace it: it is traced itself, or was taken
-    /// from the return stack at a Trace Info.
+    /// The address is known, and a traced one may replace it: it is traced itself, was taken from
+    /// the return stack at a Trace Info, or a context followed it.
     replaceable: bool,
     /// The last branch, which a late Mispredict may still reverse.
     branch: LastBranch,
@@ -230,6 +230,7 @@ impl Flow {
         self.bits64 = context.bits64;
         self.space = context.space();
         self.isa = isa(self.bits64, self.is1, rules);
+        self.replaceable = self.known & ADDRESS != 0;
         if let Some(is1) = self.next_is1(rules) {
             context.isa = isa(self.bits64, is1, rules);
         }
@@ -270,6 +271,11 @@ impl Flow {
         if self.leads_elsewhere(address) {
             contradicted(at, sink);
         }
+        self.move_to(address, is1, rules);
+    }
+
+    /// The same for an address that another context begins with.
+    pub(super) fn move_to(&mut self, address: u64, is1: bool, rules: Rules) {
         let not_taken = self.known & NOT_TAKEN;
         self.go(address, is1, rules);
         self.replaceable = true;

@@ -141,7 +141,7 @@ impl Decoder {
                     let at = item.at;
                     self.window.pop_front();
                     self.flow.settle(cursor.take(), rules, code);
-                    self.flow.set_address(at, address, is1, rules, sink);
+                    self.address_resolved(at, address, is1, rules, sink);
                     true
                 }
                 _ => {
@@ -222,7 +222,7 @@ impl Decoder {
                 self.step(at, step, sink);
             }
             What::Address { address, is1 } => {
-                self.flow.set_address(at, address, is1, rules, sink);
+                self.address_resolved(at, address, is1, rules, sink);
             }
             What::Context(context) => {
                 code.enter_context(&context);
@@ -250,6 +250,26 @@ impl Decoder {
             what => emit(at, what, sink),
         }
         true
+    }
+
+    /// Continues at a traced address, which was removed from the front of the window. If a context
+    /// is part of its packet, it may be that of another thread, and the last instruction does not
+    /// lead to it.
+    #[inline]
+    fn address_resolved<S: Sink>(
+        &mut self,
+        at: u64,
+        address: u64,
+        is1: bool,
+        rules: Rules,
+        sink: &mut S,
+    ) {
+        let begins_context = |next: &Item| next.at == at && matches!(next.what, What::Context(_));
+        if self.flow.leads_elsewhere(address) && self.window.front().is_some_and(begins_context) {
+            self.flow.move_to(address, is1, rules);
+        } else {
+            self.flow.set_address(at, address, is1, rules, sink);
+        }
     }
 
     /// Resolves a committed Q element in front of the window whose address is traced: no later
