@@ -54,7 +54,7 @@ impl fmt::Display for Element {
                 (0..8).filter(|n| mask >> n & 1 != 0).try_for_each(|n| write!(f, " {n}"))
             }
             Element::Trigger => f.write_str("trigger"),
-            Element::Marker => f.write_str("marker     the next timestamp belongs here"),
+            Element::Marker => f.write_str("marker     a timestamp that follows belongs here"),
             Element::Transaction(step) => write!(f, "transaction {step}"),
             Element::Instrumentation { el, value } => {
                 write!(f, "instrumentation {value:#018x} at EL{el}")

@@ -62,7 +62,7 @@ pub enum Element {
     Events(u8),
     /// The trigger fired.
     Trigger,
-    /// A timestamp marker: the next timestamp refers to this position.
+    /// A timestamp marker: a timestamp that follows refers to this position.
     Marker,
     /// A transaction (FEAT_TME) begins or ends.
     Transaction(Transaction),

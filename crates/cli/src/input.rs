@@ -167,12 +167,14 @@ impl Input {
                 raw::capture(path, &raw, &mut notes)?
             }
         };
-        let SearchArgs { symfs, binaries, assume_module_layout } = &args.search;
-        let search = symfs.is_some() || !binaries.is_empty() || *assume_module_layout;
+        let SearchArgs { symfs, binaries, guest_kernel, guest_symfs, assume_module_layout } =
+            &args.search;
+        let folders = [symfs, guest_kernel, guest_symfs].into_iter().any(Option::is_some);
+        let search = folders || !binaries.is_empty() || *assume_module_layout;
         if capture.kind != Kind::Perf && search {
             notes.push(format!(
-                "{}: --symfs, --binary and --assume-module-layout are for perf.data, and are not \
-                 used; --image adds the program of another capture",
+                "{}: --symfs, --binary, --guest-kernel, --guest-symfs and \
+                 --assume-module-layout are for perf.data, and are not used; --image adds the program of another capture",
                 path.display()
             ));
         }

@@ -93,6 +93,7 @@ pub fn modules(capture: &Capture) -> Vec<ModuleFile> {
             build_id: elf.as_ref().and_then(|elf| elf.build_id.clone()),
             found: dump.bytes.is_some().then(|| dump.path.clone()),
             content: dump.bytes.clone(),
+            debug: None,
             symbols: Arc::new(elf.as_ref().map(|elf| elf.symbols.clone()).unwrap_or_default()),
             segments: elf.as_ref().map_or_else(|| vec![segment], |elf| elf.segments.clone()),
             movable: elf.is_some_and(|elf| elf.movable),

@@ -44,6 +44,8 @@ pub struct Counts {
     pub first_no_code: Option<u64>,
     /// The memory that the first such address is in.
     pub first_no_code_space: Space,
+    /// Timestamps that are 0.
+    pub zero_timestamps: u64,
     /// Exceptions.
     pub exceptions: u64,
     /// Software writes.
@@ -114,6 +116,7 @@ impl Counts {
                     (self.first_no_code, self.first_no_code_space) = (Some(address), space);
                 }
             }
+            Element::Timestamp { value: 0, .. } => self.zero_timestamps += 1,
             Element::Exception(_) => self.exceptions += 1,
             Element::SoftwareWrite(_) => self.software_writes += 1,
             Element::DwtEvent(_) => self.dwt_events += 1,
@@ -212,6 +215,7 @@ impl Merge for Counts {
             no_code,
             first_no_code,
             first_no_code_space,
+            zero_timestamps,
             exceptions,
             software_writes,
             dwt_events,
@@ -238,6 +242,7 @@ impl Merge for Counts {
         if self.first_no_code.is_none() {
             (self.first_no_code, self.first_no_code_space) = (first_no_code, first_no_code_space);
         }
+        self.zero_timestamps += zero_timestamps;
         self.exceptions += exceptions;
         self.software_writes += software_writes;
         self.dwt_events += dwt_events;

@@ -48,7 +48,7 @@ pub(crate) fn write(profile: &Profile) -> Result<String, String> {
     let mut functions = BTreeMap::new();
     for module in profile.modules.values() {
         let fail = |why: String| format!("{}: {why}", module.file.path);
-        let content = module.file.content.as_ref();
+        let content = module.file.debug_info();
         let content = content.ok_or_else(|| fail("the file was not found".into()))?;
         let info = DebugInfo::read(content).map_err(fail)?;
         add_module(module, &info, &mut functions);

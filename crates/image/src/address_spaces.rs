@@ -20,6 +20,8 @@ pub struct ModuleFile {
     pub found: Option<PathBuf>,
     /// The bytes of the file that was read.
     pub content: Option<Bytes>,
+    /// The bytes of the separate file with its debug information, where that was read.
+    pub debug: Option<Bytes>,
     /// Its symbols, at the addresses in the file.
     pub symbols: Arc<Symbols>,
     /// LOAD segments: address in the file's address space, offset in the file, bytes, and whether
@@ -32,6 +34,11 @@ pub struct ModuleFile {
 }
 
 impl ModuleFile {
+    /// The file with its debug information.
+    pub fn debug_info(&self) -> Option<&Bytes> {
+        self.debug.as_ref().or(self.content.as_ref())
+    }
+
     /// The offset in the file of an address of an executable segment.
     pub fn offset_of(&self, address: u64) -> Option<u64> {
         let segment = self.segments.iter().find(|segment| {
@@ -65,8 +72,10 @@ pub struct Thread {
 /// The memory of one process or other address space over time.
 #[derive(Clone, Debug, Default)]
 struct Space {
-    /// The process; `None` for the memory that is common to all.
+    /// The process; `None` for the memory that is common to all, and for that of a guest.
     process: Option<u32>,
+    /// It is the memory of the kernel of a guest.
+    guest: bool,
     /// The changes and the moments of them, in order.
     changes: Vec<(u64, Change)>,
 }
@@ -114,6 +123,9 @@ pub struct AddressSpaces {
     common: Space,
     /// The index of the space of each process.
     processes: HashMap<u32, u32>,
+    /// The index of the space of each guest, by the process of its virtual machine; for `None`, of
+    /// all others.
+    guests: HashMap<Option<u32>, u32>,
     /// The states of each thread in order of their moments.
     threads: BTreeMap<u32, Vec<(u64, Thread)>>,
     modules: Vec<ModuleFile>,
@@ -123,6 +135,8 @@ pub struct AddressSpaces {
     /// some, the memory of processes is not used.
     conditions: Conditions,
     images: Mutex<Made>,
+    /// Threads whose memory was asked for and that no record has.
+    unknown: Mutex<BTreeSet<u32>>,
 }
 
 /// The images that are stored for later use are not copied.
@@ -132,14 +146,19 @@ impl Clone for AddressSpaces {
             spaces: self.spaces.clone(),
             common: self.common.clone(),
             processes: self.processes.clone(),
+            guests: self.guests.clone(),
             threads: self.threads.clone(),
             modules: self.modules.clone(),
             added: self.added.clone(),
             conditions: self.conditions.clone(),
             images: Mutex::default(),
+            unknown: Mutex::default(),
         }
     }
 }
+
+/// The most threads without a record that are listed.
+const MAX_UNKNOWN: usize = 1 << 6;
 
 impl AddressSpaces {
     /// Adds a file, and returns its index.
@@ -208,6 +227,20 @@ impl AddressSpaces {
         }
     }
 
+    /// Adds a change of the memory of the guest's kernel whose virtual machine is `machine` (`None`:
+    /// of all guests without one of their own). Changes are added in order of their moments.
+    pub fn change_guest(&mut self, machine: Option<u32>, moment: u64, change: Change) {
+        let next = self.spaces.len() as u32;
+        let index = *self.guests.entry(machine).or_insert(next);
+        if index == next {
+            self.spaces.push(Space { guest: true, ..Space::default() });
+        }
+        if let Some(space) = self.spaces.get_mut(index as usize) {
+            space.changes.push((moment, change));
+            self.images = Mutex::default();
+        }
+    }
+
     /// The number of changes, and of regions in them, that a child of `process` begins with.
     pub fn inherited(&self, process: u32) -> usize {
         let index = self.processes.get(&process);
@@ -254,6 +287,11 @@ impl AddressSpaces {
         states.get(n.saturating_sub(1)).map(|(_, thread)| thread)
     }
 
+    /// The threads that traces had and no record has, as far as memory was asked for.
+    pub fn unknown_threads(&self) -> Vec<u32> {
+        self.unknown.lock().map(|unknown| unknown.iter().copied().collect()).unwrap_or_default()
+    }
+
     /// All threads in their last states.
     pub fn threads(&self) -> impl Iterator<Item = &Thread> {
         self.threads.values().filter_map(|states| states.last().map(|(_, thread)| thread))
@@ -264,9 +302,30 @@ impl AddressSpaces {
     pub fn memory(&self, thread: Option<u32>, moment: u64) -> MemoryId {
         let process = thread.map(|id| self.thread(id, moment).map_or(id, |thread| thread.process));
         let space = process.and_then(|process| self.processes.get(&process)).copied();
+        if let Some(id) = thread.filter(|id| space.is_none() && !self.threads.contains_key(id))
+            && let Ok(mut unknown) = self.unknown.lock()
+        {
+            unknown.insert(id);
+            // The same ones are left in whatever order threads are asked for.
+            if unknown.len() > MAX_UNKNOWN {
+                unknown.pop_last();
+            }
+        }
         let count = |space: &Space| space.changes.partition_point(|(at, _)| *at <= moment) as u32;
         let changes = space.and_then(|n| self.spaces.get(n as usize)).map_or(0, count);
         MemoryId { space: space.unwrap_or(NO_SPACE), changes, common: count(&self.common) }
+    }
+
+    /// The memory of the guest that `thread`, a virtual CPU, executes at `moment`.
+    fn guest_memory(&self, thread: Option<u32>, moment: u64) -> MemoryId {
+        let machine = thread.map(|id| self.thread(id, moment).map_or(id, |thread| thread.process));
+        let own = machine.and_then(|machine| self.guests.get(&Some(machine)));
+        let Some(&space) = own.or_else(|| self.guests.get(&None)) else { return MemoryId::OUTSIDE };
+        let changes = self
+            .spaces
+            .get(space as usize)
+            .map_or(0, |space| space.changes.partition_point(|(at, _)| *at <= moment) as u32);
+        MemoryId { space, changes, common: 0 }
     }
 
     /// Whether memory changes after `from`, up to and including `to`.
@@ -305,8 +364,10 @@ impl AddressSpaces {
                 return Arc::default();
             }
         }
+        let is_guest = self.spaces.get(memory.space as usize).is_some_and(|space| space.guest);
         let mut regions = match memory.space {
             OUTSIDE => Vec::new(),
+            _ if is_guest => Vec::new(),
             IMAGES => self.common.regions(u32::MAX),
             _ => self.common.regions(memory.common),
         };
@@ -480,9 +541,10 @@ impl Viewpoint {
     }
 
     fn memory_at(&self, selection: &Selection, thread: Option<u32>, time: u64) -> MemoryId {
-        match selection.outside {
-            true => MemoryId::OUTSIDE,
-            false => self.spaces.memory(thread, time),
+        match (selection.outside, selection.in_guest) {
+            (true, true) => self.spaces.guest_memory(thread, time),
+            (true, false) => MemoryId::OUTSIDE,
+            (false, _) => self.spaces.memory(thread, time),
         }
     }
 

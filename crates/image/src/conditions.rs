@@ -67,6 +67,8 @@ pub struct Selection {
     pub(crate) chosen: u64,
     /// The context is not of the system: see [`Host`](crate::Host).
     pub(crate) outside: bool,
+    /// The context is of a guest of the system.
+    pub(crate) in_guest: bool,
     /// The VMID of the guest whose EL1 was entered last, until the host's EL2.
     pub(crate) guest: Option<u32>,
 }

@@ -136,6 +136,35 @@ impl Elf {
     }
 }
 
+impl Elf {
+    /// Whether an ELF file has no code, but the sections of it without their bytes (SHT_NOBITS): a
+    /// separate file with symbols and debug information.
+    pub fn is_debug_only(file: &Bytes) -> bool {
+        match file.head(5).first_chunk() {
+            Some([0x7f, b'E', b'L', b'F', 1]) => {
+                is_debug_only::<elf::FileHeader32<Endianness>>(file)
+            }
+            Some([0x7f, b'E', b'L', b'F', 2]) => {
+                is_debug_only::<elf::FileHeader64<Endianness>>(file)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn is_debug_only<H: FileHeader<Endian = Endianness>>(file: &Bytes) -> bool {
+    let data = &Parts::of::<H>(file);
+    let sections = H::parse(data).and_then(|header| {
+        let endian = header.endian()?;
+        Ok((endian, header.section_headers(endian, data)?))
+    });
+    let Ok((endian, sections)) = sections else { return false };
+    let flags = elf::SHF_ALLOC.0 | elf::SHF_EXECINSTR.0;
+    let mut code = sections.iter().filter(|section| section.sh_flags(endian).0 & flags == flags);
+    let absent = |section: &H::SectionHeader| section.sh_type(endian) == elf::SHT_NOBITS;
+    code.next().is_some_and(absent) && code.all(absent)
+}
+
 fn address_of<H: FileHeader<Endian = Endianness>>(file: &Bytes, name: &str) -> Option<u64> {
     let data = &Parts::of::<H>(file);
     let header = H::parse(data).ok()?;

@@ -34,6 +34,7 @@ impl Host {
             return;
         }
         selection.outside = Host::NonSecure.excludes(context.space());
+        selection.in_guest = false;
         if self == Host::El2 && !selection.outside {
             let vmid = Some(context.vmid.unwrap_or_default());
             match context.el {
@@ -42,6 +43,7 @@ impl Host {
                 _ => selection.guest = None,
             }
             selection.outside = selection.guest.is_some();
+            selection.in_guest = selection.outside;
         }
     }
 }

@@ -6,7 +6,8 @@ mod profiles;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use tracewright_capture::{Buffer, Capture, Form, Kind};
+use tracewright_base::Inconsistency;
+use tracewright_capture::{Buffer, Capture, Form, Format, Kind};
 use tracewright_decode::detect::cause::Cause;
 use tracewright_decode::detect::fill::filled_from;
 use tracewright_decode::detect::may_be_frames;
@@ -221,11 +222,7 @@ impl Decoded<'_> {
             return remarks;
         }
         if self.sources.is_empty() && self.plan.skipped.is_empty() {
-            remarks.push(remark(
-                format!("no source is configured for the buffer {}", buffer.name),
-                "add `SOURCE=BUFFER` to [source_buffers] in the file that [trace] of the snapshot \
-                 names",
-            ));
+            remarks.push(self.no_source(buffer));
         }
         remarks.extend(self.none_chosen());
         let other = self.other_framing();
@@ -272,6 +269,31 @@ impl Decoded<'_> {
             remarks.push(self.bad_frames(bytes));
         }
         remarks
+    }
+
+    /// The remark on a buffer without a source.
+    fn no_source(&self, buffer: &Buffer) -> Remark {
+        let name = &buffer.name;
+        if self.capture.kind != Kind::Perf {
+            return remark(
+                format!("no source is configured for the buffer {name}"),
+                "add `SOURCE=BUFFER` to [source_buffers] in the file that [trace] of the snapshot \
+                 names",
+            );
+        }
+        match buffer.format {
+            Format::SourceData => remark(
+                format!(
+                    "{name}: the AUX record has no CPU, so that the trace unit of its trace is not \
+                     known"
+                ),
+                "record with `perf record --sample-cpu`",
+            ),
+            _ => remark(
+                format!("{name}: no trace unit of the file has the trace IDs of its frames"),
+                "`tracewright frames` lists the trace IDs, and `info` those of the trace units",
+            ),
+        }
     }
 
     /// The remark on undecodable bytes of the link in a buffer of `bytes` bytes.
@@ -519,6 +541,15 @@ impl Decoded<'_> {
                 "the trace is filtered, or ends before an address: list it with `packets`",
             ));
         }
+        if c.zero_timestamps > 0 && self.capture.kind == Kind::Perf {
+            let zero = c.zero_timestamps;
+            remarks.push(remark(
+                format!(
+                    "{name}: {zero} timestamps are 0, so that its order among other CPUs is not known"
+                ),
+                "the timestamp generator of the trace was not running: the firmware enables it",
+            ));
+        }
         if let Some((at, inconsistency)) = c.first_inconsistency {
             remarks.push(remark(
                 match c.inconsistencies {
@@ -529,7 +560,7 @@ impl Decoded<'_> {
                         )
                     }
                 },
-                "check that the image is the program that was executed, and check the registers",
+                self.contradicted(inconsistency),
             ));
         }
         if let Some(at) = c.first_expansion_limit {
@@ -546,6 +577,28 @@ impl Decoded<'_> {
                 "if the trace is right, the program has long straight code or long loops there: \
                  raise the limit with --max-expansion N",
             ));
+        }
+    }
+
+    /// What to do about an inconsistency.
+    fn contradicted(&self, inconsistency: Inconsistency) -> &'static str {
+        let of_program = matches!(
+            inconsistency,
+            Inconsistency::AddressNotReached
+                | Inconsistency::UnconditionalNotTaken
+                | Inconsistency::InvalidOpcode
+        );
+        let linux = self.capture.linux.as_ref().filter(|linux| !linux.kcore && of_program);
+        let modules = linux.iter().flat_map(|linux| linux.spaces.modules());
+        match modules.into_iter().any(|module| module.kernel && module.found.is_some()) {
+            true => {
+                "check that the files are those that were executed; the kernel replaces \
+                 instructions of its file when it starts and while it runs (alternatives, ftrace, \
+                 static keys): `perf record --kcore` records its memory"
+            }
+            false => {
+                "check that the image is the program that was executed, and check the registers"
+            }
         }
     }
 
@@ -580,6 +633,22 @@ impl Decoded<'_> {
                      a guest, of firmware or of the Secure world"
                 ),
                 "add its program with --image FILE (ELF) or --image FILE@ADDRESS",
+            );
+        }
+        let is_kernel = address >> 63 != 0;
+        let unknown = linux.map(|linux| linux.spaces.unknown_threads()).unwrap_or_default();
+        if let Some(first) = unknown.first().filter(|_| !is_kernel) {
+            let others = match unknown.len() {
+                1 => String::new(),
+                n => format!(" and {} others", n - 1),
+            };
+            return remark(
+                format!(
+                    "{missing}; the trace has the context ID {first:#x} (thread {first}){others}, \
+                     and no record of the capture is of this thread"
+                ),
+                "record where threads have the numbers of the kernel, not in a container (PID \
+                 namespace); --image FILE is the code of all threads",
             );
         }
         remark(

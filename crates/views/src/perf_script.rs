@@ -147,6 +147,24 @@ impl<W: io::Write> PerfScript<W> {
         self.lines.end();
     }
 
+    /// A branch does not lead into another thread: what is between the two is not traced.
+    fn leave(&mut self, n: usize, next: &Context) {
+        let Some(State { last: Last::Range(from, true), context: Some(context), .. }) =
+            self.states.get(n).copied()
+        else {
+            return;
+        };
+        if (context.context_id, context.vmid) == (next.context_id, next.vmid) {
+            return;
+        }
+        if self.samples == Samples::Branches {
+            self.branch(n, from, 0);
+        }
+        if let Some(state) = self.states.get_mut(n) {
+            state.last = Last::Discontinuity;
+        }
+    }
+
     fn range(&mut self, n: usize, range: &Range) {
         let Some(state) = self.states.get(n) else { return };
         match self.samples {
@@ -225,6 +243,7 @@ impl<W: io::Write> Listener for PerfScript<W> {
                 }
             }
             Element::Context(context) => {
+                self.leave(n, &context);
                 if let Some(state) = self.states.get_mut(n) {
                     state.context = Some(context);
                 }

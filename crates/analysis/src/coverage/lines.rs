@@ -201,8 +201,8 @@ impl ProgramCoverage {
     /// Adds the lines of a program file to `sources`, the source files by their paths. Returns
     /// whether the file has line numbers.
     pub fn lines(&self, file: &ProgramFile, sources: &mut BTreeMap<String, SourceFile>) -> bool {
-        let Some(lines) = Lines::of_elf(&file.bytes) else { return false };
-        let functions = Functions::of_elf(&file.bytes);
+        let Some(lines) = Lines::of_elf(file.debug_info()) else { return false };
+        let functions = Functions::of_elf(file.debug_info());
         let mut bodies = Bodies::new(&lines, &functions);
         let copies = Copies::new(&lines, &functions, |function, row, frames| {
             bodies.add(function, row, frames);
@@ -347,6 +347,7 @@ static inline __attribute__((always_inline)) void last(int x) {
         let file = ProgramFile {
             path: "program".into(),
             bytes: bytes.into(),
+            debug: None,
             bias: 0,
             module: None,
             dump: None,

@@ -18,6 +18,8 @@ pub struct ProgramFile {
     pub path: String,
     /// The file.
     pub bytes: Bytes,
+    /// The separate file with its debug information, where the capture has one.
+    pub debug: Option<Bytes>,
     /// The load bias; 0 where processes map it.
     pub bias: u64,
     /// Its number among the files that processes map, if they do.
@@ -57,6 +59,7 @@ pub fn program_files(capture: &Capture) -> Vec<ProgramFile> {
             path: dump.file.clone(),
             bytes: bytes.clone(),
             bias: dump.address,
+            debug: None,
             module: None,
             dump: capture.linux.is_none().then_some(number),
             machine: elf.machine,
@@ -72,6 +75,7 @@ pub fn program_files(capture: &Capture) -> Vec<ProgramFile> {
         Some(ProgramFile {
             path: file.path.clone(),
             bytes: bytes.clone(),
+            debug: file.debug.clone(),
             bias: 0,
             module: Some(number),
             dump: None,
@@ -85,6 +89,11 @@ pub fn program_files(capture: &Capture) -> Vec<ProgramFile> {
 }
 
 impl ProgramFile {
+    /// The file with its debug information.
+    pub fn debug_info(&self) -> &Bytes {
+        self.debug.as_ref().unwrap_or(&self.bytes)
+    }
+
     /// The address in the file of an address of code in memory.
     pub fn address(&self, address: u64) -> Option<u64> {
         let own = address.wrapping_sub(self.bias);

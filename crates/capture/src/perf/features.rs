@@ -54,6 +54,16 @@ fn text(reader: &mut Reader<'_>) -> Option<String> {
 /// The number of words of a command line that are shown.
 const MAX_WORDS: u32 = 1 << 12;
 
+/// The version of the kernel; empty where it is not recorded.
+pub(super) fn release(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> String {
+    let recorded = features.get(&OS_RELEASE).and_then(|bytes| text(&mut Reader::new(bytes, big)));
+    let of_meta = || {
+        let (_, value) = meta_info(features).find(|(name, _)| name == "kernel_version")?;
+        Some(value.into_owned())
+    };
+    recorded.or_else(of_meta).unwrap_or_default()
+}
+
 /// What the sections record about the machine and the recording: name and text.
 pub(super) fn about(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Vec<(String, String)> {
     let mut about = Vec::new();

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tracewright_image::{Elf, Load, ModuleFile, ObjectFile, Segment, Symbols};
 
 use super::features::same_build_id;
-use super::kernel::{KernelSymbols, kernel, module_name};
+use super::kernel::{KernelSymbols, guest, kernel, module_name};
+use super::{folders, packed};
 use crate::Bytes;
 use crate::files::Files;
 
@@ -20,6 +21,13 @@ pub struct Search {
     pub symfs: Option<PathBuf>,
     /// The cache of perf, usually `~/.debug`.
     pub cache: Option<PathBuf>,
+    /// The root of the folders of this machine in which files are searched for by build identifier,
+    /// usually `/`: `/usr/lib/debug`, `/boot`, `/lib/modules`. A recorded path is below it, too.
+    pub system: Option<PathBuf>,
+    /// The file with the code of the kernel of guests.
+    pub guest_kernel: Option<PathBuf>,
+    /// A folder with the files of guests, at their paths.
+    pub guest_symfs: Option<PathBuf>,
     /// Where the code of a kernel module is in memory is assumed to be as in its file, if the
     /// capture and the kernel's symbols do not state it.
     pub assume_module_layout: bool,
@@ -35,6 +43,10 @@ pub(super) struct Found {
     pub(super) path: PathBuf,
     pub(super) bytes: Bytes,
     pub(super) code: Code,
+    /// The separate file with its symbols and debug information.
+    pub(super) debug: Option<Arc<Found>>,
+    /// It is such a file itself.
+    debug_only: bool,
 }
 
 /// The code of a file.
@@ -63,6 +75,8 @@ impl Found {
 
     fn parse(path: &Path, files: &mut Files) -> Result<Found, String> {
         let bytes = files.open_named(path)?;
+        let bytes = packed::unpack(&bytes).unwrap_or(Ok(bytes))?;
+        let debug_only = Elf::is_debug_only(&bytes);
         let name = path.to_string_lossy();
         let code = match Elf::read(&bytes, name.as_ref(), Load::default()) {
             Ok(elf) => Code::Elf(Arc::new(elf)),
@@ -73,7 +87,7 @@ impl Found {
             Err(tracewright_image::ElfError::NotElf) => Code::Raw,
             Err(error) => return Err(error.to_string()),
         };
-        Ok(Found { path: path.to_owned(), bytes, code })
+        Ok(Found { path: path.to_owned(), bytes, code, debug: None, debug_only })
     }
 
     /// The number of steps to find a mapping in the file.
@@ -119,7 +133,18 @@ impl Found {
         }
     }
 
+    /// The file with the most symbols: itself, or that with its debug information.
+    pub(super) fn symbol_file(&self) -> &Bytes {
+        self.debug.as_ref().map_or(&self.bytes, |debug| &debug.bytes)
+    }
+
     pub(super) fn symbols(&self) -> Symbols {
+        let of_debug = self.debug.as_ref().map(|debug| debug.symbols());
+        let own = self.own_symbols();
+        of_debug.filter(|symbols| symbols.len() > own.len()).unwrap_or(own)
+    }
+
+    fn own_symbols(&self) -> Symbols {
         match &self.code {
             Code::Elf(elf) => elf.symbols.clone(),
             Code::Object(object) => object.symbols.clone(),
@@ -127,6 +152,45 @@ impl Found {
         }
     }
 }
+
+/// The files that are found for a mapping.
+#[derive(Default)]
+struct Matches {
+    code: Option<Found>,
+    debug: Option<Found>,
+}
+
+impl Matches {
+    /// Adds a file. The first one of its kind counts.
+    fn add(&mut self, found: Found) {
+        let known = if found.debug_only { &mut self.debug } else { &mut self.code };
+        known.get_or_insert(found);
+    }
+
+    /// Adds the first of the files at `paths` that is the one `is` accepts.
+    fn search(
+        &mut self,
+        paths: impl IntoIterator<Item = PathBuf>,
+        files: &mut Files,
+        is: impl Fn(&Found) -> bool,
+    ) {
+        for path in paths {
+            if self.code.is_some() && self.debug.is_some() {
+                return;
+            }
+            if path.is_file()
+                && let Ok(found) = Found::read(&path, files)
+                && is(&found)
+            {
+                self.add(found);
+            }
+        }
+    }
+}
+
+/// What the kernel appends to the path of a mapped file that has no name any more. (fs/d_path.c of
+/// Linux, `path_with_deleted`)
+const DELETED: &str = " (deleted)";
 
 /// Finds files.
 pub(super) struct Finder<'a> {
@@ -138,7 +202,13 @@ pub(super) struct Finder<'a> {
     given: Vec<Found>,
     /// The indices of those among them that were used, or reported.
     used: BTreeSet<usize>,
+    /// The kernel of guests.
+    guest: Option<Found>,
+    /// The trace distinguishes guests from the host.
+    pub(super) knows_guests: bool,
     pub(super) problems: Vec<String>,
+    /// The version of the recorded kernel; empty where it is not known.
+    pub(super) release: String,
 }
 
 impl<'a> Finder<'a> {
@@ -158,8 +228,30 @@ impl<'a> Finder<'a> {
                 Err(why) => problems.push(format!("{}: {why}; check the path", path.display())),
             }
         }
+        let guest = search.guest_kernel.as_ref().and_then(|path| match Found::read(path, files) {
+            Ok(found) => Some(found),
+            Err(why) => {
+                problems.push(format!("{}: {why}; check the path", path.display()));
+                None
+            }
+        });
         let beside = path.parent().unwrap_or(Path::new("")).to_owned();
-        Finder { search, beside, files, given, used: BTreeSet::new(), problems }
+        let (used, release) = (BTreeSet::new(), String::new());
+        Finder { search, beside, files, given, used, guest, knows_guests: false, problems, release }
+    }
+
+    /// Whether files of guests were given.
+    pub(super) fn has_guest_files(&self) -> bool {
+        self.guest.is_some() || self.search.guest_symfs.is_some()
+    }
+
+    /// The file that a guest mapped from `path`.
+    pub(super) fn find_in_guest(&mut self, path: &str) -> Option<Found> {
+        if guest(path) {
+            return self.guest.clone();
+        }
+        let folder = self.search.guest_symfs.as_ref().filter(|_| contained(path))?;
+        Found::read(&folder.join(path.trim_start_matches('/')), self.files).ok()
     }
 
     /// Whether the place of a module's code is assumed where it is not known.
@@ -188,6 +280,32 @@ impl<'a> Finder<'a> {
     /// The file that was mapped from `path` and has the build identifier `id`, where that is
     /// recorded.
     pub(super) fn find(&mut self, path: &str, id: Option<&[u8]>) -> Option<Found> {
+        // The name may be that of another file now.
+        let deleted = path.strip_suffix(DELETED).filter(|path| path.starts_with('/'));
+        let path = deleted.unwrap_or(path);
+        let mut matches = Matches::default();
+        self.find_given(path, id, &mut matches);
+        if let Some(id) = id {
+            let roots = [&self.search.symfs, &self.search.system].into_iter().flatten();
+            let folders = self.search.cache.clone().into_iter();
+            let folders = folders.chain(roots.map(|root| folders::debug(root)));
+            let paths = folders.flat_map(|folder| folders::with_id(&folder, id));
+            // A cache of perf has files without a build identifier under that of their content.
+            let is = |found: &Found| found.build_id().is_none_or(|own| same_build_id(id, own));
+            matches.search(paths.collect::<Vec<_>>(), self.files, is);
+        }
+        if matches.code.is_none() {
+            self.find_at_path(path, id, deleted.is_some(), &mut matches);
+        }
+        let Matches { code, debug } = matches;
+        let mut found = code?;
+        found.debug = debug.map(Arc::new);
+        Some(found)
+    }
+
+    /// Adds the given files that were mapped from `path`: those with the build identifier, else the
+    /// first with the name, where one of the identifiers is not known.
+    fn find_given(&mut self, path: &str, id: Option<&[u8]>, matches: &mut Matches) {
         let name = path.rsplit('/').next().unwrap_or(path);
         let same_name = |found: &Found| {
             let Some(file) = found.path.file_name() else { return false };
@@ -201,39 +319,55 @@ impl<'a> Finder<'a> {
         let same_id = |found: &Found| {
             id.zip(found.build_id()).is_some_and(|(id, own)| same_build_id(id, own))
         };
-        let given = || self.given.iter().enumerate();
-        if let Some((n, found)) = given().find(|(_, found)| same_id(found)) {
+        for (n, found) in self.given.iter().enumerate().filter(|(_, found)| same_id(found)) {
             self.used.insert(n);
-            return Some(found.clone());
+            matches.add(found.clone());
         }
-        if let Some((n, found)) = given().find(|(_, found)| same_name(found)) {
-            self.used.insert(n);
-            if let Some((id, own)) = id.zip(found.build_id()) {
-                self.problems.push(format!(
-                    "{} has build ID {}, but {path} was recorded with {}; it is not used",
-                    found.path.display(),
-                    hex(own),
-                    hex(id)
-                ));
-            } else {
-                return Some(found.clone());
-            }
+        if matches.code.is_some() {
+            return;
         }
+        let named = self.given.iter().enumerate().find(|(_, found)| same_name(found));
+        let Some((n, found)) = named.filter(|(_, found)| !same_id(found)) else { return };
+        self.used.insert(n);
+        match id.zip(found.build_id()) {
+            Some((id, own)) => self.problems.push(format!(
+                "{} has build ID {}, but {path} was recorded with {}; it is not used",
+                found.path.display(),
+                hex(own),
+                hex(id)
+            )),
+            None if found.debug_only => self.problems.push(format!(
+                "{} has no code, but debug information only: the code of {path} is in another file",
+                found.path.display()
+            )),
+            None => matches.add(found.clone()),
+        }
+    }
+
+    /// Adds the files at `path` in the folder with the files of the traced machine, beside the
+    /// capture, and on this machine. `deleted`: the recorded file had no name any more.
+    fn find_at_path(
+        &mut self,
+        path: &str,
+        id: Option<&[u8]>,
+        deleted: bool,
+        matches: &mut Matches,
+    ) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let same_id = |found: &Found| {
+            id.zip(found.build_id()).is_some_and(|(id, own)| same_build_id(id, own))
+        };
         // Paths in the file may name anything: what they name must have the build identifier.
         let must = |found: &Found| id.is_some() && same_id(found);
-        let may = |found: &Found| id.is_none() || found.build_id().is_none() || same_id(found);
-        if let Some(id) = id {
-            for file in self.cached(id) {
-                if let Ok(found) = Found::read(&file, self.files) {
-                    return Some(found);
-                }
-            }
-        }
+        let may = |found: &Found| match deleted {
+            true => must(found),
+            false => id.is_none() || found.build_id().is_none() || same_id(found),
+        };
         if let Some(symfs) = &self.search.symfs {
             let file = symfs.join(path.trim_start_matches('/'));
             if contained(path) {
                 match Found::read(&file, self.files) {
-                    Ok(found) if may(&found) => return Some(found),
+                    Ok(found) if may(&found) => matches.add(found),
                     Ok(_) => self.problems.push(format!(
                         "{} is not the file that was recorded: its build ID differs",
                         file.display()
@@ -241,11 +375,17 @@ impl<'a> Finder<'a> {
                     Err(_) => {}
                 }
             }
+            if kernel(path) {
+                let kernels = folders::kernels(symfs, &self.release);
+                matches.search(kernels, self.files, may);
+            }
         }
-        let places = [self.beside.join(name), PathBuf::from(path)];
-        let real = id.is_some() && !name.is_empty() && !path.starts_with('[');
-        let mut places = places.iter().filter(|place| real && place.is_file());
-        places.find_map(|place| Found::read(place, self.files).ok().filter(|found| must(found)))
+        let named = id.is_some() && !name.is_empty() && !path.starts_with('[');
+        let places = [self.beside.join(name), PathBuf::from(path)].into_iter();
+        matches.search(places.filter(|_| named), self.files, must);
+        if let Some(system) = self.search.system.as_ref().filter(|_| kernel(path)) {
+            matches.search(folders::kernels(system, &self.release), self.files, must);
+        }
     }
 
     /// The addresses of the kernel's symbols, from a list that was given (`/proc/kallsyms`), or is
@@ -268,17 +408,6 @@ impl<'a> Finder<'a> {
         };
         Some(KernelSymbols::listed(&String::from_utf8_lossy(&bytes)))
     }
-
-    /// The files of perf's cache with the build identifier `id`.
-    fn cached(&self, id: &[u8]) -> Vec<PathBuf> {
-        let Some(cache) = &self.search.cache else { return Vec::new() };
-        let id = hex(id);
-        let Some((first, rest)) = id.split_at_checked(2) else { return Vec::new() };
-        let folder = cache.join(".build-id").join(first).join(rest);
-        let names = ["elf", "vdso", "debug"].map(|name| folder.join(name));
-        let plain = std::iter::once(folder.clone());
-        names.into_iter().chain(plain).filter(|file| file.is_file()).collect()
-    }
 }
 
 /// The description of a file that was mapped from `path` and has the build identifier `id`.
@@ -293,6 +422,7 @@ pub(super) fn module_file(
         build_id: id.map(<[u8]>::to_vec),
         found: found.map(|found| found.path.clone()),
         content: found.map(|found| found.bytes.clone()),
+        debug: found.and_then(|found| found.debug.as_ref()).map(|debug| debug.bytes.clone()),
         symbols: Arc::new(found.map(Found::symbols).unwrap_or_default()),
         segments: found.map(Found::segments).unwrap_or_default(),
         movable: found.is_some_and(|found| matches!(&found.code, Code::Elf(e) if e.movable)),

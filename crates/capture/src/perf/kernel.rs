@@ -23,6 +23,14 @@ pub(super) fn guest(path: &str) -> bool {
     path.starts_with("[guest.kernel")
 }
 
+/// The process of the virtual machine of a guest: of its mapping, or of the name of its kernel. A
+/// guest without one has the process 0. (tools/perf/util/machine.h of Linux, DEFAULT_GUEST_KERNEL_ID)
+pub(super) fn machine(mmap: &Mmap) -> Option<u32> {
+    let named = mmap.path.strip_prefix("[guest.kernel.kallsyms.");
+    let named = named.and_then(|rest| rest.split(']').next()?.parse().ok());
+    named.or(Some(mmap.process)).filter(|process| ![0, u32::MAX].contains(process))
+}
+
 /// The symbols that may be those of a mapping of the kernel, and its address in memory: 0 where it
 /// is not recorded.
 ///
@@ -32,7 +40,7 @@ pub(super) fn guest(path: &str) -> bool {
 /// (simpleperf/environment.cpp, `GetKernelAndModuleMmaps`). Where it names no symbol, the kernel
 /// begins at its start.
 fn reference(mmap: &Mmap) -> (Vec<&str>, u64) {
-    let named = mmap.path.strip_prefix(KERNEL).unwrap_or_default();
+    let named = mmap.path.rsplit_once(']').map_or("", |(_, symbol)| symbol);
     let names = if named.is_empty() { vec!["_text", "_stext"] } else { vec![named] };
     (names, if mmap.offset != 0 { mmap.offset } else { mmap.address })
 }

@@ -31,6 +31,8 @@ pub const MAX_LINKS: usize = 1 << 19;
 pub const MAX_CHANGES: usize = 1 << 20;
 /// The number of mapped files.
 pub const MAX_MODULES: usize = 1 << 16;
+/// The most bytes that a compressed module of the kernel unpacks to.
+pub const UNPACKED_MODULE: u64 = 1 << 26;
 
 /// The size in bytes that the messages of a branch list unpack to: at least, for each byte of the
 /// list, and at most.

@@ -6,6 +6,7 @@
 //! | `record.rs`, `attr.rs`, `units.rs`, `features.rs` | the records, read and written by the same lines |
 //! | `pieces.rs` | the bytes of each AUX record |
 //! | `processes.rs`, `find.rs` | the memory of processes over time, and the files with their code |
+//! | `folders.rs`, `packed.rs` | the usual folders of such files, and compressed modules |
 //! | `kernel.rs` | where the kernel and its modules are in memory |
 //! | `bpf.rs` | the machine code of BPF programs |
 //! | `branch_list.rs` | branch lists of simpleperf |
@@ -27,8 +28,10 @@ mod data;
 mod features;
 mod fields;
 mod find;
+mod folders;
 mod kernel;
 pub mod limits;
+mod packed;
 mod pieces;
 mod processes;
 mod record;
@@ -149,11 +152,12 @@ fn trace_type(kind: u32) -> &'static str {
 
 /// The trace units of the file.
 fn units(data: &PerfData) -> Result<Units, String> {
-    let mut found = data.records.iter().filter_map(|record| match &record.body {
+    let found = data.records.iter().filter_map(|record| match &record.body {
         Body::AuxTraceInfo { kind, words } => Some((*kind, words)),
         _ => None,
     });
-    match found.next() {
+    // A file with several traces has one for each.
+    match found.min_by_key(|(kind, _)| *kind != CS_ETM) {
         Some((CS_ETM, words)) => Units::read(words),
         Some((kind, _)) => Err(format!(
             "it contains {} trace, and only CoreSight trace (cs_etm) can be decoded",
@@ -216,7 +220,7 @@ fn capture(
         _ => n as u64,
     };
 
-    let mut pieces = Pieces::of(data);
+    let mut pieces = Pieces::of(data, units.pmu);
     pieces.report(&mut note);
     lost_records(data, &mut note);
 
@@ -229,6 +233,8 @@ fn capture(
     });
     pieces.truncate(&mut note);
 
+    finder.knows_guests = units.cpus.values().any(Unit::traces_el2);
+    finder.release = features::release(&data.features, data.big);
     let (spaces, further) = processes::address_spaces(data, finder, &moment, kcore);
     finder.problems.drain(..).chain(further).for_each(|problem| note(Problem::PerfData(problem)));
     missing_files(&spaces, &mut note);
@@ -247,6 +253,7 @@ fn capture(
             Body::TimeConversion(conversion) => Some(*conversion),
             _ => None,
         }),
+        kcore: kcore.is_some(),
         virtual_counter: units.cpus.values().all(|unit| unit.get("TS_SOURCE") == Some(1)),
         queues: BTreeMap::new(),
     };
@@ -255,16 +262,21 @@ fn capture(
     let of_id = SourcesById::new(&capture, &linux, &ids);
     let (mut links, mut unlinked) = (0, 0u64);
     let mut block = Vec::new();
+    let any_cpu = units.any_cpu();
+    // AUX records without a CPU, whose trace has no trace ID.
+    let mut without_cpu = 0u64;
     for piece in &pieces.pieces {
         let cpu = piece.cpu();
-        let ete = cpu
+        let unit = cpu.or(any_cpu);
+        let ete = unit
             .and_then(|cpu| linux.cpus.binary_search(&cpu).ok())
             .and_then(|n| capture.sources.get(n))
             .is_some_and(|source| source.device_type == "ETE");
         let raw = piece.aux.flags & Aux::FORMAT == Aux::RAW || pieces.whole && ete;
         let index = capture.buffers.len();
+        without_cpu += u64::from(raw && cpu.is_none());
         let traced = Traced {
-            cpu,
+            cpu: if raw { unit } else { cpu },
             raw,
             found: if raw { BTreeSet::new() } else { piece.ids(&mut block) },
             sink: cpu.and_then(|cpu| ids.get(&cpu)).and_then(|(_, sink)| *sink),
@@ -306,8 +318,21 @@ fn capture(
             limits::MAX_LINKS
         )));
     }
+    if without_cpu > 0 && units.cpus.len() > 1 {
+        note(Problem::PerfData(unknown_cpus(without_cpu, any_cpu)));
+    }
     if units.snapshot && !pieces.pieces.is_empty() {
         note(Problem::PerfNote("the trace is a snapshot: the end of each buffer".into()));
+    }
+    let kernel = linux.spaces.modules().iter().any(|module| module.path == kernel::KERNEL);
+    let traced = attr.is_none_or(|attr| attr.flags & Attr::EXCLUDE_KERNEL == 0);
+    if kernel && traced && !linux.kcore {
+        note(Problem::PerfNote(
+            "the kernel is traced, and there is no copy of its memory (perf record --kcore): the \
+             instructions that it replaced in its code (alternatives, ftrace, static keys) are not \
+             known"
+                .into(),
+        ));
     }
     if !linux.timed {
         note(Problem::PerfNote(
@@ -318,6 +343,20 @@ fn capture(
     capture.notes = notes.finish();
     capture.linux = Some(Box::new(linux));
     Ok(capture)
+}
+
+/// The note on AUX records of a system with several CPUs whose CPU is not recorded.
+fn unknown_cpus(records: u64, any_cpu: Option<u32>) -> String {
+    match any_cpu {
+        Some(cpu) => format!(
+            "{records} AUX records with trace of a TRBE have no CPU: as the trace units of all CPUs \
+             are equal, they are decoded as trace of cpu{cpu}"
+        ),
+        None => format!(
+            "{records} AUX records with trace of a TRBE have no CPU, and are not decoded, as the \
+             trace units of the CPUs differ: perf record --sample-cpu records it"
+        ),
+    }
 }
 
 /// Adds the trace unit of each CPU, and its core.

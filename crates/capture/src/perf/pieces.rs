@@ -1,6 +1,6 @@
 //! The pieces of trace: what each AUX record announces, in the bytes of the AUXTRACE records.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read;
 
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
@@ -9,7 +9,7 @@ use super::attr::SampleId;
 use super::compressed;
 use super::data::PerfData;
 use super::limits::{Budget, MAX_PARTS, MAX_PIECES, MAX_REPEATS};
-use super::record::{Aux, AuxTrace, Body};
+use super::record::{Aux, AuxTrace, Body, IdEntry};
 use crate::linux::Queue;
 use crate::{Bytes, Problem};
 
@@ -88,6 +88,10 @@ pub(super) struct Pieces {
     pub(super) unclaimed: u64,
     /// AUX records without bytes whose flags report a loss.
     pub(super) empty_losses: u64,
+    /// AUX records of events of other PMUs, and the number of bytes that they announce.
+    pub(super) others: (u64, u64),
+    /// AUX records whose bytes cannot be distinguished from those of another event.
+    pub(super) ambiguous: (u64, u64),
     /// There are no AUX records, so that each AUXTRACE record is a piece.
     pub(super) whole: bool,
     pub(super) problems: Vec<String>,
@@ -96,8 +100,10 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    pub(super) fn of(data: &PerfData) -> Pieces {
+    /// The pieces of the events of the PMU with the number `pmu`.
+    pub(super) fn of(data: &PerfData, pmu: u32) -> Pieces {
         let mut pieces = Pieces::default();
+        let events = EventKinds::new(data, pmu);
         let simpleperf = data.features.contains_key(&super::features::META_INFO);
         let instances = instances(data);
         let traces = data.records.iter().enumerate().filter_map(|(n, record)| match &record.body {
@@ -107,7 +113,11 @@ impl Pieces {
         let traces: Vec<(usize, AuxTrace)> = traces.collect();
         let stored = data.trace.iter().fold(0, |sum, bytes| sum + bytes.len() as u64);
         let mut budget = Budget::of_trace(stored);
-        let mut queues: BTreeMap<Queue, BTreeMap<u64, Bytes>> = BTreeMap::new();
+        let mut queues: BTreeMap<Queue, Layers> = BTreeMap::new();
+        let mixed = data
+            .records
+            .iter()
+            .any(|record| matches!(record.body, Body::Aux(_)) && events.is_other(&record.id));
         for ((_, trace), bytes) in traces.iter().zip(&data.trace) {
             let bytes = match unpacked(bytes, simpleperf, &mut budget) {
                 Ok(bytes) => bytes,
@@ -121,14 +131,20 @@ impl Pieces {
                 u32::MAX => Queue::Thread(trace.thread),
                 cpu => Queue::Cpu(cpu),
             };
-            queues.entry(queue).or_default().insert(trace.offset, bytes);
+            queues.entry(queue).or_default().insert(trace, bytes, mixed);
         }
-        let mut queues: BTreeMap<Queue, Stored> =
-            queues.into_iter().map(|(queue, parts)| (queue, Stored::new(parts))).collect();
+        let mut queues: BTreeMap<Queue, Vec<Stored>> =
+            queues.into_iter().map(|(queue, layers)| (queue, layers.stored())).collect();
+        let ordinals: HashMap<u64, u64> = entries(data).map(|e| (e.id, e.index)).collect();
         let mut any = false;
         for (n, record) in data.records.iter().enumerate() {
             let Body::Aux(aux) = &record.body else { continue };
             any = true;
+            if events.is_other(&record.id) {
+                pieces.others.0 += 1;
+                pieces.others.1 = pieces.others.1.saturating_add(aux.size);
+                continue;
+            }
             if aux.size == 0 {
                 let lost = aux.flags & (Aux::TRUNCATED | Aux::PARTIAL | Aux::COLLISION) != 0;
                 pieces.empty_losses += u64::from(lost);
@@ -142,16 +158,24 @@ impl Pieces {
             if candidates == [None; 2] && queues.len() == 1 {
                 candidates = [queues.keys().next().copied(), None];
             }
-            let found = candidates.into_iter().flatten().find_map(|queue| {
-                let stored = queues.get_mut(&queue)?;
-                let aux = stored.select(*aux)?;
-                Some((queue, aux, stored.claim(aux).then(|| stored.range(aux.offset, aux.size))))
-            });
+            let ordinal = id.identifier.or(id.id).and_then(|id| ordinals.get(&id).copied());
             let count = |(records, bytes): &mut (u64, u64)| {
                 *records += 1;
                 *bytes = bytes.saturating_add(aux.size);
             };
+            let mut ambiguous = false;
+            let found = candidates.into_iter().flatten().find_map(|queue| {
+                let layers = queues.get_mut(&queue)?;
+                let Some(layer) = layer_of(layers, *aux, ordinal) else {
+                    ambiguous |= layers.iter().any(|stored| stored.select(*aux).is_some());
+                    return None;
+                };
+                let stored = layers.get_mut(layer)?;
+                let aux = stored.select(*aux)?;
+                Some((queue, aux, stored.claim(aux).then(|| stored.range(aux.offset, aux.size))))
+            });
             match found {
+                None if ambiguous => count(&mut pieces.ambiguous),
                 Some((queue, aux, Some(parts))) => {
                     pieces.pieces.push(Piece { queue, aux, id, record: n, parts });
                 }
@@ -161,7 +185,9 @@ impl Pieces {
         }
         if !any {
             pieces.whole = !traces.is_empty();
-            for (queue, stored) in &queues {
+            for (queue, stored) in
+                queues.iter().flat_map(|(q, layers)| layers.iter().map(move |s| (q, s)))
+            {
                 for (offset, bytes, _) in &stored.parts {
                     let aux = Aux { offset: *offset, size: bytes.len() as u64, flags: 0 };
                     let (id, parts) = (SampleId::default(), vec![bytes.clone()]);
@@ -171,7 +197,9 @@ impl Pieces {
             }
             return pieces;
         }
-        for stored in queues.values() {
+        // Trace of another event has its own layer, which no AUX record here announces.
+        let ours = |stored: &&Stored| !mixed || stored.announced > 0;
+        for stored in queues.values().flatten().filter(ours) {
             // Each AUXTRACE record is padded to a multiple of 8 bytes.
             let padding = 7 * stored.parts.len() as u64;
             let left = stored.len.saturating_sub(stored.announced);
@@ -216,6 +244,20 @@ impl Pieces {
                 "{records} AUX records announce {bytes} bytes of trace that are not in the file"
             ));
         }
+        let (records, bytes) = self.others;
+        if records > 0 {
+            note(format!(
+                "{records} AUX records, of {bytes} bytes, are of events of other PMUs and are not \
+                 decoded"
+            ));
+        }
+        let (records, bytes) = self.ambiguous;
+        if records > 0 {
+            note(format!(
+                "{records} AUX records announce {bytes} bytes of trace that cannot be distinguished \
+                 from those of an event of another PMU, and are not decoded"
+            ));
+        }
         if self.unclaimed > 0 {
             note(format!(
                 "{} bytes of trace belong to no AUX record and are not decoded",
@@ -258,14 +300,80 @@ impl Pieces {
     }
 }
 
-/// CPU and thread of each identifier, from the ID_INDEX records.
-fn instances(data: &PerfData) -> BTreeMap<u64, (Option<u32>, Option<u32>)> {
+/// Which events are of another PMU than the trace.
+struct EventKinds {
+    /// The identifiers of the instances of such events.
+    others: HashSet<u64>,
+}
+
+impl EventKinds {
+    /// The events of `data`; none is another one where the file has no event of the PMU `pmu`.
+    fn new(data: &PerfData, pmu: u32) -> EventKinds {
+        let known = data.attrs.iter().any(|attr| attr.kind == pmu);
+        let others = data.attrs.iter().filter(|attr| known && attr.kind != pmu);
+        EventKinds { others: others.flat_map(|attr| attr.ids.iter().copied()).collect() }
+    }
+
+    /// Whether the event with this identification is of another PMU.
+    fn is_other(&self, id: &SampleId) -> bool {
+        id.identifier.or(id.id).is_some_and(|id| self.others.contains(&id))
+    }
+}
+
+/// The AUXTRACE records of one queue. Each event has its own buffer, whose offsets begin at 0.
+#[derive(Default)]
+struct Layers(Vec<(u32, BTreeMap<u64, Bytes>)>);
+
+impl Layers {
+    /// Adds a record. `mixed`: the file has AUX records of several PMUs, and the buffers of their
+    /// events are distinguished by their ordinals, or by what is at the same offset.
+    fn insert(&mut self, trace: &AuxTrace, bytes: Bytes, mixed: bool) {
+        let is_own = |(index, parts): &&mut (u32, BTreeMap<u64, Bytes>)| {
+            !mixed || *index == trace.index && !parts.contains_key(&trace.offset)
+        };
+        if let Some((_, parts)) = self.0.iter_mut().find(is_own) {
+            parts.insert(trace.offset, bytes);
+        } else {
+            self.0.push((trace.index, BTreeMap::from([(trace.offset, bytes)])));
+        }
+    }
+
+    fn stored(self) -> Vec<Stored> {
+        self.0.into_iter().map(|(index, parts)| Stored::new(index, parts)).collect()
+    }
+}
+
+/// The only layer with the bytes of `aux`, an event with this ordinal of its buffer: where several
+/// have them, that with the ordinal, or the only one whose record begins and ends as `aux` does.
+/// (tools/perf/util/synthetic-events.c, `perf_event__synthesize_id_index`: `e->idx` is the ordinal
+/// of the mapped buffer, as `idx` of an AUXTRACE record is in tools/perf/util/auxtrace.c,
+/// `__auxtrace_mmap__read`)
+fn layer_of(layers: &[Stored], aux: Aux, ordinal: Option<u64>) -> Option<usize> {
+    let only = |mut found: Vec<usize>| if found.len() == 1 { found.pop() } else { None };
+    let having = |is: &dyn Fn(&Stored) -> bool| {
+        let all = layers.iter().enumerate();
+        all.filter(|(_, stored)| stored.select(aux).is_some() && is(stored))
+            .map(|(n, _)| n)
+            .collect::<Vec<_>>()
+    };
+    only(having(&|_| true))
+        .or_else(|| only(having(&|stored| ordinal == Some(stored.index.into()))))
+        .or_else(|| only(having(&|stored| stored.is_exactly(aux))))
+}
+
+/// The entries of the ID_INDEX records.
+fn entries(data: &PerfData) -> impl Iterator<Item = &IdEntry> {
     let entries = data.records.iter().filter_map(|record| match &record.body {
         Body::IdIndex(entries) => Some(entries),
         _ => None,
     });
+    entries.flatten()
+}
+
+/// CPU and thread of each identifier, from the ID_INDEX records.
+fn instances(data: &PerfData) -> BTreeMap<u64, (Option<u32>, Option<u32>)> {
     let known = |number: u64| u32::try_from(number).ok().filter(|number| *number != u32::MAX);
-    entries.flatten().map(|e| (e.id, (known(e.cpu), known(e.thread)))).collect()
+    entries(data).map(|e| (e.id, (known(e.cpu), known(e.thread)))).collect()
 }
 
 /// The identification of a record with the CPU and the thread of its event, where the record has
@@ -291,6 +399,8 @@ fn unpacked(bytes: &Bytes, simpleperf: bool, budget: &mut Budget) -> Result<Byte
 /// The trace of one queue, and what of it AUX records announced.
 #[derive(Clone, Debug)]
 struct Stored {
+    /// The ordinal of the buffer.
+    index: u32,
     /// The bytes of each AUXTRACE record, in the order of their offsets: the offset, the bytes, and
     /// the offset up to which bytes follow without a gap.
     parts: Vec<(u64, Bytes, u64)>,
@@ -305,7 +415,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn new(parts: BTreeMap<u64, Bytes>) -> Stored {
+    fn new(index: u32, parts: BTreeMap<u64, Bytes>) -> Stored {
         let mut parts: Vec<_> = parts
             .into_iter()
             .map(|(offset, bytes)| {
@@ -323,7 +433,7 @@ impl Stored {
             }
         }
         let snapshots = Budget::new(len.saturating_mul(MAX_REPEATS));
-        Stored { parts, len, announced: 0, ranges: BTreeMap::new(), snapshots }
+        Stored { index, parts, len, announced: 0, ranges: BTreeMap::new(), snapshots }
     }
 
     /// The part that begins at `offset` or before it.
@@ -342,6 +452,13 @@ impl Stored {
             return self.holds(aux).then_some(aux);
         }
         self.holds(aux).then_some(aux)
+    }
+
+    /// Whether the bytes of `aux` are those of one record, but for its padding.
+    fn is_exactly(&self, aux: Aux) -> bool {
+        self.part(aux.offset).is_some_and(|(offset, bytes, _)| {
+            *offset == aux.offset && bytes.len() as u64 == aux.size.next_multiple_of(8)
+        })
     }
 
     /// Whether all bytes of `aux` are stored.

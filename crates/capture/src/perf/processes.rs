@@ -28,6 +28,9 @@ const MAX_REPEATED: usize = 1 << 28;
 /// code.
 const MAX_POKE: u64 = 1 << 16;
 
+/// The name of the kernel of guests.
+const GUEST_KERNEL: &str = "[guest.kernel.kallsyms]";
+
 /// The path and the build identifier of a file.
 type ModuleKey = (String, Option<Vec<u8>>);
 
@@ -54,6 +57,8 @@ struct Builder<'a, 'b> {
     kernel: KernelSymbols,
     /// Mappings of guests, which are not used.
     guests: usize,
+    /// The symbols of the kernel of each guest that is used, by the process of its virtual machine.
+    guest_kernels: HashMap<Option<u32>, KernelSymbols>,
     /// The notes about files.
     noted: HashSet<(String, String)>,
 }
@@ -105,6 +110,7 @@ pub(super) fn address_spaces(
         notes,
         kernel,
         guests: 0,
+        guest_kernels: HashMap::new(),
         noted: HashSet::new(),
     };
     if unread {
@@ -121,6 +127,7 @@ pub(super) fn address_spaces(
         }
     }
     builder.finder.report_unused(kcore.is_some());
+    builder.end_guests();
     if builder.guests > 0 {
         builder.notes.push(format!(
             "mappings of guests are not used ({}): the code of a guest is not known",
@@ -173,7 +180,7 @@ impl Builder<'_, '_> {
                     return;
                 }
                 if record.is_guest() || kernel::guest(&mmap.path) {
-                    self.guests += 1;
+                    self.map_of_guest(moment, record, mmap);
                     return;
                 }
                 let common = mmap.process == u32::MAX || record.is_kernel();
@@ -270,7 +277,7 @@ impl Builder<'_, '_> {
         let Some(found) = self.finder.find(KERNEL, id.as_deref()) else {
             return KernelSymbols::default();
         };
-        match (&found.code, kernel::bias(&found.bytes, mmap, &KernelSymbols::default())) {
+        match (&found.code, kernel::bias(found.symbol_file(), mmap, &KernelSymbols::default())) {
             (Code::Elf(elf), Ok(bias)) => KernelSymbols::of_file(elf, bias),
             _ => KernelSymbols::default(),
         }
@@ -350,7 +357,10 @@ impl Builder<'_, '_> {
         match &found.code {
             Code::Object(object) => {
                 let object = Arc::clone(object);
-                self.module(&object, path, mmap, index)
+                let symbols = std::mem::take(&mut self.kernel);
+                let regions = self.module(&object, path, mmap, index, &symbols);
+                self.kernel = symbols;
+                regions
             }
             _ if kernel(path) => {
                 let (regions, note) = kernel_regions(found, mmap, index, &self.kernel);
@@ -378,10 +388,17 @@ impl Builder<'_, '_> {
     }
 
     /// The memory of a kernel module, which is mapped from `path`.
-    fn module(&mut self, object: &ObjectFile, path: &str, mmap: &Mmap, index: u32) -> Vec<Region> {
+    fn module(
+        &mut self,
+        object: &ObjectFile,
+        path: &str,
+        mmap: &Mmap,
+        index: u32,
+        symbols: &KernelSymbols,
+    ) -> Vec<Region> {
         let assume = self.finder.assumes_module_layout();
         let recorded = self.recorded.get(path);
-        let start = match kernel::module_text(object, mmap, recorded, &self.kernel, assume) {
+        let start = match kernel::module_text(object, mmap, recorded, symbols, assume) {
             Text::At(start) => start,
             Text::Assumed(start) => {
                 self.note(
@@ -405,8 +422,7 @@ impl Builder<'_, '_> {
                 return Vec::new();
             }
         };
-        let (regions, unknown) =
-            object.regions(&Arc::from(path), start, &self.kernel.for_module(path));
+        let (regions, unknown) = object.regions(&Arc::from(path), start, &symbols.for_module(path));
         if unknown > 0 {
             self.note(
                 path,
@@ -421,6 +437,86 @@ impl Builder<'_, '_> {
         let last = mmap.address.saturating_add(mmap.len - 1);
         let regions = regions.into_iter().filter_map(|region| region.between(mmap.address, last));
         regions.map(|region| region.of_module(Module { index, bias: start })).collect()
+    }
+
+    /// A mapping of a guest: of its kernel, or of a module of that. Which process of a guest runs is
+    /// not in the trace.
+    fn map_of_guest(&mut self, moment: u64, record: &Record, mmap: &Mmap) {
+        let is_kernel = record.is_guest_kernel() || kernel::guest(&mmap.path);
+        let found = match is_kernel && self.finder.knows_guests {
+            true => self.finder.find_in_guest(&mmap.path),
+            false => None,
+        };
+        let found = found.filter(|found| {
+            let steps = found.steps(true);
+            self.has_time(steps) && self.changes <= MAX_CHANGES
+        });
+        let Some(found) = found.filter(|found| self.has_memory(found)) else {
+            self.guests += 1;
+            return;
+        };
+        let machine = kernel::machine(mmap);
+        let path = match kernel::guest(&mmap.path) {
+            true => GUEST_KERNEL.to_owned(),
+            false => format!("[guest]{}", mmap.path),
+        };
+        let key = (path.clone(), None);
+        let known = self.modules.get(&key).map(|(index, _)| *index);
+        if known.is_none() && self.modules.len() >= MAX_MODULES {
+            return self.note_modules();
+        }
+        let index = known.unwrap_or_else(|| self.add_module(&key, Some(&found), true));
+        self.modules.insert(key, (index, Some(found.clone())));
+        let symbols = self.guest_kernels.remove(&machine).unwrap_or_default();
+        let regions = match &found.code {
+            Code::Object(object) => self.module(object, &path, mmap, index, &symbols),
+            _ => {
+                let (regions, note) = kernel_regions(&found, mmap, index, &symbols);
+                if let Some(note) = note {
+                    self.note(&path, note);
+                }
+                regions
+            }
+        };
+        let kernel = match (&found.code, kernel::bias(found.symbol_file(), mmap, &symbols)) {
+            (Code::Elf(elf), Ok(bias)) => KernelSymbols::of_file(elf, bias),
+            _ => symbols,
+        };
+        self.guest_kernels.insert(machine, kernel);
+        if self.has_room(regions.len().max(1)) {
+            self.spaces.change_guest(machine, moment, Change::Load(regions));
+        }
+    }
+
+    /// The kernel of guests that have no mapping of it, at the addresses of its file.
+    fn end_guests(&mut self) {
+        if !self.finder.has_guest_files() {
+            return;
+        }
+        if !self.finder.knows_guests {
+            self.notes.push(
+                "files of guests are not used: the trace does not distinguish a guest from the \
+                 host, which it does where the host's kernel is at EL2 and CONTEXTIDR_EL2 is traced"
+                    .into(),
+            );
+            return;
+        }
+        if !self.guest_kernels.is_empty() {
+            return;
+        }
+        let Some(found) = self.finder.find_in_guest(GUEST_KERNEL) else { return };
+        let key = (GUEST_KERNEL.to_owned(), None);
+        let known = self.modules.get(&key).map(|(index, _)| *index);
+        let index = known.unwrap_or_else(|| self.add_module(&key, Some(&found), true));
+        let regions = executable_regions(GUEST_KERNEL, &found, 0, index);
+        if self.has_room(regions.len().max(1)) {
+            self.spaces.change_guest(None, 0, Change::Load(regions));
+            self.notes.push(format!(
+                "{}: no mapping of a guest's kernel is recorded: it is assumed to be at the \
+                 addresses of its file",
+                found.path.display()
+            ));
+        }
     }
 
     /// Adds a note about the file that is mapped from `path`, once.
@@ -477,7 +573,7 @@ fn kernel_regions(
     symbols: &KernelSymbols,
 ) -> (Vec<Region>, Option<String>) {
     let file = found.path.display();
-    let bias = match kernel::bias(&found.bytes, mmap, symbols) {
+    let bias = match kernel::bias(found.symbol_file(), mmap, symbols) {
         Ok(bias) => bias,
         Err(why) => {
             let note = format!(
@@ -486,6 +582,18 @@ fn kernel_regions(
             return (Vec::new(), Some(note));
         }
     };
+    let name = if kernel::guest(&mmap.path) { GUEST_KERNEL } else { KERNEL };
+    let note = kernel::is_unnamed(found.symbol_file(), mmap).then(|| {
+        format!(
+            "{file}: the mapping of the kernel names neither _text nor _stext, and is assumed to \
+             begin at _text"
+        )
+    });
+    (executable_regions(name, found, bias, index), note)
+}
+
+/// The code of a kernel, moved by `bias`.
+fn executable_regions(name: &str, found: &Found, bias: u64, index: u32) -> Vec<Region> {
     let executable = found.segments().into_iter().filter(|segment| segment.executable);
     let moved = executable.map(|segment| {
         let dump = Dump {
@@ -494,15 +602,9 @@ fn kernel_regions(
             length: Some(segment.file_size),
             ..Dump::default()
         };
-        Region::dump(KERNEL, &found.bytes, dump).of_module(Module { index, bias })
+        Region::dump(name, &found.bytes, dump).of_module(Module { index, bias })
     });
-    let note = kernel::is_unnamed(&found.bytes, mmap).then(|| {
-        format!(
-            "{file}: the mapping of the kernel names neither _text nor _stext, and is assumed to \
-             begin at _text"
-        )
-    });
-    (moved.collect(), note)
+    moved.collect()
 }
 
 /// The bytes of a file that are mapped.

@@ -433,6 +433,11 @@ impl Record {
         GUEST.contains(&(self.misc & CPU_MODE))
     }
 
+    /// The record is of code of the kernel of a guest.
+    pub fn is_guest_kernel(&self) -> bool {
+        self.misc & CPU_MODE == GUEST[0]
+    }
+
     /// The build identifier in an MMAP2 record.
     pub fn build_id(&self) -> Option<&[u8]> {
         let Body::Mmap(Mmap { file: Some(file), .. }) = &self.body else { return None };

@@ -53,6 +53,57 @@ pub struct Unit {
     pub params: Vec<u64>,
 }
 
+/// The least number of words of a slot without a trace unit: mark and CPU.
+const EMPTY_SLOT: u64 = 2;
+
+/// The slots of the trace units: mark, CPU, from version 1 on the number of parameters, parameters.
+/// The slot of a CPU without a trace unit may have zeros only.
+struct Slots<'a> {
+    version: u64,
+    /// The words from the next mark on.
+    rest: &'a [u64],
+    /// The number of words before it that may be those of empty slots.
+    zeros: u64,
+}
+
+impl<'a> Slots<'a> {
+    fn new(version: u64, words: &'a [u64]) -> Slots<'a> {
+        let mut slots = Slots { version, rest: words, zeros: 0 };
+        slots.skip_zeros();
+        slots
+    }
+
+    /// Skips zeros before a mark.
+    fn skip_zeros(&mut self) {
+        let len = self.rest.iter().take_while(|word| **word == 0).count();
+        self.zeros += len as u64;
+        self.rest = self.rest.get(len..).unwrap_or_default();
+    }
+
+    /// The CPU and the parameters of the next slot, which begins with `mark`.
+    fn next(&mut self, mark: u64) -> Option<(u64, &'a [u64])> {
+        let &[_, cpu, ref after @ ..] = self.rest else { return None };
+        let (params, next) = match (self.version, after) {
+            (0, after) => {
+                // Version 0 has the parameters that its time knew, and no number of them. A driver
+                // with more registers appends them.
+                let known = if mark == ETMV3 { 4 } else { 7 };
+                let (params, next) = after.split_at_checked(known)?;
+                let more = next.iter().position(|word| names(*word).is_some());
+                let more = more.unwrap_or(next.len());
+                let (added, next) = next.split_at_checked(more)?;
+                self.zeros += added.iter().filter(|word| **word == 0).count() as u64;
+                (params, next)
+            }
+            (_, &[len, ref params @ ..]) => params.split_at_checked(usize::try_from(len).ok()?)?,
+            (_, []) => return None,
+        };
+        self.rest = next;
+        self.skip_zeros();
+        Some((cpu, params))
+    }
+}
+
 /// The content of AUXTRACE_INFO.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Units {
@@ -85,27 +136,33 @@ impl Units {
             snapshot: snapshot != 0,
             cpus: BTreeMap::new(),
         };
-        let mut rest = rest;
+        let mut slots = Slots::new(version, rest);
         for n in 0..count {
             let short = || format!("AUXTRACE_INFO ends within the trace unit {n} of {count}");
-            let &[mark, cpu, ref after @ ..] = rest else { return Err(short()) };
+            let Some(&mark) = slots.rest.first() else {
+                let empty = (count - n).saturating_mul(EMPTY_SLOT);
+                if empty > slots.zeros {
+                    return Err(short());
+                }
+                break;
+            };
             let names = names(mark)
                 .ok_or_else(|| format!("trace unit {n} has the unknown mark {mark:#x}"))?;
-            // Version 0 has the parameters that its time knew.
-            let (len, params) = match (version, after) {
-                (0, after) => (if mark == ETMV3 { 4 } else { 7 }, after),
-                (_, &[len, ref params @ ..]) => (len, params),
-                (_, []) => return Err(short()),
-            };
-            let len = usize::try_from(len).ok().filter(|len| *len <= params.len());
-            let (params, next) = params.split_at(len.ok_or_else(short)?);
+            let (cpu, params) = slots.next(mark).ok_or_else(short)?;
             let cpu = u32::try_from(cpu).map_err(|_| format!("CPU {cpu} has no 32-bit number"))?;
             // Parameters after the known ones are those of a later perf.
             let params = params.get(..names.len()).unwrap_or(params).to_vec();
             units.cpus.insert(cpu, Unit { mark, params });
-            rest = next;
         }
         Ok(units)
+    }
+
+    /// The CPU whose trace unit decodes the trace of any CPU, but for the trace ID: the only one, or
+    /// the first where the units are equal. Unformatted trace has no trace ID.
+    pub fn any_cpu(&self) -> Option<u32> {
+        let mut units = self.cpus.iter();
+        let (cpu, first) = units.next()?;
+        units.all(|(_, unit)| unit.is_same_but_id(first)).then_some(*cpu)
     }
 
     /// The words.
@@ -150,6 +207,17 @@ impl Unit {
     pub fn get(&self, name: &str) -> Option<u64> {
         let index = names(self.mark)?.iter().position(|known| *known == name)?;
         self.params.get(index).copied()
+    }
+
+    /// Whether both units are configured equally, whatever their trace IDs.
+    fn is_same_but_id(&self, other: &Unit) -> bool {
+        let without_id = |unit: &Unit| {
+            let names = names(unit.mark).unwrap_or_default().iter();
+            let all = names.zip(&unit.params);
+            let known = all.filter(|(name, _)| !["TRCTRACEIDR", "ETMTRACEIDR"].contains(name));
+            known.map(|(_, value)| *value).collect::<Vec<_>>()
+        };
+        self.mark == other.mark && without_id(self) == without_id(other)
     }
 
     /// The trace ID in the parameters.
@@ -250,6 +318,62 @@ mod tests {
         assert!(Units::read(&[1, 1, 0, 0x1234, 0, 0]).unwrap_err().contains("0x1234"));
         // A count that the words cannot have.
         assert!(Units::read(&[1, 0xffff_ffff, 0]).is_err());
+    }
+
+    /// Version 0 states no number of parameters: it has the 7 and 4 of its time
+    /// (tools/perf/util/cs-etm.h of Linux, `CS_ETMV4_NR_TRC_PARAMS_V0` and
+    /// `CS_ETM_NR_TRC_PARAMS_V0`). A slot may have further registers, or zeros only.
+    #[test]
+    fn version_0_has_slots_of_any_length() {
+        let slot = |unit: &Unit, cpu: u64| [&[unit.mark, cpu], &unit.params[..]].concat();
+        let (v4, v3) = (etmv4(7), Unit { mark: ETMV3, params: vec![1, 2, 3, 4] });
+        let units = |cpus: &[(u32, &Unit)]| {
+            let cpus = cpus.iter().map(|(cpu, unit)| (*cpu, (*unit).clone())).collect();
+            Units { version: 0, pmu: 8, snapshot: false, cpus }
+        };
+        let both = [(0, &v4), (3, &v4)];
+        for (slots, want) in [
+            (vec![slot(&v4, 0), slot(&v4, 3)], units(&both)),
+            // One further register, which is no TS_SOURCE.
+            (vec![slot(&v4, 0), vec![1], slot(&v4, 3), vec![1]], units(&both)),
+            (vec![slot(&v4, 0), vec![0, 0], slot(&v4, 3), vec![0, 0]], units(&both)),
+            (vec![slot(&v3, 0), vec![9; 3], slot(&v4, 1)], units(&[(0, &v3), (1, &v4)])),
+        ] {
+            let head = vec![0, 8 << 32 | 2, 0];
+            assert_eq!(Units::read(&[&[head][..], &slots].concat().concat()), Ok(want));
+        }
+        for (slots, want) in [
+            (vec![slot(&v4, 0), vec![0; 9], slot(&v4, 3)], Ok(units(&both))),
+            (vec![vec![0; 9], slot(&v4, 0), slot(&v4, 3)], Ok(units(&both))),
+            (vec![slot(&v4, 0), slot(&v4, 3), vec![0; 9]], Ok(units(&both))),
+            (vec![slot(&v4, 0), slot(&v4, 3)], Err(())),
+            (vec![slot(&v4, 0), slot(&v4, 3), vec![7; 9]], Err(())),
+        ] {
+            let words = [&[vec![0, 8 << 32 | 3, 0]][..], &slots].concat().concat();
+            assert_eq!(Units::read(&words).map_err(|_| ()), want, "{words:x?}");
+        }
+    }
+
+    /// Rows: the units of two CPUs, and the CPU whose unit decodes the trace of either.
+    #[test]
+    fn equal_units_decode_the_trace_of_any_cpu() {
+        let with = |index: usize, value| {
+            let mut unit = etmv4(8);
+            unit.params[index] = value;
+            unit
+        };
+        for (second, want) in [
+            (etmv4(8), Some(2)),
+            // Another trace ID; another configuration; fewer registers.
+            (with(1, 0x12), Some(2)),
+            (with(0, 0x41), None),
+            (etmv4(7), None),
+        ] {
+            let cpus = BTreeMap::from([(2, etmv4(8)), (3, second)]);
+            let units = Units { version: 1, pmu: 8, snapshot: false, cpus };
+            assert_eq!(units.any_cpu(), want, "{units:?}");
+        }
+        assert_eq!(Units::default().any_cpu(), None);
     }
 
     /// Rows by the fields TRCIDR1.TRCARCHMAJ, bits \[11:8], and TRCDEVARCH.ARCHID, bits \[15:0].

@@ -101,7 +101,7 @@ fn compressed_trace_of_simpleperf() {
 }
 
 /// An executable mapping of a file with a build identifier.
-fn mapped(process: u32, address: u64, path: &str, id: &[u8]) -> Record {
+pub fn mapped(process: u32, address: u64, path: &str, id: &[u8]) -> Record {
     let mmap = Mmap {
         process,
         thread: process,
@@ -195,21 +195,21 @@ pub fn vmlinux(address: u64, code: &[u8], symbols: &[(&str, u64)]) -> Vec<u8> {
 
 /// A record of a mapping of the kernel, of a module, or of a guest: without build identifier, of
 /// process -1.
-fn kernel_map(path: &str, address: u64, offset: u64) -> Record {
+pub fn kernel_map(path: &str, address: u64, offset: u64) -> Record {
     let (process, file, path) = (u32::MAX, None, path.into());
     let mmap = Mmap { process, thread: 0, address, len: 0x4000, offset, file, path };
     Record::new(Body::Mmap(mmap)).with_id(id_of(2, 1))
 }
 
 /// Opens a file with `maps`, and with the files of the recorded code that `search` finds.
-fn opened(folder: &Folder, maps: Vec<Record>, search: &Search) -> Capture {
+pub fn opened(folder: &Folder, maps: Vec<Record>, search: &Search) -> Capture {
     let mut data: PerfData = synthetic(1, perf::SAMPLE_TYPE, 128);
     data.records.extend(maps);
     let path = folder.write("perf.data", data.write(Layout::default()));
     perf::open(&path, search).expect("a capture")
 }
 
-fn given(binaries: &[&Path]) -> Search {
+pub fn given(binaries: &[&Path]) -> Search {
     let binaries = binaries.iter().map(|path| path.to_path_buf()).collect();
     Search { binaries, ..Search::default() }
 }
@@ -270,7 +270,7 @@ type Section<'a> = (u64, u64, u64, u64, u64, &'a [u8]);
 
 /// A module with functions of 16 bytes in `.text`, each filled with its number; with `behind`, the
 /// section `.plt` is before it, and `.text` is aligned to 4096 bytes.
-fn module_of(functions: &[&str], behind: bool) -> Vec<u8> {
+pub fn module_of(functions: &[&str], behind: bool) -> Vec<u8> {
     let names = b"\0.plt\0.text\0.symtab\0.strtab\0";
     let text: Vec<u8> = (1..=functions.len() as u8).flat_map(|n| [n; 16]).collect();
     let (mut strings, mut symbols) = (b"\0".to_vec(), vec![0; 24]);

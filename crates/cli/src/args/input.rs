@@ -147,6 +147,12 @@ pub struct SearchArgs {
     /// build ID, else by its name (repeatable).
     #[arg(long = "binary", value_name = "FILE")]
     pub binaries: Vec<PathBuf>,
+    /// perf.data: program file of the kernel of guests (docs/linux-perf.md).
+    #[arg(long, value_name = "FILE")]
+    pub guest_kernel: Option<PathBuf>,
+    /// perf.data: folder with the files of guests at their paths.
+    #[arg(long, value_name = "FOLDER")]
+    pub guest_symfs: Option<PathBuf>,
     /// perf.data: if the address of a kernel module's code is not recorded and the kernel's symbols
     /// are not given, assume the layout of its file.
     #[arg(long)]
@@ -161,6 +167,9 @@ impl SearchArgs {
             binaries: self.binaries.clone(),
             symfs: self.symfs.clone(),
             cache: home.map(|home| perf::cache_in(Path::new(&home))),
+            system: cfg!(unix).then(|| PathBuf::from("/")),
+            guest_kernel: self.guest_kernel.clone(),
+            guest_symfs: self.guest_symfs.clone(),
             assume_module_layout: self.assume_module_layout,
         }
     }

@@ -37,11 +37,19 @@ pub(super) trait PacketSource<'a> {
     /// the bytes the slice has at most `taken` bytes.
     fn piece(&mut self, taken: usize) -> (u64, &'a [u8]);
 
-    /// Takes an Address packet at `taken`, where no Atom packet is. Returns the block at the
-    /// address and the length of the packet; the length is 0 if there is no Address packet or no
-    /// Atom packet follows. It is also 0 without a `next` block after a waypoint that did not take
-    /// effect, which bit 0 of `before` states: the flow may find that this is an inconsistency.
-    fn jump(&mut self, taken: usize, header: u8, next: BlockId, before: u32) -> (BlockId, u32);
+    /// Takes an Address packet at `taken`, where no Atom packet is. `walked` are
+    /// the last block and the next one. Returns the block at the address and the length of the
+    /// packet; the length is 0 if there is no Address packet or no Atom packet follows. It is also 0
+    /// without a next block after a waypoint that did not take effect, which bit 0 of `before`
+    /// states, and where the last block leads elsewhere: the flow may find that this is an
+    /// inconsistency.
+    fn jump(
+        &mut self,
+        taken: usize,
+        header: u8,
+        walked: (BlockId, BlockId),
+        before: u32,
+    ) -> (BlockId, u32);
 }
 
 /// Why [`BlockWalk::run`] returns.
@@ -283,7 +291,7 @@ impl BlockWalk {
             };
             match Atoms::steps(header) {
                 0 => {
-                    let (to, len) = packets.jump(taken, header, next, before);
+                    let (to, len) = packets.jump(taken, header, (last, next), before);
                     if len == 0 {
                         break Stop::Packet;
                     }

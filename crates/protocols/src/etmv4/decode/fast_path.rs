@@ -7,7 +7,9 @@
 //! ends. Timestamps, cycle counts and events may be between atoms; if atoms follow soon they are
 //! emitted at once, and the fast path continues.
 
-use tracewright_base::{BlockCache, BlockId, CodeSpace, Element, Feed, Isa, Parse, Sink, Wire};
+use tracewright_base::{
+    BlockCache, BlockId, CachedBlock, CodeSpace, Element, Feed, Isa, Kind, Parse, Sink, Wire,
+};
 
 use super::block_walk::{BlockWalk, PacketSource, Stop};
 use super::flow::{Rules, special_kinds};
@@ -116,7 +118,13 @@ impl Decoder {
                 // `packet` emits it with the next atoms.
                 Some(_) if S::WITH_PACKETS => return false,
                 Some((_, len)) => len,
-                None => self.traced(rest).1,
+                None => {
+                    let (entry, len) = self.traced(rest);
+                    if S::WITH_PACKETS && self.flow.leads_elsewhere(entry.address) {
+                        return false;
+                    }
+                    len
+                }
             };
             let Some(after) = rest.get(len..).filter(|_| len > 0 && count < SOON) else {
                 return false;
@@ -138,7 +146,8 @@ impl Decoder {
                 }
                 feed.last = feed.offsets.at(feed.taken);
                 self.history.push(entry);
-                self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
+                let is1 = entry.is() == SubIsa::Is1;
+                self.flow.set_address(feed.last, entry.address, is1, rules, sink);
                 len
             };
             feed.taken += len;
@@ -209,7 +218,8 @@ impl Decoder {
                 }
                 Halt::Address(entry) => {
                     self.flow.settle(cursor, rules, code);
-                    self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
+                    let is1 = entry.is() == SubIsa::Is1;
+                    self.flow.set_address(walk.at, entry.address, is1, rules, sink);
                     cursor = match self.without_code(&mut walk, feed, rules, code, sink) {
                         true => sets.find(self.flow.selected(), code),
                         false => Cursor::before(BlockId::NONE),
@@ -261,8 +271,9 @@ impl Decoder {
             if len == 0 || !atoms {
                 return false;
             }
+            let (at, is1) = (feed.offsets.at(walk.taken), entry.is() == SubIsa::Is1);
             self.history.push(entry);
-            self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
+            self.flow.set_address(at, entry.address, is1, rules, sink);
             walk.taken += len;
             // `run_atoms` counts each taken byte as a packet, which is right for atoms only.
             feed.packets = feed.packets.wrapping_sub(len - 1);
@@ -338,7 +349,13 @@ impl<'b, K: BlockCache> PacketSource<'b> for FastPathPackets<'_, 'b, K> {
     }
 
     #[inline(never)]
-    fn jump(&mut self, taken: usize, header: u8, next: BlockId, before: u32) -> (BlockId, u32) {
+    fn jump(
+        &mut self,
+        taken: usize,
+        header: u8,
+        (last, next): (BlockId, BlockId),
+        before: u32,
+    ) -> (BlockId, u32) {
         const NO: (BlockId, u32) = (BlockId::NONE, 0);
         if !next.can_be_next() && before & 1 == 0 {
             return NO;
@@ -349,18 +366,43 @@ impl<'b, K: BlockCache> PacketSource<'b> for FastPathPackets<'_, 'b, K> {
         if len == 0 || bytes.get(len).is_none_or(|&header| Atoms::steps(header) == 0) {
             return NO;
         }
+        let Set { code_space, mask } = sets.get(entry.is() == SubIsa::Is1);
+        let address = entry.address & mask;
+        let block = code.find(address, code_space);
+        // The flow finds whether another address is an inconsistency.
+        let leads = match (code.blocks().get(last), next.can_be_next()) {
+            (_, true) => block == next,
+            (Some((last, _)), false) if last.is_any_of(CachedBlock::INDIRECT) => true,
+            (Some(_), false) => leads_to(last, address, *code),
+            (None, false) => decoder.flow.pc().is_none(),
+        };
+        if !leads {
+            return NO;
+        }
+        let next = block;
         decoder.history.push(entry);
         decoder.flow.arrived();
         // `run_atoms` counts each taken byte as a packet, which is right for atoms only.
         feed.packets = feed.packets.wrapping_sub(len - 1);
-        let Set { code_space, mask } = sets.get(entry.is() == SubIsa::Is1);
-        let next = code.find(entry.address & mask, code_space);
         if let Some(prefetcher) = prefetcher {
             prefetcher.arrived(feed.bytes, taken + len, &decoder.history, sets, *code);
             prefetch_block(code.blocks(), next);
         }
         (next, len as u32)
     }
+}
+
+/// Whether the block `last`, whose waypoint took effect and is not an indirect branch, leads to
+/// `address`.
+#[cold]
+fn leads_to<K: BlockCache>(last: BlockId, address: u64, code: &K) -> bool {
+    code.cached_block(last).is_none_or(|block| {
+        let target = match block.last.kind {
+            Kind::Branch => block.last.target,
+            _ => Some(block.next()),
+        };
+        target.is_none_or(|target| target & block.last.target_isa.address_mask() == address)
+    })
 }
 
 /// The packet at the start of `bytes` and its length, if it does not concern the program flow and

@@ -1,10 +1,11 @@
 //! The program flow: resolved elements to executed instructions. (ETE K10.5.5)
 
+mod exception;
 mod q;
 
 use tracewright_base::{
-    BlockCache, BlockId, CachedBlock, CodeSpace, Context, Counted, Element, End, Exception,
-    Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
+    BlockCache, BlockId, CachedBlock, CodeSpace, Context, Counted, Element, End, Inconsistency,
+    Instruction, Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
 };
 
 use super::lookup::{Set, Sets};
@@ -28,6 +29,9 @@ pub(super) struct Flow {
     bits64: bool,
     /// Sub-ISA of the address: IS1 (T32) or IS0.
     is1: bool,
+    /// The address is known, and a traced one may replace it: it is traced itself, was taken from
+    /// the return stack at a Trace Info, or a context followed it.
+    replaceable: bool,
     /// The last branch, which a late Mispredict may still reverse.
     branch: LastBranch,
     /// The loss of P0 elements has been reported, or has a known cause.
@@ -71,6 +75,12 @@ struct Branch {
     taken: bool,
 }
 
+/// The program does not lead to a traced address.
+#[cold]
+fn contradicted<S: Sink>(at: u64, sink: &mut S) {
+    sink.element(at, Element::Inconsistency(Inconsistency::AddressNotReached));
+}
+
 impl Flow {
     /// The next instruction, if address and context are known.
     #[inline]
@@ -92,6 +102,7 @@ impl Flow {
     fn go(&mut self, address: u64, is1: bool, rules: Rules) {
         self.address = address;
         self.known = self.known & CONTEXT | ADDRESS;
+        self.replaceable = false;
         if is1 != self.is1 {
             self.is1 = is1;
             self.isa = isa(self.bits64, is1, rules);
@@ -146,6 +157,7 @@ impl Flow {
     fn forget_address(&mut self) {
         self.address = 0;
         self.known &= CONTEXT;
+        self.replaceable = false;
     }
 
     /// Context and address become unknown. The return stack is retained: a Trace Info or a Trace On
@@ -189,6 +201,7 @@ impl Flow {
             && let Some(top) = self.returns.pop()
         {
             self.go(top.address, top.is1, rules);
+            self.replaceable = true;
         }
         self.clear_returns();
     }
@@ -224,6 +237,7 @@ impl Flow {
         self.bits64 = context.bits64;
         self.space = context.space();
         self.isa = isa(self.bits64, self.is1, rules);
+        self.replaceable = self.known & ADDRESS != 0;
         if let Some(is1) = self.next_is1(rules) {
             context.isa = isa(self.bits64, is1, rules);
         }
@@ -240,12 +254,39 @@ impl Flow {
         self.returns.top().filter(|_| returns).map(|top| top.is1)
     }
 
+    /// Whether the last instruction leads to another address than the traced one: the program image
+    /// is not what was executed. After a branch without a condition that was not taken, that is not
+    /// known, as a Mispredict may follow.
+    #[inline]
+    pub(super) fn leads_elsewhere(&self, address: u64) -> bool {
+        self.known == CONTEXT | ADDRESS
+            && !self.replaceable
+            && (self.address ^ address) & self.isa.address_mask() != 0
+    }
+
     /// Continues at a traced address. A branch without a condition that was not taken is still an
     /// inconsistency at the next P0 element. Context and address may come in any order, and late.
     /// (ETE K10.5.1.1)
-    pub(super) fn set_address(&mut self, address: u64, is1: bool, rules: Rules) {
+    #[inline]
+    pub(super) fn set_address<S: Sink>(
+        &mut self,
+        at: u64,
+        address: u64,
+        is1: bool,
+        rules: Rules,
+        sink: &mut S,
+    ) {
+        if self.leads_elsewhere(address) {
+            contradicted(at, sink);
+        }
+        self.move_to(address, is1, rules);
+    }
+
+    /// The same for an address that another context begins with.
+    pub(super) fn move_to(&mut self, address: u64, is1: bool, rules: Rules) {
         let not_taken = self.known & NOT_TAKEN;
         self.go(address, is1, rules);
+        self.replaceable = true;
         self.known |= not_taken;
         self.loss_reported &= !self.has_context();
     }
@@ -564,8 +605,8 @@ impl Flow {
                 self.go(target, last.target_isa == Isa::T32, rules);
             }
             (true, Kind::Branch | Kind::Indirect, _) => {
-                self.address = 0;
-                self.known = self.known & CONTEXT | PENDING;
+                self.forget_address();
+                self.known |= PENDING;
             }
             _ => {
                 self.go(next, is1, rules);
@@ -612,67 +653,6 @@ impl Flow {
             self.resolve(&last, walked.end, is1, taken, rules);
         }
         true
-    }
-
-    /// An exception: all instructions before its return address were executed.
-    pub(super) fn exception<K: BlockCache, S: Sink>(
-        &mut self,
-        at: u64,
-        exception: Exception,
-        rules: Rules,
-        code: &mut K,
-        sink: &mut S,
-    ) -> bool {
-        let mut good = true;
-        let pending = self.waits_for_target() && !exception.also_target;
-        if self.is_contradicted() {
-            self.take_return(at, rules, sink);
-        }
-        if exception.return_address.is_none() && pending && rules.return_stack {
-            // The target of the branch is irrelevant; the unit popped it from its stack.
-            self.returns.pop();
-        }
-        if let Some(to) = exception.return_address
-            && !exception.also_target
-        {
-            self.take_return(at, rules, sink);
-            if let Some(pc) = self.pc()
-                && pc.address != to & pc.isa.address_mask()
-            {
-                good = self.walk_to(at, pc, to, code, sink);
-            }
-        }
-        self.forget_address();
-        self.branch = LastBranch::Nothing;
-        self.loss_reported = false;
-        if good {
-            sink.element(at, Element::Exception(exception));
-        }
-        good
-    }
-
-    /// Emits the instructions before `to`; no branch among them was taken.
-    fn walk_to<K: BlockCache, S: Sink>(
-        &mut self,
-        at: u64,
-        pc: Pc,
-        to: u64,
-        code: &mut K,
-        sink: &mut S,
-    ) -> bool {
-        let (walked, stop) = walk(pc, code, Until::Address(to), limit(code));
-        match stop {
-            Some(stop) => self.stopped(at, &walked, stop, sink),
-            None => {
-                if let Some(element) = walked.range(!walked.waypoint) {
-                    sink.element(at, element);
-                }
-                if walked.passed || walked.is_unconditional() {
-                    sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
-                }
-                true
-            }
-        }
     }
 
     /// A source address: all instructions up to and including the one there were executed. `taken`:

@@ -141,9 +141,10 @@ impl Decoder {
                     }
                 }
                 &mut What::Address { address, is1 } => {
+                    let at = item.at;
                     self.window.pop_front();
                     self.flow.settle(cursor.take(), rules, code);
-                    self.flow.set_address(address, is1, rules);
+                    self.address_resolved(at, address, is1, rules, sink);
                     true
                 }
                 _ => {
@@ -227,8 +228,10 @@ impl Decoder {
                 *n = n.saturating_sub(p0.into());
                 self.step(at, step, sink);
             }
-            What::Address { address, is1 } => self.flow.set_address(address, is1, rules),
             What::UnknownTarget => self.flow.unknown_target(),
+            What::Address { address, is1 } => {
+                self.address_resolved(at, address, is1, rules, sink);
+            }
             What::Context(context) => {
                 code.enter_context(&context);
                 self.flow.set_context(at, context, rules, sink);
@@ -255,6 +258,26 @@ impl Decoder {
             what => emit(at, what, sink),
         }
         true
+    }
+
+    /// Continues at a traced address, which was removed from the front of the window. If a context
+    /// is part of its packet, it may be that of another thread, and the last instruction does not
+    /// lead to it.
+    #[inline]
+    fn address_resolved<S: Sink>(
+        &mut self,
+        at: u64,
+        address: u64,
+        is1: bool,
+        rules: Rules,
+        sink: &mut S,
+    ) {
+        let begins_context = |next: &Item| next.at == at && matches!(next.what, What::Context(_));
+        if self.flow.leads_elsewhere(address) && self.window.front().is_some_and(begins_context) {
+            self.flow.move_to(address, is1, rules);
+        } else {
+            self.flow.set_address(at, address, is1, rules, sink);
+        }
     }
 
     /// Resolves a committed Q element in front of the window whose address is traced: no later

@@ -297,7 +297,7 @@ mod tests {
             (0, self.0)
         }
 
-        fn jump(&mut self, _: usize, _: u8, _: BlockId, _: u32) -> (BlockId, u32) {
+        fn jump(&mut self, _: usize, _: u8, _: (BlockId, BlockId), _: u32) -> (BlockId, u32) {
             (BlockId::NONE, 0)
         }
     }

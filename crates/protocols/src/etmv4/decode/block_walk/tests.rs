@@ -29,7 +29,7 @@ impl<'a> PacketSource<'a> for Atom<'a> {
         (100 * piece as u64, &self.0[..end])
     }
 
-    fn jump(&mut self, _: usize, _: u8, _: BlockId, _: u32) -> (BlockId, u32) {
+    fn jump(&mut self, _: usize, _: u8, _: (BlockId, BlockId), _: u32) -> (BlockId, u32) {
         (BlockId::NONE, 0)
     }
 }

@@ -1,0 +1,61 @@
+//! The folders in which Linux distributions have program files, kernels and debug information.
+
+use std::path::{Path, PathBuf};
+
+use super::find::hex;
+
+/// The files with the build identifier `id` in `.build-id` of a folder: the program, and its debug
+/// information. A cache of perf has a folder for each identifier.
+/// (tools/perf/util/dso.c of Linux, `dso__read_binary_type_filename`, DSO_BINARY_TYPE__BUILDID_DEBUGINFO
+/// and DSO_BINARY_TYPE__BUILD_ID_CACHE)
+pub(super) fn with_id(folder: &Path, id: &[u8]) -> Vec<PathBuf> {
+    let id = hex(id);
+    let Some((first, rest)) = id.split_at_checked(2) else { return Vec::new() };
+    let folder = folder.join(".build-id").join(first);
+    let entry = folder.join(rest);
+    let cached = ["elf", "vdso", "debug"].map(|name| entry.join(name));
+    cached.into_iter().chain([entry, folder.join(format!("{rest}.debug"))]).collect()
+}
+
+/// The folder with debug information of a system.
+pub(super) fn debug(root: &Path) -> PathBuf {
+    root.join("usr/lib/debug")
+}
+
+/// Where a system has the file of its kernel, of version `release`.
+/// (tools/perf/util/symbol.c of Linux, `vmlinux_paths` and `vmlinux_paths_upd`)
+pub(super) fn kernels(root: &Path, release: &str) -> Vec<PathBuf> {
+    if release.is_empty() || release.contains('/') || release.contains("..") {
+        return Vec::new();
+    }
+    [
+        format!("boot/vmlinux-{release}"),
+        format!("usr/lib/debug/boot/vmlinux-{release}"),
+        format!("lib/modules/{release}/build/vmlinux"),
+        format!("usr/lib/debug/lib/modules/{release}/vmlinux"),
+        format!("usr/lib/debug/boot/vmlinux-{release}.debug"),
+        format!("lib/modules/{release}/vmlinux"),
+    ]
+    .map(|path| root.join(path))
+    .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_has_its_version_in_its_path() {
+        let paths = kernels(Path::new("/"), "6.6.1");
+        assert!(paths.contains(&"/usr/lib/debug/lib/modules/6.6.1/vmlinux".into()), "{paths:?}");
+        assert!(["", "..", "../x", "a/b"].iter().all(|r| kernels(Path::new("/"), r).is_empty()));
+    }
+
+    #[test]
+    fn files_are_named_for_their_build_identifier() {
+        let paths = with_id(Path::new("/usr/lib/debug"), &[0x12, 0x34, 0x56]);
+        assert!(paths.contains(&"/usr/lib/debug/.build-id/12/3456.debug".into()), "{paths:?}");
+        assert!(paths.contains(&"/usr/lib/debug/.build-id/12/3456/elf".into()), "{paths:?}");
+        assert!(with_id(Path::new("/"), &[]).is_empty());
+    }
+}
