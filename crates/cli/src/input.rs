@@ -342,6 +342,16 @@ impl Job<'_> {
         json::buffer(&self.plan, &self.sources, &self.buffer.name, self.buffer.size())
     }
 
+    /// The options of decoding.
+    pub fn options(&self) -> &Options {
+        &self.input.options
+    }
+
+    /// The program memory of the capture.
+    pub fn memory(&self) -> &Memory {
+        &self.input.memory
+    }
+
     /// The capture of the buffer.
     pub fn capture(&self) -> &Capture {
         &self.input.capture

@@ -111,7 +111,8 @@ fn recorded(args: &ItmArgs, recording: &SwoRecording) -> Result<bool, Fail> {
     }
     let frequency = args.frequency.or(recording.rate);
     let times = Some(recording.times.as_slice());
-    let mut printer = Printer::open(args, frequency, vec!["ITM".to_owned()], Inputs::default())?;
+    let names = vec!["ITM".to_owned()];
+    let mut printer = Printer::open(args, frequency, names, Inputs::default(), [None; 4])?;
     let mut receiver = Receiver::recorded(wanted(args));
     let mut elements = Vec::new();
     for bytes in recording.bytes.chunks(BLOCK) {
@@ -137,6 +138,7 @@ fn wanted(args: &ItmArgs) -> Wanted {
 fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     let source = Live::open(path)?;
     let (connection, growing) = (matches!(source, Live::Connection(_)), args.follow);
+    let is_file = matches!(source, Live::File(_));
     let stop = Stop::at_signals();
     let mut receiver = match source {
         Live::File(_) if !growing => Receiver::recorded(wanted(args)),
@@ -149,12 +151,13 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
         Live::Connection(stream) => Piped::boxed(stream),
     };
     let mut bytes = Stoppable { input, stop };
-    let mut printer =
-        Printer::open(args, args.frequency, vec!["ITM".to_owned()], Inputs::default())?;
+    let names = vec!["ITM".to_owned()];
+    let mut printer = Printer::open(args, args.frequency, names, Inputs::default(), [None; 4])?;
     let mut elements = Vec::new();
     let mut block = Vec::new();
     let mut greeting = Greeting::default();
     let (mut ticked, mut silent) = (Instant::now(), Instant::now());
+    let (began, is_file) = (Instant::now(), is_file && !growing);
     // The reader of the output does not want more, or a signal ended the trace.
     let mut stopped = false;
     let ended = loop {
@@ -171,6 +174,9 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
                     greeting.pass(&mut block);
                 }
                 receiver.feed(&block, &mut elements);
+                if !is_file {
+                    printer.arrived(receiver.bytes(), began.elapsed());
+                }
             }
             Ok(More::Later) => {
                 pause(LOOK);
