@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tracewright::capture::levels::Coding;
 use tracewright::export::samples::SampleFormat;
 use tracewright::frames::Framing;
 use tracewright::views::itm::{Format, Kind};
@@ -14,7 +15,7 @@ use super::signals::{SignalArgs, hertz};
 Examples:
   tracewright itm swo.bin                          what a debug probe has written to a file
   tracewright itm swo.bin --port 0                 text of port 0 only
-  tracewright itm capture.sr                       SWO recorded by a logic analyser with sigrok
+  tracewright itm capture.sr                       SWO recorded by a logic analyser (.sr, .vcd, .csv)
   tracewright itm tcp://localhost:3344             from the server of OpenOCD, pyOCD or J-Link
   tracewright itm /dev/ttyACM0 --follow            from a serial port (set its speed with stty)
   tracewright itm swo.bin --profile --image firmware.elf  samples of the program counter by function
@@ -24,8 +25,8 @@ Examples:
   tracewright itm swo.bin --watch speed --image firmware.elf --config DWT_COMP0=0x20000010
   tracewright itm tcp://localhost:3344 --format plotjuggler -o udp://127.0.0.1:9870")]
 pub struct ItmArgs {
-    /// File of SWO or ITM data, `-` for standard input, tcp://HOST:PORT, .sr file of sigrok with the
-    /// level of SWO, or capture with registers.
+    /// File of SWO or ITM data, `-` for standard input, tcp://HOST:PORT, recording of the level of
+    /// SWO by a logic analyser (.sr of sigrok, .vcd, .csv), or capture with registers.
     pub input: PathBuf,
     /// The file grows: wait for more data at its end.
     #[arg(long)]
@@ -67,6 +68,9 @@ pub struct ItmArgs {
     /// Recording of a logic analyser: bits in a second. Default: determined from the pulses.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub baud: Option<u64>,
+    /// Recording of a logic analyser: how bits are sent. Default: determined from the pulses.
+    #[arg(long, value_enum)]
+    pub coding: Option<CodingArg>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = ItmFormat::Text)]
     pub format: ItmFormat,
@@ -160,6 +164,27 @@ impl ItmFraming {
             ItmFraming::Coresight => Some(Framing::Coresight),
             ItmFraming::Tpiu => Some(Framing::Tpiu),
             ItmFraming::TpiuHsync => Some(Framing::TpiuHalf),
+        }
+    }
+}
+
+/// How bits of SWO are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CodingArg {
+    /// Asynchronous: idle high.
+    Uart,
+    /// Asynchronous, with the levels exchanged: idle low.
+    Inverted,
+    /// Manchester: idle low.
+    Manchester,
+}
+
+impl From<CodingArg> for Coding {
+    fn from(argument: CodingArg) -> Coding {
+        match argument {
+            CodingArg::Uart => Coding::Uart,
+            CodingArg::Inverted => Coding::Inverted,
+            CodingArg::Manchester => Coding::Manchester,
         }
     }
 }

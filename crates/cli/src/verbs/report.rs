@@ -74,8 +74,10 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
             "note: the events of ITMs are shown of the whole trace only, and are left out",
         );
     }
-    let options: Vec<String> = std::env::args().skip(2).collect();
-    let options = [options.join(" ")];
+    let given = std::env::args_os().skip(2).filter(|own| *own != *args.input.input.as_os_str());
+    let given: Vec<String> = given.map(|own| own.to_string_lossy().into_owned()).collect();
+    let options: Vec<String> =
+        Some(given.join(" ")).into_iter().filter(|all| !all.is_empty()).collect();
     let how = How {
         committed: args.how.committed,
         jobs: args.threads.jobs(),

@@ -309,6 +309,12 @@ impl Report {
                 unit,
                 ..ThreadRow::default()
             };
+            let is_recording = matches!(axis, Axis::Ticks | Axis::Bytes);
+            let follows = timeline.threads.iter().skip(n + 1).any(|own| own.source == source);
+            if is_recording && follows {
+                // It executes nothing: its recording is the last thread.
+                continue;
+            }
             // Of several threads, the first one has them.
             if rows.iter().all(|(other, _): &(usize, ThreadRow)| *other != source) {
                 let losses = timeline.losses.iter().filter(|loss| loss.0 == source);
@@ -432,20 +438,20 @@ impl Report {
             }
         }
         self.texts.extend(texts);
+        // Those of which instructions were traced are the same.
+        let traced = self.facts.iter().position(|(what, _)| what == "exceptions");
+        let none = traced.filter(|&at| self.facts.get(at).is_some_and(|(_, value)| value == "0"));
+        if let Some(at) = none.filter(|_| entries > 0) {
+            self.facts.remove(at);
+        }
+        let both = traced.is_some() && none.is_none();
         let facts = [
-            ("exceptions by an ITM", entries),
+            (if both { "exceptions reported by the ITM" } else { "exceptions" }, entries),
             ("samples", profile.total()),
             ("losses of an ITM", recording.lost()),
         ];
         let facts = facts.into_iter().filter(|(_, value)| *value > 0);
         self.facts.extend(facts.map(|(what, value)| (what.to_owned(), value.to_string())));
-        if recording.lost() > 0 {
-            self.notes.push(format!(
-                "{name}: {} times, packets were lost or bytes could not be decoded. Exceptions there \
-                 are uncertain.",
-                recording.lost()
-            ));
-        }
     }
 }
 

@@ -206,7 +206,8 @@ impl Report {
                 }
             }
             let _ = write!(out, "<td>{}</td><td>{}</td>", row.count, row.timed);
-            for value in [row.shortest, row.sum / row.timed.max(1), row.longest] {
+            let mean = (row.sum + row.timed / 2) / row.timed.max(1);
+            for value in [row.shortest, mean, row.longest] {
                 let value = if row.timed == 0 { "-".to_owned() } else { value.to_string() };
                 let _ = write!(out, "<td>{value}</td>");
             }
