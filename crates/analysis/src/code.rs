@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tracewright_base::{Element, Space};
+use tracewright_base::{Dwt, Element, ExceptionStep, Space};
 use tracewright_capture::{Capture, Form};
 use tracewright_decode::Program;
 use tracewright_image::{Bytes, Image, MemoryId, Selection, Viewpoint};
@@ -17,6 +17,9 @@ pub enum FunctionId {
     Known(u32),
     /// Code without a symbol that was called at this address.
     At(u64),
+    /// The handler of an exception with this number of an M-profile processor, of which only the
+    /// entry and the exit were traced.
+    Handler(u16),
     /// Code without a symbol whose first instruction is not known.
     #[default]
     Unknown,
@@ -43,6 +46,12 @@ pub struct Known {
     pub function: Function,
     /// The path of the file, where processes have mapped it.
     pub module: Option<Arc<str>>,
+}
+
+/// The name of an exception of an M-profile processor.
+fn handler_name(number: u16) -> String {
+    let text = Dwt::Exception { number, step: ExceptionStep::Exited }.to_string();
+    text.strip_prefix("exited ").unwrap_or(&text).to_owned()
 }
 
 /// How the functions of one source are found.
@@ -135,6 +144,7 @@ impl Code {
         let known = match function {
             FunctionId::Known(number) => self.get(number).map(|known| known.function.name.as_str()),
             FunctionId::At(address) => return Cow::Owned(format!("{address:#x}")),
+            FunctionId::Handler(number) => return Cow::Owned(handler_name(number)),
             FunctionId::Unknown => None,
         };
         Cow::Borrowed(known.unwrap_or("[unknown]"))
@@ -144,7 +154,7 @@ impl Code {
     pub fn symbol(&self, function: FunctionId) -> Option<&str> {
         match function {
             FunctionId::Known(number) => self.get(number).map(|known| &*known.function.symbol),
-            FunctionId::At(_) | FunctionId::Unknown => None,
+            FunctionId::At(_) | FunctionId::Handler(_) | FunctionId::Unknown => None,
         }
     }
 

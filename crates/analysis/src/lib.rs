@@ -21,7 +21,6 @@
 //! | `coverage/` | what was executed of each program file, by instruction, branch, line |
 //! | `itm/` | [`itm::Interpreter`]: text, exceptions, samples and watched data of an ITM, with times |
 //! | `programs.rs` | [`Programs`]: whether captures are of the same programs |
-//! | `texts.rs` | [`Texts`]: what a program writes to the trace |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
 //!
 //! A [`Profiler`] counts at addresses in memory while it decodes. [`Profile::add`] converts the
@@ -48,7 +47,6 @@ mod range_tree;
 mod raw_profile;
 mod replay;
 pub mod stacks;
-mod texts;
 mod timeline;
 mod transfer;
 mod transfer_log;
@@ -66,7 +64,6 @@ pub use programs::{DifferentPrograms, Programs};
 pub use raw_profile::{Executed, Following, RawProfile};
 pub use replay::Replayed;
 pub use stacks::Stacks;
-pub use texts::Texts;
-pub use timeline::{Knot, Moment, Slice, Timeline, TimelineThread};
+pub use timeline::{Axis, Knot, Moment, Slice, Timeline, TimelineThread};
 pub use transfer::{Kind as TransferKind, NO_FUNCTION, Transfer};
 pub use transfers::Transfers;

@@ -450,6 +450,7 @@ const fn hash(parent: PathId, function: FunctionId) -> u64 {
     let function = match function {
         FunctionId::Known(number) => number as u64,
         FunctionId::At(address) => address,
+        FunctionId::Handler(number) => number as u64 | 1 << 32,
         FunctionId::Unknown => u64::MAX,
     };
     let product = (function ^ (parent as u64) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);

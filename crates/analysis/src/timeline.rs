@@ -1,6 +1,9 @@
 //! The frames of a trace over time.
 
+use std::collections::BTreeSet;
+
 use crate::code::FunctionId;
+use crate::itm::Recording;
 use crate::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
 
 /// A frame from its begin to its end. Positions are numbers of instructions of the source.
@@ -44,6 +47,31 @@ pub struct Moment {
     pub estimate: u128,
 }
 
+/// What the positions of a source are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Axis {
+    /// Numbers of instructions, whose times follow from timestamps.
+    Timestamps,
+    /// Numbers of instructions.
+    Instructions,
+    /// Ticks of the local timestamps of an ITM.
+    Ticks,
+    /// Offsets in the trace buffer.
+    Bytes,
+}
+
+impl Axis {
+    /// The unit of times on it.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Axis::Timestamps => "ticks",
+            Axis::Instructions => "instructions",
+            Axis::Ticks => "ticks of the ITM",
+            Axis::Bytes => "bytes of the trace",
+        }
+    }
+}
+
 /// A thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimelineThread {
@@ -68,6 +96,10 @@ pub struct Timeline {
     pub losses: Vec<(usize, u64)>,
     /// The thread that executes on a source from a number of instructions on.
     running: Vec<(usize, u64, usize)>,
+    /// Sources with positions in ticks: ITMs with timestamps.
+    clocked: BTreeSet<usize>,
+    /// Sources with positions in bytes of the trace: ITMs without timestamps.
+    untimed: BTreeSet<usize>,
     limit: usize,
     /// Frames that were left out, because there are more than the limit.
     pub left_out: u64,
@@ -85,6 +117,8 @@ impl Timeline {
             knots: Vec::new(),
             losses: Vec::new(),
             running: Vec::new(),
+            clocked: BTreeSet::new(),
+            untimed: BTreeSet::new(),
             limit,
             left_out: 0,
         }
@@ -116,9 +150,42 @@ impl Timeline {
 
     /// Whether all sources with frames have timestamps.
     pub fn has_time(&self) -> bool {
+        // Those of ITMs have positions of their own.
         let timed = |thread: &TimelineThread| self.knots(thread.source).len() > 1;
         !self.slices.is_empty()
             && self.threads.iter().filter(|thread| thread.begin.is_some()).all(timed)
+    }
+
+    /// Adds the exceptions and losses of the ITM that is source number `source`, as a thread. Its
+    /// positions are ticks, or where it has no times, offsets.
+    pub fn add_recording(&mut self, source: usize, recording: &Recording) {
+        let thread = self.threads.len();
+        self.threads.push(TimelineThread { source, id: None, begin: None, beneath: 0 });
+        for slice in recording.slices() {
+            self.add(Slice {
+                thread: thread as u32,
+                depth: slice.depth as i32,
+                function: FunctionId::Handler(slice.number),
+                entry: Entry::Exception(slice.number),
+                ending: if slice.uncertain { Ending::Lost } else { Ending::Return },
+                uncertain: slice.uncertain,
+                begin: slice.begin,
+                end: slice.end,
+            });
+        }
+        self.losses.extend(recording.losses().map(|at| (source, at)));
+        self.left_out += recording.left_out();
+        if recording.is_timed() { &mut self.clocked } else { &mut self.untimed }.insert(source);
+    }
+
+    /// What a position of a source is.
+    pub fn axis(&self, source: usize) -> Axis {
+        match (self.clocked.contains(&source), self.untimed.contains(&source)) {
+            (true, _) => Axis::Ticks,
+            (_, true) => Axis::Bytes,
+            _ if self.has_time() => Axis::Timestamps,
+            _ => Axis::Instructions,
+        }
     }
 
     /// The moment of a position in a source: after `instructions` instructions.

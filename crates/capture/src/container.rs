@@ -45,12 +45,14 @@ impl Container {
             let sigrok = name.starts_with(b"version") || name.starts_with(b"metadata");
             return Some(if sigrok { Container::Sigrok } else { Container::Zip });
         }
-        let magics: [(&[u8], Container); 5] = [
+        let magics: [(&[u8], Container); 7] = [
             (b"\x1f\x8b\x08", Container::Gzip),
             (b"\xfd7zXZ\0", Container::Xz),
             (b"\x28\xb5\x2f\xfd", Container::Zstandard),
             (b"$date", Container::Vcd),
+            (b"$version", Container::Vcd),
             (b"$timescale", Container::Vcd),
+            (b"$scope", Container::Vcd),
         ];
         let magic = magics.iter().find(|(magic, _)| head.starts_with(magic));
         if let Some((_, container)) = magic {
@@ -107,7 +109,7 @@ impl Container {
             }
             Container::Vcd => {
                 "of a parallel trace port give it with --pins and --protocol; of a serial wire (SWO) \
-                 export the bytes of the UART first"
+                 read it with `tracewright itm`"
             }
             Container::Zip => "unpack it with `unzip`, and give the capture in it",
             Container::Gzip => "unpack it with `gzip -dk`, and give the result",

@@ -30,6 +30,12 @@ impl Message {
         self.varint(value);
     }
 
+    /// A floating-point number of 64 bits, also where it is 0.
+    pub fn double(&mut self, field: u64, value: f64) {
+        self.varint(field << 3 | 1);
+        self.0.extend(value.to_le_bytes());
+    }
+
     /// Bytes, a text or a message, also where it is empty.
     pub fn bytes(&mut self, field: u64, value: &[u8]) {
         self.varint(field << 3 | 2);
@@ -116,6 +122,9 @@ mod tests {
         let mut message = Message::default();
         message.text(2, "testing");
         assert_eq!(message.0, [0x12, 7, 0x74, 0x65, 0x73, 0x74, 0x69, 0x6e, 0x67]);
+        let mut message = Message::default();
+        message.double(1, 1.0);
+        assert_eq!(message.0, [0x09, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]);
         let mut message = Message::default();
         message.packed(6, &[3, 270, 86942]);
         assert_eq!(message.0, [0x32, 6, 0x03, 0x8e, 0x02, 0x9e, 0xa7, 0x05]);

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tracewright::Capture;
 use tracewright::analysis::Code;
 use tracewright::base::MAX_EXPANSION;
-use tracewright::capture::levels::Names;
+use tracewright::capture::levels::{Names, SwoOptions, read_swo};
 use tracewright::capture::{Access, Buffer, Format, Found, Kind, OpenError, Problem, perf, probe};
 use tracewright::decode::detect::complete::complete;
 use tracewright::decode::detect::{Candidate, HEAD, alignment};
@@ -135,10 +135,13 @@ impl Input {
             Found::Program if levels.is_none() => {
                 return Err(OpenError::new(path, Problem::Program).into());
             }
-            Found::Container(container) if levels.is_none() => {
+            Found::Container(container) if levels.is_none() && !is_swo(path) => {
                 return Err(OpenError::new(path, Problem::Container(container)).into());
             }
-            found if args.protocols.is_empty() && found != Found::Raw => {
+            found
+                if args.protocols.is_empty()
+                    && !matches!(found, Found::Raw | Found::Container(_)) =>
+            {
                 tracewright::read_capture_with(path, Access::with_pipes(args.pipes))?
             }
             _ => {
@@ -344,6 +347,16 @@ impl Job<'_> {
         json::buffer(&self.plan, &self.sources, &self.buffer.name, self.buffer.size())
     }
 
+    /// The options of decoding.
+    pub fn options(&self) -> &Options {
+        &self.input.options
+    }
+
+    /// The program memory of the capture.
+    pub fn memory(&self) -> &Memory {
+        &self.input.memory
+    }
+
     /// The capture of the buffer.
     pub fn capture(&self) -> &Capture {
         &self.input.capture
@@ -393,6 +406,12 @@ impl Job<'_> {
         let Input { capture, memory, options, .. } = self.input;
         Decoded { capture, plan: &self.plan, sources: &self.sources, memory, options, tally }
     }
+}
+
+/// Whether the file at `path` is a recording of SWO by a logic analyser, whose bytes may have the
+/// trace of several sources.
+fn is_swo(path: &Path) -> bool {
+    matches!(read_swo(path, &SwoOptions::default()), Ok(Some(_)))
 }
 
 /// The first option that describes raw trace data.

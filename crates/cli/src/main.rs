@@ -15,6 +15,7 @@ mod logs;
 mod message;
 mod output;
 mod programs;
+mod recordings;
 mod report;
 mod run;
 mod select;

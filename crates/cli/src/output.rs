@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use anstream::ColorChoice;
@@ -31,6 +32,8 @@ enum Writer {
     /// Standard output, a pipe or a device.
     Direct(Box<dyn Write>),
     File(BufWriter<Replacement>),
+    /// Datagrams.
+    Lines(Datagrams),
     /// The output is closed.
     None,
 }
@@ -58,6 +61,20 @@ impl Output {
         };
         let (path, closed) = (path.map(Path::to_path_buf), Cell::new(false));
         Ok(Output { path, writer, terminal, closed, error: None })
+    }
+
+    /// As [`open`](Output::open); `udp://HOST:PORT` receives each line as a datagram.
+    pub fn open_lines(path: Option<&Path>, inputs: &Inputs) -> Result<Output, Fail> {
+        let address = path.and_then(|path| Some((path, path.to_str()?.strip_prefix(UDP)?)));
+        let Some((path, address)) = address else { return Output::open(path, inputs) };
+        let lines = Datagrams::connect(address).map_err(|error| Fail::write(Some(path), &error))?;
+        let (path, closed) = (Some(path.to_path_buf()), Cell::new(false));
+        Ok(Output { path, writer: Writer::Lines(lines), terminal: false, closed, error: None })
+    }
+
+    /// Whether the output is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
     }
 
     /// Opens standard output, for a command without an option for a file.
@@ -116,6 +133,7 @@ impl Output {
     pub fn close(mut self) -> Result<(), Fail> {
         let done = match std::mem::replace(&mut self.writer, Writer::None) {
             Writer::Direct(mut writer) => writer.flush(),
+            Writer::Lines(mut lines) => lines.flush(),
             Writer::File(file) => {
                 let done = match file.into_inner() {
                     Ok(file) => file.finish(),
@@ -163,6 +181,7 @@ impl Write for Output {
         match &mut self.writer {
             Writer::Direct(writer) => writer.write(bytes),
             Writer::File(file) => file.write(bytes),
+            Writer::Lines(lines) => lines.write(bytes),
             Writer::None => Ok(bytes.len()),
         }
     }
@@ -171,8 +190,60 @@ impl Write for Output {
         match &mut self.writer {
             Writer::Direct(writer) => writer.flush(),
             Writer::File(file) => file.flush(),
+            Writer::Lines(lines) => lines.flush(),
             Writer::None => Ok(()),
         }
+    }
+}
+
+/// How the address of a receiver of datagrams begins.
+pub const UDP: &str = "udp://";
+
+/// Lines that are sent as datagrams. A datagram without a receiver is lost.
+struct Datagrams {
+    socket: UdpSocket,
+    /// The beginning of a line.
+    line: Vec<u8>,
+}
+
+impl Datagrams {
+    fn connect(address: &str) -> io::Result<Datagrams> {
+        let address = address.trim_end_matches('/');
+        let to = address.to_socket_addrs()?.next();
+        let to = to.ok_or_else(|| io::Error::other("the host has no address"))?;
+        let any = match to {
+            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+        };
+        let socket = UdpSocket::bind(any)?;
+        socket.connect(to)?;
+        Ok(Datagrams { socket, line: Vec::new() })
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        let sent = self.socket.send(&self.line);
+        self.line.clear();
+        match sent {
+            // No program receives at the port of this machine.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+            sent => sent.map(|_| ()),
+        }
+    }
+}
+
+impl Write for Datagrams {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for &byte in bytes {
+            match byte {
+                b'\n' => self.send()?,
+                byte => self.line.push(byte),
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

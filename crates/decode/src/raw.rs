@@ -123,6 +123,8 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
             ));
         }
         levels::sample(&mut capture, path, sends(first, &pattern)?, names)?;
+    } else {
+        levels::sample_swo(&mut capture, path)?;
     }
     skip(&mut capture, path, raw.skip)?;
     if raw.framing == RawFraming::Etb {

@@ -16,6 +16,7 @@
 //! | `paths/` | call paths: folded stacks, flame graph, callgrind |
 //! | `report/` | a report, one HTML page |
 //! | `timeline/` | frames over time: Chrome JSON, Perfetto, speedscope, Value Change Dump |
+//! | `samples.rs` | samples of the program counter in the formats of profilers |
 //! | `functions.rs` | the functions of a profile |
 //! | `text.rs` | names and texts in each of the formats |
 //! | `pieces.rs` | files that are written while they are made |
@@ -40,6 +41,7 @@ mod pprof;
 mod propeller;
 pub mod report;
 mod sample_profile;
+pub mod samples;
 mod text;
 pub mod timeline;
 

@@ -7,6 +7,7 @@
 //! | `stubs.rs` | stubs of the procedure linkage table, with the names of their targets |
 //! | `name.rs` | what a name shows: demangled names, parts of functions, veneers |
 //! | `unwind.rs` | [`UnwindTargets`]: where exceptions of C++ and panics of Rust continue |
+//! | `variables.rs` | [`Variable`]: address and type of a variable, from DWARF |
 //! | `lines.rs` | [`Lines`]: source lines and inlined functions, from DWARF |
 //!
 //! ```no_run
@@ -28,8 +29,10 @@ mod lines;
 mod name;
 mod stubs;
 mod unwind;
+mod variables;
 
 pub use function::{Candidate, Found, Function, Functions};
 pub use lines::{Begin, Frame, Lines, Location, Row};
 pub use name::{demangled, is_named, without_parameters};
 pub use unwind::UnwindTargets;
+pub use variables::{Variable, VariableType};

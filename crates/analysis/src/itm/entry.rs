@@ -2,10 +2,10 @@
 
 use tracewright_base::{Channel, Dwt, Fault, Gap};
 
-use super::Span;
+use super::{Span, Value};
 
 /// An event of an ITM or STM.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The offset of its first packet in the trace buffer.
     pub at: u64,
@@ -24,12 +24,14 @@ pub struct Entry {
     pub earliest: Option<u64>,
     /// The timestamp, or the packet before it, was delayed in the trace unit.
     pub late: bool,
+    /// What it sent is in [`Value`](Content::Value)s, too, which follow it.
+    pub typed: bool,
     /// What happened.
     pub content: Content,
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// A line of text, without its line feed.
     Text {
@@ -49,6 +51,8 @@ pub enum Content {
         /// Its bytes are also in a line of [`Text`](Content::Text).
         in_text: bool,
     },
+    /// A value of a signal: of a port or a comparator whose type is known.
+    Value(Value),
     /// An event of the DWT, and where it is a step of an exception, the span of that.
     Dwt {
         /// The event.

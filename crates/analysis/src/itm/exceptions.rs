@@ -17,8 +17,12 @@ pub struct Exceptions {
 #[derive(Clone, Copy, Debug)]
 struct Active {
     number: u16,
-    /// The time of its entry, if it was traced and nothing was lost since.
+    /// The time of its entry, if it was traced, and the time continued since.
     entered: Moment,
+    /// The last time at which it was active for certain.
+    active: Option<u64>,
+    /// Packets were lost since its entry: it may have ended and begun again.
+    lost: bool,
 }
 
 /// A time of which the bounds are known. The default knows nothing.
@@ -64,6 +68,9 @@ pub struct Span {
     /// `None` where the entry was not traced, packets were lost in between, or no timestamp
     /// distinguishes the two.
     pub duration: Option<Duration>,
+    /// Of a return: the exception that had ended before, the exit of which was not traced, and the
+    /// bounds of its duration, where they are known.
+    pub ended: Option<(u16, Duration)>,
 }
 
 /// Totals of one exception.
@@ -83,6 +90,10 @@ pub struct ExceptionTotals {
     pub nested: u64,
     /// The greatest number of exceptions that were active, with this one.
     pub deepest: usize,
+    /// Durations that were not measured, but have bounds.
+    pub bounded: u64,
+    /// The greatest upper bound of these.
+    pub at_most: u64,
 }
 
 impl ExceptionTotals {
@@ -91,12 +102,35 @@ impl ExceptionTotals {
         self.entries.saturating_sub(self.timed)
     }
 
+    fn add(&mut self, duration: Duration) {
+        let Some(ticks) = duration.measured() else {
+            self.bounded += 1;
+            self.at_most = self.at_most.max(duration.most);
+            return;
+        };
+        self.least = if self.timed == 0 { ticks } else { self.least.min(ticks) };
+        self.most = self.most.max(ticks);
+        self.sum = self.sum.saturating_add(ticks);
+        self.timed += 1;
+    }
+
     /// The mean duration in ticks, rounded; `None` without durations.
     pub const fn mean(&self) -> Option<u64> {
         match (self.sum + self.timed / 2).checked_div(self.timed) {
             Some(mean) => Some(mean),
             None => None,
         }
+    }
+}
+
+impl Active {
+    /// The bounds of the duration of an exception that ended by `time` at the latest.
+    fn until(&self, time: Moment) -> Option<Duration> {
+        let most = time.latest?.checked_sub(self.entered.earliest?).filter(|&most| most > 0)?;
+        let least = self.active.zip(self.entered.latest);
+        let least = least.map_or(0, |(active, entered)| active.saturating_sub(entered));
+        // That it ended exactly then is not known.
+        Some(Duration { least: least.min(most - 1), most })
     }
 }
 
@@ -109,7 +143,7 @@ impl Exceptions {
         match step {
             ExceptionStep::Entered => self.enter(number, time),
             ExceptionStep::Exited => self.exit(number, time),
-            ExceptionStep::Returned => self.returned(number),
+            ExceptionStep::Returned => self.returned(number, time),
         }
     }
 
@@ -117,53 +151,75 @@ impl Exceptions {
         if self.active.len() >= MAX_ACTIVE {
             self.active.clear();
         }
-        self.active.push(Active { number, entered });
+        let active = entered.earliest;
+        self.active.push(Active { number, entered, active, lost: false });
         let depth = self.active.len();
         self.deepest = self.deepest.max(depth);
         let totals = self.totals.entry(number).or_default();
         totals.entries += 1;
         totals.nested += u64::from(depth > 1);
         totals.deepest = totals.deepest.max(depth);
-        Span { depth, duration: None }
+        Span { depth, ..Span::default() }
     }
 
     fn exit(&mut self, number: u16, time: Moment) -> Span {
         let Some(at) = self.active.iter().rposition(|active| active.number == number) else {
             // Its entry was not traced.
-            return Span { depth: self.active.len() + 1, duration: None };
+            return Span { depth: self.active.len() + 1, ..Span::default() };
         };
-        let entered = self.active.get(at).map_or(Moment::default(), |active| active.entered);
         // Exits of those that it was interrupted by were lost.
-        self.active.truncate(at);
-        let duration = Duration::between(entered, time);
-        let measured = duration.and_then(Duration::measured);
-        if let (Some(ticks), Some(totals)) = (measured, self.totals.get_mut(&number)) {
-            totals.least = if totals.timed == 0 { ticks } else { totals.least.min(ticks) };
-            totals.most = totals.most.max(ticks);
-            totals.sum = totals.sum.saturating_add(ticks);
-            totals.timed += 1;
+        self.end_above(at + 1, time);
+        let ended = self.active.pop();
+        // After a loss it may be another activation.
+        let duration = ended.and_then(|ended| match ended.lost {
+            true => ended.until(time),
+            false => Duration::between(ended.entered, time),
+        });
+        if let (Some(duration), Some(totals)) = (duration, self.totals.get_mut(&number)) {
+            totals.add(duration);
         }
-        Span { depth: at + 1, duration }
+        Span { depth: at + 1, duration, ended: None }
     }
 
     /// The processor continues exception `number`, or Thread mode for 0.
-    fn returned(&mut self, number: u16) -> Span {
-        match self.active.iter().rposition(|active| active.number == number) {
-            Some(at) => self.active.truncate(at + 1),
-            None => {
-                self.active.clear();
-                if number != 0 {
-                    self.active.push(Active { number, entered: Moment::default() });
-                }
+    fn returned(&mut self, number: u16, time: Moment) -> Span {
+        let at = self.active.iter().rposition(|active| active.number == number);
+        let ended = self.end_above(at.map_or(0, |at| at + 1), time);
+        match self.active.last_mut() {
+            Some(last) if !last.lost => last.active = time.earliest.or(last.active),
+            Some(_) => {}
+            None if number != 0 => {
+                let (entered, active) = (Moment::default(), time.earliest);
+                self.active.push(Active { number, entered, active, lost: false });
             }
+            None => {}
         }
-        Span { depth: self.active.len(), duration: None }
+        Span { depth: self.active.len(), duration: None, ended }
     }
 
-    /// Packets were lost: which exceptions are active is not known until the next return, and their
-    /// durations are not known.
-    pub fn lost(&mut self) {
-        self.active.iter_mut().for_each(|active| active.entered = Moment::default());
+    /// The exceptions from number `from` on ended by `time`, without a traced exit. Returns the last
+    /// of them with known bounds.
+    fn end_above(&mut self, from: usize, time: Moment) -> Option<(u16, Duration)> {
+        let mut last = None;
+        for ended in self.active.split_off(from.min(self.active.len())) {
+            let Some(duration) = ended.until(time) else { continue };
+            if let Some(totals) = self.totals.get_mut(&ended.number) {
+                totals.add(duration);
+            }
+            last = Some((ended.number, duration));
+        }
+        last
+    }
+
+    /// Packets were lost: which exceptions are active is not known until the next return. Where the
+    /// time does not continue, their durations are not known; otherwise they have bounds.
+    pub fn lost(&mut self, time_continues: bool) {
+        for active in &mut self.active {
+            active.lost = true;
+            if !time_continues {
+                active.entered = Moment::default();
+            }
+        }
     }
 
     /// The totals of each exception, in order of their numbers.
@@ -191,7 +247,7 @@ mod tests {
     fn durations_and_nesting() {
         let mut exceptions = Exceptions::default();
         let mut step = |number, step, time| {
-            let Span { depth, duration } = exceptions.step(number, step, exactly(time));
+            let Span { depth, duration, .. } = exceptions.step(number, step, exactly(time));
             (depth, duration.and_then(Duration::measured))
         };
         assert_eq!(step(16, Entered, 100), (1, None));
@@ -218,13 +274,46 @@ mod tests {
     fn a_loss_makes_durations_unknown() {
         let mut exceptions = Exceptions::default();
         exceptions.step(16, Entered, exactly(100));
-        exceptions.lost();
+        exceptions.lost(false);
         assert_eq!(exceptions.step(16, Exited, exactly(200)).duration, None);
         assert_eq!(exceptions.totals()[&16].mean(), None);
         // The return to Thread mode shows that the exit was lost.
         exceptions.step(16, Entered, exactly(300));
         exceptions.step(0, Returned, exactly(400));
         assert_eq!(exceptions.step(16, Entered, exactly(500)).depth, 1);
+    }
+
+    /// A return shows that an exit was lost. Rows: steps with their times, a loss as exception 0
+    /// that is entered; bounds of the duration of exception 16.
+    #[test]
+    fn lost_exits_have_bounds() {
+        for (steps, time_continues, want) in [
+            (&[(16, Entered, 100), (0, Returned, 300)][..], false, Some((0, 200))),
+            // It was active when it was returned to.
+            (
+                &[(16, Entered, 100), (15, Entered, 120), (16, Returned, 150), (0, Returned, 300)],
+                false,
+                Some((50, 200)),
+            ),
+            // The exit of another activation, perhaps.
+            (&[(16, Entered, 100), (0, Entered, 0), (16, Exited, 300)], true, Some((0, 200))),
+            (&[(16, Entered, 100), (0, Entered, 0), (0, Returned, 300)], true, Some((0, 200))),
+            (&[(16, Entered, 100), (0, Entered, 0), (0, Returned, 300)], false, None),
+        ] {
+            let mut exceptions = Exceptions::default();
+            let mut last = Span::default();
+            for &(number, step, time) in steps {
+                match (number, step) {
+                    (0, Entered) => exceptions.lost(time_continues),
+                    _ => last = exceptions.step(number, step, exactly(time)),
+                }
+            }
+            let ended = last.ended.map(|(_, duration)| duration).or(last.duration);
+            assert_eq!(ended.map(|d| (d.least, d.most)), want, "{steps:?}");
+            let totals = exceptions.totals()[&16];
+            let bounded = (u64::from(want.is_some()), want.map_or(0, |want| want.1));
+            assert_eq!((totals.bounded, totals.at_most, totals.timed), (bounded.0, bounded.1, 0));
+        }
     }
 
     /// Rows: bounds of the entry and of the exit, bounds of the duration.

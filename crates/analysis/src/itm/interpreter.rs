@@ -1,10 +1,10 @@
 //! From elements to events with times.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use tracewright_base::{Channel, Dwt, Element, Gap, Software, TimeDelay};
 
-use super::{Content, Entry, Exceptions, Moment};
+use super::{Content, Entry, Exceptions, Meaning, Moment, Origin, Signals};
 
 /// A line of text without a line feed ends after this number of elements without a write to its
 /// port.
@@ -24,7 +24,11 @@ const MAX_OPEN: usize = 256;
 /// A local timestamp is sent after the packets that it belongs to, so that events wait for it. Each
 /// software write is an event. Those whose bytes are text are joined to lines beside: a line has
 /// the offset and the time of its first character, and precedes its writes; the events after it
-/// wait until the line ends.
+/// wait until the line ends. A write of more than one byte may have one character, or the end of a
+/// line, and zeros; a single one of them is a number, unless lines of such writes precede it.
+///
+/// Of a port with a [`Signal`](super::Signal) the type states whether it is text. Its values follow
+/// its writes.
 #[derive(Clone, Debug, Default)]
 pub struct Interpreter {
     waiting: VecDeque<Slot>,
@@ -47,7 +51,15 @@ pub struct Interpreter {
     now: Option<u64>,
     /// Packets were lost, and there was no timestamp since.
     restarted: bool,
+    /// Events have recorded times, which continue where packets are lost.
+    recorded: bool,
     exceptions: Exceptions,
+    signals: Signals,
+    /// Ports to which numbers of more than one byte were written: one with zeros is a number there,
+    /// not a character.
+    numbers: HashSet<Channel>,
+    /// Ports with lines of characters with zeros.
+    filled: HashSet<Channel>,
 }
 
 #[derive(Clone, Debug)]
@@ -55,6 +67,8 @@ struct Slot {
     entry: Entry,
     /// The line of text may continue.
     open: bool,
+    /// It is no event: a line that was none.
+    void: bool,
     /// The time is not known yet.
     waits: bool,
     /// The number of its element.
@@ -70,9 +84,21 @@ struct Open {
     slot: u64,
     /// The number of the element of its last character.
     element: u64,
+    /// The number of characters, with that of its end.
+    characters: usize,
+    /// All of them were written with zeros.
+    filled: bool,
 }
 
+/// The most ports with numbers that are remembered.
+const MAX_NUMBERS: usize = 1024;
+
 impl Interpreter {
+    /// An interpreter of a source whose ports and comparators have these signals.
+    pub fn with_signals(signals: Signals) -> Interpreter {
+        Interpreter { signals, ..Interpreter::default() }
+    }
+
     /// Takes the next element. `recorded`: the time at which it was recorded, where that is known;
     /// then the timestamps of the trace are not used.
     pub fn element(
@@ -83,6 +109,7 @@ impl Interpreter {
         emit: &mut dyn FnMut(&Entry),
     ) {
         self.elements += 1;
+        self.recorded |= recorded.is_some();
         if matches!(element, Element::SoftwareWrite(_) | Element::DwtEvent(_)) {
             self.source = self.elements;
         }
@@ -94,8 +121,13 @@ impl Interpreter {
                 self.write(at, recorded.or_else(|| write.time()), write);
             }
             Element::DwtEvent(event) => {
-                let content = Content::Dwt { event: event.meaning(), span: None };
-                self.push(at, recorded, content);
+                let event = self.signals.completed(event.meaning());
+                self.push(at, recorded, Content::Dwt { event, span: None });
+                if let Dwt::DataValue { comparator, size, value, .. } = event {
+                    let origin = Origin::Comparator(comparator);
+                    let meaning = self.signals.meaning(origin, size * 8, value.into());
+                    self.values(at, recorded, meaning);
+                }
             }
             Element::LocalTimestamp(time) => {
                 if std::mem::take(&mut self.restarted) {
@@ -164,7 +196,8 @@ impl Interpreter {
     fn push(&mut self, at: u64, time: Option<u64>, content: Content) {
         self.waiting.push_back(Slot {
             open: matches!(content, Content::Text { .. }),
-            entry: Entry { at, time, earliest: time, late: false, content },
+            entry: Entry { at, time, earliest: time, late: false, typed: false, content },
+            void: false,
             waits: time.is_none(),
             element: self.elements,
         });
@@ -173,6 +206,7 @@ impl Interpreter {
     /// The events before here end, without a time where that is not known.
     fn restart(&mut self) {
         self.close(|_| true);
+        self.signals.lose();
         self.waiting.iter_mut().for_each(|slot| slot.waits = false);
         self.restarted = true;
     }
@@ -207,15 +241,24 @@ impl Interpreter {
 
     /// Ends the lines that `ends` selects.
     fn close(&mut self, ends: impl Fn(&Open) -> bool) {
-        let (waiting, first) = (&mut self.waiting, self.first);
-        self.open.retain(|open| {
-            let end = ends(open);
-            if let Some(slot) = waiting.get_mut(open.slot.saturating_sub(first) as usize)
-                && end
-            {
+        let Interpreter { waiting, first, filled, open, .. } = self;
+        open.retain(|open| {
+            if !ends(open) {
+                return true;
+            }
+            let at = open.slot.saturating_sub(*first) as usize;
+            if let Some(slot) = waiting.get_mut(at) {
                 slot.open = false;
             }
-            !end
+            if !open.filled || filled.contains(&open.channel) {
+                return false;
+            }
+            if open.characters > 1 && filled.len() < MAX_NUMBERS {
+                filled.insert(open.channel);
+            } else if open.characters == 1 {
+                retract(waiting, at, open.channel);
+            }
+            false
         });
     }
 
@@ -228,12 +271,17 @@ impl Interpreter {
             && let Some(mut slot) = self.waiting.pop_front()
         {
             self.first += 1;
+            if slot.void {
+                continue;
+            }
             let time = Moment { earliest: slot.entry.earliest, latest: slot.entry.time };
             match &mut slot.entry.content {
                 Content::Dwt { event: Dwt::Exception { number, step }, span } => {
                     *span = Some(self.exceptions.step(*number, *step, time));
                 }
-                Content::Lost(_) | Content::Undecodable { .. } => self.exceptions.lost(),
+                Content::Lost(_) | Content::Undecodable { .. } => {
+                    self.exceptions.lost(self.recorded);
+                }
                 _ => {}
             }
             emit(&slot.entry);
@@ -245,19 +293,69 @@ impl Interpreter {
         let line = with_page(channel);
         let bytes = write.value().to_le_bytes();
         let bytes = bytes.get(..usize::from(write.bits / 8)).unwrap_or_default();
-        let open = self.open.iter().any(|open| open.channel == line);
-        let in_text = !bytes.is_empty() && bytes.iter().all(|&byte| is_text(byte, open));
-        if in_text {
-            bytes.iter().for_each(|&byte| self.character(at, time, channel, byte));
-        } else {
+        let meaning = match Origin::of(line) {
+            Some(origin) if !self.signals.is_empty() => {
+                self.signals.meaning(origin, write.bits, write.value())
+            }
+            _ => Meaning::Unknown,
+        };
+        let text = match meaning {
+            Meaning::Unknown => self.text_of(line, bytes),
+            Meaning::Text => Some(bytes),
+            Meaning::Values(_) | Meaning::Raw => None,
+        };
+        let Some(text) = text else {
             self.close(|open| open.channel == line);
+            self.push(at, time, content(write, false));
+            self.values(at, time, meaning);
+            return;
+        };
+        let filled = text.len() < bytes.len();
+        let mut characters = text.iter().filter(|&&byte| byte != 0).peekable();
+        if characters.peek().is_none() {
+            self.push(at, time, content(write, true));
         }
-        let (bits, value) = (write.bits, write.value());
-        self.push(at, time, Content::Write { channel, bits, value, in_text });
+        while let Some(&byte) = characters.next() {
+            self.character(at, time, channel, byte, filled);
+            if characters.peek().is_none() {
+                // The line may end with this write, which decides whether it was one.
+                self.push(at, time, content(write, true));
+            }
+            self.end_line(line, byte);
+        }
+        self.values(at, time, meaning);
     }
 
-    /// Appends a byte to the line of `channel`.
-    fn character(&mut self, at: u64, time: Option<u64>, channel: Channel, byte: u8) {
+    /// The values of the write or event before.
+    fn values(&mut self, at: u64, time: Option<u64>, meaning: Meaning) {
+        let Meaning::Values(values) = meaning else { return };
+        if let Some(slot) = self.waiting.back_mut() {
+            slot.entry.typed = true;
+        }
+        values.into_iter().for_each(|value| self.push(at, time, Content::Value(value)));
+    }
+
+    /// The characters in a write to a port whose type is not known, if it is text. Zeros that fill a
+    /// write of more than one byte are not.
+    fn text_of<'a>(&mut self, line: Channel, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let open = self.open.iter().any(|open| open.channel == line);
+        let zeros = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
+        let text = bytes.get(..bytes.len() - zeros).unwrap_or_default();
+        let is_text = !text.is_empty() && text.iter().all(|&byte| is_text(byte, open));
+        let filled = zeros > 0 && bytes.len() > 1;
+        let is_text = match filled {
+            // Inside a line they may fill its last write.
+            true => is_text && (text.len() == 1 || open) && !self.numbers.contains(&line),
+            false => is_text && zeros == 0,
+        };
+        if !is_text && !text.is_empty() && bytes.len() > 1 && self.numbers.len() < MAX_NUMBERS {
+            self.numbers.insert(line);
+        }
+        is_text.then_some(text)
+    }
+
+    /// Appends a byte to the line of `channel`. `filled`: it was written with zeros.
+    fn character(&mut self, at: u64, time: Option<u64>, channel: Channel, byte: u8, filled: bool) {
         let line = with_page(channel);
         if !self.open.iter().any(|open| open.channel == line) {
             if self.open.len() >= MAX_OPEN {
@@ -265,10 +363,13 @@ impl Interpreter {
             }
             let slot = self.first + self.waiting.len() as u64;
             self.push(at, time, Content::Text { channel, text: Vec::new() });
-            self.open.push(Open { channel: line, slot, element: self.elements });
+            let (element, characters) = (self.elements, 0);
+            self.open.push(Open { channel: line, slot, element, characters, filled: true });
         }
         let Some(open) = self.open.iter_mut().find(|open| open.channel == line) else { return };
         open.element = self.elements;
+        open.characters += 1;
+        open.filled &= filled;
         let slot = open.slot.saturating_sub(self.first) as usize;
         let Some(Slot { entry: Entry { content: Content::Text { text, .. }, .. }, .. }) =
             self.waiting.get_mut(slot)
@@ -280,8 +381,33 @@ impl Interpreter {
         } else if text.last() == Some(&b'\r') {
             text.pop();
         }
-        if byte == b'\n' || text.len() >= LONGEST {
-            self.close(|open| open.channel == line);
+    }
+
+    /// Ends the line of `line` after `byte`, where it does.
+    fn end_line(&mut self, line: Channel, byte: u8) {
+        self.close(|open| open.channel == line && (byte == b'\n' || open.characters >= LONGEST));
+    }
+}
+
+/// A write as an event.
+const fn content(write: &Software, in_text: bool) -> Content {
+    let (channel, bits, value) = (write.channel, write.bits, write.value());
+    Content::Write { channel, bits, value, in_text }
+}
+
+/// The line in slot `at` is a number: its only character was written with zeros.
+fn retract(waiting: &mut VecDeque<Slot>, at: usize, line: Channel) {
+    for slot in waiting.iter_mut().skip(at) {
+        match &mut slot.entry.content {
+            Content::Text { text, channel } if with_page(*channel) == line => {
+                text.clear();
+                slot.void = true;
+            }
+            Content::Write { channel, in_text, .. } if with_page(*channel) == line => {
+                *in_text = false;
+                return;
+            }
+            _ => {}
         }
     }
 }
@@ -462,7 +588,12 @@ mod tests {
             (8, 10, true),
             (16, 0x0d0a, true),
             (32, 0x4141_3f7d, true),
-            (32, 0x41, false),
+            (32, 0x41, true),
+            (32, 0x0041_4141, true),
+            (32, 0, false),
+            (32, 0x42, false),
+            (32, 5, false),
+            (32, 0x42, false),
             (8, 0, false),
             (8, 0, false),
         ];
@@ -521,6 +652,65 @@ mod tests {
             (Some(45), 45),
         ];
         assert_eq!(got, want.map(|(earliest, time)| (earliest, Some(time))));
+    }
+
+    /// One character in each write of 16 or 32 bits, the last of a line with a line feed.
+    #[test]
+    fn characters_in_wide_writes_are_text() {
+        for bits in [16, 32] {
+            let text = "Hello 0.\r\n".chars().map(|c| write(PORT, bits, u32::from(c).into()));
+            let got = entries(&text.collect::<Vec<_>>());
+            assert_eq!(got, want(&[(0, None, "Hello 0.")]), "{bits}");
+        }
+        // One alone is a number.
+        let alone = [write(PORT, 32, 0x2a), write(PORT, 32, 0), write(PORT, 32, 0x0a)];
+        assert_eq!(entries(&alone), want(&[(0, None, "0x2a"), (1, None, "0x0"), (2, None, "0xa")]));
+        // A counter of 16 bits, from 30 on and from 0 on.
+        let counter = |from: u64| (from..130).map(|n| write(PORT, 16, n)).collect::<Vec<_>>();
+        for from in [0, 30] {
+            let got = entries(&counter(from));
+            assert!(got.iter().all(|(.., text)| text.starts_with("0x")), "{from}: {got:?}");
+            assert_eq!(got.len() as u64, 130 - from);
+        }
+    }
+
+    /// A port with a type is not guessed.
+    #[test]
+    fn signals_have_values() {
+        let signals = ["0=i16,name=x", "dwt1=u8,name=y", "1=text"].map(|s| s.parse().unwrap());
+        let mut interpreter = Interpreter::with_signals(Signals::new(signals));
+        let data = DwtEvent { discriminator: 19, size: 1, value: 0x42, after_overflow: false };
+        let elements = [
+            write(PORT, 16, 0x4142),
+            Element::DwtEvent(data),
+            write(OTHER, 8, 0x07),
+            write(OTHER, 8, 0x41),
+            time(5),
+        ];
+        let mut got = Vec::new();
+        let mut emit = |entry: &Entry| match &entry.content {
+            Content::Value(value) => {
+                got.push((entry.time, format!("{} {}", value.name, value.reading.number())))
+            }
+            Content::Text { text, .. } => got.push((entry.time, format!("{text:?}"))),
+            Content::Write { in_text, .. } => {
+                got.push((None, format!("{in_text} {}", entry.typed)))
+            }
+            _ => {}
+        };
+        for (at, element) in (0..).zip(&elements) {
+            interpreter.element(at, None, element, &mut emit);
+        }
+        interpreter.flush(&mut emit);
+        let want = [
+            (None, "false true"),
+            (Some(5), "x 16706"),
+            (Some(5), "y 66"),
+            (Some(5), "[7, 65]"),
+            (None, "true false"),
+            (None, "true false"),
+        ];
+        assert_eq!(got, want.map(|(time, text)| (time, text.to_owned())));
     }
 
     #[test]

@@ -37,6 +37,20 @@ impl Samples {
         }
     }
 
+    /// The sampled addresses, and the samples of each.
+    pub fn addresses(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.addresses.iter().map(|(&pc, &samples)| (pc, samples))
+    }
+
+    /// Adds the samples of another source or part.
+    pub fn add(&mut self, other: &Samples) {
+        for (pc, samples) in other.addresses() {
+            *self.addresses.entry(pc).or_default() += samples;
+        }
+        self.asleep += other.asleep;
+        self.prohibited += other.prohibited;
+    }
+
     /// All samples.
     pub fn total(&self) -> u64 {
         self.addresses.values().sum::<u64>() + self.asleep + self.prohibited

@@ -20,7 +20,7 @@ fn name(begin: &Begin) -> String {
     match begin.function {
         FunctionId::Known(n) => char::from(b'a' + n as u8).to_string(),
         FunctionId::At(address) => format!("{address:x}"),
-        FunctionId::Unknown => "?".to_owned(),
+        FunctionId::Handler(_) | FunctionId::Unknown => "?".to_owned(),
     }
 }
 

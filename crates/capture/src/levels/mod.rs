@@ -23,7 +23,7 @@ use tracewright_units::etm::connector::Pinout;
 use crate::limits::MAX_LEVELS;
 use crate::{Buffer, Bytes, Capture, OpenError, Problem};
 
-pub use self::swo::{SwoRecording, read_swo};
+pub use self::swo::{Coding, SwoOptions, SwoRecording, may_be_levels, read_swo, sample_swo};
 
 use self::port::Port;
 use self::signals::Signals;

@@ -157,7 +157,7 @@ fn device(text: &str) -> Result<Device, String> {
 }
 
 /// A frequency: `24 MHz`, `1.5 kHz`, `1000000`.
-fn hertz(text: &str) -> Option<u64> {
+pub(super) fn hertz(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
     let (number, unit) = text.split_at_checked(digits)?;
     let factor = match unit.trim().to_ascii_lowercase().as_str() {

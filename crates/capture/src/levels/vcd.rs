@@ -14,62 +14,107 @@ const MAX_WORD: usize = 1 << 12;
 /// The greatest number of bits of a variable that can have signals of a port.
 const MAX_BITS: u32 = 1 << 10;
 
-/// Reads the recording.
+/// Selects signals of a recording.
+pub(super) trait Select {
+    /// The numbers from 0 that a signal can have in a vector with the name `name`; 0 for another one.
+    fn vector(&self, scope: &str, name: &str) -> u32;
+
+    /// The bit of levels of the signal with the name `name`, and with the number `index` where it is
+    /// one of several. `None` for another signal.
+    fn find(&mut self, scope: &str, name: &str, index: Option<u32>) -> Result<Option<u8>, String>;
+}
+
+impl Select for Signals {
+    fn vector(&self, scope: &str, name: &str) -> u32 {
+        Signals::vector(self, scope, name)
+    }
+
+    fn find(&mut self, scope: &str, name: &str, index: Option<u32>) -> Result<Option<u8>, String> {
+        Signals::find(self, scope, name, index)
+    }
+}
+
+/// Reads the recording of a port.
 pub(super) fn read(file: impl Read, signals: &mut Signals, port: &mut Port) -> Result<(), String> {
-    let mut words = Words { file: BufReader::with_capacity(1 << 16, file), word: Vec::new() };
-    let variables = header(&mut words, signals)?;
+    let mut dump = Dump::open(file, signals)?;
     if let Some(width) = signals.check()? {
         port.set_width(width);
     }
-    let (mut levels, mut unknown) = (0u128, 0u128);
-    for bit in variables.values().flatten().flatten() {
-        unknown |= 1 << bit;
+    dump.each(&mut |_, levels, unknown| port.levels(levels, unknown))
+}
+
+/// A recording after its header.
+pub(super) struct Dump<R> {
+    words: Words<BufReader<R>>,
+    variables: Variables,
+    /// Units of time in a second, if they are stated.
+    pub(super) rate: Option<u64>,
+}
+
+/// Receives the time of levels, the levels, and those that are not known.
+pub(super) type Take<'a> = dyn FnMut(u64, u128, u128) -> Result<(), String> + 'a;
+
+impl<R: Read> Dump<R> {
+    /// Reads the header, and selects the signals.
+    pub(super) fn open(file: R, signals: &mut impl Select) -> Result<Dump<R>, String> {
+        let mut words = Words { file: BufReader::with_capacity(1 << 16, file), word: Vec::new() };
+        let (variables, rate) = header(&mut words, signals)?;
+        Ok(Dump { words, variables, rate })
     }
-    let mut changed = false;
-    while words.next()? {
-        let (kind, rest) = match words.word.split_first() {
-            Some((kind, rest)) => (*kind, rest),
-            None => continue,
-        };
-        match kind {
-            b'#' => {
-                if changed {
-                    port.levels(levels, unknown)?;
+
+    /// Passes the levels after all changes of each time to `take`.
+    pub(super) fn each(&mut self, take: &mut Take<'_>) -> Result<(), String> {
+        let Dump { words, variables, .. } = self;
+        let (mut levels, mut unknown) = (0u128, 0u128);
+        for bit in variables.values().flatten().flatten() {
+            unknown |= 1 << bit;
+        }
+        let (mut changed, mut time) = (false, 0);
+        while words.next()? {
+            let (kind, rest) = match words.word.split_first() {
+                Some((kind, rest)) => (*kind, rest),
+                None => continue,
+            };
+            match kind {
+                b'#' => {
+                    if changed {
+                        take(time, levels, unknown)?;
+                    }
+                    changed = false;
+                    let digits = std::str::from_utf8(rest).ok().and_then(|text| text.parse().ok());
+                    time = digits.unwrap_or(time);
                 }
-                changed = false;
-            }
-            b'0' | b'1' | b'x' | b'X' | b'z' | b'Z' => {
-                let bit = variables.get(rest).and_then(|bits| *bits.first()?);
-                if let Some(bit) = bit {
-                    set(&mut levels, &mut unknown, bit, kind);
+                b'0' | b'1' | b'x' | b'X' | b'z' | b'Z' => {
+                    let bit = variables.get(rest).and_then(|bits| *bits.first()?);
+                    if let Some(bit) = bit {
+                        set(&mut levels, &mut unknown, bit, kind);
+                        changed = true;
+                    }
+                }
+                b'b' | b'B' => {
+                    let value = rest.to_vec();
+                    words.need("the identifier of a vector")?;
+                    let Some(bits) = variables.get(words.word.as_slice()) else { continue };
+                    let extension = match value.first() {
+                        Some(b'0' | b'1') | None => b'0',
+                        Some(other) => *other,
+                    };
+                    for (n, bit) in bits.iter().enumerate() {
+                        let Some(bit) = bit else { continue };
+                        let digit = value.iter().rev().nth(n).copied().unwrap_or(extension);
+                        set(&mut levels, &mut unknown, *bit, digit);
+                    }
                     changed = true;
                 }
+                b'r' | b'R' | b's' | b'S' => words.need("the identifier of a value")?,
+                b'$' if rest == b"comment" => words.skip()?,
+                b'$' => {}
+                _ => return Err(format!("`{}` is not a change of a value", words.text())),
             }
-            b'b' | b'B' => {
-                let value = rest.to_vec();
-                words.need("the identifier of a vector")?;
-                let Some(bits) = variables.get(words.word.as_slice()) else { continue };
-                let extension = match value.first() {
-                    Some(b'0' | b'1') | None => b'0',
-                    Some(other) => *other,
-                };
-                for (n, bit) in bits.iter().enumerate() {
-                    let Some(bit) = bit else { continue };
-                    let digit = value.iter().rev().nth(n).copied().unwrap_or(extension);
-                    set(&mut levels, &mut unknown, *bit, digit);
-                }
-                changed = true;
-            }
-            b'r' | b'R' | b's' | b'S' => words.need("the identifier of a value")?,
-            b'$' if rest == b"comment" => words.skip()?,
-            b'$' => {}
-            _ => return Err(format!("`{}` is not a change of a value", words.text())),
         }
+        // The recording lasts up to its last time.
+        take(time, levels, unknown)
     }
-    if changed {
-        port.levels(levels, unknown)?;
-    }
-    Ok(())
 }
 
 fn set(levels: &mut u128, unknown: &mut u128, bit: u8, digit: u8) {
@@ -86,8 +131,11 @@ fn set(levels: &mut u128, unknown: &mut u128, bit: u8, digit: u8) {
 /// The bits of levels of each variable with signals of the port, its least significant bit first.
 type Variables = HashMap<Vec<u8>, Vec<Option<u8>>>;
 
-fn header(words: &mut Words<impl BufRead>, signals: &mut Signals) -> Result<Variables, String> {
-    let mut variables = Variables::new();
+fn header(
+    words: &mut Words<impl BufRead>,
+    signals: &mut impl Select,
+) -> Result<(Variables, Option<u64>), String> {
+    let (mut variables, mut rate) = (Variables::new(), None);
     let mut scopes: Vec<usize> = Vec::new();
     let mut scope = String::new();
     loop {
@@ -95,7 +143,7 @@ fn header(words: &mut Words<impl BufRead>, signals: &mut Signals) -> Result<Vari
         match words.word.as_slice() {
             b"$enddefinitions" => {
                 words.skip()?;
-                return Ok(variables);
+                return Ok((variables, rate));
             }
             b"$scope" => {
                 words.need("the type of a scope")?;
@@ -113,6 +161,17 @@ fn header(words: &mut Words<impl BufRead>, signals: &mut Signals) -> Result<Vari
                 words.skip()?;
             }
             b"$var" => variable(words, signals, &scope, &mut variables)?,
+            b"$timescale" => {
+                let mut text = String::new();
+                loop {
+                    words.need("the end of $timescale")?;
+                    if words.word == b"$end" || text.len() > MAX_WORD {
+                        break;
+                    }
+                    text.push_str(&words.text());
+                }
+                rate = timescale(&text);
+            }
             [b'$', ..] => words.skip()?,
             _ => {
                 return Err(format!(
@@ -124,10 +183,26 @@ fn header(words: &mut Words<impl BufRead>, signals: &mut Signals) -> Result<Vari
     }
 }
 
+/// The units in a second of a time scale: `10 ns`, `1us`.
+fn timescale(text: &str) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits)?;
+    let in_second: u64 = match unit.trim() {
+        "s" => 1,
+        "ms" => 1_000,
+        "us" => 1_000_000,
+        "ns" => 1_000_000_000,
+        "ps" => 1_000_000_000_000,
+        "fs" => 1_000_000_000_000_000,
+        _ => return None,
+    };
+    in_second.checked_div(number.parse().ok()?).filter(|rate| *rate > 0)
+}
+
 /// Reads a `$var` section after its first word.
 fn variable(
     words: &mut Words<impl BufRead>,
-    signals: &mut Signals,
+    signals: &mut impl Select,
     scope: &str,
     variables: &mut Variables,
 ) -> Result<(), String> {

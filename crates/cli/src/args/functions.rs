@@ -12,6 +12,7 @@ use tracewright::views::functions::Sort;
 use super::decoding::InfoFormat;
 use super::input::{HowArgs, InputArgs, JobsArgs, SourceArgs};
 use super::random::WindowArgs;
+use super::signals::{SignalArgs, hertz};
 use crate::fail::Fail;
 
 #[derive(Debug, Args)]
@@ -107,9 +108,11 @@ pub struct TimelineArgs {
     /// Output format.
     #[arg(long, value_enum)]
     pub format: TimelineFormatArg,
-    /// Ticks of the timestamp clock in a second. Without it, a tick is a nanosecond.
-    #[arg(long, value_name = "HERTZ", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Ticks of the timestamp clock in a second, such as 72M. Without it, a tick is a nanosecond.
+    #[arg(long, value_name = "HERTZ", value_parser = hertz)]
     pub frequency: Option<u64>,
+    #[command(flatten)]
+    pub signals: SignalArgs,
     /// The most frames; the first ones are written.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub limit: usize,
@@ -136,6 +139,8 @@ pub struct ReportArgs {
     pub switches: SwitchArgs,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub signals: SignalArgs,
     /// The most calls on the timeline and among the exceptions; the first ones are shown.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub limit: usize,

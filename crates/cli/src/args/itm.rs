@@ -3,22 +3,30 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tracewright::capture::levels::Coding;
+use tracewright::export::samples::SampleFormat;
 use tracewright::frames::Framing;
 use tracewright::views::itm::{Format, Kind};
+
+use super::signals::{SignalArgs, hertz};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   tracewright itm swo.bin                          what a debug probe has written to a file
   tracewright itm swo.bin --port 0                 text of port 0 only
-  tracewright itm capture.sr                       SWO recorded by a logic analyser with sigrok
+  tracewright itm capture.sr                       SWO recorded by a logic analyser (.sr, .vcd, .csv)
   tracewright itm tcp://localhost:3344             from the server of OpenOCD, pyOCD or J-Link
   tracewright itm /dev/ttyACM0 --follow            from a serial port (set its speed with stty)
   tracewright itm swo.bin --profile --image firmware.elf  samples of the program counter by function
-  tracewright itm swo.bin --exceptions             durations and nesting of exceptions")]
+  tracewright itm swo.bin --exceptions             durations and nesting of exceptions
+  tracewright itm swo.bin --port 0 --format plain  what printf printed
+  tracewright itm swo.bin --type 3=f32,name=speed --format wide  values to plot
+  tracewright itm swo.bin --watch speed --image firmware.elf --config DWT_COMP0=0x20000010
+  tracewright itm tcp://localhost:3344 --format plotjuggler -o udp://127.0.0.1:9870")]
 pub struct ItmArgs {
-    /// File of SWO or ITM data, `-` for standard input, tcp://HOST:PORT, .sr file of sigrok with the
-    /// level of SWO, or capture with registers.
+    /// File of SWO or ITM data, `-` for standard input, tcp://HOST:PORT, recording of the level of
+    /// SWO by a logic analyser (.sr of sigrok, .vcd, .csv), or capture with registers.
     pub input: PathBuf,
     /// The file grows: wait for more data at its end.
     #[arg(long)]
@@ -44,19 +52,30 @@ pub struct ItmArgs {
     /// ELF file with the names of functions (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
-    /// Ticks of the local timestamps in a second: times are printed in seconds.
-    #[arg(long, value_name = "HERTZ", value_parser = clap::value_parser!(u64).range(1..))]
+    #[command(flatten)]
+    pub signals: SignalArgs,
+    /// Address in a comparator of the DWT (repeatable): it completes addresses of which the trace
+    /// has the low bytes, and selects the comparator of --watch. Default: that of the capture.
+    #[arg(long = "config", value_name = "DWT_COMPn=ADDRESS", value_parser = comparator)]
+    pub comparators: Vec<(usize, u32)>,
+    /// Ticks of the local timestamps in a second, such as 72M: times are printed in seconds.
+    #[arg(long, value_name = "HERTZ", value_parser = hertz)]
     pub frequency: Option<u64>,
-    /// .sr file: name of the signal. Default: SWO or TRACESWO, or the only signal.
+    /// Recording of a logic analyser: name of the signal. Default: SWO or TRACESWO, or the only
+    /// signal.
     #[arg(long, value_name = "NAME")]
     pub signal: Option<String>,
-    /// .sr file: bits in a second. Default: determined from the shortest pulses.
+    /// Recording of a logic analyser: bits in a second. Default: determined from the pulses.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub baud: Option<u64>,
+    /// Recording of a logic analyser: how bits are sent. Default: determined from the pulses.
+    #[arg(long, value_enum)]
+    pub coding: Option<CodingArg>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = ItmFormat::Text)]
     pub format: ItmFormat,
-    /// Write the output to FILE instead of standard output.
+    /// Write the output to FILE instead of standard output, or each of its lines as a datagram to
+    /// udp://HOST:PORT.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Exit with 1 on undecodable bytes and on lost packets.
@@ -75,16 +94,49 @@ pub enum ItmFormat {
     Csv,
     /// Value Change Dump, for waveform viewers.
     Vcd,
+    /// The lines of text, and nothing else.
+    Plain,
+    /// Comma-separated values: a row for each time, a column for each signal, for plots.
+    Wide,
+    /// A JSON object for each value with its time, for PlotJuggler.
+    Plotjuggler,
+    /// --profile: folded stacks.
+    Folded,
+    /// --profile: flame graph, SVG.
+    FlameGraph,
+    /// --profile: callgrind, with addresses and lines.
+    Callgrind,
+    /// --profile: pprof, with addresses and lines.
+    Pprof,
+    /// --profile: samples of each source line.
+    Lines,
 }
 
-impl From<ItmFormat> for Format {
-    fn from(argument: ItmFormat) -> Format {
-        match argument {
+impl ItmFormat {
+    /// The format of events and tables; `None` for one of samples.
+    pub fn events(self) -> Option<Format> {
+        Some(match self {
             ItmFormat::Text => Format::Text,
             ItmFormat::Json => Format::Json,
             ItmFormat::Csv => Format::Csv,
             ItmFormat::Vcd => Format::Vcd,
-        }
+            ItmFormat::Plain => Format::Plain,
+            ItmFormat::Wide => Format::Wide,
+            ItmFormat::Plotjuggler => Format::PlotJuggler,
+            _ => return None,
+        })
+    }
+
+    /// The format of samples.
+    pub fn samples(self) -> Option<SampleFormat> {
+        Some(match self {
+            ItmFormat::Folded => SampleFormat::Folded,
+            ItmFormat::FlameGraph => SampleFormat::FlameGraph,
+            ItmFormat::Callgrind => SampleFormat::Callgrind,
+            ItmFormat::Pprof => SampleFormat::Pprof,
+            ItmFormat::Lines => SampleFormat::Lines,
+            _ => return None,
+        })
     }
 }
 
@@ -116,6 +168,27 @@ impl ItmFraming {
     }
 }
 
+/// How bits of SWO are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CodingArg {
+    /// Asynchronous: idle high.
+    Uart,
+    /// Asynchronous, with the levels exchanged: idle low.
+    Inverted,
+    /// Manchester: idle low.
+    Manchester,
+}
+
+impl From<CodingArg> for Coding {
+    fn from(argument: CodingArg) -> Coding {
+        match argument {
+            CodingArg::Uart => Coding::Uart,
+            CodingArg::Inverted => Coding::Inverted,
+            CodingArg::Manchester => Coding::Manchester,
+        }
+    }
+}
+
 /// Kind of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ItmKind {
@@ -123,6 +196,8 @@ pub enum ItmKind {
     Text,
     /// All software writes, as numbers.
     Write,
+    /// Values of ports and comparators whose type is known.
+    Value,
     /// Steps of exceptions.
     Exception,
     /// Samples of the program counter.
@@ -144,6 +219,7 @@ impl From<ItmKind> for Kind {
         match argument {
             ItmKind::Text => Kind::Text,
             ItmKind::Write => Kind::Write,
+            ItmKind::Value => Kind::Value,
             ItmKind::Exception => Kind::Exception,
             ItmKind::Sample => Kind::Sample,
             ItmKind::Data => Kind::Data,
@@ -153,6 +229,20 @@ impl From<ItmKind> for Kind {
             ItmKind::Reserved => Kind::Reserved,
         }
     }
+}
+
+/// The number of a comparator, and the address in it.
+fn comparator(text: &str) -> Result<(usize, u32), String> {
+    let wrong = || format!("`{text}` is not DWT_COMPn=ADDRESS with n from 0 to 3");
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    let number = name.trim().to_ascii_uppercase();
+    let number = number.strip_prefix("DWT_COMP").and_then(|number| number.parse().ok());
+    let value = value.trim();
+    let address = match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
+        Some(hex) => u32::from_str_radix(hex, 16),
+        None => value.parse(),
+    };
+    number.filter(|number| *number < 4).zip(address.ok()).ok_or_else(wrong)
 }
 
 fn trace_id(text: &str) -> Result<u8, String> {

@@ -9,6 +9,7 @@ mod logs;
 mod own;
 mod profile;
 mod random;
+mod signals;
 mod units;
 
 pub use coverage::{CoverageArgs, CoverageBy, CoverageFormatArg};
@@ -28,6 +29,7 @@ pub use logs::{
 };
 pub use profile::{DialectArg, PerfScriptArgs, ProfileArgs};
 pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
+pub use signals::comparators;
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
     UnitSequenceArgs, UnitVerb, UnitVerbs,

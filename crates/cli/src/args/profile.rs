@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tracewright::export::samples::SampleFormat;
 use tracewright::export::{Dialect, Format};
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
@@ -12,7 +13,8 @@ use super::random::WindowArgs;
 #[command(after_long_help = "\
 Examples:
   tracewright profile CAPTURE --format folded         instructions of each function, by file
-  tracewright profile CAPTURE --format pprof -o profile.pb.gz   for pprof")]
+  tracewright profile CAPTURE --format pprof -o profile.pb.gz   for pprof
+  tracewright profile swo.bin --image firmware.elf --format lines   samples of an ITM by line")]
 pub struct ProfileArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -102,12 +104,28 @@ pub enum ProfileFormat {
     Callgrind,
     /// JSON Lines (docs/json.md).
     Json,
+    /// Samples of an ITM: flame graph, SVG.
+    FlameGraph,
+    /// Samples of an ITM: samples of each source line.
+    Lines,
 }
 
 impl ProfileFormat {
-    /// The format.
-    pub fn format(self) -> Format {
-        match self {
+    /// The format of samples of the program counter; `None` where it has instructions only.
+    pub fn samples(self) -> Option<SampleFormat> {
+        Some(match self {
+            ProfileFormat::Folded => SampleFormat::Folded,
+            ProfileFormat::FlameGraph => SampleFormat::FlameGraph,
+            ProfileFormat::Callgrind => SampleFormat::Callgrind,
+            ProfileFormat::Pprof => SampleFormat::Pprof,
+            ProfileFormat::Lines => SampleFormat::Lines,
+            _ => return None,
+        })
+    }
+
+    /// The format of instructions; `None` where it has samples only.
+    pub fn format(self) -> Option<Format> {
+        Some(match self {
             ProfileFormat::Autofdo => Format::Autofdo,
             ProfileFormat::Bolt => Format::Bolt,
             ProfileFormat::Llvm => Format::Llvm,
@@ -118,7 +136,8 @@ impl ProfileFormat {
             ProfileFormat::Folded => Format::Folded,
             ProfileFormat::Callgrind => Format::Callgrind,
             ProfileFormat::Json => Format::Json,
-        }
+            ProfileFormat::FlameGraph | ProfileFormat::Lines => return None,
+        })
     }
 }
 

@@ -22,6 +22,7 @@ use crate::live;
 use crate::message;
 use crate::output::Output;
 use crate::programs;
+use crate::recordings;
 use crate::report;
 use crate::run::{self, Runs};
 use crate::sources::Sources;
@@ -40,6 +41,11 @@ struct Total {
 /// Runs the verb.
 pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     let first = Input::open(&args.input, Some(&args.how))?;
+    if recordings::only(&first) {
+        let what = "the trace is that of an ITM, which has no instructions: what was executed is not \
+                    known; `tracewright itm --profile --format lines` has the samples of source lines";
+        return Err(Fail::input(&args.input.input, what));
+    }
     let mut output =
         Output::open(args.output.as_deref(), &index::inputs(&first, &args.window.index))?;
     let mut sources = BTreeMap::new();

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
+use tracewright::analysis::itm::Signals;
 use tracewright::capture::write_with;
 use tracewright::decode::{CommittedListener, Fork, Jobs, input};
 use tracewright::views::calls::{self, Calls};
@@ -173,6 +174,8 @@ fn report(input: &Input, path: &Path) -> Result<(), Fail> {
         switches: &SwitchArgs { switch_at: Vec::new() },
         limit: 10_000,
         title: Path::new("built-in example"),
+        options: &[],
+        signals: &Signals::default(),
         selected: None,
         source: &|name, _| {
             let own = name.ends_with(demo::SOURCE_NAME);

@@ -9,7 +9,10 @@ use tracewright::analysis::stacks::StackCounts;
 use tracewright::analysis::{Code, MAX_CALLERS, Paths};
 use tracewright::decode::Jobs;
 use tracewright::export::paths::{PathFormat, PathView};
+use tracewright::export::samples::SampleFormat;
+use tracewright::symbols::Functions;
 use tracewright::views::functions::{FunctionTable, Shown, counts_json, counts_text};
+use tracewright::views::itm::SampleTable;
 use tracewright::views::json;
 
 use crate::args::{FunctionFormat, FunctionsArgs, JobsArgs, SwitchArgs, WindowArgs};
@@ -19,6 +22,7 @@ use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
 use crate::output::Output;
+use crate::recordings;
 use crate::report;
 use crate::run::Runs;
 use crate::select;
@@ -134,6 +138,9 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
     }
     let mut output =
         Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
+    if recordings::only(&input) {
+        return sampled(args, &input, output);
+    }
     let how = How {
         committed: args.how.committed,
         threads: &args.threads,
@@ -187,4 +194,49 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
         report::nothing_selected(&input);
     }
     Ok(input.is_unchanged() && !problems.fail(args.strict))
+}
+
+/// The functions of a capture of ITMs, which have samples of the program counter only.
+fn sampled(args: &FunctionsArgs, input: &Input, mut output: Output) -> Result<bool, Fail> {
+    let refused =
+        [(args.per_thread, "--per-thread"), (!args.window.window().is_all(), "--from and --to")];
+    if let Some((_, option)) = refused.into_iter().find(|(given, _)| *given) {
+        let why = "the trace is that of an ITM, which has samples of the program counter, without \
+                   threads; remove the option";
+        return Err(Fail::option(option, "of samples", why));
+    }
+    let (samples, lost) = recordings::samples(input)?;
+    let profile = recordings::sample_profile(&samples, &input.capture);
+    if samples.total() == 0 {
+        message::line(
+            "note: the trace has no instructions and no samples of the program counter; \
+             `tracewright itm` prints what it has",
+        );
+    } else {
+        message::line(
+            "note: the trace is that of an ITM: the functions are those of its samples of the program \
+             counter",
+        );
+    }
+    let functions = Functions::of_files(recordings::elf_files(&input.capture));
+    let table = SampleTable {
+        samples: &samples,
+        functions: &functions,
+        limit: args.limit,
+        name: args.function.as_deref(),
+    };
+    match args.format {
+        FunctionFormat::Text => output.print(&table.text())?,
+        FunctionFormat::Json => {
+            output.json(&json::head("functions"))?;
+            output.json(&table.json("ITM"))?;
+        }
+        FunctionFormat::Folded => _ = output.put(&SampleFormat::Folded.write(&profile)),
+        FunctionFormat::FlameGraph => _ = output.put(&SampleFormat::FlameGraph.write(&profile)),
+        FunctionFormat::Callgrind => _ = output.put(&SampleFormat::Callgrind.write(&profile)),
+        FunctionFormat::Pprof => _ = output.put(&SampleFormat::Pprof.write(&profile)),
+    }
+    output.failed()?;
+    output.close()?;
+    Ok(input.is_unchanged() && !(args.strict && lost > 0))
 }

@@ -20,12 +20,12 @@ use crate::live;
 use crate::message;
 use crate::output::Output;
 use crate::programs;
+use crate::recordings;
 use crate::report;
 use crate::run::{self, Runs};
 
 /// Runs the verb.
 pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
-    let format = args.format.format();
     let filter = Filter {
         excluded: args.exclude_process.iter().copied().collect(),
         kernel: if args.kernel { Some(true) } else { args.user.then_some(false) },
@@ -40,6 +40,14 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
             (Some(input), inputs)
         }
     };
+    if let Some(input) = first.as_ref().filter(|input| recordings::only(input)) {
+        return sampled(args, input, &inputs);
+    }
+    let format = args.format.format().ok_or_else(|| {
+        let why = "it is for samples of an ITM; `tracewright functions` and `coverage` have the \
+                   flame graph and the lines of instructions";
+        Fail::option("--format", "of instructions", why)
+    })?;
     let searched = args.input.sources.search.binaries.iter();
     let inputs = searched.fold(inputs, |inputs, file| inputs.file(Some(file)));
     if let Some(order) = args.symbol_order.as_ref().filter(|_| format != Format::Propeller) {
@@ -115,6 +123,43 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     output.failed()?;
     output.close()?;
     Ok(good)
+}
+
+/// The samples of the program counter of ITMs, which have no instructions.
+fn sampled(args: &ProfileArgs, first: &Input, inputs: &Inputs) -> Result<bool, Fail> {
+    let format = args.format.samples().ok_or_else(|| {
+        let why = "the trace is that of an ITM, which has samples of the program counter and no \
+                   instructions: use --format folded, flame-graph, callgrind, pprof or lines; \
+                   `tracewright itm --profile --format json` has them, too";
+        Fail::option("--format", "of an ITM", why)
+    })?;
+    refuse_outputs(args, inputs)?;
+    report::notes(first);
+    first.readable(args.strict)?;
+    let (mut samples, mut lost) = recordings::samples(first)?;
+    for further in &args.further {
+        let input = Input::open_other(further, &args.input, Some(&args.how))?;
+        refuse_outputs(args, &input.inputs)?;
+        if !recordings::only(&input) {
+            let what = "it is not the trace of an ITM, whose samples are counted";
+            return Err(Fail::input(further, what));
+        }
+        let (more, losses) = recordings::samples(&input)?;
+        samples.add(&more);
+        lost += losses;
+    }
+    if samples.total() == 0 {
+        message::line(
+            "note: the trace has no instructions and no samples of the program counter \
+             (DWT_CTRL.PCSAMPLENA); `tracewright itm` prints what it has",
+        );
+    }
+    let profile = recordings::sample_profile(&samples, &first.capture);
+    let mut output = Output::open(args.output.as_deref(), inputs)?;
+    output.put(&format.write(&profile));
+    output.failed()?;
+    output.close()?;
+    Ok(first.is_unchanged() && !(args.strict && lost > 0))
 }
 
 /// Fails where an output of `args` is one of `inputs`.

@@ -4,20 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use tracewright::analysis::coverage::{Losses, ProgramCoverage, SourceFile, program_files};
-use tracewright::analysis::{Code, Paths, Profiler, RawProfile, Texts, Timeline};
-use tracewright::base::{Code as _, Pc, Space, Waypoints};
+use tracewright::analysis::itm::Signals;
+use tracewright::analysis::{Code, Paths, Profiler, RawProfile, Timeline};
+use tracewright::base::{Channel, Code as _, Pc, Space, Waypoints};
 use tracewright::decode::{Jobs, Merge, Merging};
 use tracewright::export::report::{Executions, Listing, Report};
 use tracewright::image::CacheOptions;
 use tracewright::symbols::Lines;
 use tracewright::views::disassembly::disassemble;
 
-use crate::args::{ReportArgs, SwitchArgs};
+use crate::args::{ReportArgs, SwitchArgs, comparators};
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
+use crate::message;
 use crate::output::Output;
+use crate::recordings;
 use crate::report;
 use crate::run::Runs;
 use crate::sources::{self, Sources};
@@ -43,6 +46,10 @@ pub struct How<'a> {
     pub limit: usize,
     /// The path of the capture, or a name for it.
     pub title: &'a Path,
+    /// The options of the command line.
+    pub options: &'a [String],
+    /// The signals of ITMs.
+    pub signals: &'a Signals,
     /// The part of the trace that is shown.
     pub selected: Option<&'a Selected>,
     /// Reads source files.
@@ -61,12 +68,24 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     let mut output =
         Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let files = Sources::new(&args.source_roots);
+    let signals = args.signals.signals(&input.capture, comparators(&input.capture))?;
+    if selected.is_some() && recordings::has_any(&input) {
+        message::line(
+            "note: the events of ITMs are shown of the whole trace only, and are left out",
+        );
+    }
+    let given = std::env::args_os().skip(2).filter(|own| *own != *args.input.input.as_os_str());
+    let given: Vec<String> = given.map(|own| own.to_string_lossy().into_owned()).collect();
+    let options: Vec<String> =
+        Some(given.join(" ")).into_iter().filter(|all| !all.is_empty()).collect();
     let how = How {
         committed: args.how.committed,
         jobs: args.threads.jobs(),
         switches: &args.switches,
         limit: args.limit,
         title: &args.input.input,
+        options: &options,
+        signals: &signals,
         selected: selected.as_ref(),
         source: &|path, source| {
             let (text, file) = files.read(path, source).ok()?;
@@ -90,8 +109,8 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listin
         let switches = how.switches.numbers(&code, how.title)?;
         let programs: Vec<_> = job.sources.iter().map(|source| source.program.clone()).collect();
         let profiler = Profiler::new(programs.iter().cloned());
-        let listener = (profiler, Merging((Texts::default(), Losses::default())));
-        let mut all = (RawProfile::default(), (Texts::default(), Losses::default()));
+        let listener = (profiler, Merging(Losses::default()));
+        let mut all = (RawProfile::default(), Losses::default());
         let visitor = (Paths::new(), Timeline::new(how.limit));
         let more = |_: &mut _, found| {
             if let Some(found) = found {
@@ -99,34 +118,72 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listin
             }
             true
         };
-        let ((paths, timeline), counts, tally) =
+        let ((paths, mut timeline), counts, tally) =
             stacks::run_with(job, &options, &code, &switches, visitor, listener, more)?;
-        let threads = job.thread_names(timeline.threads.iter().map(|t| (t.source, t.id)));
+        let mut threads = job.thread_names(timeline.threads.iter().map(|t| (t.source, t.id)));
+        let recorded = match how.selected {
+            None => recordings::of(job, how.signals, how.limit)?,
+            Some(_) => Vec::new(),
+        };
+        recordings::add_to(&mut timeline, &mut threads, &recorded);
         let exception = |source: usize, number: u16| {
             let name = job.sources.get(source).and_then(|s| s.exception_name(number));
             name.map_or_else(|| number.to_string(), |name| format!("{number} {name}"))
         };
-        let title = how.title.display().to_string();
+        let name = how.title.file_name().unwrap_or(how.title.as_os_str());
+        let title = name.to_string_lossy().into_owned();
         let mut page = Report::new(&title, &code, &paths, &timeline, &counts, &threads, exception);
+        page.about = about(job, how);
         page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
         let decoded = job.decoded(&tally);
-        if decoded.needs_explanation() {
-            let summary = decoded.summary();
-            let lines = summary.lines().map(str::to_owned);
-            let to = if decoded.has_problems() { &mut page.notes } else { &mut page.information };
-            to.extend(lines);
+        page.statistics.extend(decoded.summary().lines().map(|line| line.trim().to_owned()));
+        let diagnosis = decoded.diagnosis();
+        let to = if diagnosis.is_problem { &mut page.notes } else { &mut page.information };
+        to.extend(diagnosis.cause.iter().map(|cause| decoded.cause_remark(cause).what));
+        to.extend(diagnosis.remarks.iter().map(|remark| remark.what.clone()));
+        for own in &recorded {
+            let profile = recordings::sample_profile(own.recording.samples(), job.capture());
+            page.add_itm(&own.name, &own.recording, &profile, port_name);
         }
-        let (raw, (texts, losses)) = all;
+        let (raw, losses) = all;
         let losses = losses.count + decoded.unseen() + job.capture().losses(&[job.plan.buffer]);
         add_code(job, &code, how, raw, losses, &mut page);
-        for (source, channel, text) in texts.texts() {
-            page.texts.push((format!("{} {channel}", job.thread_name(source, None)), text));
-        }
         (how.check)()?;
         write(page.html().into_bytes());
         Ok(tally)
     };
     listing::buffers(input, &how.jobs, output, &runs, work)
+}
+
+/// The name of a port or channel.
+fn port_name(channel: Channel) -> String {
+    match channel {
+        Channel::Port { page, port } => {
+            format!("port {}", 32 * u32::from(page.unwrap_or(0)) + u32::from(port))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What the page is made of, and how.
+fn about(job: &Job<'_>, how: &How<'_>) -> Vec<(String, String)> {
+    let mut about = vec![("trace".to_owned(), how.title.display().to_string())];
+    let capture = job.capture();
+    let programs: BTreeSet<&str> = capture.memory.iter().map(|dump| dump.file.as_str()).collect();
+    let programs: Vec<&str> = programs.into_iter().filter(|file| !file.is_empty()).collect();
+    let cores: BTreeSet<String> = capture.cores.iter().map(|core| core.name.clone()).collect();
+    let mut add = |what: &str, values: Vec<String>| {
+        if !values.is_empty() {
+            about.push((what.to_owned(), values.join(", ")));
+        }
+    };
+    add("program", programs.into_iter().map(str::to_owned).collect());
+    add("core", cores.into_iter().collect());
+    let sources = job.sources.iter().map(|source| source.name.clone());
+    add("sources", sources.collect());
+    add("options", how.options.to_vec());
+    add("made by", vec![format!("tracewright {}", env!("CARGO_PKG_VERSION"))]);
+    about
 }
 
 /// Adds the coverage, and the code of the functions with the most instructions.

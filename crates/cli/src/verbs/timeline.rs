@@ -3,15 +3,16 @@
 use tracewright::analysis::Timeline;
 use tracewright::capture::{NewFolder, check_empty};
 use tracewright::decode::Jobs;
-use tracewright::export::timeline::TimelineView;
+use tracewright::export::timeline::{Counter, TimelineView};
 
-use crate::args::TimelineArgs;
+use crate::args::{TimelineArgs, comparators};
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
 use crate::output::Output;
+use crate::recordings::{self, Recorded};
 use crate::report;
 use crate::run::Runs;
 use crate::stacks;
@@ -39,27 +40,40 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             return Err(Fail::input(&args.input.input, what));
         }
     };
+    if selected.is_some() && recordings::has_any(&input) {
+        message::line(
+            "note: the events of ITMs are shown of the whole trace only, and are left out",
+        );
+    }
+    let signals = args.signals.signals(&input.capture, comparators(&input.capture))?;
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let code = job.code();
         let switches = args.switches.numbers(&code, &args.input.input)?;
         let timeline = Timeline::new(args.limit);
-        let (timeline, _, tally) =
+        let (mut timeline, _, tally) =
             stacks::run(job, &options, &code, &switches, timeline, |_| true)?;
+        let recorded = match selected {
+            None => recordings::of(job, &signals, args.limit)?,
+            Some(_) => Vec::new(),
+        };
+        let counters = counters(&recorded);
+        let mut threads = job.thread_names(timeline.threads.iter().map(|t| (t.source, t.id)));
+        recordings::add_to(&mut timeline, &mut threads, &recorded);
         if timeline.left_out > 0 {
             message::line(&format!(
-                "note: {} frames after the first {} are left out; see --limit",
+                "note: {} frames and events after the first {} are left out; see --limit",
                 timeline.left_out, args.limit
             ));
         }
-        let threads = job.thread_names(timeline.threads.iter().map(|t| (t.source, t.id)));
         let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
         let view = TimelineView {
             timeline: &timeline,
             code: &code,
             threads: &threads,
             sources: &sources,
+            counters: &counters,
             frequency: args.frequency,
         };
         match (format, folder) {
@@ -82,4 +96,20 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !problems.fail(args.strict))
+}
+
+/// The values of the signals of ITMs.
+fn counters(recorded: &[Recorded]) -> Vec<Counter> {
+    let of = |own: &Recorded| {
+        let source = own.source;
+        let tracks = own.recording.tracks();
+        let counters = tracks.map(move |(name, track)| Counter {
+            source,
+            name: name.to_owned(),
+            unit: track.unit,
+            values: track.values,
+        });
+        counters.collect::<Vec<_>>()
+    };
+    recorded.iter().flat_map(of).collect()
 }

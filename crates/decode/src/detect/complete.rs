@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::slice;
 
+use tracewright_capture::levels::sample_swo;
 use tracewright_capture::{Capture, OpenError, Problem, Raw, core_type};
 use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
@@ -196,6 +197,7 @@ pub fn complete(
         };
     }
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &Raw::default())?;
+    sample_swo(&mut capture, path)?;
     skip(&mut capture, path, raw.skip)?;
     let buffer = capture.buffers.first();
     let head = buffer.map(|buffer| buffer.head(HEAD).into_owned()).unwrap_or_default();

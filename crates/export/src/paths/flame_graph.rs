@@ -17,18 +17,40 @@ const NARROWEST: f64 = 0.3;
 /// Deeper frames are left out.
 const DEEPEST: usize = 400;
 
+/// A frame: its depth, its name, what it has with those that it calls, and what it has itself.
+/// Frames with the same caller follow each other, each before those that it calls.
+pub(crate) struct FlameFrame {
+    pub(crate) depth: usize,
+    pub(crate) name: String,
+    pub(crate) sum: u64,
+    pub(crate) own: u64,
+}
+
 /// The file.
 pub(super) fn write(view: &PathView<'_>, out: &mut Pieces<'_>) {
     let sums = view.inclusive();
     let sum_of = |number: u32| sums.get(number as usize).copied().unwrap_or(0);
     let threads = view.paths.threads();
     let all = threads.iter().fold(0u64, |all, thread| all.saturating_add(sum_of(thread.root)));
+    let frames = view.named().map(|(number, depth, name)| {
+        let own = view.paths.paths().get(number as usize).map_or(0, |path| path.instructions);
+        FlameFrame { depth, name, sum: sum_of(number), own }
+    });
+    draw(frames, all, "instructions", out);
+}
+
+/// The picture of frames that have `all` of what `unit` counts.
+pub(crate) fn draw(
+    frames: impl Iterator<Item = FlameFrame>,
+    all: u64,
+    unit: &str,
+    out: &mut Pieces<'_>,
+) {
     let scale = WIDTH / all.max(1) as f64;
     let (mut body, mut deepest, mut left_out) = (String::new(), 0, 0usize);
     // The left edge of the next frame at each depth.
     let mut edges = vec![0u64];
-    for (number, depth, name) in view.named() {
-        let sum = sum_of(number);
+    for FlameFrame { depth, name, sum, own } in frames {
         edges.truncate(depth + 1);
         let from = edges.last().copied().unwrap_or(0);
         if let Some(edge) = edges.last_mut() {
@@ -41,11 +63,10 @@ pub(super) fn write(view: &PathView<'_>, out: &mut Pieces<'_>) {
             continue;
         }
         deepest = deepest.max(depth);
-        let own = view.paths.paths().get(number as usize).map_or(0, |path| path.instructions);
         let share = 100.0 * sum as f64 / all.max(1) as f64;
         let _ = write!(
             body,
-            "<g><title>{}: {sum} instructions ({share:.1} %), {own} itself</title>\
+            "<g><title>{}: {sum} {unit} ({share:.1} %), {own} itself</title>\
              <rect x=\"{x:.1}\" y=\"{}\" width=\"{width:.1}\" height=\"{}\" fill=\"{}\"/>",
             xml(&name),
             depth * ROW + 24,
@@ -81,7 +102,7 @@ pub(super) fn write(view: &PathView<'_>, out: &mut Pieces<'_>) {
          <style>text{{font:11px monospace;pointer-events:none;fill:#111}}\
          rect:hover{{stroke:#000}}.h{{font:13px sans-serif}}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-         <text class=\"h\" x=\"4\" y=\"16\">{all} instructions{note}</text>\n{body}</svg>\n"
+         <text class=\"h\" x=\"4\" y=\"16\">{all} {unit}{note}</text>\n{body}</svg>\n"
     );
 }
 

@@ -8,7 +8,7 @@
 //! | `pprof.rs` | pprof, with call stacks |
 
 mod callgrind;
-mod flame_graph;
+pub(crate) mod flame_graph;
 mod folded;
 mod pprof;
 

@@ -1,5 +1,5 @@
 //! Chrome JSON, the Trace Event Format of chrome://tracing, which Perfetto reads, too: a complete
-//! event for each frame, times in microseconds.
+//! event for each frame, counter events for values, times in microseconds.
 
 use std::fmt::Write;
 
@@ -56,6 +56,21 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
             }
             text.push_str("}}");
             if !line(text) {
+                return;
+            }
+        }
+    }
+    for counter in view.counters {
+        let (name, pid) = (json(&counter.name), counter.source + 1);
+        let unit = if counter.unit.is_empty() { "value" } else { &counter.unit };
+        for &(at, value) in counter.values.iter().filter(|(_, value)| value.is_finite()) {
+            let at = thousandths(view.time(counter.source, at) / 1000);
+            let more = line(format!(
+                "{{\"ph\":\"C\",\"name\":{name},\"pid\":{pid},\"ts\":{at},\
+                 \"args\":{{{}:{value}}}}}",
+                json(unit)
+            ));
+            if !more {
                 return;
             }
         }

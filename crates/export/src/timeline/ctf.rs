@@ -128,7 +128,7 @@ impl TimelineView<'_> {
                 self.code.get(number).map_or(0, |known| known.function.start)
             }
             FunctionId::At(address) => address,
-            FunctionId::Unknown => 0,
+            FunctionId::Handler(_) | FunctionId::Unknown => 0,
         }
     }
 }

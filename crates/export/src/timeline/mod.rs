@@ -18,9 +18,9 @@ mod speedscope;
 mod tests;
 mod vcd;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tracewright_analysis::{Code, FunctionId, Slice, Timeline};
+use tracewright_analysis::{Axis, Code, FunctionId, Slice, Timeline};
 
 use crate::pieces::Pieces;
 
@@ -39,6 +39,19 @@ pub enum TimelineFormat {
     Vcd,
 }
 
+/// The values of a signal over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counter {
+    /// The source.
+    pub source: usize,
+    /// The name.
+    pub name: String,
+    /// The unit; may be empty.
+    pub unit: String,
+    /// Positions in the source, and values.
+    pub values: Vec<(u64, f64)>,
+}
+
 /// A timeline, and what its numbers mean.
 #[derive(Clone, Copy, Debug)]
 pub struct TimelineView<'a> {
@@ -50,6 +63,8 @@ pub struct TimelineView<'a> {
     pub threads: &'a [String],
     /// The names of the sources.
     pub sources: &'a [String],
+    /// Values over time, which Chrome JSON and Perfetto have.
+    pub counters: &'a [Counter],
     /// Ticks of the timestamp clock in a second. Without it, a tick is a nanosecond. Without
     /// timestamps, an instruction is.
     pub frequency: Option<u64>,
@@ -83,9 +98,13 @@ struct Event<'a> {
 impl TimelineView<'_> {
     /// The time of a position in a source, in picoseconds since the origin.
     fn time(&self, source: usize, instructions: u64) -> u64 {
-        let timed = self.timeline.has_time();
-        if !timed {
-            return instructions.saturating_mul(1000);
+        match self.timeline.axis(source) {
+            Axis::Timestamps => {}
+            Axis::Ticks => {
+                let time = self.picoseconds(u128::from(instructions) * 1000);
+                return u64::try_from(time).unwrap_or(u64::MAX);
+            }
+            Axis::Instructions | Axis::Bytes => return instructions.saturating_mul(1000),
         }
         let time = self.picoseconds(self.timeline.moment(source, instructions).estimate);
         let origin = self.origin().map_or(0, |ticks| self.picoseconds(u128::from(ticks) * 1000));
@@ -113,13 +132,23 @@ impl TimelineView<'_> {
 
     /// What a nanosecond of the file stands for, and from where times are counted.
     fn unit(&self) -> String {
-        let unit = match (self.timeline.has_time(), self.frequency) {
-            (false, _) => return "1 ns is an instruction".to_owned(),
-            (true, None) => "1 ns is a tick of the timestamp clock",
-            (true, Some(_)) => "time",
+        let axes: BTreeSet<Axis> =
+            self.timeline.threads.iter().map(|t| self.timeline.axis(t.source)).collect();
+        let units = axes.iter().map(|axis| match (axis, self.frequency) {
+            (Axis::Instructions, _) => "1 ns is an instruction",
+            (Axis::Bytes, _) => "1 ns is a byte of the trace",
+            (Axis::Timestamps | Axis::Ticks, Some(_)) => "time",
+            (Axis::Timestamps, None) => "1 ns is a tick of the timestamp clock",
+            (Axis::Ticks, None) => "1 ns is a tick of the ITM's timestamps",
+        });
+        let mut units: Vec<&str> = units.collect();
+        units.dedup();
+        let unit = match units.is_empty() {
+            true => "1 ns is an instruction".to_owned(),
+            false => units.join("; of other sources, "),
         };
         match self.origin() {
-            None => unit.to_owned(),
+            None => unit,
             Some(ticks) => format!("{unit}, counted from timestamp {ticks}"),
         }
     }

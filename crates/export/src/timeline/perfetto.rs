@@ -1,10 +1,11 @@
 //! Perfetto's protobuf: packets of `perfetto.protos.Trace`. A track for each thread, a slice for
-//! each frame, an instant where trace was lost.
+//! each frame, a counter track for each signal, an instant where trace was lost.
 //!
 //! Field numbers: Trace.packet 1; TracePacket.timestamp 8, trusted_packet_sequence_id 10,
 //! track_event 11, interned_data 12, sequence_flags 13, track_descriptor 60;
-//! TrackDescriptor.uuid 1, name 2, process 3, thread 4, parent_uuid 5; TrackEvent.type 9,
-//! name_iid 10, track_uuid 11, name 23; InternedData.event_names 2.
+//! TrackDescriptor.uuid 1, name 2, process 3, thread 4, parent_uuid 5, counter 8;
+//! CounterDescriptor.unit_name 6; TrackEvent.type 9, name_iid 10, track_uuid 11, name 23,
+//! double_counter_value 44; InternedData.event_names 2.
 
 use super::TimelineView;
 use crate::pieces::Pieces;
@@ -14,6 +15,7 @@ use tracewright_capture::proto::Message;
 const BEGIN: u64 = 1;
 const END: u64 = 2;
 const INSTANT: u64 = 3;
+const COUNTER: u64 = 4;
 
 /// The first packet of a sequence clears what is interned; those that use it need it.
 const CLEARED: u64 = 1;
@@ -85,6 +87,34 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
             });
         }
     }
+    for (number, counter) in view.counters.iter().enumerate() {
+        let uuid = counter_track(number);
+        packet(out, |packet| {
+            let (mut track, mut about) = (Message::default(), Message::default());
+            track.number(1, uuid);
+            track.text(2, &counter.name);
+            track.number(5, source_track(counter.source));
+            if !counter.unit.is_empty() {
+                about.text(6, &counter.unit);
+            }
+            track.bytes(8, &about.0);
+            packet.bytes(60, &track.0);
+        });
+        for &(at, value) in &counter.values {
+            if !out.is_wanted() {
+                return;
+            }
+            packet(out, |packet| {
+                let mut track = Message::default();
+                track.number(9, COUNTER);
+                track.number(11, uuid);
+                track.double(44, value);
+                packet.present(8, view.time(counter.source, at) / 1000);
+                packet.number(13, NEEDS);
+                packet.bytes(11, &track.0);
+            });
+        }
+    }
     for &(source, instructions) in &view.timeline.losses {
         packet(out, |packet| {
             let mut track = Message::default();
@@ -101,6 +131,11 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
 /// The identifier of the track of a source.
 const fn source_track(source: usize) -> u64 {
     source as u64 + 1
+}
+
+/// The identifier of the track of a counter.
+const fn counter_track(number: usize) -> u64 {
+    number as u64 + (1 << 33)
 }
 
 /// The identifier of the track of a thread.

@@ -36,7 +36,14 @@ fn timeline(knots: &[(u64, u64)]) -> Timeline {
 fn written(format: TimelineFormat, timeline: &Timeline, frequency: Option<u64>) -> Vec<u8> {
     let code = Code::of(Functions::default(), 1);
     let names = ["s".to_owned()];
-    let view = TimelineView { timeline, code: &code, threads: &names, sources: &names, frequency };
+    let view = TimelineView {
+        timeline,
+        code: &code,
+        threads: &names,
+        sources: &names,
+        counters: &[],
+        frequency,
+    };
     let mut file = Vec::new();
     format.write(&view, &mut |piece| {
         file.extend(piece);

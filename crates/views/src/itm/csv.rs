@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use tracewright_analysis::itm::{Content, Duration, Entry};
+use tracewright_analysis::itm::{Content, Duration, Entry, Origin, Reading};
 use tracewright_base::{Channel, Dwt};
 use tracewright_capture::plain;
 
-use super::{Clock, Kind, escape, exception_name, number, port, step_name, text_of};
+use super::{Arrival, Clock, Kind, escape, exception_name, number, port, step_name, text_of};
 
 /// The names of the columns. A column without a value is empty.
 const COLUMNS: &str = "offset,time,seconds,source,kind,port,channel,number,name,step,depth,duration,\
-                       comparator,direction,address,value,text,bits";
+                       comparator,direction,address,value,text,bits,unit,arrival";
 
 /// Appends the header.
 pub(super) fn head(out: &mut String) {
@@ -35,10 +35,17 @@ struct Row {
     value: String,
     text: String,
     bits: String,
+    unit: String,
 }
 
 /// Appends the row of an event.
-pub(super) fn line(source: &str, entry: &Entry, clock: &Clock, out: &mut String) {
+pub(super) fn line(
+    source: &str,
+    entry: &Entry,
+    arrival: Option<Arrival>,
+    clock: &Clock,
+    out: &mut String,
+) {
     let mut row = Row::default();
     match &entry.content {
         Content::Text { channel, .. } => {
@@ -49,6 +56,22 @@ pub(super) fn line(source: &str, entry: &Entry, clock: &Clock, out: &mut String)
         Content::Write { channel, bits, value, .. } => {
             row.destination(*channel);
             (row.value, row.bits) = (format!("{value:#x}"), bits.to_string());
+        }
+        Content::Value(value) => {
+            match value.origin {
+                Origin::Port(port) => row.port = port.to_string(),
+                Origin::Comparator(number) => row.comparator = number.to_string(),
+                Origin::Master(..) => row.channel = value.origin.to_string(),
+            }
+            row.name.clone_from(&value.name);
+            row.unit.clone_from(&value.unit);
+            row.value = match &value.reading {
+                Reading::Named(number, name) => {
+                    row.text.clone_from(name);
+                    number.to_string()
+                }
+                reading => reading.to_string(),
+            };
         }
         Content::Dwt { event, span } => {
             row.event(*event);
@@ -69,6 +92,8 @@ pub(super) fn line(source: &str, entry: &Entry, clock: &Clock, out: &mut String)
     }
     let time = entry.time.map(|time| time.to_string()).unwrap_or_default();
     let seconds = entry.time.and_then(|time| clock.seconds(time)).unwrap_or_default();
+    let arrival = arrival.filter(|_| entry.time.is_none());
+    let arrival = arrival.map(|arrival| arrival.to_string()).unwrap_or_default();
     let kind = Kind::of(&entry.content).name();
     let _ = write!(out, "{},{time},{seconds},{},{kind}", entry.at, quoted(source));
     for field in [
@@ -85,6 +110,8 @@ pub(super) fn line(source: &str, entry: &Entry, clock: &Clock, out: &mut String)
         &row.value,
         &row.text,
         &row.bits,
+        &row.unit,
+        &arrival,
     ] {
         let _ = write!(out, ",{}", quoted(field));
     }
@@ -136,7 +163,7 @@ impl Row {
 
 /// A field, in quotation marks where it contains a character that separates fields. Characters that
 /// are not shown are replaced, line breaks as well: a record is a line.
-fn quoted(field: &str) -> Cow<'_, str> {
+pub(super) fn quoted(field: &str) -> Cow<'_, str> {
     let field = plain::line(field);
     if field.contains([',', '"']) {
         return format!("\"{}\"", field.replace('"', "\"\"")).into();

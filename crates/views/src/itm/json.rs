@@ -1,16 +1,17 @@
 //! Events as JSON Lines.
 
-use tracewright_analysis::itm::{Content, Duration, Entry};
+use tracewright_analysis::itm::{Content, Duration, Entry, Origin, Reading, Value};
 use tracewright_base::{Channel, Dwt};
 use tracewright_symbols::Functions;
 
-use super::{Clock, Kind, exception_name, port, step_name, symbol, text_of};
+use super::{Arrival, Clock, Kind, exception_name, port, step_name, symbol, text_of};
 use crate::json::{Object, compared};
 
 /// Appends the line of an event.
 pub(super) fn line(
     source: &str,
     entry: &Entry,
+    arrival: Option<Arrival>,
     clock: &Clock,
     functions: &Functions,
     out: &mut String,
@@ -25,6 +26,9 @@ pub(super) fn line(
         o = o.digits("earliest", earliest);
     }
     o = o.mark("late", entry.late);
+    if let Some(arrival) = arrival.filter(|_| entry.time.is_none()) {
+        o = o.text("arrival", &arrival.to_string());
+    }
     o = match &entry.content {
         Content::Text { channel, .. } => {
             destination(*channel, o).maybe_text("text", text_of(&entry.content).as_deref())
@@ -33,6 +37,7 @@ pub(super) fn line(
             .number("bits", (*bits).into())
             .hex("value", *value)
             .mark("in_text", *in_text),
+        Content::Value(value) => self::value(value, functions, o),
         Content::Dwt { event, span } => {
             let o = dwt(*event, o);
             let symbol = event.pc().and_then(|pc| symbol(functions, pc));
@@ -40,6 +45,13 @@ pub(super) fn line(
             match span {
                 Some(span) => {
                     let o = o.number("depth", span.depth as u64);
+                    let o = match span.ended {
+                        Some((number, Duration { least, most })) => o
+                            .text("ended", &exception_name(number))
+                            .digits("ended_least", least)
+                            .digits("ended_most", most),
+                        None => o,
+                    };
                     match span.duration.map(|duration| (duration.measured(), duration)) {
                         Some((Some(ticks), _)) => o.digits("duration", ticks).maybe_text(
                             "duration_seconds",
@@ -62,6 +74,38 @@ pub(super) fn line(
     };
     o.end();
     out.push('\n');
+}
+
+fn value<'a>(value: &Value, functions: &Functions, o: Object<'a>) -> Object<'a> {
+    let o = match value.origin {
+        Origin::Port(port) => o.number("port", port.into()),
+        Origin::Master(master, channel) => {
+            o.number("master", master.into()).number("channel", channel.into())
+        }
+        Origin::Comparator(comparator) => o.number("comparator", comparator.into()),
+    };
+    let o = o.text("name", &value.name);
+    let o = match &value.reading {
+        Reading::Address(address) => {
+            let symbol = u32::try_from(*address).ok().and_then(|pc| symbol(functions, pc));
+            o.hex("value", *address).maybe_text("symbol", symbol.as_deref())
+        }
+        Reading::Named(number, name) => {
+            o.value("value", |out| out.push_str(&number.to_string())).text("label", name)
+        }
+        reading => o.value("value", |out| out.push_str(&json_number(reading))),
+    };
+    o.maybe_text("unit", Some(value.unit.as_str()).filter(|unit| !unit.is_empty()))
+}
+
+/// A number in JSON, which has no infinities.
+pub(super) fn json_number(reading: &Reading) -> String {
+    match reading {
+        Reading::Integer(number) | Reading::Named(number, _) => number.to_string(),
+        Reading::Address(address) => address.to_string(),
+        reading if reading.number().is_finite() => reading.to_string(),
+        _ => "null".to_owned(),
+    }
 }
 
 fn destination(channel: Channel, o: Object<'_>) -> Object<'_> {

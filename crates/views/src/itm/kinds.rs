@@ -1,6 +1,6 @@
 //! Which events are shown.
 
-use tracewright_analysis::itm::{Content, Entry};
+use tracewright_analysis::itm::{Content, Entry, Origin, Value};
 use tracewright_base::Dwt;
 
 use super::Format;
@@ -12,6 +12,8 @@ pub enum Kind {
     Text,
     /// A software write.
     Write,
+    /// A value of a signal: of a port or comparator whose type is known.
+    Value,
     /// A step of an exception.
     Exception,
     /// A sample of the program counter.
@@ -34,6 +36,7 @@ impl Kind {
         match content {
             Content::Text { .. } => Kind::Text,
             Content::Write { .. } => Kind::Write,
+            Content::Value(_) => Kind::Value,
             Content::Dwt { event, .. } => match event {
                 Dwt::Counters(_) | Dwt::PmuCounters(_) => Kind::Counter,
                 Dwt::Exception { .. } => Kind::Exception,
@@ -54,6 +57,7 @@ impl Kind {
         match self {
             Kind::Text => "text",
             Kind::Write => "write",
+            Kind::Value => "value",
             Kind::Exception => "exception",
             Kind::Sample => "sample",
             Kind::Data => "data",
@@ -69,7 +73,7 @@ impl Kind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     /// Only these kinds. All where it is empty; then text shows the writes in a line of text as
-    /// that line only.
+    /// that line only, and what has typed values as those only.
     pub kinds: Vec<Kind>,
     /// Only the text and the writes of these ports; everything where it is empty.
     pub ports: Vec<u16>,
@@ -78,7 +82,8 @@ pub struct Shown {
 impl Shown {
     pub(super) fn shows(&self, entry: &Entry, format: Format) -> bool {
         let in_text = matches!(entry.content, Content::Write { in_text: true, .. });
-        if in_text && format == Format::Text && self.kinds.is_empty() {
+        let also = in_text || entry.typed;
+        if also && format == Format::Text && self.kinds.is_empty() {
             return false;
         }
         let kind = Kind::of(&entry.content);
@@ -88,11 +93,11 @@ impl Shown {
         if self.ports.is_empty() {
             return true;
         }
-        match entry.content {
-            Content::Text { channel, .. } | Content::Write { channel, .. } => {
-                super::port(channel).is_some_and(|port| self.ports.contains(&port))
-            }
-            _ => false,
-        }
+        let port = match &entry.content {
+            Content::Text { channel, .. } | Content::Write { channel, .. } => super::port(*channel),
+            Content::Value(Value { origin: Origin::Port(port), .. }) => Some(*port),
+            _ => None,
+        };
+        port.is_some_and(|port| self.ports.contains(&port))
     }
 }

@@ -1,4 +1,4 @@
-//! The events of an ITM as text, JSON Lines, CSV and Value Change Dump.
+//! The events of an ITM as text, JSON Lines, CSV and Value Change Dump, and its values for plots.
 //!
 //! | file | contents |
 //! |---|---|
@@ -8,15 +8,19 @@
 //! | `json.rs` | JSON Lines |
 //! | `csv.rs` | comma-separated values |
 //! | `vcd.rs` | Value Change Dump |
+//! | `plots.rs` | values: comma-separated with a column for each signal, JSON for PlotJuggler |
 //! | `tables.rs` | totals of exceptions, and samples of the program counter by function |
 
 mod clock;
 mod csv;
 mod json;
 mod kinds;
+mod plots;
 mod tables;
 mod text;
 mod vcd;
+
+use std::fmt;
 
 use tracewright_analysis::itm::{Content, Entry};
 use tracewright_base::{Channel, Dwt, ExceptionStep, is_unshown};
@@ -39,59 +43,95 @@ pub enum Format {
     Csv,
     /// Value Change Dump. (IEEE 1364, 18.2)
     Vcd,
+    /// The lines of text, and nothing else.
+    Plain,
+    /// Comma-separated values of signals: a row for each time, a column for each signal.
+    Wide,
+    /// A JSON object for each value with its time, which PlotJuggler reads.
+    PlotJuggler,
+}
+
+/// When an event of a live trace arrived: nanoseconds since the reader began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival(pub u64);
+
+impl fmt::Display for Arrival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:06}", self.0 / 1_000_000_000, self.0 / 1000 % 1_000_000)
+    }
+}
+
+/// What is written, and how.
+#[derive(Clone, Debug, Default)]
+pub struct ViewOptions {
+    /// The format.
+    pub format: Format,
+    /// The events.
+    pub shown: Shown,
+    /// The clock of their times.
+    pub clock: Clock,
+    /// The functions of addresses.
+    pub functions: Functions,
+    /// Whether to use colours.
+    pub colour: bool,
+    /// [`Plain`](Format::Plain): characters are written as they were sent, also those that a
+    /// terminal interprets.
+    pub exact: bool,
 }
 
 /// Writes events.
 #[derive(Debug)]
 pub struct View {
-    format: Format,
-    shown: Shown,
-    clock: Clock,
-    functions: Functions,
+    options: ViewOptions,
     /// The names of the sources.
     sources: Vec<String>,
-    colour: bool,
     changes: vcd::Changes,
+    table: plots::Table,
     out: String,
 }
 
 impl View {
-    /// A view of `sources`, with the names of `functions`.
-    pub fn new(
-        format: Format,
-        shown: Shown,
-        clock: Clock,
-        functions: Functions,
-        sources: Vec<String>,
-        colour: bool,
-    ) -> View {
-        let changes = vcd::Changes::default();
+    /// A view of `sources`.
+    pub fn new(options: ViewOptions, sources: &[String]) -> View {
         let sources = sources.iter().map(|name| line(name).into_owned()).collect();
         let mut out = String::new();
-        match format {
+        match options.format {
             Format::Json => out.push_str(&crate::json::head("itm")),
             Format::Csv => csv::head(&mut out),
-            Format::Text | Format::Vcd => {}
+            _ => {}
         }
-        View { format, shown, clock, functions, sources, colour, changes, out }
+        let (changes, table) = (vcd::Changes::default(), plots::Table::default());
+        View { options, sources, changes, table, out }
     }
 
-    /// Writes an event of a source.
-    pub fn entry(&mut self, source: usize, entry: &Entry) {
-        if !self.shown.shows(entry, self.format) {
+    /// Writes an event of a source. `arrival`: when it arrived, of a live trace.
+    pub fn entry(&mut self, source: usize, entry: &Entry, arrival: Option<Arrival>) {
+        let ViewOptions { format, shown, clock, functions, colour, exact } = &self.options;
+        if !shown.shows(entry, *format) {
             return;
         }
         let name = self.sources.get(source).map_or("", String::as_str);
         // The name of the only source is not repeated.
         let several = (self.sources.len() > 1).then_some(name);
-        match self.format {
+        match format {
             Format::Text => {
-                let line = text::Line { clock: &self.clock, functions: &self.functions };
-                line.write(several, entry, self.colour, &mut self.out);
+                let line = text::Line { clock, functions };
+                line.write(several, entry, arrival, *colour, &mut self.out);
             }
-            Format::Json => json::line(name, entry, &self.clock, &self.functions, &mut self.out),
-            Format::Csv => csv::line(name, entry, &self.clock, &mut self.out),
-            Format::Vcd => self.changes.entry(several, entry, &self.clock),
+            Format::Json => json::line(name, entry, arrival, clock, functions, &mut self.out),
+            Format::Csv => csv::line(name, entry, arrival, clock, &mut self.out),
+            Format::Vcd => self.changes.entry(several, entry, clock),
+            Format::Plain => {
+                if let Some(text) = text_of(&entry.content) {
+                    match exact {
+                        true => self.out.push_str(&text),
+                        false => self.out.push_str(&line(&text)),
+                    }
+                    self.out.push('\n');
+                }
+            }
+            Format::Wide => self.table.entry(several, entry),
+            Format::PlotJuggler => plots::json(several, entry, arrival, clock, &mut self.out),
         }
     }
 
@@ -102,8 +142,10 @@ impl View {
 
     /// The rest of the output.
     pub fn finish(&mut self) -> String {
-        if self.format == Format::Vcd {
-            self.changes.write(&self.clock, &mut self.out);
+        match self.options.format {
+            Format::Vcd => self.changes.write(&self.options.clock, &mut self.out),
+            Format::Wide => self.table.write(&self.options.clock, &mut self.out),
+            _ => {}
         }
         self.take()
     }

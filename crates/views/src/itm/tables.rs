@@ -7,6 +7,7 @@ use tracewright_capture::plain::line;
 use tracewright_symbols::Functions;
 
 use super::{Clock, exception_name};
+use crate::functions::is_called;
 use crate::json::Object;
 
 /// The exceptions of a source.
@@ -23,7 +24,8 @@ impl ExceptionTable<'_> {
     pub fn text(&self) -> String {
         let unit = if self.clock.frequency.is_some() { "us" } else { "ticks" };
         let mut out = format!(
-            "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8} {:>8}   durations in {unit}\n",
+            "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8} {:>8} {:>8} {:>12}   durations \
+             in {unit}\n",
             "exception",
             "entries",
             "timed",
@@ -32,7 +34,9 @@ impl ExceptionTable<'_> {
             "most",
             "nested",
             "deepest",
-            "untimed"
+            "untimed",
+            "bounded",
+            "at most"
         );
         for (&number, totals) in self.exceptions.totals() {
             let known = totals.timed > 0;
@@ -42,7 +46,7 @@ impl ExceptionTable<'_> {
             };
             let _ = writeln!(
                 out,
-                "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8} {:>8}",
+                "{:<16} {:>8} {:>8} {:>12} {:>12} {:>12} {:>8} {:>8} {:>8} {:>8} {:>12}",
                 exception_name(number),
                 totals.entries,
                 totals.timed,
@@ -51,7 +55,12 @@ impl ExceptionTable<'_> {
                 ticks(totals.most),
                 totals.nested,
                 totals.deepest,
-                totals.untimed()
+                totals.untimed(),
+                totals.bounded,
+                match totals.bounded {
+                    0 => "-".to_owned(),
+                    _ => self.clock.plain_duration(totals.at_most),
+                }
             );
         }
         let _ = writeln!(out, "at most {} active at once", self.exceptions.deepest());
@@ -88,6 +97,13 @@ impl ExceptionTable<'_> {
                     ),
                 None => o,
             };
+            let o = match totals.bounded {
+                0 => o,
+                count => o.number("bounded", count).digits("at_most", totals.at_most).maybe_text(
+                    "at_most_seconds",
+                    self.clock.duration_seconds(totals.at_most).as_deref(),
+                ),
+            };
             o.end();
             out.push('\n');
         }
@@ -97,7 +113,8 @@ impl ExceptionTable<'_> {
     /// Comma-separated values, with a header; durations in ticks.
     pub fn csv(&self) -> String {
         let mut out =
-            "number,name,entries,timed,least,mean,most,nested,deepest,untimed\n".to_owned();
+            "number,name,entries,timed,least,mean,most,nested,deepest,untimed,bounded,at_most\n"
+                .to_owned();
         for (&number, totals) in self.exceptions.totals() {
             let known = |ticks: u64| match totals.timed {
                 0 => String::new(),
@@ -105,7 +122,7 @@ impl ExceptionTable<'_> {
             };
             let _ = writeln!(
                 out,
-                "{number},{},{},{},{},{},{},{},{},{}",
+                "{number},{},{},{},{},{},{},{},{},{},{},{}",
                 exception_name(number),
                 totals.entries,
                 totals.timed,
@@ -114,7 +131,9 @@ impl ExceptionTable<'_> {
                 known(totals.most),
                 totals.nested,
                 totals.deepest,
-                totals.untimed()
+                totals.untimed(),
+                totals.bounded,
+                if totals.bounded == 0 { String::new() } else { totals.at_most.to_string() }
             );
         }
         out
@@ -128,6 +147,10 @@ pub struct SampleTable<'a> {
     pub samples: &'a Samples,
     /// The functions.
     pub functions: &'a Functions,
+    /// The most rows.
+    pub limit: Option<usize>,
+    /// Only functions with this name, in which `*` stands for any characters.
+    pub name: Option<&'a str>,
 }
 
 impl SampleTable<'_> {
@@ -139,6 +162,8 @@ impl SampleTable<'_> {
             let at = rows.partition_point(|other| other.samples >= samples);
             rows.insert(at, row);
         }
+        rows.retain(|row| self.name.is_none_or(|name| is_called(name, &row.name, None)));
+        rows.truncate(self.limit.unwrap_or(usize::MAX));
         rows
     }
 

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use tracewright_analysis::itm::{Content, Entry, Span};
+use tracewright_analysis::itm::{Content, Entry, Origin, Reading, Span, Value};
 use tracewright_base::{Channel, Dwt, ExceptionStep};
 use tracewright_capture::plain;
 use tracewright_symbols::Functions;
 
-use super::{Clock, Kind, escape, exception_name, port, symbol};
+use super::{Arrival, Clock, Kind, escape, exception_name, port, symbol};
 use crate::text::Tone;
 
 /// What a line needs.
@@ -22,14 +22,16 @@ impl Line<'_> {
         &self,
         source: Option<&str>,
         entry: &Entry,
+        arrival: Option<Arrival>,
         colour: bool,
         out: &mut String,
     ) {
         let start = out.len();
-        let time = match entry.time {
-            Some(time) if entry.late => format!("~{}", self.clock.time(time)),
-            Some(time) => self.clock.time(time),
-            None => "-".to_owned(),
+        let time = match (entry.time, arrival) {
+            (Some(time), _) if entry.late => format!("~{}", self.clock.time(time)),
+            (Some(time), _) => self.clock.time(time),
+            (None, Some(arrival)) => format!("@{arrival}"),
+            (None, None) => "-".to_owned(),
         };
         let _ = write!(out, "{:>9}  {time:>14}  ", entry.at);
         if let Some(source) = source {
@@ -54,6 +56,7 @@ impl Line<'_> {
                 let width = usize::from(bits.div_ceil(4)) + 2;
                 let _ = write!(out, "{:<10} {value:#0width$x}", channel_name(*channel));
             }
+            Content::Value(value) => self.value(value, out),
             Content::Dwt { event, span } => {
                 let _ = write!(out, "{:<10} ", Kind::of(&entry.content).name());
                 self.event(*event, *span, out);
@@ -65,7 +68,7 @@ impl Line<'_> {
             }
         }
         let tone = match Kind::of(&entry.content) {
-            Kind::Text | Kind::Write => Some(Tone::Output),
+            Kind::Text | Kind::Write | Kind::Value => Some(Tone::Output),
             Kind::Lost | Kind::Reserved => Some(Tone::Lost),
             _ => None,
         };
@@ -73,6 +76,30 @@ impl Line<'_> {
             tone.paint(start, out);
         }
         out.push('\n');
+    }
+
+    fn value(&self, value: &Value, out: &mut String) {
+        let _ = match value.origin {
+            Origin::Port(port) => write!(out, "{:<10} ", format!("port {port}")),
+            Origin::Master(master, channel) => {
+                let (master, channel) = (Some(master), Some(channel));
+                write!(out, "{:<10} ", channel_name(Channel::Master { master, channel }))
+            }
+            Origin::Comparator(_) => write!(out, "{:<10} ", "data"),
+        };
+        if value.name != value.origin.to_string() || matches!(value.origin, Origin::Comparator(_)) {
+            let _ = write!(out, "{} ", plain::line(&value.name));
+        }
+        let _ = write!(out, "{}", value.reading);
+        if let Reading::Address(address) = value.reading
+            && let Some(symbol) =
+                u32::try_from(address).ok().and_then(|pc| symbol(self.functions, pc))
+        {
+            let _ = write!(out, " <{symbol}>");
+        }
+        if !value.unit.is_empty() {
+            let _ = write!(out, " {}", plain::line(&value.unit));
+        }
     }
 
     fn event(&self, event: Dwt, span: Option<Span>, out: &mut String) {
@@ -101,6 +128,17 @@ impl Line<'_> {
                 (Some(_), _) => write!(out, " after {most}"),
                 (None, 0) => write!(out, " after at most {most}"),
                 (None, _) => write!(out, " after {} to {most}", self.clock.plain_duration(least)),
+            };
+        }
+        if let Some((ended, duration)) = span.ended {
+            let most = self.clock.duration(duration.most);
+            let ended = exception_name(ended);
+            let _ = match duration.least {
+                0 => write!(out, ", {ended} had ended after at most {most}"),
+                least => {
+                    let least = self.clock.plain_duration(least);
+                    write!(out, ", {ended} had ended after {least} to {most}")
+                }
             };
         }
         if step == ExceptionStep::Entered && span.depth > 1 {

@@ -1,16 +1,20 @@
 //! Events as a Value Change Dump. (IEEE 1364, 18.2)
 //!
-//! The active exception, the program counter of samples, the last write of each port or channel,
+//! The active exception, the program counter of samples, the last write of each port or channel
+//! without a type, the values of the others as real numbers or integers,
 //! the last value and address of each comparator, and the last value of each reserved event are
 //! variables. A trace without times has the byte offset of each event as its time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tracewright_analysis::itm::{Content, Entry};
+use tracewright_analysis::itm::{Content, Entry, Reading};
 use tracewright_base::{Dwt, ExceptionStep};
 
 use super::{Clock, port};
+
+/// The width of a variable that is a real number.
+const REAL: u8 = 0;
 
 /// The changes of all variables.
 #[derive(Debug, Default)]
@@ -33,6 +37,7 @@ enum Value {
     Known(u64),
     /// The low bits, and their number; the upper ones are unknown.
     Low(u32, u8),
+    Real(f64),
 }
 
 impl Value {
@@ -58,6 +63,7 @@ impl Changes {
         // The dump is in the order of time; an event without a time has that of the last one.
         let time = time.unwrap_or(last).max(last);
         let changes: Vec<(String, u8, Value)> = match &entry.content {
+            Content::Write { .. } if entry.typed => Vec::new(),
             Content::Write { channel, value, .. } => {
                 let (variable, width) = match port(*channel) {
                     Some(port) => (format!("port{port}"), 32),
@@ -67,6 +73,20 @@ impl Changes {
             }
             // Its writes are events.
             Content::Text { .. } => Vec::new(),
+            Content::Value(value) => {
+                let known = match (value.width, &value.reading) {
+                    (Some(width), Reading::Integer(number) | Reading::Named(number, _)) => {
+                        u64::try_from(*number).ok().map(|number| (width, Value::Known(number)))
+                    }
+                    (Some(width), Reading::Address(address)) => {
+                        Some((width, Value::Known(*address)))
+                    }
+                    _ => None,
+                };
+                let real = (REAL, Value::Real(value.reading.number()));
+                let (width, number) = known.unwrap_or(real);
+                vec![(name(value.name.clone()), width, number)]
+            }
             Content::Dwt { event, .. } => match *event {
                 Dwt::Exception { number, step } => {
                     let active = self.active.entry(source.unwrap_or("").to_owned()).or_default();
@@ -90,6 +110,7 @@ impl Changes {
                 Dwt::Sleep | Dwt::Prohibited => {
                     vec![(name("pc".to_owned()), 32, Value::Unknown)]
                 }
+                Dwt::DataValue { .. } if entry.typed => Vec::new(),
                 Dwt::DataValue { comparator, value, .. } => {
                     vec![(name(format!("data{comparator}_value")), 32, Value::Known(value.into()))]
                 }
@@ -129,7 +150,8 @@ impl Changes {
         };
         let _ = write!(out, "$comment {unit} $end\n$timescale 1 ns $end\n$scope module itm $end\n");
         for ((name, width), number) in &self.variables {
-            let _ = writeln!(out, "$var wire {width} {} {} $end", code(*number), plain(name));
+            let (kind, width) = if *width == REAL { ("real", 64) } else { ("wire", *width) };
+            let _ = writeln!(out, "$var {kind} {width} {} {} $end", code(*number), plain(name));
         }
         out.push_str("$upscope $end\n$enddefinitions $end\n");
         let mut now = None;
@@ -147,6 +169,7 @@ impl Changes {
                 Value::Low(value, bits) => {
                     writeln!(out, "bx{value:0bits$b} {code}", bits = usize::from(bits))
                 }
+                Value::Real(value) => writeln!(out, "r{value:?} {code}"),
                 Value::Unknown => writeln!(out, "bx {code}"),
             };
         }

@@ -184,7 +184,8 @@ impl From<FunctionId> for Key {
         match function {
             FunctionId::Known(number) => Key::called(number, 0),
             FunctionId::At(address) => Key::called(NO_FUNCTION, address),
-            FunctionId::Unknown => Key::UNKNOWN,
+            // Code whose instructions are traced is no such handler.
+            FunctionId::Handler(_) | FunctionId::Unknown => Key::UNKNOWN,
         }
     }
 }

@@ -7,7 +7,7 @@ mod source;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tracewright::capture::levels::{SwoRecording, read_swo};
+use tracewright::capture::levels::{Coding, SwoOptions, SwoRecording, read_swo};
 use tracewright::capture::live::{Live, TCP};
 use tracewright::capture::{Capture, Container, Found, Kind, probe};
 use tracewright::decode::input::{Following, Input as Bytes, More, Piped, Reading, pause};
@@ -51,18 +51,23 @@ pub fn run(args: &ItmArgs) -> Result<bool, Fail> {
             Found::Perf => return Err(not_swo(path, "a perf.data file; see `tracewright info`")),
             Found::Cycles(_) => return Err(not_swo(path, "the cycles of a trace port")),
             // An archive may be a recording of the signal.
-            Found::Container(Container::Sigrok | Container::Zip) | Found::Raw => {}
+            Found::Container(Container::Sigrok | Container::Zip | Container::Vcd) | Found::Raw => {}
             Found::Container(other) => {
                 let what = format!("{}: {}", other.name(), other.help());
                 return Err(not_swo(path, &what));
             }
         }
         let regular = std::fs::metadata(path).is_ok_and(|about| about.is_file());
-        if regular && let Some(recording) = read_swo(path, args.signal.as_deref(), args.baud)? {
+        let options = SwoOptions {
+            signal: args.signal.as_deref(),
+            baud: args.baud,
+            coding: args.coding.map(Into::into),
+        };
+        if regular && let Some(recording) = read_swo(path, &options)? {
             return recorded(args, &recording);
         }
     }
-    if args.signal.is_some() || args.baud.is_some() {
+    if has_signal(args) {
         return Err(not_swo(path, NO_SIGNAL));
     }
     if !live && args.framing.chosen().is_none() && args.id.is_none() {
@@ -71,8 +76,14 @@ pub fn run(args: &ItmArgs) -> Result<bool, Fail> {
     stream(args, path)
 }
 
-/// What refuses --signal and --baud.
-const NO_SIGNAL: &str = "no .sr file of sigrok, for which --signal and --baud are";
+/// What refuses --signal, --baud and --coding.
+const NO_SIGNAL: &str =
+    "no recording of a logic analyser, for which --signal and --baud, and --coding, are";
+
+/// Whether options of a recording are given.
+fn has_signal(args: &ItmArgs) -> bool {
+    args.signal.is_some() || args.baud.is_some() || args.coding.is_some()
+}
 
 fn not_swo(path: &Path, what: &str) -> Fail {
     Fail::input(path, &format!("it is {what}"))
@@ -84,7 +95,7 @@ fn capture(args: &ItmArgs) -> Result<bool, Fail> {
     if args.framing.chosen().is_some() {
         return Err(Fail::option("--framing", "of a capture", recorded));
     }
-    if args.signal.is_some() || args.baud.is_some() {
+    if has_signal(args) {
         return Err(not_swo(&args.input, NO_SIGNAL));
     }
     let mut capture: Capture = tracewright::read_capture(&args.input)?;
@@ -103,15 +114,24 @@ fn capture(args: &ItmArgs) -> Result<bool, Fail> {
 
 /// SWO in a recording of its level: each event has the time at which it was sent.
 fn recorded(args: &ItmArgs, recording: &SwoRecording) -> Result<bool, Fail> {
+    let coding = recording.coding.name();
     if recording.errors > 0 {
+        let what = match recording.coding {
+            Coding::Manchester => "packets of SWO are not whole bytes",
+            Coding::Uart | Coding::Inverted => "bytes of SWO have no stop bit",
+        };
         message::line(&format!(
-            "note: {} bytes of SWO have no stop bit and are left out; check --baud",
+            "note: {} {what} and are left out; check --baud and --coding ({coding})",
             recording.errors
         ));
     }
+    if recording.coding != Coding::Uart {
+        message::line(&format!("note: the SWO is {coding}"));
+    }
     let frequency = args.frequency.or(recording.rate);
     let times = Some(recording.times.as_slice());
-    let mut printer = Printer::open(args, frequency, vec!["ITM".to_owned()], Inputs::default())?;
+    let names = vec!["ITM".to_owned()];
+    let mut printer = Printer::open(args, frequency, names, Inputs::default(), [None; 4])?;
     let mut receiver = Receiver::recorded(wanted(args));
     let mut elements = Vec::new();
     for bytes in recording.bytes.chunks(BLOCK) {
@@ -137,6 +157,7 @@ fn wanted(args: &ItmArgs) -> Wanted {
 fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     let source = Live::open(path)?;
     let (connection, growing) = (matches!(source, Live::Connection(_)), args.follow);
+    let is_file = matches!(source, Live::File(_));
     let stop = Stop::at_signals();
     let mut receiver = match source {
         Live::File(_) if !growing => Receiver::recorded(wanted(args)),
@@ -149,12 +170,13 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
         Live::Connection(stream) => Piped::boxed(stream),
     };
     let mut bytes = Stoppable { input, stop };
-    let mut printer =
-        Printer::open(args, args.frequency, vec!["ITM".to_owned()], Inputs::default())?;
+    let names = vec!["ITM".to_owned()];
+    let mut printer = Printer::open(args, args.frequency, names, Inputs::default(), [None; 4])?;
     let mut elements = Vec::new();
     let mut block = Vec::new();
     let mut greeting = Greeting::default();
     let (mut ticked, mut silent) = (Instant::now(), Instant::now());
+    let (began, is_file) = (Instant::now(), is_file && !growing);
     // The reader of the output does not want more, or a signal ended the trace.
     let mut stopped = false;
     let ended = loop {
@@ -171,6 +193,9 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
                     greeting.pass(&mut block);
                 }
                 receiver.feed(&block, &mut elements);
+                if !is_file {
+                    printer.arrived(receiver.bytes(), began.elapsed());
+                }
             }
             Ok(More::Later) => {
                 pause(LOOK);

@@ -1,16 +1,23 @@
 //! Prints the events of the sources of an ITM.
 
+use std::collections::VecDeque;
+use std::time::Duration;
+
 use tracewright::Element;
 use tracewright::analysis::itm::{Content, Entry, Interpreter, Samples};
 use tracewright::capture::Capture;
+use tracewright::export::samples::SampleFormat;
 use tracewright::symbols::Functions;
-use tracewright::views::itm::{Clock, ExceptionTable, Format, SampleTable, Shown, View};
+use tracewright::views::itm::{
+    Arrival, Clock, ExceptionTable, Format, SampleTable, Shown, View, ViewOptions,
+};
 use tracewright::views::json;
 
 use crate::args::ItmArgs;
 use crate::fail::Fail;
 use crate::inputs::Inputs;
 use crate::output::Output;
+use crate::recordings;
 
 /// What is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,7 +31,9 @@ enum What {
 pub struct Printer {
     what: What,
     format: Format,
+    of_samples: Option<SampleFormat>,
     clock: Clock,
+    programs: Capture,
     functions: Functions,
     view: View,
     sources: Vec<Source>,
@@ -33,6 +42,32 @@ pub struct Printer {
     losses: u64,
     /// Events have times.
     timed: bool,
+    arrivals: Arrivals,
+}
+
+/// When the bytes of a live trace arrived: the offset after them, and the time.
+#[derive(Default)]
+struct Arrivals(VecDeque<(u64, Arrival)>);
+
+/// The most arrivals that are stored; those of later bytes are as late as the last one.
+const MAX_ARRIVALS: usize = 1 << 16;
+
+impl Arrivals {
+    fn add(&mut self, end: u64, at: Duration) {
+        let at = Arrival(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
+        if self.0.len() >= MAX_ARRIVALS {
+            self.0.pop_back();
+        }
+        self.0.push_back((end, at));
+    }
+
+    /// When the byte at `offset` arrived. Offsets never fall.
+    fn of(&mut self, offset: u64) -> Option<Arrival> {
+        while self.0.front().is_some_and(|(end, _)| *end <= offset) {
+            self.0.pop_front();
+        }
+        self.0.front().map(|(_, at)| *at)
+    }
 }
 
 struct Source {
@@ -43,47 +78,79 @@ struct Source {
 
 impl Printer {
     /// Opens the output of `args` for sources with these names. `inputs`: the files that are read
-    /// beside the input and the images of `args`.
+    /// beside the input and the images of `args`. `comparators`: the addresses that the capture
+    /// records.
     pub fn open(
         args: &ItmArgs,
         frequency: Option<u64>,
         names: Vec<String>,
         inputs: Inputs,
+        mut comparators: [Option<u32>; 4],
     ) -> Result<Printer, Fail> {
-        let format = Format::from(args.format);
+        let of_samples = args.format.samples();
+        let format = args.format.events().unwrap_or_default();
         let what = match (args.exceptions, args.profile) {
             (true, _) => What::Exceptions,
             (_, true) => What::Samples,
             _ => What::Events,
         };
-        if what != What::Events && format == Format::Vcd {
-            return Err(Fail::option("--format", "vcd", "it has events, not totals"));
+        if what != What::Samples && of_samples.is_some() {
+            let why = "it is for samples of the program counter; add --profile";
+            return Err(Fail::option("--format", "of samples", why));
+        }
+        let has_totals = matches!(format, Format::Text | Format::Json | Format::Csv);
+        if what != What::Events && !has_totals {
+            let why = "it is for events; text, json and csv have totals";
+            return Err(Fail::option("--format", "of --exceptions and --profile", why));
+        }
+        for &(n, address) in &args.comparators {
+            if let Some(known) = comparators.get_mut(n) {
+                *known = Some(address);
+            }
         }
         let mut programs = Capture::default();
         for image in &args.images {
             programs.add_image(image)?;
         }
-        let files = programs.memory.iter();
-        let functions = Functions::of_files(
-            files.filter_map(|dump| Some((dump.bytes.as_ref()?, dump.address))),
-        );
+        let functions = Functions::of_files(recordings::elf_files(&programs));
         let inputs = inputs.file(Some(&args.input)).images(&args.images);
-        let output = Output::open(args.output.as_deref(), &inputs)?;
+        let signals = args.signals.signals(&programs, comparators)?;
+        let output = Output::open_lines(args.output.as_deref(), &inputs)?;
         let clock = Clock { frequency };
         let shown = Shown {
             kinds: args.only.iter().map(|&kind| kind.into()).collect(),
             ports: args.ports.clone(),
         };
-        let colour = output.colour();
-        let view = View::new(format, shown, clock, functions.clone(), names.clone(), colour);
+        let (colour, exact) = (output.colour(), !output.is_terminal());
+        let options =
+            ViewOptions { format, shown, clock, functions: functions.clone(), colour, exact };
+        let view = View::new(options, &names);
         let source = |name| Source {
             name,
-            interpreter: Interpreter::default(),
+            interpreter: Interpreter::with_signals(signals.clone()),
             samples: Samples::default(),
         };
         let sources = names.into_iter().map(source).collect();
-        let (losses, timed) = (0, false);
-        Ok(Printer { what, format, clock, functions, view, sources, output, losses, timed })
+        let (losses, timed, arrivals) = (0, false, Arrivals::default());
+        Ok(Printer {
+            what,
+            format,
+            of_samples,
+            clock,
+            programs,
+            functions,
+            view,
+            sources,
+            output,
+            losses,
+            timed,
+            arrivals,
+        })
+    }
+
+    /// The bytes of a live trace before offset `end` have arrived, `at` after the beginning.
+    pub fn arrived(&mut self, end: u64, at: Duration) {
+        self.arrivals.add(end, at);
     }
 
     /// Takes elements of the first source. `times`: the time of each byte.
@@ -118,7 +185,7 @@ impl Printer {
     }
 
     fn with(&mut self, n: usize, take: impl FnOnce(&mut Interpreter, &mut dyn FnMut(&Entry))) {
-        let Printer { what, view, sources, losses, timed, .. } = self;
+        let Printer { what, view, sources, losses, timed, arrivals, .. } = self;
         let Some(Source { interpreter, samples, .. }) = sources.get_mut(n) else { return };
         take(interpreter, &mut |entry| {
             *timed |= entry.time.is_some();
@@ -128,7 +195,7 @@ impl Printer {
                 _ => {}
             }
             if *what == What::Events {
-                view.entry(n, entry);
+                view.entry(n, entry, arrivals.of(entry.at));
             }
         });
     }
@@ -161,9 +228,16 @@ impl Printer {
     pub fn close(mut self) -> Result<u64, Fail> {
         let text = match self.what {
             What::Events => self.view.finish(),
-            What::Exceptions | What::Samples => self.tables(),
+            What::Exceptions | What::Samples if self.of_samples.is_none() => self.tables(),
+            What::Exceptions | What::Samples => String::new(),
         };
         self.output.put(text.as_bytes());
+        if let Some(format) = self.of_samples {
+            let mut all = Samples::default();
+            self.sources.iter().for_each(|source| all.add(&source.samples));
+            let profile = recordings::sample_profile(&all, &self.programs);
+            self.output.put(&format.write(&profile));
+        }
         self.output.failed()?;
         self.output.close()?;
         Ok(self.losses)
@@ -180,7 +254,8 @@ impl Printer {
             }
             let exceptions =
                 ExceptionTable { exceptions: source.interpreter.exceptions(), clock: self.clock };
-            let samples = SampleTable { samples: &source.samples, functions: &self.functions };
+            let (samples, functions) = (&source.samples, &self.functions);
+            let samples = SampleTable { samples, functions, limit: None, name: None };
             text += &match (self.what, self.format) {
                 (What::Exceptions, Format::Json) => exceptions.json(&source.name),
                 (What::Exceptions, Format::Csv) => exceptions.csv(),

@@ -5,7 +5,7 @@ use tracewright::protocols::registry::AnyProtocol;
 use tracewright::{Element, Listener};
 
 use super::printer::Printer;
-use crate::args::ItmArgs;
+use crate::args::{ItmArgs, comparators};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing::Problems;
@@ -65,7 +65,9 @@ pub fn decode(args: &ItmArgs, input: &Input) -> Result<bool, Fail> {
         let what = "it has no ITM or STM that can be decoded; `tracewright info` lists its sources";
         return Err(Fail::input(&input.path, what));
     }
-    let mut printer = Printer::open(args, args.frequency, names, input.inputs.clone())?;
+    let comparators = comparators(&input.capture);
+    let mut printer =
+        Printer::open(args, args.frequency, names, input.inputs.clone(), comparators)?;
     for (job, numbers) in jobs.iter().zip(numbers) {
         let mut session = job.session()?;
         let mut bytes = live::input_of(job.buffer);

@@ -1,121 +1,83 @@
-//! Serial Wire Output in a recording of its level: asynchronous, 8 data bits, no parity, one stop
-//! bit. (Armv7-M ARM, C1.10, "TPIU"; CoreSight SWO, "Asynchronous serial output")
+//! The changes of the level of SWO, and the bytes of its asynchronous form: 8 data bits, no parity, one
+//! stop bit. (Armv7-M ARM, C1.10, "TPIU"; CoreSight SWO, "Asynchronous serial output")
 
 use std::borrow::Cow;
-use std::path::Path;
-
-use super::sigrok::Recording;
-use super::zip;
-use crate::limits::MAX_LEVELS;
-use crate::{Bytes, OpenError, Problem, read_file};
-
-/// What was sent on SWO.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SwoRecording {
-    /// The bytes.
-    pub bytes: Vec<u8>,
-    /// The sample at which each byte begins: that of its start bit.
-    pub times: Vec<u64>,
-    /// Samples in a second, if it is recorded.
-    pub rate: Option<u64>,
-    /// Bytes without a stop bit. They are left out.
-    pub errors: u64,
-}
-
-/// Names of the signal.
-const NAMES: [&str; 3] = ["SWO", "TRACESWO", "TDO/SWO"];
 
 /// The least samples in a bit.
-const LEAST: f64 = 2.0;
+pub(super) const LEAST: f64 = 2.0;
 
 /// The most changes of the level.
-const MAX_CHANGES: usize = 96 << 20;
+pub(super) const MAX_CHANGES: usize = 48 << 20;
 /// The most changes that the length of a bit is determined from.
-const MEASURED: usize = 1 << 20;
-
-/// Reads SWO from the recording at `path`, a `.sr` file of sigrok; `None` for another file.
-/// `signal` is its name in the recording. `baud` is the number of bits in a second; where it is not
-/// given, it is determined from the recording.
-///
-/// # Errors
-/// [`OpenError`] where the file cannot be read, has no such signal, or is sampled too slowly.
-pub fn read_swo(
-    path: &Path,
-    signal: Option<&str>,
-    baud: Option<u64>,
-) -> Result<Option<SwoRecording>, OpenError> {
-    let bytes = read_file(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
-    if *bytes.head(zip::MAGIC.len()) != zip::MAGIC {
-        return Ok(None);
-    }
-    read(&bytes, signal, baud).map(Some).map_err(|why| OpenError::new(path, Problem::Levels(why)))
-}
-
-fn read(file: &Bytes, signal: Option<&str>, baud: Option<u64>) -> Result<SwoRecording, String> {
-    if file.len() as u64 > MAX_LEVELS {
-        return Err(format!("it has {} bytes, more than the limit of {MAX_LEVELS}", file.len()));
-    }
-    let recording = Recording::open(file)?;
-    let channels = &recording.device.channels;
-    let named = |name: &str| channels.iter().find(|(_, own)| own.eq_ignore_ascii_case(name));
-    let channel = match (signal, channels.as_slice()) {
-        (Some(name), _) => named(name),
-        (None, [only]) => Some(only),
-        (None, _) => NAMES.iter().find_map(|name| named(name)),
-    };
-    let Some(&(channel, _)) = channel else {
-        let names = channels.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ");
-        return Err(format!(
-            "it has no signal {}; name one of {} with --signal",
-            signal.unwrap_or("SWO"),
-            crate::plain::line(&names)
-        ));
-    };
-    let mut edges = Edges::default();
-    recording.each(|sample| {
-        let byte = sample.get(channel / 8).copied().unwrap_or(0);
-        edges.level(byte >> (channel % 8) & 1 != 0, MAX_CHANGES)
-    })?;
-    let rate = recording.device.rate;
-    let bit = match (baud, rate) {
-        (Some(baud), Some(rate)) => rate as f64 / baud.max(1) as f64,
-        (Some(_), None) => return Err("--baud needs a recording with a sample rate".to_owned()),
-        (None, _) => edges.first(MEASURED).bit().ok_or("its SWO has no bytes")?,
-    };
-    if bit < LEAST {
-        return Err(format!("a bit of SWO has {bit:.1} samples; at least {LEAST} are needed"));
-    }
-    let (bytes, times, errors) = edges.bytes(bit);
-    Ok(SwoRecording { bytes, times, rate, errors })
-}
+pub(super) const MEASURED: usize = 1 << 20;
 
 /// The changes of one level.
 #[derive(Clone, Debug, Default)]
-struct Edges {
-    /// The samples at which the level changes: first to low. A recording has at most
-    /// [`MAX_LEVELS`].
-    changes: Vec<u32>,
+pub(super) struct Edges {
+    /// The samples at which the level changes: first to low.
+    pub(super) changes: Vec<u64>,
     high: bool,
-    samples: u32,
+    /// Where the level became high first, where it was low before.
+    rise: Option<u64>,
+    /// The number of samples.
+    pub(super) samples: u64,
 }
 
 impl Edges {
     /// Takes the next sample. The recording begins when the level is high. Fails where the level
     /// changes more than `most` times.
-    fn level(&mut self, high: bool, most: usize) -> Result<(), String> {
-        if high != self.high && (self.high || !self.changes.is_empty()) {
-            if self.changes.len() == most {
-                return Err(format!("the level of SWO changes more than {most} times"));
-            }
-            self.changes.push(self.samples);
-        }
-        self.high = high;
+    pub(super) fn level(&mut self, high: bool, most: usize) -> Result<(), String> {
+        let at = self.samples;
+        self.level_at(at, high, most)?;
         self.samples += 1;
         Ok(())
     }
 
+    /// The level is `high` from `at` on, as in [`level`](Self::level).
+    pub(super) fn level_at(&mut self, at: u64, high: bool, most: usize) -> Result<(), String> {
+        if high != self.high && (self.high || !self.changes.is_empty()) {
+            if self.changes.len() == most {
+                return Err(format!("the level of SWO changes more than {most} times"));
+            }
+            self.changes.push(at);
+        } else if high && !self.high && at > 0 {
+            self.rise = Some(at);
+        }
+        self.high = high;
+        self.samples = self.samples.max(at);
+        Ok(())
+    }
+
+    /// The same with the levels high and low exchanged.
+    pub(super) fn inverted(&self) -> Edges {
+        // A recording begins when the level is high.
+        let changes = match self.rise {
+            Some(rise) => [&[rise], self.changes.as_slice()].concat(),
+            None => self.changes.get(1..).unwrap_or_default().to_vec(),
+        };
+        Edges { changes, high: !self.high, rise: self.changes.first().copied(), ..*self }
+    }
+
+    /// The same with the change to high before the first change to low.
+    pub(super) fn with_rise(&self) -> Edges {
+        match self.rise {
+            Some(rise) => {
+                let changes = [&[0, rise], self.changes.as_slice()].concat();
+                Edges { changes, rise: None, ..*self }
+            }
+            None => self.clone(),
+        }
+    }
+
+    /// The level stays as it is after its last change, where the recording ends with that.
+    pub(super) fn stays(&mut self) {
+        if self.changes.last() == Some(&self.samples) {
+            self.samples = u64::MAX >> 12;
+        }
+    }
+
     /// What precedes change number `most`.
-    fn first(&self, most: usize) -> Cow<'_, Edges> {
+    pub(super) fn first(&self, most: usize) -> Cow<'_, Edges> {
         match self.changes.split_at_checked(most) {
             Some((changes, &[end, ..])) => {
                 let changes = changes.to_vec();
@@ -126,12 +88,12 @@ impl Edges {
     }
 
     /// The length of a bit in samples: that with the fewest bytes without a stop bit.
-    fn bit(&self) -> Option<f64> {
+    pub(super) fn bit(&self) -> Option<f64> {
         let runs = self.changes.windows(2).filter_map(|pair| match pair {
             [from, to] => Some(to - from),
             _ => None,
         });
-        let least = f64::from(runs.min()?);
+        let least = runs.min()? as f64;
         // A pulse of one bit may have a sample more or less.
         let candidates = (0..=80).map(|step| least * (0.7 + 0.01 * f64::from(step)));
         let mut best: Option<(u64, f64, f64)> = None;
@@ -148,19 +110,19 @@ impl Edges {
 
     /// The level at `sample`. `from`: an index of changes before it, which is advanced.
     fn is_high(&self, sample: f64, from: &mut usize) -> bool {
-        while self.changes.get(*from).is_some_and(|&change| f64::from(change) <= sample) {
+        while self.changes.get(*from).is_some_and(|&change| (change as f64) <= sample) {
             *from += 1;
         }
         from.is_multiple_of(2)
     }
 
     /// The bytes and their times, and the number of bytes without a stop bit.
-    fn bytes(&self, bit: f64) -> (Vec<u8>, Vec<u64>, u64) {
+    pub(super) fn bytes(&self, bit: f64) -> (Vec<u8>, Vec<u64>, u64) {
         let (mut bytes, mut times, mut errors) = (Vec::new(), Vec::new(), 0);
         let mut at = 0;
         while let Some(&start) = self.changes.get(at) {
-            let begin = f64::from(start);
-            if begin + 9.5 * bit > f64::from(self.samples) {
+            let begin = start as f64;
+            if begin + 9.5 * bit > self.samples as f64 {
                 break;
             }
             let mut byte = 0;
@@ -170,7 +132,7 @@ impl Edges {
             }
             if self.is_high(begin + 9.5 * bit, &mut at) {
                 bytes.push(byte);
-                times.push(start.into());
+                times.push(start);
             } else {
                 errors += 1;
             }

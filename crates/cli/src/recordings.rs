@@ -1,0 +1,149 @@
+//! The ITMs and STMs of a buffer over time.
+
+use tracewright::Capture;
+use tracewright::analysis::Timeline;
+use tracewright::analysis::itm::{Recording, SampleProfile, Samples, Signals};
+use tracewright::decode::{Options, Plan, Session};
+use tracewright::image::Bytes;
+use tracewright::protocols::registry::AnyProtocol;
+use tracewright::views::Source;
+use tracewright::{Element, Listener};
+
+use crate::fail::Fail;
+use crate::input::{Input, Job};
+use crate::{live, message};
+
+/// Bytes that are read at a time.
+const BLOCK: usize = 1 << 16;
+
+/// What one ITM or STM sent.
+pub struct Recorded {
+    /// Its number among the sources of the buffer.
+    pub source: usize,
+    /// Its name.
+    pub name: String,
+    /// Its events.
+    pub recording: Recording,
+}
+
+/// Whether `source` is an ITM or STM.
+pub fn is_itm(source: &Source) -> bool {
+    matches!(source.config.protocol(), AnyProtocol::Itm | AnyProtocol::Stm)
+}
+
+/// Whether the selected buffers have an ITM or STM.
+pub fn has_any(input: &Input) -> bool {
+    input.buffers.iter().any(|&buffer| input.job(buffer).sources.iter().any(is_itm))
+}
+
+/// Whether all sources of the selected buffers are ITMs and STMs: there are no instructions.
+pub fn only(input: &Input) -> bool {
+    let jobs: Vec<Job<'_>> = input.buffers.iter().map(|&buffer| input.job(buffer)).collect();
+    let mut sources = jobs.iter().flat_map(|job| &job.sources).peekable();
+    sources.peek().is_some() && sources.all(is_itm)
+}
+
+/// The samples of the program counter of all buffers, and how often packets were lost or bytes could
+/// not be decoded.
+pub fn samples(input: &Input) -> Result<(Samples, u64), Fail> {
+    let (mut all, mut lost) = (Samples::default(), 0);
+    for &buffer in &input.buffers {
+        // Samples are counted without a limit.
+        for recorded in of(&input.job(buffer), &Signals::default(), 0)? {
+            all.add(recorded.recording.samples());
+            lost += recorded.recording.lost();
+        }
+    }
+    if lost > 0 {
+        message::line(&format!(
+            "note: {lost} times, packets were lost or bytes could not be decoded"
+        ));
+    }
+    Ok((all, lost))
+}
+
+/// The ELF files of a capture, each with the load bias that is added to its addresses.
+pub fn elf_files(capture: &Capture) -> Vec<(&Bytes, u64)> {
+    let dumps = capture.memory.iter();
+    dumps.filter_map(|dump| Some((dump.bytes.as_ref()?, dump.address))).collect()
+}
+
+/// The samples with the functions and the lines of the programs of the capture.
+pub fn sample_profile(samples: &Samples, capture: &Capture) -> SampleProfile {
+    SampleProfile::new(samples, &elf_files(capture))
+}
+
+/// Passes the elements of ITMs and STMs on.
+struct Recorder {
+    /// As many as sources of the session.
+    recordings: Vec<Option<Recorded>>,
+}
+
+impl Listener for Recorder {
+    const PACKETS: bool = false;
+    const ERASED: bool = true;
+
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        if let Some(Some(recorded)) = self.recordings.get_mut(source) {
+            recorded.recording.element(at, None, &element);
+        }
+    }
+}
+
+/// The ITMs and STMs of a buffer, with at most `limit` events each. Other sources are not decoded.
+pub fn of(job: &Job<'_>, signals: &Signals, limit: usize) -> Result<Vec<Recorded>, Fail> {
+    let capture = job.capture();
+    let own = job.options();
+    if !job.sources.iter().any(is_itm) {
+        return Ok(Vec::new());
+    }
+    if job.buffer.is_piped() {
+        // It can be read once only.
+        message::line(&format!(
+            "note: {}: the events of the ITM are left out, as the trace is read from a pipe; write it \
+             to a file first",
+            job.buffer.name
+        ));
+        return Ok(Vec::new());
+    }
+    let is_own = |n: usize| job.sources.get(n).is_some_and(is_itm);
+    let ids = (0..).zip(&job.plan.sources).filter(|(n, _)| is_own(*n));
+    let ids: Vec<u16> = ids.map(|(_, planned)| planned.id).collect();
+    let framed = job.plan.framed();
+    let options = Options { ids: if framed { ids } else { own.ids.clone() }, ..own.clone() };
+    let Some(plan) = Plan::new(capture, job.plan.buffer, &options) else { return Ok(Vec::new()) };
+    let recordings = plan.sources.iter().map(|planned| {
+        let source = job.plan.sources.iter().position(|other| other.id == planned.id)?;
+        let name = job.sources.get(source).filter(|source| is_itm(source))?.name.clone();
+        Some(Recorded { source, name, recording: Recording::new(signals.clone(), limit) })
+    });
+    let mut recorder = Recorder { recordings: recordings.collect() };
+    let mut session = Session::new(capture, &plan, job.memory(), &options)?;
+    let mut bytes = live::input_of(job.buffer);
+    let mut block = Vec::new();
+    loop {
+        block.clear();
+        let more = bytes.more(BLOCK, true, &mut block);
+        let more = more.map_err(|error| Fail::read(&job.buffer.name, &error))?;
+        if more == tracewright::decode::More::End {
+            break;
+        }
+        session.feed(&block, &mut recorder);
+    }
+    session.finish(&mut recorder);
+    let recorded = recorder.recordings.into_iter().flatten();
+    Ok(recorded
+        .map(|mut recorded| {
+            recorded.recording.finish();
+            recorded
+        })
+        .collect())
+}
+
+/// Adds the exceptions and losses of ITMs to a timeline, and the name of a thread for each.
+pub fn add_to(timeline: &mut Timeline, threads: &mut Vec<String>, recorded: &[Recorded]) {
+    for own in recorded {
+        timeline.add_recording(own.source, &own.recording);
+        threads.push(format!("{} exceptions", own.name));
+    }
+}

@@ -1,0 +1,2 @@
+static int twice = 2;
+int *other = &twice;
