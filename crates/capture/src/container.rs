@@ -100,6 +100,11 @@ impl Container {
         }
     }
 
+    /// Whether the file has memory in records, of which a trace buffer may be a part.
+    pub const fn is_memory(self) -> bool {
+        matches!(self, Container::IntelHex | Container::SRecords | Container::Uf2)
+    }
+
     /// What a user can do with it.
     pub const fn help(self) -> &'static str {
         match self {

@@ -17,6 +17,7 @@
 //! | `live.rs` | trace data that arrive while they are read: connections, serial ports, files that grow |
 //! | `container.rs` | files that are recognised, but hold no trace data as they are |
 //! | `core_type.rs` | the table from core names to [`tracewright_base::CoreType`] |
+//! | `memory_file/` | trace buffers in memory as text, in records, and in core dumps |
 //! | `probe.rs` | detection of formats by content |
 //! | `ini.rs` | the ini files of snapshots, with line numbers |
 //! | `snapshot/` | reading and writing of Arm snapshots |
@@ -76,6 +77,7 @@ pub mod levels;
 pub mod limits;
 mod linux;
 pub mod live;
+pub mod memory_file;
 pub mod origin;
 pub mod perf;
 pub mod plain;
@@ -114,6 +116,7 @@ pub use dump::{Dump, Form, Owner};
 pub use files::read_regular;
 pub use growing::{Growing, read_file};
 pub use linux::{Linux, Part, Queue, QueueTotals, TimeConversion};
+pub use memory_file::{BufferAt, Selection, Swap};
 pub use new_folder::{NewFolder, check_empty};
 pub use origin::Origin;
 pub use pipe::{Pipe, PipeReader};

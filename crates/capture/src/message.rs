@@ -97,7 +97,7 @@ impl fmt::Display for Problem {
                 "not a known capture format; for raw trace data give the protocol and its registers \
                  (--protocol NAME --config NAME=VALUE), otherwise give a snapshot",
             ),
-            P::Toml(what) | P::Parameter(what) => f.write_str(what),
+            P::Toml(what) | P::Parameter(what) | P::Memory(what) => f.write_str(what),
             P::Levels(why) => {
                 write!(f, "cannot be read as the levels of a trace port: {why}")
             }

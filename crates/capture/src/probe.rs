@@ -9,6 +9,7 @@ use crate::cycles;
 use crate::dump::ELF;
 use crate::files::reason;
 use crate::ini::{Ini, utf16};
+use crate::memory_file::is_core;
 use crate::perf::BranchList;
 use crate::{Container, OpenError, Problem};
 
@@ -69,7 +70,8 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
     }
     let head = head(path)?;
     if head.starts_with(ELF) {
-        return Ok(Found::Program);
+        // A core dump may have a trace buffer.
+        return Ok(if is_core(&head) { Found::Raw } else { Found::Program });
     }
     if let Some(form) = cycles::Form::probe(path, &head) {
         return Ok(Found::Cycles(form));
@@ -81,7 +83,7 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
         let why = "it is a branch list of simpleperf: only `tracewright profile` reads it";
         return Err(OpenError::new(path, Problem::Perf(why.into())));
     }
-    if let Some(container) = Container::probe(&head) {
+    if let Some(container) = Container::probe(&head).filter(|container| !container.is_memory()) {
         return Ok(Found::Container(container));
     }
     match role(&head) {

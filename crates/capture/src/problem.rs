@@ -148,6 +148,8 @@ pub enum Problem {
     Text(&'static str),
     /// The bytes of the file are this number of messages of RISC-V N-Trace (Nexus).
     Nexus(usize),
+    /// The file has memory in a form that is converted, or cannot be, for this reason.
+    Memory(String),
     /// The file has no format that identifies itself.
     NeedsProtocol,
     /// There are no bytes of trace data.
@@ -421,6 +423,7 @@ impl Problem {
             P::Repeated { first, .. } => first.severity(),
             P::NoTrace
             | P::PerfNote(_)
+            | P::Memory(_)
             | P::UnknownKey
             | P::NoClass(_)
             | P::BufferEmpty

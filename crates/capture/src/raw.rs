@@ -10,7 +10,7 @@ use crate::plain::line;
 use crate::probe::{Found, probe};
 use crate::{
     Buffer, BufferRef, Bytes, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError,
-    Origin, Problem, Register, Registers, Source,
+    Origin, Problem, Register, Registers, Selection, Source,
 };
 
 /// The user's description of raw trace data.
@@ -28,11 +28,14 @@ pub struct Raw {
     pub images: Vec<String>,
     /// The registers of the trace buffer that the data were read from.
     pub buffer_registers: Option<Registers>,
+    /// The part of the files that is the trace.
+    pub selection: Selection,
 }
 
 impl Capture {
     /// Makes a capture of the files of trace data `paths`, which form one buffer. `-` is the
-    /// standard input. A pipe is read when it is decoded.
+    /// standard input. A pipe is read when it is decoded. Of a file that has memory as text, in
+    /// records or in a core dump, the buffer is the memory that the description selects.
     ///
     /// # Errors
     /// [`OpenError`] where a file cannot be read, or the description is invalid.
@@ -40,9 +43,25 @@ impl Capture {
         let path = paths.first().cloned().unwrap_or_default();
         let mut files = Files::default();
         let mut buffer = Buffer::empty(label(&path), raw.format.clone());
+        let mut notes = Vec::new();
         for path in paths {
-            let (bytes, pipe) =
+            let (mut bytes, pipe) =
                 files.trace(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
+            let failed = |why| OpenError::new(path, Problem::Memory(why));
+            match raw.selection.select(&bytes).map_err(failed)? {
+                Some(_) if pipe.is_some() => {
+                    let what =
+                        "bytes of a pipe are not swapped or selected; write them to a file first";
+                    return Err(failed(what.to_owned()));
+                }
+                Some(selected) => {
+                    bytes = selected.bytes;
+                    let note =
+                        |what| Note { origin: Origin::file(path), problem: Problem::Memory(what) };
+                    notes.extend(selected.what.map(note));
+                }
+                None => {}
+            }
             buffer.files.push(File {
                 name: label(path),
                 path: path.clone(),
@@ -76,6 +95,7 @@ impl Capture {
             sources: vec![source],
             cores: core.into_iter().collect(),
             path,
+            notes,
             ..Capture::default()
         };
         for image in &raw.images {

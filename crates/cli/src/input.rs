@@ -132,7 +132,7 @@ impl Input {
                 perf::open(path, &args.search.search()).map_err(failed)?
             }
             // What is recognised is never decoded as trace.
-            Found::Program if levels.is_none() => {
+            Found::Program if levels.is_none() && args.buffer.is_none() => {
                 return Err(OpenError::new(path, Problem::Program).into());
             }
             Found::Container(container) if levels.is_none() && !is_swo(path) => {
@@ -140,7 +140,7 @@ impl Input {
             }
             found
                 if args.protocols.is_empty()
-                    && !matches!(found, Found::Raw | Found::Container(_)) =>
+                    && !matches!(found, Found::Raw | Found::Container(_) | Found::Program) =>
             {
                 tracewright::read_capture_with(path, Access::with_pipes(args.pipes))?
             }
@@ -155,6 +155,7 @@ impl Input {
                     buffer_registers: args.buffer_registers()?,
                     ids: args.ids.clone(),
                     levels,
+                    selection: args.selection(images)?,
                     skip: args.skip,
                 };
                 let align = match args.align {
@@ -420,6 +421,8 @@ fn described_by(args: &SourceArgs) -> Option<&'static str> {
         (!args.protocols.is_empty(), "--protocol"),
         (!args.registers.is_empty(), "--config"),
         (args.core.is_some(), "--core"),
+        (args.buffer.is_some(), "--buffer"),
+        (args.swap.is_some(), "--swap"),
     ]
     .into_iter()
     .find_map(|(given, option)| given.then_some(option))

@@ -9,11 +9,12 @@ use tracewright::capture::{Dump, Form, Source, stream};
 use tracewright::decode::Memory;
 use tracewright::image::{Elf, Extensions, Load};
 use tracewright::logs::{
-    Assembler, Entry, Event, Format, LogError, Lookup, Mode, Reader, Timing, csv,
+    Assembler, Entry, Event, Format, LogError, LogMap, Lookup, Mode, Reader, Timing, csv,
 };
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
 use crate::fail::Fail;
+use crate::inputs::read_text;
 use crate::live;
 use crate::message;
 
@@ -62,9 +63,12 @@ impl<'a> Log<'a> {
         let mut first = Vec::new();
         let looked = input.by_ref().take(CHUNK as u64).read_to_end(&mut first);
         looked.map_err(|error| Fail::input(path, &error.to_string()))?;
-        let found = args.log_format.map(format).or_else(|| Format::detect(&first));
+        let map = described(args)?;
+        let found = args.log_format.as_deref().and_then(Format::named);
+        let found = map.as_ref().map(|_| Format::Described).or(found);
+        let found = found.or_else(|| Format::detect(&first));
         let format = found.ok_or_else(|| {
-            let names: Vec<_> = Format::ALL.iter().map(|f| f.name()).collect();
+            let names: Vec<_> = Format::all().map(Format::name).collect();
             let known = names.join(", ");
             let head = first.split(|&b| b == b'\n').next().unwrap_or_default();
             let column = csv::unknown_column(head).map(String::from_utf8_lossy);
@@ -84,11 +88,12 @@ impl<'a> Log<'a> {
         })?;
         let isa = args.isa.map(isa).or_else(|| program.memory.iter().find_map(machine));
         let isa = isa.or(or).or_else(|| logged_isa(format, &first));
-        let isa = isa.unwrap_or(match format {
-            Format::Spike | Format::SpikeCsv => Isa::Rv64,
-            Format::Qemu | Format::Tarmac | Format::Csv => Isa::A64,
-        });
-        let reader = Reader::new(format, isa);
+        let isa = isa.or(map.as_ref().and_then(|map| map.usual_isa(&first)));
+        let isa = isa.unwrap_or(format.usual_isa(&first));
+        let reader = match map {
+            Some(map) => Reader::with_map(map, isa),
+            None => Reader::new(format, isa),
+        };
         Ok(Log { path, input, first, reader, images: program.memory, format, isa })
     }
 
@@ -163,6 +168,18 @@ pub fn notes(assembler: &Assembler) {
     }
 }
 
+/// The map of the options.
+fn described(args: &LogArgs) -> Result<Option<LogMap>, Fail> {
+    if let Some(pattern) = &args.log_pattern {
+        let map = LogMap::of_pattern(pattern);
+        return map.map(Some).map_err(|why| Fail::option("--log-pattern", pattern, &why));
+    }
+    let Some(path) = &args.log_map else { return Ok(None) };
+    let map = LogMap::read(&read_text(path)?);
+    map.map(Some).map_err(|why| Fail::input(path, &why))
+}
+
+/// A format that is written.
 pub fn format(format: LogFormat) -> Format {
     match format {
         LogFormat::Qemu => Format::Qemu,
@@ -194,7 +211,8 @@ fn logged_isa(format: Format, first: &[u8]) -> Option<Isa> {
     // A64 applies to logs that do not record it. Errors are reported when the log is read.
     let mut reader = Reader::new(format, Isa::A64);
     let _ = reader.feed(first.get(..HEAD).unwrap_or(first), &mut out);
-    isa.filter(|_| !matches!(format, Format::Spike | Format::SpikeCsv))
+    let states = matches!(format, Format::Qemu | Format::Tarmac | Format::Csv | Format::Rvvi);
+    isa.filter(|_| states)
 }
 
 /// The instruction set at the entry point of an ELF file. (ELF, e_machine: 40 Arm, 183 AArch64, 243

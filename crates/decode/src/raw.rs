@@ -7,7 +7,8 @@ use std::slice;
 use tracewright_capture::levels::{self, Names, Sends};
 use tracewright_capture::raw::{cycles_with_registers, parse_register};
 use tracewright_capture::{
-    Capture, Format, OpenError, Origin, Problem, Raw, Register, Registers, Source, cycles,
+    Capture, Format, OpenError, Origin, Problem, Raw, Register, Registers, Selection, Source,
+    cycles,
 };
 use tracewright_frames::cycles::port::Wiring;
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
@@ -44,7 +45,9 @@ pub struct RawTrace {
     pub ids: Vec<u16>,
     /// The file is a recording of the levels of a trace port, with these names of signals.
     pub levels: Option<Names>,
-    /// The number of bytes at the start of the file that are not decoded.
+    /// The part of the file that is the trace, and the order of its bytes.
+    pub selection: Selection,
+    /// The number of bytes at the start of the trace that are not decoded.
     pub skip: u64,
 }
 
@@ -112,8 +115,14 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         core: raw.core.clone(),
         images: Vec::new(),
         buffer_registers: raw.buffer_registers.clone(),
+        selection: raw.selection,
     };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
+    capture.notes.retain(|note| {
+        let converted = matches!(note.problem, Problem::Memory(_));
+        notes.extend(converted.then(|| note.to_string()));
+        !converted
+    });
     let Some(mut pattern) = capture.sources.first().cloned() else { return Ok(capture) };
     if let Some(names) = &raw.levels {
         if raw.framing == RawFraming::Etb {

@@ -124,12 +124,18 @@ impl Elf {
     /// The value of the symbol `name` in an ELF file, of any kind and in any section: code, data or
     /// an absolute number. `None` if it is not defined.
     pub fn address_of(file: &Bytes, name: &str) -> Option<u64> {
+        Elf::object_of(file, name).map(|(address, _)| address)
+    }
+
+    /// As [`address_of`](Elf::address_of), with the size of the symbol in bytes; 0 where the file
+    /// does not state it.
+    pub fn object_of(file: &Bytes, name: &str) -> Option<(u64, u64)> {
         match file.head(5).first_chunk() {
             Some([0x7f, b'E', b'L', b'F', 1]) => {
-                address_of::<elf::FileHeader32<Endianness>>(file, name)
+                object_of::<elf::FileHeader32<Endianness>>(file, name)
             }
             Some([0x7f, b'E', b'L', b'F', 2]) => {
-                address_of::<elf::FileHeader64<Endianness>>(file, name)
+                object_of::<elf::FileHeader64<Endianness>>(file, name)
             }
             _ => None,
         }
@@ -165,7 +171,7 @@ fn is_debug_only<H: FileHeader<Endian = Endianness>>(file: &Bytes) -> bool {
     code.next().is_some_and(absent) && code.all(absent)
 }
 
-fn address_of<H: FileHeader<Endian = Endianness>>(file: &Bytes, name: &str) -> Option<u64> {
+fn object_of<H: FileHeader<Endian = Endianness>>(file: &Bytes, name: &str) -> Option<(u64, u64)> {
     let data = &Parts::of::<H>(file);
     let header = H::parse(data).ok()?;
     let endian = header.endian().ok()?;
@@ -184,7 +190,8 @@ fn address_of<H: FileHeader<Endian = Endianness>>(file: &Bytes, name: &str) -> O
             names = names.saturating_sub(its.map_or(file.len() / 8, <[u8]>::len));
             its == Ok(name.as_bytes())
         });
-        Some(symbol?.st_value(endian).into())
+        let symbol = symbol?;
+        Some((symbol.st_value(endian).into(), symbol.st_size(endian).into()))
     })
 }
 

@@ -290,18 +290,25 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
     })
 }
 
+/// The instruction set with this name.
+pub(super) fn isa(name: &[u8]) -> Result<Isa, Expected> {
+    Ok(match name {
+        b"A64" => Isa::A64,
+        b"A32" => Isa::A32,
+        b"T32" => Isa::T32,
+        b"ThumbEE" => Isa::ThumbEe,
+        b"RV32" => Isa::Rv32,
+        b"RV64" => Isa::Rv64,
+        _ => return Err(Expected("an instruction set: A64, A32, T32, ThumbEE, RV32 or RV64")),
+    })
+}
+
 fn instruction(cells: &Cells<'_>, address: u64, isa: Isa) -> Result<Executed, Expected> {
     let known = match cells[ISA] {
         b"" if matches!(isa, Isa::A32 | Isa::T32) && address & 1 != 0 => Some(Isa::T32),
         b"" if matches!(isa, Isa::A32 | Isa::T32) => None,
         b"" => Some(isa),
-        b"A64" => Some(Isa::A64),
-        b"A32" => Some(Isa::A32),
-        b"T32" => Some(Isa::T32),
-        b"ThumbEE" => Some(Isa::ThumbEe),
-        b"RV32" => Some(Isa::Rv32),
-        b"RV64" => Some(Isa::Rv64),
-        _ => return Err(Expected("an instruction set: A64, A32, T32, ThumbEE, RV32 or RV64")),
+        name => Some(self::isa(name)?),
     };
     let passed = match cells[PASSED] {
         b"" => None,
@@ -376,7 +383,8 @@ fn mode(cells: &Cells<'_>, isa: Isa) -> Result<Mode, Expected> {
     Ok(Mode { el, non_secure })
 }
 
-fn cause(cell: &[u8]) -> Result<Option<Cause>, Expected> {
+/// The cause of an exception with this name.
+pub(super) fn cause(cell: &[u8]) -> Result<Option<Cause>, Expected> {
     if cell.is_empty() {
         return Ok(None);
     }

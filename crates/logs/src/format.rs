@@ -2,7 +2,8 @@
 
 use tracewright_base::Isa;
 
-use crate::{csv, spike_csv, tarmac, text};
+use crate::map::{self, BUILT_IN, BuiltIn};
+use crate::{csv, rvvi, spike_csv, tarmac, text};
 
 /// The format of an execution log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,12 +18,29 @@ pub enum Format {
     SpikeCsv,
     /// Comma-separated columns under a header line.
     Csv,
+    /// RVVI-TEXT.
+    Rvvi,
+    /// A format that a built-in map describes.
+    Mapped(&'static BuiltIn),
+    /// A format that a map of the user describes.
+    Described,
 }
 
 impl Format {
-    /// All formats.
-    pub const ALL: [Format; 5] =
+    /// The formats that are written, too.
+    pub const WRITTEN: [Format; 5] =
         [Format::Qemu, Format::Tarmac, Format::Spike, Format::SpikeCsv, Format::Csv];
+
+    /// All formats with names.
+    pub fn all() -> impl Iterator<Item = Format> {
+        let mapped = BUILT_IN.iter().map(Format::Mapped);
+        Format::WRITTEN.into_iter().chain([Format::Rvvi]).chain(mapped)
+    }
+
+    /// The format with this name.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::all().find(|format| format.name() == name)
+    }
 
     /// The name of the format on the command line.
     pub const fn name(self) -> &'static str {
@@ -32,16 +50,31 @@ impl Format {
             Format::Spike => "spike",
             Format::SpikeCsv => "spike-csv",
             Format::Csv => "csv",
+            Format::Rvvi => "rvvi",
+            Format::Mapped(known) => known.name,
+            Format::Described => "described by a map",
+        }
+    }
+
+    /// The instruction set where nothing but the digits of addresses in `head`, the first bytes of
+    /// the log, states it.
+    pub fn usual_isa(self, head: &[u8]) -> Isa {
+        match self {
+            Format::Spike | Format::SpikeCsv => Isa::Rv64,
+            Format::Rvvi => Isa::Rv32,
+            Format::Mapped(known) => known.map().usual_isa(head).unwrap_or(Isa::A64),
+            Format::Qemu | Format::Tarmac | Format::Csv | Format::Described => Isa::A64,
         }
     }
 
     /// Whether a log of the format can have instructions of `isa`.
-    pub const fn has(self, isa: Isa) -> bool {
+    pub fn has(self, isa: Isa) -> bool {
         let riscv = matches!(isa, Isa::Rv32 | Isa::Rv64);
         match self {
-            Format::Qemu | Format::Csv => true,
+            Format::Qemu | Format::Csv | Format::Described => true,
             Format::Tarmac => !riscv,
-            Format::Spike | Format::SpikeCsv => riscv,
+            Format::Spike | Format::SpikeCsv | Format::Rvvi => riscv,
+            Format::Mapped(known) => known.map().isa.is_none() || riscv,
         }
     }
 
@@ -53,6 +86,12 @@ impl Format {
     /// The format of a log that begins with `bytes`, or `None` if the first 1000 lines do not show
     /// it.
     pub fn detect(bytes: &[u8]) -> Option<Format> {
+        if let Some(known) = map::detect(bytes) {
+            return Some(Format::Mapped(known));
+        }
+        if rvvi::is_log(bytes) {
+            return Some(Format::Rvvi);
+        }
         bytes.split(|&b| b == b'\n').take(1000).find_map(|line| {
             let line = line.trim_ascii();
             let mut words = text::Words(line);

@@ -14,6 +14,8 @@
 //! | Spike, `-l` and `--log-commits` | [`spike`] |
 //! | Spike, in the columns of the RISC-V reference flow | [`spike_csv`] |
 //! | comma-separated columns, for any other tool | [`csv`] |
+//! | RVVI-TEXT | [`rvvi`] |
+//! | others, by patterns of their lines: Ibex, CVA6, Sail and more | [`map`] |
 //!
 //! ```
 //! use tracewright_base::{Isa, Step};
@@ -47,12 +49,14 @@ mod format;
 mod line;
 mod logged_code;
 mod lookup;
+pub mod map;
 mod outcomes;
 mod processor;
 mod programmed;
 pub mod qemu;
 mod reader;
 mod recorder;
+pub mod rvvi;
 pub mod selection;
 pub mod spike;
 pub mod spike_csv;
@@ -70,6 +74,7 @@ pub use entry::{Entry, Event, Executed, Mode, Opcode, Raised};
 pub use format::Format;
 pub use logged_code::LoggedCode;
 pub use lookup::Lookup;
+pub use map::{BuiltIn, LogMap};
 pub use outcomes::Outcomes;
 pub use processor::Timing;
 pub use reader::{LogError, MAX_LINE, Reader};

@@ -7,8 +7,9 @@ use tracewright_base::Isa;
 
 use crate::entry::Entry;
 use crate::format::Format;
+use crate::map::{self, LogMap};
 use crate::text::Expected;
-use crate::{csv, qemu, spike, spike_csv, tarmac};
+use crate::{csv, qemu, rvvi, spike, spike_csv, tarmac};
 
 /// The error of a line that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ enum Parser {
     Spike(spike::Parser),
     SpikeCsv,
     Csv(csv::Parser),
+    Rvvi(rvvi::Parser),
+    Map(map::Parser),
 }
 
 impl Reader {
@@ -66,7 +69,20 @@ impl Reader {
             Format::Spike => Parser::Spike(spike::Parser::default()),
             Format::SpikeCsv => Parser::SpikeCsv,
             Format::Csv => Parser::Csv(csv::Parser::default()),
+            Format::Rvvi => Parser::Rvvi(rvvi::Parser::default()),
+            Format::Mapped(known) => Parser::Map(map::Parser::new(known.map())),
+            // Nothing is a line of a format that is not described.
+            Format::Described => Parser::Map(map::Parser::new(LogMap::default())),
         };
+        Reader::of(parser, isa)
+    }
+
+    /// A reader of a log that `map` describes.
+    pub fn with_map(map: LogMap, isa: Isa) -> Self {
+        Reader::of(Parser::Map(map::Parser::new(map)), isa)
+    }
+
+    fn of(parser: Parser, isa: Isa) -> Self {
         Reader { parser, isa, rest: Vec::new(), lines: 0 }
     }
 
@@ -122,6 +138,8 @@ impl Reader {
         match &mut self.parser {
             Parser::Qemu(parser) => parser.finish(out),
             Parser::Spike(parser) => parser.finish(out),
+            Parser::Rvvi(parser) => parser.finish(out),
+            Parser::Map(parser) => parser.finish(out),
             Parser::Tarmac(_) | Parser::SpikeCsv | Parser::Csv(_) => {}
         }
         Ok(())
@@ -136,6 +154,8 @@ impl Reader {
             Parser::Spike(parser) => each(text, lines, |line| parser.line(line, isa, out)),
             Parser::SpikeCsv => each(text, lines, |line| spike_csv::line(line, isa, out)),
             Parser::Csv(parser) => each(text, lines, |line| parser.line(line, isa, out)),
+            Parser::Rvvi(parser) => each(text, lines, |line| parser.line(line, isa, out)),
+            Parser::Map(parser) => each(text, lines, |line| parser.line(line, isa, out)),
         }
     }
 }

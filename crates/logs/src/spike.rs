@@ -24,8 +24,13 @@ use crate::text::{Expected, Words, decimal, hex};
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
     listed: Option<Entry>,
+    /// The last instruction that was listed.
+    last: Option<Entry>,
     raised: Option<(u16, Raised)>,
 }
+
+/// The most executions of an instruction in one line.
+const MAX_REPEATS: u64 = 1 << 32;
 
 /// The names of traps, by exception code. (Privileged Architecture, "mcause")
 const TRAPS: [(&str, u16); 21] = [
@@ -95,10 +100,33 @@ impl Parser {
                 }
                 Ok(())
             }
+            b"Executed" => self.repeated(words, out),
+            // A trigger of the debug specification fired.
+            b"trigger" => Ok(()),
             [b'0', b'x', ..] => self.listed(cpu, words, isa, out),
             [b'0'..=b'9'] => self.committed(cpu, words, isa, out),
             _ => Err(Expected("an address, a privilege level, `exception` or `tval`")),
         }
+    }
+
+    /// Reads `Executed N times`: the instruction listed before was executed N times in all, where N
+    /// is hexadecimal. (Spike, `processor_t::disasm`)
+    fn repeated(
+        &mut self,
+        mut words: Words<'_>,
+        out: &mut impl FnMut(Entry),
+    ) -> Result<(), Expected> {
+        words.word();
+        let count = words.hex("a hexadecimal number of executions")?;
+        if count > MAX_REPEATS {
+            return Err(Expected("at most 2^32 executions of an instruction"));
+        }
+        let last = self.listed.or(self.last);
+        self.flush(out);
+        if let Some(last) = last {
+            (1..count).for_each(|_| out(last));
+        }
+        Ok(())
     }
 
     /// Ends the log.
@@ -125,6 +153,7 @@ impl Parser {
         let executed = instruction(&mut words, isa)?;
         self.flush(out);
         self.listed = Some(Entry::new(cpu, Event::Instruction(executed)));
+        self.last = self.listed;
         Ok(())
     }
 

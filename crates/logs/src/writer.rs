@@ -24,7 +24,7 @@ impl Writer {
         match format {
             Format::SpikeCsv => line.whole(format_args!("{}", spike_csv::HEADER)),
             Format::Csv => line.whole(format_args!("{}", csv::HEADER)),
-            Format::Qemu | Format::Tarmac | Format::Spike => {}
+            _ => {}
         }
         Writer { format, rv64, line, level: 3, number: 0 }
     }
@@ -37,7 +37,10 @@ impl Writer {
             Format::Tarmac => tarmac::emit(entry, &mut self.number, line),
             Format::Spike => spike::emit(entry, self.rv64, line),
             Format::SpikeCsv => spike_csv::emit(entry, &mut self.level, self.rv64, line),
-            Format::Csv => csv::emit(entry, line),
+            // Formats that are only read are converted to columns.
+            Format::Csv | Format::Rvvi | Format::Mapped(_) | Format::Described => {
+                csv::emit(entry, line);
+            }
         }
     }
 

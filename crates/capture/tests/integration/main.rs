@@ -6,6 +6,7 @@ mod cycles;
 mod folder;
 mod hostile;
 mod levels;
+mod memory;
 mod perf;
 mod perf_events;
 mod perf_files;

@@ -12,7 +12,7 @@ fn raw(folder: &Folder, registers: &[&str], images: &[&str]) -> Result<Capture, 
         format: Format::SourceData,
         core: Some("Cortex-M55".into()),
         images: images.iter().map(|image| format!("{}/{image}", folder.0.display())).collect(),
-        buffer_registers: None,
+        ..Raw::default()
     };
     Capture::raw(&[folder.0.join("a.bin"), folder.0.join("b.bin")], &raw)
         .map_err(|error| folder.short(error))

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::assignments;
 use tracewright::capture::perf::{self, Search};
-use tracewright::capture::{OpenError, Registers};
+use tracewright::capture::{BufferAt, OpenError, Registers, Selection, Swap};
 use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};
 use tracewright::frames::{Framing, dstream};
@@ -97,6 +97,14 @@ pub struct SourceArgs {
     /// raw trace data by default; N drops the bytes before it.
     #[arg(long, value_name = "auto|N", value_parser = align)]
     pub align: Option<AlignArg>,
+    /// Raw trace data in a core dump, or in another file with addresses: address or symbol of the
+    /// trace buffer, and its size in bytes; a symbol is one of --image (docs/captures.md).
+    #[arg(long, value_name = "ADDRESS|SYMBOL[,SIZE]")]
+    pub buffer: Option<String>,
+    /// Raw trace data: size in bytes of the words in which the bytes are reversed. Default:
+    /// detected.
+    #[arg(long, value_name = "1|2|4|8", value_parser = swap)]
+    pub swap: Option<Swap>,
     /// Read trace data from named pipes that the capture refers to. Otherwise only regular files of
     /// a capture are read.
     #[arg(long)]
@@ -127,6 +135,12 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
+    /// The part of a file that is the trace; symbols are those of `images`.
+    pub fn selection(&self, images: &[String]) -> Result<Selection, OpenError> {
+        let buffer = self.buffer.as_ref().map(|text| BufferAt::parse(text, images)).transpose()?;
+        Ok(Selection { buffer, swap: self.swap })
+    }
+
     /// The registers of the trace buffer; `None` without the option.
     pub fn buffer_registers(&self) -> Result<Option<Registers>, OpenError> {
         if self.buffer_registers.is_empty() {
@@ -303,6 +317,13 @@ impl FramingArg {
             (_, None) => RawFraming::Auto,
         }
     }
+}
+
+/// Parses the size of words whose bytes are reversed.
+fn swap(text: &str) -> Result<Swap, String> {
+    let orders = [Swap::None, Swap::Bits16, Swap::Bits32, Swap::Bits64];
+    let order = orders.into_iter().find(|swap| text.parse() == Ok(swap.size()));
+    order.ok_or_else(|| format!("`{text}` is no size of a word; write 1, 2, 4 or 8"))
 }
 
 /// Parses a trace unit: `PROTOCOL` or `PROTOCOL@ID`.

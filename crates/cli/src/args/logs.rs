@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use tracewright::encode::{FillMode, SinkError, SinkKind, SinkSettings};
+use tracewright::logs::Format;
 
 use super::input::{LimitArgs, SourceArgs};
 
@@ -26,8 +28,15 @@ pub enum LogVerb {
 #[derive(Debug, Args)]
 pub struct LogArgs {
     /// Format of the log. Default: detected from its first lines.
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub log_format: Option<LogFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = format_names())]
+    pub log_format: Option<String>,
+    /// Format of the log as patterns of its lines, in a TOML file (docs/logs.md).
+    #[arg(long, value_name = "FILE", conflicts_with = "log_format")]
+    pub log_map: Option<PathBuf>,
+    /// Format of the log as a regular expression with the groups `address` and, if the log has
+    /// them, `opcode`, `cpu`, `el` and `cycle` (docs/logs.md).
+    #[arg(long, value_name = "REGEX", conflicts_with_all = ["log_format", "log_map"])]
+    pub log_pattern: Option<String>,
     /// Executed program: an ELF file, or raw bytes at an address (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
@@ -235,7 +244,12 @@ pub struct CompareArgs {
     pub limits: LimitArgs,
 }
 
-/// The format of an execution log.
+/// The names of the formats that are read.
+fn format_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Format::all().map(Format::name))
+}
+
+/// A format of execution logs that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// QEMU: -d exec,nochain with one instruction per block.

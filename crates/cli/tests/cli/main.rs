@@ -6,6 +6,7 @@ mod common;
 mod coverage;
 mod demo;
 mod detect;
+mod dumps;
 mod ete;
 mod etm_units;
 mod examples;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::slice;
 
 use tracewright_capture::levels::sample_swo;
-use tracewright_capture::{Capture, OpenError, Problem, Raw, core_type};
+use tracewright_capture::{Capture, OpenError, Problem, Raw, Swap, core_type};
 use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::etrace::config::PARAMETERS;
@@ -196,7 +196,8 @@ pub fn complete(
             false => Ok(None),
         };
     }
-    let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &Raw::default())?;
+    let description = Raw { selection: raw.selection, ..Raw::default() };
+    let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     sample_swo(&mut capture, path)?;
     skip(&mut capture, path, raw.skip)?;
     let buffer = capture.buffers.first();
@@ -223,6 +224,17 @@ pub fn complete(
     }
     if raw.units.is_empty() {
         recognised(path, &head)?;
+        if let Some(swap) = swapped(raw, &head, &capture, given_framing) {
+            raw.selection.swap = Some(swap);
+            let bits = 8 * swap.size();
+            notes.push(format!(
+                "the bytes are swapped in words of {bits} bits, as a host of the other byte order \
+                 reads them, and are put in the order of memory (--swap {})",
+                swap.size()
+            ));
+            // Bytes are skipped in the order of memory.
+            return complete(path, raw, images, align.map(|_| 0), notes);
+        }
     }
     let stated = raw.clone();
     let registers = |name: &str| given_register(&stated, name);
@@ -298,6 +310,47 @@ pub fn complete(
     notes.extend(best.assumptions());
     Ok(Some(detection))
 }
+
+/// A score from which on the bytes are in the order of memory.
+const IN_ORDER: i64 = 900;
+
+/// The swapped order explains the bytes better by this score.
+const BETTER: i64 = 100;
+
+/// The order of the bytes of `head`, where the one of memory explains few of them, and only one
+/// other makes it likely what they are.
+fn swapped(
+    raw: &RawTrace,
+    head: &[u8],
+    capture: &Capture,
+    framing: Option<Framing>,
+) -> Option<Swap> {
+    if raw.selection.swap.is_some() || raw.skip > 0 {
+        return None;
+    }
+    let registers = |name: &str| given_register(raw, name);
+    let given =
+        Given { core: raw.core.as_deref(), registers: &registers, framing, ..Given::default() };
+    let head = head.get(..SWAPPED_HEAD).unwrap_or(head);
+    let score = |bytes: &[u8]| {
+        let detection = Detection::of(bytes, capture, &given);
+        let best = detection.best();
+        best.map_or((0, false), |best| (best.score, best.is_sure()))
+    };
+    let (in_order, _) = score(head);
+    if in_order >= IN_ORDER {
+        return None;
+    }
+    let orders = Swap::WORDS.map(|swap| (swap, score(&swap.apply(head))));
+    let best = orders.iter().max_by_key(|(_, (score, _))| *score)?;
+    let (swap, (most, sure)) = *best;
+    let others = orders.iter().filter(|(other, _)| *other != swap);
+    let next = others.map(|(_, (score, _))| *score).max().unwrap_or(0);
+    (sure && most >= in_order + BETTER && most >= next + BETTER).then_some(swap)
+}
+
+/// The bytes that are looked at in each order.
+const SWAPPED_HEAD: usize = 1 << 15;
 
 /// Completes a description that explains few of the bytes: what the user gives stays. `other`
 /// explains them without it.

@@ -1,0 +1,201 @@
+//! The part of a file that is a trace buffer, and the order of its bytes.
+
+use std::path::Path;
+
+use tracewright_image::Elf;
+
+use super::{MemoryFile, read};
+use crate::files::Files;
+use crate::number::number64;
+use crate::{Bytes, OpenError, Problem};
+
+/// The size of the words in which the bytes of a file are in the reverse order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Swap {
+    /// They are in the order of memory.
+    #[default]
+    None,
+    /// Words of 16 bits.
+    Bits16,
+    /// Words of 32 bits, as a host of the other byte order reads them.
+    Bits32,
+    /// Words of 64 bits.
+    Bits64,
+}
+
+impl Swap {
+    /// The orders that are tried.
+    pub const WORDS: [Swap; 3] = [Swap::Bits32, Swap::Bits16, Swap::Bits64];
+
+    /// The size of a word in bytes.
+    pub const fn size(self) -> usize {
+        match self {
+            Swap::None => 1,
+            Swap::Bits16 => 2,
+            Swap::Bits32 => 4,
+            Swap::Bits64 => 8,
+        }
+    }
+
+    /// `bytes` in the order of memory. Bytes behind the last whole word stay.
+    pub fn apply(self, bytes: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        bytes.chunks_exact_mut(self.size()).for_each(<[u8]>::reverse);
+        bytes
+    }
+}
+
+/// Where a trace buffer is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferAt {
+    /// The address of its first byte.
+    pub address: u64,
+    /// Its size in bytes; `None`: up to the end of the segment or of adjacent rows.
+    pub size: Option<u64>,
+}
+
+impl BufferAt {
+    /// Reads `ADDRESS`, `ADDRESS,SIZE`, `SYMBOL` or `SYMBOL,SIZE`. A symbol is one of the programs
+    /// `images`, in the form of [`add_image`](crate::Capture::add_image), and its size is that of
+    /// the symbol.
+    ///
+    /// # Errors
+    /// [`OpenError`] where no program has the symbol, or a number is none.
+    pub fn parse(text: &str, images: &[String]) -> Result<BufferAt, OpenError> {
+        let fail = |why: String| OpenError::new(Path::new(text), Problem::Parameter(why));
+        let (place, size) = match text.split_once(',') {
+            None => (text, None),
+            Some((place, size)) => {
+                let number = number64(size.trim()).filter(|size| *size > 0);
+                let number = number.ok_or_else(|| fail(format!("`{size}` is not a size in bytes")));
+                (place, Some(number?))
+            }
+        };
+        let place = place.trim();
+        if let Some(address) = number64(place) {
+            return Ok(BufferAt { address, size });
+        }
+        for image in images {
+            let name = image.rsplit_once('@').filter(|_| !Path::new(image).exists());
+            let path = Path::new(name.map_or(image.as_str(), |(name, _)| name));
+            let Ok(file) = Files::default().open(path) else { continue };
+            if let Some((address, own)) = Elf::object_of(&file, place) {
+                return Ok(BufferAt { address, size: size.or(Some(own).filter(|own| *own > 0)) });
+            }
+        }
+        Err(fail(format!(
+            "`{place}` is not an address, and no program of --image has a symbol of that name; write \
+             ADDRESS or ADDRESS,SIZE, such as 0x20001000,4096"
+        )))
+    }
+}
+
+/// The part of a file that is the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Where the trace buffer is in the memory of the file; `None`: it is all of it.
+    pub buffer: Option<BufferAt>,
+    /// The order of the bytes; `None`: it is detected.
+    pub swap: Option<Swap>,
+}
+
+/// The trace in a file, where it is not the file as it is, and what was converted.
+pub(crate) struct Selected {
+    pub(crate) bytes: Bytes,
+    /// `None` where the bytes were swapped only.
+    pub(crate) what: Option<String>,
+}
+
+/// The pieces of memory that an error lists.
+const LISTED: usize = 8;
+
+impl Selection {
+    /// The trace in `file`. `None`: it is the file as it is.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn select(&self, file: &Bytes) -> Result<Option<Selected>, String> {
+        let memory = read(file, self.buffer.is_some()).transpose()?;
+        let selected = match (memory, self.buffer) {
+            (Some(memory), buffer) => Some(memory.part(buffer)?),
+            (None, Some(_)) => {
+                let what = "it has no addresses in which a buffer could be searched for; cut it with \
+                            --skip";
+                return Err(what.to_owned());
+            }
+            (None, None) => None,
+        };
+        let swap = self.swap.unwrap_or_default();
+        if swap == Swap::None {
+            return Ok(selected);
+        }
+        let (bytes, what) = match selected {
+            Some(selected) => (selected.bytes, selected.what),
+            None => (file.clone(), None),
+        };
+        if bytes.len() > super::LARGEST {
+            let (size, limit) = (bytes.len(), super::LARGEST);
+            return Err(format!("at most {limit} of its {size} bytes can be swapped"));
+        }
+        Ok(Some(Selected { bytes: Bytes::from(swap.apply(&bytes)), what }))
+    }
+}
+
+impl MemoryFile {
+    /// The only piece of memory, or the part of one that `buffer` describes.
+    fn part(self, buffer: Option<BufferAt>) -> Result<Selected, String> {
+        let form = &self.form;
+        let Some(BufferAt { address, size }) = buffer else {
+            let [piece] = self.pieces.as_slice() else {
+                return Err(format!(
+                    "it is {form}, with {}; --buffer ADDRESS, or SYMBOL with --image, selects the \
+                     trace buffer; a program belongs to --image",
+                    self.listed()
+                ));
+            };
+            let len = piece.bytes.len();
+            let from = match piece.address.filter(|_| !self.offsets) {
+                Some(address) => format!(" from {address:#x} on"),
+                None => String::new(),
+            };
+            let what = Some(format!("it is {form}: {len} bytes{from} are read"));
+            return Ok(Selected { bytes: piece.bytes.clone(), what });
+        };
+        let found = self.pieces.iter().find_map(|piece| {
+            let offset = address.checked_sub(piece.address?)?;
+            let rest = (piece.bytes.len() as u64).checked_sub(offset).filter(|rest| *rest > 0)?;
+            Some((piece, offset, rest))
+        });
+        let Some((piece, offset, rest)) = found else {
+            return Err(format!(
+                "it is {form}, and has no memory at {address:#x}: it has {}",
+                self.listed()
+            ));
+        };
+        let len = size.unwrap_or(rest);
+        if len > rest {
+            return Err(format!(
+                "it is {form}, and has {rest} of the {len} bytes of memory from {address:#x} on"
+            ));
+        }
+        let what = Some(format!("it is {form}: {len} bytes from {address:#x} on are read"));
+        Ok(Selected { bytes: piece.bytes.part(offset, len), what })
+    }
+
+    /// The pieces of memory in words.
+    fn listed(&self) -> String {
+        let ranges = self.pieces.iter().map(|piece| {
+            let len = piece.bytes.len();
+            piece.address.map_or(format!("{len} bytes"), |at| format!("{len} bytes at {at:#x}"))
+        });
+        let more = self.pieces.len().saturating_sub(LISTED);
+        let more = (more > 0).then(|| format!("and {more} more"));
+        let all: Vec<String> = ranges.take(LISTED).chain(more).collect();
+        if all.is_empty() { "no memory".to_owned() } else { all.join(", ") }
+    }
+}
+
+/// Whether a file with the first bytes `head` is an ELF file that may have a trace buffer.
+pub(crate) fn is_core(head: &[u8]) -> bool {
+    super::core::is_elf_core(head)
+}

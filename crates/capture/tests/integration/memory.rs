@@ -1,0 +1,292 @@
+//! Trace buffers in memory as text, in records and in core dumps. `tests/memory` has what tools
+//! printed; the forms of tools for a target are laid out here as their sources print them.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{fs, slice};
+
+use tracewright_capture::{BufferAt, Capture, Problem, Raw, Selection, Swap};
+
+use crate::common::Folder;
+
+const ADDRESS: usize = 0x2000_1000;
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/memory")
+}
+
+fn dump() -> Vec<u8> {
+    fs::read(data().join("dump.bin")).unwrap()
+}
+
+/// The trace in the file at `path`, and what was converted, or the error.
+fn read_as(path: &Path, selection: Selection) -> Result<(Vec<u8>, String), String> {
+    let raw = Raw { selection, ..Raw::default() };
+    let capture = Capture::raw(slice::from_ref(&path.to_owned()), &raw);
+    let capture = capture.map_err(|error| error.to_string())?;
+    let notes: Vec<_> = capture.notes.iter().map(|note| note.problem.to_string()).collect();
+    Ok((capture.buffers[0].bytes().into_owned(), notes.join("\n")))
+}
+
+fn read(path: &Path) -> Result<(Vec<u8>, String), String> {
+    read_as(path, Selection::default())
+}
+
+/// A file, the number of bytes of the dump that it has, and what the note names.
+#[test]
+fn text_of_tools() {
+    let dump = dump();
+    for (file, len, want) in [
+        ("xxd.txt", 227, "rows of `xxd`: 227 bytes are read"),
+        ("xxd-e.txt", 227, "`xxd -e`"),
+        ("xxd-g1.txt", 227, "`xxd -g1`"),
+        ("xxd-g4.txt", 227, "rows of `xxd`"),
+        ("xxd-p.txt", 227, "hexadecimal digits"),
+        ("xxd-i.txt", 227, "an array of bytes"),
+        ("hexdump-C.txt", 227, "`hexdump -C`"),
+        ("hexdump.txt", 227, "`hexdump` or `od`"),
+        ("od.txt", 227, "octal rows of `od`"),
+        ("od-x.txt", 227, "`hexdump` or `od`"),
+        ("od-t-x1.txt", 227, "`hexdump` or `od`"),
+        ("od-t-x4.txt", 227, "`hexdump` or `od`"),
+        ("od-words.txt", 208, "a hexadecimal word a line"),
+        ("base64.txt", 227, "base64"),
+        ("objcopy.ihex", 227, "Intel HEX records: 227 bytes from 0x20001000 on"),
+        ("objcopy.srec", 227, "S-records: 227 bytes from 0x20001000 on"),
+        ("objcopy.tekhex", 227, "Tektronix hex: 227 bytes from 0x20001000 on"),
+        ("objcopy.verilog", 227, "Verilog: 227 bytes from 0x20001000 on"),
+        ("objdump-s.txt", 227, "`objdump -s` or `readelf -x`: 227 bytes from 0x20001000 on"),
+        ("readelf-x.txt", 227, "`objdump -s` or `readelf -x`"),
+        ("gdb-xb.txt", 227, "GDB's `x`: 227 bytes from 0x20001000 on"),
+        ("gdb-xh.txt", 226, "GDB's `x`"),
+        ("gdb-xw.txt", 224, "GDB's `x`"),
+        ("gdb-xg.txt", 224, "GDB's `x`"),
+        ("gdb-print.txt", 227, "an array of bytes"),
+    ] {
+        let (bytes, note) = read(&data().join(file)).unwrap_or_else(|why| panic!("{file}: {why}"));
+        assert!(bytes == dump[..len], "{file}: {note}: {bytes:02x?}");
+        assert!(note.contains(want), "{file}: {note}");
+    }
+}
+
+/// Words of `size` bytes in rows of `row` bytes: `head` of the address, a blank before each word or
+/// behind it, and with `text` the characters behind four blanks.
+fn rows(
+    bytes: &[u8],
+    size: usize,
+    row: usize,
+    head: impl Fn(usize) -> String,
+    text: bool,
+) -> String {
+    let mut out = String::new();
+    for (n, line) in bytes.chunks(row).enumerate() {
+        out += &head(ADDRESS + n * row);
+        for word in line.chunks(size) {
+            let digits = word.iter().rev().map(|byte| format!("{byte:02x}"));
+            write!(out, " {}", digits.collect::<String>()).unwrap();
+        }
+        let shown = |byte: &u8| if matches!(byte, b' '..=b'~') { char::from(*byte) } else { '.' };
+        let blanks = (row - line.len()) / size * (2 * size + 1) + 4;
+        if text {
+            write!(out, "{:blanks$}{}", "", line.iter().map(shown).collect::<String>()).unwrap();
+        }
+        out += "\n";
+    }
+    out
+}
+
+/// The forms of OpenOCD (`target.c`), U-Boot (`display_options.c`), pyOCD, J-Link Commander, and
+/// rows in a log.
+#[test]
+fn text_of_target_tools() {
+    let folder = Folder::new();
+    let dump = &dump()[..224];
+    let colon = |at: usize| format!("{at:08x}:");
+    let openocd = |at: usize| format!("0x{at:08x}:");
+    let words = dump
+        .chunks(4)
+        .map(|word| format!("0x{:08x}\r\n", u32::from_le_bytes(*word.first_chunk().unwrap())));
+    let array = dump
+        .chunks(4)
+        .map(|word| format!("{:#x}u, ", u32::from_le_bytes(*word.first_chunk().unwrap())));
+    let list = dump.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let gap =
+        rows(&dump[..32], 4, 16, colon, false) + &rows(dump, 4, 16, |at| colon(at + 0x100), false);
+    let repl = |text: String| format!("(gdb) x/56xw 0x20001000\n{text}(gdb) quit\n");
+    let logged = |text: String| {
+        let lines = text.lines().enumerate();
+        lines.map(|(n, line)| format!("[00:00:{n:02}.123,456] <inf> dump: {line}\n")).collect()
+    };
+    let wide = |text: String| String::from_utf16(&text.encode_utf16().collect::<Vec<_>>()).unwrap();
+    for (name, text, want) in [
+        ("mdw", rows(dump, 4, 32, openocd, false), Ok("OpenOCD")),
+        ("mdh", rows(dump, 2, 32, openocd, false), Ok("OpenOCD")),
+        ("mdb", rows(dump, 1, 32, openocd, false), Ok("OpenOCD")),
+        ("mdd", rows(dump, 8, 32, openocd, false), Ok("OpenOCD")),
+        ("md.l", rows(dump, 4, 16, colon, true), Ok("U-Boot")),
+        ("md.w", rows(dump, 2, 16, colon, true), Ok("U-Boot")),
+        ("md.b", rows(dump, 1, 16, colon, true), Ok("U-Boot")),
+        ("one", rows(dump, 4, 4, colon, false), Ok("U-Boot")),
+        ("mem32", rows(dump, 4, 16, |at| format!("{at:08X} ="), false), Ok("J-Link")),
+        ("mem8", rows(dump, 1, 16, |at| format!("{at:08X} ="), false), Ok("J-Link")),
+        ("devmem", rows(dump, 4, 4, |at| format!("0x{at:x}"), false), Ok("rows")),
+        (
+            "symbol",
+            rows(dump, 4, 16, |at| format!("0x{at:x} <buffer+{}>:\t", at - ADDRESS), false),
+            Ok("rows"),
+        ),
+        ("prompt", repl(rows(dump, 4, 16, openocd, false)), Ok("rows")),
+        ("logged", logged(rows(dump, 4, 16, colon, true)), Ok("rows")),
+        ("wide", wide(format!("\u{feff}{}", rows(dump, 4, 16, colon, true))), Ok("rows")),
+        ("words", words.collect(), Ok("a hexadecimal word a line")),
+        (
+            "array",
+            format!("static const uint32_t etb[] = {{ /* 56 */ {} }};", array.collect::<String>()),
+            Ok("an array of 32-bit words"),
+        ),
+        ("list", format!("{{\"etb\": [{list}]}}"), Ok("an array of bytes")),
+        ("gap", gap, Err("32 bytes at 0x20001000, 224 bytes at 0x20001100; --buffer")),
+    ] {
+        let path = folder.0.join(name);
+        fs::write(&path, &text).unwrap();
+        match (read(&path), want) {
+            (Ok((bytes, note)), Ok(want)) => {
+                assert!(bytes == dump, "{name}: {note}: {bytes:02x?}\n{text}");
+                assert!(note.contains(want), "{name}: {note}");
+            }
+            (Err(why), Err(want)) => assert!(why.contains(want), "{name}: {why}"),
+            (got, want) => panic!("{name}: {got:?}, not {want:?}\n{text}"),
+        }
+    }
+}
+
+/// The PC and the bytes of one packet in a text do not make it a dump.
+#[test]
+fn other_text_is_none() {
+    let folder = Folder::new();
+    for (n, text) in [
+        "core   0: 0x0000000080000000 (0x00000297) auipc t0, 0x0\ncore   0: 0x0000000080000004 (0x02028593) addi a1, t0, 32\n",
+        "{\"timestamp\": [1, 2], \"text\": \"abc\"}\n",
+        "int main(void) { return 0x20001000; }\n/* 0x10: 0x20 */\n",
+        "address,opcode\n8000,e1a00000\n8004,e1a00000\n",
+        "the quick brown fox jumps over the lazy dog, and goes on\n",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = folder.0.join(n.to_string());
+        fs::write(&path, text).unwrap();
+        assert_eq!(read(&path), Ok((text.as_bytes().to_vec(), String::new())), "{text}");
+    }
+}
+
+#[test]
+fn damaged_records_name_their_line() {
+    let folder = Folder::new();
+    for (file, from, to, want) in [
+        ("objcopy.tekhex", "2051159A", "2051159B", "line 1: the checksum"),
+        ("objcopy.ihex", "2051159A", "2051159B", "line 3: the checksum"),
+        ("objcopy.srec", "2051159A", "2051159B", "line 3: the checksum"),
+    ] {
+        let path = folder.0.join(file);
+        let text = fs::read_to_string(data().join(file)).unwrap().replace(from, to);
+        fs::write(&path, text).unwrap();
+        assert!(read(&path).unwrap_err().contains(want), "{file}: {:?}", read(&path));
+    }
+}
+
+/// An ELF core file for a 32-bit Arm with one segment.
+fn elf_core(address: u32, bytes: &[u8]) -> Vec<u8> {
+    let mut file = b"\x7fELF\x01\x01\x01".to_vec();
+    file.resize(16, 0);
+    file.extend([4, 0, 40, 0]);
+    for word in [1, 0, 52, 0, 0] {
+        file.extend(u32::to_le_bytes(word));
+    }
+    for half in [52, 32, 1, 0, 0, 0] {
+        file.extend(u16::to_le_bytes(half));
+    }
+    let len = bytes.len() as u32;
+    for word in [1, 84, address, address, len, len, 6, 4] {
+        file.extend(u32::to_le_bytes(word));
+    }
+    file.extend(bytes);
+    file
+}
+
+/// Zephyr's header, a section of registers, and one of memory. (`log_parser.py`)
+fn zephyr(address: u32, bytes: &[u8]) -> Vec<u8> {
+    let mut file = b"ZE\x02\0\x03\0\x05\0\0\0\0\0A\x02\0\x04\0abcdM\x01\0".to_vec();
+    file.extend(address.to_le_bytes());
+    file.extend((address + bytes.len() as u32).to_le_bytes());
+    file.extend(bytes);
+    file
+}
+
+#[test]
+fn buffers_in_core_dumps() {
+    let folder = Folder::new();
+    let dump = dump();
+    let core = elf_core(0x2000_0000, &[&[0xa5; 0x40], &dump[..]].concat());
+    let [mut esp, body] = [24u32, 0].map(|_| Vec::new());
+    esp.extend(u32::to_le_bytes(core.len() as u32 + 28));
+    for word in [0x0005_0102u32, 1, 340, 3, 100] {
+        esp.extend(word.to_le_bytes());
+    }
+    let esp: Vec<u8> = [esp, core.clone(), vec![1, 2, 3, 4], body].concat();
+    let memory = zephyr(0x2000_0000, &[&[0xa5; 0x40], &dump[..]].concat());
+    let hex: Vec<String> =
+        memory.chunks(32).map(|line| line.iter().map(|b| format!("{b:02x}")).collect()).collect();
+    let logged = format!(
+        "*** Booting ***\n#CD:BEGIN#\n[00:00:01.000,000] <err> coredump: #CD:{}\n#CD:END#\n",
+        hex.join("\n[00:00:01.000,000] <err> coredump: #CD:")
+    );
+    for (name, file, what) in [
+        ("elf", core, "an ELF core file"),
+        ("zephyr", memory, "a core dump of Zephyr"),
+        ("zephyr.log", logged.into_bytes(), "a core dump of Zephyr in a log"),
+        ("esp", esp, "a core dump of ESP-IDF"),
+    ] {
+        let path = folder.0.join(name);
+        fs::write(&path, file).unwrap();
+        let buffer =
+            |address, size| Selection { buffer: Some(BufferAt { address, size }), swap: None };
+        let (bytes, note) = read_as(&path, buffer(0x2000_0040, None)).unwrap();
+        assert_eq!(bytes, dump, "{name}");
+        assert!(note.contains(&format!("it is {what}: 227 bytes from 0x20000040 on")), "{note}");
+        let (bytes, _) = read_as(&path, buffer(0x2000_0044, Some(16))).unwrap();
+        assert_eq!(bytes, dump[4..20], "{name}");
+        for (selection, want) in [
+            (buffer(0x1000_0000, None), "no memory at 0x10000000: it has 291 bytes at 0x20000000"),
+            (buffer(0x2000_0040, Some(228)), "227 of the 228 bytes"),
+        ] {
+            assert!(read_as(&path, selection).unwrap_err().contains(want), "{name}");
+        }
+    }
+}
+
+#[test]
+fn words_are_swapped() {
+    let dump = dump();
+    let path = data().join("dump.bin");
+    for swap in Swap::WORDS {
+        let (bytes, _) = read_as(&path, Selection { buffer: None, swap: Some(swap) }).unwrap();
+        assert_ne!(bytes, dump);
+        assert_eq!(swap.apply(&bytes), dump, "{swap:?}");
+        assert_eq!(bytes[226], dump[226], "the bytes behind the last whole word stay");
+    }
+    assert_eq!(Swap::Bits32.apply(&[1, 2, 3, 4, 5]), [4, 3, 2, 1, 5]);
+}
+
+#[test]
+fn symbols_are_those_of_programs() {
+    let none = BufferAt::parse("ram_trace", &[]).unwrap_err();
+    assert!(matches!(*none.problem, Problem::Parameter(_)), "{none}");
+    for (text, want) in [
+        ("0x20000000", BufferAt { address: 0x2000_0000, size: None }),
+        ("0x20000000,0x400", BufferAt { address: 0x2000_0000, size: Some(0x400) }),
+    ] {
+        assert_eq!(BufferAt::parse(text, &[]), Ok(want));
+    }
+    assert!(BufferAt::parse("0x20000000,none", &[]).is_err());
+}

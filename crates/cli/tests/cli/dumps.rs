@@ -1,0 +1,314 @@
+//! The example's trace buffer in the forms in which people have dumps: the command decodes each of
+//! them as the bytes themselves.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{Folder, tracewright};
+
+/// The address of the buffer.
+const ADDRESS: usize = 0x2000_1000;
+
+fn example(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/demo").join(file)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A word of a little-endian target as a number.
+fn value(bytes: &[u8]) -> String {
+    hex(&bytes.iter().rev().copied().collect::<Vec<_>>())
+}
+
+fn swapped(bytes: &[u8], size: usize) -> Vec<u8> {
+    bytes.chunks(size).flat_map(|word| word.iter().rev().copied()).collect()
+}
+
+/// Rows of `row` bytes, each with `head` of its offset and `word` of each `size` bytes.
+fn rows(
+    bytes: &[u8],
+    (row, size): (usize, usize),
+    head: impl Fn(usize) -> String,
+    word: impl Fn(&[u8]) -> String,
+) -> String {
+    let rows = bytes.chunks(row).enumerate().map(|(n, line)| {
+        let words = line.chunks(size).map(&word).collect::<String>();
+        format!("{}{words}\n", head(n * row))
+    });
+    rows.collect()
+}
+
+/// An Intel HEX or S-record with its checksum.
+fn record(head: &str, bytes: &[u8], complement: bool) -> String {
+    let sum = bytes.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+    let sum = if complement { !sum } else { sum.wrapping_neg() };
+    format!("{head}{}{sum:02X}\n", hex(bytes).to_uppercase())
+}
+
+fn intel_hex(bytes: &[u8]) -> String {
+    let data = bytes.chunks(16).enumerate().map(|(n, line)| {
+        let at = (ADDRESS + 16 * n) as u16;
+        let head = [line.len() as u8, (at >> 8) as u8, at as u8, 0];
+        record(":", &[&head[..], line].concat(), false)
+    });
+    let base = record(":", &[2, 0, 0, 4, (ADDRESS >> 24) as u8, (ADDRESS >> 16) as u8], false);
+    base + &data.collect::<String>() + ":00000001FF\n"
+}
+
+fn s_records(bytes: &[u8]) -> String {
+    let data = bytes.chunks(16).enumerate().map(|(n, line)| {
+        let at = (ADDRESS + 16 * n) as u32;
+        let head = [line.len() as u8 + 5];
+        record("S3", &[&head[..], &at.to_be_bytes(), line].concat(), true)
+    });
+    data.collect::<String>() + "S70500000000FA\n"
+}
+
+fn uf2(bytes: &[u8]) -> Vec<u8> {
+    let count = bytes.len().div_ceil(256) as u32;
+    let blocks = bytes.chunks(256).zip(0u32..).flat_map(|(data, n)| {
+        let at = ADDRESS as u32 + 256 * n;
+        let head = [0x0a32_4655, 0x9e5d_5157, 0, at, data.len() as u32, n, count, 0];
+        let mut block: Vec<u8> = head.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+        block.extend(data);
+        block.resize(508, 0);
+        block.extend(0x0ab1_6f30u32.to_le_bytes());
+        block
+    });
+    blocks.collect()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let groups = bytes.chunks(3).map(|group| {
+        let bits = group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
+        let bits = bits << (8 * (3 - group.len()));
+        let digit = |n: usize| match n <= group.len() {
+            true => char::from(DIGITS[(bits >> (18 - 6 * n) & 0x3f) as usize]),
+            false => '=',
+        };
+        (0..4).map(digit).collect::<String>()
+    });
+    let text = groups.collect::<String>();
+    text.as_bytes().chunks(76).map(|line| format!("{}\n", String::from_utf8_lossy(line))).collect()
+}
+
+/// Each form and what a note names.
+fn forms(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let dots = |line: &[u8]| ".".repeat(line.len());
+    let beside = |text: String, blanks: &str, end: &str| -> String {
+        let lines = text.lines().zip(bytes.chunks(16));
+        lines.map(|(line, bytes)| format!("{line}{blanks}{}{end}\n", dots(bytes))).collect()
+    };
+    let at = |n: usize| ADDRESS + n;
+    let text = |text: String| text.into_bytes();
+    let c_array = bytes
+        .chunks(12)
+        .map(|line| line.iter().map(|byte| format!(" {byte:#04x},")).collect::<String>() + "\n");
+    vec![
+        (
+            "xw",
+            text(rows(
+                bytes,
+                (16, 4),
+                |n| format!("{:#x}:", at(n)),
+                |w| format!("\t0x{}", value(w)),
+            )),
+            "GDB",
+        ),
+        (
+            "xb",
+            text(rows(
+                bytes,
+                (8, 1),
+                |n| format!("{:#x}:", at(n)),
+                |w| format!("\t0x{}", value(w)),
+            )),
+            "GDB",
+        ),
+        (
+            "xg",
+            text(rows(
+                bytes,
+                (16, 8),
+                |n| format!("{:#x}:", at(n)),
+                |w| format!("\t0x{}", value(w)),
+            )),
+            "GDB",
+        ),
+        (
+            "mdw",
+            text(rows(
+                bytes,
+                (32, 4),
+                |n| format!("{:#010x}: ", at(n)),
+                |w| format!("{} ", value(w)),
+            )),
+            "OpenOCD",
+        ),
+        (
+            "md.l",
+            text(beside(
+                rows(bytes, (16, 4), |n| format!("{:08x}:", at(n)), |w| format!(" {}", value(w))),
+                "    ",
+                "",
+            )),
+            "U-Boot",
+        ),
+        (
+            "xxd",
+            text(beside(
+                rows(bytes, (16, 2), |n| format!("{n:08x}:"), |w| format!(" {}", hex(w))),
+                "  ",
+                "",
+            )),
+            "`xxd`",
+        ),
+        (
+            "xxd-e",
+            text(beside(
+                rows(bytes, (16, 4), |n| format!("{n:08x}:"), |w| format!(" {}", value(w))),
+                "  ",
+                "",
+            )),
+            "`xxd -e`",
+        ),
+        (
+            "hexdump-C",
+            text(beside(
+                rows(bytes, (16, 1), |n| format!("{n:08x} "), |w| format!(" {}", hex(w))),
+                "  |",
+                "|",
+            )),
+            "`hexdump -C`",
+        ),
+        (
+            "hexdump",
+            text(rows(bytes, (16, 2), |n| format!("{n:07x}"), |w| format!(" {}", value(w)))),
+            "`hexdump`",
+        ),
+        (
+            "od",
+            text(rows(
+                bytes,
+                (16, 2),
+                |n| format!("{n:07o}"),
+                |w| format!(" {:06o}", u16::from_le_bytes([w[0], w[1]])),
+            )),
+            "octal",
+        ),
+        ("plain", text(rows(bytes, (30, 30), |_| String::new(), hex)), "hexadecimal digits"),
+        ("words", text(rows(bytes, (4, 4), |_| String::new(), value)), "a hexadecimal word a line"),
+        (
+            "array",
+            text(format!("const unsigned char etb[] = {{\n{}}};\n", c_array.collect::<String>())),
+            "an array of bytes",
+        ),
+        (
+            "verilog",
+            text(format!(
+                "@{ADDRESS:08X}\n{}",
+                rows(bytes, (16, 1), |_| String::new(), |w| format!("{} ", hex(w)))
+            )),
+            "Verilog",
+        ),
+        ("ihex", text(intel_hex(bytes)), "Intel HEX"),
+        ("srec", text(s_records(bytes)), "S-records"),
+        ("uf2", uf2(bytes), "UF2"),
+        ("base64", text(base64(bytes)), "base64"),
+        (
+            "mem32",
+            text(rows(
+                bytes,
+                (16, 4),
+                |n| format!("{:08X} =", at(n)),
+                |w| format!(" {}", value(w)),
+            )),
+            "J-Link",
+        ),
+        (
+            "objdump",
+            text(beside(
+                rows(bytes, (16, 4), |n| format!(" {:08x}", at(n)), |w| format!(" {}", hex(w))),
+                "  ",
+                "",
+            )),
+            "rows",
+        ),
+        ("swap2", swapped(bytes, 2), "words of 16 bits"),
+        ("swap4", swapped(bytes, 4), "words of 32 bits"),
+        ("swap8", swapped(bytes, 8), "words of 64 bits"),
+        (
+            "words of a big-endian host",
+            text(rows(bytes, (4, 4), |_| String::new(), hex)),
+            "words of 32 bits",
+        ),
+    ]
+}
+
+#[test]
+fn dumps_of_all_forms_are_decoded() {
+    let folder = Folder::new("dumps-of-all-forms");
+    let bytes = fs::read(example("trace.bin")).unwrap();
+    let decode = |path: &Path| {
+        let paths = [path.to_str().unwrap(), example("program.elf").to_str().unwrap()]
+            .map(ToOwned::to_owned);
+        tracewright(&["decode", &paths[0], "--image", &paths[1]])
+    };
+    let want = decode(&example("trace.bin"));
+    assert_eq!(want.code, Some(0), "{}", want.err);
+    for (name, contents, note) in forms(&bytes) {
+        let path = folder.path(name);
+        fs::write(&path, &contents).unwrap();
+        let got = decode(&path);
+        assert!(got.out == want.out, "{name}: {}", got.err);
+        assert!(got.err.contains(note), "{name}: {}", got.err);
+    }
+}
+
+/// `--swap` is not overruled, and what it says is decoded.
+#[test]
+fn the_given_order_is_taken() {
+    let folder = Folder::new("the-given-order");
+    let bytes = fs::read(example("trace.bin")).unwrap();
+    let path = folder.path("swapped.bin");
+    fs::write(&path, swapped(&bytes, 4)).unwrap();
+    let info =
+        |options: &[&str]| tracewright(&[&["info", path.to_str().unwrap()], options].concat());
+    let right = info(&["--swap", "4"]);
+    assert!(right.out.contains("ID 0x10 ETM4"), "{}{}", right.out, right.err);
+    assert!(!right.out.contains("(--swap 4)"), "it is given, not detected: {}", right.out);
+    for wrong in ["1", "2", "8"] {
+        let wrong = info(&["--swap", wrong]);
+        assert!(!wrong.out.contains("ID 0x10 ETM4"), "{}", wrong.out);
+    }
+    assert!(info(&["--swap", "3"]).err.contains("write 1, 2, 4 or 8"));
+}
+
+/// A symbol of the program gives the address and the size of the buffer in a core dump.
+#[test]
+fn buffers_of_symbols() {
+    let folder = Folder::new("buffers-of-symbols");
+    let program = example("program.elf");
+    let path = folder.path("memory.hex");
+    fs::write(&path, intel_hex(&fs::read(example("trace.bin")).unwrap())).unwrap();
+    let info = |buffer: &str| {
+        tracewright(&[
+            "info",
+            path.to_str().unwrap(),
+            "--image",
+            program.to_str().unwrap(),
+            "--buffer",
+            buffer,
+        ])
+    };
+    let all = info("0x20001000");
+    assert!(all.out.contains("2000 bytes in 1 buffer"), "{}{}", all.out, all.err);
+    let part = info("0x20001000,1024");
+    assert!(part.out.contains("1024 bytes from 0x20001000 on"), "{}{}", part.out, part.err);
+    assert!(info("none_such").err.contains("no program of --image has a symbol"));
+    // A function of the program: the dump does not have its memory.
+    assert!(info("main").err.contains("has no memory at"), "{}", info("main").err);
+}
