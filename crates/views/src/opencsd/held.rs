@@ -9,13 +9,17 @@ const MOST: usize = 16;
 
 /// Elements that wait for an element of execution or a packet, with their offsets.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Held(Vec<(u64, Element)>);
+pub(super) struct Held {
+    waiting: Vec<(u64, Element)>,
+    /// The [`Element::NoCode`] after which no range was decoded, with its offset.
+    missing: Option<(u64, Element)>,
+}
 
 impl Held {
-    /// Whether none waits.
+    /// Whether none waits, and no code is missing.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.waiting.is_empty() && self.missing.is_none()
     }
 
     /// Whether `what` waits, too; then it is stored. At the end of the trace, those that OpenCSD
@@ -28,47 +32,65 @@ impl Held {
             | Element::Events(_)
             | Element::Marker
             | Element::Transaction(_)
-            | Element::Instrumentation { .. } => !self.0.is_empty(),
+            | Element::Instrumentation { .. } => !self.waiting.is_empty(),
             Element::End => {
                 self.end();
                 false
             }
             _ => false,
         };
-        let waits = waits && self.0.len() < MOST;
+        let waits = waits && self.waiting.len() < MOST;
         if waits {
-            self.0.push((at, *what));
+            self.waiting.push((at, *what));
         }
         waits
+    }
+
+    /// What OpenCSD reports once more before `what`: where code is missing, it is so again at an
+    /// exception of a later packet that returns to an address behind it.
+    pub(super) fn missing_before(&mut self, at: u64, what: &Element) -> Option<Element> {
+        match what {
+            Element::NoCode { .. } => self.missing = Some((at, *what)),
+            Element::Exception(exception) => {
+                let (missing_at, missing) = self.missing.take()?;
+                let Element::NoCode { address, .. } = missing else { return None };
+                let later = missing_at != at && !exception.also_target;
+                let to = exception.return_address.filter(|_| later);
+                return to.filter(|to| address < *to).map(|_| missing);
+            }
+            Element::Range(_) | Element::TraceOn(_) | Element::Gap(_) => self.missing = None,
+            _ => {}
+        }
+        None
     }
 
     /// Nothing commits what follows the start of trace; a context, and the start of a transaction,
     /// matter only to an element of execution.
     fn end(&mut self) {
-        let first = self.0.iter().position(|(_, what)| matches!(what, Element::TraceOn(_)));
-        self.0.truncate(first.unwrap_or(usize::MAX));
+        let first = self.waiting.iter().position(|(_, what)| matches!(what, Element::TraceOn(_)));
+        self.waiting.truncate(first.unwrap_or(usize::MAX));
         let started = |what: &Element| match what {
             Element::Transaction(step) => matches!(step, Transaction::Inside | Transaction::Start),
             what => matches!(what, Element::Context(_)),
         };
-        self.0.retain(|(_, what)| !started(what));
+        self.waiting.retain(|(_, what)| !started(what));
     }
 
     /// Takes those that wait.
     pub(super) fn take(&mut self) -> Vec<(u64, Element)> {
-        mem::take(&mut self.0)
+        mem::take(&mut self.waiting)
     }
 
     /// Returns the memory of [`take`](Self::take).
     pub(super) fn put_back(&mut self, mut taken: Vec<(u64, Element)>) {
         taken.clear();
-        self.0 = taken;
+        self.waiting = taken;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tracewright_base::{Context, Start};
+    use tracewright_base::{Context, Exception, Space, Start};
 
     use super::*;
 
@@ -107,5 +129,31 @@ mod tests {
         // No more than a few wait.
         let many = [context].repeat(40);
         assert_eq!(listed(&many).0, (0..34).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn missing_code_is_missing_at_an_exception_behind_it() {
+        let missing = Element::NoCode { address: 0x1000, space: Space::default() };
+        let exception = |return_address, also_target| {
+            Element::Exception(Exception {
+                number: 1,
+                return_address,
+                also_target,
+                tail_chain: false,
+            })
+        };
+        for (elements, want) in [
+            (&[missing, exception(Some(0x1004), false)][..], Some(missing)),
+            (&[missing, exception(Some(0x1000), false)], None),
+            (&[missing, exception(Some(0x1004), true)], None),
+            (&[missing, exception(None, false)], None),
+            (&[missing, Element::TraceOn(Start::Normal), exception(Some(0x1004), false)], None),
+            (&[missing, Element::Marker, exception(Some(0x1004), false)], Some(missing)),
+            (&[exception(Some(0x1004), false)], None),
+        ] {
+            let mut held = Held::default();
+            let found = (0..).zip(elements).map(|(at, what)| held.missing_before(at, what)).last();
+            assert_eq!(found, Some(want), "{elements:?}");
+        }
     }
 }

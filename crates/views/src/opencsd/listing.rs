@@ -583,10 +583,14 @@ impl<W: io::Write> Listener for Listing<W> {
 
     fn element(&mut self, n: usize, at: u64, what: Element) {
         if self.sources[n].behaviour.drops_at_end {
+            let missing = self.sources[n].held.missing_before(at, &what);
             if self.sources[n].held.waits(at, &what) {
                 return;
             }
             self.release(n);
+            if let Some(missing) = missing {
+                self.other_element(n, at, missing);
+            }
         }
         // Most elements are ranges, and most sources list them as they are decoded.
         if let Element::Range(range) = what

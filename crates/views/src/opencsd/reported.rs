@@ -160,11 +160,18 @@ impl SourceReport {
 
     /// Takes an element of the decoder, and passes to `out` what OpenCSD reports.
     pub fn element(&mut self, at: u64, what: Element, out: &mut impl FnMut(Reported)) {
+        let missing = match self.behaviour.drops_at_end {
+            true => self.held.missing_before(at, &what),
+            false => None,
+        };
         if self.behaviour.drops_at_end && !self.immediate {
             if self.held.waits(at, &what) {
                 return;
             }
             self.release(out);
+        }
+        if let Some(missing) = missing {
+            self.report(at, missing, out);
         }
         let what = match what {
             Element::Gap(Gap::Reset) => {
