@@ -12,7 +12,7 @@ use tracewright_base::{
 };
 
 use super::block_walk::{BlockWalk, PacketSource, Stop};
-use super::flow::{Rules, special_kinds};
+use super::flow::{Flow, Rules, special_kinds};
 use super::lookup::{Set, Sets, prefetch_block};
 use super::prefetch::Prefetcher;
 use super::resolution::emit;
@@ -366,24 +366,20 @@ impl<'b, K: BlockCache> PacketSource<'b> for FastPathPackets<'_, 'b, K> {
         if len == 0 || bytes.get(len).is_none_or(|&header| Atoms::steps(header) == 0) {
             return NO;
         }
-        let Set { code_space, mask } = sets.get(entry.is() == SubIsa::Is1);
-        let address = entry.address & mask;
-        let block = code.find(address, code_space);
-        // The flow finds whether another address is an inconsistency.
-        let leads = match (code.blocks().get(last), next.can_be_next()) {
-            (_, true) => block == next,
-            (Some((last, _)), false) if last.is_any_of(CachedBlock::INDIRECT) => true,
-            (Some(_), false) => leads_to(last, address, *code),
-            (None, false) => decoder.flow.pc().is_none(),
-        };
-        if !leads {
+        let known = code.blocks().all().get(last.index());
+        let indirect = known.is_some_and(|last| last.is_any_of(CachedBlock::INDIRECT));
+        if !(indirect && !next.can_be_next())
+            && !leads_to((last, next), &decoder.flow, sets, &entry, *code)
+        {
+            // The flow finds whether it is an inconsistency.
             return NO;
         }
-        let next = block;
         decoder.history.push(entry);
         decoder.flow.arrived();
         // `run_atoms` counts each taken byte as a packet, which is right for atoms only.
         feed.packets = feed.packets.wrapping_sub(len - 1);
+        let Set { code_space, mask } = sets.get(entry.is() == SubIsa::Is1);
+        let next = code.find(entry.address & mask, code_space);
         if let Some(prefetcher) = prefetcher {
             prefetcher.arrived(feed.bytes, taken + len, &decoder.history, sets, *code);
             prefetch_block(code.blocks(), next);
@@ -392,17 +388,29 @@ impl<'b, K: BlockCache> PacketSource<'b> for FastPathPackets<'_, 'b, K> {
     }
 }
 
-/// Whether the block `last`, whose waypoint took effect and is not an indirect branch, leads to
-/// `address`.
+/// Whether the block `last`, which `next` follows where that is known, leads to the address of
+/// `entry`. An indirect branch that took effect leads to any.
 #[cold]
-fn leads_to<K: BlockCache>(last: BlockId, address: u64, code: &K) -> bool {
-    code.cached_block(last).is_none_or(|block| {
-        let target = match block.last.kind {
-            Kind::Branch => block.last.target,
-            _ => Some(block.next()),
-        };
-        target.is_none_or(|target| target & block.last.target_isa.address_mask() == address)
-    })
+#[inline(never)]
+fn leads_to<K: BlockCache>(
+    (last, next): (BlockId, BlockId),
+    flow: &Flow,
+    sets: &Sets,
+    entry: &Entry,
+    code: &K,
+) -> bool {
+    let Set { code_space, mask } = sets.get(entry.is() == SubIsa::Is1);
+    let address = entry.address & mask;
+    if next.can_be_next() {
+        return code.find(address, code_space) == next;
+    }
+    let Some(block) = code.cached_block(last) else { return flow.pc().is_none() };
+    let target = match block.last.kind {
+        Kind::Branch => block.last.target,
+        Kind::Indirect => None,
+        _ => Some(block.next()),
+    };
+    target.is_none_or(|target| target & block.last.target_isa.address_mask() == address)
 }
 
 /// The packet at the start of `bytes` and its length, if it does not concern the program flow and
