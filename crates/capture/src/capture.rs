@@ -150,13 +150,29 @@ impl Capture {
         }
     }
 
+    /// The sources that may have data in `buffer`, with their indices, in the order of the capture.
+    pub fn linked(&self, buffer: usize) -> Vec<(usize, &Source)> {
+        let part = self.linux.as_ref().and_then(|linux| linux.parts.get(buffer));
+        match part.filter(|_| self.kind == Kind::Perf) {
+            // There may be thousands of sources and of buffers.
+            Some(part) => {
+                let sources = part.sources.iter();
+                sources.filter_map(|&n| Some((n, self.sources.get(n)?))).collect()
+            }
+            None => {
+                let all = self.sources.iter().enumerate();
+                all.filter(|(_, source)| self.is_linked(source, buffer)).collect()
+            }
+        }
+    }
+
     /// The sources that may have data in `buffer`, in the order of the capture.
     ///
     /// An unformatted buffer contains one source: here the first that is linked to it. A plan of
     /// `tracewright-decode` takes the first of them that can be decoded and is selected.
     pub fn sources_of(&self, buffer: usize) -> Vec<&Source> {
         let mut sources: Vec<_> =
-            self.sources.iter().filter(|source| self.is_linked(source, buffer)).collect();
+            self.linked(buffer).into_iter().map(|(_, source)| source).collect();
         if self.buffers.get(buffer).is_some_and(|b| !b.format.holds_several()) {
             sources.truncate(1);
         }

@@ -63,6 +63,8 @@ pub struct Part {
     pub moment: u64,
     /// The moment of the record before of the same CPU or thread: the trace is later.
     pub since: u64,
+    /// The indices of the sources of the capture that may have trace in the buffer, in order.
+    pub sources: Vec<usize>,
     /// The position in all bytes of the queue.
     pub offset: u64,
     /// The flags of the record.

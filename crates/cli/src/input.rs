@@ -291,7 +291,7 @@ impl Input {
             let why = match self.buffers.iter().all(empty) {
                 true => {
                     "nothing can be decoded, as by the registers of the trace buffer nothing was \
-                     captured"
+                     captured; `tracewright info` has what the registers on its path state"
                 }
                 false => {
                     "nothing can be decoded, as no file of trace data could be read; the notes list \

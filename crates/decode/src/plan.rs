@@ -235,7 +235,7 @@ impl Plan {
         let mut plan = Plan { buffer, framing, messages: None, sources, skipped };
         // The sources so far that have a number, including those that were not selected.
         let mut harts = Vec::new();
-        let streams = capture.sources.iter().enumerate().flat_map(|(n, source)| {
+        let streams = capture.linked(buffer).into_iter().flat_map(|(n, source)| {
             capture.streams_in(source, buffer).into_iter().map(move |stream| (n, source, stream))
         });
         for (n, source, stream) in streams {

@@ -135,7 +135,7 @@ pub struct AddressSpaces {
     /// some, the memory of processes is not used.
     conditions: Conditions,
     images: Mutex<Made>,
-    /// Threads whose memory was asked for and that no record has.
+    /// The threads of traces that no record has.
     unknown: Mutex<BTreeSet<u32>>,
 }
 
@@ -287,7 +287,21 @@ impl AddressSpaces {
         states.get(n.saturating_sub(1)).map(|(_, thread)| thread)
     }
 
-    /// The threads that traces had and no record has, as far as memory was asked for.
+    /// A trace has thread `id`.
+    fn traced(&self, id: u32) {
+        if self.threads.contains_key(&id) || self.processes.contains_key(&id) {
+            return;
+        }
+        if let Ok(mut unknown) = self.unknown.lock() {
+            unknown.insert(id);
+            // The same ones are left in whatever order buffers are decoded.
+            if unknown.len() > MAX_UNKNOWN {
+                unknown.pop_last();
+            }
+        }
+    }
+
+    /// The threads that no record has, of the traces that were followed.
     pub fn unknown_threads(&self) -> Vec<u32> {
         self.unknown.lock().map(|unknown| unknown.iter().copied().collect()).unwrap_or_default()
     }
@@ -302,15 +316,6 @@ impl AddressSpaces {
     pub fn memory(&self, thread: Option<u32>, moment: u64) -> MemoryId {
         let process = thread.map(|id| self.thread(id, moment).map_or(id, |thread| thread.process));
         let space = process.and_then(|process| self.processes.get(&process)).copied();
-        if let Some(id) = thread.filter(|id| space.is_none() && !self.threads.contains_key(id))
-            && let Ok(mut unknown) = self.unknown.lock()
-        {
-            unknown.insert(id);
-            // The same ones are left in whatever order threads are asked for.
-            if unknown.len() > MAX_UNKNOWN {
-                unknown.pop_last();
-            }
-        }
         let count = |space: &Space| space.changes.partition_point(|(at, _)| *at <= moment) as u32;
         let changes = space.and_then(|n| self.spaces.get(n as usize)).map_or(0, count);
         MemoryId { space: space.unwrap_or(NO_SPACE), changes, common: count(&self.common) }
@@ -507,6 +512,9 @@ impl Viewpoint {
             match (element, &self.clock) {
                 (Element::Context(context), clock) => {
                     self.host.enter(selection, context);
+                    if let Some(id) = self.traced_id(context).filter(|_| !selection.outside) {
+                        self.spaces.traced(id);
+                    }
                     if clock.is_some() {
                         (selection.context_id, selection.vmid) = (context.context_id, context.vmid);
                     }
@@ -551,11 +559,16 @@ impl Viewpoint {
     /// The number of the thread that executes in `context`. Number 0 is not that of a thread: it is
     /// traced for tasks whose number is not traced.
     pub fn thread_id(&self, context: &Context) -> Option<u32> {
+        self.traced_id(context).or(self.thread)
+    }
+
+    /// The number of the thread in `context`.
+    fn traced_id(&self, context: &Context) -> Option<u32> {
         let id = match self.key {
             ContextKey::ContextId => context.context_id,
             ContextKey::Vmid => context.vmid,
         };
-        id.filter(|&id| id != 0).or(self.thread)
+        id.filter(|&id| id != 0)
     }
 
     /// The thread that executes in `context`.

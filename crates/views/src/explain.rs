@@ -1,6 +1,7 @@
 //! Counts of each stage of decoding, and remarks on what is missing or wrong.
 
 mod cause;
+mod path;
 mod profiles;
 
 use std::borrow::Cow;
@@ -88,7 +89,8 @@ impl Decoded<'_> {
         // Some of several cores may have been idle, but not all of them.
         let counts = || (0..self.sources.len()).map(|n| self.tally.of(n));
         let silent = counts().any(|c| !c.has_activity() && c.bytes() > 0);
-        silent || !counts().any(|c| c.has_activity()) || self.has_problems()
+        let zero = counts().any(|c| c.zero_timestamps > 0) && self.capture.kind == Kind::Perf;
+        silent || zero || !counts().any(|c| c.has_activity()) || self.has_problems()
     }
 
     /// Whether something is wrong. A source that sent nothing, or only synchronised, needs an
@@ -219,6 +221,7 @@ impl Decoded<'_> {
         let bytes = buffer.len();
         if bytes == 0 {
             remarks.push(self.empty());
+            remarks.extend(path::remarks(self.capture, self.plan.buffer, buffer));
             return remarks;
         }
         if self.sources.is_empty() && self.plan.skipped.is_empty() {
@@ -360,7 +363,7 @@ impl Decoded<'_> {
         let others = others.filter(|(n, b)| *n != self.plan.buffer && !b.is_empty());
         let others: Vec<_> = others.map(|(_, b)| b.name.as_str()).collect();
         let name = self.buffer().map_or("", |b| b.name.as_str());
-        if self.buffer().is_some_and(|b| b.files.is_empty()) {
+        if self.buffer().is_some_and(|b| b.files.is_empty() && b.sink.is_none()) {
             return remark(
                 format!("no file of the buffer {name} could be read"),
                 "copy the trace to the path that the notes name",

@@ -285,7 +285,8 @@ fn capture(
         unlinked += u64::from(of_piece.len() > limits::MAX_LINKS - links);
         of_piece.truncate(limits::MAX_LINKS - links);
         links += of_piece.len();
-        for n in of_piece {
+        of_piece.sort_unstable();
+        for &n in &of_piece {
             if let Some(source) = capture.sources.get_mut(n) {
                 source.buffers.push(BufferRef { buffer: index, stream: None });
             }
@@ -304,6 +305,7 @@ fn capture(
             cpu,
             thread: piece.thread(),
             moment: record_moment(piece),
+            sources: of_piece,
             since: since.insert(piece.queue, record_moment(piece)).unwrap_or(0),
             offset: piece.aux.offset,
             flags: piece.aux.flags,

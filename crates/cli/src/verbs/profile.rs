@@ -325,10 +325,15 @@ fn one(
 fn select(profile: &mut Profile, module: Option<&str>, input: &Path) -> Result<(), Fail> {
     let Some(module) = module else { return Ok(()) };
     let is = |found: &ModuleProfile| {
-        let path = &found.file.path;
         let id = found.file.build_id.as_deref().map(hex);
-        let end = path.strip_suffix(module).is_some_and(|before| before.ends_with('/'));
-        path == module || end || id.is_some_and(|id| id == module)
+        let end = |path: &str| {
+            path == module || path.strip_suffix(module).is_some_and(|before| before.ends_with('/'))
+        };
+        // The kernel is recorded by another name than that of its file.
+        let read = found.file.found.as_ref().map(|path| path.to_string_lossy());
+        end(&found.file.path)
+            || read.is_some_and(|path| end(&path))
+            || id.is_some_and(|id| id == module)
     };
     let paths: Vec<_> = profile.modules.keys().map(|(path, _)| path.clone()).collect();
     profile.retain(is);
