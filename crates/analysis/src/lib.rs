@@ -59,11 +59,12 @@ pub use code::{Code, FunctionId, Known};
 pub use counts::Counts;
 pub use paths::{MAX_CALLERS, Path, PathId, Paths, ThreadPaths};
 pub use profile::{
-    Branch, BranchCount, Filter, Listed, ModuleProfile, Profile, RangeCount, Target, Trace,
+    Branch, BranchCount, FileKey, Filter, Listed, MissingCode, ModuleProfile, Profile, RangeCount,
+    Target, Trace,
 };
 pub use profiler::Profiler;
 pub use programs::{DifferentPrograms, Programs};
-pub use raw_profile::{Executed, Following, RawProfile};
+pub use raw_profile::{Executed, Following, Missing, RawProfile};
 pub use replay::Replayed;
 pub use stacks::Stacks;
 pub use texts::Texts;

@@ -37,6 +37,7 @@ mod host;
 mod image;
 mod instruction_cache;
 mod memory_selectors;
+mod missing_files;
 mod object_file;
 mod opcode_check;
 mod pieces;

@@ -77,6 +77,8 @@ impl Attr {
     pub const IDENTIFIER: u64 = 1 << 16;
     /// Flag `sample_id_all`: records other than samples are identified, too.
     pub const SAMPLE_ID_ALL: u64 = 1 << 18;
+    /// Flag `use_clockid`: times are those of the clock `clock`.
+    pub const USE_CLOCK_ID: u64 = 1 << 25;
     /// Flag `exclude_kernel`.
     pub const EXCLUDE_KERNEL: u64 = 1 << 5;
     /// Flag `exclude_user`.

@@ -368,7 +368,7 @@ fn program(finder: &mut Finder<'_>, index: u32, binary: ListedBinary) -> ListedP
             let regions = regions.into_iter().map(|region| region.of_module(module));
             code = Some(Arc::new(Image::new(regions)));
         }
-        Some((Code::Raw, _)) | None => {}
+        Some((Code::Raw | Code::Jit(_) | Code::Archive(_), _)) | None => {}
     }
     ListedProgram { binary, file, code, machine, bias }
 }

@@ -8,6 +8,8 @@
 //! | `processes.rs`, `find.rs` | the memory of processes over time, and the files with their code |
 //! | `kernel.rs` | where the kernel and its modules are in memory |
 //! | `bpf.rs` | the machine code of BPF programs |
+//! | `generated.rs`, `jitdump.rs`, `perf_map.rs` | code that programs generated, and its names |
+//! | `archive.rs` | libraries that are mapped from within an APK |
 //! | `branch_list.rs` | branch lists of simpleperf |
 //! | `write.rs`, `recording.rs` | writing of what can be read, and the file of a capture |
 //! | `fields.rs`, `window.rs`, `compressed.rs`, `limits.rs` | integers, reads by offset, zstd, limits |
@@ -19,6 +21,7 @@
 //! The forms are: file, pipe, and folder (`data`, `data.0` and so on, `kcore_dir`); either byte
 //! order; events of any size; compressed records (`perf record -z`) and trace (simpleperf).
 
+mod archive;
 mod attr;
 mod bpf;
 mod branch_list;
@@ -27,8 +30,11 @@ mod data;
 mod features;
 mod fields;
 mod find;
+mod generated;
+mod jitdump;
 mod kernel;
 pub mod limits;
+mod perf_map;
 mod pieces;
 mod processes;
 mod record;
@@ -231,12 +237,21 @@ fn capture(
 
     let (spaces, further) = processes::address_spaces(data, finder, &moment, kcore);
     finder.problems.drain(..).chain(further).for_each(|problem| note(Problem::PerfData(problem)));
-    missing_files(&spaces, &mut note);
+    missing_files(&spaces, finder, &mut note);
+    let processes: BTreeSet<u32> = spaces.threads().map(|thread| thread.process).collect();
+    let names = finder.names(&processes);
+    for (process, names) in &names {
+        note(Problem::PerfNote(format!(
+            "the names of {} generated functions of process {process} are known",
+            names.len()
+        )));
+    }
 
     let mut capture = Capture { kind: Kind::Perf, path: path.to_owned(), ..Capture::default() };
     let mut linux = Linux {
         about: features::about(&data.features, data.big),
         spaces: Arc::new(spaces),
+        names,
         parts: Vec::new(),
         keys: Vec::new(),
         hosts: Vec::new(),
@@ -456,14 +471,26 @@ fn lost_records(data: &PerfData, note: &mut dyn FnMut(Problem)) {
     }
 }
 
-/// A note for each file that was not found, and one for all.
-fn missing_files(spaces: &tracewright_image::AddressSpaces, note: &mut dyn FnMut(Problem)) {
+/// A note on the files that were not found, and one for each that may be beside the capture.
+fn missing_files(
+    spaces: &tracewright_image::AddressSpaces,
+    finder: &find::Finder<'_>,
+    note: &mut dyn FnMut(Problem),
+) {
     let missing: Vec<_> = spaces.modules().iter().filter(|m| m.found.is_none()).collect();
     for module in &missing {
-        note(Problem::PerfNote(processes::missing(module)));
+        if let Some(file) = finder.beside_capture(&module.path) {
+            note(Problem::PerfData(format!(
+                "{} is not used for {}, as no build ID is recorded: if it is that file, --binary \
+                 {} uses it",
+                file.display(),
+                module.path,
+                file.display()
+            )));
+        }
     }
     if let Some(first) = missing.first() {
-        note(Problem::PerfData(format!(
+        note(Problem::PerfFiles(format!(
             "{} of {} mapped files were not found, the first: {}; give them with --symfs FOLDER or \
              --binary FILE (`tracewright info` lists them)",
             missing.len(),

@@ -26,7 +26,7 @@ pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
 };
-pub use profile::{DialectArg, PerfScriptArgs, ProfileArgs};
+pub use profile::{DialectArg, PerfScriptArgs, ProfileArgs, ProfileFormat};
 pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
@@ -45,7 +45,7 @@ use self::own::Own;
     version,
     max_term_width = 110,
     after_help = "Exit codes: 0 success; 1 success with a negative answer: compare, diff or unit filter found a \
-                  difference, find nothing, coverage less than --fail-under, unit lint or sequence an error, unit \
+                  difference, find nothing, coverage less than --fail-under, profile without executed code or with captures that cannot be read (--keep-going), unit lint or sequence an error, unit \
                   program an impossible request, --strict a problem; the trace contradicts its \
                   description; a file changed while it was read; or the other side closed the connection \
                   of itm. 2 wrong usage or a fatal error.",

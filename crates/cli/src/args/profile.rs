@@ -11,14 +11,27 @@ use super::random::WindowArgs;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
+  tracewright profile CAPTURE                         functions, source lines and branches
+  tracewright profile A.data B.data --format autofdo --keep-going
+  tracewright profile A.data --add @LIST --quiet -o profile.txt --format autofdo
   tracewright profile CAPTURE --format folded         instructions of each function, by file
   tracewright profile CAPTURE --format pprof -o profile.pb.gz   for pprof")]
 pub struct ProfileArgs {
     #[command(flatten)]
     pub input: InputArgs,
-    /// Further captures: their counts are added (repeatable).
-    #[arg(long = "add", value_name = "INPUT")]
+    /// Further captures: their counts are added.
+    #[arg(value_name = "INPUT")]
+    pub more: Vec<PathBuf>,
+    /// Further captures: their counts are added; @FILE has the path of one in each line
+    /// (repeatable).
+    #[arg(long = "add", value_name = "INPUT|@FILE")]
     pub further: Vec<PathBuf>,
+    /// Leave out captures that cannot be read, and list them at the end; the exit code is 1.
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Print errors only, not what was found of each capture.
+    #[arg(short, long)]
+    pub quiet: bool,
     /// Add the counts also where the captures are of different programs.
     #[arg(long)]
     pub force: bool,
@@ -29,8 +42,11 @@ pub struct ProfileArgs {
     #[command(flatten)]
     pub window: WindowArgs,
     /// Output format.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
     pub format: ProfileFormat,
+    /// --format text: the most rows of each table. Default: 20.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
     /// How AutoFDO and BOLT are written.
     #[arg(long, value_enum, default_value_t = DialectArg::Full)]
     pub dialect: DialectArg,
@@ -80,6 +96,8 @@ pub struct PerfScriptArgs {
 /// Format of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProfileFormat {
+    /// The functions and source lines with the most instructions, and the most frequent branches.
+    Text,
     /// Text for create_llvm_prof and create_gcov of AutoFDO.
     Autofdo,
     /// Pre-aggregated profile for perf2bolt of BOLT.
@@ -105,9 +123,10 @@ pub enum ProfileFormat {
 }
 
 impl ProfileFormat {
-    /// The format.
-    pub fn format(self) -> Format {
-        match self {
+    /// The format; `None` for tables.
+    pub fn format(self) -> Option<Format> {
+        Some(match self {
+            ProfileFormat::Text => return None,
             ProfileFormat::Autofdo => Format::Autofdo,
             ProfileFormat::Bolt => Format::Bolt,
             ProfileFormat::Llvm => Format::Llvm,
@@ -118,7 +137,7 @@ impl ProfileFormat {
             ProfileFormat::Folded => Format::Folded,
             ProfileFormat::Callgrind => Format::Callgrind,
             ProfileFormat::Json => Format::Json,
-        }
+        })
     }
 }
 
