@@ -17,6 +17,7 @@ mod output;
 mod programs;
 mod report;
 mod run;
+mod samples;
 mod select;
 mod sources;
 mod stacks;

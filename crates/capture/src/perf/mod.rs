@@ -11,6 +11,7 @@
 //! | `generated.rs`, `jitdump.rs`, `perf_map.rs` | code that programs generated, and its names |
 //! | `archive.rs` | libraries that are mapped from within an APK |
 //! | `branch_list.rs` | branch lists of simpleperf |
+//! | `sampled.rs` | samples in place of the trace |
 //! | `write.rs`, `recording.rs` | writing of what can be read, and the file of a capture |
 //! | `fields.rs`, `window.rs`, `compressed.rs`, `limits.rs` | integers, reads by offset, zstd, limits |
 //!
@@ -39,6 +40,7 @@ mod pieces;
 mod processes;
 mod record;
 mod recording;
+mod sampled;
 mod units;
 mod window;
 mod write;
@@ -126,6 +128,21 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
         capture(&data, path, &mut finder, kcore.as_ref()).map_err(|why| fail(path, why))?;
     capture.stamps = files.stamps;
     Ok(capture)
+}
+
+/// The records of the file or folder at `path`, without what is made of them.
+///
+/// # Errors
+/// [`OpenError`] where nothing of it can be used.
+pub fn records(path: &Path) -> Result<PerfData, OpenError> {
+    let main = if path.is_dir() { path.join("data") } else { path.to_owned() };
+    let fail = |problem| OpenError::new(&main, problem);
+    let mut files = Files::default();
+    let (bytes, _) = files.trace(&main).map_err(|why| fail(Problem::Unreadable(why)))?;
+    let parts = (0..limits::MAX_DATA_FILES).map(|n| path.join(format!("data.{n}")));
+    let parts = parts.take_while(|part| path.is_dir() && part.is_file());
+    let more: Vec<Bytes> = parts.filter_map(|part| Some(files.trace(&part).ok()?.0)).collect();
+    PerfData::read_with(&bytes, &more).map_err(|why| fail(Problem::Perf(why)))
 }
 
 /// Reads the bytes of a file, whose recorded code is not searched for.

@@ -26,7 +26,7 @@ pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
 };
-pub use profile::{DialectArg, PerfScriptArgs, ProfileArgs, ProfileFormat};
+pub use profile::{DialectArg, FieldsArg, PerfScriptArgs, ProfileArgs, ProfileFormat};
 pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,

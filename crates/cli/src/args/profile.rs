@@ -44,6 +44,10 @@ pub struct ProfileArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
     pub format: ProfileFormat,
+    /// --format perf-data: samples, as for perf-script, with last branches, such as i1000il64.
+    /// Default: each branch is in one sample of 64.
+    #[arg(long, value_name = "SAMPLES")]
+    pub itrace: Option<String>,
     /// --format text: the most rows of each table. Default: 20.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
@@ -76,21 +80,37 @@ pub struct ProfileArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright perf-script perf.data                   branch samples")]
+  tracewright perf-script perf.data                   branch samples
+  tracewright perf-script perf.data --itrace i1000il64 -F brstack")]
 pub struct PerfScriptArgs {
     #[command(flatten)]
     pub input: InputArgs,
     #[command(flatten)]
     pub threads: JobsArgs,
-    /// Samples, as for perf script: b for branches, iN for one sample of N instructions.
+    /// Samples, as for perf script: b for branches, iN for one sample of N instructions, lN for the
+    /// last N branches before each sample, Z for no times; several letters, such as i1000il64.
     #[arg(long, value_name = "SAMPLES", default_value = "b")]
     pub itrace: String,
+    /// Also print the last branches of each sample, or the instructions between them.
+    #[arg(short = 'F', long, value_enum, value_name = "FIELD")]
+    pub fields: Option<FieldsArg>,
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
+}
+
+/// What perf-script prints of the branches before a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FieldsArg {
+    /// Their addresses, the newest first.
+    #[value(alias = "+brstack")]
+    Brstack,
+    /// The instructions between them, the oldest first.
+    #[value(alias = "+brstackinsn")]
+    Brstackinsn,
 }
 
 /// Format of a profile.
@@ -112,6 +132,9 @@ pub enum ProfileFormat {
     Propeller,
     /// Branch list of simpleperf.
     BranchList,
+    /// perf.data with samples that have the branches before them, as of a branch record buffer
+    /// (LBR), for create_llvm_prof, llvm-profgen, perf2bolt and perf report.
+    PerfData,
     /// profile.proto of pprof.
     Pprof,
     /// Instructions of each function, as folded stacks.
@@ -126,7 +149,7 @@ impl ProfileFormat {
     /// The format; `None` for tables.
     pub fn format(self) -> Option<Format> {
         Some(match self {
-            ProfileFormat::Text => return None,
+            ProfileFormat::Text | ProfileFormat::PerfData => return None,
             ProfileFormat::Autofdo => Format::Autofdo,
             ProfileFormat::Bolt => Format::Bolt,
             ProfileFormat::Llvm => Format::Llvm,

@@ -2,6 +2,7 @@
 
 mod counts;
 mod files;
+mod sampled;
 
 use std::path::Path;
 
@@ -28,6 +29,9 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     let inputs = Inputs::of_files(paths.iter().chain(binaries).cloned().collect());
     refuse_outputs(args, &inputs)?;
     let mut output = Output::open(args.output.as_deref(), &inputs)?;
+    if args.format == ProfileFormat::PerfData {
+        return sampled::run(args, &paths, output);
+    }
     let filter = Filter {
         excluded: args.exclude_process.iter().copied().collect(),
         kernel: if args.kernel { Some(true) } else { args.user.then_some(false) },
@@ -140,6 +144,9 @@ fn check(args: &ProfileArgs) -> Result<(), Fail> {
     if !applies {
         let what = "simpleperf is for --format autofdo and bolt, ranges for --format bolt";
         return Err(Fail::option("--dialect", "of this format", what));
+    }
+    if let Some(itrace) = args.itrace.as_ref().filter(|_| args.format != ProfileFormat::PerfData) {
+        return Err(Fail::option("--itrace", itrace, "only --format perf-data has samples"));
     }
     if let Some(limit) = args.limit.filter(|_| args.format != ProfileFormat::Text) {
         let what = "only --format text has tables; the others have all counts";
