@@ -195,6 +195,14 @@ fn module(image: &Image, address: u64) -> Option<Module> {
     image.region(image.view(Space::ANY), address)?.module()
 }
 
+/// The target at `to` of a branch in `place`.
+fn target_at(image: &Image, place: Module, to: u64) -> Target {
+    match module(image, to) == Some(place) {
+        true => Target::Here(to.wrapping_sub(place.bias)),
+        false => Target::Outside(to),
+    }
+}
+
 impl Profile {
     /// Adds the counts of a buffer whose sources have these `programs`, with the files `modules`.
     pub fn add(
@@ -251,6 +259,34 @@ impl Profile {
         }
     }
 
+    /// Adds branches that were taken, of which only that is known: the memory, the address, and that
+    /// of the next instruction.
+    pub(crate) fn add_branches(
+        &mut self,
+        branches: impl IntoIterator<Item = ((MemoryId, u64, u64), u64)>,
+        programs: &[Program],
+        modules: &[ModuleFile],
+        filter: &Filter,
+    ) {
+        let mut resolver = Resolver { programs, modules, filter, images: HashMap::new() };
+        for ((memory, from, to), count) in branches {
+            let Some((image, true)) = resolver.image(0, memory) else { continue };
+            let Some(place) = module(&image, from).filter(|_| resolver.selects(from)) else {
+                continue;
+            };
+            let target = resolver.target(&image, from, Isa::A64);
+            let to = target_at(&image, place, to);
+            let mut saturated = false;
+            let Some(profile) = self.of(&resolver, place) else { continue };
+            let from = from.wrapping_sub(place.bias);
+            let indirect = target.is_none();
+            let new = BranchCount { count: 0, indirect, followed: true };
+            let known = profile.branches.entry(Branch { from, to }).or_insert(new);
+            add(&mut known.count, count, &mut saturated);
+            self.saturated |= saturated;
+        }
+    }
+
     /// Removes the profiles of the files that `selects` does not have, and what is outside of all
     /// files.
     pub fn retain(&mut self, selects: impl Fn(&ModuleProfile) -> bool) {
@@ -294,10 +330,7 @@ impl Profile {
             });
             let to = match to {
                 None => Target::Unknown,
-                Some(to) if module(&image, to) == Some(place) => {
-                    Target::Here(to.wrapping_sub(place.bias))
-                }
-                Some(to) => Target::Outside(to),
+                Some(to) => target_at(&image, place, to),
             };
             let followed = executed.next.is_some();
             branch = Some((to, BranchCount { count: 0, indirect, followed }));
@@ -327,10 +360,7 @@ impl Profile {
         }
         let from = match following.from {
             None => Target::Unknown,
-            Some(from) if module(&image, from) == Some(place) => {
-                Target::Here(from.wrapping_sub(place.bias))
-            }
-            Some(from) => Target::Outside(from),
+            Some(from) => target_at(&image, place, from),
         };
         let mut saturated = false;
         let Some(profile) = self.of(resolver, place) else { return };

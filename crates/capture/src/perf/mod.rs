@@ -11,6 +11,7 @@
 //! | `generated.rs`, `jitdump.rs`, `perf_map.rs` | code that programs generated, and its names |
 //! | `archive.rs` | libraries that are mapped from within an APK |
 //! | `branch_list.rs` | branch lists of simpleperf |
+//! | `branch_samples.rs` | samples with the branches before each |
 //! | `sampled.rs` | samples in place of the trace |
 //! | `write.rs`, `recording.rs` | writing of what can be read, and the file of a capture |
 //! | `fields.rs`, `window.rs`, `compressed.rs`, `limits.rs` | integers, reads by offset, zstd, limits |
@@ -26,6 +27,7 @@ mod archive;
 mod attr;
 mod bpf;
 mod branch_list;
+mod branch_samples;
 mod compressed;
 mod data;
 mod features;
@@ -54,7 +56,8 @@ use tracewright_image::{ContextKey, Elf, Host, Load};
 
 pub use attr::{Attr, SampleId};
 pub use branch_list::{BinaryKind, BranchList, ListedBinary, ListedProgram, Sequence, branch_list};
-pub use data::{Form, PerfData};
+pub use branch_samples::{BranchSample, BranchSamples, branch_samples};
+pub use data::{Form, PerfData, RawSample};
 pub use features::same_build_id;
 pub use find::{Search, hex};
 pub use record::{Aux, AuxTrace, Body, CS_ETM, IdEntry, MappedFile, Mmap, Record, Task};
@@ -184,6 +187,11 @@ fn units(data: &PerfData) -> Result<Units, String> {
         )),
         None if data.features.contains_key(&features::BRANCH_LIST) => {
             Err("it contains a branch list in place of trace: only `tracewright profile` reads it"
+                .into())
+        }
+        None if data.attrs.iter().any(|attr| attr.sample_type & Attr::BRANCH_STACK != 0) => {
+            Err("it contains samples with branches in place of trace: only `tracewright profile` \
+                 reads them"
                 .into())
         }
         None => Err("it contains no processor trace: record with `perf record -e cs_etm//` or \

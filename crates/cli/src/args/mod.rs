@@ -17,8 +17,8 @@ pub use decoding::{
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
 };
 pub use functions::{
-    CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs, SwitchArgs,
-    TimelineArgs,
+    BranchesArgs, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs,
+    SwitchArgs, TimelineArgs,
 };
 pub use input::{AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SearchArgs, SourceArgs};
 pub use itm::ItmArgs;
@@ -109,6 +109,8 @@ pub enum Verb {
     Log(Own<LogVerbs>),
     /// List the functions that were executed: calls, instructions, cycles, time.
     Functions(Own<FunctionsArgs>),
+    /// List branches that were taken and exceptions in order: from which address to which.
+    Branches(Own<BranchesArgs>),
     /// List calls in order: the begin and the end of each function.
     Calls(Own<CallsArgs>),
     /// Write the functions over time for a trace viewer.

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use tracewright::analysis::{BranchLister, BranchLists, Filter, Profile, Profiler, RawProfile};
 use tracewright::capture::Problem;
-use tracewright::capture::perf::{self, ListedProgram, hex};
+use tracewright::capture::perf::{self, BranchSamples, ListedProgram, hex};
 use tracewright::decode::{Caches, Merge, Program, Tally, memory};
 use tracewright::export::Format;
 use tracewright::image::ModuleFile;
@@ -77,6 +77,40 @@ pub fn replay(programs: &[ListedProgram], notes: Vec<String>, filter: &Filter) -
     }
     counted.notes.append(&mut notes);
     counted
+}
+
+/// The counts of samples with branches in the file at `path`.
+pub fn sampled(
+    args: &ProfileArgs,
+    path: &Path,
+    samples: &BranchSamples,
+    filter: &Filter,
+) -> Result<Counted, Fail> {
+    if args.format.format() == Some(Format::BranchList) {
+        let what = "a branch list is made of trace: samples do not have the branches that are not \
+                    taken";
+        return Err(Fail::input(path, what));
+    }
+    let mut counted = Counted { good: true, ..Counted::default() };
+    let file = path.display();
+    counted.notes = samples.problems.iter().map(|problem| format!("{file}: {problem}")).collect();
+    let done = counted.profile.add_samples(samples, filter);
+    counted.bytes = done.samples;
+    counted.ranges = done.branches;
+    if done.broken > 0 {
+        counted.notes.push(format!(
+            "{file}: {} of {} branches are not behind the target of the one before: what is between \
+             is not known",
+            done.broken, done.branches
+        ));
+    }
+    if done.opaque {
+        counted.notes.push(format!(
+            "{file}: the instructions of its machine are not decoded: the counts of instructions are \
+             not known, those of branches and of what is between them are"
+        ));
+    }
+    Ok(counted)
 }
 
 /// What a thread has for the next buffer.

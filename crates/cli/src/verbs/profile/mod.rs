@@ -7,7 +7,7 @@ mod sampled;
 use std::path::Path;
 
 use tracewright::analysis::{Filter, ModuleProfile, Profile, Programs};
-use tracewright::capture::perf::hex;
+use tracewright::capture::perf::{self, BranchSamples, hex};
 use tracewright::export::{Format, symbol_order, tables};
 
 use self::counts::Counted;
@@ -41,7 +41,7 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     for (n, path) in paths.iter().enumerate() {
         let counted = Opened::open(args, n, path).and_then(|opened| {
             refuse_outputs(args, &opened.inputs(args, n)).map_err(Failed::Command)?;
-            Ok(opened.count(args, &filter, files.count == 1, &mut output)?)
+            Ok(opened.count(path, args, &filter, files.count == 1, &mut output)?)
         });
         let added = counted.and_then(|(counted, its)| {
             if files.count > 1 {
@@ -83,6 +83,7 @@ impl From<Fail> for Failed {
 /// A capture of the command line.
 enum Opened {
     List(counts::List, Vec<String>),
+    Samples(Box<BranchSamples>),
     Trace(Box<Input>),
 }
 
@@ -91,6 +92,11 @@ impl Opened {
     fn open(args: &ProfileArgs, n: usize, path: &Path) -> Result<Opened, Failed> {
         if let Some((list, notes)) = counts::listed(path, args)? {
             return Ok(Opened::List(list, notes));
+        }
+        let search = args.input.sources.search.search();
+        if let Some(samples) = perf::branch_samples(path, &search) {
+            let samples = samples.map_err(Fail::from)?;
+            return Ok(Opened::Samples(Box::new(samples)));
         }
         Ok(Opened::Trace(Box::new(match n {
             0 => Input::open(&args.input, Some(&args.how))?,
@@ -101,7 +107,7 @@ impl Opened {
     /// The files that it was read from.
     fn inputs(&self, args: &ProfileArgs, n: usize) -> Inputs {
         match self {
-            Opened::List(..) => Inputs::default(),
+            Opened::List(..) | Opened::Samples(_) => Inputs::default(),
             Opened::Trace(input) if n == 0 => index::inputs(input, &args.window.index),
             Opened::Trace(input) => input.inputs.clone(),
         }
@@ -110,14 +116,19 @@ impl Opened {
     /// Its counts and its programs. `alone`: its problems are printed.
     fn count(
         self,
+        path: &Path,
         args: &ProfileArgs,
         filter: &Filter,
         alone: bool,
         output: &mut Output,
     ) -> Result<(Counted, Programs), Fail> {
         match self {
+            Opened::Samples(samples) => {
+                let counted = counts::sampled(args, path, &samples, filter)?;
+                let programs = programs::of_modules(path, &counted.profile);
+                Ok((counted, programs))
+            }
             Opened::List(list, notes) => {
-                let path = args.input.path();
                 Ok((counts::replay(&list, notes, filter), programs::of_list(path, &list)))
             }
             Opened::Trace(input) => {
