@@ -506,8 +506,8 @@ fn missing_files(
     for module in &missing {
         if let Some(file) = finder.beside_capture(&module.path) {
             note(Problem::PerfData(format!(
-                "{} is not used for {}, as no build ID is recorded: if it is that file, --binary \
-                 {} uses it",
+                "{} has the name of {}, for which no build ID is recorded: if it is that file, \
+                 --binary {} uses it",
                 file.display(),
                 module.path,
                 file.display()
