@@ -176,3 +176,68 @@ fn opaque(run: &Run) -> Executed {
         next: Some(run.to),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tracewright_image::{AddressSpaces, Change, Module, ModuleFile, Region};
+
+    use super::*;
+    use crate::{Branch, RangeCount, Target};
+
+    /// NOP; CBZ X0, 0x100c; NOP; B 0x1000, at 0x1000 of process 1.
+    fn samples(branches: Vec<(u64, u64)>, arm64: bool) -> BranchSamples {
+        let code = [0xd503_201f_u32, 0xb400_0040, 0xd503_201f, 0x17ff_fffd];
+        let bytes: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut spaces = AddressSpaces::default();
+        let index = spaces.add_module(ModuleFile { path: "prog".into(), ..ModuleFile::default() });
+        let region = Region::new("prog", 0x1000, bytes).of_module(Module { index, bias: 0x1000 });
+        spaces.change(Some(1), 0, Change::Load(vec![region]));
+        let sample = BranchSample { task: Some((1, 1)), moment: 5, branches };
+        BranchSamples {
+            samples: vec![sample],
+            spaces: Arc::new(spaces),
+            arm64: Some(arm64),
+            problems: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_between_two_branches_was_executed() {
+        let mut profile = Profile::default();
+        let two = vec![(0x100c, 0x1000); 2];
+        let sampled = profile.add_samples(&samples(two.clone(), true), &Filter::default());
+        let want = Sampled { samples: 1, branches: 2, ..Sampled::default() };
+        assert_eq!((sampled, profile.instructions), (want, 4));
+        let module = profile.modules.values().next().unwrap();
+        let count = |taken, not_taken| RangeCount { taken, not_taken, instructions: 2 };
+        let ranges: Vec<_> = module.ranges.iter().map(|(range, count)| (*range, *count)).collect();
+        assert_eq!(ranges, [((0, 4), count(0, 1)), ((8, 12), count(1, 0))]);
+        let branch = &module.branches[&Branch { from: 12, to: Target::Here(0) }];
+        assert_eq!((branch.count, branch.indirect), (2, false));
+        // Of another machine, the range is one, without a number of instructions.
+        let mut profile = Profile::default();
+        let sampled = profile.add_samples(&samples(two, false), &Filter::default());
+        let module = profile.modules.values().next().unwrap();
+        let range = module.ranges[&(0, 12)];
+        assert_eq!((sampled.opaque, profile.instructions, range.taken), (true, 0, 1));
+        assert_eq!(range.instructions, 0);
+    }
+
+    #[test]
+    fn branches_that_do_not_follow_each_other_are_counted() {
+        for (branches, broken, missing) in [
+            // The second branch is before the target of the first.
+            (vec![(0x1004, 0x100c), (0x1004, 0x1008)], 1, 0),
+            // No branch is at the address, and the target is in no file.
+            (vec![(0x1008, 0x1000), (0x100c, 0x1000)], 0, 1),
+            (vec![(0x9004, 0x1000), (0x100c, 0x9000)], 0, 1),
+        ] {
+            let mut profile = Profile::default();
+            let sampled = profile.add_samples(&samples(branches, true), &Filter::default());
+            let times: u64 = profile.missing.values().map(|missing| missing.times).sum();
+            assert_eq!((sampled.broken, times, profile.instructions), (broken, missing, 0));
+        }
+    }
+}

@@ -12,8 +12,7 @@ use super::random::WindowArgs;
 #[command(after_long_help = "\
 Examples:
   tracewright profile CAPTURE                         functions, source lines and branches
-  tracewright profile A.data B.data --format autofdo --keep-going
-  tracewright profile A.data --add @LIST --quiet -o profile.txt --format autofdo
+  tracewright profile CAPTURE CAPTURE --keep-going    the sum of several captures
   tracewright profile CAPTURE --format folded         instructions of each function, by file
   tracewright profile CAPTURE --format pprof -o profile.pb.gz   for pprof")]
 pub struct ProfileArgs {

@@ -115,7 +115,10 @@ impl<'a> Files<'a> {
 
     /// A text for each file that was not found, and what that costs.
     fn missing(&self) -> Vec<String> {
-        let mut all: Vec<_> = self.total.profile.missing.iter().collect();
+        let missing = &self.total.profile.missing;
+        // Of one capture without mapped files, the summary of the trace has it.
+        let files = self.count > 1 || missing.keys().any(Option::is_some);
+        let mut all: Vec<_> = missing.iter().filter(|_| files).collect();
         all.sort_by_key(|(file, missing)| (std::cmp::Reverse(missing.times), *file));
         let mut texts: Vec<String> = all
             .iter()
