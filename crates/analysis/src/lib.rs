@@ -8,6 +8,7 @@
 //! | `branch_lists.rs` | [`BranchLister`]: counts sequences of branches from an address on |
 //! | `counts.rs` | [`Counts`]: a table of counts that saturate |
 //! | `replay.rs` | the executions that a branch list describes |
+//! | `samples.rs` | the executions that samples with branches describe |
 //! | `raw_profile.rs` | [`RawProfile`]: the counts of a profiler, at addresses in memory |
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
 //! | `code.rs` | [`Code`]: the functions that the sources execute |
@@ -46,6 +47,7 @@ mod programs;
 mod range_tree;
 mod raw_profile;
 mod replay;
+mod samples;
 pub mod stacks;
 mod timeline;
 mod transfer;
@@ -57,12 +59,14 @@ pub use code::{Code, FunctionId, Known};
 pub use counts::Counts;
 pub use paths::{MAX_CALLERS, Path, PathId, Paths, ThreadPaths};
 pub use profile::{
-    Branch, BranchCount, Filter, Listed, ModuleProfile, Profile, RangeCount, Target, Trace,
+    Branch, BranchCount, FileKey, Filter, Listed, MissingCode, ModuleProfile, Profile, RangeCount,
+    Target, Trace,
 };
 pub use profiler::Profiler;
 pub use programs::{DifferentPrograms, Programs};
-pub use raw_profile::{Executed, Following, RawProfile};
+pub use raw_profile::{Executed, Following, Missing, RawProfile};
 pub use replay::Replayed;
+pub use samples::Sampled;
 pub use stacks::Stacks;
 pub use timeline::{Axis, Knot, Moment, Slice, Timeline, TimelineThread};
 pub use transfer::{Kind as TransferKind, NO_FUNCTION, Transfer};

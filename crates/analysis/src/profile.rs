@@ -7,7 +7,7 @@ use tracewright_base::{Code, Isa, Kind, Pc, Space, Waypoints};
 use tracewright_decode::Program;
 use tracewright_image::{Cache, CacheOptions, Image, MemoryId, Module, ModuleFile};
 
-use crate::raw_profile::{Executed, Following};
+use crate::raw_profile::{Executed, Following, Missing};
 use crate::{BranchLists, Branches, RawProfile};
 
 /// The counts of a range of instructions.
@@ -104,17 +104,32 @@ pub struct Filter {
     pub kernel: Option<bool>,
 }
 
+/// The path and the build identifier of a file.
+pub type FileKey = (String, Option<Vec<u8>>);
+
+/// Program memory that was missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MissingCode {
+    /// How often the trace led to it.
+    pub times: u64,
+    /// The least address in memory.
+    pub first: u64,
+}
+
 /// Profiles by file.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
     /// The profiles, in the order of the paths and build identifiers of their files.
-    pub modules: BTreeMap<(String, Option<Vec<u8>>), ModuleProfile>,
+    pub modules: BTreeMap<FileKey, ModuleProfile>,
     /// Instructions that the filter selects, those outside of all files included.
     pub instructions: u64,
     /// A count was larger than `u64::MAX` and is that number.
     pub saturated: bool,
     /// Executions of ranges outside of all files.
     pub outside: u64,
+    /// The files that were not found, as far as the trace leads to them; `None` for addresses that
+    /// are in no file.
+    pub missing: BTreeMap<Option<FileKey>, MissingCode>,
 }
 
 /// Adds to a count that saturates.
@@ -152,6 +167,16 @@ impl Resolver<'_> {
         Some(entry)
     }
 
+    /// The file that was not found, and has the address.
+    fn missing(&self, missing: &Missing) -> Option<FileKey> {
+        let Program::Spaces(viewpoint) = self.programs.get(usize::from(missing.source))? else {
+            return None;
+        };
+        let index = viewpoint.spaces.missing_at(missing.memory, missing.address)?;
+        let file = self.modules.get(index as usize)?;
+        Some((file.path.clone(), file.build_id.clone()))
+    }
+
     /// Whether `address` is in the profile.
     fn selects(&self, address: u64) -> bool {
         self.filter.kernel.is_none_or(|kernel| kernel == (address & KERNEL != 0))
@@ -168,6 +193,14 @@ impl Resolver<'_> {
 /// The file that `address` is mapped from.
 fn module(image: &Image, address: u64) -> Option<Module> {
     image.region(image.view(Space::ANY), address)?.module()
+}
+
+/// The target at `to` of a branch in `place`.
+fn target_at(image: &Image, place: Module, to: u64) -> Target {
+    match module(image, to) == Some(place) {
+        true => Target::Here(to.wrapping_sub(place.bias)),
+        false => Target::Outside(to),
+    }
 }
 
 impl Profile {
@@ -188,6 +221,19 @@ impl Profile {
         for (following, count) in raw.following.into_counts() {
             self.following(&mut resolver, &following, count);
         }
+        for (missing, count) in raw.missing.into_counts() {
+            let Some((_, true)) = resolver.image(missing.source, missing.memory) else { continue };
+            if resolver.selects(missing.address) {
+                let times = MissingCode { times: count, first: missing.address };
+                self.add_missing(resolver.missing(&missing), times);
+            }
+        }
+    }
+
+    fn add_missing(&mut self, file: Option<FileKey>, found: MissingCode) {
+        let sum = self.missing.entry(file).or_insert(MissingCode { times: 0, ..found });
+        sum.times = sum.times.saturating_add(found.times);
+        sum.first = sum.first.min(found.first);
     }
 
     /// Adds sequences of branches, as [`add`](Profile::add) does.
@@ -209,6 +255,34 @@ impl Profile {
             let mut saturated = false;
             let sum = profile.lists.entry(Listed { address, branches }).or_default();
             add(sum, count, &mut saturated);
+            self.saturated |= saturated;
+        }
+    }
+
+    /// Adds branches that were taken, of which only that is known: the memory, the address, and that
+    /// of the next instruction.
+    pub(crate) fn add_branches(
+        &mut self,
+        branches: impl IntoIterator<Item = ((MemoryId, u64, u64), u64)>,
+        programs: &[Program],
+        modules: &[ModuleFile],
+        filter: &Filter,
+    ) {
+        let mut resolver = Resolver { programs, modules, filter, images: HashMap::new() };
+        for ((memory, from, to), count) in branches {
+            let Some((image, true)) = resolver.image(0, memory) else { continue };
+            let Some(place) = module(&image, from).filter(|_| resolver.selects(from)) else {
+                continue;
+            };
+            let target = resolver.target(&image, from, Isa::A64);
+            let to = target_at(&image, place, to);
+            let mut saturated = false;
+            let Some(profile) = self.of(&resolver, place) else { continue };
+            let from = from.wrapping_sub(place.bias);
+            let indirect = target.is_none();
+            let new = BranchCount { count: 0, indirect, followed: true };
+            let known = profile.branches.entry(Branch { from, to }).or_insert(new);
+            add(&mut known.count, count, &mut saturated);
             self.saturated |= saturated;
         }
     }
@@ -256,10 +330,7 @@ impl Profile {
             });
             let to = match to {
                 None => Target::Unknown,
-                Some(to) if module(&image, to) == Some(place) => {
-                    Target::Here(to.wrapping_sub(place.bias))
-                }
-                Some(to) => Target::Outside(to),
+                Some(to) => target_at(&image, place, to),
             };
             let followed = executed.next.is_some();
             branch = Some((to, BranchCount { count: 0, indirect, followed }));
@@ -289,10 +360,7 @@ impl Profile {
         }
         let from = match following.from {
             None => Target::Unknown,
-            Some(from) if module(&image, from) == Some(place) => {
-                Target::Here(from.wrapping_sub(place.bias))
-            }
-            Some(from) => Target::Outside(from),
+            Some(from) => target_at(&image, place, from),
         };
         let mut saturated = false;
         let Some(profile) = self.of(resolver, place) else { return };
@@ -309,6 +377,9 @@ impl Profile {
         let mut saturated = false;
         add(&mut self.instructions, other.instructions, &mut saturated);
         add(&mut self.outside, other.outside, &mut saturated);
+        for (file, missing) in other.missing {
+            self.add_missing(file, missing);
+        }
         for (key, its) in other.modules {
             let Some(own) = self.modules.get_mut(&key) else {
                 self.modules.insert(key, its);

@@ -6,9 +6,9 @@ use tracewright_base::{self as base, CachedBlocks, Element, Gap, Path};
 use tracewright_decode::{Fork, Listener, Program};
 use tracewright_image::{MemoryId, Selection};
 
-use crate::RawProfile;
 use crate::path_counts::PathCounts;
 use crate::range_tree::{NONE, RangeTree};
+use crate::raw_profile::{Missing, RawProfile};
 
 /// What the counts of later elements of a source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,6 +127,18 @@ impl Profiler {
         }
     }
 
+    /// Program memory is missing at `address`.
+    #[cold]
+    fn missing(&mut self, source: usize, address: u64) {
+        let first = self.first(source);
+        if let Some(current) = self.sources.get(source) {
+            let memory = current.memory.unwrap_or(first).memory;
+            let missing = Missing { memory, source: source as u16, address };
+            self.counts.missing.add(missing, 1);
+        }
+        self.end(source, 1);
+    }
+
     /// Moves the counts of paths to the others. The last range of each source is not counted yet.
     fn flush(&mut self) {
         self.packets.settle(&mut self.paths);
@@ -224,6 +236,7 @@ impl Listener for Profiler {
                     current.node = self.paths.correct(current.node, taken);
                 }
             }
+            Element::NoCode { address, .. } => self.missing(source, address),
             other if breaks(&other) => self.end(source, 1),
             _ => {}
         }

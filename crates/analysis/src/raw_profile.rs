@@ -59,6 +59,17 @@ pub struct Following {
     pub last: u64,
 }
 
+/// An address without program memory, at which the path ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Missing {
+    /// The memory.
+    pub memory: MemoryId,
+    /// The source.
+    pub source: u16,
+    /// The address.
+    pub address: u64,
+}
+
 /// The counts of a [`Profiler`](crate::Profiler).
 #[derive(Clone, Debug, Default)]
 pub struct RawProfile {
@@ -66,6 +77,8 @@ pub struct RawProfile {
     pub executed: Counts<Executed>,
     /// Sequences between branches that were taken.
     pub following: Counts<Following>,
+    /// Addresses without program memory.
+    pub missing: Counts<Missing>,
     /// Instructions.
     pub instructions: u64,
     /// A count was larger than `u64::MAX` and is that number.
@@ -76,6 +89,7 @@ impl Merge for RawProfile {
     fn merge(&mut self, later: Self) {
         self.executed.merge(later.executed);
         self.following.merge(later.following);
+        self.missing.merge(later.missing);
         self.instructions = self.instructions.saturating_add(later.instructions);
         self.saturated |= later.saturated;
     }

@@ -64,7 +64,7 @@ impl Profile {
             }
         }
         let modules = [(key, own)].into();
-        self.merge(Profile { modules, instructions, saturated, outside: 0 });
+        self.merge(Profile { modules, instructions, saturated, ..Profile::default() });
         done
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 pub use tracewright_image::TimeConversion;
 use tracewright_image::{
     AddressSpaces, Clock, ContextKey, Elf, ElfError, Host, Load, Module, ModuleFile, Region,
-    Segment, Viewpoint,
+    Segment, Symbols, Viewpoint,
 };
 
 use crate::{Bytes, Dump, Form};
@@ -18,6 +18,8 @@ pub struct Linux {
     pub about: Vec<(String, String)>,
     /// The memory of the processes over time.
     pub spaces: Arc<AddressSpaces>,
+    /// The names of generated functions, by process.
+    pub names: BTreeMap<u32, Arc<Symbols>>,
     /// One for each buffer of the capture.
     pub parts: Vec<Part>,
     /// The identifier that selects the thread, for each source of the capture.
@@ -116,8 +118,7 @@ impl Linux {
         bytes: &Bytes,
         process: Option<u32>,
     ) -> Result<(), ElfError> {
-        let spaces = Arc::make_mut(&mut self.spaces);
-        let index = spaces.modules().len() as u32;
+        let index = self.spaces.modules().len() as u32;
         let name = dump.name.as_str();
         let file = ModuleFile {
             path: dump.file.clone(),
@@ -136,7 +137,8 @@ impl Linux {
                     executable: true,
                 };
                 let region = Region::new(name, dump.address, bytes.clone());
-                (vec![region], 0, ModuleFile { segments: vec![segment], ..file })
+                let symbols = self.generated(process);
+                (vec![region], 0, ModuleFile { segments: vec![segment], symbols, ..file })
             }
             Form::Elf => {
                 let elf = Elf::read(bytes, name, Load::default())?;
@@ -154,10 +156,23 @@ impl Linux {
                 (regions, dump.address, file)
             }
         };
+        let spaces = Arc::make_mut(&mut self.spaces);
         spaces.add_module(file);
         let regions = regions.into_iter().map(|region| region.of_module(Module { index, bias }));
         spaces.add_image(process, regions.collect());
         Ok(())
+    }
+}
+
+impl Linux {
+    /// The names of the functions that `process` generated; for all code, those of the only process
+    /// whose names are known.
+    fn generated(&self, process: Option<u32>) -> Arc<Symbols> {
+        let names = match process {
+            Some(process) => self.names.get(&process),
+            None => self.names.values().next().filter(|_| self.names.len() == 1),
+        };
+        names.cloned().unwrap_or_default()
     }
 }
 

@@ -134,6 +134,8 @@ pub enum Problem {
     Perf(String),
     /// Content of a perf.data file is missing or damaged.
     PerfData(String),
+    /// Mapped files of a perf.data file were not found.
+    PerfFiles(String),
     /// An AUX record reports a loss.
     PerfLoss(String),
     /// A remark on a perf.data file.
@@ -433,6 +435,7 @@ impl Problem {
             | P::Unclassed => Info,
             P::NoVersion
             | P::PerfData(_)
+            | P::PerfFiles(_)
             | P::PerfLoss(_)
             | P::CycleCount { .. }
             | P::Outside(_)

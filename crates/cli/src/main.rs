@@ -18,6 +18,7 @@ mod programs;
 mod recordings;
 mod report;
 mod run;
+mod samples;
 mod select;
 mod sources;
 mod stacks;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Verb::Find(args) => verbs::find::run(&args),
         Verb::Compare(args) => verbs::compare::run(&args),
         Verb::Functions(args) => verbs::functions::run(&args),
+        Verb::Branches(args) => verbs::branches::run(&args),
         Verb::Calls(args) => verbs::calls::run(&args),
         Verb::Timeline(args) => verbs::timeline::run(&args),
         Verb::Coverage(args) => verbs::coverage::run(&args),

@@ -108,6 +108,15 @@ pub fn of_list(path: &Path, list: &[ListedProgram]) -> Programs {
     programs
 }
 
+/// The programs of the files of a profile.
+pub fn of_modules(path: &Path, profile: &Profile) -> Programs {
+    let mut programs = Programs::default();
+    for module in profile.modules.values() {
+        programs.add(Programs::of_module(&name(path), &module.file));
+    }
+    programs
+}
+
 /// The name of a capture in messages.
 fn name(path: &Path) -> String {
     path.display().to_string()

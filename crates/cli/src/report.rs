@@ -1,9 +1,8 @@
 //! Messages on standard error: problems of a capture, and the summary of decoding.
 
 use std::collections::HashSet;
-use std::fmt::Display;
 
-use tracewright::capture::{Kind, Severity};
+use tracewright::capture::{Kind, Note, Severity};
 use tracewright::decode::detect::cause::Cause;
 use tracewright::views::Stats;
 use tracewright::views::explain::{Decoded, Diagnosis, Remark};
@@ -19,36 +18,39 @@ const MAX_NOTES: usize = 128;
 
 /// Prints the problems of the capture.
 pub fn notes(input: &Input) {
-    let notes = input.capture.notes.iter().filter(|note| note.severity() > Severity::Info);
+    let all = |_: &Note| true;
+    notes_of(input, &all);
+}
+
+/// Prints the problems of the capture, without those in its description that are not `shown`.
+pub fn notes_of(input: &Input, shown: &dyn Fn(&Note) -> bool) {
     if let Some(detected) = &input.detected {
         let options = detected.description().options().join(" ");
         line(&format!("note: no --protocol was given; detected: {}", detected.summary()));
         line(&format!("note: options with the same meaning: {options}"));
     }
-    let mut count = 0;
-    let mut print = |note: &dyn Display| {
-        count += 1;
-        if count <= MAX_NOTES {
-            line(&format!("note: {note}"));
-        }
-    };
-    notes.for_each(|note| print(note));
-    for problem in input.memory.problems.iter().chain(&input.notes) {
-        print(problem);
-    }
-    let mut printed = HashSet::new();
-    for note in
-        input.buffers.iter().flat_map(|&buffer| input.job(buffer).plan.notes().collect::<Vec<_>>())
-    {
-        let text = note.to_string();
-        if printed.insert(text) {
-            print(&note);
-        }
-    }
-    if count > MAX_NOTES {
-        let more = count - MAX_NOTES;
+    let all = problems(input, shown);
+    all.iter().take(MAX_NOTES).for_each(|note| line(&format!("note: {note}")));
+    if all.len() > MAX_NOTES {
+        let more = all.len() - MAX_NOTES;
         line(&format!("note: {more} more notes; `tracewright info --format json` lists them"));
     }
+}
+
+/// The problems of the capture, without those in its description that are not `shown`.
+pub fn problems(input: &Input, shown: &dyn Fn(&Note) -> bool) -> Vec<String> {
+    let notes = input.capture.notes.iter();
+    let notes = notes.filter(|note| note.severity() > Severity::Info && shown(note));
+    let memory = input.memory.problems.iter().map(ToString::to_string);
+    let notes = notes.map(ToString::to_string).chain(memory).chain(input.notes.iter().cloned());
+    let mut all: Vec<String> = notes.collect();
+    let mut printed = HashSet::new();
+    for &buffer in &input.buffers {
+        let plan = input.job(buffer).plan;
+        let notes = plan.notes().map(|note| note.to_string());
+        all.extend(notes.filter(|note| printed.insert(note.clone())));
+    }
+    all
 }
 
 /// Prints the summary of decoding: to `output` where it is the output of the command, else to

@@ -40,6 +40,8 @@ pub struct Runs<'a> {
     selected: Option<&'a Selected>,
     /// The summaries are those of a part of the trace.
     pub part: bool,
+    /// No summary is printed.
+    pub quiet: bool,
     refused: AtomicUsize,
 }
 
@@ -48,7 +50,13 @@ impl<'a> Runs<'a> {
     /// elements of a transaction are withheld until it commits.
     pub fn new(buffers: usize, committed: bool, selected: Option<&'a Selected>) -> Self {
         let (alone, part) = (buffers == 1, selected.is_some());
-        Runs { committed, alone, selected, part, refused: AtomicUsize::new(0) }
+        let (quiet, refused) = (false, AtomicUsize::new(0));
+        Runs { committed, alone, selected, part, quiet, refused }
+    }
+
+    /// The same, where no summary is printed if it is `quiet`.
+    pub fn quiet(self, quiet: bool) -> Self {
+        Runs { quiet, ..self }
     }
 
     /// How one buffer is decoded.

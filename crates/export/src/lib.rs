@@ -12,6 +12,7 @@
 //! | `callgrind.rs` | callgrind |
 //! | `folded.rs` | folded stacks, with functions only |
 //! | `json.rs` | JSON Lines |
+//! | `tables.rs` | tables for people |
 //! | `coverage/` | coverage: lcov, Cobertura, gcov, llvm-cov, drcov |
 //! | `paths/` | call paths: folded stacks, flame graph, callgrind |
 //! | `report/` | a report, one HTML page |
@@ -42,10 +43,13 @@ mod propeller;
 pub mod report;
 mod sample_profile;
 pub mod samples;
+mod tables;
 mod text;
 pub mod timeline;
 
 use tracewright_analysis::{ModuleProfile, Profile};
+
+pub use tables::tables;
 
 /// How a format is written of which there are several forms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use tracewright_base::{Context, Element};
 
 use crate::memory_id::{IMAGES, MemoryId, NO_SPACE, OUTSIDE};
+use crate::missing_files::MissingFiles;
 use crate::{Bytes, Conditions, Host, Image, Region, Selection, Symbols, TimeConversion};
 
 /// A file that is mapped into an address space.
@@ -131,6 +132,7 @@ pub struct AddressSpaces {
     modules: Vec<ModuleFile>,
     /// Memory over all other, the highest first: that of a process, or for `None` of all code.
     added: Vec<(Option<u32>, Vec<Region>)>,
+    missing: MissingFiles,
     /// Images that are loaded in a context, at a time, or when they are selected. Where there are
     /// some, the memory of processes is not used.
     conditions: Conditions,
@@ -150,6 +152,7 @@ impl Clone for AddressSpaces {
             threads: self.threads.clone(),
             modules: self.modules.clone(),
             added: self.added.clone(),
+            missing: self.missing.clone(),
             conditions: self.conditions.clone(),
             images: Mutex::default(),
             unknown: Mutex::default(),
@@ -211,6 +214,17 @@ impl AddressSpaces {
     /// The memory that was added, the highest first, and the process of each.
     pub fn added(&self) -> &[(Option<u32>, Vec<Region>)] {
         &self.added
+    }
+
+    /// `module` is mapped in `process` (`None`: in all of them), and was not found.
+    pub fn add_missing(&mut self, process: Option<u32>, first: u64, len: u64, module: u32) {
+        self.missing.add(process, first, len, module);
+    }
+
+    /// The file that was mapped at `address` of `memory`, and was not found: its index in
+    /// [`modules`](Self::modules).
+    pub fn missing_at(&self, memory: MemoryId, address: u64) -> Option<u32> {
+        self.missing.at(self.process(memory), address)
     }
 
     /// Adds a change of the memory of `process` (`None`: of all of them). Changes are added in

@@ -38,6 +38,7 @@ mod image;
 mod instruction_cache;
 mod memory_id;
 mod memory_selectors;
+mod missing_files;
 mod object_file;
 mod opcode_check;
 mod pieces;

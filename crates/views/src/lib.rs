@@ -5,6 +5,7 @@
 //! | [`text`] | packets and elements as text for people |
 //! | [`json`] | packets and elements as JSON Lines |
 //! | [`opencsd`] | packets and elements as OpenCSD's `trc_pkt_lister` prints them |
+//! | [`branches`] | branches that were taken and exceptions, in order |
 //! | [`perf_script`] | branch and instruction samples as `perf script` prints them |
 //! | [`instructions`], [`disassembly`] | executed instructions |
 //! | [`functions`], [`calls`] | the table of functions, calls in order |
@@ -20,6 +21,7 @@
 //! | [`compare`] | the first difference of two traces, or of a trace and an execution log |
 #![forbid(unsafe_code)]
 
+pub mod branches;
 pub mod calls;
 pub mod compare;
 pub mod coverage;

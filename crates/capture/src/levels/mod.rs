@@ -13,7 +13,7 @@ mod signals;
 mod sigrok;
 mod swo;
 mod vcd;
-mod zip;
+pub(crate) mod zip;
 
 use std::path::Path;
 

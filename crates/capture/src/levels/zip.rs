@@ -8,7 +8,7 @@ use flate2::read::DeflateDecoder;
 use crate::Bytes;
 
 /// The first bytes of an archive.
-pub(super) const MAGIC: [u8; 4] = *b"PK\x03\x04";
+pub(crate) const MAGIC: [u8; 4] = *b"PK\x03\x04";
 /// The greatest number of members.
 const MAX_MEMBERS: usize = 1 << 16;
 /// The greatest size of the directory.
@@ -17,15 +17,15 @@ const MAX_DIRECTORY: u32 = 1 << 24;
 const END: u64 = (1 << 16) + 22;
 
 /// A member of an archive.
-pub(super) struct Member {
-    pub(super) name: String,
+pub(crate) struct Member {
+    pub(crate) name: String,
     method: u16,
     packed: u32,
     at: u32,
 }
 
 /// The members of the archive, in the order of its directory.
-pub(super) fn members(file: &Bytes) -> Result<Vec<Member>, String> {
+pub(crate) fn members(file: &Bytes) -> Result<Vec<Member>, String> {
     let len = file.len() as u64;
     let from = len.saturating_sub(END);
     let tail = bytes(file, from, len - from)?;
@@ -61,17 +61,27 @@ fn entry(rest: &[u8]) -> Option<(Member, usize)> {
 
 impl Member {
     /// The number of bytes in the archive.
-    pub(super) fn packed(&self) -> u64 {
+    pub(crate) fn packed(&self) -> u64 {
         self.packed.into()
     }
 
-    /// A reader of the contents.
-    pub(super) fn reader(&self, file: &Bytes) -> Result<Box<dyn Read>, String> {
+    /// The offset of the contents in the archive and their length, where they are not compressed.
+    pub(crate) fn stored(&self, file: &Bytes) -> Option<(u64, u64)> {
+        let from = self.start(file).ok().filter(|_| self.method == 0)?;
+        Some((from, self.packed.into()))
+    }
+
+    /// The offset of the contents, compressed or not, in the archive.
+    fn start(&self, file: &Bytes) -> Result<u64, String> {
         let head = bytes(file, self.at.into(), 30)?;
         let lens = half(&head, 26).zip(half(&head, 28)).filter(|_| head.starts_with(&MAGIC));
         let (name, extra) = lens.ok_or("a member of the archive has no header")?;
-        let from = u64::from(self.at) + 30 + u64::from(name) + u64::from(extra);
-        let packed = file.part(from, self.packed.into());
+        Ok(u64::from(self.at) + 30 + u64::from(name) + u64::from(extra))
+    }
+
+    /// A reader of the contents.
+    pub(crate) fn reader(&self, file: &Bytes) -> Result<Box<dyn Read>, String> {
+        let packed = file.part(self.start(file)?, self.packed.into());
         match self.method {
             0 => Ok(Box::new(packed.reader())),
             8 => Ok(Box::new(DeflateDecoder::new(packed.reader()))),

@@ -73,10 +73,14 @@ impl Attr {
     pub const CPU: u64 = 1 << 7;
     /// Sample type: identifier of the event's stream.
     pub const STREAM_ID: u64 = 1 << 9;
+    /// Sample type: the branches before a sample.
+    pub const BRANCH_STACK: u64 = 1 << 11;
     /// Sample type: identifier at a fixed position.
     pub const IDENTIFIER: u64 = 1 << 16;
     /// Flag `sample_id_all`: records other than samples are identified, too.
     pub const SAMPLE_ID_ALL: u64 = 1 << 18;
+    /// Flag `use_clockid`: times are those of the clock `clock`.
+    pub const USE_CLOCK_ID: u64 = 1 << 25;
     /// Flag `exclude_kernel`.
     pub const EXCLUDE_KERNEL: u64 = 1 << 5;
     /// Flag `exclude_user`.

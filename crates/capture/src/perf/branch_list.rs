@@ -26,6 +26,8 @@ use crate::{OpenError, Problem};
 const MAGIC: &[u8; 24] = b"simpleperf:EtmBranchList";
 /// The first bytes of a message: the key of field 1, and the length of the text.
 const MESSAGE: [u8; 2] = [0x0a, MAGIC.len() as u8];
+/// The field of a message with samples of a branch record buffer.
+const SAMPLES: u64 = 3;
 /// The version of the file.
 const VERSION: u32 = 1;
 
@@ -122,7 +124,9 @@ impl BranchList {
         if !bytes.starts_with(&MESSAGE) {
             return Err("a message of it is not a branch list".into());
         }
+        let mut samples = false;
         for (field, value) in fields(bytes) {
+            samples |= field == SAMPLES;
             if let (2, Value::Bytes(binary)) = (field, value) {
                 let binary = ListedBinary::read(binary, sequences)?;
                 self.binaries.push(binary);
@@ -130,6 +134,13 @@ impl BranchList {
                     return Err(format!("it has more than {MAX_LISTED} program files"));
                 }
             }
+        }
+        if samples && self.binaries.is_empty() {
+            return Err(
+                "it has samples of a branch record buffer (LBR) in place of trace, which are \
+                        read of the perf.data file that it was made of"
+                    .into(),
+            );
         }
         Ok(())
     }
@@ -368,7 +379,7 @@ fn program(finder: &mut Finder<'_>, index: u32, binary: ListedBinary) -> ListedP
             let regions = regions.into_iter().map(|region| region.of_module(module));
             code = Some(Arc::new(Image::new(regions)));
         }
-        Some((Code::Raw, _)) | None => {}
+        Some((Code::Raw | Code::Jit(_) | Code::Archive(_), _)) | None => {}
     }
     ListedProgram { binary, file, code, machine, bias }
 }
@@ -438,6 +449,14 @@ mod tests {
         binary.bytes(3, &[0x12, 0].repeat(MAX_SEQUENCES + 1));
         list.bytes(2, &binary.0);
         assert_eq!(BranchList::read(&list.0), Err("it has more than 4194304 sequences".into()));
+    }
+
+    #[test]
+    fn samples_are_not_an_empty_list() {
+        let mut list = Message::default();
+        list.bytes(1, MAGIC);
+        list.bytes(3, &[1, 2, 3]);
+        assert!(BranchList::read(&list.0).unwrap_err().contains("branch record buffer"));
     }
 
     #[test]

@@ -58,8 +58,19 @@ pub struct PerfData {
     pub trace: Vec<Bytes>,
     /// The number of records by kind that are not needed: samples.
     pub skipped: BTreeMap<u32, u64>,
+    /// The samples, where they are read.
+    pub samples: Vec<RawSample>,
     /// What is damaged, one sentence for each damage.
     pub problems: Vec<String>,
+}
+
+/// A record of kind SAMPLE.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawSample {
+    /// The number of records before it.
+    pub after: usize,
+    /// Its bytes without the header.
+    pub bytes: Vec<u8>,
 }
 
 impl PerfData {
@@ -77,6 +88,34 @@ impl PerfData {
     /// # Errors
     /// Why nothing of it can be used.
     pub fn read_with(file: &Bytes, more: &[Bytes]) -> Result<PerfData, String> {
+        PerfData::read_all(file, more, false)
+    }
+
+    /// Reads the file, with its samples.
+    ///
+    /// # Errors
+    /// Why nothing of it can be used.
+    pub fn read_samples(file: &Bytes) -> Result<PerfData, String> {
+        PerfData::read_all(file, &[], true)
+    }
+
+    /// Whether an event of the file has samples with branches. The events of a pipe are among its
+    /// records: it may have some.
+    pub(super) fn may_have_branches(file: &Bytes) -> bool {
+        let mut window = Window::new(file);
+        let Some(head) = window.get(0, FILE_HEADER as usize).map(<[u8]>::to_vec) else {
+            return true;
+        };
+        let mut data = PerfData { big: !head.starts_with(&MAGIC), ..PerfData::default() };
+        let mut size = 0;
+        let _ = Reader::new(head.get(8..).unwrap_or_default(), data.big).u64(&mut size);
+        let header = Header::read(&head, data.big).filter(|_| size != PIPE_HEADER);
+        let Some(header) = header else { return true };
+        let read = data.read_attrs(&header, &mut window, file.len() as u64);
+        read.is_err() || data.attrs.iter().any(|attr| attr.sample_type & Attr::BRANCH_STACK != 0)
+    }
+
+    fn read_all(file: &Bytes, more: &[Bytes], samples: bool) -> Result<PerfData, String> {
         let mut window = Window::new(file);
         let short = || "it is shorter than its header".to_owned();
         let magic = window.get(0, 8).ok_or_else(short)?;
@@ -93,6 +132,7 @@ impl PerfData {
         Reader::new(head, big).u64(&mut size).ok_or_else(short)?;
         let end = file.len() as u64;
         let mut walk = Walk::new(more.iter().fold(end, |sum, file| sum + file.len() as u64));
+        walk.samples = samples;
         if size == PIPE_HEADER {
             data.form = Form::Pipe;
             data.walk(&mut walk, &mut window, PIPE_HEADER..end, file);
@@ -360,7 +400,13 @@ impl PerfData {
         end: u64,
     ) -> Option<u64> {
         if number == SAMPLE {
-            *self.skipped.entry(number).or_default() += 1;
+            let kept = walk.samples && walk.memory.take((RECORD + bytes.len()) as u64);
+            match kept {
+                true => self
+                    .samples
+                    .push(RawSample { after: self.records.len(), bytes: bytes.to_vec() }),
+                false => *self.skipped.entry(number).or_default() += 1,
+            }
             return None;
         }
         walk.count += 1;
@@ -468,6 +514,8 @@ struct Walk {
     count: usize,
     damaged: usize,
     too_many_events: bool,
+    /// Samples are read.
+    samples: bool,
     /// No further record is read.
     full: bool,
     /// No further compressed record of the file is read.
@@ -493,6 +541,7 @@ impl Walk {
             count: 0,
             damaged: 0,
             too_many_events: false,
+            samples: false,
             full: false,
             lost: false,
             events: Events::default(),

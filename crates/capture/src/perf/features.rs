@@ -108,6 +108,12 @@ pub(super) fn about(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Vec<(String
     about
 }
 
+/// The name of the machine, as uname(1) prints it.
+pub(super) fn machine(features: &BTreeMap<u32, Vec<u8>>, big: bool) -> Option<String> {
+    let machine = text(&mut Reader::new(features.get(&ARCH)?, big))?;
+    Some(machine).filter(|machine| !machine.is_empty())
+}
+
 /// The pairs of META_INFO.
 fn meta_info(
     features: &BTreeMap<u32, Vec<u8>>,

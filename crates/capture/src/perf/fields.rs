@@ -65,6 +65,7 @@ pub(super) trait Fields {
 }
 
 /// Reads fields.
+#[derive(Clone)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     big: bool,

@@ -1,14 +1,16 @@
 //! The files of the recorded code: found by build identifier and path.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tracewright_image::{Elf, Load, ModuleFile, ObjectFile, Segment, Symbols};
 
+use super::archive::{self, Archive};
 use super::features::same_build_id;
+use super::jitdump::JitDump;
 use super::kernel::{KernelSymbols, guest, kernel, module_name};
-use super::{folders, packed};
+use super::{folders, packed, perf_map};
 use crate::Bytes;
 use crate::files::Files;
 
@@ -33,10 +35,6 @@ pub struct Search {
     pub assume_module_layout: bool,
 }
 
-/// The first bytes of a jitdump, in either byte order.
-/// (tools/perf/Documentation/jitdump-specification.txt of Linux)
-const JITDUMP: [&[u8]; 2] = [b"DTiJ", b"JiTD"];
-
 /// A file with code.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
@@ -56,6 +54,10 @@ pub(super) enum Code {
     Elf(Arc<Elf>),
     /// A module of the kernel.
     Object(Arc<ObjectFile>),
+    /// Generated code, and the times at which it was written to memory.
+    Jit(Arc<JitDump>),
+    /// An archive with libraries that are mapped from within it.
+    Archive(Archive),
     /// Anything else: bytes of memory.
     Raw,
 }
@@ -76,9 +78,16 @@ impl Found {
     fn parse(path: &Path, files: &mut Files) -> Result<Found, String> {
         let bytes = files.open_named(path)?;
         let bytes = packed::unpack(&bytes).unwrap_or(Ok(bytes))?;
+        Found::of_bytes(path, bytes)
+    }
+
+    fn of_bytes(path: &Path, bytes: Bytes) -> Result<Found, String> {
         let debug_only = Elf::is_debug_only(&bytes);
         let name = path.to_string_lossy();
+        let head = bytes.head(4);
         let code = match Elf::read(&bytes, name.as_ref(), Load::default()) {
+            _ if JitDump::is_at(&head) => Code::Jit(Arc::new(JitDump::read(&bytes)?)),
+            _ if Archive::is_at(&head) => Code::Archive(Archive::read(&bytes)?),
             Ok(elf) => Code::Elf(Arc::new(elf)),
             Err(tracewright_image::ElfError::Relocatable) => {
                 let object = ObjectFile::read(&bytes).map_err(|error| error.to_string())?;
@@ -100,7 +109,7 @@ impl Found {
             Code::Elf(elf) => elf.segments.len(),
             // A copy of the code is made.
             Code::Object(object) => object.len() as usize + object.external(),
-            Code::Raw => 1,
+            Code::Jit(_) | Code::Archive(_) | Code::Raw => 1,
         }
     }
 
@@ -113,7 +122,8 @@ impl Found {
         let parts = match &self.code {
             Code::Elf(elf) => elf.segments.len() + elf.symbols.len(),
             Code::Object(object) => object.symbols.len() + object.external() + SMALL / EACH,
-            Code::Raw => 0,
+            Code::Jit(dump) => dump.loaded.len(),
+            Code::Archive(_) | Code::Raw => 0,
         };
         self.bytes.len().min(SMALL) + EACH * parts
     }
@@ -122,14 +132,20 @@ impl Found {
         match &self.code {
             Code::Elf(elf) => elf.build_id.as_deref(),
             Code::Object(object) => object.build_id.as_deref(),
-            Code::Raw => None,
+            Code::Jit(_) | Code::Archive(_) | Code::Raw => None,
         }
+    }
+
+    /// The process of whose generated functions the file has the names.
+    fn named_process(&self) -> Option<u32> {
+        let name = self.path.file_name().filter(|_| matches!(self.code, Code::Raw))?;
+        perf_map::process_of(&name.to_string_lossy())
     }
 
     pub(super) fn segments(&self) -> Vec<Segment> {
         match &self.code {
             Code::Elf(elf) => elf.segments.clone(),
-            Code::Object(_) | Code::Raw => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -148,7 +164,7 @@ impl Found {
         match &self.code {
             Code::Elf(elf) => elf.symbols.clone(),
             Code::Object(object) => object.symbols.clone(),
-            Code::Raw => Symbols::default(),
+            Code::Jit(_) | Code::Archive(_) | Code::Raw => Symbols::default(),
         }
     }
 }
@@ -206,6 +222,8 @@ pub(super) struct Finder<'a> {
     guest: Option<Found>,
     /// The trace distinguishes guests from the host.
     pub(super) knows_guests: bool,
+    /// Files without a recorded build identifier that have the name of a file that was not found.
+    beside_capture: BTreeMap<String, PathBuf>,
     pub(super) problems: Vec<String>,
     /// The version of the recorded kernel; empty where it is not known.
     pub(super) release: String,
@@ -217,13 +235,6 @@ impl<'a> Finder<'a> {
         let mut given = Vec::new();
         for path in &search.binaries {
             match Found::read(path, files) {
-                Ok(found) if JITDUMP.contains(&&*found.bytes.head(4)) => {
-                    problems.push(format!(
-                        "{} is a jitdump, and is not used: `perf inject --jit` makes a file with \
-                         ELF files of its code",
-                        path.display()
-                    ));
-                }
                 Ok(found) => given.push(found),
                 Err(why) => problems.push(format!("{}: {why}; check the path", path.display())),
             }
@@ -237,7 +248,18 @@ impl<'a> Finder<'a> {
         });
         let beside = path.parent().unwrap_or(Path::new("")).to_owned();
         let (used, release) = (BTreeSet::new(), String::new());
-        Finder { search, beside, files, given, used, guest, knows_guests: false, problems, release }
+        Finder {
+            search,
+            beside,
+            files,
+            given,
+            used,
+            guest,
+            knows_guests: false,
+            beside_capture: BTreeMap::new(),
+            problems,
+            release,
+        }
     }
 
     /// Whether files of guests were given.
@@ -262,7 +284,11 @@ impl<'a> Finder<'a> {
     /// Reports the given files that were not used. `kcore`: the capture has a copy of the kernel's
     /// memory.
     pub(super) fn report_unused(&mut self, kcore: bool) {
-        let unused = self.given.iter().enumerate().filter(|(n, _)| !self.used.contains(n));
+        let unused = self
+            .given
+            .iter()
+            .enumerate()
+            .filter(|(n, found)| !self.used.contains(n) && found.named_process().is_none());
         let unused = unused.map(|(_, found)| {
             let id =
                 found.build_id().map_or("no build ID".into(), |id| format!("build ID {}", hex(id)));
@@ -363,6 +389,11 @@ impl<'a> Finder<'a> {
             true => must(found),
             false => id.is_none() || found.build_id().is_none() || same_id(found),
         };
+        if let Some((archive, member)) = archive::parts(path)
+            && let Some(found) = self.member(archive, member).filter(may)
+        {
+            return matches.add(found);
+        }
         if let Some(symfs) = &self.search.symfs {
             let file = symfs.join(path.trim_start_matches('/'));
             if contained(path) {
@@ -386,6 +417,12 @@ impl<'a> Finder<'a> {
         if let Some(system) = self.search.system.as_ref().filter(|_| kernel(path)) {
             matches.search(folders::kernels(system, &self.release), self.files, must);
         }
+        if id.is_none() && !name.is_empty() && !path.starts_with('[') && matches.code.is_none() {
+            let place = self.beside.join(name);
+            if place.is_file() {
+                self.beside_capture.insert(path.to_owned(), place);
+            }
+        }
     }
 
     /// The addresses of the kernel's symbols, from a list that was given (`/proc/kallsyms`), or is
@@ -407,6 +444,98 @@ impl<'a> Finder<'a> {
             None => return None,
         };
         Some(KernelSymbols::listed(&String::from_utf8_lossy(&bytes)))
+    }
+
+    /// The archive that was mapped from `path`: a given file of that name, or that in the folder of
+    /// the traced machine.
+    fn archive(&mut self, path: &str) -> Option<(Archive, Found)> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let of = |found: &Found| match &found.code {
+            Code::Archive(archive) => Some((archive.clone(), found.clone())),
+            _ => None,
+        };
+        let same_name = |found: &Found| found.path.file_name().is_some_and(|file| file == name);
+        let given = self.given.iter().enumerate().filter(|(_, found)| same_name(found));
+        let given = given.filter_map(|(n, found)| Some((n, of(found)?))).next();
+        if let Some((n, found)) = given {
+            self.used.insert(n);
+            return Some(found);
+        }
+        let file = self.search.symfs.as_ref().filter(|_| contained(path))?;
+        let file = file.join(path.trim_start_matches('/'));
+        of(&Found::read(&file, self.files).ok()?)
+    }
+
+    /// The member of the archive at `path` that was mapped at `offset` of the archive: its name, and
+    /// the offset of its first byte.
+    pub(super) fn member_at(&mut self, path: &str, offset: u64) -> Option<(String, u64)> {
+        if !archive::may_be(path) {
+            return None;
+        }
+        let (archive, _) = self.archive(path)?;
+        let member = archive.at(offset)?;
+        Some((archive::within(path, &member.name), member.start))
+    }
+
+    /// The member of the archive at `path` that has this name.
+    fn member(&mut self, path: &str, name: &str) -> Option<Found> {
+        let (archive, found) = self.archive(path)?;
+        let member = archive.named(name)?;
+        let path = PathBuf::from(archive::within(&found.path.to_string_lossy(), name));
+        Found::of_bytes(&path, found.bytes.part(member.start, member.len)).ok()
+    }
+
+    /// The jitdumps that were given, and the path of each.
+    pub(super) fn jitdumps(&mut self) -> Vec<(PathBuf, Arc<JitDump>, Bytes)> {
+        let mut dumps = Vec::new();
+        for (n, found) in self.given.iter().enumerate() {
+            if let Code::Jit(dump) = &found.code {
+                self.used.insert(n);
+                dumps.push((found.path.clone(), Arc::clone(dump), found.bytes.clone()));
+            }
+        }
+        dumps
+    }
+
+    /// The jitdump that was mapped from `path`, in the folder of the traced machine.
+    pub(super) fn recorded_jitdump(
+        &mut self,
+        path: &str,
+    ) -> Option<(PathBuf, Arc<JitDump>, Bytes)> {
+        let found = self.find(path, None)?;
+        match found.code {
+            Code::Jit(dump) => Some((found.path, dump, found.bytes)),
+            _ => None,
+        }
+    }
+
+    /// The names of the generated functions of each process, from the lists that were given, and
+    /// from those of `processes` in the folder of the traced machine.
+    pub(super) fn names(&mut self, processes: &BTreeSet<u32>) -> BTreeMap<u32, Arc<Symbols>> {
+        let mut names = BTreeMap::new();
+        let list = |bytes: &Bytes| Arc::new(perf_map::functions(&String::from_utf8_lossy(bytes)));
+        if let Some(symfs) = &self.search.symfs {
+            for process in processes {
+                let file = symfs.join(format!("tmp/perf-{process}.map"));
+                if file.is_file()
+                    && let Ok(bytes) = self.files.open_named(&file)
+                {
+                    names.insert(*process, list(&bytes));
+                }
+            }
+        }
+        for found in &self.given {
+            if let Some(process) = found.named_process() {
+                names.insert(process, list(&found.bytes));
+            }
+        }
+        names
+    }
+
+    /// The file beside the capture that has the name of `path`, which was not found, as no build
+    /// identifier is recorded.
+    pub(super) fn beside_capture(&self, path: &str) -> Option<&Path> {
+        self.beside_capture.get(path).map(PathBuf::as_path)
     }
 }
 

@@ -9,7 +9,11 @@
 //! | `folders.rs`, `packed.rs` | the usual folders of such files, and compressed modules |
 //! | `kernel.rs` | where the kernel and its modules are in memory |
 //! | `bpf.rs` | the machine code of BPF programs |
+//! | `generated.rs`, `jitdump.rs`, `perf_map.rs` | code that programs generated, and its names |
+//! | `archive.rs` | libraries that are mapped from within an APK |
 //! | `branch_list.rs` | branch lists of simpleperf |
+//! | `branch_samples.rs` | samples with the branches before each |
+//! | `sampled.rs` | samples in place of the trace |
 //! | `write.rs`, `recording.rs` | writing of what can be read, and the file of a capture |
 //! | `fields.rs`, `window.rs`, `compressed.rs`, `limits.rs` | integers, reads by offset, zstd, limits |
 //!
@@ -20,22 +24,28 @@
 //! The forms are: file, pipe, and folder (`data`, `data.0` and so on, `kcore_dir`); either byte
 //! order; events of any size; compressed records (`perf record -z`) and trace (simpleperf).
 
+mod archive;
 mod attr;
 mod bpf;
 mod branch_list;
+mod branch_samples;
 mod compressed;
 mod data;
 mod features;
 mod fields;
 mod find;
 mod folders;
+mod generated;
+mod jitdump;
 mod kernel;
 pub mod limits;
 mod packed;
+mod perf_map;
 mod pieces;
 mod processes;
 mod record;
 mod recording;
+mod sampled;
 mod units;
 mod window;
 mod write;
@@ -49,7 +59,8 @@ use tracewright_image::{ContextKey, Elf, Host, Load};
 
 pub use attr::{Attr, SampleId};
 pub use branch_list::{BinaryKind, BranchList, ListedBinary, ListedProgram, Sequence, branch_list};
-pub use data::{Form, PerfData};
+pub use branch_samples::{BranchSample, BranchSamples, branch_samples};
+pub use data::{Form, PerfData, RawSample};
 pub use features::same_build_id;
 pub use find::{Search, hex};
 pub use record::{Aux, AuxTrace, Body, CS_ETM, IdEntry, MappedFile, Mmap, Record, Task};
@@ -125,6 +136,21 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
     Ok(capture)
 }
 
+/// The records of the file or folder at `path`, without what is made of them.
+///
+/// # Errors
+/// [`OpenError`] where nothing of it can be used.
+pub fn records(path: &Path) -> Result<PerfData, OpenError> {
+    let main = if path.is_dir() { path.join("data") } else { path.to_owned() };
+    let fail = |problem| OpenError::new(&main, problem);
+    let mut files = Files::default();
+    let (bytes, _) = files.trace(&main).map_err(|why| fail(Problem::Unreadable(why)))?;
+    let parts = (0..limits::MAX_DATA_FILES).map(|n| path.join(format!("data.{n}")));
+    let parts = parts.take_while(|part| path.is_dir() && part.is_file());
+    let more: Vec<Bytes> = parts.filter_map(|part| Some(files.trace(&part).ok()?.0)).collect();
+    PerfData::read_with(&bytes, &more).map_err(|why| fail(Problem::Perf(why)))
+}
+
 /// Reads the bytes of a file, whose recorded code is not searched for.
 ///
 /// # Errors
@@ -165,6 +191,11 @@ fn units(data: &PerfData) -> Result<Units, String> {
         )),
         None if data.features.contains_key(&features::BRANCH_LIST) => {
             Err("it contains a branch list in place of trace: only `tracewright profile` reads it"
+                .into())
+        }
+        None if data.attrs.iter().any(|attr| attr.sample_type & Attr::BRANCH_STACK != 0) => {
+            Err("it contains samples with branches in place of trace: only `tracewright profile` \
+                 reads them"
                 .into())
         }
         None => Err("it contains no processor trace: record with `perf record -e cs_etm//` or \
@@ -237,12 +268,21 @@ fn capture(
     finder.release = features::release(&data.features, data.big);
     let (spaces, further) = processes::address_spaces(data, finder, &moment, kcore);
     finder.problems.drain(..).chain(further).for_each(|problem| note(Problem::PerfData(problem)));
-    missing_files(&spaces, &mut note);
+    missing_files(&spaces, finder, &mut note);
+    let processes: BTreeSet<u32> = spaces.threads().map(|thread| thread.process).collect();
+    let names = finder.names(&processes);
+    for (process, names) in &names {
+        note(Problem::PerfNote(format!(
+            "the names of {} generated functions of process {process} are known",
+            names.len()
+        )));
+    }
 
     let mut capture = Capture { kind: Kind::Perf, path: path.to_owned(), ..Capture::default() };
     let mut linux = Linux {
         about: features::about(&data.features, data.big),
         spaces: Arc::new(spaces),
+        names,
         parts: Vec::new(),
         keys: Vec::new(),
         hosts: Vec::new(),
@@ -497,14 +537,26 @@ fn lost_records(data: &PerfData, note: &mut dyn FnMut(Problem)) {
     }
 }
 
-/// A note for each file that was not found, and one for all.
-fn missing_files(spaces: &tracewright_image::AddressSpaces, note: &mut dyn FnMut(Problem)) {
+/// A note on the files that were not found, and one for each that may be beside the capture.
+fn missing_files(
+    spaces: &tracewright_image::AddressSpaces,
+    finder: &find::Finder<'_>,
+    note: &mut dyn FnMut(Problem),
+) {
     let missing: Vec<_> = spaces.modules().iter().filter(|m| m.found.is_none()).collect();
     for module in &missing {
-        note(Problem::PerfNote(processes::missing(module)));
+        if let Some(file) = finder.beside_capture(&module.path) {
+            note(Problem::PerfData(format!(
+                "{} has the name of {}, for which no build ID is recorded: if it is that file, \
+                 --binary {} uses it",
+                file.display(),
+                module.path,
+                file.display()
+            )));
+        }
     }
     if let Some(first) = missing.first() {
-        note(Problem::PerfData(format!(
+        note(Problem::PerfFiles(format!(
             "{} of {} mapped files were not found, the first: {}; give them with --symfs FOLDER or \
              --binary FILE (`tracewright info` lists them)",
             missing.len(),

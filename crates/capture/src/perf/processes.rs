@@ -12,6 +12,7 @@ use super::bpf;
 use super::data::PerfData;
 use super::features::{self, RecordedFile};
 use super::find::{self, Code, Finder, Found, hex};
+use super::generated;
 use super::kernel::{self, KERNEL, KernelSymbols, Text, kernel};
 use super::limits::{MAX_CHANGES, MAX_MODULES};
 use super::record::{Body, Mmap, Record};
@@ -35,9 +36,9 @@ const GUEST_KERNEL: &str = "[guest.kernel.kallsyms]";
 type ModuleKey = (String, Option<Vec<u8>>);
 
 /// Makes address spaces of records.
-struct Builder<'a, 'b> {
-    finder: &'a mut Finder<'b>,
-    spaces: AddressSpaces,
+pub(super) struct Builder<'a, 'b> {
+    pub(super) finder: &'a mut Finder<'b>,
+    pub(super) spaces: AddressSpaces,
     /// Index and content of each module, by path and build identifier.
     modules: HashMap<ModuleKey, (u32, Option<Found>)>,
     /// Build identifiers by path.
@@ -52,7 +53,7 @@ struct Builder<'a, 'b> {
     /// The files that were found, and the memory of those that were found again.
     read: HashSet<std::path::PathBuf>,
     repeated: usize,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
     /// The addresses of the kernel's symbols.
     kernel: KernelSymbols,
     /// Mappings of guests, which are not used.
@@ -121,10 +122,17 @@ pub(super) fn address_spaces(
         builder.kcore(kcore);
     }
     builder.bpf(data);
+    let mut code = generated::code(&mut builder, data, moment).into_iter().peekable();
     for (moment, n) in order {
+        while let Some((at, process, region)) = code.next_if(|(at, ..)| *at < moment) {
+            builder.change(Some(process), at, Change::Load(vec![region]));
+        }
         if let Some(record) = data.records.get(n) {
             builder.record(moment, record, kcore.is_some());
         }
+    }
+    for (at, process, region) in code {
+        builder.change(Some(process), at, Change::Load(vec![region]));
     }
     builder.finder.report_unused(kcore.is_some());
     builder.end_guests();
@@ -327,6 +335,10 @@ impl Builder<'_, '_> {
 
     /// The memory of a mapping; none where its file is not found.
     fn map(&mut self, record: &Record, mmap: &Mmap, common: bool) -> Vec<Region> {
+        if let Some((path, start)) = self.finder.member_at(&mmap.path, mmap.offset) {
+            let offset = mmap.offset.wrapping_sub(start);
+            return self.map(record, &Mmap { path, offset, ..mmap.clone() }, common);
+        }
         let id = record.build_id().map(<[u8]>::to_vec);
         let id = id.or_else(|| self.ids.get(&mmap.path).cloned());
         // A mapping of the kernel is named for a symbol: `[kernel.kallsyms]_text`.
@@ -346,8 +358,13 @@ impl Builder<'_, '_> {
             let index = self.add_module(&key, found.as_ref(), common);
             self.modules.insert(key.clone(), (index, found));
         }
-        let Some((index, Some(found))) = self.modules.get(&key) else { return Vec::new() };
+        let Some((index, found)) = self.modules.get(&key) else { return Vec::new() };
         let index = *index;
+        let Some(found) = found else {
+            let process = (!common).then_some(mmap.process);
+            self.spaces.add_missing(process, mmap.address, mmap.len, index);
+            return Vec::new();
+        };
         let steps = found.steps(common);
         if !self.has_time(steps) {
             return Vec::new();
@@ -379,6 +396,17 @@ impl Builder<'_, '_> {
                 let shift = segment.map_or(0, |s| s.address.wrapping_sub(s.offset));
                 let bias = mmap.address.wrapping_sub(mmap.offset).wrapping_sub(shift);
                 vec![file_region(&name, found, mmap, Module { index, bias })]
+            }
+            // The program reads it; its code is that of the records in it.
+            Code::Jit(_) => Vec::new(),
+            Code::Archive(_) => {
+                let note = format!(
+                    "{path}: no member of the archive that is not compressed has its offset {:#x}, \
+                     which was mapped",
+                    mmap.offset
+                );
+                self.note(path, note);
+                Vec::new()
             }
             Code::Raw => {
                 let bias = mmap.address.wrapping_sub(mmap.offset);
@@ -625,4 +653,11 @@ pub(super) fn missing(module: &ModuleFile) -> String {
         None => "no build ID is recorded".into(),
     };
     format!("{} was not found ({id})", module.path)
+}
+
+impl Builder<'_, '_> {
+    /// Adds the file at `path` to the known ones, for mappings without a build identifier.
+    pub(super) fn add_known(&mut self, path: &str, index: u32) {
+        self.modules.insert((path.to_owned(), None), (index, None));
+    }
 }

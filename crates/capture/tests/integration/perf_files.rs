@@ -466,13 +466,204 @@ fn files_that_are_not_used_are_reported() {
         folder.write("other", &program),
         folder.write("kallsyms", "10 T _text\n"),
         folder.write("jit-7.dump", b"DTiJ\x01\0\0\0"),
+        // A header: version, size, ELF machine, padding, process, time, flags.
+        folder.write("jit-8.dump", jit_header(183, 8)),
+        folder.write("jit-9.dump", jit_header(62, 9)),
     ];
     let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     let capture = opened(&folder, Vec::new(), &given(&files));
     let found = notes(&capture);
     let about = |name: &str| found.iter().filter(|note| note.contains(name)).count();
     assert_eq!((about("/prog"), about("/other is not used")), (0, 1), "{found:?}");
-    assert_eq!(about("jit-7.dump is a jitdump, and is not used"), 1, "{found:?}");
+    assert_eq!(about("jit-7.dump: the jitdump ends within its header"), 1, "{found:?}");
+    assert_eq!(about("jit-8.dump is of process 8, which the recording does not have"), 1);
+    assert_eq!(about("jit-9.dump is not used: its code is of another machine (ELF machine 62)"), 1);
+}
+
+/// The header of a jitdump. (tools/perf/util/jitdump.h of Linux, `struct jitheader`)
+fn jit_header(machine: u32, process: u32) -> Vec<u8> {
+    let words = [u32::from_le_bytes(*b"DTiJ"), 1, 40, machine, 0, process, 0, 0, 0, 0];
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// A LOAD at `address`, with a name, of code that has 16 times `byte`. (`struct jr_code_load`)
+fn jit_load(time: u64, process: u32, address: u64, index: u64, byte: u8) -> Vec<u8> {
+    let task = u64::from(process) | u64::from(process) << 32;
+    let words = [u64::from(72u32 + 2) << 32, time, task, address, address, 16, index];
+    let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+    bytes.chain([b'f', 0]).chain([byte; 16]).collect()
+}
+
+/// Generated code is in the memory of its process from its time on, until other code is loaded over
+/// it. Mappings of anonymous memory do not hide it. Without times of the same clock, it is in memory
+/// from the beginning. (tools/perf/util/jitdump.c, `jit_repipe_code_load`, `jit_validate_events`)
+#[test]
+fn generated_code_is_in_memory_from_its_time_on() {
+    let folder = Folder::new("perf-jitdump");
+    let dump =
+        [jit_header(183, 1000), jit_load(30, 1000, 0x7000, 1, 1), jit_load(50, 1000, 0x7000, 2, 2)];
+    let dump = folder.write("jit-1000.dump", dump.concat());
+    let anonymous = |time| {
+        let mmap = Mmap {
+            process: 1000,
+            thread: 1000,
+            address: 0x7000,
+            len: 0x1000,
+            path: "//anon".into(),
+            ..Mmap::default()
+        };
+        Record::new(Body::Mmap(mmap)).with_id(id_of(2, time))
+    };
+    for monotonic in [true, false] {
+        let mut data = synthetic(1, perf::SAMPLE_TYPE, 128);
+        for attr in &mut data.attrs {
+            attr.flags |= u64::from(monotonic) * perf::Attr::USE_CLOCK_ID;
+            attr.clock = 1;
+        }
+        data.records.extend([anonymous(20), anonymous(40)]);
+        let path = folder.write("perf.data", data.write(Layout::default()));
+        let capture = perf::open(&path, &given(&[&dump])).expect("a capture");
+        let spaces = &capture.linux.as_ref().expect("a system").spaces;
+        let at = |thread, moment| {
+            let image = spaces.image(spaces.memory(Some(thread), moment));
+            image.run(image.view(Space::ANY), 0x7004).first().copied()
+        };
+        let want = if monotonic { [Some(1), Some(1), Some(2)] } else { [Some(2); 3] };
+        // Before its time it is used where there is no other memory.
+        assert_eq!([29, 45, 60].map(|moment| at(1000, moment)), want, "{monotonic}");
+        assert_eq!(at(77, 60), None);
+        let noted =
+            notes(&capture).iter().any(|note| note.contains("times are those of CLOCK_MONOTONIC"));
+        assert_eq!(noted, !monotonic, "{:?}", notes(&capture));
+    }
+}
+
+/// A ZIP archive with one member that is not compressed, from byte `start` on, and one that is.
+/// (APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16)
+fn apk(name: &str, start: usize, member: &[u8]) -> Vec<u8> {
+    let local = |method: u16, name: &str, extra: usize, len: usize| {
+        let mut out = b"PK\x03\x04\x14\0\0\0".to_vec();
+        out.extend(method.to_le_bytes());
+        out.extend([0; 8]);
+        out.extend([(len as u32).to_le_bytes(); 2].concat());
+        out.extend((name.len() as u16).to_le_bytes());
+        out.extend((extra as u16).to_le_bytes());
+        out.extend(name.as_bytes());
+        out.resize(out.len() + extra, 0);
+        out
+    };
+    let entry = |method: u16, name: &str, at: usize, len: usize| {
+        let mut out = b"PK\x01\x02\x14\0\x14\0\0\0".to_vec();
+        out.extend(method.to_le_bytes());
+        out.extend([0; 8]);
+        out.extend([(len as u32).to_le_bytes(); 2].concat());
+        out.extend((name.len() as u16).to_le_bytes());
+        out.extend([0; 12]);
+        out.extend((at as u32).to_le_bytes());
+        out.extend(name.as_bytes());
+        out
+    };
+    let mut out = local(8, "res", 0, 3);
+    out.extend([0xaa; 3]);
+    let at = out.len();
+    let extra = start - at - 30 - name.len();
+    out.extend(local(0, name, extra, member.len()));
+    out.extend(member);
+    let directory = [entry(8, "res", 0, 3), entry(0, name, at, member.len())].concat();
+    let from = out.len() as u32;
+    out.extend(&directory);
+    out.extend(b"PK\x05\x06\0\0\0\0\x02\0\x02\0");
+    out.extend((directory.len() as u32).to_le_bytes());
+    out.extend(from.to_le_bytes());
+    out.extend([0; 2]);
+    out
+}
+
+/// The kernel records the archive and the offset in it; simpleperf the member and the offset in the
+/// member. (simpleperf/cmd_record.cpp, `UpdateMmapRecordForEmbeddedPath`: `pgoff -= entry_offset`)
+#[test]
+fn libraries_are_mapped_from_within_an_archive() {
+    let folder = Folder::new("perf-apk");
+    let library = elf(3, 0, &[7; 16]);
+    let apk = apk("lib/arm64-v8a/libx.so", 0x2000, &library);
+    let symfs = folder.0.join("symfs");
+    let archive = folder.write("symfs/data/app/base.apk", &apk);
+    let given = given(&[&archive]);
+    let of_system = Search { symfs: Some(symfs), ..Search::default() };
+    for (path, offset, want) in [
+        ("/data/app/base.apk", 0x2000, Some(7)),
+        ("/data/app/base.apk!/lib/arm64-v8a/libx.so", 0, Some(7)),
+        ("/data/app/base.apk!/lib/arm64-v8a/other.so", 0, None),
+        // In no member, and in one that is compressed.
+        ("/data/app/base.apk", 0x1000, None),
+        ("/data/app/base.apk", 32, None),
+    ] {
+        for search in [&given, &of_system] {
+            let mmap = Mmap {
+                process: 1000,
+                thread: 1000,
+                address: 0x50_0000,
+                len: 0x1000,
+                offset,
+                path: path.into(),
+                ..Mmap::default()
+            };
+            let capture =
+                opened(&folder, vec![Record::new(Body::Mmap(mmap)).with_id(id_of(2, 2))], search);
+            // The code is after the headers.
+            assert_eq!(byte_at(&capture, 0, 0x50_0000 + 120), want, "{path} {offset:#x}");
+            let spaces = &capture.linux.as_ref().expect("a system").spaces;
+            let named = spaces
+                .modules()
+                .iter()
+                .any(|m| m.path.ends_with("base.apk!/lib/arm64-v8a/libx.so") && m.found.is_some());
+            assert_eq!(named, want.is_some(), "{path} {offset:#x}");
+        }
+    }
+}
+
+/// Names of generated functions are those of memory that is added for the process.
+#[test]
+fn generated_functions_have_the_names_of_a_perf_map() {
+    let folder = Folder::new("perf-map");
+    let map = folder.write("perf-1000.map", "7000 8 first\n7008 8 second\n");
+    let code = folder.write("code.bin", [1; 16]);
+    for (image, want) in
+        [("@0x7000,pid=1000", Some("second")), ("@0x7000", Some("second")), ("@0x7000,pid=7", None)]
+    {
+        let mut capture = opened(&folder, Vec::new(), &given(&[&map]));
+        capture.add_image(&format!("{}{image}", code.display())).expect("memory");
+        let modules = capture.linux.as_ref().expect("a system").spaces.modules().to_vec();
+        let names = &modules.last().expect("memory").symbols;
+        assert_eq!(names.at(0x700c).map(|symbol| symbol.name), want, "{image}");
+        assert!(!notes(&capture).iter().any(|note| note.contains("not used")));
+    }
+}
+
+/// A file beside the capture that has the name of one without a recorded build identifier is
+/// reported, and not used.
+#[test]
+fn a_file_of_the_name_beside_the_capture_is_reported() {
+    let folder = Folder::new("perf-beside");
+    folder.write("prog", elf(3, 0, &[7; 16]));
+    let mmap = Mmap {
+        process: 1000,
+        thread: 1000,
+        address: 0x50_0000,
+        len: 0x1000,
+        path: "/usr/bin/prog".into(),
+        ..Mmap::default()
+    };
+    let capture = opened(
+        &folder,
+        vec![Record::new(Body::Mmap(mmap)).with_id(id_of(2, 2))],
+        &Search::default(),
+    );
+    assert_eq!(byte_at(&capture, 0, 0x50_0000 + 120), None);
+    let found = notes(&capture).into_iter().filter(|note| {
+        note.contains("--binary") && note.contains("/prog has the name of /usr/bin/prog")
+    });
+    assert_eq!(found.count(), 1, "{:?}", notes(&capture));
 }
 
 /// The branch of a module to the kernel, from the symbols of the kernel's file: where the kernel

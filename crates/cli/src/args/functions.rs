@@ -57,6 +57,34 @@ pub struct FunctionsArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
+  tracewright branches CAPTURE --limit 100
+  tracewright branches CAPTURE --format json")]
+pub struct BranchesArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// The most lines.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
+    pub format: InfoFormat,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
   tracewright calls CAPTURE --depth 4
   tracewright calls CAPTURE --function main")]
 pub struct CallsArgs {

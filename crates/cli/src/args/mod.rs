@@ -18,8 +18,8 @@ pub use decoding::{
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
 };
 pub use functions::{
-    CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs, SwitchArgs,
-    TimelineArgs,
+    BranchesArgs, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs,
+    SwitchArgs, TimelineArgs,
 };
 pub use input::{AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SearchArgs, SourceArgs};
 pub use itm::ItmArgs;
@@ -27,7 +27,7 @@ pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
 };
-pub use profile::{DialectArg, PerfScriptArgs, ProfileArgs};
+pub use profile::{DialectArg, FieldsArg, PerfScriptArgs, ProfileArgs, ProfileFormat};
 pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
 pub use signals::comparators;
 pub use units::{
@@ -47,7 +47,7 @@ use self::own::Own;
     version,
     max_term_width = 110,
     after_help = "Exit codes: 0 success; 1 success with a negative answer: compare, diff or unit filter found a \
-                  difference, find nothing, coverage less than --fail-under, unit lint or sequence an error, unit \
+                  difference, find nothing, coverage less than --fail-under, profile without executed code or with captures that cannot be read (--keep-going), unit lint or sequence an error, unit \
                   program an impossible request, --strict a problem; the trace contradicts its \
                   description; a file changed while it was read; or the other side closed the connection \
                   of itm. 2 wrong usage or a fatal error.",
@@ -111,6 +111,8 @@ pub enum Verb {
     Log(Own<LogVerbs>),
     /// List the functions that were executed: calls, instructions, cycles, time.
     Functions(Own<FunctionsArgs>),
+    /// List branches that were taken and exceptions in order: from which address to which.
+    Branches(Own<BranchesArgs>),
     /// List calls in order: the begin and the end of each function.
     Calls(Own<CallsArgs>),
     /// Write the functions over time for a trace viewer.

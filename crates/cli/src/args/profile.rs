@@ -12,15 +12,27 @@ use super::random::WindowArgs;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
+  tracewright profile CAPTURE                         functions, source lines and branches
+  tracewright profile CAPTURE CAPTURE --keep-going    the sum of several captures
   tracewright profile CAPTURE --format folded         instructions of each function, by file
   tracewright profile CAPTURE --format pprof -o profile.pb.gz   for pprof
   tracewright profile swo.bin --image firmware.elf --format lines   samples of an ITM by line")]
 pub struct ProfileArgs {
     #[command(flatten)]
     pub input: InputArgs,
-    /// Further captures: their counts are added (repeatable).
-    #[arg(long = "add", value_name = "INPUT")]
+    /// Further captures: their counts are added.
+    #[arg(value_name = "INPUT")]
+    pub more: Vec<PathBuf>,
+    /// Further captures: their counts are added; @FILE has the path of one in each line
+    /// (repeatable).
+    #[arg(long = "add", value_name = "INPUT|@FILE")]
     pub further: Vec<PathBuf>,
+    /// Leave out captures that cannot be read, and list them at the end; the exit code is 1.
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Print errors only, not what was found of each capture.
+    #[arg(short, long)]
+    pub quiet: bool,
     /// Add the counts also where the captures are of different programs.
     #[arg(long)]
     pub force: bool,
@@ -31,8 +43,15 @@ pub struct ProfileArgs {
     #[command(flatten)]
     pub window: WindowArgs,
     /// Output format.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
     pub format: ProfileFormat,
+    /// --format perf-data: samples, as for perf-script, with last branches, such as i1000il64.
+    /// Default: each branch is in one sample of 64.
+    #[arg(long, value_name = "SAMPLES")]
+    pub itrace: Option<String>,
+    /// --format text: the most rows of each table. Default: 20.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
     /// How AutoFDO and BOLT are written.
     #[arg(long, value_enum, default_value_t = DialectArg::Full)]
     pub dialect: DialectArg,
@@ -62,15 +81,20 @@ pub struct ProfileArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright perf-script perf.data                   branch samples")]
+  tracewright perf-script perf.data                   branch samples
+  tracewright perf-script perf.data --itrace i1000il64 -F brstack")]
 pub struct PerfScriptArgs {
     #[command(flatten)]
     pub input: InputArgs,
     #[command(flatten)]
     pub threads: JobsArgs,
-    /// Samples, as for perf script: b for branches, iN for one sample of N instructions.
+    /// Samples, as for perf script: b for branches, iN for one sample of N instructions, lN for the
+    /// last N branches before each sample, Z for no times; several letters, such as i1000il64.
     #[arg(long, value_name = "SAMPLES", default_value = "b")]
     pub itrace: String,
+    /// Also print the last branches of each sample, or the instructions between them.
+    #[arg(short = 'F', long, value_enum, value_name = "FIELD")]
+    pub fields: Option<FieldsArg>,
     /// Write the output to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -79,9 +103,22 @@ pub struct PerfScriptArgs {
     pub strict: bool,
 }
 
+/// What perf-script prints of the branches before a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FieldsArg {
+    /// Their addresses, the newest first.
+    #[value(alias = "+brstack")]
+    Brstack,
+    /// The instructions between them, the oldest first.
+    #[value(alias = "+brstackinsn")]
+    Brstackinsn,
+}
+
 /// Format of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProfileFormat {
+    /// The functions and source lines with the most instructions, and the most frequent branches.
+    Text,
     /// Text for create_llvm_prof and create_gcov of AutoFDO.
     Autofdo,
     /// Pre-aggregated profile for perf2bolt of BOLT.
@@ -96,6 +133,9 @@ pub enum ProfileFormat {
     Propeller,
     /// Branch list of simpleperf.
     BranchList,
+    /// perf.data with samples that have the branches before them, as of a branch record buffer
+    /// (LBR), for create_llvm_prof, llvm-profgen, perf2bolt and perf report.
+    PerfData,
     /// profile.proto of pprof.
     Pprof,
     /// Instructions of each function, as folded stacks.
@@ -114,7 +154,7 @@ impl ProfileFormat {
     /// The format of samples of the program counter; `None` where it has instructions only.
     pub fn samples(self) -> Option<SampleFormat> {
         Some(match self {
-            ProfileFormat::Folded => SampleFormat::Folded,
+            ProfileFormat::Text | ProfileFormat::Folded => SampleFormat::Folded,
             ProfileFormat::FlameGraph => SampleFormat::FlameGraph,
             ProfileFormat::Callgrind => SampleFormat::Callgrind,
             ProfileFormat::Pprof => SampleFormat::Pprof,
@@ -123,9 +163,10 @@ impl ProfileFormat {
         })
     }
 
-    /// The format of instructions; `None` where it has samples only.
+    /// The format of instructions; `None` for tables, perf.data, and where it has samples only.
     pub fn format(self) -> Option<Format> {
         Some(match self {
+            ProfileFormat::Text | ProfileFormat::PerfData => return None,
             ProfileFormat::Autofdo => Format::Autofdo,
             ProfileFormat::Bolt => Format::Bolt,
             ProfileFormat::Llvm => Format::Llvm,

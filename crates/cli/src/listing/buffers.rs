@@ -148,7 +148,7 @@ where
 {
     let size = |&buffer: &usize| input.capture.buffers[buffer].size();
     let all: u64 = input.buffers.iter().filter_map(size).sum();
-    let mut printer = Printer::new(input, output, &listed, runs.part);
+    let mut printer = Printer::new(input, output, &listed, runs);
     let (mut threads, mut in_time, mut unordered) = (None, false, false);
     if let Some(series) = &listed.by_time {
         let count = (jobs.count / series.len()).max(1);
@@ -187,6 +187,8 @@ struct Printer<'a> {
     listed: &'a Listed<'a>,
     /// The summaries are those of a part of the trace.
     part: bool,
+    /// No summary is printed.
+    quiet: bool,
     /// The lines of entries that may still be printed; all for `None`.
     left: Option<u64>,
     /// The heading of each buffer is printed.
@@ -198,12 +200,19 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn new(input: &'a Input, output: &'a mut Output, listed: &'a Listed<'a>, part: bool) -> Self {
+    fn new(
+        input: &'a Input,
+        output: &'a mut Output,
+        listed: &'a Listed<'a>,
+        runs: &Runs<'_>,
+    ) -> Self {
+        let Runs { part, quiet, .. } = *runs;
         let headed = vec![false; input.buffers.len()];
         let (left, any, mut problems) = (listed.limit, false, Problems::default());
         // What a part of the trace lacks is in the trace.
         problems.losses = if part { 0 } else { input.capture.losses(&input.buffers) };
-        Printer { input, output, listed, part, left, headed, any, problems, done: Ok(()) }
+        let done = Ok(());
+        Printer { input, output, listed, part, quiet, left, headed, any, problems, done }
     }
 
     /// Prints a part of buffer `n`. Returns whether more is needed.
@@ -234,7 +243,7 @@ impl<'a> Printer<'a> {
         self.output.put(end.as_bytes());
         self.output.failed()?;
         self.problems.add(Problems::of(&tally));
-        if self.output.closed() {
+        if self.quiet || self.output.closed() {
             return Ok(());
         }
         let Listed { summary, ends_with_summary, .. } = *self.listed;

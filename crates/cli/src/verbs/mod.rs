@@ -1,6 +1,7 @@
 //! The verbs, one per file. Each returns whether the exit code is 0.
 
 pub mod bench;
+pub mod branches;
 pub mod calls;
 pub mod compare;
 pub mod completions;

@@ -286,6 +286,27 @@ fn libraries_that_replace_each_other_are_decoded_and_profiled() {
     let (found, want) = (found.collect::<Vec<_>>(), want.collect::<Vec<_>>());
     let same = found.iter().zip(&want).take_while(|(found, want)| found == want).count();
     assert!(found == want, "{same} of {} and {}", found.len(), want.len());
+    // Every branch, by interval and CPU, of the program and of both libraries.
+    let output = tracewright(&args("branches --format json", &[&data]));
+    assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
+    let lines = output.out.lines().map(|line| serde_json::from_str(line).unwrap());
+    let found = lines.filter_map(|line: serde_json::Value| {
+        let address =
+            |key: &str| u64::from_str_radix(line[key].as_str()?.strip_prefix("0x")?, 16).ok();
+        let exception = line["kind"].as_str()?.starts_with("exception ");
+        let pair = (address("from")?, address("to")?);
+        (!exception && pair.1 != pair.0 + 4).then_some(pair)
+    });
+    let want = intervals.iter().flat_map(|interval| {
+        (0..2).flat_map(|thread| {
+            let steps: Vec<u64> = interval.of(thread).collect();
+            let pairs: Vec<_> = steps.windows(2).map(|pair| (pair[0], pair[1])).collect();
+            pairs.into_iter().filter(|(from, to)| *to != from + 4)
+        })
+    });
+    let (found, want) = (found.collect::<Vec<_>>(), want.collect::<Vec<_>>());
+    let same = found.iter().zip(&want).take_while(|(found, want)| found == want).count();
+    assert!(found == want, "{same} of {} and {}", found.len(), want.len());
     // The instructions of each file.
     let output = tracewright(&args("profile --format json", &[&data]));
     assert_eq!(output.code, Some(0), "{}", output.err);

@@ -138,7 +138,7 @@ fn a_branch_list_is_read_in_place_of_a_trace() {
     let output = tracewright(&args("profile --format branch-list -o", &[&list, &data]));
     assert_eq!(output.code, Some(0), "{}", output.err);
     let read = |words: &str, paths: &[&Path]| {
-        let output = tracewright(&args(&format!("profile {words}"), paths));
+        let output = tracewright(&args(&format!("profile --quiet {words}"), paths));
         assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{words}");
         output.out
     };

@@ -1,0 +1,333 @@
+//! Code that a program generates while it runs: a jitdump of version 1.
+//! (tools/perf/util/jitdump.h of Linux; tools/perf/Documentation/jitdump-specification.txt)
+//!
+//! A header, and records with their sizes and times: code was written to memory (LOAD), or was
+//! moved (MOVE). The other records have source lines and unwinding information, which are not read.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::fields::{Fields, Reader};
+use super::limits::MAX_CHANGES;
+use crate::Bytes;
+
+/// The first bytes, in either byte order.
+const MAGIC: [[u8; 4]; 2] = [*b"DTiJ", *b"JiTD"];
+/// The version of the header.
+const VERSION: u32 = 1;
+/// The flag of the header: times are those of the architecture's counter.
+const COUNTER: u64 = 1;
+/// The size in bytes of the beginning of each record: kind, size and time.
+const PREFIX: u64 = 16;
+/// The records that are read.
+const LOAD: u32 = 0;
+const MOVE: u32 = 1;
+
+/// What a jitdump has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct JitDump {
+    /// The process that wrote it.
+    pub(super) process: u32,
+    /// `e_machine` of the code.
+    pub(super) machine: u32,
+    /// Times are those of the architecture's counter; otherwise of CLOCK_MONOTONIC, in nanoseconds.
+    pub(super) counter: bool,
+    /// The code in the order of the file.
+    pub(super) loaded: Vec<JitCode>,
+    /// What is wrong with it.
+    pub(super) problems: Vec<String>,
+}
+
+/// Code that is in memory from a time on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct JitCode {
+    /// The time.
+    pub(super) time: u64,
+    /// The process.
+    pub(super) process: u32,
+    /// The address of its first byte.
+    pub(super) address: u64,
+    /// The offset in the file, and the number of bytes.
+    pub(super) offset: u64,
+    pub(super) len: u64,
+    /// The name of the function.
+    pub(super) name: String,
+}
+
+/// The fields of a LOAD or a MOVE.
+#[derive(Default)]
+struct Fixed {
+    process: u32,
+    /// The address in memory. Of a MOVE, the new one.
+    address: u64,
+    /// Of a MOVE, the address before.
+    old: u64,
+    size: u64,
+    index: u64,
+}
+
+impl Fixed {
+    /// The order of these lines is the order in the file.
+    fn read(moved: bool, f: &mut impl Fields) -> Option<Fixed> {
+        let (mut fixed, mut thread, mut virtual_address) = (Fixed::default(), 0, 0);
+        f.u32(&mut fixed.process)?;
+        f.u32(&mut thread)?;
+        f.u64(&mut virtual_address)?;
+        if moved {
+            f.u64(&mut fixed.old)?;
+        }
+        f.u64(&mut fixed.address)?;
+        f.u64(&mut fixed.size)?;
+        f.u64(&mut fixed.index)?;
+        Some(fixed)
+    }
+}
+
+/// The fields before the name of a LOAD.
+const LOAD_FIELDS: u64 = PREFIX + 40;
+
+impl JitDump {
+    /// Whether a file with these first bytes is a jitdump.
+    pub(super) fn is_at(head: &[u8]) -> bool {
+        MAGIC.iter().any(|magic| head.starts_with(magic))
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(super) fn read(bytes: &Bytes) -> Result<JitDump, String> {
+        let all: &[u8] = bytes;
+        let big = all.starts_with(&MAGIC[1]);
+        let short = "the jitdump ends within its header";
+        let (mut version, mut size, mut flags) = (0, 0, 0);
+        let mut dump = JitDump::default();
+        let mut head = Reader::new(all.get(4..).unwrap_or_default(), big);
+        let mut fields = || {
+            head.u32(&mut version)?;
+            head.u32(&mut size)?;
+            head.u32(&mut dump.machine)?;
+            head.u32(&mut 0)?;
+            head.u32(&mut dump.process)?;
+            head.u64(&mut 0)?;
+            head.u64(&mut flags)
+        };
+        fields().ok_or(short)?;
+        if version != VERSION {
+            return Err(format!("the jitdump has version {version}, and {VERSION} is known"));
+        }
+        if flags & !COUNTER != 0 {
+            return Err(format!("the jitdump has the unknown flags {:#x}", flags & !COUNTER));
+        }
+        dump.counter = flags & COUNTER != 0;
+        dump.records(all, u64::from(size), big);
+        Ok(dump)
+    }
+
+    /// Reads the records from offset `at` on.
+    fn records(&mut self, all: &[u8], mut at: u64, big: bool) {
+        let mut known = Known::default();
+        let len = all.len() as u64;
+        while at < len {
+            let record = usize::try_from(at).ok().and_then(|at| all.get(at..)).unwrap_or_default();
+            let (mut kind, mut size, mut time) = (0, 0, 0);
+            let mut prefix = Reader::new(record, big);
+            let read = prefix.u32(&mut kind).and(prefix.u32(&mut size)).and(prefix.u64(&mut time));
+            let whole = record.get(..size as usize).filter(|_| u64::from(size) >= PREFIX);
+            let (Some(()), Some(record)) = (read, whole) else {
+                self.problems.push(format!(
+                    "the jitdump ends within the record at offset {at:#x}: its program did not \
+                     close it, or it was cut"
+                ));
+                return;
+            };
+            if self.loaded.len() >= MAX_CHANGES {
+                self.problems.push(format!(
+                    "the jitdump has more than {MAX_CHANGES} pieces of code: the others are not \
+                     used"
+                ));
+                return;
+            }
+            let fields = record.get(PREFIX as usize..).unwrap_or_default();
+            let fixed = match kind {
+                LOAD | MOVE => Fixed::read(kind == MOVE, &mut Reader::new(fields, big)),
+                _ => None,
+            };
+            match (kind, fixed) {
+                (LOAD, Some(fixed))
+                    if fixed.size <= u64::from(size).saturating_sub(LOAD_FIELDS) =>
+                {
+                    let start = u64::from(size) - fixed.size;
+                    let name = record.get(LOAD_FIELDS as usize..start as usize).unwrap_or_default();
+                    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+                    let name = String::from_utf8_lossy(name).into_owned();
+                    known.insert(&fixed, self.loaded.len());
+                    self.loaded.push(JitCode {
+                        time,
+                        process: fixed.process,
+                        address: fixed.address,
+                        offset: at + start,
+                        len: fixed.size,
+                        name,
+                    });
+                }
+                (MOVE, Some(fixed)) => match known.at(&fixed, &self.loaded) {
+                    Some(code) => {
+                        let (address, len) = (fixed.address, code.len.min(fixed.size));
+                        known.insert(&fixed, self.loaded.len());
+                        self.loaded.push(JitCode { time, address, len, ..code });
+                    }
+                    None => self.problems.push(format!(
+                        "the record at offset {at:#x} moves code from {:#x}, where none was \
+                         recorded",
+                        fixed.old
+                    )),
+                },
+                (LOAD | MOVE, _) => self.problems.push(format!(
+                    "the record at offset {at:#x} is shorter than its fields, and is not used"
+                )),
+                _ => {}
+            }
+            at += u64::from(size);
+        }
+    }
+}
+
+/// The last piece of code by its number, and by its address.
+#[derive(Default)]
+struct Known {
+    by_index: HashMap<u64, usize>,
+    by_address: HashMap<(u32, u64), usize>,
+}
+
+impl Known {
+    fn insert(&mut self, fixed: &Fixed, n: usize) {
+        self.by_index.insert(fixed.index, n);
+        self.by_address.insert((fixed.process, fixed.address), n);
+    }
+
+    /// The code that is moved from the old address.
+    fn at(&self, fixed: &Fixed, loaded: &[JitCode]) -> Option<JitCode> {
+        let of_index = self.by_index.get(&fixed.index).and_then(|n| loaded.get(*n));
+        let of_index = of_index.filter(|code| code.address == fixed.old);
+        let at = || loaded.get(*self.by_address.get(&(fixed.process, fixed.old))?);
+        of_index.or_else(at).cloned()
+    }
+}
+
+/// The code by generations: the pieces of one do not overlap, so that an address in it has one name.
+/// Returns the generation of each piece.
+pub(super) fn generations(loaded: &[JitCode]) -> Vec<usize> {
+    /// What is in further generations may have several names.
+    const MOST: usize = 64;
+    let mut all: Vec<BTreeMap<u64, u64>> = Vec::new();
+    let mut of = Vec::with_capacity(loaded.len());
+    for code in loaded {
+        let end = code.address.saturating_add(code.len);
+        let free = |taken: &BTreeMap<u64, u64>| {
+            taken.range(..end).next_back().is_none_or(|(_, last)| *last <= code.address)
+        };
+        let n = all.iter().position(free).unwrap_or(all.len()).min(MOST - 1);
+        if n == all.len() {
+            all.push(BTreeMap::new());
+        }
+        if let Some(taken) = all.get_mut(n) {
+            taken.insert(code.address, end);
+        }
+        of.push(n);
+    }
+    of
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header as `struct jitheader` lays it out. (tools/perf/util/jitdump.h)
+    fn header(flags: u64) -> Vec<u8> {
+        let mut out = b"DTiJ".to_vec();
+        for word in [1u32, 40, 183, 0, 7] {
+            out.extend(word.to_le_bytes());
+        }
+        out.extend(5u64.to_le_bytes());
+        out.extend(flags.to_le_bytes());
+        out
+    }
+
+    /// `struct jr_prefix` and 64-bit fields, and what follows them.
+    fn record(kind: u32, time: u64, words: &[u64], rest: &[u8]) -> Vec<u8> {
+        let mut out = kind.to_le_bytes().to_vec();
+        out.extend((16 + 8 * words.len() as u32 + rest.len() as u32).to_le_bytes());
+        out.extend(time.to_le_bytes());
+        words.iter().for_each(|word| out.extend(word.to_le_bytes()));
+        out.extend(rest);
+        out
+    }
+
+    /// `struct jr_code_load`: process and thread, vma, code_addr, code_size, code_index.
+    fn load(time: u64, address: u64, index: u64, name: &str, code: &[u8]) -> Vec<u8> {
+        let rest = [name.as_bytes(), &[0], code].concat();
+        record(0, time, &[7 | 7 << 32, address, address, code.len() as u64, index], &rest)
+    }
+
+    /// `struct jr_code_move`: process and thread, vma, old_code_addr, new_code_addr, code_size,
+    /// code_index.
+    fn moved(time: u64, old: u64, new: u64, size: u64, index: u64) -> Vec<u8> {
+        record(1, time, &[7 | 7 << 32, new, old, new, size, index], &[])
+    }
+
+    fn read(records: &[Vec<u8>]) -> JitDump {
+        let all = [header(0), records.concat()].concat();
+        JitDump::read(&Bytes::from(all)).unwrap()
+    }
+
+    #[test]
+    fn code_is_loaded_and_moved() {
+        let dump = read(&[
+            load(10, 0x1000, 1, "a", &[1; 8]),
+            // Source lines, and an unknown record.
+            record(2, 11, &[0x1000, 0], &[]),
+            record(9, 11, &[], &[0; 3]),
+            moved(20, 0x1000, 0x2000, 4, 1),
+            load(30, 0x1000, 2, "b", &[2; 4]),
+            // By the address, as the number is of other code.
+            moved(40, 0x2000, 0x3000, 4, 2),
+            moved(50, 0x9000, 0x3000, 4, 9),
+        ]);
+        assert_eq!((dump.process, dump.machine, dump.counter), (7, 183, false));
+        let found: Vec<_> =
+            dump.loaded.iter().map(|c| (c.time, c.address, c.len, c.name.as_str())).collect();
+        let want = [
+            (10, 0x1000, 8, "a"),
+            (20, 0x2000, 4, "a"),
+            (30, 0x1000, 4, "b"),
+            (40, 0x3000, 4, "a"),
+        ];
+        assert_eq!(found, want);
+        // Header, fields before the name, name.
+        assert_eq!(dump.loaded[0].offset, 40 + 56 + 2);
+        assert_eq!(dump.loaded[1].offset, dump.loaded[0].offset);
+        assert!(dump.problems[0].contains("moves code from 0x9000"), "{:?}", dump.problems);
+        assert_eq!(generations(&dump.loaded), [0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn damage_ends_the_records() {
+        let whole = [header(1), load(1, 0x10, 1, "a", &[1; 8])].concat();
+        for len in 0..whole.len() {
+            match JitDump::read(&Bytes::from(whole[..len].to_vec())) {
+                Err(why) => assert!(len < 40, "{len}: {why}"),
+                Ok(dump) => {
+                    assert_eq!(dump.loaded.len(), 0, "{len}");
+                    assert_eq!(dump.problems.len(), usize::from(len > 40), "{len}");
+                }
+            }
+        }
+        let dump = JitDump::read(&Bytes::from(whole)).unwrap();
+        assert!(dump.counter && dump.loaded.len() == 1);
+        // More code than the record has bytes.
+        let words = [7, 0, 0, 1 << 40, 1];
+        let dump = read(&[record(0, 1, &words, b"a\0"), load(2, 0, 2, "b", &[0; 4])]);
+        assert_eq!((dump.loaded.len(), dump.problems.len()), (1, 1));
+        assert!(JitDump::read(&Bytes::from(header(2))).unwrap_err().contains("flags 0x2"));
+    }
+}

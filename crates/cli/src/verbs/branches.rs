@@ -1,0 +1,53 @@
+//! `tracewright branches`
+
+use tracewright::decode::{CommittedListener, Jobs, Timed};
+use tracewright::views::branches::Branches;
+use tracewright::views::json;
+
+use crate::args::{BranchesArgs, InfoFormat};
+use crate::fail::Fail;
+use crate::index::{self, Selected};
+use crate::input::{Input, Job};
+use crate::listing::{self, Found, Listed, TimedWrite};
+use crate::live;
+use crate::output::Output;
+use crate::report;
+use crate::run::{self, Runs};
+
+/// Runs the verb.
+pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
+    let input = Input::open(&args.input, Some(&args.how))?;
+    report::notes(&input);
+    input.readable(args.strict)?;
+    let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
+    let inputs = index::inputs(&input, &args.window.index);
+    let mut output = Output::open(args.output.as_deref(), &inputs)?;
+    let json = args.format == InfoFormat::Json;
+    if json {
+        output.json(&json::head("branches"))?;
+    }
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
+    let by_time = listing::timed_series(&input);
+    let timed = by_time.is_some();
+    let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
+        let options = runs.options(jobs);
+        let view = Branches::new(job.sources.clone(), job.buffer.size(), json);
+        let view = CommittedListener::when(options.committed, Timed::when(timed, view));
+        let bytes = &mut *live::input_of(job.buffer);
+        let tally = run::run(job.session()?, job.buffer, bytes, view, &options, &mut *write)?.1;
+        Ok(Found { tally, ..Found::default() })
+    };
+    let listed = Listed {
+        heading: &|_| String::new(),
+        summary: false,
+        by_time,
+        limit: args.limit,
+        ends_with_summary: !json,
+        explains_nothing: selected.is_some(),
+    };
+    let jobs = args.threads.jobs();
+    let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, &runs, work)?;
+    input.decodable()?;
+    output.close()?;
+    Ok(input.is_unchanged() && !input.is_contradicted() && !problems.fail(args.strict))
+}

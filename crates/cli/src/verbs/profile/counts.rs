@@ -1,0 +1,263 @@
+//! The counts of one capture.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use tracewright::analysis::{BranchLister, BranchLists, Filter, Profile, Profiler, RawProfile};
+use tracewright::capture::Problem;
+use tracewright::capture::perf::{self, BranchSamples, ListedProgram, hex};
+use tracewright::decode::{Caches, Merge, Program, Tally, memory};
+use tracewright::export::Format;
+use tracewright::image::ModuleFile;
+
+use crate::args::ProfileArgs;
+use crate::fail::Fail;
+use crate::index::Selected;
+use crate::input::{Input, Job};
+use crate::listing;
+use crate::live;
+use crate::output::Output;
+use crate::report;
+use crate::run::{self, RunOptions, Runs};
+
+/// What was found of a capture.
+#[derive(Default)]
+pub struct Counted {
+    pub profile: Profile,
+    /// What the command prints of it.
+    pub notes: Vec<String>,
+    /// Nothing was wrong with the trace, or that is no failure.
+    pub good: bool,
+    /// The bytes of its trace, and the ranges and instructions in it.
+    pub bytes: u64,
+    pub ranges: u64,
+}
+
+/// The programs of a branch list.
+pub type List = Vec<ListedProgram>;
+
+/// The branch list at `path`, if it is one, and notes about it.
+pub fn listed(path: &Path, args: &ProfileArgs) -> Result<Option<(List, Vec<String>)>, Fail> {
+    let search = args.input.sources.search.search();
+    let Some(found) = perf::branch_list(path, &search) else { return Ok(None) };
+    let (programs, problems) = found?;
+    let mut notes: Vec<String> =
+        problems.iter().map(|problem| format!("{}: {problem}", path.display())).collect();
+    if !args.exclude_process.is_empty() {
+        notes.push("a branch list has no processes: --exclude-process excludes nothing".into());
+    }
+    Ok(Some((programs, notes)))
+}
+
+/// The counts of a branch list, which has `notes`.
+pub fn replay(programs: &[ListedProgram], notes: Vec<String>, filter: &Filter) -> Counted {
+    let mut counted = Counted { notes, good: true, ..Counted::default() };
+    let mut notes = Vec::new();
+    for program in programs {
+        let done = counted.profile.add_listed(program, filter);
+        counted.ranges = counted.ranges.saturating_add(done.sequences);
+        let path = &program.binary.path;
+        if done.missing > 0 {
+            notes.push(format!(
+                "{} sequences of branches are not followed: {path} was not found ({}); give \
+                 it with --symfs FOLDER or --binary FILE",
+                done.missing,
+                match program.binary.build_id.as_slice() {
+                    [] => "no build ID is recorded".to_owned(),
+                    id => format!("build ID {}", hex(id)),
+                }
+            ));
+        }
+        if done.incomplete > 0 {
+            notes.push(format!(
+                "{} of {} sequences of branches end early: {path} has no code there",
+                done.incomplete, done.sequences
+            ));
+        }
+    }
+    counted.notes.append(&mut notes);
+    counted
+}
+
+/// The counts of samples with branches in the file at `path`.
+pub fn sampled(
+    args: &ProfileArgs,
+    path: &Path,
+    samples: &BranchSamples,
+    filter: &Filter,
+) -> Result<Counted, Fail> {
+    if args.format.format() == Some(Format::BranchList) {
+        let what = "a branch list is made of trace: samples do not have the branches that are not \
+                    taken";
+        return Err(Fail::input(path, what));
+    }
+    let mut counted = Counted { good: true, ..Counted::default() };
+    let file = path.display();
+    counted.notes = samples.problems.iter().map(|problem| format!("{file}: {problem}")).collect();
+    let done = counted.profile.add_samples(samples, filter);
+    counted.bytes = done.samples;
+    counted.ranges = done.branches;
+    if done.broken > 0 {
+        counted.notes.push(format!(
+            "{file}: {} of {} branches are not behind the target of the one before: what is between \
+             is not known",
+            done.broken, done.branches
+        ));
+    }
+    if done.opaque {
+        counted.notes.push(format!(
+            "{file}: the instructions of its machine are not decoded: the counts of instructions are \
+             not known, those of branches and of what is between them are"
+        ));
+    }
+    Ok(counted)
+}
+
+/// What a thread has for the next buffer.
+#[derive(Default)]
+struct Worker {
+    counts: RawProfile,
+    caches: Caches,
+    /// What is known of the paths.
+    profiler: Option<Profiler>,
+    /// The programs of a buffer with the most sources: those of all are in the same address spaces.
+    programs: Vec<Program>,
+}
+
+/// One for each thread.
+#[derive(Default)]
+struct Pool(Mutex<Vec<Worker>>);
+
+impl Pool {
+    fn take(&self) -> Worker {
+        self.0.lock().ok().and_then(|mut workers| workers.pop()).unwrap_or_default()
+    }
+
+    fn put(&self, worker: Worker) {
+        if let Ok(mut workers) = self.0.lock() {
+            workers.push(worker);
+        }
+    }
+
+    fn all(&self) -> Vec<Worker> {
+        self.0.lock().map(|mut workers| std::mem::take(&mut *workers)).unwrap_or_default()
+    }
+}
+
+/// The counts of a capture. `alone`: its problems are printed.
+pub fn one(
+    args: &ProfileArgs,
+    input: &Input,
+    filter: &Filter,
+    alone: bool,
+    output: &mut Output,
+) -> Result<Counted, Fail> {
+    // What a missing file costs is stated at the end.
+    let shown = |note: &tracewright::capture::Note| !matches!(note.problem, Problem::PerfFiles(_));
+    let quiet = args.quiet || !alone;
+    if !quiet {
+        report::notes_of(input, &shown);
+    }
+    input.readable(args.strict)?;
+    let selected = Selected::open(input, Some(&args.window), args.how.committed)?;
+    let counter = Counter {
+        args,
+        input,
+        filter,
+        selected: selected.as_ref(),
+        modules: memory::modules(&input.capture),
+        counted: Mutex::default(),
+        pool: Pool::default(),
+    };
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref()).quiet(quiet);
+    let work = |_: usize, job: &Job<'_>, jobs, _: &mut listing::Write<'_>| {
+        let tally = counter.buffer(job, &runs.options(jobs))?;
+        if let Ok(mut counted) = counter.counted.lock() {
+            counted.bytes = counted.bytes.saturating_add(job.buffer.size().unwrap_or(1));
+            counted.ranges += tally.sources.iter().map(|counts| counts.ranges).sum::<u64>();
+        }
+        Ok(tally)
+    };
+    let problems = listing::buffers(input, &args.threads.jobs(), output, &runs, work)?;
+    input.decodable()?;
+    let Counter { counted, pool, modules, .. } = counter;
+    let mut counted = counted.into_inner().unwrap_or_default();
+    for Worker { counts, programs, .. } in pool.all() {
+        counted.profile.add(counts, &programs, &modules, filter);
+    }
+    if !alone {
+        counted.notes = report::problems(input, &shown);
+    }
+    counted.good = input.is_unchanged() && !problems.fail(args.strict);
+    Ok(counted)
+}
+
+/// Counts the buffers of a capture.
+struct Counter<'a> {
+    args: &'a ProfileArgs,
+    input: &'a Input,
+    filter: &'a Filter,
+    selected: Option<&'a Selected>,
+    modules: Vec<ModuleFile>,
+    counted: Mutex<Counted>,
+    pool: Pool,
+}
+
+impl Counter<'_> {
+    /// Counts a buffer.
+    fn buffer(&self, job: &Job<'_>, options: &RunOptions<'_>) -> Result<Tally, Fail> {
+        let programs: Vec<Program> =
+            job.sources.iter().map(|source| source.program.clone()).collect();
+        let bytes = &mut *live::input_of(job.buffer);
+        if self.args.format.format() == Some(Format::BranchList) {
+            let mut all = BranchLists::default();
+            let lister = BranchLister::new(programs.clone());
+            let write = |lists| {
+                all.merge(lists);
+                true
+            };
+            let tally = listing::decode(job, bytes, options, lister, &mut None, write)?.1;
+            self.add(|profile| profile.add_lists(all, &programs, &self.modules, self.filter));
+            return Ok(tally);
+        }
+        let Worker { mut counts, caches, profiler, programs: others } = self.pool.take();
+        let profiler = match profiler {
+            Some(known) => known.for_trace(programs.iter().cloned()),
+            None => Profiler::new(programs.iter().cloned()),
+        };
+        let mut write = |more| {
+            counts.merge(more);
+            true
+        };
+        let (profiler, tally, caches) = if self.args.how.committed || self.selected.is_some() {
+            let profiler = (profiler, listing::Nothing::<true>);
+            let write = |(more, ())| write(more);
+            let ((profiler, _), tally) =
+                listing::decode(job, bytes, options, profiler, &mut None, write)?;
+            (profiler, tally, caches)
+        } else {
+            let mut session = job.session_with(caches)?;
+            let (profiler, tally) =
+                run::run_in(&mut session, job.buffer, bytes, profiler, options, write)?;
+            (profiler, tally, session.into_caches())
+        };
+        if self.input.capture.linux.is_some() {
+            // The memory of all buffers is in the same address spaces: the counts of all are looked
+            // up at once.
+            let programs = if others.len() > programs.len() { others } else { programs };
+            self.pool.put(Worker { counts, caches, profiler: Some(profiler), programs });
+            return Ok(tally);
+        }
+        self.add(|profile| profile.add(counts, &programs, &self.modules, self.filter));
+        Ok(tally)
+    }
+
+    /// Adds counts. Sums do not depend on the order of the buffers.
+    fn add(&self, counts: impl FnOnce(&mut Profile)) {
+        let mut found = Profile::default();
+        counts(&mut found);
+        if let Ok(mut counted) = self.counted.lock() {
+            counted.profile.merge(found);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The captures of a profile: their paths, what was found of each, and which could not be read.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use tracewright::analysis::{FileKey, MissingCode};
+use tracewright::capture::perf::hex;
+
+use super::counts::Counted;
+use crate::args::ProfileArgs;
+use crate::fail::Fail;
+use crate::inputs::read_text;
+use crate::message;
+
+/// The most files that were not found that are listed.
+const MAX_MISSING: usize = 16;
+
+/// The paths of the captures, the first one first.
+pub fn paths(args: &ProfileArgs) -> Result<Vec<PathBuf>, Fail> {
+    let mut paths = vec![args.input.path().to_owned()];
+    paths.extend(args.more.iter().cloned());
+    for further in &args.further {
+        let text = further.to_string_lossy();
+        let Some(list) = text.strip_prefix('@') else {
+            paths.push(further.clone());
+            continue;
+        };
+        let lines = read_text(Path::new(list))?;
+        let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+        paths.extend(lines.map(PathBuf::from));
+    }
+    Ok(paths)
+}
+
+/// What was found of all captures.
+pub struct Files<'a> {
+    args: &'a ProfileArgs,
+    /// The number of captures.
+    pub count: usize,
+    /// The sums of those that could be read.
+    pub total: Counted,
+    failed: Vec<(PathBuf, Fail)>,
+}
+
+impl<'a> Files<'a> {
+    /// Nothing was read yet of `count` captures.
+    pub fn new(args: &'a ProfileArgs, count: usize) -> Files<'a> {
+        let total = Counted { good: true, ..Counted::default() };
+        Files { args, count, total, failed: Vec::new() }
+    }
+
+    /// Adds the counts of the capture at `path`, and prints a line about it.
+    pub fn add(&mut self, path: &Path, counted: Counted) {
+        let Counted { profile, notes, good, bytes, ranges } = counted;
+        if self.count == 1 {
+            self.print(&notes);
+        } else if !self.args.quiet {
+            let times: u64 = profile.missing.values().map(|missing| missing.times).sum();
+            let mut text = format!("{}: {} instructions", path.display(), profile.instructions);
+            if times > 0 {
+                let _ = write!(text, ", memory is missing {times} times");
+            }
+            match notes.as_slice() {
+                [] => {}
+                [one] => _ = write!(text, "; {one}"),
+                [first, rest @ ..] => _ = write!(text, "; {first} (and {} more notes)", rest.len()),
+            }
+            message::line(&text);
+        }
+        self.total.profile.merge(profile);
+        self.total.good &= good;
+        self.total.bytes = self.total.bytes.saturating_add(bytes);
+        self.total.ranges = self.total.ranges.saturating_add(ranges);
+    }
+
+    /// The capture at `path` cannot be read.
+    pub fn fail(&mut self, path: &Path, fail: Fail) {
+        self.failed.push((path.to_owned(), fail));
+    }
+
+    fn print(&self, notes: &[String]) {
+        if !self.args.quiet {
+            notes.iter().for_each(|note| message::line(&format!("note: {note}")));
+        }
+    }
+
+    /// Prints what is missing, and the captures that could not be read. Returns whether nothing was
+    /// wrong.
+    pub fn end(&self) -> Result<bool, Fail> {
+        self.print(&self.missing());
+        if self.failed.len() == self.count
+            && let Some((path, fail)) = self.failed.first()
+        {
+            let why = match self.count {
+                1 => fail.to_string(),
+                count => format!("none of the {count} captures can be read; the first: {fail}"),
+            };
+            return Err(Fail::input(path, &why));
+        }
+        if !self.failed.is_empty() {
+            message::line(&format!(
+                "{} of {} captures cannot be read, and are not in the profile:",
+                self.failed.len(),
+                self.count
+            ));
+            for (_, fail) in &self.failed {
+                message::line(&format!("  {fail}"));
+            }
+        }
+        if self.total.profile.modules.is_empty() {
+            message::line(&format!("note: the profile is empty: {}", self.why_empty()));
+        }
+        Ok(self.total.good && self.failed.is_empty())
+    }
+
+    /// A text for each file that was not found, and what that costs.
+    fn missing(&self) -> Vec<String> {
+        let missing = &self.total.profile.missing;
+        // Of one capture without mapped files, the summary of the trace has it.
+        let files = self.count > 1 || missing.keys().any(Option::is_some);
+        let mut all: Vec<_> = missing.iter().filter(|_| files).collect();
+        all.sort_by_key(|(file, missing)| (std::cmp::Reverse(missing.times), *file));
+        let mut texts: Vec<String> = all
+            .iter()
+            .take(MAX_MISSING)
+            .map(|(file, missing)| cost(file.as_ref(), missing))
+            .collect();
+        if let Some(more @ 1..) = all.len().checked_sub(MAX_MISSING) {
+            texts.push(format!("code of {more} more files is missing"));
+        }
+        if all.iter().any(|(file, _)| file.is_some()) {
+            texts.push("files are given with --symfs FOLDER or --binary FILE".into());
+        }
+        texts
+    }
+
+    /// Why no instruction of a known file was executed.
+    fn why_empty(&self) -> String {
+        let Counted { profile, bytes, ranges, .. } = &self.total;
+        let times: u64 = profile.missing.values().map(|missing| missing.times).sum();
+        let filtered = self.args.kernel || self.args.user || !self.args.exclude_process.is_empty();
+        if profile.outside > 0 {
+            format!("all {} executed ranges are in memory that is of no file", profile.outside)
+        } else if *ranges > 0 && filtered {
+            format!("--kernel, --user and --exclude-process leave none of {ranges} executed ranges")
+        } else if times > 0 {
+            format!("none of the executed code is known; program memory is missing {times} times")
+        } else if *bytes == 0 {
+            "there is no trace".into()
+        } else {
+            "the trace has no executed instructions".into()
+        }
+    }
+}
+
+/// What is missing of a file, or of memory that is of no file.
+fn cost(file: Option<&FileKey>, missing: &MissingCode) -> String {
+    let MissingCode { times, first } = missing;
+    let times = match times {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
+    match file {
+        Some((path, id)) => {
+            let id = id
+                .as_deref()
+                .map_or("no build ID is recorded".into(), |id| format!("build ID {}", hex(id)));
+            format!(
+                "{path} was not found ({id}): the trace leads to its code {times}, first at {first:#x}"
+            )
+        }
+        None => {
+            format!(
+                "program memory is missing {times}, first at {first:#x}, where no file is mapped"
+            )
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `--format perf-data`: samples with the branches before each.
+
+use std::path::PathBuf;
+
+use tracewright::capture::perf::{self, Attr, Layout};
+use tracewright::views::perf_script::{PerfScript, Records, SAMPLE_TYPE, Samples};
+
+use crate::args::ProfileArgs;
+use crate::fail::Fail;
+use crate::index;
+use crate::input::Input;
+use crate::message;
+use crate::output::Output;
+use crate::report;
+use crate::samples;
+
+/// Writes the samples of the only one of `paths` to `output`.
+pub fn run(args: &ProfileArgs, paths: &[PathBuf], mut output: Output) -> Result<bool, Fail> {
+    let refused = |what: &str| Err(Fail::option("--format", "perf-data", what));
+    if paths.len() > 1 {
+        return refused("a file has the samples of one capture; write one for each");
+    }
+    if args.module.is_some() || args.kernel || args.user || !args.exclude_process.is_empty() {
+        return refused("a part of the trace is selected by the program that reads the samples");
+    }
+    if args.how.committed || !args.window.window().is_all() {
+        return refused("it has the samples of the whole trace");
+    }
+    let samples = match &args.itrace {
+        Some(itrace) => samples::parse(itrace)?,
+        None => Samples {
+            last: samples::LAST,
+            each_branch: true,
+            clock: Some(Default::default()),
+            ..Samples::default()
+        },
+    };
+    if samples.branches || samples.last == 0 {
+        let what = "the samples are of instructions and have last branches, such as i1000il64";
+        return Err(Fail::option("--itrace", args.itrace.as_deref().unwrap_or_default(), what));
+    }
+    let input = Input::open(&args.input, Some(&args.how))?;
+    let linux = samples::linux(&input)?;
+    super::refuse_outputs(args, &index::inputs(&input, &args.window.index))?;
+    if !args.quiet {
+        report::notes(&input);
+    }
+    input.readable(args.strict)?;
+    let samples = samples::timed(samples, linux);
+    let script = PerfScript::new(samples, Records::new(linux.timed));
+    let mut records = Vec::new();
+    let problems = samples::each(&input, &args.threads, script, &mut |part| {
+        records.extend_from_slice(part);
+        Ok(true)
+    })?;
+    input.decodable()?;
+    let sample_type = SAMPLE_TYPE | if linux.timed { Attr::TIME } else { 0 };
+    let data = perf::records(&args.input.input)?;
+    let data = data.with_samples(&records, sample_type, samples.instructions.unwrap_or(1));
+    output.put(&data.write(Layout::default()));
+    output.failed()?;
+    output.close()?;
+    if records.is_empty() {
+        message::line("note: there are no samples: the trace has no branches of known code");
+    }
+    Ok(!records.is_empty() && input.is_unchanged() && !problems.fail(args.strict))
+}
