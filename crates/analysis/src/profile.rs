@@ -259,7 +259,7 @@ impl Profile {
         }
     }
 
-    /// Adds branches that were taken, of which only that is known: the memory, the address, and that
+    /// Adds branches that were taken, of which no range is known: the memory, the address, and that
     /// of the next instruction.
     pub(crate) fn add_branches(
         &mut self,

@@ -22,8 +22,8 @@ const PERIOD: u64 = 100_000;
 pub const LAST: usize = 64;
 const MOST_LAST: usize = 1024;
 
-/// Parses the value of `--itrace`: letters, some with a number behind. A unit of time of `i` is that
-/// of a clock with one instruction each nanosecond, as perf takes it.
+/// Parses the value of `--itrace`: letters, some with a number behind. A unit of time of `i` is
+/// that of a clock with one instruction each nanosecond, as perf takes it.
 /// (tools/perf/util/auxtrace.c of Linux, `itrace_do_parse_synth_opts`)
 pub fn parse(text: &str) -> Result<Samples, Fail> {
     let fail = |what: &str| Err(Fail::option("--itrace", text, what));

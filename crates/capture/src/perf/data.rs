@@ -400,8 +400,8 @@ impl PerfData {
         end: u64,
     ) -> Option<u64> {
         if number == SAMPLE {
-            let kept = walk.samples && walk.memory.take((RECORD + bytes.len()) as u64);
-            match kept {
+            let stored = walk.samples && walk.memory.take((RECORD + bytes.len()) as u64);
+            match stored {
                 true => self
                     .samples
                     .push(RawSample { after: self.records.len(), bytes: bytes.to_vec() }),

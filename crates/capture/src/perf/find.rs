@@ -466,7 +466,7 @@ impl<'a> Finder<'a> {
         of(&Found::read(&file, self.files).ok()?)
     }
 
-    /// The member of the archive at `path` that was mapped at `offset` of the archive: its name, and
+    /// The member of the archive at `path` that was mapped at `offset` of the archive: its name and
     /// the offset of its first byte.
     pub(super) fn member_at(&mut self, path: &str, offset: u64) -> Option<(String, u64)> {
         if !archive::may_be(path) {

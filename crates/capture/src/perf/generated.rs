@@ -3,18 +3,29 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tracewright_image::{Module, ModuleFile, Region, Segment, Symbol, Symbols};
+use tracewright_image::{AddressSpaces, Module, ModuleFile, Region, Segment, Symbol, Symbols};
 
 use super::attr::Attr;
 use super::data::PerfData;
+use super::find::Finder;
 use super::jitdump::{JitCode, JitDump, generations};
-use super::processes::Builder;
 use super::record::{Body, Mmap, Record};
 use crate::Bytes;
 use crate::linux::TimeConversion;
 
 /// Code in the memory of a process, from a moment on.
-pub(super) type Generated = (u64, u32, Region);
+pub(super) type Loaded = (u64, u32, Region);
+
+/// The code of all jitdumps.
+#[derive(Debug, Default)]
+pub(super) struct Generated {
+    /// The code, in the order of its moments.
+    pub(super) loaded: Vec<Loaded>,
+    /// The paths that jitdumps were mapped from, and the file of each.
+    pub(super) files: Vec<(String, u32)>,
+    /// What is wrong with them.
+    pub(super) notes: Vec<String>,
+}
 
 /// CLOCK_MONOTONIC, of whose times those of a jitdump are.
 const MONOTONIC: u32 = 1;
@@ -54,14 +65,14 @@ impl Times {
     }
 }
 
-/// The code of the jitdumps that were given or are found at their recorded paths, in the order of
-/// its moments.
+/// The code of the jitdumps that were given or are found at their recorded paths.
 pub(super) fn code(
-    builder: &mut Builder<'_, '_>,
+    finder: &mut Finder<'_>,
+    spaces: &mut AddressSpaces,
     data: &PerfData,
     moment: &dyn Fn(usize, &Record) -> u64,
-) -> Vec<Generated> {
-    let mut dumps = builder.finder.jitdumps();
+) -> Generated {
+    let mut dumps = finder.jitdumps();
     let mut mapped: Vec<(u64, &Mmap)> = Vec::new();
     for (n, record) in data.records.iter().enumerate() {
         if let Body::Mmap(mmap) = &record.body
@@ -74,37 +85,35 @@ pub(super) fn code(
     for (_, mmap) in &mapped {
         let known = |path: &Path| name(path) == name(Path::new(&mmap.path));
         if !dumps.iter().any(|(path, ..)| known(path)) {
-            dumps.extend(builder.finder.recorded_jitdump(&mmap.path));
+            dumps.extend(finder.recorded_jitdump(&mmap.path));
         }
     }
     let times = Times::of(data);
-    let mut all = Vec::new();
+    let mut all = Generated::default();
     for (path, dump, bytes) in dumps {
         let file = path.display();
-        builder.notes.extend(dump.problems.iter().map(|problem| format!("{file}: {problem}")));
+        all.notes.extend(dump.problems.iter().map(|problem| format!("{file}: {problem}")));
         if !MACHINES.contains(&dump.machine) {
-            builder.notes.push(format!(
+            all.notes.push(format!(
                 "{file} is not used: its code is of another machine (ELF machine {})",
                 dump.machine
             ));
             continue;
         }
         let own = mapped.iter().find(|(_, mmap)| name(Path::new(&mmap.path)) == name(&path));
-        if own.is_none() && builder.spaces.threads().all(|t| t.process != dump.process) {
-            let process = dump.process;
-            let records = data.records.iter().filter_map(|record| match &record.body {
-                Body::Mmap(mmap) => Some(mmap.process),
-                Body::Comm { process, .. } => Some(*process),
-                _ => None,
-            });
-            if records.into_iter().all(|known| known != process) {
-                builder.notes.push(format!(
-                    "{file} is of process {process}, which the recording does not have"
-                ));
-            }
+        let mut processes = data.records.iter().filter_map(|record| match &record.body {
+            Body::Mmap(mmap) => Some(mmap.process),
+            Body::Comm { process, .. } => Some(*process),
+            _ => None,
+        });
+        if own.is_none() && processes.all(|known| known != dump.process) {
+            all.notes.push(format!(
+                "{file} is of process {}, which the recording does not have",
+                dump.process
+            ));
         }
         if !dump.loaded.is_empty() && times.moment(&dump, 0).is_none() {
-            builder.notes.push(format!(
+            all.notes.push(format!(
                 "{file}: its times are those of {}, and the recording has no times of it: its code \
                  is in memory from the beginning, and of code at the same address the last is used",
                 if dump.counter { "the processor's counter" } else { "CLOCK_MONOTONIC" }
@@ -112,13 +121,14 @@ pub(super) fn code(
         }
         let path = own.map_or_else(|| file.to_string(), |(_, mmap)| mmap.path.clone());
         let since = own.map_or(0, |(moment, _)| *moment);
-        let modules = modules(builder, &path, file.to_string(), &dump);
+        let modules = modules(spaces, &path, file.to_string(), &dump);
+        all.files.extend(modules.first().map(|module| (path.clone(), module.index)));
         for (code, module) in dump.loaded.iter().zip(modules) {
             let at = times.moment(&dump, code.time).unwrap_or(since);
-            all.push((at, code.process, region(&path, &bytes, code, module)));
+            all.loaded.push((at, code.process, region(&path, &bytes, code, module)));
         }
     }
-    all.sort_by_key(|(moment, ..)| *moment);
+    all.loaded.sort_by_key(|(moment, ..)| *moment);
     all
 }
 
@@ -130,12 +140,7 @@ fn is_dump(path: &str) -> bool {
 }
 
 /// The file of each piece of code of `dump`: one for each generation.
-fn modules(
-    builder: &mut Builder<'_, '_>,
-    path: &str,
-    found: String,
-    dump: &JitDump,
-) -> Vec<Module> {
+fn modules(spaces: &mut AddressSpaces, path: &str, found: String, dump: &JitDump) -> Vec<Module> {
     let of = generations(&dump.loaded);
     let count = of.iter().max().map_or(0, |last| last + 1);
     let mut parts: Vec<Vec<&JitCode>> = vec![Vec::new(); count];
@@ -160,7 +165,7 @@ fn modules(
                 memory_size: code.len,
                 executable: true,
             });
-            builder.spaces.add_module(ModuleFile {
+            spaces.add_module(ModuleFile {
                 path: if n == 0 { path.to_owned() } else { format!("{path}#{}", n + 1) },
                 found: Some(found.clone().into()),
                 symbols: Arc::new(Symbols::new(symbols)),
@@ -169,9 +174,6 @@ fn modules(
             })
         })
         .collect();
-    if let Some(first) = indices.first() {
-        builder.add_known(path, *first);
-    }
     of.iter()
         .map(|n| Module { index: indices.get(*n).copied().unwrap_or_default(), bias: 0 })
         .collect()

@@ -214,8 +214,8 @@ impl Known {
     }
 }
 
-/// The code by generations: the pieces of one do not overlap, so that an address in it has one name.
-/// Returns the generation of each piece.
+/// The generation of each piece of code: the pieces of one do not overlap, so that an address in it
+/// has one name.
 pub(super) fn generations(loaded: &[JitCode]) -> Vec<usize> {
     /// What is in further generations may have several names.
     const MOST: usize = 64;

@@ -36,9 +36,9 @@ const GUEST_KERNEL: &str = "[guest.kernel.kallsyms]";
 type ModuleKey = (String, Option<Vec<u8>>);
 
 /// Makes address spaces of records.
-pub(super) struct Builder<'a, 'b> {
-    pub(super) finder: &'a mut Finder<'b>,
-    pub(super) spaces: AddressSpaces,
+struct Builder<'a, 'b> {
+    finder: &'a mut Finder<'b>,
+    spaces: AddressSpaces,
     /// Index and content of each module, by path and build identifier.
     modules: HashMap<ModuleKey, (u32, Option<Found>)>,
     /// Build identifiers by path.
@@ -53,7 +53,7 @@ pub(super) struct Builder<'a, 'b> {
     /// The files that were found, and the memory of those that were found again.
     read: HashSet<std::path::PathBuf>,
     repeated: usize,
-    pub(super) notes: Vec<String>,
+    notes: Vec<String>,
     /// The addresses of the kernel's symbols.
     kernel: KernelSymbols,
     /// Mappings of guests, which are not used.
@@ -122,7 +122,13 @@ pub(super) fn address_spaces(
         builder.kcore(kcore);
     }
     builder.bpf(data);
-    let mut code = generated::code(&mut builder, data, moment).into_iter().peekable();
+    let generated = generated::code(builder.finder, &mut builder.spaces, data, moment);
+    builder.notes.extend(generated.notes);
+    for (path, index) in generated.files {
+        // A mapping of it has no code of its own.
+        builder.modules.insert((path, None), (index, None));
+    }
+    let mut code = generated.loaded.into_iter().peekable();
     for (moment, n) in order {
         while let Some((at, process, region)) = code.next_if(|(at, ..)| *at < moment) {
             builder.change(Some(process), at, Change::Load(vec![region]));
@@ -653,11 +659,4 @@ pub(super) fn missing(module: &ModuleFile) -> String {
         None => "no build ID is recorded".into(),
     };
     format!("{} was not found ({id})", module.path)
-}
-
-impl Builder<'_, '_> {
-    /// Adds the file at `path` to the known ones, for mappings without a build identifier.
-    pub(super) fn add_known(&mut self, path: &str, index: u32) {
-        self.modules.insert((path.to_owned(), None), (index, None));
-    }
 }

@@ -49,7 +49,7 @@ impl PerfData {
             ids: vec![1],
             ..Attr::default()
         };
-        let kept = |record: &&Record| {
+        let needed = |record: &&Record| {
             matches!(record.body, Body::Mmap(_) | Body::Comm { .. } | Body::Fork(_) | Body::Exit(_))
         };
         let mut data = PerfData { attrs: vec![attr], form: Form::File, ..PerfData::default() };
@@ -65,7 +65,7 @@ impl PerfData {
                 _ => {}
             }
         }
-        data.records = self.records.iter().filter(kept).cloned().collect();
+        data.records = self.records.iter().filter(needed).cloned().collect();
         for record in &mut data.records {
             let SampleId { task, time, cpu, .. } = record.id;
             record.id = SampleId { task, time, cpu, ..SampleId::default() };

@@ -495,8 +495,9 @@ fn jit_load(time: u64, process: u32, address: u64, index: u64, byte: u8) -> Vec<
 }
 
 /// Generated code is in the memory of its process from its time on, until other code is loaded over
-/// it. Mappings of anonymous memory do not hide it. Without times of the same clock, it is in memory
-/// from the beginning. (tools/perf/util/jitdump.c, `jit_repipe_code_load`, `jit_validate_events`)
+/// it. Mappings of anonymous memory do not hide it. Without times of the same clock, it is in
+/// memory from the beginning.
+/// (tools/perf/util/jitdump.c, `jit_repipe_code_load`, `jit_validate_events`)
 #[test]
 fn generated_code_is_in_memory_from_its_time_on() {
     let folder = Folder::new("perf-jitdump");

@@ -1,4 +1,4 @@
-//! A profile of many captures, and what is said of each.
+//! A profile of many captures, and what is printed of each.
 
 use std::fs;
 use std::path::Path;

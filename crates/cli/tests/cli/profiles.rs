@@ -165,6 +165,7 @@ fn a_branch_list_is_read_in_place_of_a_trace() {
     assert_eq!(output.code, Some(2));
     assert!(output.err.contains("only `tracewright profile` reads it"), "{}", output.err);
     let output = tracewright(&args("profile --format autofdo", &[&list]));
-    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    assert!(output.err.contains("the code of its program files is not known"), "{}", output.err);
     assert!(output.err.contains("give it with --symfs FOLDER or --binary FILE"), "{}", output.err);
 }

@@ -63,6 +63,8 @@ const ALLOWED: &[(&str, Where, &str)] = &[
     ("the reference", Where::Phrase("the reference model"), "a term of verification"),
     ("the reference", Where::Phrase("the reference manual"), "a document"),
     ("keep", Where::Phrase("pldl1keep"), "the operand of an A64 prefetch instruction"),
+    ("keep", Where::Phrase("keep-going"), "the option of make(1)"),
+    ("keep", Where::Phrase("keep_going"), "the option of make(1)"),
     ("realm", Where::File("crates/base/src/context.rs"), ARM_REALM),
     ("realm", Where::File("crates/capi/"), ARM_REALM),
     ("realm", Where::File("crates/image/src/host.rs"), ARM_REALM),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tracewright::analysis::{FileKey, MissingCode};
 use tracewright::capture::perf::hex;
+use tracewright::export::Format;
 
 use super::counts::Counted;
 use crate::args::ProfileArgs;
@@ -107,10 +108,19 @@ impl<'a> Files<'a> {
                 message::line(&format!("  {fail}"));
             }
         }
-        if self.total.profile.modules.is_empty() {
+        if self.is_empty() {
             message::line(&format!("note: the profile is empty: {}", self.why_empty()));
         }
         Ok(self.total.good && self.failed.is_empty())
+    }
+
+    /// Whether nothing was executed of known code.
+    pub fn is_empty(&self) -> bool {
+        let lists = self.args.format.format() == Some(Format::BranchList);
+        self.total.profile.modules.values().all(|module| {
+            let executed = module.ranges.is_empty() && module.branches.is_empty();
+            executed && (!lists || module.lists.is_empty())
+        })
     }
 
     /// A text for each file that was not found, and what that costs.
@@ -139,7 +149,9 @@ impl<'a> Files<'a> {
         let Counted { profile, bytes, ranges, .. } = &self.total;
         let times: u64 = profile.missing.values().map(|missing| missing.times).sum();
         let filtered = self.args.kernel || self.args.user || !self.args.exclude_process.is_empty();
-        if profile.outside > 0 {
+        if !profile.modules.is_empty() {
+            "the code of its program files is not known".into()
+        } else if profile.outside > 0 {
             format!("all {} executed ranges are in memory that is of no file", profile.outside)
         } else if *ranges > 0 && filtered {
             format!("--kernel, --user and --exclude-process leave none of {ranges} executed ranges")

@@ -67,14 +67,14 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
             Err(Failed::Capture(fail)) => files.fail(path, fail),
         }
     }
-    let good = files.end()?;
+    let good = files.end()? && !files.is_empty();
     let mut profile = files.total.profile;
     if profile.saturated {
         message::line(&format!("note: counts larger than {} are written as that number", u64::MAX));
     }
     select(&mut profile, args.module.as_deref(), &args.input.input)?;
     write(args, &profile, output)?;
-    Ok(good && !profile.modules.is_empty())
+    Ok(good)
 }
 
 /// Why the counts of a capture are not there.
