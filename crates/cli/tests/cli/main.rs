@@ -16,6 +16,7 @@ mod hostile;
 mod index;
 mod interleaved;
 mod itm;
+mod itm_values;
 mod limits;
 mod loader;
 mod logs;

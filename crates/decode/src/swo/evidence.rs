@@ -34,6 +34,13 @@ const KINDS: f64 = 128.0;
 const BAD: f64 = -16.0;
 const RARE: f64 = -8.0;
 
+/// The number of ports in a page, and the share of packets that are written to ports at random.
+const PORTS: f64 = 32.0;
+const SPREAD: f64 = 0.5;
+
+/// Bytes in which first packets are compared.
+const COMPARED: usize = 1 << 10;
+
 /// The share of the even bytes of frames that are ID bytes.
 const ID_BYTES: f64 = 0.15;
 
@@ -50,7 +57,7 @@ struct Candidate {
 pub(super) fn few(head: &[u8], wanted: &Wanted) -> Option<Form> {
     let mut candidates = Vec::new();
     if wanted.framing.is_none_or(|framing| framing == Framing::Raw) && wanted.id.is_none() {
-        candidates.push(unframed(head));
+        candidates.extend(unframed(head));
     }
     for (framing, skip) in framings(head, wanted.framing, 0) {
         candidates.extend(framed(head, framing, skip, wanted));
@@ -68,21 +75,64 @@ pub(super) fn few(head: &[u8], wanted: &Wanted) -> Option<Form> {
     certain.then_some(best.form)
 }
 
-/// Whether the frames begin at other bytes. Half synchronisation packets are a part of some
+/// Whether the frames, or the packets of unframed bytes, begin at other bytes. Half synchronisation packets are a part of some
 /// framings only, which are the same where there are none.
 fn differs(a: &Candidate, b: &Candidate) -> bool {
-    (a.form.framing == Framing::Raw) != (b.form.framing == Framing::Raw)
-        || a.form.skip != b.form.skip
+    let raw = |candidate: &Candidate| candidate.form.framing == Framing::Raw;
+    raw(a) != raw(b) || a.form.skip != b.form.skip || raw(a) && a.form.start != b.form.start
 }
 
-fn unframed(head: &[u8]) -> Candidate {
+/// The candidates of unframed bytes: the best one, and the best of those with other packets up to
+/// the last byte.
+fn unframed(head: &[u8]) -> Vec<Candidate> {
     let form = |start| Form { framing: Framing::Raw, skip: 0, id: None, start };
-    let whole = Candidate { form: form(0), bits: bits(head) };
-    let cut = (1..LONGEST).map(|start| {
-        let rest = head.get(start..).unwrap_or_default();
-        Candidate { form: form(start), bits: bits(rest) - CUT }
-    });
-    cut.fold(whole, |best, cut| if cut.bits > best.bits { cut } else { best })
+    let mut all: Vec<Candidate> = (0..LONGEST)
+        .map(|start| Candidate { form: form(start), bits: from(head, start) })
+        .collect();
+    // The first of the best.
+    all.sort_by(|a, b| b.bits.total_cmp(&a.bits));
+    let Some(best) = all.first().map(|best| best.form.start) else { return all };
+    let ends = boundaries(head, best);
+    let mut all = all.into_iter();
+    let first = all.next();
+    let other = all.find(|other| !meet(&ends, &boundaries(head, other.form.start)));
+    first.into_iter().chain(other).collect()
+}
+
+/// The evidence for packets from byte `start` on.
+fn from(head: &[u8], start: usize) -> f64 {
+    bits(head.get(start..).unwrap_or_default()) - if start == 0 { 0.0 } else { CUT }
+}
+
+/// The offsets of packets from byte `start` on.
+fn boundaries(head: &[u8], start: usize) -> Vec<usize> {
+    let mut at = start;
+    let mut all = vec![start];
+    for parsed in packets(head.get(start..).unwrap_or_default()) {
+        at += parsed.len;
+        all.push(at);
+    }
+    all
+}
+
+/// Whether two rows of offsets have one in common: the packets after it are the same.
+fn meet(a: &[usize], b: &[usize]) -> bool {
+    b.iter().any(|at| a.binary_search(at).is_ok())
+}
+
+/// A first packet with far more evidence than that at `start`, in the first bytes of a trace; how
+/// certain it is that the packets begin there, in bits.
+pub(super) fn better_start(bytes: &[u8], start: usize) -> (usize, f64) {
+    let head = bytes.get(..COMPARED).unwrap_or(bytes);
+    let of = |start: usize| (start, from(head, start));
+    let own = of(start);
+    let best =
+        (0..LONGEST).map(of).fold(own, |best, other| if other.1 > best.1 { other } else { best });
+    let chosen = if best.1 >= own.1 + MARGIN { best } else { own };
+    let ends = boundaries(head, chosen.0);
+    let others = (0..LONGEST).filter(|other| !meet(&ends, &boundaries(head, *other)));
+    let next = others.map(|other| from(head, other)).fold(f64::NEG_INFINITY, f64::max);
+    (chosen.0, chosen.1 - next)
 }
 
 /// The candidates of frames from byte `skip` on: one for each source that may be the ITM, and one
@@ -154,6 +204,7 @@ impl Split for Frames {
 /// The evidence that the packets of `bytes` are those of an ITM.
 fn bits(bytes: &[u8]) -> f64 {
     let mut kinds: HashMap<(u8, u8, u8), (f64, u32)> = HashMap::new();
+    let mut classes: HashMap<(u8, u8), f64> = HashMap::new();
     let (mut all, mut bits) = (0.0, 0.0);
     for parsed in packets(bytes) {
         let Some(packet) = parsed.packet else {
@@ -168,6 +219,7 @@ fn bits(bytes: &[u8]) -> f64 {
             bits += RARE;
             continue;
         }
+        let class = class(&packet);
         let known = kinds.len();
         let (count, last) = kinds.entry(kind(&packet)).or_default();
         let share = match *count {
@@ -175,12 +227,23 @@ fn bits(bytes: &[u8]) -> f64 {
             0.0 => NOVEL / KINDS,
             count => (1.0 - NOVEL) * count / all,
         };
+        // Many ports may be written in one size, each seldom.
+        let of_class = classes.entry(class).or_default();
+        let seen = if all == 0.0 { 0.0 } else { (1.0 - NOVEL) * *of_class / all };
+        let share = share.max(seen / PORTS * SPREAD * headers(&packet));
+        *of_class += 1.0;
         bits += (share * 256.0 / headers(&packet)).log2() + payload(&packet, *last, *count > 0.0);
         *count += 1.0;
         all += 1.0;
         *last = value(&packet);
     }
     bits
+}
+
+/// What packets of all ports, or of all discriminators, have in common.
+fn class(packet: &Packet) -> (u8, u8) {
+    let (source, _, size) = kind(packet);
+    (source, size)
 }
 
 /// The number of headers of the kind of `packet`.

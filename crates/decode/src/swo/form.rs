@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tracewright_frames::{Event, FRAME, Framing, Link, Split, Splitter, sync};
 
 use super::Wanted;
+use super::evidence::better_start;
 use super::grammar::{first_packet, share};
 use crate::detect::fill::filled_from;
 use crate::detect::frame_pairs;
@@ -81,7 +82,7 @@ impl Default for Found {
 }
 
 fn raw(head: &[u8]) -> Found {
-    let start = first_packet(head);
+    let (start, _) = better_start(head, first_packet(head));
     let share = share(head.get(start..).unwrap_or_default());
     Found { form: Form { framing: Framing::Raw, skip: 0, id: None, start }, share }
 }
