@@ -24,7 +24,7 @@ pub struct Variable {
 /// The type of a variable. Sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VariableType {
-    /// An unsigned integer, a character or a truth value.
+    /// An unsigned integer, a character or a Boolean value.
     Unsigned(u64),
     /// A signed integer.
     Signed(u64),
@@ -184,8 +184,8 @@ fn location(dwarf: &Dwarf, unit: &Unit, entry: &Entry) -> Option<u64> {
     only.then_some(address)
 }
 
-/// The entry of the type of `entry`. Types of other units, as link-time optimisation makes them, are
-/// not followed.
+/// The entry of the type of `entry`. Types of other units, as link-time optimisation makes them,
+/// are not followed.
 fn type_of(unit: &Unit, entry: &Entry) -> Option<Entry> {
     match entry.attr_value(gimli::DW_AT_type)? {
         AttributeValue::UnitRef(offset) => unit.entry(offset).ok(),
@@ -333,7 +333,7 @@ mod tests {
         assert!(compared > 0, "no variable was compared");
     }
 
-    /// Variables of a program by gcc, at the addresses that readelf lists, with the sizes of the ABI.
+    /// Variables of a program by gcc, at the addresses that readelf lists, of the sizes of the ABI.
     #[test]
     fn types_of_variables() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/variables/v.elf");
