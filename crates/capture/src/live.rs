@@ -1,9 +1,9 @@
-//! Trace data that arrive while they are read.
+//! Trace data that arrive while they are read, and events that leave as they arrive.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Read};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
@@ -78,9 +78,64 @@ fn connect(address: &str) -> Result<TcpStream, String> {
     Err(last)
 }
 
+/// How the address of a receiver of datagrams begins.
+pub const UDP: &str = "udp://";
+
+/// Lines that are sent as datagrams. A datagram without a receiver is lost.
+#[derive(Debug)]
+pub struct Datagrams {
+    socket: UdpSocket,
+    /// The beginning of a line.
+    line: Vec<u8>,
+}
+
+impl Datagrams {
+    /// Sends to `HOST:PORT`.
+    ///
+    /// # Errors
+    /// Why the address cannot be used.
+    pub fn connect(address: &str) -> io::Result<Datagrams> {
+        let address = address.trim_end_matches('/');
+        let to = address.to_socket_addrs()?.next();
+        let to = to.ok_or_else(|| io::Error::other("the host has no address"))?;
+        let any = match to {
+            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+        };
+        let socket = UdpSocket::bind(any)?;
+        socket.connect(to)?;
+        Ok(Datagrams { socket, line: Vec::new() })
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        let sent = self.socket.send(&self.line);
+        self.line.clear();
+        match sent {
+            // No program receives at the port of this machine.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+            sent => sent.map(|_| ()),
+        }
+    }
+}
+
+impl Write for Datagrams {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for &byte in bytes {
+            match byte {
+                b'\n' => self.send()?,
+                byte => self.line.push(byte),
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
     use std::net::TcpListener;
 
     use super::*;

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use anstream::ColorChoice;
 use tracewright::capture::Replacement;
+use tracewright::capture::live::{Datagrams, UDP};
 use tracewright::capture::plain::plain;
 
 use crate::fail::Fail;
@@ -193,57 +193,6 @@ impl Write for Output {
             Writer::Lines(lines) => lines.flush(),
             Writer::None => Ok(()),
         }
-    }
-}
-
-/// How the address of a receiver of datagrams begins.
-pub const UDP: &str = "udp://";
-
-/// Lines that are sent as datagrams. A datagram without a receiver is lost.
-struct Datagrams {
-    socket: UdpSocket,
-    /// The beginning of a line.
-    line: Vec<u8>,
-}
-
-impl Datagrams {
-    fn connect(address: &str) -> io::Result<Datagrams> {
-        let address = address.trim_end_matches('/');
-        let to = address.to_socket_addrs()?.next();
-        let to = to.ok_or_else(|| io::Error::other("the host has no address"))?;
-        let any = match to {
-            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
-        };
-        let socket = UdpSocket::bind(any)?;
-        socket.connect(to)?;
-        Ok(Datagrams { socket, line: Vec::new() })
-    }
-
-    fn send(&mut self) -> io::Result<()> {
-        let sent = self.socket.send(&self.line);
-        self.line.clear();
-        match sent {
-            // No program receives at the port of this machine.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
-            sent => sent.map(|_| ()),
-        }
-    }
-}
-
-impl Write for Datagrams {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for &byte in bytes {
-            match byte {
-                b'\n' => self.send()?,
-                byte => self.line.push(byte),
-            }
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -43,8 +43,8 @@ pub fn only(input: &Input) -> bool {
     sources.peek().is_some() && sources.all(is_itm)
 }
 
-/// The samples of the program counter of all buffers, and how often packets were lost or bytes could
-/// not be decoded.
+/// The samples of the program counter of all buffers, and how often packets were lost or bytes
+/// could not be decoded.
 pub fn samples(input: &Input) -> Result<(Samples, u64), Fail> {
     let (mut all, mut lost) = (Samples::default(), 0);
     for &buffer in &input.buffers {

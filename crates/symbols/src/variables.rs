@@ -24,7 +24,7 @@ pub struct Variable {
 /// The type of a variable. Sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VariableType {
-    /// An unsigned integer, a character or a truth value.
+    /// An unsigned integer, a character or a Boolean value.
     Unsigned(u64),
     /// A signed integer.
     Signed(u64),
@@ -184,8 +184,8 @@ fn location(dwarf: &Dwarf, unit: &Unit, entry: &Entry) -> Option<u64> {
     only.then_some(address)
 }
 
-/// The entry of the type of `entry`. Types of other units, as link-time optimisation makes them, are
-/// not followed.
+/// The entry of the type of `entry`. Types of other units, as link-time optimisation makes them,
+/// are not followed.
 fn type_of(unit: &Unit, entry: &Entry) -> Option<Entry> {
     match entry.attr_value(gimli::DW_AT_type)? {
         AttributeValue::UnitRef(offset) => unit.entry(offset).ok(),
@@ -331,6 +331,39 @@ mod tests {
             compared += 1;
         }
         assert!(compared > 0, "no variable was compared");
+    }
+
+    /// Variables of a program by gcc, at the addresses that readelf lists, of the sizes of the ABI.
+    #[test]
+    fn types_of_variables() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/variables/v.elf");
+        let file = Bytes::from(std::fs::read(path).unwrap());
+        let names = [(0, "IDLE"), (1, "RUN"), (-1, "FAULT")];
+        let names = names.map(|(value, name)| (value, name.to_owned())).to_vec();
+        for (name, address, kind) in [
+            ("counter", 0x2000_0000, VariableType::Unsigned(2)),
+            ("state", 0x2000_0020, VariableType::Other(Some(32))),
+            ("state.mode", 0x2000_0020, VariableType::Enumeration(4, names)),
+            ("state.sensors[1].value", 0x2000_0030, VariableType::Float(4)),
+            ("state.sensors[2].trim", 0x2000_0036, VariableType::Signed(1)),
+            ("state.next", 0x2000_003c, VariableType::Pointer(4)),
+            ("ratio", 0x2000_0040, VariableType::Float(8)),
+            ("big[1]", 0x2000_0050, VariableType::Signed(8)),
+            ("pointer", 0x2000_005c, VariableType::Pointer(4)),
+        ] {
+            let found = Variable::of_elf(&file, name).unwrap();
+            assert_eq!(found, Some(Variable { address, kind }), "{name}");
+        }
+        assert_eq!(Variable::of_elf(&file, "none"), Ok(None));
+        for (name, why) in [
+            ("twice", "several variables"),
+            ("state.none", "no member `none`"),
+            ("counter[1]", "is for arrays"),
+        ] {
+            assert!(Variable::of_elf(&file, name).unwrap_err().contains(why), "{name}");
+        }
+        let text = Bytes::from(b"no ELF".to_vec());
+        assert!(Variable::of_elf(&text, "counter").unwrap_err().contains("no DWARF"));
     }
 
     #[test]

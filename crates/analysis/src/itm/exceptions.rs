@@ -197,8 +197,8 @@ impl Exceptions {
         Span { depth: self.active.len(), duration: None, ended }
     }
 
-    /// The exceptions from number `from` on ended by `time`, without a traced exit. Returns the last
-    /// of them with known bounds.
+    /// The exceptions from number `from` on ended by `time`, without a traced exit. Returns the
+    /// last of them with known bounds.
     fn end_above(&mut self, from: usize, time: Moment) -> Option<(u16, Duration)> {
         let mut last = None;
         for ended in self.active.split_off(from.min(self.active.len())) {

@@ -335,8 +335,8 @@ impl Interpreter {
         values.into_iter().for_each(|value| self.push(at, time, Content::Value(value)));
     }
 
-    /// The characters in a write to a port whose type is not known, if it is text. Zeros that fill a
-    /// write of more than one byte are not.
+    /// The characters in a write to a port whose type is not known, if it is text. Zeros that fill
+    /// a write of more than one byte are not.
     fn text_of<'a>(&mut self, line: Channel, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let open = self.open.iter().any(|open| open.channel == line);
         let zeros = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
@@ -674,7 +674,7 @@ mod tests {
         }
     }
 
-    /// A port with a type is not guessed.
+    /// Of a port with a type, nothing is inferred.
     #[test]
     fn signals_have_values() {
         let signals = ["0=i16,name=x", "dwt1=u8,name=y", "1=text"].map(|s| s.parse().unwrap());

@@ -211,8 +211,8 @@ impl Signal {
 
 impl Scalar {
     /// The number that was sent as `value` of `bits` bits. `None` where it cannot be one of this
-    /// type: a wider one, or a part of a floating-point or fixed-point number. The sign of an integer is
-    /// that of the width that was sent.
+    /// type: a wider one, or a part of a floating-point or fixed-point number. The sign of an
+    /// integer is that of the width that was sent.
     fn reading(self, value: u64, bits: u8) -> Option<Reading> {
         let own = self.bits();
         match self {

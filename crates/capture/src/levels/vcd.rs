@@ -16,11 +16,11 @@ const MAX_BITS: u32 = 1 << 10;
 
 /// Selects signals of a recording.
 pub(super) trait Select {
-    /// The numbers from 0 that a signal can have in a vector with the name `name`; 0 for another one.
+    /// The numbers from 0 that a signal can have in a vector with the name `name`; 0 for another.
     fn vector(&self, scope: &str, name: &str) -> u32;
 
-    /// The bit of levels of the signal with the name `name`, and with the number `index` where it is
-    /// one of several. `None` for another signal.
+    /// The bit of levels of the signal with the name `name`, and with the number `index` where it
+    /// is one of several. `None` for another signal.
     fn find(&mut self, scope: &str, name: &str, index: Option<u32>) -> Result<Option<u8>, String>;
 }
 

@@ -9,7 +9,7 @@ use crate::fail::Fail;
 
 #[derive(Clone, Debug, Default, Args)]
 pub struct SignalArgs {
-    /// Type of the values of a stimulus port, of a DWT comparator or of an STM channel (repeatable):
+    /// Type of the values of a stimulus port, a DWT comparator or an STM channel (repeatable):
     /// text, raw, ptr, u8 to u64, i8 to i64, f32, f64, qM.N, enum{0=idle,1=run},
     /// struct{u16 t; i16 x}, with ,name= ,scale= ,offset= ,unit=. Default: text where writes look
     /// like it, and numbers.

@@ -74,10 +74,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
             "note: the events of ITMs are shown of the whole trace only, and are left out",
         );
     }
-    let given = std::env::args_os().skip(2).filter(|own| *own != *args.input.input.as_os_str());
-    let given: Vec<String> = given.map(|own| own.to_string_lossy().into_owned()).collect();
-    let options: Vec<String> =
-        Some(given.join(" ")).into_iter().filter(|all| !all.is_empty()).collect();
+    let options = shown_options(args);
     let how = How {
         committed: args.how.committed,
         jobs: args.threads.jobs(),
@@ -98,6 +95,14 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     output.close()?;
     files.print();
     Ok(input.is_unchanged() && !problems.fail(args.strict))
+}
+
+/// The options that change what the page shows.
+fn shown_options(args: &ReportArgs) -> Vec<String> {
+    let images = args.input.images.iter().map(|image| format!("--image {image}"));
+    let watched = args.signals.watched.iter().map(|name| format!("--watch {name}"));
+    let own = args.signals.types.iter().map(|signal| format!("--type {}", signal.origin));
+    images.chain(own).chain(watched).collect()
 }
 
 /// Writes the page of the only buffer of `input`.
@@ -137,6 +142,10 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listin
         page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
         let decoded = job.decoded(&tally);
         page.statistics.extend(decoded.summary().lines().map(|line| line.trim().to_owned()));
+        if decoded.needs_explanation() && !decoded.has_problems() {
+            // Why there is little on the page.
+            page.information.append(&mut page.statistics);
+        }
         let diagnosis = decoded.diagnosis();
         let to = if diagnosis.is_problem { &mut page.notes } else { &mut page.information };
         to.extend(diagnosis.cause.iter().map(|cause| decoded.cause_remark(cause).what));

@@ -17,6 +17,7 @@ mod hostile;
 mod index;
 mod interleaved;
 mod itm;
+mod itm_values;
 mod limits;
 mod loader;
 mod logs;

@@ -5,14 +5,13 @@
 //! model of its packets and frames describes the bytes shorter than 8 bits a byte: few kinds of
 //! packets that are repeated, text, addresses near each other, few ID bytes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use tracewright_base::Dwt;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Split};
-use tracewright_protocols::itm::{Data, Packet};
 
 use super::form::{framings, splitter};
-use super::grammar::{LONGEST, first_packet, is_defined, kind, meaning, packets};
+use super::grammar::{LONGEST, first_packet};
+use super::packet_evidence::{BAD, CUT, KINDS, MARGIN, Ports, RARE, bits, boundaries, from, meet};
 use super::{Form, Wanted};
 
 /// The evidence for a form, in bits, from which on it may be used.
@@ -21,24 +20,8 @@ const ENOUGH: f64 = 16.0;
 /// Frames have more ways to be found by accident.
 const ENOUGH_FOR_FRAMES: f64 = 32.0;
 
-/// The evidence by which a form exceeds any other one.
-const MARGIN: f64 = 16.0;
-
-/// The share of packets of a kind that has not occurred before.
-const NOVEL: f64 = 0.1;
-
-/// The number of kinds, about that of headers that are not rare.
-const KINDS: f64 = 128.0;
-
-/// Evidence against a form: undecodable bytes, and packets that few units send.
-const BAD: f64 = -16.0;
-const RARE: f64 = -8.0;
-
 /// The share of the even bytes of frames that are ID bytes.
 const ID_BYTES: f64 = 0.15;
-
-/// Evidence against a trace that begins inside a packet or a frame.
-const CUT: f64 = 4.0;
 
 /// A form, and the evidence for it.
 struct Candidate {
@@ -75,14 +58,24 @@ fn differs(a: &Candidate, b: &Candidate) -> bool {
         || a.form.skip != b.form.skip
 }
 
+/// The candidate of unframed bytes from the first packet with the most evidence on. It has none
+/// where packets from another byte on, which differ up to the last byte, have about as much.
 fn unframed(head: &[u8]) -> Candidate {
-    let form = |start| Form { framing: Framing::Raw, skip: 0, id: None, start };
-    let whole = Candidate { form: form(0), bits: bits(head) };
-    let cut = (1..LONGEST).map(|start| {
-        let rest = head.get(start..).unwrap_or_default();
-        Candidate { form: form(start), bits: bits(rest) - CUT }
-    });
-    cut.fold(whole, |best, cut| if cut.bits > best.bits { cut } else { best })
+    let of = |start: usize, ports| (start, from(head, start, ports));
+    let better =
+        |best: (usize, f64), other: (usize, f64)| if other.1 > best.1 { other } else { best };
+    let first = of(0, Ports::Many);
+    let best = (1..LONGEST).map(|start| of(start, Ports::Many)).fold(first, better);
+    let ends = boundaries(head, best.0);
+    let others = (0..LONGEST).filter(|other| !meet(&ends, &boundaries(head, *other)));
+    let exceeds = |ports| {
+        let own = from(head, best.0, ports);
+        move |other: usize| own >= from(head, other, ports) + MARGIN
+    };
+    let (few, many) = (exceeds(Ports::Few), exceeds(Ports::Many));
+    let certain = others.into_iter().all(|other| few(other) || many(other));
+    let bits = if certain { from(head, best.0, Ports::Few) } else { 0.0 };
+    Candidate { form: Form { framing: Framing::Raw, skip: 0, id: None, start: best.0 }, bits }
 }
 
 /// The candidates of frames from byte `skip` on: one for each source that may be the ITM, and one
@@ -100,7 +93,7 @@ fn framed(head: &[u8], framing: Framing, skip: usize, wanted: &Wanted) -> Vec<Ca
         let id = u8::try_from(id).ok();
         if wanted.id.is_none() || wanted.id == id {
             let start = first_packet(bytes);
-            let bits = link + bits(bytes.get(start..).unwrap_or_default());
+            let bits = link + bits(bytes.get(start..).unwrap_or_default(), Ports::Few);
             candidates.push(Candidate { form: Form { id, start, ..form }, bits });
         }
     }
@@ -148,73 +141,5 @@ impl Split for Frames {
             Event::FullSync => self.bits += 16.0,
             _ => {}
         }
-    }
-}
-
-/// The evidence that the packets of `bytes` are those of an ITM.
-fn bits(bytes: &[u8]) -> f64 {
-    let mut kinds: HashMap<(u8, u8, u8), (f64, u32)> = HashMap::new();
-    let (mut all, mut bits) = (0.0, 0.0);
-    for parsed in packets(bytes) {
-        let Some(packet) = parsed.packet else {
-            bits += BAD;
-            continue;
-        };
-        // The alignment packets of other trace units have zeros, too.
-        if matches!(packet, Packet::Sync { .. }) {
-            continue;
-        }
-        if !is_defined(&packet) || matches!(packet, Packet::Page(_)) {
-            bits += RARE;
-            continue;
-        }
-        let known = kinds.len();
-        let (count, last) = kinds.entry(kind(&packet)).or_default();
-        let share = match *count {
-            0.0 if known == 0 => 1.0 / KINDS,
-            0.0 => NOVEL / KINDS,
-            count => (1.0 - NOVEL) * count / all,
-        };
-        bits += (share * 256.0 / headers(&packet)).log2() + payload(&packet, *last, *count > 0.0);
-        *count += 1.0;
-        all += 1.0;
-        *last = value(&packet);
-    }
-    bits
-}
-
-/// The number of headers of the kind of `packet`.
-const fn headers(packet: &Packet) -> f64 {
-    match packet {
-        Packet::LocalTimeShort { .. } => 6.0,
-        Packet::LocalTime { .. } => 4.0,
-        _ => 1.0,
-    }
-}
-
-const fn value(packet: &Packet) -> u32 {
-    match packet {
-        Packet::Software { data, .. } | Packet::Hardware { data, .. } => data.value(),
-        _ => 0,
-    }
-}
-
-/// The evidence of the payload. `last` is that of the last packet of the kind, if there was one.
-fn payload(packet: &Packet, last: u32, repeated: bool) -> f64 {
-    let text = |data: &Data| {
-        let bytes = data.value().to_le_bytes();
-        let bytes = bytes.get(..usize::from(data.size())).unwrap_or_default();
-        bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'))
-    };
-    match packet {
-        Packet::Software { data, .. } if text(data) => f64::from(data.size()) * 1.4,
-        Packet::Software { data, .. } if data.size() == 1 => -1.0,
-        Packet::Hardware { .. } => match meaning(packet) {
-            // Five bits are zero, and two are not.
-            Some(Dwt::Exception { .. }) => 5.0,
-            Some(Dwt::PcSample(pc)) if repeated && pc >> 16 == last >> 16 => 14.0,
-            _ => 0.0,
-        },
-        _ => 0.0,
     }
 }

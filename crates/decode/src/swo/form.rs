@@ -6,6 +6,7 @@ use tracewright_frames::{Event, FRAME, Framing, Link, Split, Splitter, sync};
 
 use super::Wanted;
 use super::grammar::{first_packet, share};
+use super::packet_evidence::better_start;
 use crate::detect::fill::filled_from;
 use crate::detect::frame_pairs;
 
@@ -81,7 +82,7 @@ impl Default for Found {
 }
 
 fn raw(head: &[u8]) -> Found {
-    let start = first_packet(head);
+    let start = better_start(head, first_packet(head));
     let share = share(head.get(start..).unwrap_or_default());
     Found { form: Form { framing: Framing::Raw, skip: 0, id: None, start }, share }
 }

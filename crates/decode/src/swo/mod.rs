@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `grammar.rs` | how well bytes can be parsed as packets of an ITM |
+//! | `packet_evidence.rs` | the evidence that packets are those of an ITM |
 //! | `evidence.rs` | whether few bytes suffice to determine the form |
 //! | `form.rs` | [`Form`]: the framing, the trace ID, and where packets begin |
 //! | `greeting.rs` | [`Greeting`]: the line of text of a terminal port |
@@ -12,6 +13,7 @@ mod evidence;
 mod form;
 mod grammar;
 mod greeting;
+mod packet_evidence;
 mod receiver;
 
 pub use form::Form;

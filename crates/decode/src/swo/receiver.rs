@@ -548,3 +548,47 @@ mod tests {
         assert_eq!(elements.len(), 5);
     }
 }
+
+#[cfg(test)]
+mod many_ports {
+    use tracewright_testing::Random;
+
+    use super::*;
+
+    /// Writes to 32 ports, without synchronisation packets and timestamps, from any byte on: the
+    /// first packet that a pause finds is one, but for few of 600 random traces.
+    #[test]
+    fn a_pause_finds_the_first_packet() {
+        let mut random = Random::new(7);
+        let (mut wrong, mut found, mut all) = (Vec::new(), 0, 0);
+        for round in 0..600 {
+            let (size, header): (usize, u8) = [(1, 1), (2, 2), (4, 3)][round % 3];
+            let mut bytes = Vec::new();
+            for n in 0..200u32 {
+                let port = if round % 2 == 0 { n as u8 % 32 } else { random.below(32) as u8 };
+                bytes.push(port << 3 | header);
+                bytes.extend((0..size).map(|_| match round % 5 {
+                    0 => b'a' + random.below(26) as u8,
+                    1 => random.next() as u8,
+                    2 => n as u8,
+                    _ => b' ' + random.below(90) as u8,
+                }));
+            }
+            let cut = random.index(size + 1);
+            let len = 6 + random.index(300);
+            let mut receiver = Receiver::new(Wanted::default());
+            let mut elements = Vec::new();
+            receiver.feed(&bytes[cut..cut + len], &mut elements);
+            receiver.pause(&mut elements);
+            all += 1;
+            let Some((form, _)) = receiver.form() else { continue };
+            found += 1;
+            let packet = size + 1;
+            if form.framing != Framing::Raw || (form.start + cut) % packet != 0 {
+                wrong.push((round, size, cut, len, form));
+            }
+        }
+        assert!(found * 2 >= all, "{found} of {all} are found");
+        assert!(wrong.len() * 50 <= found, "{} of {found}: {wrong:?}", wrong.len());
+    }
+}

@@ -241,10 +241,10 @@ impl Report {
             .filter(|thread| sums.get(thread.root as usize).is_some_and(|sum| *sum > 0));
         // A row of all threads needs several, and a row of the thread is one of several.
         let several = roots.count() > 1;
-        let all = names.number("all threads".to_owned());
         let whole = self.instructions;
         let mut frames = Vec::new();
         if several {
+            let all = names.number("all threads".to_owned());
             frames.push(FlameFrame { name: all, depth: 0, from: 0, sum: whole, own: 0 });
         }
         let mut edges = vec![0u64];

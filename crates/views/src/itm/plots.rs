@@ -1,5 +1,5 @@
-//! Values for plots: the typed ones, and of ports and comparators without a type the numbers as they
-//! were sent.
+//! Values for plots: the typed ones, and of ports and comparators without a type the numbers as
+//! they were sent.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

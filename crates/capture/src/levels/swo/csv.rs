@@ -13,8 +13,8 @@ const MAX_ROW: u64 = 1 << 16;
 /// The unit of times: a picosecond.
 const RATE: u64 = 1_000_000_000_000;
 
-/// Whether a file with the first bytes `head` has rows of levels: a header with a time, or rows of 0
-/// and 1.
+/// Whether a file with the first bytes `head` has rows of levels: a header with a time, or rows of
+/// 0 and 1.
 pub(super) fn is_levels(head: &[u8]) -> bool {
     let text = match head.iter().rposition(|&byte| byte == b'\n') {
         Some(end) => head.get(..end).unwrap_or_default(),

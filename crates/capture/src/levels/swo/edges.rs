@@ -1,5 +1,5 @@
-//! The changes of the level of SWO, and the bytes of its asynchronous form: 8 data bits, no parity, one
-//! stop bit. (Armv7-M ARM, C1.10, "TPIU"; CoreSight SWO, "Asynchronous serial output")
+//! The changes of the level of SWO, and the bytes of its asynchronous form: 8 data bits, no
+//! parity, one stop bit. (Armv7-M ARM, C1.10, "TPIU"; CoreSight SWO, "Asynchronous serial output")
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
-//! The Manchester form of SWO: idle low; a start bit of 1, one to eight bytes from bit 0 on, a stop bit
-//! that stays low. A 1 is high and then low, a 0 is low and then high. (CoreSight Components TRM, DDI
-//! 0314, "SWO", "Physical pin protocol")
+//! The Manchester form of SWO: idle low; a start bit of 1, one to eight bytes from bit 0 on, a stop
+//! bit that stays low. A 1 is high and then low, a 0 is low and then high. (CoreSight Components
+//! TRM, DDI 0314, "SWO", "Physical pin protocol")
 
 use super::edges::Edges;
 
@@ -62,8 +62,8 @@ pub(super) fn decode(edges: &Edges, half: f64) -> Decoded {
     out
 }
 
-/// The bits from the change to high number `at` on, and the number of the change to high that follows
-/// them.
+/// The bits from the change to high number `at` on, and the number of the change to high that
+/// follows them.
 fn packet(edges: &Edges, at: usize, half: f64) -> (Vec<bool>, usize) {
     let mut halves: Vec<bool> = Vec::new();
     let mut at = at;
