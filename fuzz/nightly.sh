@@ -9,7 +9,7 @@
 #
 # It needs a nightly toolchain and cargo-fuzz: see fuzz/README.md. FUZZ_FRESH=1 leaves the corpus of
 # earlier runs out, FUZZ_SECONDS is the time of each target in place of its share, FUZZ_BUILT=1 uses
-# the programs and the corpus as they are, and FUZZ_KEEP=1 writes the shortest inputs that have the
+# the programs and the corpus as they are, and FUZZ_COLLECT=1 writes the shortest inputs that have the
 # coverage of the corpus to fuzz/inputs, whose inputs every run of the tests takes again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -119,7 +119,7 @@ for target in "${targets[@]}"; do
     fi
 done
 
-if [ -n "${FUZZ_KEEP:-}" ]; then
+if [ -n "${FUZZ_COLLECT:-}" ]; then
     for target in "${targets[@]}"; do
         mkdir "$TMPDIR/least"
         "$programs/$target" -merge=1 -max_len="$(length "$target")" -rss_limit_mb=$rss \

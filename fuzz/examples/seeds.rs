@@ -2,7 +2,7 @@
 //! seeds of the cases in `tests/cases` and of the captures in `tests/captures`, and the inputs of
 //! earlier runs in `inputs/TARGET.hex`, one in a line.
 //!
-//! `dictionaries/TARGET.dict` has what a fuzzer inserts: packets of the cases, or the words of texts.
+//! `dictionaries/TARGET.dict` has what a fuzzer inserts: packets of the cases, or words of texts.
 //!
 //! `seeds collect TARGET FOLDER` writes a file of `inputs/`: the shortest inputs of a folder.
 //!

@@ -2,8 +2,8 @@
 //!
 //! Each trial flips one bit and compares the elements with those of the whole capture, source by
 //! source, outside a window: from 64 bytes before the packet with the bit to 64 bytes after the
-//! packet with which decoding starts behind the source's next alignment synchronisation, in ETMv3 and
-//! PTM an I-sync. The bit is anywhere, or one of a source in the 8 bytes before an alignment
+//! packet with which decoding starts behind the source's next alignment synchronisation, in ETMv3
+//! and PTM an I-sync. The bit is anywhere, or one of a source in the 8 bytes before an alignment
 //! synchronisation. `TRACEWRIGHT_TIMES=1000` makes 1000 trials of each capture; `--nocapture` shows
 //! the table.
 
@@ -18,8 +18,8 @@ use tracewright_testing::{Random, shared, times};
 /// Bytes before and after the damage where elements may differ.
 const MARGIN: u64 = 64;
 
-/// Captures of each protocol and kind of framing, with a synchronisation inside. In the last one the
-/// I-sync of an ETMv3 comes about 125 bytes behind the alignment synchronisation.
+/// Captures of each protocol and kind of framing, with a synchronisation inside. In the last one
+/// the I-sync of an ETMv3 comes about 125 bytes behind the alignment synchronisation.
 const CAPTURES: [&str; 12] = [
     "conformance/arm/snapshots/001-ack_test",
     "conformance/arm/snapshots/Snowball",
@@ -211,8 +211,8 @@ enum Flips {
     BeforeAlignments,
 }
 
-/// Flips one bit in each trial. Returns the outcomes of bits of sources, and of those of frames that
-/// give bytes to another source.
+/// Flips one bit in each trial. Returns the outcomes of bits of sources, and of those of frames
+/// that give bytes to another source.
 fn flip(seed: u64, trials: u64, flips: Flips) -> [Outcome; 2] {
     let mut random = Random::new(seed);
     println!(

@@ -1,5 +1,5 @@
-//! The inputs that earlier runs of the fuzzer kept (`fuzz/inputs`), taken again by what each fuzz
-//! target calls.
+//! The inputs of earlier runs of the fuzzer (`fuzz/inputs`), taken again by what each fuzz target
+//! calls.
 
 use std::fs;
 use std::path::{Path, PathBuf};

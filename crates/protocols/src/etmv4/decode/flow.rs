@@ -34,6 +34,8 @@ pub(super) struct Flow {
     loss_reported: bool,
     /// An overflow lost trace since the last Trace On.
     overflowed: bool,
+    /// The missing memory address since the last traced address.
+    missing: Option<u64>,
     /// P0 elements without a known instruction followed since the return stack was cleared: calls
     /// may be among them, and the unit may have their return addresses.
     unseen_calls: bool,
@@ -121,6 +123,7 @@ impl Flow {
     #[inline]
     pub(super) fn arrived(&mut self) {
         self.loss_reported = false;
+        self.missing = None;
     }
 
     /// Updates the position to that after the last block of `cursor`.
@@ -248,6 +251,7 @@ impl Flow {
         self.go(address, is1, rules);
         self.known |= not_taken;
         self.loss_reported &= !self.has_context();
+        self.missing = None;
     }
 
     /// The trace states that the target of the last branch is not known. (ETE K10.5.2.13.1)
@@ -527,7 +531,9 @@ impl Flow {
     fn missing<S: Sink>(&mut self, at: u64, pc: Pc, address: u64, sink: &mut S) {
         self.lose_branch();
         self.loss_reported = true;
-        sink.element(at, pc.unreadable(address));
+        let element = pc.unreadable(address);
+        self.missing = matches!(element, Element::NoCode { .. }).then_some(address);
+        sink.element(at, element);
     }
 
     /// Moves past a waypoint, whose range starts at `from`.
@@ -640,11 +646,19 @@ impl Flow {
                 && pc.address != to & pc.isa.address_mask()
             {
                 good = self.walk_to(at, pc, to, code, sink);
+            } else if self.known & CONTEXT != 0
+                && rules.repeats_missing
+                && let Some(address) = self.missing
+                && address < to
+            {
+                // The instructions before it are unknown for the same reason as before.
+                sink.element(at, Element::NoCode { address, space: self.space });
             }
         }
         self.forget_address();
         self.branch = LastBranch::Nothing;
         self.loss_reported = false;
+        self.missing = None;
         if good {
             sink.element(at, Element::Exception(exception));
         }

@@ -15,6 +15,9 @@ pub(super) struct Rules {
     pub(super) split_source: bool,
     /// A return from an exception has no packet; its instruction shows it. (ETE)
     pub(super) implicit_exception_returns: bool,
+    /// Missing code is reported again for an exception behind it, as OpenCSD does. In an ETE the
+    /// address is unknown behind it. (ETE K10.5.5.4.1)
+    pub(super) repeats_missing: bool,
 }
 
 impl Rules {
@@ -25,6 +28,7 @@ impl Rules {
             thumb_only: config.microcontroller(),
             split_source: config.split_source_ranges,
             implicit_exception_returns: config.is_ete(),
+            repeats_missing: !config.is_ete(),
         }
     }
 }

@@ -90,8 +90,8 @@ impl Controls {
         self.trfcr_el2 >> 11 & 1 != 0
     }
 
-    /// SCR_EL3.{NS, EEL2} is not {0, 0}: EL2 is enabled for the purpose of management events. Without
-    /// EL3 the state is Non-secure.
+    /// SCR_EL3.{NS, EEL2} is not {0, 0}: EL2 is enabled for the purpose of management events.
+    /// Without EL3 the state is Non-secure.
     pub(super) const fn el2_enabled(&self, el3: bool) -> bool {
         !el3 || self.scr_el3 & 1 != 0 || self.scr_el3 >> 18 & 1 != 0
     }
