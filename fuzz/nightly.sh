@@ -8,8 +8,9 @@
 # in fuzz/artifacts/TARGET. The last lines are a table in the form of that of fuzz/README.md.
 #
 # It needs a nightly toolchain and cargo-fuzz: see fuzz/README.md. FUZZ_FRESH=1 leaves the corpus of
-# earlier runs out, FUZZ_SECONDS is the time of each target in place of its share, and FUZZ_BUILT=1
-# uses the programs and the corpus as they are.
+# earlier runs out, FUZZ_SECONDS is the time of each target in place of its share, FUZZ_BUILT=1 uses
+# the programs and the corpus as they are, and FUZZ_COLLECT=1 writes the shortest inputs that have the
+# coverage of the corpus to fuzz/inputs, whose inputs every run of the tests takes again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -77,6 +78,8 @@ table=()
 for target in "${targets[@]}"; do
     mkdir -p "corpus/$target" "artifacts/$target"
     log=$TMPDIR/$target.log
+    dictionary=()
+    [ ! -s "dictionaries/$target.dict" ] || dictionary=("-dict=dictionaries/$target.dict")
     : >"$log"
     spend
     before=$spent
@@ -88,7 +91,7 @@ for target in "${targets[@]}"; do
         found=0
         "$programs/$target" "corpus/$target" -artifact_prefix="artifacts/$target/" \
             -max_len="$(length "$target")" -max_total_time="$left" -timeout=$timeout \
-            -rss_limit_mb=$rss -malloc_limit_mb=$rss -use_value_profile=0 -print_final_stats=1 \
+            "${dictionary[@]}" -rss_limit_mb=$rss -malloc_limit_mb=$rss -use_value_profile=0 -print_final_stats=1 \
             -verbosity=1 >>"$log" 2>&1 || found=$?
         left=$((left - (SECONDS - start)))
         slow=$(sed -n 's/.*Test unit written to \(.*\/timeout-.*\)/\1/p' "$log" | tail -n 1)
@@ -102,10 +105,12 @@ for target in "${targets[@]}"; do
     field() { sed -n "s/.*\b$1: *\([0-9]*\).*/\1/p" "$log" | tail -n 1; }
     # The first line with coverage is that of the seeds.
     seeds=$(sed -n 's/.*INITED cov: \([0-9]*\).*/\1/p' "$log" | head -n 1)
+    # The edges that the program has, reached or not.
+    all=$(sed -n 's/.*Loaded [0-9]* modules *(\([0-9]*\) inline.*/\1/p' "$log" | head -n 1)
     units=$(awk '/stat::number_of_executed_units/ { n += $2 } END { print n + 0 }' "$log")
     spend
     row="| \`$target\` | $seconds | $((spent - before)) | $units | ${seeds:-} |"
-    row="$row $(field cov) | $(field ft) | $(field 'stat::peak_rss_mb') |"
+    row="$row $(field cov) | ${all:-} | $(field ft) | $(field 'stat::peak_rss_mb') |"
     table+=("$row")
     echo "$row"
     if [ "$found" -ne 0 ]; then
@@ -114,9 +119,19 @@ for target in "${targets[@]}"; do
     fi
 done
 
+if [ -n "${FUZZ_COLLECT:-}" ]; then
+    for target in "${targets[@]}"; do
+        mkdir "$TMPDIR/least"
+        "$programs/$target" -merge=1 -max_len="$(length "$target")" -rss_limit_mb=$rss \
+            "$TMPDIR/least" "corpus/$target" >>"$TMPDIR/$target.log" 2>&1
+        cargo run --quiet --example seeds -- collect "$target" "$TMPDIR/least"
+        rm -r "$TMPDIR/least"
+    done
+fi
+
 echo
-echo "| target | seconds | of processor | inputs | edges of the seeds | edges | features | peak MB |"
-echo "|---|---|---|---|---|---|---|---|"
+echo "| target | seconds | of processor | inputs | edges of the seeds | edges | of all | features | peak MB |"
+echo "|---|---|---|---|---|---|---|---|---|"
 printf '%s\n' "${table[@]}"
 if [ ${#failed[@]} -gt 0 ]; then
     echo "found something: ${failed[*]}; the inputs are in fuzz/artifacts"

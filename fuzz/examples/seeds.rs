@@ -2,12 +2,15 @@
 //! seeds of the cases in `tests/cases` and of the captures in `tests/captures`, and the inputs of
 //! earlier runs in `inputs/TARGET.hex`, one in a line.
 //!
-//! `seeds collect TARGET FOLDER` writes such a file: the shortest inputs of a folder.
+//! `dictionaries/TARGET.dict` has what a fuzzer inserts: packets of the cases, or words of texts.
+//!
+//! `seeds collect TARGET FOLDER` writes a file of `inputs/`: the shortest inputs of a folder.
 //!
 //! A corpus belongs to the cases that exist: a case that is added between others changes the
 //! numbers of `cases`.
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -39,6 +42,7 @@ fn main() -> io::Result<()> {
     of_units()?;
     of_numbers()?;
     of_indexes()?;
+    dictionaries()?;
     collected()
 }
 
@@ -270,6 +274,51 @@ fn of_indexes() -> io::Result<()> {
         put("index", &format!("corrected-{n}"), &[&[1], part])?;
     }
     Ok(())
+}
+
+/// The lengths of entries in a dictionary.
+const ENTRIES: std::ops::RangeInclusive<usize> = 2..=24;
+
+/// What a fuzzer inserts: for targets that take bytes of trace, the packets of all cases; for those
+/// that take texts, the words of their seeds.
+fn dictionaries() -> io::Result<()> {
+    let (mut packets, mut words) = (BTreeSet::new(), BTreeSet::new());
+    for (_, case) in Case::all() {
+        let case = case.map_err(io::Error::other)?;
+        let at = |line: &String| line.split(' ').next().and_then(|at| at.parse::<usize>().ok());
+        let mut ends: Vec<usize> = case.packets.iter().filter_map(at).collect();
+        ends.push(case.bytes.len());
+        for packet in ends.windows(2).filter_map(|ends| case.bytes.get(ends[0]..ends[1])) {
+            packets.insert(packet.to_vec());
+        }
+    }
+    for target in ["logs", "captures", "units", "levels"] {
+        for path in sorted(&here("corpus").join(target))? {
+            let is_word = |c: &u8| c.is_ascii_alphanumeric() || b"_$-.".contains(c);
+            let bytes = fs::read(path)?;
+            let parts = bytes.split(|c| !is_word(c)).filter(|word| word.is_ascii());
+            words.extend(parts.map(<[u8]>::to_vec));
+        }
+        dictionary(target, &std::mem::take(&mut words))?;
+    }
+    for target in ["source", "cases", "packets", "etmv4", "etrace", "link", "joined", "harts"]
+        .into_iter()
+        .chain(["session", "chunks"])
+    {
+        dictionary(target, &packets)?;
+    }
+    Ok(())
+}
+
+fn dictionary(target: &str, entries: &BTreeSet<Vec<u8>>) -> io::Result<()> {
+    let mut text = String::new();
+    for entry in entries.iter().filter(|entry| ENTRIES.contains(&entry.len())) {
+        text.push('"');
+        entry.iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+        text.push_str("\"\n");
+    }
+    fs::create_dir_all(here("dictionaries"))?;
+    fs::write(here("dictionaries").join(format!("{target}.dict")), text)
 }
 
 /// The inputs of earlier runs.

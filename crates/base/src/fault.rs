@@ -96,9 +96,9 @@ pub enum Inconsistency {
     /// The last traced instruction either retired before the trap or caused the trap, and the trace
     /// does not distinguish the cases. The instruction is reported.
     TrappedOrRetired,
-    /// The hart changed to another context without a relation between them, or an exception with the
-    /// cause and the value 0 was taken, and the trace does not distinguish the cases. The exception
-    /// is reported.
+    /// The hart changed to another context without a relation between them, or an exception with
+    /// the cause and the value 0 was taken, and the trace does not distinguish the cases. The
+    /// exception is reported.
     ContextOrException,
     /// One packet reports more branches than the configuration allows: the packet may be damaged.
     TooManyBranches,

@@ -92,7 +92,7 @@ pub enum ContextKey {
 }
 
 /// The most images that are stored for later use, and the most regions of all of them.
-const MAX_IMAGES: usize = 1 << 10;
+const MAX_IMAGES: usize = if cfg!(test) { 1 << 4 } else { 1 << 10 };
 const MAX_REGIONS: usize = 1 << 20;
 /// The most regions of all images that are made, those included that are made again, or changes
 /// where there are more of them. An image takes time for each of its regions and of the changes,
@@ -655,6 +655,20 @@ mod tests {
         assert!(spaces.needed_too_many());
         // An image that is in memory has its memory.
         assert_eq!(byte(&spaces, Some(1), 0, 0), Some(1));
+    }
+
+    /// The images that are in memory are bounded, and made again when they are needed.
+    #[test]
+    fn images_are_made_again() {
+        let mut spaces = AddressSpaces::default();
+        let processes = MAX_IMAGES as u32 + 4;
+        for process in 0..processes {
+            spaces.change(Some(process), 0, load(process as u8, 0));
+        }
+        for process in (0..processes).chain(0..processes) {
+            assert_eq!(byte(&spaces, Some(process), 0, 0), Some(process as u8));
+            assert!(spaces.images.lock().unwrap().images.len() <= MAX_IMAGES);
+        }
     }
 
     /// Each image takes time for the 100 changes, which load one region.

@@ -131,8 +131,8 @@ impl Trial {
         Trial::random(&mut Random::new(seed), true)
     }
 
-    /// The trial of a seed, with a legal stream that begins at one of its alignment synchronisations
-    /// and ends anywhere.
+    /// The trial of a seed, with a legal stream that begins at one of its alignment
+    /// synchronisations and ends anywhere.
     pub fn cut(seed: u64) -> Trial {
         let mut random = Random::new(seed);
         let mut trial = Trial::random(&mut random, false);

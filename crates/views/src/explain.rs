@@ -15,7 +15,7 @@ use tracewright_decode::detect::may_be_frames;
 use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
 use tracewright_frames::{FRAME, Framing, Link, Numbering, Splitter, sync};
 use tracewright_protocols::TraceForm;
-use tracewright_protocols::registry::AnyProtocol;
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use crate::Source;
 use crate::link::{Ids, largest};
@@ -539,9 +539,18 @@ impl Decoded<'_> {
             && c.instructions + c.unknown_instructions == 0
             && !reframe
         {
+            let speculative = match &source.config {
+                AnyConfig::Etmv4(config) | AnyConfig::Ete(config) => config.max_speculation() > 0,
+                _ => false,
+            };
             remarks.push(remark(
                 format!("{name}: {} packets, but no instructions", c.packets),
-                "the trace is filtered, or ends before an address: list it with `packets`",
+                if speculative {
+                    "no element is committed, the trace is filtered, or it ends before an address: \
+                     list it with `packets`"
+                } else {
+                    "the trace is filtered, or ends before an address: list it with `packets`"
+                },
             ));
         }
         if c.zero_timestamps > 0 && self.capture.kind == Kind::Perf {

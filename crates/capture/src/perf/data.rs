@@ -233,11 +233,19 @@ impl PerfData {
             let (mut from, mut size) = (0, 0);
             let mut entry = Reader::new(entry, self.big);
             let _ = entry.u64(&mut from).and(entry.u64(&mut size));
+            let last = from.saturating_add(size.saturating_sub(1));
+            let whole = window.get(last, 1).is_some();
             let bytes = usize::try_from(size).ok().filter(|_| size <= left);
             match bytes.and_then(|len| window.get(from, len)) {
                 Some(bytes) => {
                     left -= size;
                     self.features.insert(number, bytes.to_vec());
+                }
+                None if size > left && whole => {
+                    self.problems.push(format!(
+                        "feature section {number} ({size} bytes at offset {from:#x}) is not read: \
+                         all sections have more than {MAX_FEATURES} bytes"
+                    ));
                 }
                 None => self.problems.push(format!(
                     "feature section {number} ({size} bytes at offset {from:#x}) is not in the file"

@@ -313,10 +313,14 @@ fn damaged_sessions() {
         let _ = read(&file);
         let _ = read(&whole[..at]);
     }
+    let (many, long) = (vec![("a", b"".as_slice()); 65_537], vec![b'#'; (1 << 20) + 1]);
     for (members, want) in [
         (&[("a", b"".as_slice())][..], "no `metadata`"),
         (&[("metadata", b"[device 1]\n")], "no `capturefile`"),
         (&[("metadata", b"capturefile=l\n")], "no `unitsize`"),
+        (&[("metadata", b"capturefile=l\nunitsize=65\n")], "no `unitsize` from 1 to 64"),
+        (&[("metadata", &long)], "more than 1048576 bytes"),
+        (&many, "more than 65536 members"),
         (&[("metadata", b"capturefile=l\nunitsize=1\nprobe9=D\n")], "more channels"),
         (
             &[("metadata", b"capturefile=l\nunitsize=1\nprobe1=TRACECLK\nprobe2=TRACEDATA0\n")],

@@ -168,6 +168,54 @@ fn identifiers_that_events_share_are_bounded() {
     assert!(read.problems[0].contains("events are not read: all identifiers have more bytes"));
 }
 
+/// A record takes its bytes and about 250 more: 1.4 million of 8 bytes take more than 256 MiB.
+#[test]
+fn the_memory_of_records_is_bounded() {
+    const FINISHED_ROUND: u32 = 68;
+    let mut data = file([]);
+    data.form = Form::Pipe;
+    let mut bytes = data.write(Layout::default());
+    bytes.extend(record(FINISHED_ROUND, &[]).repeat(1_400_000));
+    let read = soon(|| PerfData::read(&bytes.into())).expect("a file");
+    let problem = read.problems.last().expect("a problem");
+    assert!(problem.contains("they need more than"), "{problem}");
+}
+
+#[test]
+fn the_number_of_events_is_bounded() {
+    let attr = Attr { ids: Vec::new(), ..Recording::default().attr() };
+    let mut data = file([]);
+    data.attrs = vec![attr; 4097];
+    let read = soon(|| PerfData::read(&data.write(Layout::default()).into())).expect("a file");
+    assert_eq!(read.attrs.len(), 4096);
+    assert!(read.problems[0].contains("more than 4096 events"), "{:?}", read.problems);
+}
+
+#[test]
+fn the_size_of_feature_sections_is_bounded() {
+    let mut data = file([]);
+    // Two sections of 40 MiB, of features that are not known.
+    data.features.extend([(40, vec![0; 40 << 20]), (41, vec![0; 40 << 20])]);
+    let read = soon(|| PerfData::read(&data.write(Layout::default()).into())).expect("a file");
+    assert!(read.features.contains_key(&40) && !read.features.contains_key(&41));
+    assert!(
+        read.problems.iter().any(|problem| problem.contains("41 (41943040 bytes")
+            && problem.contains("all sections have more than 67108864 bytes")),
+        "{:?}",
+        read.problems
+    );
+}
+
+#[test]
+fn the_number_of_mapped_files_is_bounded() {
+    let maps = (0..65_600u64).map(|n| {
+        let path = format!("/{n}");
+        let map = Mmap { process: 1000, address: n << 16, len: 4096, path, ..Mmap::default() };
+        Record::new(Body::Mmap(map)).with_id(id_of(2, 1))
+    });
+    has_note(&capture(&file(maps)), "more than 65536 mapped files");
+}
+
 /// 400 trace units with one trace ID, and 2000 AUX records with its trace.
 #[test]
 fn the_links_between_trace_units_and_records_are_bounded() {

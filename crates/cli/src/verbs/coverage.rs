@@ -25,7 +25,7 @@ use crate::programs;
 use crate::recordings;
 use crate::report;
 use crate::run::{self, Runs};
-use crate::sources::Sources;
+use crate::sources::{Sources, line};
 
 /// What was executed of each program file, and the losses of trace.
 type Found = (Vec<(ProgramFile, ProgramCoverage)>, u64);
@@ -228,6 +228,7 @@ fn write(
             );
             Fail::input(&args.input.input, &what)
         })?;
+        let text: String = text.lines().flat_map(|code| [line(code), "\n".to_owned()]).collect();
         return output.print(&coverage::annotated(&text, &source));
     }
     match (args.format, args.format.format(), args.by) {

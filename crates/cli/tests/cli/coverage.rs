@@ -344,6 +344,26 @@ fn source_files_elsewhere_are_in_no_output() {
 }
 
 /// The folder of a program that the user names is known for its own lines.
+/// A line of more than 4,096 characters is cut, and a file of more than 16 MiB is not read.
+#[test]
+fn large_source_files_and_lines_are_not_shown() {
+    let folder = Folder::new("coverage-large-sources");
+    let source = example(&folder, "large").join("program.c");
+    let text = fs::read_to_string(&source).unwrap();
+    let long: String =
+        text.lines().map(|line| format!("{line}//{}END\n", "x".repeat(5000))).collect();
+    fs::write(&source, long).unwrap();
+    let words = "coverage large --annotate program.c";
+    let output = run(&folder, words);
+    let longest = output.out.lines().map(|line| line.chars().count()).max();
+    assert!(longest.is_some_and(|longest| (4096..4300).contains(&longest)), "{longest:?}");
+    assert!(!output.out.contains("END"));
+    fs::OpenOptions::new().write(true).open(&source).unwrap().set_len((16 << 20) + 1).unwrap();
+    let output = run(&folder, words);
+    assert!(!output.out.contains("xxx"), "{}", output.err);
+    assert!(output.err.contains("at most 16777216 are read"), "{}", output.err);
+}
+
 #[test]
 fn source_files_beside_a_program() {
     let folder = Folder::new("coverage-beside");

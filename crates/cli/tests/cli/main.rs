@@ -15,6 +15,7 @@ mod first_paint;
 mod frames;
 mod hostile;
 mod index;
+mod input_limits;
 mod interleaved;
 mod itm;
 mod itm_values;

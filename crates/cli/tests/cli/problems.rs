@@ -6,6 +6,28 @@ use tracewright_testing::sample;
 
 use crate::common::{Folder, Output, args, tracewright};
 
+/// A trace of which nothing is committed has no instructions, and that may be the reason.
+#[test]
+fn nothing_is_committed() {
+    let folder = Folder::new("not-committed");
+    let mut trace = vec![0; 11];
+    // Alignment Sync, Trace Info, Trace On, address 0x1000 with context, two atoms.
+    trace.extend([0x80, 0x01, 0x00, 0x04, 0x82, 0x00, 0x08, 0x00, 0x00, 0x11, 0xd9]);
+    let (image, input) = (folder.path("code.bin"), folder.path("trace.bin"));
+    fs::write(&image, 0x1400_0000u32.to_le_bytes().repeat(4)).unwrap();
+    fs::write(&input, trace).unwrap();
+    for (speculation, text) in [(4, "no element is committed, "), (0, "2 instructions")] {
+        let words = format!(
+            "decode --framing raw --protocol ETE --core ARMv8-A --config TRCCONFIGR=1 \
+             --config TRCIDR0=0x28000ea1 --config TRCIDR1=0x4100f463 --config TRCIDR2=0x488 \
+             --config TRCIDR8={speculation} --image {}@0x1000",
+            image.display()
+        );
+        let output = tracewright(&args(&words, &[&input]));
+        assert!(output.err.contains(text), "{}", output.err);
+    }
+}
+
 #[track_caller]
 fn check(output: &Output, code: i32, words: &[&str]) {
     assert_eq!(output.code, Some(code), "{}", output.err);

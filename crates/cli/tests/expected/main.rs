@@ -9,7 +9,8 @@
 //! | text | the exit code, the text, or the number of lines |
 //!
 //! `out` and `err` are the streams, `any` is both, `file` is what was written to `{out}`. Runs of
-//! blanks count as one. Each command has 60 seconds and, on Unix, 2 GiB of address space.
+//! blanks count as one. Each command has 60 seconds and, on Unix, 10 seconds of a processor and
+//! 1 GiB of address space.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ fn answer(input: &Path, arguments: &str, written: &Path) -> Answer {
     let program = env!("CARGO_BIN_EXE_tracewright");
     let mut command = if cfg!(unix) {
         let mut command = Command::new("sh");
-        command.args(["-c", "ulimit -v 2097152; exec \"$0\" \"$@\"", program]);
+        command.args(["-c", "ulimit -v 1048576; ulimit -t 10; exec \"$0\" \"$@\"", program]);
         command
     } else {
         Command::new(program)

@@ -404,8 +404,8 @@ impl<'a> Follower<'a> {
     /// The loop of the pseudocode does not end after a taken backward branch: the analysis ends
     /// with the instruction at the address.
     ///
-    /// It returns where the address is unknown. With [`Choices::continues_at_source`] the instruction at the
-    /// source address is analyzed if the context is known.
+    /// It returns where the address is unknown. With [`Choices::continues_at_source`] the
+    /// instruction at the source address is analyzed if the context is known.
     fn source_address(&mut self, source: u64, sub_isa: SubIsa) -> Result<(), Malformed> {
         let known = self.begin()?;
         let source = self.mask(source);

@@ -2,10 +2,14 @@
 //! with damaged cases.
 #![forbid(unsafe_code)]
 
+#[path = "../../../../fuzz/src/budget.rs"]
+mod budget;
 #[path = "../../../../fuzz/src/captures.rs"]
 mod captures;
 #[path = "../cases/case.rs"]
 mod case;
+#[path = "../../../../fuzz/src/cases.rs"]
+mod cases;
 #[path = "../cases/chunks.rs"]
 mod chunks;
 #[allow(dead_code, reason = "fuzz targets use the rest")]
@@ -21,8 +25,11 @@ mod index;
 mod levels;
 #[path = "../../../../fuzz/src/packets.rs"]
 mod packets;
+#[path = "../../../../fuzz/src/perf.rs"]
+mod perf;
 #[path = "../../../../fuzz/src/properties.rs"]
 mod properties;
+mod replay;
 #[allow(dead_code, reason = "fuzz targets use the rest")]
 #[path = "../../../../fuzz/src/script.rs"]
 mod script;

@@ -62,8 +62,8 @@ fn profile(event: ProfileEvent, destination: u64, source: u64, params: &Params) 
     }
 }
 
-/// The message of a call or a return. In 0.026 a jump through a register that is no link register is
-/// a tail call, and each jump with link is a call. (0.026, Table 3.2)
+/// The message of a call or a return. In 0.026 a jump through a register that is no link register
+/// is a tail call, and each jump with link is a call. (0.026, Table 3.2)
 fn transfer(retired: &Retired, params: &Params) -> Option<Profile> {
     let event = match Itype::of(retired).0 {
         Itype::UninferableJump | Itype::Swap if params.is_draft() => ProfileEvent::Call,

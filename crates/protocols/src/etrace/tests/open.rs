@@ -99,8 +99,8 @@ fn end_of_trace() {
     );
 }
 
-/// 0.026, Table 3.3: a context change with discontinuity is treated as an exception. It has the bytes
-/// of one with the cause and the value 0.
+/// 0.026, Table 3.3: a context change with discontinuity is treated as an exception. It has the
+/// bytes of one with the cause and the value 0.
 #[test]
 fn a_discontinuity_of_contexts() {
     let mut params = Params::spec(Version::Draft, true);

@@ -9,7 +9,7 @@ use super::pointer::Class;
 use super::record::Level;
 use super::reg::{Reg, Word};
 use super::status::Status;
-use super::unit::{Mode, Trbe};
+use super::unit::{Mode, Origin, Trbe};
 use super::violation::Violation;
 
 impl Trbe {
@@ -51,8 +51,12 @@ impl Trbe {
         // RHXZZM, RXZWXQ: disabled, and all trace operations complete.
         if unknown == 0 && !self.is_enabled() && self.is_complete() && own.is_none() {
             match register {
-                Reg::Pointer => self.pointers_issued.issue(bits, self.faulted),
-                Reg::Counter => self.counters_issued.issue(bits, self.faulted),
+                Reg::Pointer if !self.pointer_origin.bad => {
+                    self.pointers_issued.issue(bits, self.pointer_origin.faulted);
+                }
+                Reg::Counter if !self.counter_origin.bad => {
+                    self.counters_issued.issue(bits, self.counter_origin.faulted);
+                }
                 _ => {}
             }
         }
@@ -146,7 +150,8 @@ impl Trbe {
         let enable = match self.mode() {
             Mode::SelfHosted => 1,
             Mode::External => 1 << 6,
-            Mode::None => return false,
+            // The condition on E holds without FEAT_TRBE_EXT, whatever the mode.
+            Mode::None => 1,
         };
         let limit = self.newest_limit();
         let clears = register == Reg::Limit && value & enable == 0;
@@ -217,11 +222,20 @@ impl Trbe {
             Reg::Pointer => {
                 self.pointer = value;
                 self.pointer_is_written = true;
-                self.faulted = self.pointers_issued.is_fault(value);
+                let class = self.pointers_issued.class(value, self.features.alignment());
+                self.pointer_origin = Origin {
+                    faulted: self.pointers_issued.is_fault(value),
+                    bad: class == Class::Misaligned,
+                };
             }
             Reg::Counter => {
                 self.counter = value as u32;
                 self.written_counter = Some(value as u32);
+                let class = self.counters_issued.class(value, self.features.alignment());
+                self.counter_origin = Origin {
+                    faulted: self.counters_issued.is_fault(value),
+                    bad: class == Class::Misaligned,
+                };
             }
             Reg::Status => *self.status_mut(Level::El1) = Status(value),
             Reg::StatusEl2 => *self.status_mut(Level::El2) = Status(value),

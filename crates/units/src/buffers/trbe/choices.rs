@@ -1,5 +1,7 @@
 //! What an implementation has, and what the architecture leaves to it.
 
+use super::memory::Fault;
+
 /// What a Trace Buffer Unit implements. The default is a unit with byte alignment, FEAT_TRBE only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
@@ -77,6 +79,8 @@ pub struct Choices {
     pub unsynchronised: Unsynchronised,
     /// A write pointer that is out of range or misaligned. (RMGZWR)
     pub bad_pointer: BadPointer,
+    /// The management event of [`BadPointer::Event`] with FEAT_TRBE_EXC. (RMGZWR)
+    pub bad_pointer_reason: BadPointerReason,
     /// A misaligned Trigger Counter. (RCPDDM)
     pub misaligned_counter: MisalignedCounter,
     /// The bits below the alignment. (IYSXXN)
@@ -97,6 +101,7 @@ impl Default for Choices {
             enabled_writes: EnabledWrites::Ignored,
             unsynchronised: Unsynchronised::Old,
             bad_pointer: BadPointer::Discard,
+            bad_pointer_reason: BadPointerReason::Full,
             misaligned_counter: MisalignedCounter::Generated,
             low_bits: LowBits::ReadWrite,
             trigger_count: TriggerCount::Exact,
@@ -148,14 +153,27 @@ pub enum BadPointer {
     WriteAnywhere,
     /// Misaligned: the write generates an Alignment fault. Out of range: the trace is discarded.
     AlignmentFault,
-    /// A management event is generated. Without FEAT_TRBE_EXC its syndrome is unknown; with it, it
-    /// is a buffer full event.
+    /// A management event is generated. Without FEAT_TRBE_EXC its syndrome is unknown; with it,
+    /// [`Choices::bad_pointer_reason`] has the reason.
     Event {
         /// TRBSR_EL1.S is set, and not left unchanged.
         stop: bool,
         /// TRBSR_EL1.WRAP is set, and not left unchanged.
         wrap: bool,
     },
+}
+
+/// Why a management event for a bad pointer is generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadPointerReason {
+    /// Buffer full.
+    Full,
+    /// Buffer wrap.
+    Wrap,
+    /// Access not allowed.
+    NotAllowed,
+    /// An MMU fault.
+    Fault(Fault),
 }
 
 /// Whether a misaligned Trigger Counter generates Trigger Events.

@@ -91,8 +91,9 @@ impl Controls {
     }
 
     /// SCR_EL3.{NS, EEL2} is not {0, 0}: EL2 is enabled for the purpose of management events.
-    pub(super) const fn el2_enabled(&self) -> bool {
-        self.scr_el3 & 1 != 0 || self.scr_el3 >> 18 & 1 != 0
+    /// Without EL3 the state is Non-secure.
+    pub(super) const fn el2_enabled(&self, el3: bool) -> bool {
+        !el3 || self.scr_el3 & 1 != 0 || self.scr_el3 >> 18 & 1 != 0
     }
 
     /// SCR_EL3.GPF.

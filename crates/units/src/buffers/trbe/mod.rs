@@ -65,8 +65,8 @@ mod violation;
 mod tests;
 
 pub use choices::{
-    AbortHandling, BadPointer, Choices, CounterAfterFault, EnabledWrites, Features, LowBits,
-    MisalignedCounter, MonitorWrite, TriggerCount, Unsynchronised,
+    AbortHandling, BadPointer, BadPointerReason, Choices, CounterAfterFault, EnabledWrites,
+    Features, LowBits, MisalignedCounter, MonitorWrite, TriggerCount, Unsynchronised,
 };
 pub use controls::{Controls, Owner, Regime, Security};
 pub use explain::{explain, lint};

@@ -38,7 +38,7 @@ impl Controls {
             0b10 if el3 && check(event) => return Level::El3,
             _ => {}
         }
-        let reachable = el2 && self.el2_enabled() && (!el3 || self.trbee(el3) != 0b00);
+        let reachable = el2 && self.el2_enabled(el3) && (!el3 || self.trbee(el3) != 0b00);
         let fault_to_el2 = match event {
             Event::Other => false,
             Event::Fault(Fault { stage: Stage::Granule | Stage::Stage2, .. }) => true,

@@ -1,5 +1,7 @@
 //! TRBSR_ELx: the status of the unit, and the syndrome of a management event.
 
+use super::memory::{Fault, Stage};
+
 /// TRBSR_EL1, TRBSR_EL2 or TRBSR_EL3. (Arm ARM, D24.4.7 to D24.4.9)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status(pub u64);
@@ -25,6 +27,17 @@ pub enum Cause {
     Stage1(u8),
     /// EC 0x25: a stage 2 Data Abort with this fault status code.
     Stage2(u8),
+}
+
+impl Cause {
+    /// The cause of a fault of a write.
+    pub(super) const fn of(fault: Fault) -> Cause {
+        match fault.stage {
+            Stage::Stage1 => Cause::Stage1(fault.code),
+            Stage::Stage2 => Cause::Stage2(fault.code),
+            Stage::Granule => Cause::GranuleCheck,
+        }
+    }
 }
 
 impl Status {

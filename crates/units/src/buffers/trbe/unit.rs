@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::choices::{AbortHandling, BadPointer, Choices, CounterAfterFault, Features};
+use super::choices::{
+    AbortHandling, BadPointer, BadPointerReason, Choices, CounterAfterFault, Features,
+};
 use super::controls::{Controls, Regime, Security};
 use super::limit::{FillMode, Limit};
 use super::memory::{AddressSpace, Fault, Memory, Stage, Store};
@@ -46,8 +48,10 @@ pub struct Trbe {
     /// Accepted bytes that are not in memory.
     pub(super) in_flight: VecDeque<Store>,
     pub(super) flush: Option<Flush>,
-    /// A write generated an External abort that was reported, an Alignment fault or an SError.
-    pub(super) faulted: bool,
+    /// What the write pointer comes from.
+    pub(super) pointer_origin: Origin,
+    /// What the Trigger Counter comes from.
+    pub(super) counter_origin: Origin,
     /// The write pointer is the value that software wrote.
     pub(super) pointer_is_written: bool,
     /// The Trigger Counter that software wrote.
@@ -56,6 +60,15 @@ pub struct Trbe {
     pub(super) counters_issued: Issued,
     pub(super) losses: Losses,
     pub(super) signals: Signals,
+}
+
+/// What the value of a register comes from, on which it depends whether it may be written back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// A write generated an External abort that was reported, an Alignment fault or an SError.
+    pub(super) faulted: bool,
+    /// Software initialised it with a value that was out of range or misaligned.
+    pub(super) bad: bool,
 }
 
 /// The mode of the unit. (Arm ARM, RSDCKT)
@@ -136,7 +149,7 @@ impl Trbe {
         }
         let trbee = self.controls.trbee(el3);
         let by_el2 = el2
-            && self.controls.el2_enabled()
+            && self.controls.el2_enabled(el3)
             && status_2.stopped()
             && !(el3 && trbee == 0b00)
             && self.controls.ee() >= 0b10;
@@ -165,7 +178,7 @@ impl Trbe {
         let ee_1 = self.controls.trfcr_el1 >> 8 & 0b11;
         let driven = !exceptions
             || el3 && self.controls.trbee(el3) == 0b00
-            || el2 && self.controls.ee() == 0b00 && self.controls.el2_enabled()
+            || el2 && self.controls.ee() == 0b00 && self.controls.el2_enabled(el3)
             || ee_1 <= 0b01
             || !self.controls.self_hosted;
         let [status, ..] = self.status;
@@ -251,6 +264,7 @@ impl Trbe {
             return self.record(Event::Other, Some(Cause::NotAllowed));
         }
         if self.has_bad_pointer() {
+            self.pointer_origin.bad = true;
             self.violate(Violation::BadPointer);
             if !self.bad_pointer(byte, memory) {
                 return;
@@ -351,7 +365,17 @@ impl Trbe {
     /// A management event for a bad pointer.
     fn unknown_event(&mut self, stop: bool, wrap: bool) {
         if self.features.exceptions {
-            return self.record(Event::Other, Some(Cause::Filled));
+            if wrap {
+                self.mark_wrap();
+            }
+            return match self.choices.bad_pointer_reason {
+                BadPointerReason::Full => self.record(Event::Other, Some(Cause::Filled)),
+                BadPointerReason::Wrap => self.record(Event::Other, None),
+                BadPointerReason::NotAllowed => self.record(Event::Other, Some(Cause::NotAllowed)),
+                BadPointerReason::Fault(fault) => {
+                    self.record(Event::Fault(fault), Some(Cause::of(fault)));
+                }
+            };
         }
         let status = self.status_mut(Level::El1);
         status.0 |= Status::IRQ;
@@ -364,18 +388,19 @@ impl Trbe {
     pub(super) fn fault(&mut self, fault: Fault) {
         self.losses.faulted += 1;
         if fault == Fault::ALIGNMENT {
-            self.faulted = true;
+            self.mark_faulted();
         } else if self.choices.counter_after_fault == CounterAfterFault::Decremented
             && self.status(self.other()).triggered()
         {
             self.counter = self.counter.saturating_sub(1);
         }
-        let cause = match fault.stage {
-            Stage::Stage1 => Cause::Stage1(fault.code),
-            Stage::Stage2 => Cause::Stage2(fault.code),
-            Stage::Granule => Cause::GranuleCheck,
-        };
-        self.record(Event::Fault(fault), Some(cause));
+        self.record(Event::Fault(fault), Some(Cause::of(fault)));
+    }
+
+    /// The write pointer and the Trigger Counter are fault values. (RXZWXQ)
+    fn mark_faulted(&mut self) {
+        self.pointer_origin.faulted = true;
+        self.counter_origin.faulted = true;
     }
 
     /// Records a management event: IRQ is set, and where the event stops collection and no event
@@ -422,7 +447,7 @@ impl Trbe {
         let Features { el2, el3, v1p1, .. } = self.features;
         let owner = self.controls.owner(el2, el3);
         let of_el1 = owner.is_some_and(|owner| owner.regime == Regime::El1);
-        let stage_2 = el2 && of_el1 && self.controls.el2_enabled();
+        let stage_2 = el2 && of_el1 && self.controls.el2_enabled(el3);
         let disabled = v1p1 && stage_2 && self.controls.physical_disabled();
         let security = owner.map_or(Security::NonSecure, |owner| owner.security);
         match self.limit.not_virtual() && !disabled {
@@ -449,13 +474,13 @@ impl Trbe {
             AbortHandling::Ignored => return,
             AbortHandling::SError => {
                 self.signals.serrors += 1;
-                self.faulted = true;
+                self.mark_faulted();
                 return;
             }
             AbortHandling::Synchronous => self.pointer = address,
             AbortHandling::Asynchronous => {}
         }
-        self.faulted = true;
+        self.mark_faulted();
         // The unit writes no more of what it has accepted.
         self.losses.aborted += self.in_flight.len() as u64;
         self.in_flight.clear();

@@ -2,9 +2,10 @@
 //! Each test names the rules that it checks.
 
 use super::super::{
-    AddressSpace, BadPointer, Cause, Controls, EnabledWrites, Features, FillMode, Level, Limit,
-    LowBits, MisalignedCounter, Mode, Owner, Pointers, Reg, Regime, Security, Signals, Status,
-    Trbe, TriggerCount, TriggerMode, Unsynchronised,
+    AbortHandling, AddressSpace, BadPointer, BadPointerReason, Cause, Class, Controls,
+    EnabledWrites, Fault, Features, FillMode, Level, Limit, LowBits, MisalignedCounter, Mode,
+    Owner, Pointers, Reg, Regime, Security, Signals, Status, Trbe, TriggerCount, TriggerMode,
+    Unsynchronised,
 };
 use super::{BASE, Bench, pattern};
 
@@ -230,6 +231,90 @@ fn outcomes_of_a_bad_pointer() {
     bench.unit.pointer = BASE - 1;
     bench.offer(&[1]);
     assert_eq!(bench.unit.status(Level::El1).cause(), Some(Cause::Filled));
+    // Any of four.
+    for (reason, stopped, cause) in [
+        (BadPointerReason::Full, true, Cause::Filled),
+        (BadPointerReason::Wrap, false, Cause::NotAllowed),
+        (BadPointerReason::NotAllowed, true, Cause::NotAllowed),
+        (BadPointerReason::Fault(Fault::TRANSLATION), true, Cause::Stage1(7)),
+    ] {
+        let mut bench = Bench::running(1, FILL, |unit| {
+            unit.features.exceptions = true;
+            unit.choices.bad_pointer = BadPointer::Event { stop: true, wrap: true };
+            unit.choices.bad_pointer_reason = reason;
+        });
+        bench.unit.pointer = BASE - 1;
+        bench.offer(&[1]);
+        let status = bench.unit.status(Level::El1);
+        assert_eq!((status.stopped(), status.cause()), (stopped, Some(cause)), "{reason:?}");
+        assert!(status.wrapped() && status.irq());
+    }
+}
+
+/// RDJMDD: E is 1, FEAT_TRBE_EXT is not implemented, and self-hosted trace is disabled.
+#[test]
+fn writes_while_enabled_without_a_mode() {
+    let mut bench = Bench::running(1, FILL, |_| ());
+    bench.unit.controls.self_hosted = false;
+    bench.unit.write(Reg::Base, BASE + 0x1000);
+    assert_eq!(bench.broken(), ["RDJMDD"]);
+}
+
+/// RFRHXV: without EL3 the state is Non-secure, whatever SCR_EL3 would hold.
+#[test]
+fn stopped_by_el2_without_el3() {
+    let mut bench = Bench::running(1, FILL, |unit| {
+        unit.features.exceptions = true;
+        (unit.features.el2, unit.features.el3) = (true, false);
+        (unit.controls.scr_el3, unit.controls.trfcr_el2) = (0, 0b11 << 8);
+    });
+    assert!(bench.unit.is_running());
+    *bench.unit.status_mut(Level::El2) = Status(Status::S);
+    assert!(bench.unit.is_stopped());
+    assert_eq!(bench.offer(&[1]).discarded, 1);
+}
+
+/// RHXZZM: a pointer that was out of range makes no restart value.
+#[test]
+fn no_restart_value_of_a_bad_pointer() {
+    let mut bench = Bench::idle(1, |unit| {
+        unit.features.align = 4;
+        unit.choices.bad_pointer = BadPointer::WrapBefore { event: false };
+    });
+    bench.unit.write(Reg::Pointer, BASE + 0x8000);
+    bench.unit.synchronize();
+    bench.enable(BASE + 0x1000, FILL);
+    bench.offer(&[1, 2, 3]);
+    bench.barriers();
+    bench.unit.write(Reg::Limit, 0);
+    bench.unit.synchronize();
+    let read = bench.read(Reg::Pointer).bits;
+    assert_eq!(read, BASE + 3);
+    bench.unit.write(Reg::Pointer, read);
+    bench.unit.synchronize();
+    assert_eq!(bench.unit.written_class(), Some(Class::Misaligned));
+}
+
+/// RXZWXQ: the Trigger Counter after an External abort is a fault value, also where software has
+/// written the write pointer since.
+#[test]
+fn fault_value_of_the_counter() {
+    let mut bench = Bench::idle(1, |unit| {
+        unit.features.align = 4;
+        unit.features.aborts = AbortHandling::Asynchronous;
+    });
+    bench.unit.write(Reg::Counter, 0x20);
+    bench.unit.synchronize();
+    bench.unit.counter = 0x1b;
+    bench.unit.counter_origin.faulted = true;
+    bench.unit.pointer_origin.faulted = true;
+    bench.unit.write(Reg::Pointer, BASE);
+    bench.unit.synchronize();
+    bench.barriers();
+    assert_eq!(bench.read(Reg::Counter).bits, 0x1b);
+    bench.unit.write(Reg::Counter, 0x1b);
+    bench.unit.synchronize();
+    assert_eq!(bench.unit.written_counter_class(), Some(Class::Fault));
 }
 
 /// RMGZWR: a misaligned pointer may generate an Alignment fault.
