@@ -120,6 +120,25 @@ fn aux_records_are_those_of_their_event() {
     }
 }
 
+/// Each AUXTRACE record has an ordinal of its own.
+#[test]
+fn buffers_of_events_are_bounded() {
+    let mut data = synthetic(1, perf::SAMPLE_TYPE, 128);
+    data.attrs[0].ids = vec![2, 3];
+    let kind = perf::PMU + 1;
+    data.attrs.push(Attr { kind, ids: vec![77], ..data.attrs[0].clone() });
+    let mut id = id_of(2, 11);
+    id.identifier = Some(77);
+    for index in 0..70 {
+        data.add_trace(&id, 2, Aux { offset: 0, size: 8, flags: 0 }, vec![0xee; 8]);
+        if let Some(Body::AuxTrace(trace)) = data.records.last_mut().map(|r| &mut r.body) {
+            trace.index = 100 + index;
+        }
+    }
+    let found = notes(&read(&data)).join("\n");
+    assert!(found.contains("more than 64 buffers: 7 AUXTRACE records are not used"), "{found}");
+}
+
 /// The host's kernel is at EL2 where CONTEXTIDR_EL2 is traced in place of the VMID, and EL1 is a
 /// guest (tools/perf/util/cs-etm.c of Linux, `cs_etm__get_machine`). The mapping of a guest's kernel
 /// has the mode GUEST_KERNEL, the process of its virtual machine, or 0, and a name with it
