@@ -65,9 +65,9 @@ fn trace_without_a_cpu_is_that_of_the_only_kind_of_unit() {
     }
 }
 
-/// A second event with an AUX buffer of its own, whose offsets begin at 0, too. Its records have its
-/// identifier; the AUXTRACE records have the ordinal of the buffer, as the entries of ID_INDEX have
-/// (tools/perf/util/auxtrace.c of Linux, `__auxtrace_mmap__read`; synthetic-events.c,
+/// A second event with an AUX buffer of its own, whose offsets begin at 0, too. Its records have
+/// its identifier; the AUXTRACE records have the ordinal of the buffer, as the entries of ID_INDEX
+/// have (tools/perf/util/auxtrace.c of Linux, `__auxtrace_mmap__read`; synthetic-events.c,
 /// `perf_event__synthesize_id_index`).
 #[test]
 fn aux_records_are_those_of_their_event() {
@@ -140,7 +140,7 @@ fn buffers_of_events_are_bounded() {
 }
 
 /// The host's kernel is at EL2 where CONTEXTIDR_EL2 is traced in place of the VMID, and EL1 is a
-/// guest (tools/perf/util/cs-etm.c of Linux, `cs_etm__get_machine`). The mapping of a guest's kernel
+/// guest (tools/perf/util/cs-etm.c of Linux, `cs_etm__get_machine`). The mapping of its kernel
 /// has the mode GUEST_KERNEL, the process of its virtual machine, or 0, and a name with it
 /// (tools/perf/util/machine.c, `machine__mmap_name`).
 #[test]
