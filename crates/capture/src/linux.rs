@@ -32,7 +32,7 @@ pub struct Linux {
     pub modes: String,
     /// The records have times; otherwise their moments are their ordinals in the file.
     pub timed: bool,
-    /// The kernel's code is a copy of its memory, made while it ran. Otherwise it is that of a file.
+    /// The kernel's code is a copy of its memory, made while it ran; else it is that of a file.
     pub kcore: bool,
     /// How timestamps of the trace are converted to times.
     pub conversion: Option<TimeConversion>,

@@ -315,7 +315,8 @@ impl<'a> Finder<'a> {
             let roots = [&self.search.symfs, &self.search.system].into_iter().flatten();
             let folders = self.search.cache.clone().into_iter();
             let folders = folders.chain(roots.map(|root| folders::debug(root)));
-            let paths = folders.flat_map(|folder| folders::with_id(&folder, id));
+            let name = hex(id);
+            let paths = folders.flat_map(|folder| folders::with_id(&folder, &name));
             // A cache of perf has files without a build identifier under that of their content.
             let is = |found: &Found| found.build_id().is_none_or(|own| same_build_id(id, own));
             matches.search(paths.collect::<Vec<_>>(), self.files, is);

@@ -2,14 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::find::hex;
-
-/// The files with the build identifier `id` in `.build-id` of a folder: the program, and its debug
-/// information. A cache of perf has a folder for each identifier.
-/// (tools/perf/util/dso.c of Linux, `dso__read_binary_type_filename`, DSO_BINARY_TYPE__BUILDID_DEBUGINFO
-/// and DSO_BINARY_TYPE__BUILD_ID_CACHE)
-pub(super) fn with_id(folder: &Path, id: &[u8]) -> Vec<PathBuf> {
-    let id = hex(id);
+/// The files with the build identifier `id`, in hexadecimal, in `.build-id` of a folder: the
+/// program, and its debug information. A cache of perf has a folder for each identifier.
+/// (tools/perf/util/dso.c of Linux, `dso__read_binary_type_filename`: BUILDID_DEBUGINFO and
+/// BUILD_ID_CACHE)
+pub(super) fn with_id(folder: &Path, id: &str) -> Vec<PathBuf> {
     let Some((first, rest)) = id.split_at_checked(2) else { return Vec::new() };
     let folder = folder.join(".build-id").join(first);
     let entry = folder.join(rest);
@@ -53,9 +50,9 @@ mod tests {
 
     #[test]
     fn files_are_named_for_their_build_identifier() {
-        let paths = with_id(Path::new("/usr/lib/debug"), &[0x12, 0x34, 0x56]);
+        let paths = with_id(Path::new("/usr/lib/debug"), "123456");
         assert!(paths.contains(&"/usr/lib/debug/.build-id/12/3456.debug".into()), "{paths:?}");
         assert!(paths.contains(&"/usr/lib/debug/.build-id/12/3456/elf".into()), "{paths:?}");
-        assert!(with_id(Path::new("/"), &[]).is_empty());
+        assert!(with_id(Path::new("/"), "").is_empty());
     }
 }

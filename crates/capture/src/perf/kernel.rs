@@ -24,7 +24,8 @@ pub(super) fn guest(path: &str) -> bool {
 }
 
 /// The process of the virtual machine of a guest: of its mapping, or of the name of its kernel. A
-/// guest without one has the process 0. (tools/perf/util/machine.h of Linux, DEFAULT_GUEST_KERNEL_ID)
+/// guest without one has the process 0. (tools/perf/util/machine.h of Linux,
+/// DEFAULT_GUEST_KERNEL_ID)
 pub(super) fn machine(mmap: &Mmap) -> Option<u32> {
     let named = mmap.path.strip_prefix("[guest.kernel.kallsyms.");
     let named = named.and_then(|rest| rest.split(']').next()?.parse().ok());

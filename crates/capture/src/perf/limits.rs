@@ -31,6 +31,8 @@ pub const MAX_LINKS: usize = 1 << 19;
 pub const MAX_CHANGES: usize = 1 << 20;
 /// The number of mapped files.
 pub const MAX_MODULES: usize = 1 << 16;
+/// The number of buffers of one CPU or thread whose trace is distinguished by events.
+pub const MAX_LAYERS: usize = 1 << 6;
 /// The most bytes that a compressed module of the kernel unpacks to.
 pub const UNPACKED_MODULE: u64 = 1 << 26;
 

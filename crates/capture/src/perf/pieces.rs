@@ -8,7 +8,7 @@ use tracewright_frames::{Event, Framing, Link, Split, Splitter};
 use super::attr::SampleId;
 use super::compressed;
 use super::data::PerfData;
-use super::limits::{Budget, MAX_PARTS, MAX_PIECES, MAX_REPEATS};
+use super::limits::{Budget, MAX_LAYERS, MAX_PARTS, MAX_PIECES, MAX_REPEATS};
 use super::record::{Aux, AuxTrace, Body, IdEntry};
 use crate::linux::Queue;
 use crate::{Bytes, Problem};
@@ -114,6 +114,7 @@ impl Pieces {
         let stored = data.trace.iter().fold(0, |sum, bytes| sum + bytes.len() as u64);
         let mut budget = Budget::of_trace(stored);
         let mut queues: BTreeMap<Queue, Layers> = BTreeMap::new();
+        let mut unused = 0u64;
         let mixed = data
             .records
             .iter()
@@ -131,7 +132,15 @@ impl Pieces {
                 u32::MAX => Queue::Thread(trace.thread),
                 cpu => Queue::Cpu(cpu),
             };
-            queues.entry(queue).or_default().insert(trace, bytes, mixed);
+            if !queues.entry(queue).or_default().insert(trace, bytes, mixed) {
+                unused += 1;
+            }
+        }
+        if unused > 0 {
+            pieces.problems.push(format!(
+                "a CPU or thread has more than {MAX_LAYERS} buffers: {unused} AUXTRACE records are \
+                 not used"
+            ));
         }
         let mut queues: BTreeMap<Queue, Vec<Stored>> =
             queues.into_iter().map(|(queue, layers)| (queue, layers.stored())).collect();
@@ -327,15 +336,19 @@ struct Layers(Vec<(u32, BTreeMap<u64, Bytes>)>);
 impl Layers {
     /// Adds a record. `mixed`: the file has AUX records of several PMUs, and the buffers of their
     /// events are distinguished by their ordinals, or by what is at the same offset.
-    fn insert(&mut self, trace: &AuxTrace, bytes: Bytes, mixed: bool) {
+    /// Returns `false` where there are too many buffers, and the record is not used.
+    fn insert(&mut self, trace: &AuxTrace, bytes: Bytes, mixed: bool) -> bool {
         let is_own = |(index, parts): &&mut (u32, BTreeMap<u64, Bytes>)| {
             !mixed || *index == trace.index && !parts.contains_key(&trace.offset)
         };
         if let Some((_, parts)) = self.0.iter_mut().find(is_own) {
             parts.insert(trace.offset, bytes);
-        } else {
+        } else if self.0.len() < MAX_LAYERS {
             self.0.push((trace.index, BTreeMap::from([(trace.offset, bytes)])));
+        } else {
+            return false;
         }
+        true
     }
 
     fn stored(self) -> Vec<Stored> {

@@ -473,8 +473,8 @@ impl Builder<'_, '_> {
         regions.map(|region| region.of_module(Module { index, bias: start })).collect()
     }
 
-    /// A mapping of a guest: of its kernel, or of a module of that. Which process of a guest runs is
-    /// not in the trace.
+    /// A mapping of a guest: of its kernel, or of a module of that. The trace does not have the
+    /// process of a guest.
     fn map_of_guest(&mut self, moment: u64, record: &Record, mmap: &Mmap) {
         let is_kernel = record.is_guest_kernel() || kernel::guest(&mmap.path);
         let found = match is_kernel && self.finder.knows_guests {

@@ -157,8 +157,8 @@ impl Units {
         Ok(units)
     }
 
-    /// The CPU whose trace unit decodes the trace of any CPU, but for the trace ID: the only one, or
-    /// the first where the units are equal. Unformatted trace has no trace ID.
+    /// The CPU whose trace unit decodes the trace of any CPU, but for the trace ID: the only one,
+    /// or the first where the units are equal. Unformatted trace has no trace ID.
     pub fn any_cpu(&self) -> Option<u32> {
         let mut units = self.cpus.iter();
         let (cpu, first) = units.next()?;

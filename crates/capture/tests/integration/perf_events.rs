@@ -65,9 +65,9 @@ fn trace_without_a_cpu_is_that_of_the_only_kind_of_unit() {
     }
 }
 
-/// A second event with an AUX buffer of its own, whose offsets begin at 0, too. Its records have its
-/// identifier; the AUXTRACE records have the ordinal of the buffer, as the entries of ID_INDEX have
-/// (tools/perf/util/auxtrace.c of Linux, `__auxtrace_mmap__read`; synthetic-events.c,
+/// A second event with an AUX buffer of its own, whose offsets begin at 0, too. Its records have
+/// its identifier; the AUXTRACE records have the ordinal of the buffer, as the entries of ID_INDEX
+/// have (tools/perf/util/auxtrace.c of Linux, `__auxtrace_mmap__read`; synthetic-events.c,
 /// `perf_event__synthesize_id_index`).
 #[test]
 fn aux_records_are_those_of_their_event() {
@@ -120,8 +120,27 @@ fn aux_records_are_those_of_their_event() {
     }
 }
 
+/// Each AUXTRACE record has an ordinal of its own.
+#[test]
+fn buffers_of_events_are_bounded() {
+    let mut data = synthetic(1, perf::SAMPLE_TYPE, 128);
+    data.attrs[0].ids = vec![2, 3];
+    let kind = perf::PMU + 1;
+    data.attrs.push(Attr { kind, ids: vec![77], ..data.attrs[0].clone() });
+    let mut id = id_of(2, 11);
+    id.identifier = Some(77);
+    for index in 0..70 {
+        data.add_trace(&id, 2, Aux { offset: 0, size: 8, flags: 0 }, vec![0xee; 8]);
+        if let Some(Body::AuxTrace(trace)) = data.records.last_mut().map(|r| &mut r.body) {
+            trace.index = 100 + index;
+        }
+    }
+    let found = notes(&read(&data)).join("\n");
+    assert!(found.contains("more than 64 buffers: 7 AUXTRACE records are not used"), "{found}");
+}
+
 /// The host's kernel is at EL2 where CONTEXTIDR_EL2 is traced in place of the VMID, and EL1 is a
-/// guest (tools/perf/util/cs-etm.c of Linux, `cs_etm__get_machine`). The mapping of a guest's kernel
+/// guest (tools/perf/util/cs-etm.c of Linux, `cs_etm__get_machine`). The mapping of its kernel
 /// has the mode GUEST_KERNEL, the process of its virtual machine, or 0, and a name with it
 /// (tools/perf/util/machine.c, `machine__mmap_name`).
 #[test]

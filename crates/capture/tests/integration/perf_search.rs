@@ -9,7 +9,7 @@ use tracewright_capture::perf::{self, Layout, Search};
 use crate::perf::{byte_at, elf, notes, synthetic};
 use crate::perf_files::{Folder, given, kernel_map, mapped, module_of, opened, vmlinux};
 
-/// The file as `objcopy --only-keep-debug` makes it: the section of the code, which is the first,
+/// The file as objcopy makes it for debug information: the section of the code, which is the first,
 /// is SHT_NOBITS, and what is at its offset is something else.
 fn debug_only(mut file: Vec<u8>) -> Vec<u8> {
     let sections = u64::from_le_bytes(file[40..48].try_into().expect("8 bytes")) as usize;

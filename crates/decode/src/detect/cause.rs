@@ -218,8 +218,8 @@ fn is_garbled(c: &Counts) -> bool {
         || is_contradicted(c)
 }
 
-/// Whether packets often contradict the program. A kernel that replaces instructions of its file has
-/// up to one inconsistency in 11 packets.
+/// Whether packets often contradict the program. A kernel that replaces instructions of its file
+/// has up to one inconsistency in 11 packets.
 fn is_contradicted(c: &Counts) -> bool {
     (c.inconsistencies - c.expansion_limits) * 8 > c.packets
 }

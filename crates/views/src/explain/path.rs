@@ -69,7 +69,7 @@ pub(super) fn remarks(capture: &Capture, index: usize, buffer: &Buffer) -> Vec<R
     remarks
 }
 
-/// The first register of a family, whose presence tells which family the unit is of.
+/// The register whose presence indicates to which group the unit belongs.
 fn prefix(names: &[&str]) -> &'static str {
     if names.contains(&"ETMCR") { "ETMCR" } else { "TRCCONFIGR" }
 }
@@ -134,8 +134,8 @@ fn of_link(link: &Other, sources: &[(usize, &Source)], causes: &mut Vec<String>)
         }
         return;
     }
-    // Bit n of IDFILTER0 and IDFILTER1 drops the trace IDs 16n to 16n + 15 at one output. (DDI 0480,
-    // 3.8.1 and 3.8.2)
+    // Bit n of IDFILTER0 and IDFILTER1 drops the trace IDs 16n to 16n + 15 at one output. (DDI
+    // 0480, 3.8.1 and 3.8.2)
     let filters = register("IDFILTER0").zip(register("IDFILTER1"));
     let id = |source: &Source| source.register("TRCTRACEIDR").or(source.register("ETMTRACEIDR"));
     for id in sources.iter().filter_map(|(_, source)| id(source)) {

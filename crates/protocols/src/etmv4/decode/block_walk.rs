@@ -39,8 +39,8 @@ pub(super) trait PacketSource<'a> {
 
     /// Takes an Address packet at `taken`, where no Atom packet is. `walked` are
     /// the last block and the next one. Returns the block at the address and the length of the
-    /// packet; the length is 0 if there is no Address packet or no Atom packet follows. It is also 0
-    /// without a next block after a waypoint that did not take effect, which bit 0 of `before`
+    /// packet; the length is 0 if there is no Address packet or no Atom packet follows. It is also
+    /// 0 without a next block after a waypoint that did not take effect, which bit 0 of `before`
     /// states, and where the last block leads elsewhere: the flow may find that this is an
     /// inconsistency.
     fn jump(
