@@ -33,12 +33,17 @@ impl Config {
         let required = |name: &'static str, about: &'static str| {
             register(name).map(|value| value as u32).ok_or(MissingRegister { name, about })
         };
+        let id = Id(required("ETMIDR", "version of the trace unit")?);
+        let profile = match id.is_m3() {
+            true => Profile::Microcontroller,
+            false => Profile::Application,
+        };
         Ok(Config {
             control: Control(required("ETMCR", "what is traced")?),
-            id: Id(required("ETMIDR", "version of the trace unit")?),
+            id,
             extension: Extension(register("ETMCCER").unwrap_or(0) as u32),
             trace_id: (register("ETMTRACEIDR").unwrap_or(0) & 0x7f) as u8,
-            profile: core.map_or(Profile::Application, |core| core.profile),
+            profile: core.map_or(profile, |core| core.profile),
         })
     }
 
@@ -117,6 +122,11 @@ impl Id {
     /// A load multiple reads the new PC first: bit \[16], or an ETM11RV r0p0, whose bit is wrong.
     pub const fn loads_pc_first(self) -> bool {
         self.0 >> 16 & 1 != 0 || self.0 == 0x4100_3210
+    }
+    /// The unit of a Cortex-M3, of any revision. (Table 3-47) ETMIDR of a Cortex-M4 is that of a
+    /// Cortex-R5, too.
+    pub const fn is_m3(self) -> bool {
+        self.0 & !0xf == 0x4114_f240
     }
     /// Bit \[18], from ETMv3.2: a 32-bit T32 instruction is one atom. Otherwise it is two.
     pub const fn thumb32_is_one(self) -> bool {

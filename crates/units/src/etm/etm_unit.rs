@@ -47,9 +47,8 @@ impl Etm {
     pub fn identified(values: &Values) -> Option<Etm> {
         let mut by_name = Values::default();
         for (key, value) in values.iter() {
-            let number = register_offset(key)
-                .map(|offset| offset / 4)
-                .or_else(|| settings::number_of(key));
+            let number =
+                register_offset(key).map(|offset| offset / 4).or_else(|| settings::number_of(key));
             if let Some(name) = number.and_then(settings::name) {
                 by_name.set(&name, value);
             }

@@ -291,9 +291,7 @@ fn port_mode(settings: &Settings) -> String {
                 .replacen("2 sample ", "2 samples ", 1)
                 .replacen(" 1 clocks", " 1 clock", 1)
         }
-        Some(PortMode::Implementation) => {
-            ", in a mode that the implementation defines".to_owned()
-        }
+        Some(PortMode::Implementation) => ", in a mode that the implementation defines".to_owned(),
         None => ", in a reserved mode".to_owned(),
     }
 }

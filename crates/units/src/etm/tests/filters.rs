@@ -317,21 +317,12 @@ fn halves_of_thumb_instructions() {
         [(number::TRACE_ENABLE_1, 0), (number::TRACE_ENABLE_2, 1), (number::ADDRESS, address)]
             .to_vec()
     };
-    let start = [
-        (number::TRACE_ENABLE_1, 0x300_0000),
-        (number::START_STOP, 1),
-        (number::ADDRESS, 0x1002),
-    ];
-    let range = [
-        (number::TRACE_ENABLE_1, 1),
-        (number::ADDRESS, 0x1002),
-        (number::ADDRESS + 1, 0x1004),
-    ];
-    let exclude = [
-        (number::TRACE_ENABLE_1, 1 << 24),
-        (number::TRACE_ENABLE_2, 1),
-        (number::ADDRESS, 0x1002),
-    ];
+    let start =
+        [(number::TRACE_ENABLE_1, 0x300_0000), (number::START_STOP, 1), (number::ADDRESS, 0x1002)];
+    let range =
+        [(number::TRACE_ENABLE_1, 1), (number::ADDRESS, 0x1002), (number::ADDRESS + 1, 0x1004)];
+    let exclude =
+        [(number::TRACE_ENABLE_1, 1 << 24), (number::TRACE_ENABLE_2, 1), (number::ADDRESS, 0x1002)];
     for (values, two, one) in [
         (single(0x1000), [Must, MustNot, MustNot], [Must, MustNot, MustNot]),
         (single(0x1002), [Must, MustNot, MustNot], [MustNot; 3]),
@@ -341,11 +332,9 @@ fn halves_of_thumb_instructions() {
         // The first halfword is not excluded.
         (exclude.to_vec(), [Must; 3], [Must; 3]),
     ] {
-        for (version, is_one, want) in [
-            (Version::V3_4, true, one),
-            (Version::V3_4, false, two),
-            (Version::V1_2, false, two),
-        ] {
+        for (version, is_one, want) in
+            [(Version::V3_4, true, one), (Version::V3_4, false, two), (Version::V1_2, false, two)]
+        {
             let mut all = settings(version, &values);
             all.set(number::ACCESS_TYPE, 0x9);
             all.set(number::ACCESS_TYPE + 1, 0x9);
@@ -362,9 +351,12 @@ fn halves_of_thumb_instructions() {
         }
     }
     // ViewData by the address of either halfword.
-    for (address, is_one, want) in
-        [(0x1000, true, Must), (0x1002, true, MustNot), (0x1000, false, Must), (0x1002, false, Must)]
-    {
+    for (address, is_one, want) in [
+        (0x1000, true, Must),
+        (0x1002, true, MustNot),
+        (0x1000, false, Must),
+        (0x1002, false, Must),
+    ] {
         let values = [
             (number::VIEW_DATA_3, 0),
             (number::VIEW_DATA_1, 1),

@@ -131,8 +131,20 @@ const ROWS: &[Row] = &[
         "range-types",
         "Cortex-A8",
         A8,
-        &[("ETMVDCR3", 0x1), ("ETMACTR1", 0x3c), ("ETMACTR2", 0x3c), ("ETMDCVR1", 0), ("ETMDCMR1", 0)],
-        &[("ETMVDCR3", 0x1), ("ETMACTR1", 0x3c), ("ETMACTR2", 0x1c), ("ETMDCVR1", 0), ("ETMDCMR1", 0)],
+        &[
+            ("ETMVDCR3", 0x1),
+            ("ETMACTR1", 0x3c),
+            ("ETMACTR2", 0x3c),
+            ("ETMDCVR1", 0),
+            ("ETMDCMR1", 0),
+        ],
+        &[
+            ("ETMVDCR3", 0x1),
+            ("ETMACTR1", 0x3c),
+            ("ETMACTR2", 0x1c),
+            ("ETMDCVR1", 0),
+            ("ETMDCMR1", 0),
+        ],
     ),
     Row("range-order", "Cortex-A8", A8, &[("ETMACVR2", 0x8000)], &[("ETMACVR2", 0x8004)]),
     Row(
