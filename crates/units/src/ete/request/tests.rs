@@ -120,8 +120,7 @@ fn programs_have_no_finding() {
 fn the_model_traces_the_request() {
     let (unit, mut r) = (unit("ETE-max"), Random::new(3));
     for _ in 0..400 {
-        let request =
-            Request { between: Vec::new(), security: None, ..random(&mut r) };
+        let request = Request { between: Vec::new(), security: None, ..random(&mut r) };
         let Ok(made) = program(&unit, &request) else { continue };
         let mut model = Model::new(&unit, &made.values);
         for _ in 0..40 {
