@@ -7,7 +7,7 @@
 //! | [`ete`] | ETMv4 and ETE |
 //! | [`catalogue`] | the units by name: where a unit is added |
 //! | [`mod@unit`] | what every unit can do: [`Unit`] |
-//! | [`values`], [`finding`], [`request`], [`sink`], [`program`], [`verdict`] | what goes in and out of a unit |
+//! | [`values`], [`finding`], [`request`], [`routine`], [`sink`], [`program`], [`verdict`] | what goes in and out of a unit |
 //! | [`comparison`] | what a capture traced, against what must be traced |
 //! | [`etm`] | ETMv1.0 to ETMv3.5 |
 //! | [`ptm`] | the PTM: PFTv1.0 and PFTv1.1 |
@@ -37,6 +37,8 @@ pub mod group;
 pub mod program;
 #[cfg(feature = "std")]
 pub mod request;
+#[cfg(feature = "std")]
+pub mod routine;
 #[cfg(feature = "std")]
 pub mod sink;
 #[cfg(feature = "std")]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::routine::Routine;
 use crate::values::{self, InvalidLine, Values};
 
 /// One access of a program.
@@ -50,6 +51,15 @@ pub enum Action {
     Barrier(Barrier),
 }
 
+/// The place of a register in the state that a routine saves and another restores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The index.
+    pub index: usize,
+    /// The bits of the saved value that a write of it clears.
+    pub clear: u64,
+}
+
 /// A barrier instruction of the processor that makes the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barrier {
@@ -88,6 +98,16 @@ pub struct ProgramStep {
     pub action: Action,
     /// The purpose.
     pub why: String,
+    /// Where a read saves the value, or where a write has it from. In forms other than C, a write
+    /// has the value of its action.
+    pub slot: Option<Slot>,
+}
+
+impl ProgramStep {
+    /// A step that saves and restores nothing.
+    pub fn new(action: Action, why: &str) -> ProgramStep {
+        ProgramStep { action, why: why.to_owned(), slot: None }
+    }
 }
 
 /// A program for a unit.
@@ -97,6 +117,8 @@ pub struct Program {
     pub values: Values,
     /// The accesses in order.
     pub steps: Vec<ProgramStep>,
+    /// The routine, where it is another than the one that programs and enables the unit.
+    pub routine: Option<Routine>,
 }
 
 impl Program {
@@ -273,6 +295,10 @@ pub enum BusKind {
     Write,
     /// A barrier.
     Barrier(Barrier),
+    /// An exception is taken to this Exception level.
+    Exception(u8),
+    /// An exception return to this Exception level.
+    Return(u8),
 }
 
 /// One recorded access.
@@ -280,7 +306,7 @@ pub enum BusKind {
 pub struct BusAccess {
     /// The kind.
     pub kind: BusKind,
-    /// The register, by name or by offset. Empty for a barrier.
+    /// The register, by name or by offset. Empty for a barrier and an exception.
     pub register: String,
     /// The value that was written, or that a read returned where it is recorded.
     pub value: Option<u64>,
@@ -289,8 +315,11 @@ pub struct BusAccess {
 }
 
 /// Reads a recording: one access a line. `write REGISTER VALUE` or `w`, `mww`; `read REGISTER
-/// [VALUE]` or `r`, `mdw`; `dsb`, `isb`, `tsb`. A register is a name, an address of which the low
-/// 12 bits count, or `#` and its number. Other `#` begin comments.
+/// [VALUE]` or `r`, `mdw`; `dsb`, `isb`, `tsb`; `exception [EL1]` and `eret [EL0]`, with the level
+/// to which the exception is taken or returns. A register is a name, an address of which the low 12
+/// bits count, or `#` and its number. Other `#` begin comments. The lines of [`Program::text`] are
+/// read, too: an offset after a name is skipped, a poll succeeds at its first read, and the value
+/// that `modify` reads is 0 where no line before it has one.
 ///
 /// # Errors
 /// [`InvalidLine`] for the first line that is no access.
@@ -304,16 +333,66 @@ pub fn read(text: &str) -> Result<Vec<BusAccess>, InvalidLine> {
         if line.is_empty() {
             continue;
         }
-        let access = access(line, n + 1);
-        all.push(access.ok_or_else(|| InvalidLine { line: n + 1, text: full.to_owned() })?);
+        let read = match line.split_whitespace().next() {
+            Some("poll") => poll(line, n + 1),
+            Some("modify") => modify(line, n + 1, &all),
+            _ => access(line, n + 1).map(|access| vec![access]),
+        };
+        all.extend(read.ok_or_else(|| InvalidLine { line: n + 1, text: full.to_owned() })?);
     }
     Ok(all)
 }
 
+/// The words of a line of [`Program::text`], without the offset of the register.
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().filter(|word| !word.starts_with('(')).collect()
+}
+
+/// `poll REGISTER until bits MASK are VALUE`
+fn poll(line: &str, number: usize) -> Option<Vec<BusAccess>> {
+    let words = words(line);
+    let &["poll", register, "until", "bits", mask, "are", value] = words.as_slice() else {
+        return None;
+    };
+    let value = values::number(value)? & values::number(mask)?;
+    let (register, value) = (register.to_owned(), Some(value));
+    Some(vec![BusAccess { kind: BusKind::Read, register, value, line: number }])
+}
+
+/// `modify REGISTER clear BITS set BITS`, after the accesses `before`.
+fn modify(line: &str, number: usize, before: &[BusAccess]) -> Option<Vec<BusAccess>> {
+    let words = words(line);
+    let &["modify", register, "clear", clear, "set", set] = words.as_slice() else { return None };
+    let of = |access: &&BusAccess| access.register.eq_ignore_ascii_case(register);
+    let known = before.iter().rev().filter(of).find_map(|access| access.value);
+    let value = known.unwrap_or(0) & !values::number(clear)? | values::number(set)?;
+    let access =
+        |kind, value| BusAccess { kind, register: register.to_owned(), value, line: number };
+    Some(vec![access(BusKind::Read, known), access(BusKind::Write, Some(value))])
+}
+
+/// The Exception level `EL1` or `1`.
+fn level(word: &str) -> Option<u8> {
+    let digit = word.strip_prefix("EL").or_else(|| word.strip_prefix("el")).unwrap_or(word);
+    digit.parse().ok().filter(|level| *level <= 3)
+}
+
 fn access(line: &str, number: usize) -> Option<BusAccess> {
     let mut words = line.split(|c: char| c.is_whitespace() || c == '=' || c == ',');
-    let mut words = words.by_ref().filter(|word| !word.is_empty());
+    let mut words = words.by_ref().filter(|word| !word.is_empty() && !word.starts_with('('));
     let verb = words.next()?.to_ascii_lowercase();
+    if let "exception" | "eret" = verb.as_str() {
+        let level = words.next().map(level);
+        if words.next().is_some() {
+            return None;
+        }
+        let kind = match (verb.as_str(), level) {
+            (_, Some(None)) => return None,
+            ("exception", level) => BusKind::Exception(level.flatten().unwrap_or(1)),
+            (_, level) => BusKind::Return(level.flatten().unwrap_or(0)),
+        };
+        return Some(BusAccess { kind, register: String::new(), value: None, line: number });
+    }
     let register = words.next().map(str::to_owned);
     let value = match words.next() {
         Some(word) => Some(values::number(word)?),
@@ -361,6 +440,27 @@ mod tests {
         assert!(read("dsb").is_ok());
         // `sy` is an operand of the barrier.
         assert_eq!(read(text), Ok(want));
+        let text = "exception\nexception EL2\neret\neret 1\nwrite TRCPRGCTLR (0x004) = 0x1 # on\n\
+                    poll TRCSTATR (0x00c) until bits 0x3 are 0x1\nmodify TRCVICTLR clear 1 set 4\n\
+                    write TRFCR_EL1 7\nmodify TRFCR_EL1 clear 0x3 set 0x0 # off\n";
+        let want = vec![
+            of(BusKind::Exception(1), "", None, 1),
+            of(BusKind::Exception(2), "", None, 2),
+            of(BusKind::Return(0), "", None, 3),
+            of(BusKind::Return(1), "", None, 4),
+            of(BusKind::Write, "TRCPRGCTLR", Some(1), 5),
+            of(BusKind::Read, "TRCSTATR", Some(1), 6),
+            of(BusKind::Read, "TRCVICTLR", None, 7),
+            of(BusKind::Write, "TRCVICTLR", Some(4), 7),
+            of(BusKind::Write, "TRFCR_EL1", Some(7), 8),
+            of(BusKind::Read, "TRFCR_EL1", Some(7), 9),
+            of(BusKind::Write, "TRFCR_EL1", Some(4), 9),
+        ];
+        assert_eq!(read(text), Ok(want));
+        for text in ["exception EL4", "eret EL0 1", "poll TRCSTATR until bits", "modify X clear 1"]
+        {
+            assert!(read(text).is_err(), "{text}");
+        }
         for text in ["write ETMCR", "poke ETMCR 1", "read", "w ETMCR green", "write #x 1"] {
             assert!(read(text).is_err(), "{text}");
         }

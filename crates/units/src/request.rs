@@ -4,6 +4,7 @@ pub mod parse;
 
 use std::fmt;
 
+use crate::routine::RoutineRequest;
 use crate::sink::Sink;
 
 /// Addresses from `start` to `end - 1`.
@@ -102,10 +103,14 @@ pub struct Request {
     pub vmid: Option<u32>,
     /// Exception levels to trace: bit n is level n. `None` traces all.
     pub levels: Option<u8>,
+    /// The Security states to trace. `None` traces all.
+    pub security: Option<SecurityStates>,
     /// When the trigger occurs.
     pub trigger: Option<Condition>,
     /// Bytes of context IDs in the trace: 0, 1, 2 or 4.
     pub context_bytes: u8,
+    /// Virtual context identifiers, or virtual machine IDs, are traced.
+    pub vmids: bool,
     /// Cycles are traced.
     pub cycles: bool,
     /// Every branch has its address in the trace.
@@ -120,6 +125,17 @@ pub struct Request {
     pub trace_id: Option<u8>,
     /// The sink that is programmed before the unit.
     pub sink: Option<Sink>,
+    /// The routine, where it is not the one that programs and enables the unit.
+    pub routine: Option<RoutineRequest>,
+}
+
+/// Security states of the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecurityStates {
+    /// Secure state.
+    Secure,
+    /// Non-secure state, and with FEAT_RME Realm state.
+    NonSecure,
 }
 
 /// Why a unit cannot do what a request contains.

@@ -93,7 +93,7 @@ mod tests {
             ("ETMv3.5", "ETMCR", 0x1_0000_0000, false),
         ] {
             let values = [(register, value)].into_iter().collect();
-            let program = Program { values, steps: Vec::new() };
+            let program = Program { values, ..Program::default() };
             let checked = checked(&*catalogue::named(unit).unwrap(), program);
             assert_eq!(checked.is_ok(), made, "{register} {value:#x}");
         }

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use tracewright::units::routine::Routine;
+
 use super::InfoFormat;
-use super::logs::LogArgs;
+use super::logs::{LogArgs, SecurityArg};
 
 #[derive(Debug, Args)]
 pub struct UnitVerbs {
@@ -47,7 +49,8 @@ pub struct UnitExplainArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright unit program ETMv4 --trace 0x80000000..0x80001000 --timestamps")]
+  tracewright unit program ETMv4 --trace 0x80000000..0x80001000 --timestamps
+  tracewright unit program ETE --routine switch-out --for c    a process that is traced")]
 pub struct UnitProgramArgs {
     /// Unit, core or architecture, then NAME=VALUE or files of its identification registers.
     #[arg(required = true, value_name = "UNIT|NAME=VALUE|FILE")]
@@ -76,6 +79,13 @@ pub struct UnitProgramArgs {
     /// Trace only these exception levels (repeatable).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..4))]
     pub level: Vec<u8>,
+    /// Trace only this Security state. (ETMv4, ETE)
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub security: Option<SecurityArg>,
+    /// Trace virtual context identifiers, or virtual machine IDs, without selecting one. (ETMv4,
+    /// ETE)
+    #[arg(long)]
+    pub vmids: bool,
     /// Trigger: exec:ADDRESS, read:ADDRESS, write:ADDRESS=VALUE, access:ADDRESS, input:N or
     /// watchpoint:N, with *TIMES for a later occurrence.
     #[arg(long, value_name = "CONDITION")]
@@ -120,6 +130,23 @@ pub struct UnitProgramArgs {
     /// Address of the registers of an ETR, for openocd and c.
     #[arg(long, value_name = "ADDRESS", requires = "sink", value_parser = number64)]
     pub sink_base: Option<u64>,
+    /// Make this routine of software that uses the unit, of Arm ARM K10.5.7.1 or K10.5.10, instead
+    /// of the one that programs and enables it. (ETE; ETMv4 without the switches)
+    #[arg(long, value_enum, value_name = "ROUTINE")]
+    pub routine: Option<RoutineArg>,
+    /// --routine switch-*: TTBR0_EL1 of the process that is switched to. The C function has it as a
+    /// parameter.
+    #[arg(long, value_name = "N", default_value = "0", value_parser = number64, requires = "routine")]
+    pub ttbr0: u64,
+    /// --routine switch-*: Exception level of the software: at 2 MDCR_EL2 and TRFCR_EL2 belong to
+    /// the state, at 3 MDCR_EL3, too.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "routine",
+          value_parser = clap::value_parser!(u8).range(1..4))]
+    pub at_level: u8,
+    /// --routine switch-*: the trace buffer has FEAT_TRBE_EXC: TRBSR_EL2 and TRBSR_EL3 belong to
+    /// the state of software at these levels.
+    #[arg(long, requires = "routine")]
+    pub trbe_exceptions: bool,
     /// Form of the output.
     #[arg(long = "for", value_enum, default_value_t = ProgramForm::Text, value_name = "FORM")]
     pub form: ProgramForm,
@@ -203,6 +230,39 @@ pub enum ModeArg {
     Wrap,
     /// Collection continues at the base.
     Circular,
+}
+
+/// A routine, as spelled on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RoutineArg {
+    /// Program and enable the unit, its sink first (K10.5.7.1.1).
+    Enable,
+    /// Disable the unit, then its sink (K10.5.7.1.2).
+    Disable,
+    /// Save the unit before its power is removed (K10.5.7.1.3).
+    Save,
+    /// Restore the unit (K10.5.7.1.3).
+    Restore,
+    /// Switch out a process that is traced (K10.5.10).
+    SwitchOut,
+    /// Switch it out while tracing is permitted (K10.5.10).
+    SwitchOutTracing,
+    /// Switch in a process that is traced (K10.5.10).
+    SwitchIn,
+}
+
+impl From<RoutineArg> for Routine {
+    fn from(argument: RoutineArg) -> Routine {
+        match argument {
+            RoutineArg::Enable => Routine::Enable,
+            RoutineArg::Disable => Routine::Disable,
+            RoutineArg::Save => Routine::Save,
+            RoutineArg::Restore => Routine::Restore,
+            RoutineArg::SwitchOut => Routine::SwitchOut,
+            RoutineArg::SwitchOutTracing => Routine::SwitchOutTracing,
+            RoutineArg::SwitchIn => Routine::SwitchIn,
+        }
+    }
 }
 
 /// The traced parts of a data access, as spelled on the command line.

@@ -124,3 +124,64 @@ fn sequences() {
         assert!(output.out.lines().any(|shown| shown.starts_with(line)), "{}", output.out);
     }
 }
+
+/// Each routine, as text and as C: the text is a recording in which nothing is wrong, and so is
+/// what software does with several of them.
+#[test]
+fn routines() {
+    let folder = Folder::new("ete-routines");
+    let path = folder.path("recording.txt");
+    let made = |routine: &str, form: &str| {
+        let words = format!(
+            "unit program ETE --sink trbe --buffer 0x80000000..+0x10000 --routine {routine} --for \
+             {form}"
+        );
+        let output = tracewright(&args(&words, &[]));
+        assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{routine}");
+        output.out
+    };
+    let enter = "exception EL1\n".to_owned();
+    let mut all = enter.clone();
+    for (routine, text, in_c) in [
+        ("enable", "poll TRCSTATR", "void trace_unit_enable(void)"),
+        ("disable", "write TRFCR_EL1 = 0x00000000", "WRITE(\"TRFCR_EL1\", (saved[0] & ~0x3ull));"),
+        ("enable", "write TRCPRGCTLR (0x004) = 0x00000001", "hint #18\" ::: \"memory\"); /*"),
+        ("save", "read TRCPRGCTLR", "void trace_unit_save(uint64_t *saved)"),
+        ("restore", "write OSLAR_EL1 = 0x00000000", "WRITE(\"S2_1_C0_C4_0\", saved["),
+        ("switch-out --ttbr0 0x1000", "read TRBMAR_EL1", "COPY_TRACE_BUFFER();"),
+        (
+            "switch-in --ttbr0 0x2000",
+            "write TTBR0_EL1 = 0x00002000",
+            "WRITE(\"TTBR0_EL1\", ttbr0);",
+        ),
+        ("switch-out-tracing", "read TRCPRGCTLR", "*saved, uint64_t ttbr0)"),
+        ("switch-in", "write TRBMAR_EL1", "WRITE(\"TRBMAR_EL1\", saved["),
+    ] {
+        let (lines, c) = (made(routine, "text"), made(routine, "c"));
+        assert!(lines.contains(text), "{routine}: {lines}");
+        // TSB CSYNC is in the routines that end tracing only.
+        assert!(c.contains(in_c) || in_c.starts_with("hint"), "{routine}: {c}");
+        fs::write(&path, &lines).unwrap();
+        let checked = tracewright(&args("unit sequence ETE", &[&path]));
+        assert!(checked.out.ends_with("  no finding\n"), "{routine}: {}", checked.out);
+        all += &lines;
+    }
+    fs::write(&path, &all).unwrap();
+    let checked = tracewright(&args("unit sequence ETE", &[&path]));
+    assert!(checked.out.ends_with("  no finding\n"), "{}", checked.out);
+    // Registers of higher levels.
+    for (options, has, lacks) in [
+        ("", "TRBMAR_EL1", "MDCR_EL2"),
+        (" --at-level 2", "MDCR_EL2", "MDCR_EL3"),
+        (" --at-level 3", "MDCR_EL3", "TRBSR_EL3"),
+        (" --at-level 3 --trbe-exceptions", "TRBSR_EL3", "VBAR"),
+    ] {
+        let text = made(&format!("switch-out{options}"), "text");
+        assert!(text.contains(has) && !text.contains(lacks), "{options}: {text}");
+    }
+    for (unit, code) in [("ETMv4", 1), ("Cortex-A8", 1)] {
+        let words = format!("unit program {unit} --routine switch-in");
+        assert_eq!(tracewright(&args(&words, &[])).code, Some(code), "{unit}");
+    }
+    assert_eq!(tracewright(&args("unit program ETMv4 --routine save", &[])).code, Some(0));
+}

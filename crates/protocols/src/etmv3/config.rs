@@ -135,6 +135,11 @@ impl Id {
     pub const fn loads_pc_first(self) -> bool {
         self.0 >> 16 & 1 != 0 || self.0 == 0x4100_3210
     }
+    /// The unit of a Cortex-M3, of any revision. (Table 3-47) ETMIDR of a Cortex-M4 is that of a
+    /// Cortex-R5, too.
+    pub const fn is_m3(self) -> bool {
+        self.0 & !0xf == 0x4114_f240
+    }
     /// Bit \[18], from ETMv3.2: a 32-bit T32 instruction is one atom. Otherwise it is two.
     pub const fn thumb32_is_one(self) -> bool {
         self.0 >> 18 & 1 != 0

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::registers::by_name;
-use crate::program::{Action, Barrier, Place, Program};
+use crate::program::{Action, Barrier, Place, Program, ProgramStep, Slot};
 
 /// Offsets of the registers of an ETR. (Arm CoreSight Trace Memory Controller)
 const SINK: [(&str, u16); 14] = [
@@ -137,77 +137,142 @@ pub(super) fn c(program: &Program, base: Option<u64>) -> String {
             "#define REGISTER(offset) (*(volatile uint32_t *)(uintptr_t)({base:#x}u + (offset)))"
         );
     }
-    out += "#define WRITE(name, value) __asm__ volatile(\"msr \" name \", %0\" :: \"r\"((uint64_t)(value)))\n\
-            \n";
-    out += "void trace_unit_program(void)\n{\n    uint64_t value;\n    (void)value;\n";
+    out += "#define WRITE(name, value) __asm__ volatile(\"msr \" name \", %0\" :: \"r\"((uint64_t)(value)))\n";
+    out += &head(program);
     for step in &program.steps {
-        let mut line = |text: String, name: &str| {
+        for (text, name) in c_lines(step, base) {
             let _ = writeln!(out, "    {text} /* {name}: {} */", step.why);
-        };
-        let load = |place: &Place, base: Option<u64>| match (at(place), base) {
-            (At::Sink(offset), _) => format!("value = SINK_REGISTER({offset:#05x});"),
-            (At::Unit(offset, _), Some(_)) => format!("value = REGISTER({offset:#05x});"),
-            _ => format!("__asm__ volatile(\"mrs %0, {}\" : \"=r\"(value));", system_name(place)),
-        };
-        match &step.action {
-            Action::Write { register, value } => match (at(register), base) {
-                (At::Sink(offset), _) => {
-                    line(format!("SINK_REGISTER({offset:#05x}) = {value:#x}u;"), &register.name);
-                }
-                (At::Unit(offset, wide), Some(_)) => {
-                    let low = value & 0xffff_ffff;
-                    line(format!("REGISTER({offset:#05x}) = {low:#x}u;"), &register.name);
-                    if wide {
-                        let (offset, high) = (offset + 4, value >> 32);
-                        let name = format!("{}[63:32]", register.name);
-                        line(format!("REGISTER({offset:#05x}) = {high:#x}u;"), &name);
-                    }
-                }
-                _ => line(
-                    format!("WRITE(\"{}\", {value:#x}u);", system_name(register)),
-                    &register.name,
-                ),
-            },
-            Action::Modify { register, clear, set } => {
-                line(load(register, base), &register.name);
-                line(
-                    format!(
-                        "WRITE(\"{}\", (value & ~{clear:#x}ull) | {set:#x}u);",
-                        system_name(register)
-                    ),
-                    &register.name,
-                );
-            }
-            Action::Read { register } => line(load(register, base), &register.name),
-            Action::Poll { register, mask, value } => {
-                // Each read of a System register follows a context synchronization event.
-                let order = if base.is_none() && matches!(at(register), At::Unit(..)) {
-                    "__asm__ volatile(\"isb\" ::: \"memory\"); "
-                } else {
-                    ""
-                };
-                line(
-                    format!(
-                        "do {{ {order}{} }} while ((value & {mask:#x}u) != {value:#x}u);",
-                        load(register, base)
-                    ),
-                    &register.name,
-                );
-            }
-            Action::Outside { name, address, value } => {
-                line(format!("*(volatile uint32_t *){address:#x}u = {value:#x}u;"), name);
-            }
-            Action::Barrier(barrier) => {
-                // TSB CSYNC is a hint, which older assemblers know by its number.
-                let text = match barrier {
-                    Barrier::Tsb => "hint #18",
-                    other => other.instruction(),
-                };
-                line(format!("__asm__ volatile(\"{text}\" ::: \"memory\");"), "barrier");
-            }
         }
     }
     out + "}\n"
+}
+
+/// The name and the parameters of the function, and what it needs before it.
+fn head(program: &Program) -> String {
+    let slots = program.steps.iter().filter_map(|step| step.slot);
+    let count = slots.map(|slot| slot.index + 1).max();
+    let writes = |name: &str| {
+        program.steps.iter().any(|step| match &step.action {
+            Action::Write { register, .. } => register.name == name,
+            _ => false,
+        })
+    };
+    let copies = program.steps.iter().any(|step| is_contents(&step.action));
+    let mut out = String::new();
+    if copies {
+        out += "/* What takes the trace out of the buffer. */\n#ifndef COPY_TRACE_BUFFER\n\
+                #define COPY_TRACE_BUFFER() ((void)0)\n#endif\n";
+    }
+    let mut parameters = Vec::new();
+    if let Some(count) = count {
+        let _ = writeln!(out, "/* saved: the state, {count} elements at least. */");
+        parameters.push("uint64_t *saved");
+    }
+    if writes("TTBR0_EL1") {
+        parameters.push("uint64_t ttbr0");
+    }
+    let name =
+        program.routine.map_or("program".to_owned(), |routine| routine.name().replace('-', "_"));
+    let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
+    let _ = write!(
+        out,
+        "\nvoid trace_unit_{name}({parameters})\n{{\n    uint64_t value;\n    (void)value;\n"
+    );
+    out
+}
+
+/// Whether the action reads the trace in memory.
+fn is_contents(action: &Action) -> bool {
+    matches!(action, Action::Read { register } if register.name == "BUFFER")
+}
+
+/// The statement that reads a register into `value`.
+fn c_load(place: &Place, base: Option<u64>) -> String {
+    match (at(place), base) {
+        (At::Sink(offset), _) => format!("value = SINK_REGISTER({offset:#05x});"),
+        (At::Unit(offset, true), Some(_)) => format!(
+            "value = REGISTER({offset:#05x}) | (uint64_t)REGISTER({:#05x}) << 32;",
+            offset + 4
+        ),
+        (At::Unit(offset, false), Some(_)) => format!("value = REGISTER({offset:#05x});"),
+        _ => format!("__asm__ volatile(\"mrs %0, {}\" : \"=r\"(value));", system_name(place)),
+    }
+}
+
+/// The value that a step writes.
+fn c_value(step: &ProgramStep, register: &str, value: u64) -> String {
+    match step.slot {
+        Some(Slot { index, clear: 0 }) => format!("saved[{index}]"),
+        Some(Slot { index, clear }) => format!("(saved[{index}] & ~{clear:#x}ull)"),
+        None if register == "TTBR0_EL1" => "ttbr0".to_owned(),
+        None => format!("{value:#x}u"),
+    }
+}
+
+/// The statements of a step, each with the register that it is about.
+fn c_lines(step: &ProgramStep, base: Option<u64>) -> Vec<(String, String)> {
+    let own = |text: String, name: &str| vec![(text, name.to_owned())];
+    match &step.action {
+        Action::Write { register, value } => {
+            let name = register.name.as_str();
+            let (whole, saved) = (c_value(step, name, *value), step.slot.is_some());
+            let part = |constant: u64, shift: u8| match saved {
+                true => format!("(uint32_t)({whole} >> {shift})"),
+                false => format!("{constant:#x}u"),
+            };
+            match (at(register), base) {
+                (At::Sink(offset), _) => {
+                    own(format!("SINK_REGISTER({offset:#05x}) = {whole};"), name)
+                }
+                (At::Unit(offset, wide), Some(_)) => {
+                    let low = part(value & 0xffff_ffff, 0);
+                    let mut lines = own(format!("REGISTER({offset:#05x}) = {low};"), name);
+                    if wide {
+                        let (offset, high) = (offset + 4, part(value >> 32, 32));
+                        let line = format!("REGISTER({offset:#05x}) = {high};");
+                        lines.push((line, format!("{name}[63:32]")));
+                    }
+                    lines
+                }
+                _ => own(format!("WRITE(\"{}\", {whole});", system_name(register)), name),
+            }
+        }
+        Action::Modify { register, clear, set } => {
+            let name = system_name(register);
+            let text = format!("WRITE(\"{name}\", (value & ~{clear:#x}ull) | {set:#x}u);");
+            let mut lines = own(c_load(register, base), &register.name);
+            lines.push((text, register.name.clone()));
+            lines
+        }
+        action if is_contents(action) => own("COPY_TRACE_BUFFER();".to_owned(), "memory"),
+        Action::Read { register } => {
+            let save = step.slot.map(|slot| format!(" saved[{}] = value;", slot.index));
+            own(c_load(register, base) + &save.unwrap_or_default(), &register.name)
+        }
+        Action::Poll { register, mask, value } => {
+            // Each read of a System register follows a context synchronization event.
+            let order = if base.is_none() && matches!(at(register), At::Unit(..)) {
+                "__asm__ volatile(\"isb\" ::: \"memory\"); "
+            } else {
+                ""
+            };
+            let load = c_load(register, base);
+            let text =
+                format!("do {{ {order}{load} }} while ((value & {mask:#x}u) != {value:#x}u);");
+            own(text, &register.name)
+        }
+        Action::Outside { name, address, value } => {
+            own(format!("*(volatile uint32_t *){address:#x}u = {value:#x}u;"), name)
+        }
+        Action::Barrier(barrier) => {
+            // TSB CSYNC is a hint, which older assemblers know by its number.
+            let text = match barrier {
+                Barrier::Tsb => "hint #18",
+                other => other.instruction(),
+            };
+            own(format!("__asm__ volatile(\"{text}\" ::: \"memory\");"), "barrier")
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use super::implementation::Implementation;
 use super::registers::by_name;
-use super::sequence;
+use super::sequence::{self, State};
 use super::settings::Settings;
 use crate::program::Program;
-use crate::request::{Condition, DataParts, Occurrence, Refusal, Request, Span};
+use crate::request::{Condition, DataParts, Occurrence, Refusal, Request, SecurityStates, Span};
+use crate::routine::RoutineRequest;
 use crate::sink::{Sink, Watermark};
 use crate::values::Values;
 
@@ -27,12 +28,21 @@ pub fn program(unit: &Implementation, request: &Request) -> Result<Program, Vec<
     maker.trigger(request);
     maker.refuse_data(request);
     maker.sink(request);
+    maker.routine(request);
     if !maker.refused.is_empty() {
         return Err(maker.refused);
     }
-    let values = maker.values;
-    let steps = sequence::enable(unit, &values, request.sink.as_ref());
-    Ok(Program { values, steps })
+    let mut values = maker.values;
+    let sink = request.sink.as_ref();
+    let Some(asked) = &request.routine else {
+        let steps = sequence::enable(unit, &values, sink);
+        return Ok(Program { values, steps, routine: None });
+    };
+    asked.values.iter().for_each(|(name, value)| values.set(name, value));
+    let RoutineRequest { tables, level, exceptions, routine, .. } = *asked;
+    let state = State { unit, values: &values, sink, tables, level, exceptions };
+    let steps = sequence::steps(routine, &state);
+    Ok(Program { values, steps, routine: Some(routine) })
 }
 
 struct Maker<'a> {
@@ -82,7 +92,11 @@ impl Maker<'_> {
                 self.refuse("--context-bytes", "it traces context IDs of 4 bytes only", "write 4");
             }
         }
-        if request.vmid.is_some() && unit.vmids() == Some(true) {
+        let vmids = unit.vmids();
+        let needs = "leave it out";
+        if request.vmid.is_some() && vmids == Some(true)
+            || request.vmids && self.need("--vmids", vmids, "it traces no such identifiers", needs)
+        {
             config |= 1 << 7;
         }
         if request.cycles
@@ -239,8 +253,14 @@ impl Maker<'_> {
         }
         let started = u64::from(request.between.is_empty());
         let levels = request.levels.map_or(0, |levels| !u64::from(levels) & 0xf);
+        // Realm state has the levels of Non-secure state.
+        let (secure, non_secure) = match request.security {
+            None => (levels, levels & 7),
+            Some(SecurityStates::Secure) => (levels, 7),
+            Some(SecurityStates::NonSecure) => (0xf, levels & 7),
+        };
         // Selector 1 is TRUE: ViewInst is precise.
-        self.set("TRCVICTLR", (levels & 7) << 20 | levels << 16 | started << 9 | 1);
+        self.set("TRCVICTLR", non_secure << 20 | secure << 16 | started << 9 | 1);
         if ranges != 0 {
             self.set("TRCVIIECTLR", ranges);
         }
@@ -326,6 +346,14 @@ impl Maker<'_> {
         }
     }
 
+    fn routine(&mut self, request: &Request) {
+        let Some(asked) = &request.routine else { return };
+        if asked.routine.switches() && !self.unit.version.is_ete() {
+            let needs = "use disable, save, restore and enable";
+            self.refuse("--routine", "only an ETE is switched with a process", needs);
+        }
+    }
+
     fn refuse_data(&mut self, request: &Request) {
         if request.all_data || !request.data.is_empty() {
             let needs = "trace instructions only, or use an ETM with data trace";
@@ -373,7 +401,15 @@ fn read(unit: &Implementation, values: &Values) -> Option<Request> {
         0 => None,
         bits => Some(condition(&settings, bits)?),
     };
-    let excluded = view >> 16 & 0xf;
+    // A Security state of which no level is traced.
+    let (secure, non_secure) = (view >> 16 & 0xf, view >> 20 & 7);
+    let (excluded, security) = match (secure, non_secure) {
+        (0xf, 0..7) => {
+            (non_secure | u64::from(non_secure != 0) << 3, Some(SecurityStates::NonSecure))
+        }
+        (0..0xf, 7) if secure & 7 != 7 => (secure, Some(SecurityStates::Secure)),
+        _ => (secure, None),
+    };
     Some(Request {
         trace: spans(settings.ranges & 0xff)?,
         exclude: spans(settings.ranges >> 16 & 0xff)?,
@@ -383,6 +419,8 @@ fn read(unit: &Implementation, values: &Values) -> Option<Request> {
         parts: DataParts::Both,
         context: (used >> 2 & 1 != 0).then(|| settings.contexts[0][0] as u32),
         vmid: (used >> 3 & 1 != 0).then(|| settings.vmids[0][0] as u32),
+        security,
+        vmids: config >> 7 & 1 != 0 && used >> 3 & 1 == 0,
         levels: (excluded != 0).then_some(!excluded as u8 & 0xf),
         trigger,
         context_bytes: if config >> 6 & 1 != 0 { 4 } else { 0 },
@@ -393,6 +431,7 @@ fn read(unit: &Implementation, values: &Values) -> Option<Request> {
         halt: false,
         trace_id: values.get("TRCTRACEIDR").map(|id| id as u8),
         sink: None,
+        routine: None,
     })
 }
 

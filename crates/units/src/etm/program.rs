@@ -50,7 +50,7 @@ pub fn make(unit: &Resources, request: &Request) -> Result<Program, Vec<Refusal>
         }
     }
     let steps = steps::steps(&settings, &rounded);
-    Ok(Program { values, steps })
+    Ok(Program { values, steps, routine: None })
 }
 
 /// The register values for `request`, as they are while the unit traces, and the numbers of the
@@ -70,6 +70,7 @@ fn settings(unit: &Resources, request: &Request) -> Result<(Settings, Vec<u16>),
     maker.data(request);
     maker.between(request);
     maker.trigger(request);
+    maker.unsupported(request);
     match maker.refusals.is_empty() {
         true => Ok((maker.settings, maker.rounded)),
         false => Err(maker.refusals),
@@ -155,6 +156,20 @@ impl Maker {
                     "trace IDs exist from ETMv3.2; leave the ID out",
                 ),
             }
+        }
+    }
+
+    /// What an ETMv4 or an ETE can do.
+    fn unsupported(&mut self, request: &Request) {
+        let needs = "this needs an ETMv4 or an ETE";
+        if request.routine.is_some() {
+            self.refuse("--routine", "routines are not made for this unit", needs);
+        }
+        if request.security.is_some() {
+            self.refuse("--security", "the unit does not select Security states so", needs);
+        }
+        if request.vmids {
+            self.refuse("--vmids", "virtual machine IDs are traced with --vmid", needs);
         }
     }
 

@@ -109,7 +109,7 @@ impl Check {
     }
 
     fn access(&mut self, access: &BusAccess) {
-        if matches!(access.kind, BusKind::Barrier(_)) {
+        if !matches!(access.kind, BusKind::Read | BusKind::Write) {
             return;
         }
         let number = values::register_offset(&access.register)

@@ -4,11 +4,12 @@ use tracewright::Capture;
 use tracewright::capture::Form;
 use tracewright::image::{Elf, Load};
 use tracewright::units::program::Program;
-use tracewright::units::request::{DataParts, Request, parse};
+use tracewright::units::request::{DataParts, Request, SecurityStates, parse};
+use tracewright::units::routine::RoutineRequest;
 use tracewright::units::sink::{Buffer, Mode, Sink, Watermark};
 
 use super::subject;
-use crate::args::{DataArg, ModeArg, ProgramForm, SinkArg, UnitProgramArgs};
+use crate::args::{DataArg, ModeArg, ProgramForm, SecurityArg, SinkArg, UnitProgramArgs};
 use crate::fail::Fail;
 use crate::message;
 use crate::output::Output;
@@ -24,7 +25,14 @@ pub fn run(args: &UnitProgramArgs) -> Result<bool, Fail> {
         program.add_image(image)?;
     }
     let lookup = |name: &str| symbol(&program, name);
-    let request = request(args, &lookup)?;
+    let mut request = request(args, &lookup)?;
+    request.routine = args.routine.map(|routine| RoutineRequest {
+        routine: routine.into(),
+        values: subject.values.clone(),
+        tables: args.ttbr0,
+        level: args.at_level,
+        exceptions: args.trbe_exceptions,
+    });
     if args.sink.is_some() && !subject.unit.has_sinks() {
         let why = "a sink is programmed with an ETMv4 or an ETE";
         return Err(Fail::option("--sink", &subject.unit.name(), why));
@@ -60,7 +68,7 @@ pub fn run(args: &UnitProgramArgs) -> Result<bool, Fail> {
         ProgramForm::Snapshot => {
             let mut all = subject.unit.identification();
             subject.values.iter().chain(made.values.iter()).for_each(|(n, v)| all.set(n, v));
-            let program = Program { values: all, steps: Vec::new() };
+            let program = Program { values: all, ..Program::default() };
             // The number of a register: its offset in words.
             program.snapshot(&|name| subject.unit.register(name).and_then(|r| r.offset))
         }
@@ -107,6 +115,11 @@ fn request(args: &UnitProgramArgs, lookup: parse::Lookup<'_>) -> Result<Request,
         context: args.context,
         vmid: args.vmid,
         levels: Some(levels).filter(|levels| *levels != 0),
+        security: args.security.map(|state| match state {
+            SecurityArg::Secure => SecurityStates::Secure,
+            SecurityArg::NonSecure => SecurityStates::NonSecure,
+        }),
+        vmids: args.vmids,
         trigger: trigger.transpose()?,
         context_bytes: args.context_bytes,
         cycles: args.cycles,
@@ -116,6 +129,7 @@ fn request(args: &UnitProgramArgs, lookup: parse::Lookup<'_>) -> Result<Request,
         halt: args.halt,
         trace_id: args.trace_id,
         sink: sink(args, lookup)?,
+        routine: None,
     })
 }
 

@@ -717,6 +717,15 @@ fn configuration() {
     assert!(tc2.extension.timestamp_natural() && tc2.timestamp_width() == 64);
     assert_eq!(tc2.control.context_bytes(), 0);
     assert!(m3(0).id.alternative_branches() && m3(0).m_profile());
+    // Table 3-47: ETMIDR selects the profile where the core is not known.
+    for (id, m_profile) in [(0x4114_f240, true), (0x4114_f241, true), (0x4114_f250, false)] {
+        let register = |name: &str| match name {
+            "ETMCR" => Some(0),
+            "ETMIDR" => Some(id),
+            _ => None,
+        };
+        assert_eq!(Config::new(None, &register).unwrap().m_profile(), m_profile, "{id:#x}");
+    }
     // Bit 20 has no meaning before ETMv3.4. An ETM11RV r0p0 reads the PC first regardless of bit
     // 16.
     assert!(!config(0x4114_f230, 0, 0, Profile::Application).id.alternative_branches());

@@ -36,6 +36,20 @@ impl Trbe {
         }
     }
 
+    /// Whether a write of `register` is not ordered with the last write that enables or disables
+    /// the unit. (SDSSHH)
+    pub fn is_unordered(&self, register: Reg) -> bool {
+        register != Reg::Limit && self.toggles()
+    }
+
+    /// Whether the writes that no context synchronization event has followed enable or disable the
+    /// unit.
+    fn toggles(&self) -> bool {
+        self.pending.iter().any(|write| {
+            write.register == Reg::Limit && (write.value ^ self.limit.0) & Limit::ENABLES != 0
+        })
+    }
+
     /// Software reads a register.
     pub fn read(&mut self, register: Reg) -> Word {
         let own = self.pending.iter().rev().find(|pending| pending.register == register).copied();
@@ -183,10 +197,8 @@ impl Trbe {
 
     /// The unit sees the direct writes so far.
     fn apply_pending(&mut self) {
+        let toggles = self.toggles();
         let writes = std::mem::take(&mut self.pending);
-        let toggles = writes.iter().any(|write| {
-            write.register == Reg::Limit && (write.value ^ self.limit.0) & Limit::ENABLES != 0
-        });
         for write in &writes {
             if toggles && write.register != Reg::Limit {
                 self.violate(Violation::EnableUnordered(write.register));

@@ -104,6 +104,15 @@ impl Bytes {
         rest.get(..len).unwrap_or(rest)
     }
 
+    /// Sets `len` bytes from `address` on to zero.
+    pub fn clear(&mut self, address: u64, len: usize) {
+        (0..len as u64).for_each(|n| {
+            if let Some(slot) = self.slot(address.wrapping_add(n)) {
+                *slot = 0;
+            }
+        });
+    }
+
     /// All bytes.
     pub fn all(&self) -> &[u8] {
         &self.bytes

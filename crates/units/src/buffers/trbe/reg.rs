@@ -63,6 +63,12 @@ impl Reg {
         }
     }
 
+    /// The register with the name `name`, in any letter case.
+    pub fn named(name: &str) -> Option<Reg> {
+        let all = Reg::WRITABLE.into_iter().chain([Reg::Id]);
+        all.into_iter().find(|register| register.name().eq_ignore_ascii_case(name))
+    }
+
     /// Trace operations write the register.
     pub(super) const fn is_indirectly_written(self) -> bool {
         use Reg::{Counter, Pointer, Status, StatusEl2, StatusEl3};

@@ -5,6 +5,7 @@
 //! be programmed. What a unit implements is in its identification registers.
 
 mod filters;
+mod identification;
 mod options;
 mod resources;
 
@@ -40,6 +41,7 @@ pub const RULES: &[Rule] = &[
     error("register-read-only", "DDI 0601, register access"),
     warning("unit-disabled", "DDI 0601, TRCPRGCTLR"),
     error("status-not-programmed", "DDI 0601, TRCRSR"),
+    error("identification-fixed", "Arm ARM K10.5.9"),
     // options
     error("option-missing", "DDI 0601, TRCIDR0, TRCIDR2, TRCCONFIGR"),
     error("option-reserved", "DDI 0601, TRCCONFIGR"),
@@ -128,6 +130,7 @@ pub fn check(unit: &Implementation, values: &Values) -> Vec<Finding> {
     let settings = Settings::new(unit, values);
     let mut check = Check { unit, values, settings, findings: Vec::new() };
     check.registers();
+    identification::check(&mut check);
     options::check(&mut check);
     filters::check(&mut check);
     resources::check(&mut check);

@@ -27,8 +27,13 @@ fn random(r: &mut Random) -> Request {
         timestamps: r.one_in(2),
         stall: r.one_in(3),
         trace_id: Some(r.below(0x6f) as u8 + 1),
+        vmids: r.one_in(4),
         ..Request::default()
     };
+    if r.one_in(3) && request.levels.is_none_or(|levels| levels & 7 != 0) {
+        let states = [SecurityStates::Secure, SecurityStates::NonSecure];
+        request.security = Some(states[r.below(2) as usize]);
+    }
     if r.one_in(3) {
         let (low, high) = (r.below(1 << 20) << 2, (r.below(1 << 20) << 2) + (1 << 24));
         request.between = vec![if r.one_in(2) { (low, high) } else { (high, low) }];
@@ -60,6 +65,37 @@ fn program_explain_program_is_the_identity() {
     }
 }
 
+/// Arm ARM Table K10-3: tracing of a process at Non-secure EL0, by its values.
+#[test]
+fn table_k10_3() {
+    let request = Request {
+        levels: Some(1),
+        security: Some(SecurityStates::NonSecure),
+        context_bytes: 4,
+        vmids: true,
+        timestamps: true,
+        trace_id: Some(0x10),
+        ..Request::default()
+    };
+    let made = program(&unit("ETE"), &request).unwrap();
+    let table = [
+        ("TRCCONFIGR", 0x0000_18c1),
+        ("TRCEVENTCTL0R", 0),
+        ("TRCEVENTCTL1R", 0),
+        // Not in the table: DDI 0601 has it written always.
+        ("TRCRSR", 0),
+        ("TRCSTALLCTLR", 0),
+        ("TRCSYNCPR", 0xc),
+        ("TRCTRACEIDR", 0x10),
+        ("TRCTSCTLR", 0),
+        ("TRCVICTLR", 0x006f_0201),
+        ("TRCVIIECTLR", 0),
+        ("TRCVISSCTLR", 0),
+    ];
+    assert_eq!(made.values, table.into_iter().collect());
+    assert_eq!(fulfilled(&unit("ETE"), &made.values), Some(request));
+}
+
 /// A program has no finding, and its sequence none.
 #[test]
 fn programs_have_no_finding() {
@@ -84,7 +120,7 @@ fn programs_have_no_finding() {
 fn the_model_traces_the_request() {
     let (unit, mut r) = (unit("ETE-max"), Random::new(3));
     for _ in 0..400 {
-        let request = Request { between: Vec::new(), ..random(&mut r) };
+        let request = Request { between: Vec::new(), security: None, ..random(&mut r) };
         let Ok(made) = program(&unit, &request) else { continue };
         let mut model = Model::new(&unit, &made.values);
         for _ in 0..40 {

@@ -1,5 +1,6 @@
 //! Which part of the processor a register belongs to.
 
+use crate::buffers::trbe::Reg;
 use crate::ete::registers::{Named, by_name, by_offset};
 use crate::values::register_offset;
 
@@ -24,6 +25,8 @@ pub enum Part {
     Buffer,
     /// TMC_CTL of an ETR, ETB or ETF.
     SinkEnable,
+    /// A register of a higher Exception level that a switch of processes saves, or SCR_EL3.
+    Level,
     /// The contents of the trace buffer in memory: `BUFFER` in a recording.
     Contents,
     /// A register of address translation.
@@ -74,8 +77,9 @@ pub fn part(name: &str) -> Part {
         "TRBLIMITR_EL1" => Part::BufferEnable,
         "TMC_CTL" => Part::SinkEnable,
         "BUFFER" => Part::Contents,
+        "MDCR_EL2" | "MDCR_EL3" | "SCR_EL3" => Part::Level,
         name if TRANSLATION.contains(&name) => Part::Translation,
-        name if name.starts_with("TRB") && name.ends_with("_EL1") => Part::Buffer,
+        name if Reg::named(name).is_some() => Part::Buffer,
         _ => Part::Other,
     }
 }
@@ -106,7 +110,11 @@ mod tests {
             ("TRBPTR_EL1", Part::Buffer),
             ("TTBR0_EL1", Part::Translation),
             ("TRCIDR0", Part::Management),
-            ("MDCR_EL2", Part::Other),
+            ("TRBSR_EL3", Part::Buffer),
+            ("TRBITCTRL", Part::Buffer),
+            ("TRBCR", Part::Other),
+            ("MDCR_EL2", Part::Level),
+            ("VBAR_EL1", Part::Other),
             ("buffer", Part::Contents),
         ] {
             assert_eq!(part(name), want, "{name}");

@@ -1,14 +1,22 @@
 //! The check of a recording: a state machine that observes each access.
 
-use std::collections::BTreeSet;
+mod buffer;
+mod switch;
+mod tracing;
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::buffer::TraceBuffer;
+use self::switch::Saved;
 use super::access::{Part, part, shown};
-use super::overview::Overview;
+use super::episode::{Accessed, Await, End, Episode, Machine, Quiet};
 use super::rules::{self, Rule};
+use super::state::ENABLE;
 use crate::ete::implementation::Implementation;
-use crate::ete::registers::{Named, all, by_name};
+use crate::ete::registers::Named;
 use crate::finding::Finding;
 use crate::program::{Barrier, BusAccess, BusKind};
+use crate::values::Values;
 
 /// What is wrong with `accesses` of `unit`, in their order. Rules about barriers apply to an ETE,
 /// whose registers are System registers; the memory-mapped registers of an ETMv4 are Device memory.
@@ -21,6 +29,8 @@ pub fn check(unit: &Implementation, accesses: &[BusAccess]) -> Vec<Finding> {
             BusKind::Barrier(barrier) => checker.barrier(barrier),
             BusKind::Write => checker.write(*part, access.value.unwrap_or(0)),
             BusKind::Read => checker.read(*part, access.value),
+            BusKind::Exception(level) => checker.exception(level),
+            BusKind::Return(level) => checker.exception_return(level),
         }
     }
     checker.at = accesses.len();
@@ -28,459 +38,489 @@ pub fn check(unit: &Implementation, accesses: &[BusAccess]) -> Vec<Finding> {
     checker.findings
 }
 
-/// How far the end of tracing has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
-    /// A register is written.
-    Written,
-    /// A context synchronization event followed.
-    Synchronised,
-    /// TSB CSYNC followed.
-    Flushed,
-}
+/// The reads of IDLE as 1 with which software waits in vain for a unit that it programmed.
+const IDLE_READS: u8 = 3;
 
-/// The change of state that TRCSTATR has to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Await {
-    Running,
-    Stopped,
+/// The routine that an exception interrupts.
+struct Outer {
+    level: u8,
+    machine: Machine,
+    episode: Episode,
+    /// The process that executed.
+    pub tables: Option<u64>,
+    /// What the handler saved of it.
+    pub saved: Saved,
 }
 
 struct Checker<'a> {
-    unit: &'a Implementation,
+    pub unit: &'a Implementation,
     accesses: &'a [BusAccess],
-    overview: Overview,
+    /// The part of each access.
+    parts: &'a [Part],
     /// Number of the current access.
-    at: usize,
+    pub at: usize,
     findings: Vec<Finding>,
     /// Barriers order the accesses: they are System register accesses.
     system: bool,
-    /// TRCPRGCTLR.EN as it was written last.
-    enabled: Option<bool>,
-    /// The OS Lock as it was written last.
-    locked: Option<bool>,
-    awaited: Option<Await>,
-    /// IDLE and PMSTABLE were read as 1 since the unit was stopped.
-    idle: bool,
-    stable: bool,
-    /// The OS Lock was locked, and IDLE was not read as 1 since.
-    lock_awaited: bool,
+    pub machine: Machine,
+    pub episode: Episode,
+    /// The routines that exceptions interrupted, the innermost last.
+    pub outer: Vec<Outer>,
+    /// The Exception level at which the software executes.
+    pub level: u8,
     /// A register was written since the last context synchronization event.
-    dirty: bool,
+    pub dirty: bool,
     /// TRCPRGCTLR or the OS Lock was written since then.
     control_dirty: bool,
     /// The OS Lock was unlocked since then.
     unlock_dirty: bool,
     /// TRCSTATR was read since then.
     status_read: bool,
-    /// TRFCR prohibits tracing.
-    prohibited: Option<End>,
-    /// TRFCR was read before, and has not been restored.
-    filter_saved: bool,
-    filter_cleared: bool,
-    filter_written: bool,
-    /// The unit was disabled while tracing was permitted.
-    disabled: Option<End>,
-    /// TSB CSYNC was executed while tracing was permitted.
-    flushed_early: bool,
-    /// The trace buffer or sink is enabled.
-    sink: Option<bool>,
-    sink_off_dirty: bool,
-    /// TSB CSYNC, then DSB, then a context synchronization event.
-    tsb: bool,
-    dsb: bool,
-    current: bool,
-    /// Registers written since the unit was disabled, and registers read while it was stopped.
-    written: BTreeSet<String>,
-    saved: BTreeSet<String>,
-    /// Registers of the trace buffer that were written, with their values.
-    buffer: Vec<(String, u64)>,
+    /// The trace buffer was disabled since then.
+    pub sink_off_dirty: bool,
+    pub buffer: TraceBuffer,
+    /// The registers of higher levels with known values.
+    pub values: Values,
+    /// TRCEVENTCTL1R.ATB as it was written last.
+    triggers: bool,
+    /// TTBR0 as it was written last: the process that executes.
+    pub tables: Option<u64>,
+    /// What was saved for each process, by its TTBR0.
+    pub processes: BTreeMap<u64, Saved>,
+    /// The values that were saved while the OS Lock was locked.
+    pub power: Saved,
+    /// Registers of higher levels that were saved with a process.
+    pub saved_levels: BTreeSet<&'static str>,
+    /// A register of the trace buffer was accessed.
+    pub uses_buffer: bool,
+    /// The recording has TRFCR_EL1 or TRFCR_EL12.
+    filters_el1: bool,
 }
 
 impl<'a> Checker<'a> {
-    fn new(unit: &'a Implementation, accesses: &'a [BusAccess], parts: &[Part]) -> Self {
-        let overview = Overview::new(accesses, parts);
+    fn new(unit: &'a Implementation, accesses: &'a [BusAccess], parts: &'a [Part]) -> Self {
+        let locked = unlocks_first(accesses, parts).then_some(true);
+        let filters_el1 = accesses
+            .iter()
+            .zip(parts)
+            .any(|(access, part)| *part == Part::Filter && shown(&access.register) != "TRFCR_EL2");
         Checker {
             unit,
             accesses,
-            overview,
+            parts,
             at: 0,
             findings: Vec::new(),
             system: unit.version.is_ete(),
-            enabled: None,
-            locked: overview.unlock.map(|_| true),
-            awaited: None,
-            idle: false,
-            stable: false,
-            lock_awaited: false,
+            machine: Machine { locked, ..Machine::default() },
+            episode: Episode::default(),
+            outer: Vec::new(),
+            level: 1,
             dirty: false,
             control_dirty: false,
             unlock_dirty: false,
             status_read: false,
-            prohibited: None,
-            filter_saved: false,
-            filter_cleared: false,
-            filter_written: false,
-            disabled: None,
-            flushed_early: false,
-            sink: None,
             sink_off_dirty: false,
-            tsb: false,
-            dsb: false,
-            current: false,
-            written: BTreeSet::new(),
-            saved: BTreeSet::new(),
-            buffer: Vec::new(),
+            buffer: TraceBuffer::default(),
+            values: Values::default(),
+            triggers: false,
+            tables: None,
+            processes: BTreeMap::new(),
+            power: Saved::new(),
+            saved_levels: BTreeSet::new(),
+            uses_buffer: false,
+            filters_el1,
         }
     }
 
-    fn broken(&mut self, rule: &Rule) {
+    pub fn broken(&mut self, rule: &Rule) {
         self.broken_by(rule, None);
     }
 
-    fn broken_by(&mut self, rule: &Rule, detail: Option<String>) {
-        let at = match self.accesses.get(self.at) {
-            None => "at the end".to_owned(),
-            Some(access) => {
-                let place = match access.line {
-                    0 => format!("access {}", self.at + 1),
-                    line => format!("line {line}"),
-                };
-                match access.kind {
-                    BusKind::Barrier(barrier) => format!("{place}, {}", barrier.instruction()),
-                    BusKind::Write => format!("{place}, write of {}", shown(&access.register)),
-                    BusKind::Read => format!("{place}, read of {}", shown(&access.register)),
-                }
-            }
-        };
-        self.findings.push(rule.broken(at, detail));
+    pub fn broken_by(&mut self, rule: &Rule, detail: Option<String>) {
+        self.findings.push(rule.broken(self.place(), detail));
     }
 
-    fn name(&self) -> String {
+    /// A finding about values at the current access.
+    pub fn found(&mut self, finding: Finding) {
+        let at = format!("{}, {}", self.place(), finding.at);
+        self.findings.push(Finding { at, ..finding });
+    }
+
+    /// The current access.
+    fn place(&self) -> String {
+        let Some(access) = self.accesses.get(self.at) else { return "at the end".to_owned() };
+        let place = match access.line {
+            0 => format!("access {}", self.at + 1),
+            line => format!("line {line}"),
+        };
+        match access.kind {
+            BusKind::Barrier(barrier) => format!("{place}, {}", barrier.instruction()),
+            BusKind::Write => format!("{place}, write of {}", shown(&access.register)),
+            BusKind::Read => format!("{place}, read of {}", shown(&access.register)),
+            BusKind::Exception(level) => format!("{place}, exception to EL{level}"),
+            BusKind::Return(level) => format!("{place}, exception return to EL{level}"),
+        }
+    }
+
+    pub fn name(&self) -> String {
         self.accesses.get(self.at).map(|access| shown(&access.register)).unwrap_or_default()
     }
 
     fn barrier(&mut self, barrier: Barrier) {
         match barrier {
-            Barrier::Isb => {
-                self.dirty = false;
-                self.control_dirty = false;
-                self.unlock_dirty = false;
-                self.status_read = false;
-                self.sink_off_dirty = false;
-                for end in [&mut self.prohibited, &mut self.disabled].into_iter().flatten() {
-                    *end = (*end).max(End::Synchronised);
-                }
-                self.current = self.dsb;
+            Barrier::Isb => self.synchronise(),
+            Barrier::Tsb => self.trace_barrier(),
+            Barrier::Dsb => {
+                (self.episode.dsb, self.episode.current) = (self.episode.tsb, false);
             }
-            Barrier::Tsb => {
-                if self.prohibited == Some(End::Written) || self.disabled == Some(End::Written) {
-                    self.broken(&rules::PROHIBIT_UNSYNCHRONISED);
-                }
-                if self.prohibited.is_none() && self.disabled.is_none() {
-                    self.flushed_early = self.enabled != Some(false);
-                }
-                for end in [&mut self.prohibited, &mut self.disabled].into_iter().flatten() {
-                    *end = End::Flushed;
-                }
-                (self.tsb, self.dsb, self.current) = (true, false, false);
-            }
-            Barrier::Dsb => (self.dsb, self.current) = (self.tsb, false),
         }
+    }
+
+    /// A context synchronization event.
+    fn synchronise(&mut self) {
+        self.dirty = false;
+        self.control_dirty = false;
+        self.unlock_dirty = false;
+        self.status_read = false;
+        self.sink_off_dirty = false;
+        self.buffer.model.synchronize();
+        self.buffer.model.violations.clear();
+        self.episode.synchronise();
+    }
+
+    /// An exception is taken to `level`. One that is taken in a routine interrupts it.
+    fn exception(&mut self, level: u8) {
+        self.synchronise();
+        if self.level > 0 {
+            let handler = self.episode.handler();
+            let episode = std::mem::replace(&mut self.episode, handler);
+            let (machine, tables) = (self.machine, self.tables);
+            let saved = Saved::new();
+            self.outer.push(Outer { level: self.level, machine, episode, tables, saved });
+        }
+        self.go(level, true);
+    }
+
+    /// An exception return to `level`. A routine that was interrupted goes on as it was.
+    fn exception_return(&mut self, level: u8) {
+        self.synchronise();
+        let interrupted = level > 0 && self.outer.last().is_some_and(|outer| outer.level == level);
+        if !interrupted {
+            return self.go(level, false);
+        }
+        self.complete();
+        let Some(outer) = self.outer.pop() else { return };
+        let mut changes = outer.machine.changes(&self.machine);
+        let tables = outer.tables.zip(self.tables);
+        changes.extend(tables.filter(|(a, b)| a != b).map(|_| "TTBR0"));
+        if !changes.is_empty() {
+            self.broken_by(&rules::HANDLER_CHANGED, Some(changes.join(", ")));
+        }
+        (self.machine, self.episode, self.level) = (outer.machine, outer.episode, level);
+        self.tables = outer.tables.or(self.tables);
     }
 
     fn write(&mut self, part: Part, value: u64) {
         let bit = value & 1 != 0;
+        let locked = self.machine.locked == Some(true);
         match part {
-            Part::Enable if self.locked == Some(true) => {
-                self.enabled = Some(bit);
-                self.written.insert("TRCPRGCTLR".to_owned());
+            Part::Enable if locked => {
+                self.machine.enabled = Some(bit);
+                self.compare_power(ENABLE, value);
+                self.written(ENABLE.to_owned(), value);
                 self.dirty = true;
             }
-            Part::Enable if bit => self.enable(),
-            Part::Enable => self.disable(),
+            Part::Enable if bit => self.enable(value),
+            Part::Enable => self.disable(value),
             Part::OsLock if bit => self.lock(),
             Part::OsLock => self.unlock(),
-            Part::Unit(named) => self.program(named),
-            Part::Filter => self.filter(value),
-            Part::BufferEnable if bit => self.buffer_on(value),
-            Part::BufferEnable => self.buffer_off(),
+            Part::Unit(named) => self.program(named, value),
+            Part::Filter if self.is_filter() => self.filter(value),
+            Part::BufferEnable | Part::Buffer => {
+                self.uses_buffer = true;
+                self.buffer_write(value);
+            }
             Part::SinkEnable => {
                 if !bit && self.stops_later() {
                     self.broken(&rules::SINK_FIRST);
                 }
-                self.sink = Some(bit);
+                self.machine.sink = Some(bit);
             }
-            Part::Buffer => {
-                if self.sink == Some(true) {
-                    self.broken(&rules::BUFFER_ENABLED);
-                }
-                self.dirty = true;
+            Part::Translation => self.translation(value),
+            Part::Level | Part::Filter => {
                 let name = self.name();
-                self.buffer.push((name, value));
-            }
-            Part::Translation => {
-                let used = self.sink == Some(true)
-                    || self.sink.is_none()
-                        && (self.overview.last_sink_off.is_some()
-                            || self.overview.buffer && self.overview.last_sink.is_none());
-                if used {
-                    self.broken(&rules::TRANSLATION_ENABLED);
-                } else if self.sink_off_dirty {
-                    self.broken(&rules::SINK_UNSYNCHRONISED);
-                }
-                self.dirty = true;
+                self.values.set(&name, value);
+                self.episode.buffer_written.insert(name);
             }
             Part::Contents | Part::Status | Part::Management | Part::Other => {}
         }
     }
 
-    /// The unit is enabled, or may be and is disabled later, with the sink as it is.
-    fn stops_later(&self) -> bool {
-        let later = self.accesses.get(self.at + 1..).unwrap_or_default();
-        let next = later.iter().filter(|access| access.kind == BusKind::Write).find_map(|access| {
-            let bit = access.value.unwrap_or(0) & 1 != 0;
-            match part(&access.register) {
-                Part::Enable => Some(!bit),
-                Part::BufferEnable | Part::SinkEnable if bit => Some(false),
-                _ => None,
-            }
-        });
-        self.enabled.unwrap_or(next == Some(true))
+    /// Whether the register of the current access prohibits tracing where the software executes:
+    /// TRFCR_EL1, which at EL2 can be TRFCR_EL2, or TRFCR_EL2 where the recording has no other.
+    fn is_filter(&self) -> bool {
+        self.name() != "TRFCR_EL2" || !self.filters_el1
     }
 
-    fn enable(&mut self) {
+    fn written(&mut self, name: String, value: u64) {
+        let written = Accessed { value: Some(value), at: self.at };
+        self.episode.written.insert(name, written);
+    }
+
+    /// The unit is enabled, or may be and is disabled later, with the sink as it is.
+    pub fn stops_later(&self) -> bool {
+        let next = self.later().find_map(|(part, bit)| match part {
+            Part::Enable => Some(!bit),
+            Part::BufferEnable | Part::SinkEnable if bit => Some(false),
+            _ => None,
+        });
+        self.machine.enabled.unwrap_or(next == Some(true))
+    }
+
+    /// The writes after the current access, without those of handlers of exceptions in a routine:
+    /// the part, and the value.
+    fn later_values(&self) -> impl Iterator<Item = (Part, u64)> + use<'a> {
+        let all = self.accesses.iter().zip(self.parts).skip(self.at + 1);
+        let (mut handlers, mut user) = (0u32, self.level == 0);
+        all.filter_map(move |(access, part)| {
+            match access.kind {
+                BusKind::Exception(_) if !std::mem::take(&mut user) => handlers += 1,
+                BusKind::Return(0) => user = true,
+                BusKind::Return(_) => handlers = handlers.saturating_sub(1),
+                _ => {}
+            }
+            let counts = handlers == 0 && access.kind == BusKind::Write;
+            counts.then(|| (*part, access.value.unwrap_or(0)))
+        })
+    }
+
+    /// The writes after the current access: the part, and bit 0 of the value.
+    pub fn later(&self) -> impl Iterator<Item = (Part, bool)> + use<'a> {
+        self.later_values().map(|(part, value)| (part, value & 1 != 0))
+    }
+
+    fn enable(&mut self, value: u64) {
         if self.dirty && self.system {
             self.broken(&rules::ENABLE_UNSYNCHRONISED);
         }
+        self.saved_all();
+        if self.episode.was_enabled {
+            self.unflushed();
+        }
+        self.episode.disabled = None;
+        if self.episode.awaited == Some(Await::Stopped) && !self.episode.is_still() {
+            self.broken(&rules::DISABLE_NOT_AWAITED);
+        }
         self.missing();
-        let later = self.overview.last_sink.is_some_and(|last| last > self.at);
-        if self.sink == Some(false) || self.sink.is_none() && later {
+        self.compare_written();
+        self.compare_restored(ENABLE, value);
+        // A sink that is enabled before the unit is disabled again.
+        let mut until = self.later().take_while(|(part, _)| *part != Part::Enable);
+        let later =
+            until.any(|(part, bit)| matches!(part, Part::BufferEnable | Part::SinkEnable) && bit);
+        // A buffer that is programmed and not enabled.
+        let later = later || !self.episode.buffer_written.is_empty();
+        if self.machine.sink.map_or(later, |on| !on) {
             self.broken(&rules::SINK_LAST);
         }
-        if self.overview.switch && !self.filter_written && self.overview.buffer {
-            self.broken(&rules::FILTER_NOT_RESTORED);
-        }
-        let trigger = self.accesses.get(..self.at).unwrap_or_default().iter().any(|access| {
-            shown(&access.register) == "TRCEVENTCTL1R" && access.value.unwrap_or(0) >> 11 & 1 != 0
-        });
-        if trigger && self.watermark() {
+        self.permitted();
+        if self.triggers && self.watermark() {
             self.broken(&rules::WATERMARK_TRIGGER);
         }
-        self.enabled = Some(true);
-        self.awaited = Some(Await::Running);
+        self.machine.enabled = Some(true);
         self.control_dirty = true;
-        (self.idle, self.stable) = (false, false);
-        (self.disabled, self.flushed_early) = (None, false);
-        self.written.clear();
+        let at = self.at;
+        let episode = &mut self.episode;
+        episode.enabled_in_switch = episode.switched;
+        episode.awaited = Some(Await::Running);
+        (episode.idle, episode.stable) = (false, false);
+        episode.flushed_early = false;
+        (episode.tsb, episode.dsb, episode.current) = (false, false, false);
+        episode.quiet = Quiet::No;
+        (episode.programmed_off, episode.idle_reads) = (false, 0);
+        (episode.switched, episode.switched_in) = (false, false);
+        // The trace from here on is not flushed.
+        episode.prohibited = episode.prohibited.map(|end| end.min(End::Synchronised));
+        episode.begin(at);
     }
 
-    /// The trigger counter makes an interrupt at a watermark.
-    fn watermark(&self) -> bool {
-        let value = |name: &str| {
-            self.buffer.iter().rev().find(|(known, _)| known == name).map_or(0, |(_, v)| *v)
+    /// Checks that TRFCR permits tracing somewhere when the unit is enabled, or soon.
+    fn permitted(&mut self) {
+        let soon = self.later_values().find_map(|(part, value)| match part {
+            Part::Filter => Some(value & 3 != 0),
+            Part::Enable | Part::OsLock => Some(false),
+            _ => None,
+        });
+        let episode = &self.episode;
+        let closed = match self.machine.filter {
+            Some(filter) if episode.switched => {
+                filter & 3 == 0 && self.saved_filter() != Some(filter)
+            }
+            Some(filter) => filter & 3 == 0 && episode.filter_pending(),
+            None => {
+                let switched = episode.switched && self.uses_buffer;
+                switched && self.restores() && !episode.filter_written
+            }
         };
-        value("TRBTRG_EL1") != 0 && value("TRBSR_EL1") >> 21 & 1 != 0
-    }
-
-    /// The registers that are missing before the unit is enabled.
-    fn missing(&mut self) {
-        // A program with one register at least; a unit may be enabled again as it is.
-        if self.written.is_empty() {
-            return;
-        }
-        if self.overview.switch {
-            self.incomplete(&rules::RESTORE_INCOMPLETE, true);
-            return;
-        }
-        for name in MINIMAL {
-            let named = by_name(name).filter(|named| self.unit.has(*named));
-            if named.is_some() && !self.written.contains(*name) {
-                self.broken_by(&rules::UNPROGRAMMED, Some((*name).to_owned()));
-            }
-        }
-    }
-
-    /// Reports each register of the state that is not among those written or saved.
-    fn incomplete(&mut self, rule: &Rule, written: bool) {
-        let state: Vec<String> = all()
-            .filter(|named| self.unit.saves(*named))
-            .map(|named| named.to_string())
-            .filter(|name| !(self.overview.switch && name == "TRCPRGCTLR"))
-            .collect();
-        for name in state {
-            let set = if written { &self.written } else { &self.saved };
-            if !set.contains(&name) {
-                self.broken_by(rule, Some(name));
-            }
+        if closed && soon != Some(true) && self.system {
+            self.broken(&rules::FILTER_NOT_RESTORED);
         }
     }
 
     /// Checks that tracing has ended before the unit stops.
     fn stops(&mut self) {
-        match self.prohibited {
-            Some(End::Written | End::Synchronised) if self.system => {
+        let known = self.machine.enabled == Some(true);
+        match self.episode.prohibited {
+            Some(End::Written | End::Synchronised)
+                if self.system && (known || self.episode.filter_cleared) =>
+            {
                 self.broken(&rules::NOT_FLUSHED);
             }
-            None if self.flushed_early => self.broken(&rules::NOT_PROHIBITED),
+            None if self.episode.flushed_early => self.broken(match self.machine.filter {
+                Some(_) => &rules::NOT_PROHIBITED,
+                None => &rules::PROHIBITION_UNKNOWN,
+            }),
             _ => {}
         }
-        if self.filter_cleared && !self.filter_saved {
+        if self.episode.filter_cleared && !self.episode.filter_saved {
             self.broken(&rules::FILTER_NOT_SAVED);
         }
     }
 
-    fn disable(&mut self) {
-        if self.enabled != Some(false) {
-            self.stops();
-            if self.prohibited.is_none() && !self.flushed_early {
-                if self.system && self.enabled == Some(true) {
-                    self.broken(&rules::LAST_LOST);
-                }
-                self.disabled = Some(End::Written);
+    fn disable(&mut self, value: u64) {
+        let off = self.machine.enabled == Some(false);
+        self.saved_all();
+        if !self.episode.written.is_empty() {
+            self.compare_written();
+            self.compare_restored(ENABLE, value);
+            let restored = self.machine.sink == Some(true) && self.episode.tsb_since_written;
+            if restored && self.machine.enabled != Some(true) {
+                self.broken(&rules::NOT_ENABLED);
             }
         }
-        if self.enabled == Some(true) && self.awaited == Some(Await::Running) {
-            self.broken(&rules::ENABLE_NOT_AWAITED);
+        let was_enabled = self.machine.enabled == Some(true);
+        if was_enabled && self.episode.awaited == Some(Await::Running) {
+            match self.episode.enabled_in_switch {
+                false => self.broken(&rules::ENABLE_NOT_AWAITED),
+                true if self.control_dirty => self.broken(&rules::ENABLE_END),
+                true => {}
+            }
         }
-        self.enabled = Some(false);
-        self.awaited = Some(Await::Stopped);
+        let flushed = self.episode.prohibited == Some(End::Flushed);
+        let programmed = !self.episode.written.is_empty() && !self.episode.switched;
+        self.episode.programmed_off = programmed && !was_enabled;
+        if !off {
+            self.stops();
+        }
+        self.episode.change(ENABLE);
+        let at = self.at;
+        let episode = &mut self.episode;
+        if !off {
+            (episode.idle, episode.stable) = (false, false);
+            episode.quiet = match flushed || episode.flushed_early {
+                true => Quiet::Unsynchronised,
+                false => Quiet::Unflushed,
+            };
+            episode.was_enabled = was_enabled;
+            let traced = episode.prohibited.is_none() && !episode.flushed_early;
+            episode.disabled = traced.then_some((End::Written, at));
+            (episode.buffer_left, episode.buffer_read) = (false, false);
+            episode.awaited = Some(Await::Stopped);
+        }
+        (episode.switched, episode.switched_in) = (false, false);
+        episode.begin(at);
+        self.machine.enabled = Some(false);
         self.control_dirty = true;
-        (self.idle, self.stable) = (false, false);
-        self.written.clear();
     }
 
     fn lock(&mut self) {
-        if self.enabled != Some(false) {
+        self.saved_all();
+        if self.machine.enabled != Some(false) {
             self.stops();
-            if self.prohibited.is_none() && self.enabled == Some(true) && self.system {
+            let episode = &self.episode;
+            if episode.prohibited.is_none() && self.machine.enabled == Some(true) && self.system {
                 self.broken(&rules::NOT_PROHIBITED);
             }
         }
-        self.locked = Some(true);
-        self.lock_awaited = true;
+        self.machine.locked = Some(true);
         self.control_dirty = true;
-        (self.idle, self.stable) = (false, false);
+        let at = self.at;
+        let episode = &mut self.episode;
+        episode.lock_awaited = true;
+        (episode.idle, episode.stable) = (false, false);
+        (episode.buffer_left, episode.buffer_read) = (false, false);
+        episode.begin(at);
     }
 
     fn unlock(&mut self) {
-        if self.locked == Some(true) && self.written.len() >= 3 {
-            self.incomplete(&rules::RESTORE_INCOMPLETE, true);
-            self.written.clear();
+        if self.machine.locked == Some(true) {
+            self.power_restored();
         }
-        self.locked = Some(false);
-        self.lock_awaited = false;
+        if self.machine.enabled == Some(true) && self.system {
+            self.permitted();
+        }
+        self.machine.locked = Some(false);
         self.unlock_dirty = true;
         self.control_dirty = true;
+        self.power.clear();
+        let at = self.at;
+        let episode = &mut self.episode;
+        episode.lock_awaited = false;
+        // Trace may be generated again.
+        episode.prohibited = episode.prohibited.map(|end| end.min(End::Synchronised));
+        if self.machine.enabled == Some(true) {
+            episode.quiet = Quiet::No;
+            (episode.idle, episode.stable) = (false, false);
+        }
+        episode.begin(at);
     }
 
-    fn program(&mut self, named: Named) {
-        if self.locked != Some(true) {
-            if self.enabled == Some(true) {
+    fn program(&mut self, named: Named, value: u64) {
+        let name = named.to_string();
+        if self.machine.locked == Some(true) {
+            self.compare_power(&name, value);
+        } else {
+            self.saved_all();
+            if self.machine.enabled == Some(true) {
                 self.broken(&rules::PROGRAMMED_ENABLED);
-            } else if self.awaited == Some(Await::Stopped) && !self.idle {
+            } else if self.episode.awaited == Some(Await::Stopped) && !self.episode.is_still() {
                 self.broken(&rules::NOT_IDLE);
             }
+            self.compare_restored(&name, value);
+        }
+        if named.row.register.name == "TRCEVENTCTL1R" {
+            self.triggers = value >> 11 & 1 != 0;
         }
         self.dirty = true;
-        self.written.insert(named.to_string());
-    }
-
-    fn filter(&mut self, value: u64) {
-        self.dirty = true;
-        if value & 3 == 0 {
-            self.prohibited = Some(End::Written);
-            self.filter_cleared = true;
-            return;
-        }
-        if self.prohibited.is_some() {
-            let stopped = match self.awaited {
-                Some(Await::Stopped) => self.idle && self.stable,
-                _ if self.lock_awaited => self.stable,
-                _ => true,
-            };
-            let switched = self.overview.switch && self.sink == Some(false);
-            if !stopped && !switched {
-                self.broken(&rules::FILTER_EARLY);
-            }
-        }
-        self.prohibited = None;
-        self.filter_cleared = false;
-        self.filter_written = true;
-    }
-
-    fn buffer_on(&mut self, value: u64) {
-        if self.dirty {
-            self.broken(&rules::BUFFER_UNSYNCHRONISED);
-        }
-        if self.enabled == Some(true) && self.sink != Some(true) {
-            self.broken(&rules::SINK_LAST);
-        }
-        if self.sink == Some(true) {
-            self.broken(&rules::BUFFER_ENABLED);
-        }
-        let value_of = |name: &str| {
-            self.buffer.iter().rev().find(|(known, _)| known == name).map(|(_, value)| *value)
-        };
-        let (base, pointer) = (value_of("TRBBASER_EL1"), value_of("TRBPTR_EL1"));
-        let (count, status) = (value_of("TRBTRG_EL1"), value_of("TRBSR_EL1"));
-        let missing: Vec<&str> = ["TRBBASER_EL1", "TRBPTR_EL1", "TRBSR_EL1", "TRBTRG_EL1"]
-            .into_iter()
-            .filter(|name| value_of(name).is_none())
-            .filter(|name| *name != "TRBTRG_EL1" || value >> 3 & 3 != 3 || self.overview.switch)
-            .collect();
-        if !self.buffer.is_empty() {
-            for name in missing {
-                self.broken_by(&rules::BUFFER_UNPROGRAMMED, Some(name.to_owned()));
-            }
-        }
-        if let (Some(base), Some(pointer)) = (base, pointer)
-            && !(base <= pointer && pointer < value & !0xfff)
-        {
-            self.broken_by(&rules::POINTER_OUTSIDE, Some(format!("{pointer:#x}")));
-        }
-        let armed = status.unwrap_or(0) >> 21 & 1 != 0;
-        if value >> 3 & 3 == 1 && count.unwrap_or(0) != 0 && !armed {
-            self.broken(&rules::WATERMARK_UNARMED);
-        }
-        self.sink = Some(true);
-    }
-
-    fn buffer_off(&mut self) {
-        if self.stops_later() {
-            self.broken(&rules::SINK_FIRST);
-        } else if self.enabled == Some(false)
-            && self.prohibited.or(self.disabled).is_some_and(|end| end != End::Flushed)
-        {
-            self.broken(&rules::NOT_FLUSHED);
-        }
-        self.sink = Some(false);
-        self.sink_off_dirty = true;
-        self.dirty = true;
+        self.episode.tsb_since_written &= !self.episode.written.is_empty();
+        self.written(name, value);
     }
 
     fn read(&mut self, part: Part, value: Option<u64>) {
         match part {
             Part::Status => self.status(value),
-            Part::Enable if self.locked == Some(true) => self.save(),
-            Part::Unit(named) if named.row.saved => self.save(),
-            Part::Filter => {
-                self.filter_saved |= !self.filter_cleared;
-                // Tracing is prohibited where the software executes, at EL1.
-                if value.is_some_and(|value| value & 2 == 0) && self.prohibited.is_none() {
-                    self.prohibited = Some(End::Written);
-                }
+            Part::Enable if self.machine.locked == Some(true) => self.save(value),
+            Part::Enable => {
+                let at = self.at;
+                self.machine.enabled = self.machine.enabled.or(value.map(|value| value & 1 != 0));
+                self.episode.saved.insert(ENABLE.to_owned(), Accessed { value, at });
             }
-            Part::Contents if self.sink != Some(true) && !self.dsb => {
-                self.broken(&rules::CONTENTS_INCOMPLETE);
+            Part::Unit(named) if named.row.saved => self.save(value),
+            Part::Filter if self.is_filter() => self.filter_read(value),
+            Part::Contents => self.contents(),
+            Part::Buffer | Part::BufferEnable => {
+                self.uses_buffer = true;
+                self.buffer_read(value);
             }
-            Part::Buffer => {
-                let name = self.name();
-                let reported = matches!(name.as_str(), "TRBPTR_EL1" | "TRBSR_EL1");
-                if reported && (self.tsb && !self.current || self.sink_off_dirty) {
-                    self.broken(&rules::STATUS_STALE);
+            Part::Level | Part::Filter => {
+                let (at, name) = (self.at, self.name());
+                if let Some(value) = value {
+                    self.values.set(&name, value);
                 }
-                self.saved.insert(name);
+                self.episode.saved.insert(name, Accessed { value, at });
+            }
+            Part::Translation if self.name().starts_with("TTBR0_EL") => {
+                self.tables = value.or(self.tables);
             }
             _ => {}
         }
@@ -495,61 +535,81 @@ impl<'a> Checker<'a> {
             }
         }
         self.status_read = true;
-        let running = self.awaited == Some(Await::Running) && self.locked != Some(true);
+        let Machine { enabled, locked, .. } = self.machine;
+        let locked = locked == Some(true);
+        let running = self.episode.awaited == Some(Await::Running) && !locked;
         let value = value.unwrap_or(if running { 0 } else { 3 });
         if running {
             if value & 1 == 0 {
-                self.awaited = None;
+                self.episode.awaited = None;
             }
             return;
         }
-        let stopped = self.locked == Some(true) || self.enabled == Some(false);
-        if value & 1 == 0 && !self.written.is_empty() && !stopped {
+        let episode = &self.episode;
+        let stopped = locked || enabled == Some(false);
+        let programmed = !episode.written.is_empty();
+        let off = enabled == Some(false) && episode.is_still() && !locked;
+        let idle_reads = if programmed && value & 1 != 0 { episode.idle_reads + 1 } else { 0 };
+        self.episode.idle_reads = idle_reads.min(IDLE_READS + 1);
+        let waits = value & 1 == 0 && programmed && (!stopped || off);
+        let in_vain = idle_reads == IDLE_READS && !locked;
+        if waits || in_vain || std::mem::take(&mut self.episode.programmed_off) {
             self.broken(&rules::NOT_ENABLED);
-        } else if value & 3 != 0 && self.prohibited == Some(End::Flushed) && !stopped {
+        } else if value & 3 != 0 && self.episode.prohibited == Some(End::Flushed) && !stopped {
             self.broken(&rules::NOT_DISABLED);
         }
-        self.idle |= value & 1 != 0;
-        self.stable |= value & 2 != 0;
-        self.lock_awaited &= !self.idle;
+        let episode = &mut self.episode;
+        episode.idle |= value & 1 != 0;
+        episode.stable |= value & 2 != 0;
+        if episode.idle {
+            episode.lock_awaited = false;
+        }
+        if episode.idle && episode.stable && episode.awaited == Some(Await::Stopped) {
+            episode.awaited = None;
+        }
     }
 
     /// A register of the state of the unit is read.
-    fn save(&mut self) {
+    fn save(&mut self, value: Option<u64>) {
         let name = self.name();
-        let locked = self.locked == Some(true);
-        let stopping = self.awaited == Some(Await::Stopped);
-        if !self.stable && !self.idle {
-            let switched = self.sink == Some(false) && !self.sink_off_dirty;
-            if locked && self.enabled != Some(false) || stopping && !switched {
+        let Machine { enabled, locked, .. } = self.machine;
+        let locked = locked == Some(true);
+        let episode = &self.episode;
+        let stopping = episode.awaited == Some(Await::Stopped);
+        if !episode.stable && !episode.is_still() {
+            let ends = episode.prohibited == Some(End::Flushed) || episode.flushed_early;
+            if locked && enabled != Some(false) || stopping {
                 self.broken(&rules::READ_UNSTABLE);
-            } else if (self.prohibited.is_some() || self.flushed_early)
-                && self.enabled != Some(false)
-                && !locked
-                || self.enabled == Some(true) && !locked
-            {
+            } else if !locked && (enabled == Some(true) || ends && enabled.is_none()) {
                 self.broken(&rules::SAVED_ENABLED);
             }
         }
-        self.saved.insert(name);
+        // The unit need not be awaited where K10.5.10 does not.
+        let episode = &mut self.episode;
+        if stopping && episode.quiet == Quiet::Yes && episode.buffer_left {
+            episode.awaited = None;
+        }
+        let at = self.at;
+        episode.saved.insert(name, Accessed { value, at });
     }
 
-    fn end(&mut self) {
-        let switch = self.overview.switch;
-        match self.awaited {
-            Some(Await::Running) if switch && self.control_dirty => {
-                self.broken(&rules::ENABLE_END);
+    /// What a routine that is complete must have done: at the end of a recording, and where an
+    /// exception handler returns.
+    fn complete(&mut self) {
+        self.saved_all();
+        let awaited = self.episode.awaited;
+        match awaited {
+            Some(Await::Running) if self.episode.enabled_in_switch => {
+                if self.control_dirty {
+                    self.broken(&rules::ENABLE_END);
+                }
             }
-            Some(Await::Running) if !switch => self.broken(&rules::ENABLE_NOT_AWAITED),
-            Some(Await::Stopped) if !(switch || self.idle && self.stable) => {
-                self.broken(&rules::DISABLE_NOT_AWAITED);
-            }
-            _ => {}
+            Some(Await::Running) => self.broken(&rules::ENABLE_NOT_AWAITED),
+            Some(Await::Stopped) => self.broken(&rules::DISABLE_NOT_AWAITED),
+            None => {}
         }
-        if self.disabled.is_some_and(|end| end != End::Flushed) && self.overview.buffer {
-            self.broken(&rules::NOT_FLUSHED);
-        }
-        if self.lock_awaited {
+        self.unflushed();
+        if self.episode.lock_awaited {
             self.broken(&rules::SAVE_NOT_IDLE);
         }
         if self.unlock_dirty && self.system {
@@ -558,36 +618,41 @@ impl<'a> Checker<'a> {
         if self.sink_off_dirty {
             self.broken(&rules::SINK_UNSYNCHRONISED);
         }
-        if self.filter_saved && self.filter_cleared && !switch {
+        if self.episode.filter_saved && self.episode.filter_pending() {
             self.broken(&rules::FILTER_NOT_RESTORED);
         }
-        if self.saved.len() >= 8 {
-            self.incomplete(&rules::SAVE_INCOMPLETE, false);
-            let buffer = ["TRBPTR_EL1", "TRBSR_EL1", "TRBBASER_EL1", "TRBTRG_EL1"];
-            for name in buffer.into_iter().filter(|_| switch) {
-                if !self.saved.contains(name) {
-                    self.broken_by(&rules::SAVE_INCOMPLETE, Some(name.to_owned()));
-                }
-            }
+    }
+
+    /// The unit was disabled while tracing was permitted, and its trace is not flushed.
+    fn unflushed(&mut self) {
+        let Some((_, at)) = self.episode.disabled.take() else { return };
+        let here = std::mem::replace(&mut self.at, at);
+        if self.uses_buffer {
+            self.broken(&rules::NOT_FLUSHED);
+        } else if self.episode.was_enabled && self.system {
+            self.broken(&rules::LAST_LOST);
         }
-        let restored = !self.written.is_empty() && self.locked != Some(true);
-        if switch && restored && self.sink == Some(true) && self.enabled.is_none() {
+        self.at = here;
+    }
+
+    fn end(&mut self) {
+        self.complete();
+        let restored = !self.episode.written.is_empty() && self.machine.locked != Some(true);
+        let switch = self.episode.switched && self.machine.sink == Some(true);
+        if switch && restored && self.machine.enabled != Some(true) {
             self.broken(&rules::NOT_ENABLED);
         }
     }
 }
 
-/// The registers that each program of an ETE writes. (Arm ARM Table K10-3; DDI 0601, TRCRSR)
-const MINIMAL: &[&str] = &[
-    "TRCCONFIGR",
-    "TRCEVENTCTL0R",
-    "TRCEVENTCTL1R",
-    "TRCRSR",
-    "TRCSTALLCTLR",
-    "TRCSYNCPR",
-    "TRCTRACEIDR",
-    "TRCTSCTLR",
-    "TRCVICTLR",
-    "TRCVIIECTLR",
-    "TRCVISSCTLR",
-];
+/// Whether the OS Lock is unlocked before it is locked and before TRCSTATR is read: power has
+/// returned.
+fn unlocks_first(accesses: &[BusAccess], parts: &[Part]) -> bool {
+    let mut all = accesses.iter().zip(parts);
+    let first = all.find_map(|(access, part)| match (access.kind, part) {
+        (BusKind::Write, Part::OsLock) => Some(access.value.unwrap_or(0) & 1 == 0),
+        (BusKind::Read, Part::Status) => Some(false),
+        _ => None,
+    });
+    first == Some(true)
+}

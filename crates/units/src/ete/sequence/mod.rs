@@ -7,18 +7,21 @@
 
 mod access;
 mod checker;
-mod overview;
+mod episode;
 mod routines;
 pub mod rules;
 mod sink;
-mod steps;
+mod state;
+mod step;
 
 pub use access::{Part, part};
 pub use checker::check;
 pub use routines::{
-    disable, enable, program_registers, restore, save, switch_in, switch_out, switch_out_tracing,
+    disable, enable, program_registers, restore, save, steps, switch_in, switch_out,
+    switch_out_tracing,
 };
 pub use sink::{start, stop};
+pub use state::State;
 
 #[cfg(test)]
 mod tests;

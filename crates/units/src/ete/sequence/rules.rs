@@ -224,12 +224,56 @@ pub(super) const BUFFER_ENABLED: Rule = error(
      ignored",
     "clear TRBLIMITR_EL1.E and execute an ISB first",
 );
-pub(super) const POINTER_OUTSIDE: Rule = error(
-    "pointer-out-of-range",
-    "Arm ARM D6.2",
-    "the trace buffer is enabled with a write pointer outside the buffer",
-    "write a TRBPTR_EL1 from the base to below the limit",
+pub(super) const BUFFER_UNORDERED: Rule = error(
+    "buffer-write-unordered",
+    "Arm ARM D6.2, SDSSHH",
+    "a register of the trace buffer is written without a context synchronization event after the \
+     write that enables or disables the buffer",
+    "execute an ISB after the write of TRBLIMITR_EL1",
 );
+pub(super) const BUFFER_OUTSIDE_OWNER: Rule = error(
+    "buffer-enabled-outside-owner",
+    "Arm ARM K10.5.10, SYKCND",
+    "the trace buffer is enabled while the processor is not in the owning Security state",
+    "enable it where SCR_EL3.NS indicates the state that MDCR_EL3.NSTB has",
+);
+pub(super) const CONTROL_NOT_SAVED: Rule = Rule {
+    name: "control-not-saved",
+    section: "Arm ARM K10.5.10, K10.5.7.6",
+    severity: Severity::Warning,
+    what: "the process is switched out, and the register is not read: software must have its value \
+           from elsewhere",
+    remedy: "read it before it changes",
+};
+pub(super) const CONTROL_NOT_RESTORED: Rule = Rule {
+    name: "control-not-restored",
+    section: "Arm ARM K10.5.10",
+    severity: Severity::Warning,
+    what: "a register that was saved when a process was switched out is not written when one is \
+           switched in",
+    remedy: "restore it before the trace buffer is enabled",
+};
+pub(super) const RESTORED_OTHERWISE: Rule = Rule {
+    name: "restored-otherwise",
+    section: "Arm ARM K10.5.7.1.3, K10.5.10",
+    severity: Severity::Warning,
+    what: "the register is restored with another value than was read when the state was saved",
+    remedy: "write the value that was saved",
+};
+pub(super) const HANDLER_CHANGED: Rule = error(
+    "handler-changed-state",
+    "Arm ARM K10.5.7.1, K10.5.10",
+    "an exception handler returns to a routine, and has changed what the routine relies on",
+    "leave the trace unit, the trace buffer and TRFCR as they were when the exception was taken",
+);
+pub(super) const PROHIBITION_UNKNOWN: Rule = Rule {
+    name: "prohibition-not-recorded",
+    section: "Arm ARM K10.5.7.1.2, K10.5.10",
+    severity: Severity::Warning,
+    what: "the trace is flushed and the unit is stopped, and the recording does not contain whether \
+           tracing is prohibited",
+    remedy: "record the exception that ends tracing (`exception`), or TRFCR_EL1",
+};
 pub(super) const WATERMARK_UNARMED: Rule = Rule {
     name: "watermark-not-armed",
     section: "Arm ARM K10.5.11",
@@ -285,7 +329,13 @@ pub const RULES: &[Rule] = &[
     BUFFER_UNSYNCHRONISED,
     BUFFER_UNPROGRAMMED,
     BUFFER_ENABLED,
-    POINTER_OUTSIDE,
+    BUFFER_UNORDERED,
+    BUFFER_OUTSIDE_OWNER,
+    CONTROL_NOT_SAVED,
+    CONTROL_NOT_RESTORED,
+    RESTORED_OTHERWISE,
+    HANDLER_CHANGED,
+    PROHIBITION_UNKNOWN,
     WATERMARK_UNARMED,
     WATERMARK_TRIGGER,
     ENABLE_END,

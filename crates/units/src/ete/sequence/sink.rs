@@ -1,6 +1,6 @@
 //! The sink of the trace: a trace buffer (TRBE) or an ETR.
 
-use super::steps::{barrier, poll, read, write};
+use super::step::{barrier, poll, read, write};
 use crate::program::{Barrier, ProgramStep};
 use crate::sink::{Buffer, Mode, Sink, Watermark};
 
@@ -62,11 +62,19 @@ fn trace_buffer(buffer: &Buffer) -> Vec<ProgramStep> {
         write("TRBBASER_EL1", buffer.base, "first address of the buffer"),
         write("TRBPTR_EL1", registers.pointer(), "address of the first byte"),
         write("TRBTRG_EL1", count, "bytes from the trigger to the trigger event"),
-        write("TRBSR_EL1", status, "no stop, no wrap, no event"),
+        write("TRBSR_EL1", status, status_purpose(status)),
         barrier(Barrier::Isb, "the registers are valid before the buffer is enabled"),
         write("TRBLIMITR_EL1", registers.limit(), "limit, modes, enable"),
         barrier(Barrier::Isb, "the sink is ready before the trace unit is enabled"),
     ]
+}
+
+/// The purpose of the value of TRBSR_EL1 that starts a buffer.
+const fn status_purpose(status: u64) -> &'static str {
+    match status {
+        0 => "no stop, no wrap, no event",
+        _ => "TRG: the trigger counter counts from the start; no stop, no wrap, no event",
+    }
 }
 
 /// The registers of an ETR. (Arm CoreSight SoC-400, Trace Memory Controller)
@@ -121,7 +129,7 @@ pub fn stop(sink: &Sink) -> Vec<ProgramStep> {
     }
 }
 
-/// The registers that restore a trace buffer, with its enable last. (Arm ARM K10.5.10)
+/// The values of the registers of a trace buffer when it is started.
 pub(super) fn restored(sink: &Sink) -> Vec<(&'static str, u64)> {
     let Sink::Trbe(buffer) = sink else { return Vec::new() };
     let registers = Registers(buffer);

@@ -16,7 +16,7 @@ const UNCHANGED: u32 = 0b111 << 25 | 0b11 << 22;
 pub fn steps(settings: &Settings, rounded: &[u16]) -> Vec<ProgramStep> {
     let unit = settings.unit;
     let mut steps = Vec::new();
-    let mut add = |action, why: &str| steps.push(ProgramStep { action, why: why.to_owned() });
+    let mut add = |action, why: &str| steps.push(ProgramStep::new(action, why));
     if unit.memory_mapped {
         let register = place(0x3ec);
         add(Action::Write { register, value: KEY }, "unlock the registers for software");

@@ -9,18 +9,17 @@ pub(super) fn place(name: &str) -> Place {
 }
 
 pub(super) fn write(name: &str, value: u64, why: &str) -> ProgramStep {
-    ProgramStep { action: Action::Write { register: place(name), value }, why: why.to_owned() }
+    ProgramStep::new(Action::Write { register: place(name), value }, why)
 }
 
 pub(super) fn read(name: &str, why: &str) -> ProgramStep {
-    ProgramStep { action: Action::Read { register: place(name) }, why: why.to_owned() }
+    ProgramStep::new(Action::Read { register: place(name) }, why)
 }
 
 pub(super) fn poll(name: &str, mask: u64, value: u64, why: &str) -> ProgramStep {
-    let action = Action::Poll { register: place(name), mask, value };
-    ProgramStep { action, why: why.to_owned() }
+    ProgramStep::new(Action::Poll { register: place(name), mask, value }, why)
 }
 
 pub(super) fn barrier(barrier: Barrier, why: &str) -> ProgramStep {
-    ProgramStep { action: Action::Barrier(barrier), why: why.to_owned() }
+    ProgramStep::new(Action::Barrier(barrier), why)
 }
