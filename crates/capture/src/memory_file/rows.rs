@@ -22,6 +22,9 @@ use super::text::{Order, Word, lines, number, without_prefix, word, word_digits}
 /// The words of a log before the address of a row.
 const PREFIX: usize = 6;
 
+/// The characters around the text beside the words.
+const FRAME: usize = 2;
+
 /// The most lines of other text, beside as many as there are rows.
 const OTHERS: usize = 8;
 
@@ -177,6 +180,13 @@ fn row<'a>(text: &'a [u8], like: Option<&Row<'_>>) -> Option<Row<'a>> {
     };
     let usual = like.and_then(|like| like.words.first()).map(|word| word.digits.len());
     let words = words(rest, mark == Mark::Blank, usual);
+    // The text beside the words has a character for each byte; a log has more.
+    let bytes: usize = words.iter().map(|word| word.digits.len() / 2).sum();
+    let end = words.last().map_or(0, |word| word.end);
+    let beside = rest.get(end..).unwrap_or_default().trim_ascii().len();
+    if !words.is_empty() && beside > bytes + FRAME {
+        return None;
+    }
     let is_alike = |like: &Row<'_>| {
         let digits = |row: &[Found<'_>]| row.first().map(|word| (word.digits.len(), word.prefixed));
         let same = words.is_empty() || digits(&words) == digits(&like.words);
