@@ -11,11 +11,11 @@
 //! | `0000000 0021 0000 ..`, or in octal | `hexdump`, `od` |
 //! | ` 20001000 21000000 ..  text` | `objdump -s`, `readelf -x`: bytes in the order of memory |
 //!
-//! The distance of the addresses of two rows is the number of bytes in the first. It shows the radix
-//! of the addresses, and where the words end and the text beside them begins. The text shows the
-//! order of the bytes. A line `*` repeats the row before it, and a last address without words is the
-//! end. Other lines, as those of a prompt, are skipped, and words before the address of a row, as
-//! those of a log, too.
+//! The distance of the addresses of two rows is the number of bytes in the first. It shows the
+//! radix of the addresses, and where the words end and the text beside them begins. The text shows
+//! the order of the bytes. A line `*` repeats the row before it, and a last address without words
+//! is the end. Other lines, as those of a prompt, are skipped, and words before the address of a
+//! row, as those of a log, too.
 
 use super::text::{Order, Word, lines, number, without_prefix, word, word_digits};
 

@@ -268,7 +268,7 @@ fn dumps_of_all_forms_are_decoded() {
     }
 }
 
-/// `--swap` is not overruled, and what it says is decoded.
+/// `--swap` is not overruled, and the order that it states is decoded.
 #[test]
 fn the_given_order_is_taken() {
     let folder = Folder::new("the-given-order");
