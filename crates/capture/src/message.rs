@@ -93,7 +93,8 @@ impl fmt::Display for Problem {
                 f,
                 "no framing and protocol explains its first {bytes} bytes as trace; give what is \
                  known (--framing, --protocol NAME --config NAME=VALUE), or check that the file is a \
-                 trace buffer"
+                 trace buffer; of a serial wire (SWO), a wrong bit rate or core clock, an inverted \
+                 line or Manchester coding gives such bytes"
             ),
             P::NeedsProtocol => f.write_str(
                 "not a known capture format; for raw trace data give the protocol and its registers \

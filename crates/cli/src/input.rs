@@ -8,7 +8,9 @@ use tracewright::Capture;
 use tracewright::analysis::Code;
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::levels::{Names, SwoOptions, read_swo};
-use tracewright::capture::{Access, Buffer, Format, Found, Kind, OpenError, Problem, perf, probe};
+use tracewright::capture::{
+    Access, Buffer, Dump, Format, Found, Kind, OpenError, Problem, perf, probe,
+};
 use tracewright::decode::detect::complete::complete;
 use tracewright::decode::detect::{Candidate, HEAD, alignment};
 use tracewright::decode::raw::{self, RawTrace};
@@ -43,6 +45,13 @@ pub struct Input {
     code: OnceLock<Code>,
     /// The source lines that are shown with the names of functions.
     lines: Option<Arc<LineTable>>,
+}
+
+/// Program memory of the command line.
+struct Images<'a> {
+    files: &'a [String],
+    /// Memory below that of the files.
+    memory: Vec<Dump>,
 }
 
 impl Input {
@@ -80,7 +89,8 @@ impl Input {
             signals: args.signals.clone(),
             connector: args.connector.map(Into::into),
         });
-        let mut input = Input::read_as(args.path(), &args.sources, &args.images, how, levels)?;
+        let images = Images { files: &args.images, memory: Vec::new() };
+        let mut input = Input::read_as(args.path(), &args.sources, images, how, levels)?;
         input.buffers = buffers(&input.capture, args)?;
         Ok(input)
     }
@@ -92,7 +102,18 @@ impl Input {
         images: &[String],
         how: Option<&HowArgs>,
     ) -> Result<Input, Fail> {
-        Input::read_as(path, args, images, how, None)
+        Input::read_as(path, args, Images { files: images, memory: Vec::new() }, how, None)
+    }
+
+    /// As [`read`](Input::read), with `memory` below that of the images where the capture is raw
+    /// trace data.
+    pub fn read_with(
+        path: &Path,
+        args: &SourceArgs,
+        images: &[String],
+        memory: Vec<Dump>,
+    ) -> Result<Input, Fail> {
+        Input::read_as(path, args, Images { files: images, memory }, None, None)
     }
 
     /// Opens all buffers of the capture at `path`; with `levels`, a recording of the levels of a
@@ -100,10 +121,11 @@ impl Input {
     fn read_as(
         path: &Path,
         args: &SourceArgs,
-        images: &[String],
+        images: Images<'_>,
         how: Option<&HowArgs>,
         levels: Option<Names>,
     ) -> Result<Input, Fail> {
+        let Images { files: images, memory } = images;
         let mut notes = Vec::new();
         let (mut described, mut found, mut port) = (false, None, None);
         hardware::check(args, path)?;
@@ -155,6 +177,7 @@ impl Input {
                     buffer_registers: args.buffer_registers()?,
                     ids: args.ids.clone(),
                     levels,
+                    memory,
                     selection: args.selection(images)?,
                     skip: args.skip,
                 };

@@ -3,6 +3,7 @@
 
 mod args;
 mod command_line;
+mod contradictions;
 mod demo;
 mod fail;
 mod hardware;

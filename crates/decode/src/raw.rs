@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::slice;
 
+use tracewright_capture::expected_names;
 use tracewright_capture::levels::{self, Names, Sends};
 use tracewright_capture::raw::{cycles_with_registers, parse_register};
 use tracewright_capture::{
-    Capture, Format, OpenError, Origin, Problem, Raw, Register, Registers, Selection, Source,
+    Capture, Dump, Format, OpenError, Origin, Problem, Raw, Register, Registers, Selection, Source,
     cycles,
 };
 use tracewright_frames::cycles::port::Wiring;
@@ -45,6 +46,8 @@ pub struct RawTrace {
     pub ids: Vec<u16>,
     /// The file is a recording of the levels of a trace port, with these names of signals.
     pub levels: Option<Names>,
+    /// Program memory beside that of images, such as the opcodes of an execution log.
+    pub memory: Vec<Dump>,
     /// The part of the file that is the trace, and the order of its bytes.
     pub selection: Selection,
     /// The number of bytes at the start of the trace that are not decoded.
@@ -118,6 +121,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         selection: raw.selection,
     };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
+    capture.memory.extend(raw.memory.iter().cloned());
     capture.notes.retain(|note| {
         let converted = matches!(note.problem, Problem::Memory(_));
         notes.extend(converted.then(|| note.to_string()));
@@ -303,8 +307,8 @@ fn unknown_register(text: &str, units: &[Unit]) -> Option<String> {
         return None;
     }
     let known: Vec<_> = registers.iter().map(|r| r.name).collect();
-    let known = known.join(", ");
-    Some(format!("--config {text}: unknown register {name}, not used; expected one of {known}"))
+    let expected = expected_names(name, &known);
+    Some(format!("--config {text}: unknown register {name}, not used; {expected}"))
 }
 
 /// The harts of encapsulated messages with source numbers: those of the units, or those found in

@@ -6,6 +6,7 @@ use std::fmt;
 use tracewright_base::{MissingRegister, Step, StepSink};
 use tracewright_capture::{
     Buffer, BufferRef, Capture, Core, Dump, Format, Register, Registers, Source, Text, core_type,
+    expected_names,
 };
 use tracewright_frames::{Framing, Joiner};
 use tracewright_protocols::encoders::AnyUnit;
@@ -71,7 +72,7 @@ impl fmt::Display for RecordError {
                 write!(f, "no trace unit in software for {title}; there are {known}")
             }
             RecordError::UnknownRegister { name, known } => {
-                write!(f, "no register or setting {name}; there are {}", known.join(", "))
+                write!(f, "no register or setting {name}; {}", expected_names(name, known))
             }
             RecordError::Refused { why, .. } => f.write_str(why),
             RecordError::Missing(missing) => missing.fmt(f),

@@ -5,8 +5,8 @@
 //! TRAP 1016 '_start+22' 0012a303 C 341 00001016 C 342 00000004 C 343 00001081
 //! ```
 //!
-//! A line has elements of a word and its numbers, comments are in single quotes, and `\` continues a
-//! line. `HART` and `MODE` hold until the next one. The number of digits of an instruction is its
+//! A line has elements of a word and its numbers, comments are in single quotes, and `\` continues
+//! a line. `HART` and `MODE` hold until the next one. The number of digits of an instruction is its
 //! length. Data accesses are not a part of the format.
 
 use tracewright_base::{Cause, Isa};

@@ -21,6 +21,15 @@ use queue::Queue;
 /// order.
 pub const MAX_AHEAD: usize = 1 << 20;
 
+/// The events of each side in which both are searched for a place where they agree again.
+pub const WINDOW: usize = 256;
+
+/// The events that must be the same there.
+const AGREED: usize = 8;
+
+/// The events that [`Comparison::resynchronise`] looks at.
+pub const AHEAD: usize = WINDOW + AGREED;
+
 /// One event of a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -212,6 +221,34 @@ impl Comparison {
         None
     }
 
+    /// Skips the events of `source` from a difference on, up to where both sides agree again. The
+    /// result is the number of events of each side that were skipped; `None` where they do not
+    /// agree among the next [`WINDOW`] events of each. Both sides must have [`AHEAD`] events, or
+    /// have ended.
+    pub fn resynchronise(&mut self, source: usize) -> Option<(usize, usize)> {
+        let ended = self.a.ended() && self.b.ended();
+        let left = self.a.queues().get_mut(source)?;
+        let right = self.b.queues().get_mut(source)?;
+        left.fill(AHEAD);
+        right.fill(AHEAD);
+        let (a, b) = (left.events(), right.events());
+        let agree = |i: usize, j: usize| {
+            let rest = (a.len().saturating_sub(i), b.len().saturating_sub(j));
+            let both = a.iter().skip(i).zip(b.iter().skip(j)).take(AGREED);
+            let whole = rest.0 >= AGREED && rest.1 >= AGREED;
+            (whole || ended && rest.0 == rest.1 && rest.0 > 0)
+                && both.clone().all(|(a, b)| a.what.same(&b.what))
+        };
+        let pairs = (1..=2 * WINDOW).flat_map(|sum| {
+            let least = sum.saturating_sub(WINDOW);
+            (least..=sum.min(WINDOW)).map(move |i| (i, sum - i))
+        });
+        let (i, j) = pairs.into_iter().find(|(i, j)| agree(*i, *j))?;
+        left.skip(i);
+        right.skip(j);
+        Some((i, j))
+    }
+
     /// Ends both sides, and compares the rest.
     pub fn finish(&mut self) -> Option<Difference> {
         self.a.finish();
@@ -248,6 +285,30 @@ mod tests {
             b: Some(at(16)),
         };
         assert_eq!(compare.advance(), Some(want));
+    }
+
+    /// An instruction that a side lacks, and one that is another: the rest is the same.
+    #[test]
+    fn the_sides_agree_again() {
+        let all: Vec<u64> = (0..40).map(|n| 4 * n).collect();
+        let mut other = all.clone();
+        other.remove(5);
+        other[20] = 0x1000;
+        let mut compare = Comparison::new(side(&all), side(&other));
+        compare.a.finish();
+        compare.b.finish();
+        let mut skipped = Vec::new();
+        while let Some(difference) = compare.advance() {
+            skipped.push((difference.same, compare.resynchronise(0)));
+        }
+        assert_eq!(skipped, [(5, Some((1, 0))), (20, Some((1, 1)))]);
+        assert_eq!(compare.same(), 38);
+
+        let mut compare = Comparison::new(side(&[4, 8]), side(&[12, 16]));
+        compare.a.finish();
+        compare.b.finish();
+        assert!(compare.advance().is_some());
+        assert_eq!(compare.resynchronise(0), None);
     }
 
     #[test]

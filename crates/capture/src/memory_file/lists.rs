@@ -3,6 +3,9 @@
 use super::LEAST;
 use super::text::{Order, Word, lines, number, pairs, without_prefix, word, word_digits};
 
+/// The most numbers of an array.
+const MAX_NUMBERS: usize = 1 << 24;
+
 /// Words that follow one another.
 pub(super) struct List {
     /// What the text is.
@@ -88,7 +91,7 @@ fn array_at(text: &[u8], start: usize) -> Option<List> {
         }
         let (cell, times) = repeated(cell)?;
         let number = array_number(cell)?;
-        if numbers.len().checked_add(times)? > super::LARGEST {
+        if numbers.len().checked_add(times)? > MAX_NUMBERS {
             return None;
         }
         let Number { value, digits } = number;

@@ -27,7 +27,7 @@ pub(crate) use selection::is_core;
 pub use selection::{BufferAt, Selection, Swap};
 
 /// The greatest size in bytes of the text, and of the memory in it.
-pub(crate) const LARGEST: usize = 1 << 28;
+pub(crate) const LARGEST: usize = 1 << 26;
 
 /// The fewest bytes in a text that are taken for memory.
 const LEAST: usize = 16;

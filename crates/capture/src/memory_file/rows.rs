@@ -11,16 +11,19 @@
 //! | `0000000 0021 0000 ..`, or in octal | `hexdump`, `od` |
 //! | ` 20001000 21000000 ..  text` | `objdump -s`, `readelf -x`: bytes in the order of memory |
 //!
-//! The distance of the addresses of two rows is the number of bytes in the first. It shows the radix
-//! of the addresses, and where the words end and the text beside them begins. The text shows the
-//! order of the bytes. A line `*` repeats the row before it, and a last address without words is the
-//! end. Other lines, as those of a prompt, are skipped, and words before the address of a row, as
-//! those of a log, too.
+//! The distance of the addresses of two rows is the number of bytes in the first. It shows the
+//! radix of the addresses, and where the words end and the text beside them begins. The text shows
+//! the order of the bytes. A line `*` repeats the row before it, and a last address without words
+//! is the end. Other lines, as those of a prompt, are skipped, and words before the address of a
+//! row, as those of a log, too.
 
 use super::text::{Order, Word, lines, number, without_prefix, word, word_digits};
 
 /// The words of a log before the address of a row.
 const PREFIX: usize = 6;
+
+/// The characters around the text beside the words.
+const FRAME: usize = 2;
 
 /// The most lines of other text, beside as many as there are rows.
 const OTHERS: usize = 8;
@@ -177,6 +180,13 @@ fn row<'a>(text: &'a [u8], like: Option<&Row<'_>>) -> Option<Row<'a>> {
     };
     let usual = like.and_then(|like| like.words.first()).map(|word| word.digits.len());
     let words = words(rest, mark == Mark::Blank, usual);
+    // The text beside the words has a character for each byte; a log has more.
+    let bytes: usize = words.iter().map(|word| word.digits.len() / 2).sum();
+    let end = words.last().map_or(0, |word| word.end);
+    let beside = rest.get(end..).unwrap_or_default().trim_ascii().len();
+    if !words.is_empty() && beside > bytes + FRAME {
+        return None;
+    }
     let is_alike = |like: &Row<'_>| {
         let digits = |row: &[Found<'_>]| row.first().map(|word| (word.digits.len(), word.prefixed));
         let same = words.is_empty() || digits(&words) == digits(&like.words);

@@ -106,6 +106,9 @@ pub(crate) struct Selected {
     pub(crate) what: Option<String>,
 }
 
+/// The greatest size in bytes of trace data that are swapped.
+const MAX_SWAPPED: usize = 1 << 28;
+
 /// The pieces of memory that an error lists.
 const LISTED: usize = 8;
 
@@ -133,8 +136,8 @@ impl Selection {
             Some(selected) => (selected.bytes, selected.what),
             None => (file.clone(), None),
         };
-        if bytes.len() > super::LARGEST {
-            let (size, limit) = (bytes.len(), super::LARGEST);
+        if bytes.len() > MAX_SWAPPED {
+            let (size, limit) = (bytes.len(), MAX_SWAPPED);
             return Err(format!("at most {limit} of its {size} bytes can be swapped"));
         }
         Ok(Some(Selected { bytes: Bytes::from(swap.apply(&bytes)), what }))

@@ -53,7 +53,6 @@ fn text_of_tools() {
         ("base64.txt", 227, "base64"),
         ("objcopy.ihex", 227, "Intel HEX records: 227 bytes from 0x20001000 on"),
         ("objcopy.srec", 227, "S-records: 227 bytes from 0x20001000 on"),
-        ("objcopy.tekhex", 227, "Tektronix hex: 227 bytes from 0x20001000 on"),
         ("objcopy.verilog", 227, "Verilog: 227 bytes from 0x20001000 on"),
         ("objdump-s.txt", 227, "`objdump -s` or `readelf -x`: 227 bytes from 0x20001000 on"),
         ("readelf-x.txt", 227, "`objdump -s` or `readelf -x`"),
@@ -67,6 +66,20 @@ fn text_of_tools() {
         assert!(bytes == dump[..len], "{file}: {note}: {bytes:02x?}");
         assert!(note.contains(want), "{file}: {note}");
     }
+}
+
+/// BFD leaves out blocks of zeros of a Tektronix hex file: the pieces are listed, and selected.
+#[test]
+fn pieces_of_records() {
+    let path = data().join("objcopy.tekhex");
+    let pieces = read(&path).unwrap_err();
+    assert!(
+        pieces.contains("96 bytes at 0x20001000, 64 bytes at 0x200010c0; --buffer"),
+        "{pieces}"
+    );
+    let buffer = Some(BufferAt { address: 0x2000_1000, size: None });
+    let (bytes, _) = read_as(&path, Selection { buffer, swap: None }).unwrap();
+    assert_eq!(bytes, dump()[..96]);
 }
 
 /// Words of `size` bytes in rows of `row` bytes: `head` of the address, a blank before each word or

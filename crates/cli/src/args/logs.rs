@@ -111,7 +111,7 @@ pub struct EncodeArgs {
     #[arg(long, value_name = "NAME")]
     pub core: Option<String>,
     /// Framing of the trace data; with `raw`, each processor gets its own buffer. Default:
-    /// coresight; raw for an MTB, ETM1 and ETM2, whose trace has no frames.
+    /// coresight; raw for E-Trace, and for an MTB, ETM1 and ETM2, whose trace has no frames.
     #[arg(long, value_enum)]
     pub framing: Option<EncodeFraming>,
     #[command(flatten)]

@@ -1,16 +1,22 @@
 //! `tracewright compare`
 
+use std::fs;
+use std::io::Read as _;
 use std::ops::Range;
 use std::path::Path;
 
+use tracewright::Capture;
 use tracewright::base::{Code, Isa, Pc, Space, Step, StepSink, Waypoints};
-use tracewright::capture::{Buffer, Found, probe};
+use tracewright::capture::{Buffer, Dump, Found, Raw, probe, stream};
+use tracewright::decode::detect::text;
 use tracewright::decode::input::{self, Input as Bytes};
 use tracewright::decode::{More, Session};
 use tracewright::image::{Cache, CacheOptions, Extensions};
-use tracewright::logs::{Assembler, Lookup};
+use tracewright::logs::{Assembler, Format, Lookup};
 use tracewright::views::Source;
-use tracewright::views::compare::{Comparison, Difference, Event, Find, MAX_AHEAD, Side, What};
+use tracewright::views::compare::{
+    AHEAD, Comparison, Difference, Event, Find, MAX_AHEAD, Side, What,
+};
 use tracewright::views::disassembly::disassemble_with;
 
 use crate::args::CompareArgs;
@@ -133,21 +139,35 @@ enum InputKind {
 }
 
 impl InputKind {
-    /// `log`: the input may be an execution log.
-    fn of(path: &Path, args: &CompareArgs, log: bool) -> Result<InputKind, Fail> {
-        let pipe = path == Path::new("-");
-        let unknown = pipe || matches!(probe(path)?, Found::Raw | Found::Container(_));
-        Ok(match (unknown, args.sources.protocols.is_empty()) {
-            (false, _) => InputKind::Described,
-            (true, true) => InputKind::Log,
-            (true, false) if !log => InputKind::Raw,
-            // A pipe can be read only once.
-            (true, false) if pipe || !path.is_file() => InputKind::Log,
-            (true, false) if Log::open(path, &args.how, None).is_ok() => InputKind::Log,
-            (true, false) => InputKind::Raw,
-        })
+    fn of(path: &Path, args: &CompareArgs) -> Result<InputKind, Fail> {
+        let described = args.sources.protocols.is_empty();
+        // A pipe can be read only once: its format is not looked at.
+        if path == Path::new("-")
+            || fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+        {
+            return Ok(if described { InputKind::Log } else { InputKind::Raw });
+        }
+        match probe(path)? {
+            Found::Raw | Found::Container(_) => {}
+            _ => return Ok(InputKind::Described),
+        }
+        let mut head = Vec::new();
+        let read = stream(path)?.take(HEAD).read_to_end(&mut head);
+        read.map_err(|error| Fail::input(path, &error.to_string()))?;
+        let is_text = !head.contains(&0) && text(&head).is_some();
+        // Memory as text is raw trace data.
+        let is_dump = || {
+            let capture = Capture::raw(&[path.to_owned()], &Raw::default());
+            capture.is_ok_and(|capture| !capture.notes.is_empty())
+        };
+        let chosen = args.how.log_map.is_some() || args.how.log_pattern.is_some();
+        let is_log = is_text && (chosen || Format::detect(&head).is_some() || !is_dump());
+        Ok(if is_log { InputKind::Log } else { InputKind::Raw })
     }
 }
+
+/// The first bytes of a file that show whether it is an execution log.
+const HEAD: u64 = 1 << 16;
 
 /// Runs the verb.
 pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
@@ -186,8 +206,14 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         sources += compare.sources();
         if let Some(difference) = difference {
             comparable(args, &difference)?;
-            let text = explain(args, &difference, left.as_ref(), right.as_ref());
+            let mut text = explain(args, &difference, left.as_ref(), right.as_ref());
+            if difference.a.is_none() && difference.same == 0 {
+                text +=
+                    "        no instruction was decoded from A: check its protocol and registers\n";
+            }
             output.print(&text)?;
+            let totals = further(args, (&mut a, &mut b), &mut compare, &of, difference.source)?;
+            output.print(&totals.text(compare.same()))?;
             output.close()?;
             return Ok(false);
         }
@@ -203,10 +229,34 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
 
 /// Opens both inputs. The second is `None` where it is an execution log.
 fn inputs(args: &CompareArgs) -> Result<(Input, Option<Input>), Fail> {
-    let (kind_a, kind_b) =
-        (InputKind::of(&args.a, args, false)?, InputKind::of(&args.b, args, true)?);
+    let mut kind_a = InputKind::of(&args.a, args)?;
+    let kind_b = InputKind::of(&args.b, args)?;
+    // A pipe with a log comes second.
+    if args.a == Path::new("-") {
+        kind_a = InputKind::Raw;
+    }
+    match (kind_a, kind_b) {
+        (InputKind::Log, InputKind::Log) => {
+            let why = "it is an execution log, as is the other one; give a capture first, and a log \
+                       or a capture second";
+            return Err(Fail::input(&args.a, why));
+        }
+        (InputKind::Log, _) => {
+            let (a, b) = (args.a.display(), args.b.display());
+            let why = format!(
+                "it is an execution log, and {b} is a capture: the arguments are swapped; run: \
+                 tracewright compare {b} {a}"
+            );
+            return Err(Fail::input(&args.a, &why));
+        }
+        _ => {}
+    }
     let raw = [kind_a, kind_b].contains(&InputKind::Raw);
-    let input = |path: &Path, kind: InputKind| -> Result<Option<Input>, Fail> {
+    let memory = match (kind_a, kind_b) {
+        (InputKind::Raw, InputKind::Log) => logged_memory(args)?,
+        _ => Vec::new(),
+    };
+    let input = |path: &Path, kind: InputKind, memory: Vec<Dump>| -> Result<Option<Input>, Fail> {
         let mut sources = args.sources.clone();
         match kind {
             InputKind::Log => return Ok(None),
@@ -217,14 +267,45 @@ fn inputs(args: &CompareArgs) -> Result<(Input, Option<Input>), Fail> {
             }
             InputKind::Described | InputKind::Raw => {}
         }
-        let mut input = Input::read(path, &sources, &args.how.images, None)?;
+        let mut input = Input::read_with(path, &sources, &args.how.images, memory)?;
         input.options.max_expansion = args.limits.max_expansion;
         input.notes.iter().for_each(|note| message::line(&format!("note: {note}")));
         Ok(Some(input))
     };
-    let (a, b) = (input(&args.a, kind_a)?, input(&args.b, kind_b)?);
-    let why = "expected a capture of a known format; give the capture first, and the log second";
+    let (a, b) = (input(&args.a, kind_a, memory)?, input(&args.b, kind_b, Vec::new())?);
+    let why = "expected a capture; give the capture first, and the log second";
     Ok((a.ok_or_else(|| Fail::input(&args.a, why))?, b))
+}
+
+/// The ELF machine of RISC-V. (ELF, `e_machine`)
+const RISCV: u16 = 243;
+
+/// The executed code of a log of RISC-V that is in no image, such as that of a boot ROM.
+fn logged_memory(args: &CompareArgs) -> Result<Vec<Dump>, Fail> {
+    if !args.b.is_file() {
+        return Ok(Vec::new());
+    }
+    let mut log = Log::open(&args.b, &args.how, None)?;
+    if !matches!(log.isa, Isa::Rv32 | Isa::Rv64) {
+        return Ok(Vec::new());
+    }
+    let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
+    let mut ignore = |_: u16, _: &Step| {};
+    while log.more(&mut |entry| assembler.entry(&entry, &mut ignore))? {}
+    let runs = assembler.lookup().logged().runs();
+    let dumps = assembler.lookup().logged().dumps(RISCV);
+    if let Some((first, _)) = runs.first() {
+        let bytes: usize = runs.iter().map(|(_, bytes)| bytes.len()).sum();
+        let why = if args.how.images.is_empty() {
+            "there is no --image"
+        } else {
+            "no --image contains them"
+        };
+        message::line(&format!(
+            "note: {bytes} bytes of executed code, the first at {first:#x}, are taken from the log: {why}"
+        ));
+    }
+    Ok(dumps)
 }
 
 /// The buffer of `job`, from its beginning.
@@ -296,6 +377,77 @@ fn advance<'r>(
                 );
                 return Err(Fail::input(path, &why));
             }
+        }
+    }
+}
+
+/// The differences of two inputs.
+struct Differences {
+    count: u64,
+    /// Events that one side has and the other lacks.
+    only_a: u64,
+    only_b: u64,
+    /// The inputs were not compared to their ends.
+    stopped: Option<&'static str>,
+}
+
+/// After more differences than these, the inputs are not compared further.
+const MAX_DIFFERENCES: u64 = 1000;
+
+impl Differences {
+    fn text(&self, same: u64) -> String {
+        let Differences { count, only_a, only_b, stopped } = self;
+        let word = if *count == 1 { "difference" } else { "differences" };
+        let stopped = stopped.map_or(String::new(), |why| format!("; {why}"));
+        format!(
+            "{count} {word}: A has {only_a} instructions and events that B lacks, and B {only_b} that \
+             A lacks; {same} are the same{stopped}\n"
+        )
+    }
+}
+
+/// Counts the differences from the first one on, where it is of the source `source`.
+fn further<'r>(
+    args: &CompareArgs,
+    (a, b): (&mut Reading<'r>, &mut Reading<'r>),
+    compare: &mut Comparison,
+    of: &Range<usize>,
+    source: usize,
+) -> Result<Differences, Fail> {
+    let mut found = Differences { count: 1, only_a: 0, only_b: 0, stopped: None };
+    let mut source = source;
+    loop {
+        for (reading, is_a) in [(&mut *a, true), (&mut *b, false)] {
+            loop {
+                let side = if is_a { &mut compare.a } else { &mut compare.b };
+                if matches!(reading, Reading::Ended(_)) {
+                    side.finish();
+                    break;
+                }
+                if side.ready(source) >= AHEAD || side.waiting() > MAX_AHEAD {
+                    break;
+                }
+                more(reading, side, of, if is_a { &args.a } else { &args.b })?;
+            }
+        }
+        match compare.resynchronise(source) {
+            Some((skipped_a, skipped_b)) => {
+                found.only_a += skipped_a as u64;
+                found.only_b += skipped_b as u64;
+            }
+            None => {
+                found.stopped = Some("the inputs do not agree again after it");
+                return Ok(found);
+            }
+        }
+        match advance(args, (a, b), compare, of)? {
+            None => return Ok(found),
+            Some(difference) => source = difference.source,
+        }
+        found.count += 1;
+        if found.count >= MAX_DIFFERENCES {
+            found.stopped = Some("the inputs were not compared further");
+            return Ok(found);
         }
     }
 }

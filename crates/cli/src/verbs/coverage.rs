@@ -14,6 +14,7 @@ use tracewright::image::CacheOptions;
 use tracewright::views::{coverage, json};
 
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, JobsArgs, WindowArgs};
+use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -27,8 +28,14 @@ use crate::report;
 use crate::run::{self, Runs};
 use crate::sources::{Sources, line};
 
-/// What was executed of each program file, and the losses of trace.
-type Found = (Vec<(ProgramFile, ProgramCoverage)>, u64);
+/// What one capture covers.
+struct Found {
+    /// What was executed of each program file.
+    programs: Vec<(ProgramFile, ProgramCoverage)>,
+    /// The losses of trace.
+    losses: u64,
+    contradictions: Contradictions,
+}
 
 /// The sums of all buffers of a capture.
 #[derive(Default)]
@@ -36,6 +43,7 @@ struct Total {
     covered: Vec<ProgramCoverage>,
     losses: u64,
     instructions: u64,
+    contradictions: Contradictions,
 }
 
 /// Runs the verb.
@@ -62,9 +70,13 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     let checks = !args.further.is_empty();
     let mut further = args.further.iter();
     loop {
-        let ((own, lost), well) = one(&how, &input, &mut output)?;
+        let (Found { programs: own, losses: lost, contradictions }, well) =
+            one(&how, &input, &mut output)?;
         good &= well;
         losses += lost;
+        if matches!(args.format, CoverageFormatArg::Text) {
+            output.print(&contradictions.text())?;
+        }
         let others = checks.then(|| programs::of_coverage(&input, &own));
         match (&mut known, others) {
             (Some(known), Some(others)) => programs::add(known, others, args.force)?,
@@ -122,7 +134,7 @@ pub fn sources(
     how: &How<'_>,
     output: &mut Output,
 ) -> Result<BTreeMap<String, SourceFile>, Fail> {
-    let ((programs, losses), _) = one(how, input, output)?;
+    let (Found { programs, losses, .. }, _) = one(how, input, output)?;
     let mut sources = BTreeMap::new();
     for (file, covered) in &programs {
         covered.lines(file, &mut sources);
@@ -184,6 +196,7 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
         };
         if let Ok(mut total) = total.lock() {
             total.instructions = total.instructions.saturating_add(all.0.instructions);
+            total.contradictions.add(&tally);
             total.losses += all.1.count + job.decoded(&tally).unseen();
             ProgramCoverage::add(&mut total.covered, &files, all.0, &programs);
         }
@@ -191,14 +204,16 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
     };
     let problems = listing::buffers(input, &how.threads.jobs(), output, &runs, work)?;
     input.decodable()?;
-    let Total { covered, mut losses, instructions } = total.into_inner().unwrap_or_default();
+    let Total { covered, mut losses, instructions, contradictions } =
+        total.into_inner().unwrap_or_default();
     losses += input.capture.losses(&input.buffers);
     if losses == 0 && instructions == 0 {
         // The trace does not show what was executed while it was recorded.
         losses = 1;
     }
     let good = input.is_unchanged() && !(how.strict && problems.flawed);
-    Ok(((files.into_iter().zip(covered).collect(), losses), good))
+    let programs = files.into_iter().zip(covered).collect();
+    Ok((Found { programs, losses, contradictions }, good))
 }
 
 fn write(

@@ -173,6 +173,14 @@ fn write_perf(args: &EncodeArgs, capture: &Capture, mut output: Output) -> Resul
     output.close()
 }
 
+/// `, N bits an instruction`, where there are instructions.
+fn bits_per_instruction(bytes: u64, instructions: u64) -> String {
+    match instructions {
+        0 => String::new(),
+        count => format!(", {:.3} bits an instruction", bytes as f64 * 8.0 / count as f64),
+    }
+}
+
 /// Prints what was encoded, and what the trace lacks. `software`: the software writes and DWT
 /// events of the log.
 fn report(args: &EncodeArgs, encoded: &Encoded, software: u64) {
@@ -184,8 +192,9 @@ fn report(args: &EncodeArgs, encoded: &Encoded, software: u64) {
         _ => format!("{count} instructions"),
     };
     message::line(&format!(
-        "{events} of {sources} {} to {bytes} bytes of trace in {}",
+        "{events} of {sources} {} to {bytes} bytes of trace{} in {}",
         if sources == 1 { "processor" } else { "processors" },
+        bits_per_instruction(bytes, count),
         args.output.display()
     ));
     let note = |text: &str| message::line(&format!("tracewright: note: {text}"));
@@ -239,6 +248,8 @@ fn chosen_framing(
     args: Option<EncodeFraming>,
 ) -> Result<EncodeFraming, Fail> {
     match (args, without_frames(protocol)) {
+        // What reads the trace of RISC-V reads no formatter frames.
+        (None, None) if protocol.is_riscv() => Ok(EncodeFraming::Raw),
         (None, None) => Ok(EncodeFraming::Coresight),
         (None, Some(_)) => Ok(EncodeFraming::Raw),
         // The recorder refuses messages of other protocols.

@@ -16,6 +16,7 @@ use tracewright::views::itm::SampleTable;
 use tracewright::views::json;
 
 use crate::args::{FunctionFormat, FunctionsArgs, JobsArgs, SwitchArgs, WindowArgs};
+use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -49,6 +50,7 @@ struct All {
     threads: BTreeMap<String, FunctionTable>,
     counts: StackCounts,
     overflowed: bool,
+    contradictions: Contradictions,
 }
 
 /// The functions of a capture by name. Functions with the same name are one.
@@ -74,6 +76,7 @@ pub fn print(
 ) -> Result<(), Fail> {
     let (all, _) = gather(input, how, None, output)?;
     let tables: Vec<FunctionTable> = all.threads.into_values().collect();
+    output.print(&all.contradictions.text())?;
     output.print(&FunctionTable::of_all(&tables).text(&all.code, shown))?;
     output.print(&counts_text(&all.counts))
 }
@@ -111,6 +114,7 @@ fn gather(
         }
         if let Ok(mut all) = all.lock() {
             all.counts.add(&counts);
+            all.contradictions.add(&tally);
             all.overflowed |= paths.overflowed;
             for (name, functions) in names.into_iter().zip(by_thread(&paths)) {
                 let table = all.threads.entry(name.clone()).or_default();
@@ -149,7 +153,7 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
         path: &args.input.input,
     };
     let (all, problems) = gather(&input, &how, args.format.paths(), &mut output)?;
-    let All { code, threads, counts, overflowed } = all;
+    let All { code, threads, counts, overflowed, contradictions } = all;
     if overflowed {
         message::line(
             "note: there are too many call paths; totals of some functions are too small",
@@ -172,6 +176,7 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
     }
     match args.format {
         FunctionFormat::Text => {
+            output.print(&contradictions.text())?;
             for table in &tables {
                 output.print(&table.text(&code, &shown))?;
             }

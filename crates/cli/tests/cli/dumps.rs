@@ -268,7 +268,7 @@ fn dumps_of_all_forms_are_decoded() {
     }
 }
 
-/// `--swap` is not overruled, and what it says is decoded.
+/// `--swap` is not overruled, and the order that it states is decoded.
 #[test]
 fn the_given_order_is_taken() {
     let folder = Folder::new("the-given-order");
@@ -311,4 +311,65 @@ fn buffers_of_symbols() {
     assert!(info("none_such").err.contains("no program of --image has a symbol"));
     // A function of the program: the dump does not have its memory.
     assert!(info("main").err.contains("has no memory at"), "{}", info("main").err);
+}
+
+/// The text that an ITM sent, from SWO that was dumped as text.
+#[test]
+fn swo_as_text() {
+    let folder = Folder::new("swo-as-text");
+    let swo: Vec<u8> = [0, 0, 0, 0, 0, 0x80]
+        .into_iter()
+        .chain(b"hello, world, once more\n".iter().flat_map(|c| [1, *c]))
+        .collect();
+    let path = folder.path("swo.txt");
+    fs::write(&path, rows(&swo, (16, 1), |n| format!("{n:08x} "), |w| format!(" {}", hex(w))))
+        .unwrap();
+    let itm = tracewright(&["itm", path.to_str().unwrap()]);
+    assert!(itm.out.contains("hello, world, once more"), "{}{}", itm.out, itm.err);
+    assert!(itm.err.contains("bytes are read"), "{}", itm.err);
+}
+
+/// Records and text whose bytes are no trace are named for what they are.
+#[test]
+fn records_without_trace_are_named() {
+    let folder = Folder::new("records-without-trace");
+    let path = folder.path("program.hex");
+    let two = ":10010000214601360121470136007EFE09D2190140\n:0102000001FC\n:00000001FF\n";
+    let one = ":10010000214601360121470136007EFE09D2190140\n:00000001FF\n";
+    for (text, want) in [
+        (
+            one,
+            "it is a memory image in Intel HEX records: 16 bytes from 0x100 on are read; no framing",
+        ),
+        (two, "16 bytes at 0x100, 1 bytes at 0x200; --buffer ADDRESS"),
+    ] {
+        fs::write(&path, text).unwrap();
+        let output = tracewright(&["info", path.to_str().unwrap()]);
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+        assert!(output.err.contains(want), "{}", output.err);
+    }
+}
+
+/// The share of the trace that contradicts the program stands over the tables on standard output.
+#[test]
+fn a_wrong_program_gives_no_confident_table() {
+    let folder = Folder::new("a-wrong-program");
+    let other = folder.path("other.bin");
+    // T32 `b .` in 8 KiB.
+    fs::write(&other, [0xfe, 0xe7].repeat(4096)).unwrap();
+    let trace = example("trace.bin");
+    let functions = |image: String| {
+        let options = "--framing coresight --protocol ETM4@0x10 --protocol ITM@0x20 --core Cortex-M7 \
+                       --config TRCCONFIGR=0x1801 --config TRCIDR0=0x28000ea1 \
+                       --config TRCIDR1=0x4100f402 --config TRCIDR2=0x4 --config TRCIDR8=0 --image";
+        let mut all = vec!["functions".to_owned(), trace.display().to_string()];
+        all.extend(options.split_whitespace().map(ToOwned::to_owned));
+        all.push(image);
+        tracewright(&all)
+    };
+    let wrong = functions(format!("{}@0x0", other.display()));
+    let first = wrong.out.lines().next().unwrap_or_default();
+    assert!(first.contains("% of the trace contradicts the program"), "{first}\n{}", wrong.err);
+    let right = functions(example("program.elf").display().to_string());
+    assert!(!right.out.contains("contradicts"), "{}", right.out);
 }

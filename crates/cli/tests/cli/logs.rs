@@ -235,7 +235,7 @@ fn invalid_options_are_reported() {
         ("--protocol ETE", &other, "unknown format of execution log"),
         ("--protocol XYZ", &log, "unknown protocol; expected one of"),
         ("--protocol PTM", &log, "cannot trace A64"),
-        ("--protocol ETE --config NOPE=1", &log, "no register or setting NOPE; there are"),
+        ("--protocol ETE --config NOPE=1", &log, "no register or setting NOPE; none of the"),
         ("--protocol ETE --config TRCCONFIGR", &log, "expected NAME=VALUE"),
         ("--protocol ETE --image nowhere.elf", &log, "no such file"),
     ] {
@@ -360,4 +360,107 @@ fn raw_trace_data_is_compared() {
     let output = tracewright(&args(&words, &[&described, &log]));
     assert_eq!(output.code, Some(2), "{}", output.out);
     assert!(output.err.contains("--protocol is for raw trace data"), "{}", output.err);
+}
+
+/// A log of RISC-V: a loop of three iterations, and a boot ROM that no image has.
+fn riscv_log(changed: &str) -> String {
+    let mut log = "core   0: 0x00001000 (0x00000297) auipc t0, 0x0\n\
+                   core   0: 0x00001004 (0x00002337) lui t1, 0x2\n\
+                   core   0: 0x00001008 (0x00030067) jr t1\n\
+                   core   0: 0x00002000 (0x00300513) li a0, 3\n"
+        .to_owned();
+    for n in 0..30 {
+        log += "core   0: 0x00002004 (0xfff50513) addi a0, a0, -1\n\
+                core   0: 0x00002008 (0x00058463) beqz a1, 8\n";
+        let skipped = if n % 10 == 3 { changed } else { "" };
+        log += match skipped {
+            "" => "core   0: 0x0000200c (0x00000013) nop\n",
+            other => other,
+        };
+        log += "core   0: 0x00002010 (0xff5ff06f) j 2004\n";
+    }
+    log
+}
+
+/// Raw E-Trace and a log need no options; the log has the boot ROM; all differences are counted.
+#[test]
+fn raw_traces_are_compared_with_logs() {
+    let folder = Folder::new("compare-raw");
+    let log = folder.path("log");
+    fs::write(&log, riscv_log("")).unwrap();
+    let encode = |name: &str| {
+        let words = "encode --isa rv32 --protocol etrace --config version=2.0 --log";
+        let mut all = args(words, &[&log]);
+        all.extend(args("-o", &[&folder.path(name)]));
+        tracewright(&all)
+    };
+    let encoded = encode("encoded");
+    assert!(encoded.err.contains(" bits an instruction in"), "{}", encoded.err);
+    let described = fs::read_to_string(folder.path("encoded").join("capture.toml")).unwrap();
+    assert!(described.contains("source_data"), "E-Trace is unframed: {described}");
+    let trace = fs::read_dir(folder.path("encoded")).unwrap().flatten().map(|entry| entry.path());
+    let trace = trace.filter(|path| path.extension().is_some_and(|e| e == "bin"));
+    let trace = trace
+        .max_by_key(|path| path.file_name().map(|name| !name.to_string_lossy().contains("log")));
+    let raw = folder.path("raw.bin");
+    fs::copy(trace.unwrap(), &raw).unwrap();
+
+    let options = "compare --isa rv32 --protocol etrace --config version=2.0 --config xlen=32";
+    let same = tracewright(&args(options, &[&raw, &log]));
+    assert_eq!(same.code, Some(0), "{}{}", same.out, same.err);
+    assert!(same.out.starts_with("the same: 124 instructions"), "{}", same.out);
+    assert!(same.err.contains("are taken from the log: there is no --image"), "{}", same.err);
+
+    let swapped = tracewright(&args(options, &[&log, &raw]));
+    assert_eq!(swapped.code, Some(2), "{}{}", swapped.out, swapped.err);
+    assert!(
+        swapped.err.contains("the arguments are swapped; run: tracewright compare"),
+        "{}",
+        swapped.err
+    );
+
+    let image = folder.path("program.bin");
+    let memory = [0x0030_0513u32, 0xfff5_0513, 0x0005_8463, 0x13, 0xff5f_f06f];
+    fs::write(&image, memory.map(u32::to_le_bytes).concat()).unwrap();
+    let rom = folder.path("rom.bin");
+    fs::write(&rom, [0x297u32, 0x2337, 0x0003_0067].map(u32::to_le_bytes).concat()).unwrap();
+    let images =
+        format!("{options} --image {}@0x2000 --image {}@0x1000", image.display(), rom.display());
+    let both = tracewright(&args(&images, &[&raw, &raw]));
+    assert_eq!(both.code, Some(0), "{}{}", both.out, both.err);
+    assert!(both.out.starts_with("the same: 124 instructions"), "{}", both.out);
+
+    let other = folder.path("other");
+    fs::write(
+        &other,
+        riscv_log("core   0: 0x0000200c (0x00000013) nop\ncore   0: 0x0000200e (0x0001) nop\n"),
+    )
+    .unwrap();
+    let differs = tracewright(&args(options, &[&raw, &other]));
+    assert_eq!(differs.code, Some(1), "{}{}", differs.out, differs.err);
+    assert!(differs.out.contains("3 differences: A has 0 instructions and events that B lacks, and B 3 that A lacks; 124 are the same"), "{}", differs.out);
+}
+
+#[test]
+fn logs_are_described_by_maps() {
+    let folder = Folder::new("log-maps");
+    let (log, map) = (folder.path("log"), folder.path("map.toml"));
+    fs::write(&log, "# own format\n12 80000000 00000013 M\n13 80000004 0000006f M\n").unwrap();
+    fs::write(&map, "isa = \"RV32\"\nskip = ['^#']\n[[line]]\nstep = \"instruction\"\nmatch = '^(?<cycle>\\d+) (?<address>\\w+) (?<opcode>\\w+) (?<el>\\w)'\nvalues = { el = { M = \"3\" } }\n").unwrap();
+    let info = |option: &str, value: &Path| {
+        let mut all = args("log info", &[&log]);
+        all.extend(args(option, &[value]));
+        tracewright(&all)
+    };
+    let mapped = info("--log-map", &map);
+    for part in ["described by a map", "RV32            2 instructions", "3: 2 instructions"] {
+        assert!(mapped.out.contains(part), "{}{}", mapped.out, mapped.err);
+    }
+    let pattern =
+        info("--isa rv32 --log-pattern", Path::new("^\\d+ (?<address>\\w+) (?<opcode>\\w+)"));
+    assert!(pattern.out.contains("2 instructions"), "{}{}", pattern.out, pattern.err);
+    let unknown = info("--log-format", Path::new("none"));
+    assert!(unknown.err.contains("ibex"), "{}", unknown.err);
+    fs::write(&map, "[[line]]\nstep = \"instruction\"\nmatch = '(?<pc>x)'").unwrap();
+    assert!(info("--log-map", &map).err.contains("`pc` is no field"));
 }

@@ -407,6 +407,8 @@ fn settle_etmv4(all: &mut [Inference], framed: bool) {
 /// next.
 fn branch_records(stream: &[u8]) -> Option<Inference> {
     const NEAR: u32 = 1 << 12;
+    /// Fewer destinations are a coincidence: each is near the next source once in 2^20 times.
+    const FEWEST: usize = 4;
     let (records, _) = stream.get(..LONG).unwrap_or(stream).as_chunks::<8>();
     let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
     let ends: Vec<(u32, u32)> = records
@@ -421,7 +423,7 @@ fn branch_records(stream: &[u8]) -> Option<Inference> {
     let all = ends.len().saturating_sub(1);
     // A filling of equal bytes is no trace.
     let distinct = ends.windows(2).filter(|pair| matches!(pair, [a, b] if a.1 != b.1)).count();
-    if all < 8 || good * 10 < all * 8 || distinct * 2 < all {
+    if all < FEWEST || good * 10 < all * 8 || distinct * 2 < all {
         return None;
     }
     let score = (good * 1000 / all) as i64 - 20;

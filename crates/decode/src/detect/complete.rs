@@ -209,6 +209,7 @@ pub fn complete(
     for image in images {
         capture.add_image(image)?;
     }
+    capture.memory.extend(raw.memory.iter().cloned());
     if let Some(framing) = aligns.filter(|_| !raw.units.is_empty()) {
         if let Some(found) = alignment(&head, framing) {
             raw.skip += found as u64;
@@ -282,6 +283,15 @@ pub fn complete(
             None if detection.looked == 0 => return Err(OpenError::new(path, Problem::Empty)),
             None => {
                 let what = Problem::Undetected(detection.looked as u64);
+                let of = capture.notes.iter().find_map(|note| match &note.problem {
+                    Problem::Memory(converted) => Some(converted),
+                    _ => None,
+                });
+                // What the text or the records have is no trace.
+                let what = match of {
+                    Some(converted) => Problem::Memory(format!("{converted}; {what}")),
+                    None => what,
+                };
                 return Err(OpenError::new(path, what));
             }
         }

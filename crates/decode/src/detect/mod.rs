@@ -37,7 +37,7 @@ use crate::Counts;
 pub use certainty::Certainty;
 pub use configs::Setting;
 pub use program::program;
-use text::text;
+pub use text::text;
 
 use certainty::MOST;
 use link::LinkCandidate;
@@ -354,7 +354,10 @@ impl Detection {
         // Unframed bytes come last: with good frames, RISC-V messages are not searched for.
         for link in promising(frames).chain(others.into_iter().rev()) {
             let framed = candidates.iter().any(|candidate| candidate.score >= GOOD);
-            candidates.push(candidate(link, bench, given, !framed));
+            let whole = whole_frames(head.len(), &link);
+            let mut candidate = candidate(link, bench, given, !framed);
+            candidate.score = candidate.score * whole as i64 / 1000;
+            candidates.push(candidate);
         }
         let trace = head.get(..fill::filled_from(head)).unwrap_or(head);
         candidates.extend(cycles::candidate(trace, bench, given, false));
@@ -402,6 +405,20 @@ fn promising(frames: Vec<LinkCandidate>) -> impl Iterator<Item = LinkCandidate> 
         frames.truncate(MAX_OFFSETS);
     }
     frames.into_iter()
+}
+
+/// Of so few bytes, those that are in no whole frame count against the framing.
+const SHORT_HEAD: usize = 256;
+
+/// The share of the first `len` bytes of a buffer that are in whole frames, in thousandths.
+fn whole_frames(len: usize, link: &LinkCandidate) -> usize {
+    /// Bytes of a frame.
+    const FRAME: usize = 16;
+    if link.framing != Framing::Coresight || len >= SHORT_HEAD {
+        return 1000;
+    }
+    let rest = len.saturating_sub(link.skip);
+    (rest - rest % FRAME) * 1000 / len.max(1)
 }
 
 /// Fewer bytes than these do not show where frames begin.

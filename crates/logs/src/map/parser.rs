@@ -210,7 +210,7 @@ impl Parser {
         let digits = fields.get(Field::Opcode).map_or(0, <[u8]>::len);
         match isa {
             _ if is_riscv(isa) => riscv(bits),
-            // The first halfword of a 32-bit instruction: 0b111 and not 0b11100. (Armv7-M ARM, A5.1)
+            // The first halfword of a 32-bit instruction: 0b111, not 0b11100. (Armv7-M ARM, A5.1)
             Isa::T32 if self.map.opcode_of_memory => match bits >> 11 & 0x1f {
                 0b11101..=0b11111 => Opcode { bits: bits.rotate_left(16), size: 4 },
                 _ => Opcode { bits: bits & 0xffff, size: 2 },

@@ -57,7 +57,7 @@ fn words(entry: &Entry) -> String {
 /// Each format: lines laid out as the source of the tracer formats them, and their meaning.
 const LOGS: &[(&str, &str, &[&str])] = &[
     (
-        // rtl/ibex_tracer.sv: "%15t\t%d\t%h\t%s\t%s\t", compressed instructions with 4 digits; `-->`
+        // rtl/ibex_tracer.sv: "%15t\t%d\t%h\t%s\t%s\t", 4 digits where compressed; `-->`
         // trapped, `==>` first of a handler.
         "ibex",
         "Time\tCycle\tPC\tInsn\tDecoded instruction\tRegister and memory contents\n\
@@ -185,7 +185,7 @@ const LOGS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
-        // printTrace.cpp, formatInstTrace<uint32_t>: "#%jd %d %2s %08x %8s r %02x         %08x  %s",
+        // printTrace.cpp, formatInstTrace<uint32_t>: "#%jd %d %2s %08x %8s r %02x  %08x  %s",
         // and " +" before a further line of an instruction.
         "whisper",
         "#7 0  M 80000010     4481 r 09         00000000  c.li     x9, 0x0\n\

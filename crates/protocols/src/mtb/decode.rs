@@ -34,6 +34,10 @@ impl Decode<Config, Packet> for Decoder {
         sink: &mut S,
     ) {
         let (at, packet) = (p.at, *p.packet);
+        if packet.is_unwritten() {
+            self.next = None;
+            return;
+        }
         if !self.begun {
             sink.element(at, Element::Gap(Gap::Start));
         }

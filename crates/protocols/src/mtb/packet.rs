@@ -44,6 +44,13 @@ impl Packet {
         }
     }
 
+    /// Both words are 0: memory that was cleared, and to which no packet was written yet. No
+    /// instruction branches at address 0, where the vector table is.
+    #[inline]
+    pub const fn is_unwritten(self) -> bool {
+        matches!(self, Packet::Branch { source: 0, destination: 0, start: false })
+    }
+
     /// The address of the next instruction.
     #[inline]
     pub const fn destination(self) -> u32 {

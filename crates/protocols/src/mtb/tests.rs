@@ -118,3 +118,14 @@ fn without_memory() {
     let bad = elements.iter().filter(|(_, e)| matches!(e, Element::Undecodable { len: 3, .. }));
     assert_eq!(bad.count(), 1);
 }
+
+/// Cleared memory behind the last packet is no packet of code at address 0.
+#[test]
+fn memory_that_was_not_written() {
+    let all = bytes(&[0x106, 0x201, 0x206, 0x100, 0, 0, 0, 0]);
+    let elements = ways::check::<Mtb, _>(&Config, &mut NoMemory, &all).elements;
+    let missing = elements.iter().filter(|(_, e)| matches!(e, Element::NoCode { .. }));
+    assert_eq!(missing.map(|(at, _)| *at).collect::<Vec<_>>(), vec![0, 8]);
+    // The start bit: tracing started, and a packet was written.
+    assert!(!Packet::Branch { source: 0, destination: 0, start: true }.is_unwritten());
+}

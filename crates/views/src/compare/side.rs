@@ -44,6 +44,16 @@ impl Side {
         self.queues.iter().map(Queue::len).max().unwrap_or(0)
     }
 
+    /// The number of events of `source` that are ready, or of those that its elements have at
+    /// least.
+    pub fn ready(&mut self, source: usize) -> usize {
+        let queue = self.queues.get_mut(source);
+        queue.map_or(0, |queue| {
+            queue.fill(super::AHEAD);
+            queue.events().len()
+        })
+    }
+
     /// From here on, at most `room` elements are queued.
     pub fn begin(&mut self, room: usize) {
         (self.room, self.over) = (room, false);

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use tracewright::capture::levels::{Coding, SwoOptions, SwoRecording, read_swo};
 use tracewright::capture::live::{Live, TCP};
-use tracewright::capture::{Capture, Container, Found, Kind, probe};
-use tracewright::decode::input::{Following, Input as Bytes, More, Piped, Reading, pause};
+use tracewright::capture::{Capture, Container, Found, Kind, Raw, probe};
+use tracewright::decode::input::{self, Following, Input as Bytes, More, Piped, Reading, pause};
 use tracewright::decode::swo::{Greeting, Receiver, Wanted};
 use tracewright::frames::Framing;
 use tracewright::views::link::largest;
@@ -165,7 +165,10 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     };
     let input: Box<dyn Bytes> = match source {
         Live::File(file) if growing => Box::new(Following::new(file)),
-        Live::File(file) => Box::new(Reading(file)),
+        Live::File(file) => match converted(path)? {
+            Some(bytes) => bytes,
+            None => Box::new(Reading(file)),
+        },
         Live::Stream(stream) => Piped::boxed(stream),
         Live::Connection(stream) => Piped::boxed(stream),
     };
@@ -254,6 +257,14 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
         return Ok(false);
     }
     Ok(certain && !(args.strict && lost > 0))
+}
+
+/// The bytes of a file that has them as text or in records. Prints what was converted.
+fn converted(path: &Path) -> Result<Option<Box<dyn Bytes>>, Fail> {
+    let capture = Capture::raw(&[path.to_owned()], &Raw::default())?;
+    capture.notes.iter().for_each(|note| message::line(&format!("note: {note}")));
+    let buffer = capture.buffers.first().filter(|_| !capture.notes.is_empty());
+    Ok(buffer.map(input::of))
 }
 
 /// Prints how often packets were lost.

@@ -20,10 +20,8 @@ use crate::common::{Folder, args, tracewright};
 #[test]
 fn other_files_are_named() {
     let folder = Folder::new("detect-named");
-    let hex = b":10010000214601360121470136007EFE09D2190140\r\n:00000001FF\r\n";
     for (name, bytes, want) in [
         ("program", b"\x7fELF\x02\x01\x01".as_slice(), "a program (ELF)"),
-        ("dump.hex", hex, "Intel HEX"),
         ("dump.gz", b"\x1f\x8b\x08\0\0\0\0\0", "gzip"),
         ("dump.zip", b"PK\x03\x04..........................dump.bin", "a ZIP archive"),
         ("trace.sr", b"PK\x03\x04..........................version2", "sigrok"),
