@@ -119,10 +119,7 @@ const ETM_M3: u32 = 0x4114_f240;
 impl Id {
     /// The profile of the cores that have this unit, A where the value does not determine it.
     const fn profile(self) -> Profile {
-        match self.0 & !0xf {
-            ETM_M3 => Profile::Microcontroller,
-            _ => Profile::Application,
-        }
+        if self.is_m3() { Profile::Microcontroller } else { Profile::Application }
     }
 }
 
