@@ -25,6 +25,7 @@
 
 pub mod config;
 pub mod decode;
+pub mod demux;
 pub mod names;
 pub mod packet;
 pub mod sync;
@@ -39,6 +40,7 @@ use tracewright_isa::rv::Extensions;
 
 pub use config::Config;
 pub use decode::Decoder;
+pub use demux::Demux;
 pub use packet::{Message, Packet};
 
 use crate::protocol::{Field, Protocol, Resume, TraceForm};
