@@ -90,8 +90,16 @@ impl Candidate {
             let unit = Unit { protocol: name.to_owned(), id: framed.then_some(source.id) };
             found.push((unit, inference.protocol, &inference.setting));
         }
+        // Messages may be of several sources.
+        let numbered = found.iter().any(|(_, protocol, setting)| {
+            *protocol == AnyProtocol::Ntrace && setting.get("source_width").is_some()
+        });
         Description {
-            framing: if self.words { RawFraming::Etb } else { RawFraming::Framed(self.framing) },
+            framing: match self.framing {
+                _ if self.words => RawFraming::Etb,
+                Framing::Raw if numbered => RawFraming::Auto,
+                framing => RawFraming::Framed(framing),
+            },
             skip: self.skip as u64,
             ..of_units(found)
         }

@@ -4,9 +4,10 @@
 //! codes are reserved, or SRC has many values.
 
 use tracewright_base::{Parse, Wire};
+use tracewright_frames::{Event, Split};
 use tracewright_protocols::ntrace::config::{Config, Profile, Times};
 use tracewright_protocols::ntrace::packet::Message;
-use tracewright_protocols::ntrace::{Packet, names};
+use tracewright_protocols::ntrace::{Demux, Packet, names};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::configs::Setting;
@@ -31,6 +32,11 @@ struct Plausibility {
     reserved: u32,
     /// Timestamps before the one that precedes them.
     backwards: u32,
+    /// Messages in another form than the shortest, as the configuration has it.
+    longer: u32,
+    /// Indirect transfers and traps, and the traps among them.
+    transfers: u32,
+    traps: u32,
     /// SRC values, each with its messages.
     sources: Vec<(u16, u32)>,
 }
@@ -43,6 +49,9 @@ impl Plausibility {
             match Packet::parse(rest, config) {
                 Parse::Packet(packet, len) => {
                     found.add(&packet, config);
+                    let mut shortest = Vec::new();
+                    packet.emit(config, &mut shortest);
+                    found.longer += u32::from(shortest.len() < len);
                     found.backwards += u32::from(is_backwards(&packet, config, &mut times));
                     at += len;
                 }
@@ -62,6 +71,11 @@ impl Plausibility {
         }
         self.messages += 1;
         self.reserved += u32::from(!is_known(&packet.message, config));
+        if let Message::IndirectBranch { btype, .. } | Message::IndirectBranchHist { btype, .. } =
+            packet.message
+        {
+            (self.transfers, self.traps) = (self.transfers + 1, self.traps + u32::from(btype != 0));
+        }
         let few = self.sources.len() < MAX_SOURCES;
         match self.sources.iter_mut().find(|(number, _)| *number == packet.source) {
             Some((_, count)) => *count += 1,
@@ -74,8 +88,10 @@ impl Plausibility {
     fn score(&self) -> i64 {
         let messages = i64::from(self.messages.max(1));
         let rare = self.sources.iter().filter(|(_, count)| count * 64 < self.messages).count();
-        let odd = i64::from(self.reserved) + i64::from(self.backwards);
-        1000 - odd * 1000 / messages - (rare as i64 * 20).min(500)
+        let odd = i64::from(self.reserved) + i64::from(self.backwards) + i64::from(self.longer) / 2;
+        // Most transfers are no traps.
+        let traps = i64::from(self.traps * 2 > self.transfers + 8) * 200;
+        1000 - odd * 1000 / messages - (rare as i64 * 20).min(500) - traps
     }
 }
 
@@ -88,11 +104,12 @@ fn is_known(message: &Message, config: &Config) -> bool {
         _ => false,
     };
     let is_hist = |hist: u64| hist != 0 && hist >> 32 == 0;
+    if message.reference(Some(0)).flatten().is_some_and(|field| field >> config.field_bits() != 0) {
+        return false;
+    }
     match *message {
         Message::Opaque(raw) => matches!(raw.tcode(), 56..=62),
-        Message::Ownership { process } => {
-            sifive || process.format() != 1 && process.privilege() != 2
-        }
+        Message::Ownership { process } => process.format() != 1 && process.privilege() != 2,
         Message::Error { etype, .. } => etype == 0,
         Message::ProgTraceSync { sync, .. } | Message::DirectBranchSync { sync, .. } => {
             is_sync(sync)
@@ -136,6 +153,28 @@ fn is_backwards(packet: &Packet, config: &Config, times: &mut Vec<(u16, u64)>) -
             false
         }
     }
+}
+
+/// The messages of the source that has the most.
+fn most_frequent(bytes: &[u8], config: Config) -> Vec<u8> {
+    /// Collects messages by source number.
+    #[derive(Default)]
+    struct Sources(Vec<(u16, Vec<u8>)>);
+
+    impl Split for Sources {
+        fn piece(&mut self, id: u16, _: u64, _: bool, bytes: &[u8]) {
+            match self.0.iter_mut().find(|(number, _)| *number == id) {
+                Some((_, messages)) => messages.extend_from_slice(bytes),
+                None => self.0.push((id, bytes.to_vec())),
+            }
+        }
+
+        fn event(&mut self, _: u64, _: Event) {}
+    }
+
+    let mut sources = Sources::default();
+    Demux::new(config).split(0, bytes, &mut sources);
+    sources.0.into_iter().map(|(_, bytes)| bytes).max_by_key(Vec::len).unwrap_or_default()
 }
 
 /// The registers of a configuration, those that differ from the defaults.
@@ -193,7 +232,10 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
         return Vec::new();
     }
     let tried = configs(stream, bench, given).into_iter().filter_map(|(plausible, config)| {
-        let trial = bench.run_for(part, &AnyConfig::Ntrace(config), 0)?;
+        let trial = match config.has_sources() {
+            true => bench.run_for(&most_frequent(part, config), &AnyConfig::Ntrace(config), 0)?,
+            false => bench.run_for(part, &AnyConfig::Ntrace(config), 0)?,
+        };
         let score = trial.score(AnyProtocol::Ntrace) * plausible.max(0) / 1000;
         Some((score, config, trial))
     });

@@ -4,6 +4,7 @@
 //! half-words of their path are subtracted from the next I-CNT. ("Decoding Algorithm", with the
 //! half-words counted on the whole path)
 
+mod cached;
 mod events;
 mod outcomes;
 mod repeat;
@@ -95,7 +96,7 @@ enum Position {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Owner {
     /// 0 U, 1 S, 3 M, 5 VU, 6 VS.
-    privilege: u8,
+    privilege: Option<u8>,
     scontext: Option<u64>,
     hcontext: Option<u64>,
 }
@@ -211,7 +212,7 @@ impl Decoder {
             return;
         };
         let count = walk.count.saturating_add(core::mem::take(&mut self.credit));
-        self.branch = self.repeatable(message, count);
+        let branch = self.repeatable(message, count);
         let ahead = core::mem::take(&mut self.ahead);
         match count.checked_sub(ahead) {
             Some(count) => {
@@ -219,6 +220,7 @@ impl Decoder {
             }
             None => self.lose(at, Inconsistency::CountMismatch, sink),
         }
+        self.branch = branch.filter(|_| self.reference.is_some());
     }
 
     /// The message, if RepeatBranch may repeat it. All half-words since the last I-CNT are in it.
@@ -485,7 +487,7 @@ impl Owner {
             (true, level @ (0 | 1)) => level + 5,
             _ => return None,
         };
-        let owner = Owner { privilege, ..before.unwrap_or_default() };
+        let owner = Owner { privilege: Some(privilege), ..before.unwrap_or_default() };
         Some(match process.format() {
             0 => owner,
             2 => Owner { scontext: process.context(), ..owner },

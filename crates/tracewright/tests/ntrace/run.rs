@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tracewright::base::{BlockCache, Code, Element, Isa, OffsetMap, Pc, Piece, Range, Sink, Space};
+use tracewright::base::{BlockCache, Code, Element, Fault, Isa, OffsetMap, Pc, Piece, Range, Sink, Space};
 use tracewright::image::{Cache, CacheOptions, Image};
 use tracewright::protocols::ntrace::{Config, Ntrace};
 use tracewright::protocols::{Observer, Protocol, Stream};

@@ -1,7 +1,7 @@
 //! Time, privilege and context, software writes, and the events of in-circuit trace.
 
 use tracewright_base::{
-    BlockCache, Channel, Context, Counted, Element, Inconsistency, Sink, Software, Start,
+    BlockCache, Channel, Context, Counted, Element, Inconsistency, Sink, Software, Space, Start,
 };
 
 use super::{Decoder, Owner, Phase};
@@ -70,11 +70,11 @@ impl Decoder {
         if self.owner.replace(owner) == Some(owner) {
             return;
         }
-        self.space = space(owner.privilege);
+        self.space = owner.privilege.map_or(Space::ANY, space);
         let context = Context {
             context_id: owner.scontext.map(|id| id as u32),
             vmid: owner.hcontext.map(|id| id as u32),
-            el: Some(owner.privilege),
+            el: owner.privilege,
             security: None,
             bits64: config.rv64,
             isa: config.isa(),

@@ -45,10 +45,17 @@ impl Decoder {
             // The path is lost, which was reported.
             return;
         }
-        match self.branch {
-            Some(branch) => self.repeat(at, Turn::Branch(branch), times, config, code, sink),
-            None if self.position == Position::Unknown => {}
-            None => self.lose(at, Inconsistency::Unexpected, sink),
+        let Some(branch) = self.branch else {
+            self.lose(at, Inconsistency::Unexpected, sink);
+            return;
+        };
+        self.repeat(at, Turn::Branch(branch), times, config, code, sink);
+        if let (Position::Unknown, Some(_), Some((_, target))) =
+            (self.position, self.reference, branch.indirect)
+        {
+            // Where the code is not known, the target is.
+            self.position = Position::At(config.address(target));
+            self.branch = Some(branch);
         }
     }
 

@@ -45,12 +45,12 @@ impl Walk {
         Walk { count: UNCOUNTED, outcomes, end: End::NotTaken }
     }
 
-    const fn is_counted(&self) -> bool {
+    pub(super) const fn is_counted(&self) -> bool {
         self.count != UNCOUNTED
     }
 
     /// Whether the walk is at its end. Outcomes may be left.
-    const fn is_done(&self) -> bool {
+    pub(super) const fn is_done(&self) -> bool {
         self.count == 0 || !self.is_counted() && self.outcomes.len == 0
     }
 }
@@ -67,7 +67,7 @@ pub(super) struct Last {
 }
 
 impl Last {
-    fn new(address: u64, instruction: &Instruction) -> Last {
+    pub(super) fn new(address: u64, instruction: &Instruction) -> Last {
         let Instruction { kind, role, conditional, .. } = *instruction;
         Last { address: Some(address), kind, role, conditional }
     }
@@ -84,7 +84,7 @@ impl Last {
 
 /// What a direct jump costs of the allowance of a message, where the number of half-words is not
 /// known: it ends a loop without a branch early.
-const JUMP: u64 = 1 << 9;
+pub(super) const JUMP: u64 = 1 << 9;
 
 impl Decoder {
     /// Walks to the end of `walk`, if the position is known. Returns `false` if the program cannot
@@ -101,7 +101,13 @@ impl Decoder {
         if self.position == Position::Unknown {
             return false;
         }
-        while !walk.is_done() {
+        loop {
+            if let Position::At(pc) = self.position {
+                self.follow_cached(at, pc, &mut walk, config, code, sink);
+            }
+            if walk.is_done() {
+                break;
+            }
             let pc = match self.position {
                 Position::At(pc) => pc,
                 Position::Jump { target: Some(target) } => {
@@ -290,7 +296,7 @@ impl Decoder {
 
     /// The mode, where it is known.
     #[inline]
-    fn mode(&self, config: &Config) -> Option<Mode> {
+    pub(super) fn mode(&self, config: &Config) -> Option<Mode> {
         match config.mode {
             Mode::Auto => self.mode,
             mode => Some(mode),
