@@ -1,5 +1,5 @@
-//! The registers of filters and comparators, by name. (Trace Control Interface, "Trace Encoder Filter
-//! Registers", "Trace Encoder Comparator Registers")
+//! The registers of filters and comparators, by name. (Trace Control Interface, "Trace Encoder
+//! Filter Registers", "Trace Encoder Comparator Registers")
 
 use alloc::vec::Vec;
 

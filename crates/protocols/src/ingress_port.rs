@@ -6,7 +6,7 @@ use tracewright_base::{Cause, Retired, Step, Taken};
 
 use crate::ingress::{BLOCKS, Block, ContextType, Cycle, Itype, is_ecall, riscv_cause};
 
-/// What a port can carry.
+/// The limits of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortLimits {
     /// Instructions in a block, at most.
