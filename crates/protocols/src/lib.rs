@@ -43,8 +43,10 @@ pub mod kind;
 #[cfg(test)]
 mod memory;
 pub mod mtb;
+pub mod ntrace;
 pub mod observer;
 mod packet_run;
+pub mod parameter;
 mod pending;
 pub mod port;
 mod port_protocol;
