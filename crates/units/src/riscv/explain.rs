@@ -171,7 +171,7 @@ fn filter(values: &Values, n: u32) -> String {
     let inst = get("MatchInst").unwrap_or(0);
     let mut parts = Vec::new();
     if bit(control, 1) {
-        let levels = ["U", "S", "H", "M", "4", "VS", "6", "7"];
+        let levels = ["U", "S", "H", "M", "D", "VU", "VS", "7"];
         let levels = levels.iter().enumerate().filter(|(n, _)| bit(inst, *n as u32));
         let levels: Vec<_> = levels.map(|(_, name)| *name).collect();
         parts.push(format!("privilege {}", levels.join(" or ")));

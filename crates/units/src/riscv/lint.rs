@@ -4,7 +4,6 @@ use super::component::Component;
 use super::explain::wide;
 use super::registers;
 use crate::finding::{Finding, Severity};
-use crate::unit::Unit as _;
 use crate::values::Values;
 
 /// A finding of the Trace Control Interface.
@@ -26,7 +25,7 @@ const fn bit(value: u64, bit: u32) -> bool {
 
 /// The findings that every component can have, and those of sinks, funnels and bridges.
 pub(super) fn check(component: &Component, values: &Values) -> Vec<Finding> {
-    let all = component.registers();
+    let all = component.views();
     let wide = all.iter().filter_map(|register| {
         register.wide(values.get(&register.name)?, register.name.to_string())
     });
