@@ -57,6 +57,7 @@ pub mod protocol;
 pub mod ptm;
 pub mod realign;
 pub mod registry;
+mod riscv;
 pub mod stm;
 pub mod stream;
 pub mod sync_run;

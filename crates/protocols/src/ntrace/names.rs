@@ -11,6 +11,10 @@ pub const NOT_TAKEN: u8 = 8;
 /// RCODE of SiFive: RDATA is a number of branches that are taken.
 pub const TAKEN: u8 = 9;
 
+/// SYNC: exit from debug mode.
+pub const DEBUG_EXIT: u8 = 3;
+/// SYNC: restart after an overrun of the FIFO.
+pub const OVERRUN: u8 = 7;
 /// SYNC of SiFive: the address is a sample, no instructions are traced.
 pub const PC_SAMPLE: u8 = 15;
 
@@ -97,11 +101,11 @@ pub const fn sync(code: u8) -> &'static str {
         0 => "external trigger",
         1 => "exit from reset",
         2 => "periodic",
-        3 => "exit from debug mode",
+        DEBUG_EXIT => "exit from debug mode",
         4 => "I-CNT full",
         5 => "trace enabled",
         6 => "trace event",
-        7 => "restart after overrun",
+        OVERRUN => "restart after overrun",
         9 => "exit from power-down",
         11 => "message contention",
         14 => "requested",
