@@ -43,11 +43,6 @@ impl FillLevel {
         self.settings.bytes == 0
     }
 
-    /// Whether the processor waits while there is no room.
-    pub(crate) const fn has_stall(&self) -> bool {
-        self.settings.stall
-    }
-
     /// Advances the time by `cycles`.
     pub(crate) fn advance(&mut self, cycles: u64) {
         if self.is_unlimited() {

@@ -25,6 +25,7 @@
 
 pub mod config;
 pub mod decode;
+pub mod encode;
 pub mod names;
 pub mod packet;
 pub mod sync;

@@ -16,6 +16,7 @@ mod flips;
 mod harts;
 mod ingress;
 mod logs;
+mod ntrace_encode;
 mod packets;
 mod program;
 mod proof;
