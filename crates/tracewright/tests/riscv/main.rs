@@ -17,6 +17,7 @@ mod harts;
 mod ingress;
 mod logs;
 mod ntrace_encode;
+mod ntrace_nexrv;
 mod packets;
 mod program;
 mod proof;
