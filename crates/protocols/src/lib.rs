@@ -25,6 +25,7 @@ pub mod any_stream;
 pub mod bits;
 mod cursor;
 mod data;
+pub mod demux;
 pub mod encoders;
 pub mod etmv1;
 pub mod etmv2;
@@ -68,6 +69,7 @@ pub mod trace_unit;
 pub(crate) mod ways;
 
 pub use any_stream::AnyStream;
+pub use demux::Demux;
 pub use kind::PacketKind;
 pub use observer::Observer;
 pub use protocol::{Field, Protocol, Resume, TraceForm};

@@ -6,7 +6,6 @@ use std::slice;
 use tracewright_capture::{Capture, OpenError, Problem, Raw, core_type};
 use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
-use tracewright_protocols::etrace::config::PARAMETERS;
 use tracewright_protocols::registry::AnyProtocol;
 
 use super::known_units::{self, Register};
@@ -125,11 +124,11 @@ fn of_units(units: Vec<(Unit, AnyProtocol, &Setting)>) -> Description {
 
 /// A value as the command line takes it.
 pub(super) fn value_text(protocol: AnyProtocol, name: &str, value: u64) -> String {
-    if protocol != AnyProtocol::Etrace {
+    if protocol.form() != TraceForm::Messages {
         return format!("{value:#x}");
     }
-    let parameter = PARAMETERS.iter().find(|parameter| parameter.name() == name);
-    let words = parameter.map_or(&[][..], |parameter| parameter.words());
+    let register = protocol.about().registers.iter().find(|register| register.name == name);
+    let words = register.and_then(|register| register.fields.first()).map_or(&[][..], |f| f.values);
     match words.iter().find(|(number, _)| *number == value) {
         Some((_, word)) => (*word).to_owned(),
         None => value.to_string(),

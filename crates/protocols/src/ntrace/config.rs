@@ -167,9 +167,9 @@ pub const PARAMETERS: &[Parameter] = &[
         |p| Some(if p.rv64 { 64 } else { 32 }),
         |p, v| p.rv64 = v == 64
     ),
-    number!("src_bits" ["source_width", "trTeSrcBits"] 0..=12 link.source_bits as u8,
+    number!("source_width" ["src_bits", "trTeSrcBits"] 0..=12 link.source_bits as u8,
         "bits of the source number (SRC) in each message"),
-    number!("src" ["source", "trTeSrcID"] 0..=0xfff link.source as u16,
+    number!("source" ["src", "trTeSrcID"] 0..=0xfff link.source as u16,
         "the source number of this encoder, where several share a stream"),
     flag!("aligned" [] link.aligned, "the first byte begins a message"),
     number!("trace_id" ["atid"] 0..=127 link.trace_id as u8, "the trace ID (ATB ID)"),

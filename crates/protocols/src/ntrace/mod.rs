@@ -25,6 +25,7 @@
 
 pub mod config;
 pub mod decode;
+pub mod demux;
 pub mod encode;
 pub mod names;
 pub mod packet;
@@ -40,6 +41,7 @@ use tracewright_isa::rv::Extensions;
 
 pub use config::Config;
 pub use decode::Decoder;
+pub use demux::Demux;
 pub use packet::{Message, Packet};
 
 use crate::protocol::{Field, Protocol, Resume, TraceForm};

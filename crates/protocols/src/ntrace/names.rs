@@ -18,6 +18,35 @@ pub const OVERRUN: u8 = 7;
 /// SYNC of SiFive: the address is a sample, no instructions are traced.
 pub const PC_SAMPLE: u8 = 15;
 
+/// CKSRC of in-circuit trace: the kind of an event. (SiFive)
+pub mod event {
+    /// Control: tracing is switched, or the hart enters or leaves a mode.
+    pub const CONTROL: u8 = 0;
+    /// An external trigger.
+    pub const TRIGGER: u8 = 8;
+    /// A call or a return.
+    pub const CALL: u8 = 9;
+    /// An exception.
+    pub const EXCEPTION: u8 = 10;
+    /// An interrupt.
+    pub const INTERRUPT: u8 = 11;
+    /// Performance counters.
+    pub const COUNTERS: u8 = 12;
+    /// A context.
+    pub const CONTEXT: u8 = 13;
+    /// A watchpoint.
+    pub const WATCHPOINT: u8 = 14;
+}
+
+/// Whether CKDATA0 of an event is an address.
+pub const fn has_address(cksrc: u8, ckdf: u8) -> bool {
+    match cksrc {
+        event::CONTROL => ckdf == 1,
+        event::COUNTERS | event::CONTEXT => false,
+        _ => true,
+    }
+}
+
 /// The name of a message.
 pub const fn tcode(tcode: u8) -> &'static str {
     match tcode {

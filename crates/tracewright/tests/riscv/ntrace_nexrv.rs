@@ -1,5 +1,5 @@
-//! NexRv, the reference code of N-Trace, against the encoder: it decodes what the encoder wrote,
-//! and writes the same bytes. `TRACEWRIGHT_NEXRV` is the path of its program.
+//! NexRv, the code that the task group of N-Trace published, against the encoder: it decodes what
+//! the encoder wrote, and writes the same bytes. `TRACEWRIGHT_NEXRV` is the path of its program.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -68,9 +68,9 @@ fn executed(run: &Run) -> String {
     text
 }
 
-/// Whether more than 8 calls are open before instruction `end`. From then on the call stack of NexRv
-/// is wrong: it has one entry more when it wraps upwards than when it wraps downwards, and its
-/// decoder writes beyond 32 entries.
+/// Whether more than 8 calls are open before instruction `end`. From then on the call stack of
+/// NexRv is wrong: it has one entry more when it wraps upwards than when it wraps downwards, and
+/// its decoder writes beyond 32 entries.
 fn wraps(steps: &[Step], end: usize) -> bool {
     let mut open = 0;
     let retired = steps.iter().filter_map(|step| match step {
@@ -129,7 +129,7 @@ impl Nexrv {
     /// The addresses that it decodes from the file `nex`.
     fn decode(&self, nex: &[u8]) -> (Vec<u64>, String) {
         self.write("nex", nex);
-        let said = self.run(&[
+        let printed = self.run(&[
             "-deco",
             &self.path("nex"),
             "-pcinfo",
@@ -143,7 +143,7 @@ impl Nexrv {
             let digits = line.strip_prefix("0x")?.split(',').next()?;
             u64::from_str_radix(digits, 16).ok()
         };
-        (out.lines().filter_map(address).collect(), said)
+        (out.lines().filter_map(address).collect(), printed)
     }
 }
 
@@ -180,7 +180,7 @@ fn random_programs() {
             streams += 1;
             instructions[mode] += run.pcs.len() as u64;
             bytes[mode] += ours.len() as u64;
-            let (pcs, said) = nexrv.decode(&ours);
+            let (pcs, printed) = nexrv.decode(&ours);
             if pcs != run.pcs {
                 let at = pcs.iter().zip(&run.pcs).position(|(a, b)| a != b);
                 let at = at.unwrap_or(pcs.len().min(run.pcs.len()));
@@ -188,15 +188,15 @@ fn random_programs() {
                     true => "call stack",
                     false => "decoded",
                 };
-                println!("seed {seed} mode {mode}: {why}: {at} of {}: {said}", run.pcs.len());
+                println!("seed {seed} mode {mode}: {why}: {at} of {}: {printed}", run.pcs.len());
                 *differences.entry(why).or_default() += 1;
             }
             if !traps {
                 let (seq, theirs) = (nexrv.path("seq"), nexrv.path("theirs"));
                 let args = [&["-enco", &seq, "-nex", &theirs], *options, &["-none"]].concat();
-                let said = nexrv.run(&args);
+                let printed = nexrv.run(&args);
                 if nexrv.read("theirs") != ours {
-                    println!("seed {seed} mode {mode}: other bytes: {said}");
+                    println!("seed {seed} mode {mode}: other bytes: {printed}");
                     *differences.entry("encoded").or_default() += 1;
                 }
             }
@@ -211,9 +211,9 @@ fn random_programs() {
     assert_eq!(differences, BTreeMap::new());
 }
 
-/// With a call stack that does not wrap (`CALLSTACK_MAX` 8192, and an array with one more entry) the
-/// decoder of NexRv has the same addresses in modes 3 and 4, too, from an encoder whose call stack
-/// wraps rightly. `TRACEWRIGHT_NEXRV_DEEP` is the path of that program.
+/// With a call stack that does not wrap (`CALLSTACK_MAX` 8192, and an array with one more entry)
+/// the decoder of NexRv has the same addresses in modes 3 and 4, too, from an encoder whose call
+/// stack wraps rightly. `TRACEWRIGHT_NEXRV_DEEP` is the path of that program.
 #[test]
 fn implicit_returns() {
     let Some(nexrv) = Nexrv::new("TRACEWRIGHT_NEXRV_DEEP") else { return };
@@ -230,8 +230,8 @@ fn implicit_returns() {
         nexrv.write("info", program(&run));
         for (_, names) in &MODES[3..] {
             let (config, settings) = unit(&[&[("mode", "htm"), ("xlen", xlen)], *names].concat());
-            let (pcs, said) = nexrv.decode(&encode(steps, &config, &settings).1);
-            assert!(pcs == run.pcs[..count], "seed {seed}: {said}");
+            let (pcs, printed) = nexrv.decode(&encode(steps, &config, &settings).1);
+            assert!(pcs == run.pcs[..count], "seed {seed}: {printed}");
         }
     }
 }

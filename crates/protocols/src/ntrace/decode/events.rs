@@ -6,21 +6,9 @@ use tracewright_base::{
 
 use super::{Decoder, Owner, Phase};
 use crate::ntrace::config::{Config, Times};
-use crate::ntrace::names;
+use crate::ntrace::names::{self, event};
 use crate::ntrace::packet::{Packet, Process};
 use crate::riscv::space;
-
-/// CKSRC of in-circuit trace. (SiFive)
-mod source {
-    pub(super) const CONTROL: u8 = 0;
-    pub(super) const TRIGGER: u8 = 8;
-    pub(super) const CALL: u8 = 9;
-    pub(super) const EXCEPTION: u8 = 10;
-    pub(super) const INTERRUPT: u8 = 11;
-    pub(super) const COUNTERS: u8 = 12;
-    pub(super) const CONTEXT: u8 = 13;
-    pub(super) const WATCHPOINT: u8 = 14;
-}
 
 impl Decoder {
     /// The timestamp of a message. A difference before the first absolute timestamp is unknown.
@@ -64,6 +52,8 @@ impl Decoder {
     ) {
         match Owner::after(self.owner, process) {
             Some(owner) => self.enter(at, owner, config, code, sink),
+            // The program writes PROCESS as it likes.
+            None if config.profile.is_sifive() => {}
             None => sink.element(at, Element::Inconsistency(Inconsistency::Unexpected)),
         }
     }
@@ -143,20 +133,18 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        match (cksrc, data1) {
-            // A code without an address, and values.
-            (source::CONTROL, None) | (source::COUNTERS, _) => return,
-            (source::CONTEXT, _) => {
-                let (id, owner) = (Some(data0 >> 2), self.owner.unwrap_or_default());
-                let owner = match data0 & 0b11 {
-                    2 => Owner { scontext: id, ..owner },
-                    3 => Owner { hcontext: id, ..owner },
-                    _ => return,
-                };
-                self.enter(at, owner, config, code, sink);
-                return;
+        if cksrc == event::CONTEXT {
+            let (id, owner) = (Some(data0 >> 2), self.owner.unwrap_or_default());
+            match data0 & 0b11 {
+                2 => self.enter(at, Owner { scontext: id, ..owner }, config, code, sink),
+                3 => self.enter(at, Owner { hcontext: id, ..owner }, config, code, sink),
+                _ => {}
             }
-            _ => {}
+            return;
+        }
+        if !names::has_address(cksrc, data1.is_some().into()) {
+            // A code without an address, or values.
+            return;
         }
         let field = match (full, self.reference) {
             (true, _) => data0,
@@ -170,16 +158,16 @@ impl Decoder {
             self.sample(at, field, config, sink);
         }
         match (cksrc, data1) {
-            (source::CONTROL, Some(2)) => sink.element(at, Element::TraceOn(Start::Normal)),
-            (source::CONTROL, Some(4)) => sink.element(at, Element::TraceOn(Start::Debug)),
-            (source::TRIGGER, _) => sink.element(at, Element::Trigger),
-            (source::CALL, Some(difference)) => {
+            (event::CONTROL, Some(2)) => sink.element(at, Element::TraceOn(Start::Normal)),
+            (event::CONTROL, Some(4)) => sink.element(at, Element::TraceOn(Start::Debug)),
+            (event::TRIGGER, _) => sink.element(at, Element::Trigger),
+            (event::CALL, Some(difference)) => {
                 // A call or a return: the target is where the program goes on.
                 self.sampled = Some(config.address(field ^ difference));
             }
-            (source::EXCEPTION, _) => self.event_trap(at, 2, config.address(field), sink),
-            (source::INTERRUPT, _) => self.event_trap(at, 3, config.address(field), sink),
-            (source::WATCHPOINT, Some(id)) if id < 8 => {
+            (event::EXCEPTION, _) => self.event_trap(at, 2, config.address(field), sink),
+            (event::INTERRUPT, _) => self.event_trap(at, 3, config.address(field), sink),
+            (event::WATCHPOINT, Some(id)) if id < 8 => {
                 sink.element(at, Element::Events(1 << id));
             }
             _ => {}

@@ -184,8 +184,7 @@ impl Decoder {
         let position = match last.kind {
             Kind::Branch if whole && last.conditional => {
                 let Some(outcome) = self.outcome(last, next, walk, config) else {
-                    self.lose(at, Inconsistency::OutcomeMismatch, sink);
-                    return false;
+                    return self.no_outcome(at, block, code, sink);
                 };
                 taken = outcome;
                 Position::At(if taken { last.target.unwrap_or(next) } else { next })
@@ -268,6 +267,25 @@ impl Decoder {
             End::NotTaken => false,
             End::To(address) => is_last && address != next && last.target == Some(address),
         })
+    }
+
+    /// The trace has no outcome of the branch at the end of `block`. What comes before the branch
+    /// was executed.
+    #[cold]
+    fn no_outcome<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        block: &Block,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let before = block.bytes.saturating_sub(block.last.size.into()) / 2;
+        let outcomes = Outcomes::default();
+        let mut walk = Walk { count: before.into(), outcomes, end: End::NotTaken };
+        if self.part(at, block, &mut walk, code, sink) {
+            self.lose(at, Inconsistency::OutcomeMismatch, sink);
+        }
+        false
     }
 
     /// The mode, where it is known.

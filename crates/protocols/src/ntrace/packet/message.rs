@@ -253,6 +253,31 @@ impl Message {
         }
     }
 
+    /// The address field that is reported, after a message that reported `last`; `Some(None)` if it
+    /// is not known. `None` if the message reports none.
+    pub fn reference(&self, last: Option<u64>) -> Option<Option<u64>> {
+        match *self {
+            Message::IndirectBranch { uaddr, .. } | Message::IndirectBranchHist { uaddr, .. } => {
+                Some(last.map(|last| last ^ uaddr))
+            }
+            Message::ProgTraceSync { faddr, .. }
+            | Message::DirectBranchSync { faddr, .. }
+            | Message::IndirectBranchSync { faddr, .. }
+            | Message::IndirectBranchHistSync { faddr, .. } => Some(Some(faddr)),
+            Message::InCircuitTrace { cksrc, ckdf, data0, .. }
+                if names::has_address(cksrc, ckdf) =>
+            {
+                Some(last.map(|last| last ^ data0))
+            }
+            Message::InCircuitTraceSync { cksrc, ckdf, data0, .. }
+                if names::has_address(cksrc, ckdf) =>
+            {
+                Some(Some(data0))
+            }
+            _ => None,
+        }
+    }
+
     /// Reads or writes the fields in their order. `None` if the layout of the fields is reserved.
     pub fn fields(self, f: &mut impl Fields, config: &Config) -> Option<Message> {
         Some(match self {
