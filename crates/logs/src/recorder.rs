@@ -159,9 +159,20 @@ impl Recorder {
         let usual = AnyUnit::usual(*protocol).iter().find(|(known, _)| *known == name);
         let value = given.map(|(_, v)| *v).or(usual.map(|(_, v)| *v));
         if self.recording.messages && protocol.form() == TraceForm::Messages {
+            // N-Trace has other names for both.
+            let either = |names: [&str; 2]| {
+                let mut given = registers.iter().rev();
+                let given =
+                    given.find(|(known, _)| names.iter().any(|n| known.eq_ignore_ascii_case(n)));
+                given.map(|(_, value)| *value)
+            };
             match name {
-                "source" => return Some(value.unwrap_or(0) + cpu as u64),
-                "source_width" => return Some(value.unwrap_or(SOURCE_WIDTH)),
+                "source" | "src" => {
+                    return Some(either(["source", "src"]).unwrap_or(0) + cpu as u64);
+                }
+                "source_width" | "src_bits" => {
+                    return Some(either(["source_width", "src_bits"]).unwrap_or(SOURCE_WIDTH));
+                }
                 _ => {}
             }
         }

@@ -35,7 +35,10 @@ pub mod etmv4d;
 pub mod etrace;
 mod fields;
 mod fifo;
+mod filter_registers;
 mod flow;
+pub mod ingress;
+pub mod ingress_port;
 pub mod itm;
 pub mod kind;
 #[cfg(test)]
@@ -59,6 +62,8 @@ mod riscv;
 pub mod stm;
 pub mod stream;
 pub mod sync_run;
+pub mod trace_fifo;
+pub mod trace_filter;
 pub mod trace_unit;
 #[cfg(test)]
 pub(crate) mod ways;

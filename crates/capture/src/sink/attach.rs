@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::layout::{Layout, Sink};
-use super::{mtb, tmc, trbe};
+use super::{mtb, riscv, tmc, trbe};
 use crate::number::number;
 use crate::{
     Buffer, Capture, File, Form, Format, Note, OpenError, Origin, Other, Problem, Register,
@@ -124,6 +124,7 @@ impl Layout {
     ) -> Option<Result<Layout, String>> {
         trbe::layout(registers, len)
             .or_else(|| mtb::layout(registers, len))
+            .or_else(|| riscv::layout(registers, len))
             .or_else(|| tmc::layout(device_type, registers, len, word))
     }
 }

@@ -6,6 +6,7 @@
 //! | `trbe.rs` | the Trace Buffer Extension |
 //! | `tmc.rs` | ETR, ETF and ETB: the CoreSight TMC and the older ETB |
 //! | `mtb.rs` | the Micro Trace Buffer |
+//! | `riscv.rs` | the RAM sink of RISC-V |
 //! | `attach.rs` | which registers belong to which buffer of a capture |
 //!
 //! A [`Buffer`](crate::Buffer) with registers has the trace in its files, oldest byte first, and
@@ -14,6 +15,7 @@
 mod attach;
 mod layout;
 mod mtb;
+mod riscv;
 mod tmc;
 mod trbe;
 

@@ -26,6 +26,7 @@
 pub mod config;
 pub mod decode;
 pub mod demux;
+pub mod encode;
 pub mod names;
 pub mod packet;
 pub mod sync;

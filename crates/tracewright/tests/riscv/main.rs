@@ -16,6 +16,8 @@ mod flips;
 mod harts;
 mod ingress;
 mod logs;
+mod ntrace_encode;
+mod ntrace_nexrv;
 mod packets;
 mod program;
 mod proof;
