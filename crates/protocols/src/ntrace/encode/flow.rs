@@ -102,6 +102,8 @@ pub(super) struct Flow {
     returns: Returns,
     /// Cycles or half-words since the last synchronisation.
     count: u64,
+    /// A synchronisation is at this block: a decoder may not know the instruction before it.
+    fresh: bool,
     /// What the last messages reported.
     owner: Option<Owner>,
     /// The address of the last block.
@@ -126,6 +128,7 @@ impl Flow {
             repeats: 0,
             returns: Returns::new(settings.returns, nexrv),
             count: 0,
+            fresh: false,
             owner: None,
             last: 0,
             outlet: Outlet::new(settings.fifo, settings.timestamps),
@@ -156,6 +159,7 @@ impl Flow {
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
+        self.fresh = false;
         self.arrive(Arrival { address: block.iaddr, owner }, config, out);
         if block.iretire > 0 {
             self.own(owner, config, out);
@@ -197,7 +201,10 @@ impl Flow {
             | Itype::InferableJump
             | Itype::InferableReturn
             | Itype::OtherInferable => true,
-            _ => block.sijump && self.settings.sequential_jumps,
+            _ => {
+                let alone = block.iretire <= block.ilastsize.into();
+                block.sijump && self.settings.sequential_jumps && !(alone && self.fresh)
+            }
         };
         match known {
             true if config.all_jumps => self.outcome(true, config, out),
@@ -347,6 +354,7 @@ impl Flow {
     ) {
         self.send(message, config, out);
         self.reference = at.address;
+        self.fresh = true;
         self.returns.clear();
         self.branch = None;
         (self.count, self.outlet.messages) = (0, 0);
