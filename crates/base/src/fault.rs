@@ -107,6 +107,10 @@ pub enum Inconsistency {
     ///
     /// [`Code::max_expansion`]: crate::Code::max_expansion
     ExpansionLimit,
+    /// The traced number of half-words does not fit the instructions of the path. (N-Trace)
+    CountMismatch,
+    /// The traced outcomes do not fit the branches of the path. (N-Trace)
+    OutcomeMismatch,
 }
 
 impl Inconsistency {
@@ -161,6 +165,12 @@ impl fmt::Display for Inconsistency {
             }
             Inconsistency::ContextOrException => {
                 "the context changed with a discontinuity, or an exception was taken: the exception is reported"
+            }
+            Inconsistency::CountMismatch => {
+                "the traced number of half-words does not fit the instructions: wrong program image, source width or dialect?"
+            }
+            Inconsistency::OutcomeMismatch => {
+                "the traced outcomes do not fit the branches: wrong program image, source width or dialect?"
             }
             Inconsistency::TrappedOrRetired => {
                 "the last instruction either retired before the trap or caused it: it is reported"

@@ -80,11 +80,6 @@ impl fmt::Display for Problem {
                 "{what}, not trace data; give the file that the text was made from, or convert a hex \
                  dump to bytes (`xxd -r`, `xxd -r -p`); with --protocol it is decoded as trace"
             ),
-            P::Nexus(messages) => write!(
-                f,
-                "{messages} messages of RISC-V N-Trace (Nexus), which is not supported; of RISC-V, \
-                 E-Trace is decoded"
-            ),
             P::Empty => f.write_str(
                 "there are no bytes: nothing was captured; check that the trace unit and the path to \
                  the buffer were enabled",

@@ -148,8 +148,6 @@ pub enum Problem {
     Code(Isa),
     /// The bytes of the file are text of this kind.
     Text(&'static str),
-    /// The bytes of the file are this number of messages of RISC-V N-Trace (Nexus).
-    Nexus(usize),
     /// The file has memory in a form that is converted, or cannot be, for this reason.
     Memory(String),
     /// The file has no format that identifies itself.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::number::number;
-use crate::sink::{Layout, Sink, mtb, tmc, trbe};
+use crate::sink::{Layout, Sink, mtb, riscv, tmc, trbe};
 use crate::{
     Buffer, Capture, File, Form, Format, Note, OpenError, Origin, Other, Problem, Register,
     Registers,
@@ -123,6 +123,7 @@ impl Layout {
     ) -> Option<Result<Layout, String>> {
         trbe::layout(registers, len)
             .or_else(|| mtb::layout(registers, len))
+            .or_else(|| riscv::layout(registers, len))
             .or_else(|| tmc::layout(device_type, registers, len, word))
     }
 }

@@ -7,7 +7,7 @@ use tracewright_base::{MAX_EXPANSION, MissingRegister};
 use tracewright_capture::{Buffer, Capture, Format, Kind, Source};
 use tracewright_frames::{Event, Framing, Link, Numbering, Split, Splitter};
 use tracewright_image::OpcodeCheck;
-use tracewright_protocols::etrace::{Demux, Params};
+use tracewright_protocols::Demux;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use crate::{JUMP_TABLE, JumpTable, Route};
@@ -265,7 +265,7 @@ impl Plan {
                 break;
             }
         }
-        plan.messages = Demux::new(harts);
+        plan.messages = Demux::new(&harts);
         // An ITM without a synchronisation packet starts at its first byte. Not in OpenCSD's
         // listing (`Numbering::Opencsd`): OpenCSD waits for a packet.
         if options.numbering == Numbering::Capture {
@@ -333,26 +333,24 @@ impl Plan {
         capture: &Capture,
         n: usize,
         o: &Options,
-        harts: &mut Vec<Params>,
+        harts: &mut Vec<AnyConfig>,
     ) -> Result<(u16, AnyConfig), Why> {
         let all = Options { ids: Vec::new(), ..o.clone() };
         let (_, config) = self.config(capture, n, 0, &all)?;
-        let AnyConfig::Etrace(mut params) = config else { return Err(Why::OtherLink) };
-        let number = params.link.source;
-        let first = harts.first().map_or(&params.link, |hart| &hart.link);
-        if !params.link.shares(first) {
+        let link = config.message_source().ok_or(Why::OtherLink)?;
+        let number = link.number;
+        if link.width == 0 || !config.shares_stream(harts.first().unwrap_or(&config)) {
             return Err(Why::OtherLink);
         }
-        if harts.iter().any(|hart| hart.link.source == number) {
+        let is_same = |hart: &AnyConfig| hart.message_source().is_some_and(|h| h.number == number);
+        if harts.iter().any(is_same) {
             return Err(Why::SameId(number));
         }
-        harts.push(params);
+        harts.push(config.clone());
         if !o.ids.is_empty() && !o.ids.contains(&number) {
             return Err(Why::NotChosen(number));
         }
-        // The demultiplexer passes on whole messages.
-        params.link.aligned = true;
-        Ok((number, AnyConfig::Etrace(params)))
+        Ok((number, config.with_whole_messages()))
     }
 
     /// The trace ID and configuration of a stream of source `n` of the capture.

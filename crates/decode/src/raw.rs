@@ -14,8 +14,8 @@ use tracewright_capture::{
 use tracewright_frames::cycles::port::Wiring;
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
 use tracewright_protocols::TraceForm;
-use tracewright_protocols::etrace::demux::numbers;
-use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+use tracewright_protocols::demux::numbers;
+use tracewright_protocols::registry::AnyProtocol;
 
 use crate::parameters::resolve;
 
@@ -331,10 +331,10 @@ fn harts(
     let mut settled = Capture { sources: vec![pattern.clone()], ..Capture::default() };
     resolve(&mut settled)?;
     let value = |name: &str| settled.sources.first()?.register(name);
-    let Ok(AnyConfig::Etrace(params)) = AnyProtocol::Etrace.configure(None, &value) else {
-        return Ok(None);
-    };
-    if !params.link.has_sources() {
+    let protocol = AnyProtocol::named(&pattern.device_type).unwrap_or(AnyProtocol::Etrace);
+    let Ok(config) = protocol.configure(None, &value) else { return Ok(None) };
+    let Some(link) = config.message_source() else { return Ok(None) };
+    if link.width == 0 {
         if messages {
             let what = "needs the width of source numbers; add --config source_width=N";
             return Err(option("--framing encapsulated", what));
@@ -342,21 +342,22 @@ fn harts(
         return Ok(None);
     }
     let given: Vec<u16> = raw.units.iter().filter_map(|unit| unit.id).collect();
-    let configured = ["source", "srcid", "trTeSrcID"].iter().any(|name| value(name).is_some());
+    let configured =
+        ["source", "srcid", "src", "trTeSrcID"].iter().any(|name| value(name).is_some());
     let numbers = match given.as_slice() {
-        [] if configured => vec![params.link.source],
+        [] if configured => vec![link.number],
         [] => {
             let head = capture.buffers.first().map(|buffer| buffer.head(SEARCHED));
-            let mut found = numbers(&head.unwrap_or_default(), &params);
+            let mut found = numbers(&head.unwrap_or_default(), &config);
             let most = found.iter().map(|(_, count)| *count).max().unwrap_or(0);
             found.retain(|(_, count)| count * RARE > most);
             let found: Vec<u16> = found.iter().map(|(number, _)| *number).collect();
-            if !params.link.aligned && messages {
+            if !link.bounded && messages {
                 let what = "the data may begin within a message, so the harts cannot be detected; give \
                             each one with --protocol etrace@N";
                 return Err(option("--framing encapsulated", what));
             }
-            if found.len() < 2 && !messages || !params.link.aligned {
+            if found.len() < 2 && !messages || !link.bounded {
                 return Ok(None);
             }
             let list: Vec<_> = found.iter().map(|number| format!("{number:#x}")).collect();

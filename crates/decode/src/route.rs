@@ -1,7 +1,7 @@
 //! Separates the bytes of a buffer by source.
 
 use tracewright_frames::{Framing, Split, Splitter};
-use tracewright_protocols::etrace::Demux;
+use tracewright_protocols::Demux;
 
 /// The state of the trace link: formatter frames with trace IDs, or messages with source numbers. A
 /// plain value.

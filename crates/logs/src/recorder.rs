@@ -9,6 +9,7 @@ use tracewright_capture::{
     expected_names,
 };
 use tracewright_frames::{Framing, Joiner};
+use tracewright_protocols::TraceForm;
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
@@ -158,10 +159,21 @@ impl Recorder {
         let given = registers.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let usual = AnyUnit::usual(*protocol).iter().find(|(known, _)| *known == name);
         let value = given.map(|(_, v)| *v).or(usual.map(|(_, v)| *v));
-        if self.recording.messages && *protocol == AnyProtocol::Etrace {
+        if self.recording.messages && protocol.form() == TraceForm::Messages {
+            // N-Trace has other names for both.
+            let either = |names: [&str; 2]| {
+                let mut given = registers.iter().rev();
+                let given =
+                    given.find(|(known, _)| names.iter().any(|n| known.eq_ignore_ascii_case(n)));
+                given.map(|(_, value)| *value)
+            };
             match name {
-                "source" => return Some(value.unwrap_or(0) + cpu as u64),
-                "source_width" => return Some(value.unwrap_or(SOURCE_WIDTH)),
+                "source" | "src" => {
+                    return Some(either(["source", "src"]).unwrap_or(0) + cpu as u64);
+                }
+                "source_width" | "src_bits" => {
+                    return Some(either(["source_width", "src_bits"]).unwrap_or(SOURCE_WIDTH));
+                }
                 _ => {}
             }
         }
@@ -416,11 +428,11 @@ const SOURCE_WIDTH: u64 = 8;
 
 /// Checks that messages of processor `n` can hold its source number.
 fn check_source(config: &AnyConfig, number: Option<u64>, n: usize) -> Result<(), RecordError> {
-    let AnyConfig::Etrace(params) = config else {
+    let Some(link) = config.message_source() else {
         return Err(RecordError::Invalid("only RISC-V messages have source numbers".into()));
     };
-    let (width, number) = (params.link.source_width, number.unwrap_or(0));
-    if !params.link.has_sources() {
+    let (width, number) = (link.width, number.unwrap_or(0));
+    if width == 0 {
         return Err(RecordError::Invalid(
             "messages of this profile have no source number: framing must be encapsulated or siemens, and \
              source_width above 0"

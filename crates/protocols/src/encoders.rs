@@ -214,6 +214,7 @@ encoders! {
     Etmv4: crate::etmv4::Etmv4,
     Ete: crate::etmv4::Ete,
     Etrace: crate::etrace::Etrace,
+    Ntrace: crate::ntrace::Ntrace,
     Ptm: crate::ptm::Ptm,
     Itm: crate::itm::Itm,
     Stm: crate::stm::Stm,

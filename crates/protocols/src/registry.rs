@@ -317,6 +317,8 @@ macro_rules! for_each_protocol {
             Etmv4d: $crate::etmv4d::Etmv4d,
             /// RISC-V processor trace: `etrace/`.
             Etrace: $crate::etrace::Etrace,
+            /// RISC-V N-Trace: `ntrace/`.
+            Ntrace: $crate::ntrace::Ntrace,
             /// Program Flow Trace Macrocell: `ptm/`.
             Ptm: $crate::ptm::Ptm,
             /// Instrumentation Trace Macrocell: `itm/`.

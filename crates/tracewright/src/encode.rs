@@ -13,7 +13,6 @@ use tracewright_decode::parameters::resolve;
 use tracewright_frames::Framing;
 use tracewright_image::Extensions;
 use tracewright_logs::{Assembler, RecordError, Recorder, Recording};
-use tracewright_protocols::etrace::config::PARAMETERS;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use crate::sinks::SinkUnit;
@@ -392,7 +391,7 @@ impl LogEncoder {
         }
         let riscv = self.protocol.is_riscv();
         let logged = if riscv { add_logged_code(assembler, &mut capture) } else { None };
-        numbers_to_words(&mut capture);
+        numbers_to_words(self.protocol, &mut capture);
         Ok(Encoded { capture, instructions, stalled, logged, stored })
     }
 }
@@ -436,12 +435,20 @@ fn add_logged_code(assembler: &mut Assembler, capture: &mut Capture) -> Option<L
 }
 
 /// Replaces numbers of parameters by the words that users know them by.
-fn numbers_to_words(capture: &mut Capture) {
+fn numbers_to_words(protocol: AnyProtocol, capture: &mut Capture) {
+    if !protocol.is_riscv() {
+        return;
+    }
+    let table = protocol.about().registers;
     for source in &mut capture.sources {
         let registers = std::mem::take(&mut source.registers.0);
         for register in registers {
-            let words = PARAMETERS.iter().find(|p| p.name() == register.name);
-            let words = words.map_or(&[][..], |parameter| parameter.words());
+            // A parameter is a register of one field.
+            let words = match table.iter().find(|known| known.name == register.name) {
+                Some(known) if known.fields.len() == 1 => known.fields.first().map(|f| f.values),
+                _ => None,
+            };
+            let words = words.unwrap_or_default();
             match words.iter().find(|(number, _)| u128::from(*number) == register.value) {
                 Some((_, word)) => source.words.push((register.name, (*word).to_owned())),
                 None => source.registers.0.push(register),

@@ -5,12 +5,14 @@ use crate::buffers::buffer_unit;
 use crate::ete::ete_unit;
 use crate::etm;
 use crate::ptm;
+use crate::riscv::component_unit;
 use crate::values::Values;
 
 pub use crate::group::Group;
 
 /// The groups: a line for each.
-pub const GROUPS: &[Group] = &[ete_unit::GROUP, etm::GROUP, ptm::GROUP, buffer_unit::GROUP];
+pub const GROUPS: &[Group] =
+    &[ete_unit::GROUP, etm::GROUP, ptm::GROUP, buffer_unit::GROUP, component_unit::GROUP];
 
 /// The unit with the name `name`: a unit, a core, or an architecture.
 pub fn named(name: &str) -> Option<Box<dyn Unit>> {

@@ -11,6 +11,7 @@
 //! | [`comparison`] | what a capture traced, against what must be traced |
 //! | [`etm`] | ETMv1.0 to ETMv3.5 |
 //! | [`ptm`] | the PTM: PFTv1.0 and PFTv1.1 |
+//! | [`riscv`] | RISC-V: encoder, funnel, RAM sink, PIB, ATB bridge |
 //!
 //! The crate knows registers, resources, filters and the order of register accesses. It knows no
 //! packets: those are in `tracewright-protocols`. Without the feature `std` it has the register
@@ -22,6 +23,7 @@ pub mod ete;
 pub mod etm;
 pub mod ptm;
 pub mod register;
+pub mod riscv;
 
 #[cfg(feature = "std")]
 pub mod buffers;

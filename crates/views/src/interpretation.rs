@@ -31,6 +31,8 @@ pub enum Transcript {
     V4(etmv4::History),
     /// The last address of a RISC-V trace unit, if it is known.
     Etrace(Option<u64>),
+    /// The last address field of an N-Trace encoder, if it is known.
+    Ntrace(Option<u64>),
 }
 
 impl Transcript {
@@ -119,6 +121,19 @@ impl Transcript {
                 let width = if params.rv64 { 64 } else { 32 };
                 Some(match address {
                     Some(address) => Made::new(address, width, width, None),
+                    None => Made::new(0, 0, width, None),
+                })
+            }
+            (AnyPacket::Ntrace(packet), AnyConfig::Ntrace(config)) => {
+                let last = match self {
+                    Transcript::Ntrace(last) => *last,
+                    _ => None,
+                };
+                let next = packet.message.reference(last)?;
+                *self = Transcript::Ntrace(next);
+                let width = if config.rv64 { 64 } else { 32 };
+                Some(match next {
+                    Some(field) => Made::new(config.address(field), width, width, None),
                     None => Made::new(0, 0, width, None),
                 })
             }

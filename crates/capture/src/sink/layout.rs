@@ -18,6 +18,8 @@ pub enum Kind {
     Etr,
     /// The Micro Trace Buffer of a Cortex-M core.
     Mtb,
+    /// The RAM sink of RISC-V trace.
+    RiscvRam,
 }
 
 impl fmt::Display for Kind {
@@ -28,6 +30,7 @@ impl fmt::Display for Kind {
             Kind::Etf => "ETF",
             Kind::Etr => "ETR",
             Kind::Mtb => "MTB",
+            Kind::RiscvRam => "RISC-V RAM sink",
         })
     }
 }

@@ -94,7 +94,7 @@ pub struct EncodeArgs {
     #[command(flatten)]
     pub how: LogArgs,
     /// Trace protocol: ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, MTB,
-    /// etrace.
+    /// etrace, ntrace.
     #[arg(long, value_name = "NAME")]
     pub protocol: String,
     /// File of trace unit parameters, one `name = value` per line.

@@ -265,10 +265,10 @@ fn source(
     let trial = bench.run(synchronised(stream, &planned.config), &planned.config);
     // In a damaged trace, a version that decodes less of it contradicts the program less often.
     let decodes_more = same.counts.instructions >= trial.counts.instructions;
-    if protocol == AnyProtocol::Etrace && is_cut_off(&trial.counts) {
+    if protocol.form() == TraceForm::Messages && is_cut_off(&trial.counts) {
         return None;
     }
-    if protocol == AnyProtocol::Etrace && same.score >= own + 50 && decodes_more {
+    if protocol.form() == TraceForm::Messages && same.score >= own + 50 && decodes_more {
         return Some(Cause::Protocol {
             source: n,
             protocol,
@@ -298,7 +298,7 @@ fn is_cut_off(c: &Counts) -> bool {
 
 /// The parameters of a RISC-V unit. Registers of other units are detected where they are missing.
 fn parameters(inference: &Inference) -> Vec<String> {
-    if inference.protocol != AnyProtocol::Etrace {
+    if inference.protocol.form() != TraceForm::Messages {
         return Vec::new();
     }
     let registers = inference.setting.registers.iter();

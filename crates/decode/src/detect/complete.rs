@@ -7,7 +7,6 @@ use tracewright_capture::levels::sample_swo;
 use tracewright_capture::{Capture, OpenError, Problem, Raw, Swap, core_type};
 use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
-use tracewright_protocols::etrace::config::PARAMETERS;
 use tracewright_protocols::registry::AnyProtocol;
 
 use super::known_units::{self, Register};
@@ -92,8 +91,16 @@ impl Candidate {
             let unit = Unit { protocol: name.to_owned(), id: framed.then_some(source.id) };
             found.push((unit, inference.protocol, &inference.setting));
         }
+        // Messages may be of several sources.
+        let numbered = found.iter().any(|(_, protocol, setting)| {
+            *protocol == AnyProtocol::Ntrace && setting.get("source_width").is_some()
+        });
         Description {
-            framing: if self.words { RawFraming::Etb } else { RawFraming::Framed(self.framing) },
+            framing: match self.framing {
+                _ if self.words => RawFraming::Etb,
+                Framing::Raw if numbered => RawFraming::Auto,
+                framing => RawFraming::Framed(framing),
+            },
             skip: self.skip as u64,
             ..of_units(found)
         }
@@ -126,11 +133,11 @@ fn of_units(units: Vec<(Unit, AnyProtocol, &Setting)>) -> Description {
 
 /// A value as the command line takes it.
 pub(super) fn value_text(protocol: AnyProtocol, name: &str, value: u64) -> String {
-    if protocol != AnyProtocol::Etrace {
+    if protocol.form() != TraceForm::Messages {
         return format!("{value:#x}");
     }
-    let parameter = PARAMETERS.iter().find(|parameter| parameter.name() == name);
-    let words = parameter.map_or(&[][..], |parameter| parameter.words());
+    let register = protocol.about().registers.iter().find(|register| register.name == name);
+    let words = register.and_then(|register| register.fields.first()).map_or(&[][..], |f| f.values);
     match words.iter().find(|(number, _)| *number == value) {
         Some((_, word)) => (*word).to_owned(),
         None => value.to_string(),

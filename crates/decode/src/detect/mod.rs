@@ -16,6 +16,7 @@ pub mod fill;
 mod known_units;
 mod link;
 mod nexus;
+mod ntrace;
 mod processor;
 mod program;
 mod riscv;
@@ -389,8 +390,6 @@ impl Detection {
 pub fn recognised(path: &Path, head: &[u8]) -> Result<(), OpenError> {
     let problem = program(head).map(Problem::Code);
     let problem = problem.or_else(|| text(head).map(Problem::Text));
-    let sent = head.get(..fill::filled_from(head)).unwrap_or(head);
-    let problem = problem.or_else(|| nexus::messages(sent).map(Problem::Nexus));
     problem.map_or(Ok(()), |problem| Err(OpenError::new(path, problem)))
 }
 
@@ -502,6 +501,10 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
     for (id, bytes) in link.streams {
         let mut inferences = arm::inferences(&bytes, bench, given, framed);
         let riscv = messages && given.allows(AnyProtocol::Etrace, &bench.processors);
+        if messages && !framed && given.allows(AnyProtocol::Ntrace, &bench.processors) {
+            inferences.extend(ntrace::inferences(&bytes, bench, given));
+            inferences.sort_by_key(|inference| -inference.score);
+        }
         if riscv && !framed && inferences.first().is_none_or(|best| best.score < 980) {
             inferences.extend(riscv::inferences(&bytes, bench, given));
             inferences.sort_by_key(|inference| -inference.score);

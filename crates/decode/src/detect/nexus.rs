@@ -1,4 +1,4 @@
-//! Whether bytes are messages of Nexus, as RISC-V N-Trace sends them: known, and not decoded.
+//! Whether bytes are messages of Nexus, as RISC-V N-Trace sends them.
 //!
 //! Bits \[1:0] of each byte, MSEO, delimit fields and messages, and the first byte of a message has
 //! its code (TCODE) in bits \[7:2]. (RISC-V N-Trace, "Nexus Messages Transmission Protocol")
@@ -18,8 +18,9 @@ const FEW: usize = 8;
 const LONGEST: usize = 64;
 
 /// TCODE of the messages of N-Trace, of data trace and of vendors (IEEE-ISTO 5001).
-const CODES: &[u8] =
-    &[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 27, 28, 29, 30, 31, 33, 34, 56, 57];
+const CODES: &[u8] = &[
+    2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 23, 27, 28, 29, 30, 31, 33, 34, 35, 56, 57, 58,
+];
 
 /// The number of messages that `bytes`, the first ones of a trace, are; `None` where they are none.
 pub fn messages(bytes: &[u8]) -> Option<usize> {

@@ -38,15 +38,15 @@ impl Processor {
 
     /// Whether the processor can have a trace unit of `protocol`.
     fn fit(self, protocol: AnyProtocol) -> Fit {
-        use AnyProtocol::{Etmv1, Etmv2, Etmv3, Etmv4, Etrace, Itm, Mtb, Ptm, Stm};
+        use AnyProtocol::{Etmv1, Etmv2, Etmv3, Etmv4, Etrace, Itm, Mtb, Ntrace, Ptm, Stm};
         let profile = match self {
             Processor::RiscV(_) => {
-                return if protocol == Etrace { Fit::Yes } else { Fit::No };
+                return if matches!(protocol, Etrace | Ntrace) { Fit::Yes } else { Fit::No };
             }
             // Neither ETMv3 nor PTM knows A64.
             Processor::Aarch64 => {
                 return match protocol {
-                    Etrace | Mtb | Etmv1 | Etmv2 => Fit::No,
+                    Etrace | Ntrace | Mtb | Etmv1 | Etmv2 => Fit::No,
                     Etmv3 | Ptm | Itm => Fit::Beside,
                     _ => Fit::Yes,
                 };
@@ -54,7 +54,7 @@ impl Processor {
             Processor::Arm(profile) => profile,
         };
         match (profile, protocol) {
-            (_, Etrace) => Fit::No,
+            (_, Etrace | Ntrace) => Fit::No,
             (None, _) => Fit::Yes,
             (Some(Profile::Microcontroller), Etmv3 | Etmv4 | Itm | Mtb | Stm) => Fit::Yes,
             (Some(Profile::Microcontroller), _) => Fit::No,

@@ -137,7 +137,9 @@ impl Trial {
     /// is 0.
     pub(super) fn score(&self, protocol: AnyProtocol) -> i64 {
         let c = &self.counts;
-        if c.syncs == 0 && protocol != AnyProtocol::Itm {
+        // An ITM may not synchronise, and neither do messages that have no instruction trace.
+        let needs_sync = !matches!(protocol, AnyProtocol::Itm | AnyProtocol::Ntrace);
+        if c.syncs == 0 && needs_sync {
             return 0;
         }
         let read = thousandths(self.read(), self.len);

@@ -112,10 +112,6 @@ impl Control {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id(pub u32);
 
-/// The ETMIDR of a CoreSight ETM-M3, without its revision, bits \[3:0]. (Table 3-47) That of a
-/// Cortex-M4, 0x4114f250, differs from a Cortex-R5's in the revision only.
-const ETM_M3: u32 = 0x4114_f240;
-
 impl Id {
     /// The profile of the cores that have this unit, A where the value does not determine it.
     const fn profile(self) -> Profile {

@@ -27,6 +27,7 @@ use super::config::{Difference, Framing, Params, Reset};
 use super::packet::{
     BranchCount, Map, Packet, Payload, PrivilegeContext, Qualification, Report, Trap,
 };
+use crate::riscv::space;
 use data::History;
 use goal::{Goal, Walked};
 use pending::Pending;
@@ -652,18 +653,4 @@ fn context(privilege_context: PrivilegeContext, params: &Params) -> Context {
         bits64: params.rv64,
         isa: params.isa(),
     }
-}
-
-/// The memory space of a privilege level: that of the level whose page tables it uses.
-const fn space(privilege: u8) -> Space {
-    // VU (5) and VS (6) count as U (0) and S (1), all others as M (3). U and S have the same memory
-    // (`SpaceMask::of`).
-    Space::new(
-        Some(match privilege {
-            0 | 5 => 0,
-            1 | 6 => 1,
-            _ => 3,
-        }),
-        None,
-    )
 }

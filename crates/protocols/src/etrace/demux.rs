@@ -105,11 +105,6 @@ impl Demux {
         self.take(at, bytes, false, out);
     }
 
-    /// Updates the state as [`split`](Self::split) does, without output.
-    pub fn skip(&mut self, at: u64, bytes: &[u8]) {
-        self.take(at, bytes, false, &mut Nowhere);
-    }
-
     /// The bytes end at offset `at`, or some are missing there: reports the incomplete message.
     pub fn finish<S: Split>(&mut self, at: u64, out: &mut S) {
         self.take(at, &[], true, out);
@@ -344,13 +339,4 @@ pub fn numbers(bytes: &[u8], params: &Params) -> Vec<(u16, usize)> {
         rest = rest.get(len..).unwrap_or_default();
     }
     found
-}
-
-/// Ignores all output.
-struct Nowhere;
-
-impl Split for Nowhere {
-    fn piece(&mut self, _: u16, _: u64, _: bool, _: &[u8]) {}
-
-    fn event(&mut self, _: u64, _: Event) {}
 }

@@ -5,15 +5,13 @@
 //! 2. Triggers and filters select the blocks that are traced: [`Filter`].
 //! 3. The algorithm in `flow` chooses the packet of each instruction that needs one.
 
+mod codes;
 mod data;
 mod executed;
-mod filter;
 mod flow;
-mod ingress;
 mod inst;
 mod length;
 mod outlet;
-mod port;
 mod profiler;
 mod refused;
 mod returns;
@@ -24,20 +22,22 @@ mod wrong_cycle;
 use tracewright_base::{Cause, Encode, Retired, Step, Taken};
 
 pub use self::data::{DataEncoder, DataSettings};
-use self::filter::Qualifier;
-pub use self::filter::{Comparator, Compare, Filter, Function, Input, Match};
 use self::flow::Flow;
-pub use self::ingress::{BLOCKS, Block, ContextType, Cycle, Itype, Sideband};
 use self::inst::{Inst, is};
-pub use self::outlet::FifoSettings;
 use self::outlet::Gate;
-pub use self::port::Port;
 use self::profiler::Profiler;
 pub use self::refused::Refused;
 pub use self::settings::{Quirks, Settings, SyncPosition};
 pub use self::wrong_cycle::WrongCycle;
+use self::wrong_cycle::most_not_taken;
 use super::config::Params;
 use super::packet::Packet;
+pub use crate::ingress::{BLOCKS, Block, ContextType, Cycle, Itype, Sideband};
+use crate::ingress::{is_ecall, riscv_cause};
+pub use crate::ingress_port::{Port, PortLimits};
+pub use crate::trace_fifo::FifoSettings;
+pub use crate::trace_filter::{Comparator, Compare, Filter, Function, Input, Match};
+use crate::trace_filter::{Nesting, Qualifier};
 
 /// Encodes for an E-Trace unit.
 #[derive(Clone, Debug)]
@@ -73,12 +73,17 @@ impl Encode<Params, Packet> for Encoder {
     fn new(params: &Params, settings: &Settings) -> Self {
         let quirks = settings.quirks.unwrap_or(Quirks::of(params));
         let context_type = settings.context_type;
-        let qualifier = Qualifier::new(params, &settings.filters, &settings.comparators);
+        let nesting = Nesting {
+            deepest: 1 << params.port.filter_ecause.min(15),
+            choices: 1 << params.port.ecause_choice.min(6),
+            user_width: params.port.user_width,
+        };
+        let qualifier = Qualifier::new(nesting, &settings.filters, &settings.comparators);
         let profiles = params.own.profiling > 0;
         // Profiling takes the place of instruction trace.
         let blocks =
             profiles || settings.retires > 1 || !qualifier.is_open() || settings.fifo.bytes > 0;
-        let port = || Port::new(params, settings.retires, context_type);
+        let port = || Port::new(params.port_limits(settings.retires), context_type);
         Encoder {
             flow: Flow::new(params, settings),
             context_type,
@@ -338,7 +343,7 @@ impl Encoder {
         if let Cause::Reset | Cause::Halt = taken.cause {
             return self.stop(params, out);
         }
-        let Some((code, interrupt)) = riscv(taken.cause) else { return };
+        let Some((code, interrupt)) = riscv_cause(taken.cause) else { return };
         let only = !(params.choices.ecall_retires && !interrupt && is_ecall(code));
         let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.report) | self.off;
         if interrupt {
@@ -363,23 +368,17 @@ impl Encoder {
     }
 }
 
-/// The cause of a trap as `mcause` has it.
-const fn riscv(cause: Cause) -> Option<(u64, bool)> {
-    match cause {
-        Cause::Riscv { code, interrupt } => Some((code as u64, interrupt)),
-        Cause::Call => Some((11, false)),
-        Cause::Undefined => Some((2, false)),
-        Cause::InstructionFault => Some((1, false)),
-        Cause::DataFault => Some((5, false)),
-        Cause::Alignment => Some((4, false)),
-        Cause::InstructionDebug | Cause::DataDebug => Some((3, false)),
-        Cause::Irq | Cause::Fiq => Some((11, true)),
-        Cause::Number(code) => Some((code as u64, false)),
-        _ => None,
+impl Params {
+    /// The port of a unit with these parameters, and of a processor that retires up to `retires`
+    /// instructions in a block.
+    pub fn port_limits(&self, retires: u8) -> PortLimits {
+        PortLimits {
+            retires,
+            blocks: self.port.taken_branches,
+            halfwords: (1u16 << self.port.iretire_width.min(15)) - 1,
+            not_taken: self.is_draft().then(|| most_not_taken(self)),
+            ilastsize_width: self.port.ilastsize_width,
+            ecall_retires: self.choices.ecall_retires,
+        }
     }
-}
-
-/// ECALL from U, S, VS and M, and EBREAK.
-const fn is_ecall(code: u64) -> bool {
-    matches!(code, 3 | 8..=11)
 }

@@ -16,6 +16,11 @@ mod flips;
 mod harts;
 mod ingress;
 mod logs;
+mod ntrace_encode;
+mod ntrace_nexrv;
+mod ntrace_roundtrip;
+#[path = "../ntrace/run.rs"]
+mod ntrace_run;
 mod packets;
 mod program;
 mod proof;

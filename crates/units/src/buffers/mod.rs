@@ -15,3 +15,5 @@ pub mod mtb;
 mod ring;
 pub mod tmc;
 pub mod trbe;
+
+pub(crate) use ring::ring;

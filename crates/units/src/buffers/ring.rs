@@ -1,7 +1,7 @@
 //! Which bytes of a buffer are trace, and where the oldest is, as a sentence.
 
 /// The sentence for a buffer of `size` bytes whose next byte is written at offset `next`.
-pub(super) fn ring(size: u64, next: u64, wrapped: Option<bool>, status: &str) -> String {
+pub(crate) fn ring(size: u64, next: u64, wrapped: Option<bool>, status: &str) -> String {
     match (wrapped, next) {
         (Some(true), 0) => format!(
             "The buffer has wrapped at its end: all {size} bytes are trace, and the first byte is \

@@ -16,6 +16,7 @@ use tracewright_units::buffers::{mtb, tmc, trbe};
 use tracewright_units::etm::registers::numbered;
 use tracewright_units::etm::settings::number_of;
 use tracewright_units::etm::version::Version;
+use tracewright_units::riscv::registers::RAM;
 
 use super::{
     BufferInfo, FieldInfo, ImageInfo, Info, LinuxInfo, Overview, RegisterInfo, SinkInfo, SourceInfo,
@@ -175,6 +176,10 @@ fn described(kind: Kind, name: &str) -> Option<(&'static str, &'static [Field])>
         }
         Kind::Mtb => {
             let mut table = mtb::REGISTERS.iter();
+            table.find(|r| r.is_named(name)).and_then(|r| found(r.about, r.fields))
+        }
+        Kind::RiscvRam => {
+            let mut table = RAM.iter();
             table.find(|r| r.is_named(name)).and_then(|r| found(r.about, r.fields))
         }
         Kind::Etb | Kind::Etf | Kind::Etr => {

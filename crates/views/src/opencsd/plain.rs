@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::marker::PhantomData;
 
 use tracewright_base::Fault;
-use tracewright_protocols::{Protocol, etmv1, etmv2, etmv4d, etrace, mtb};
+use tracewright_protocols::{Protocol, etmv1, etmv2, etmv4d, etrace, mtb, ntrace};
 
 use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
@@ -69,4 +69,10 @@ impl OpencsdProtocol for etrace::Etrace {
     type Text = PlainText<Self>;
     const DECODER: &'static str = "DCD_ETRACE";
     const PACKET_PROCESSOR: &'static str = "PKTP_ETRACE";
+}
+
+impl OpencsdProtocol for ntrace::Ntrace {
+    type Text = PlainText<Self>;
+    const DECODER: &'static str = "DCD_NTRACE";
+    const PACKET_PROCESSOR: &'static str = "PKTP_NTRACE";
 }

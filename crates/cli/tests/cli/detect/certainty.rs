@@ -250,9 +250,9 @@ fn is_itm(name: &str) -> bool {
     )
 }
 
-/// Text and the messages of N-Trace are named.
+/// Text is named, and the messages of N-Trace are detected.
 #[test]
-fn text_and_nexus_are_named() {
+fn text_is_named_and_nexus_detected() {
     let folder = Folder::new("certainty-named");
     let path = folder.path("file");
     let mut nexus = Vec::new();
@@ -265,8 +265,6 @@ fn text_and_nexus_are_named() {
         (b"{\"timestamp\": [1, 2, 3], \"packet\": \"sync\"}\n".to_vec(), "JSON text"),
         (b"00000000: 0000 0000 0000 0080 0168 0169\n".to_vec(), "hexadecimal digits as text"),
         (b"sample pc 0x08000218\n".repeat(9), "text, not trace data"),
-        (nexus, "messages of RISC-V N-Trace (Nexus), which is not supported"),
-        (filled, "messages of RISC-V N-Trace (Nexus), which is not supported"),
     ] {
         fs::write(&path, bytes).unwrap();
         for verb in ["info", "decode", "itm"] {
@@ -274,6 +272,14 @@ fn text_and_nexus_are_named() {
             assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{what}");
             assert!(output.err.contains(what), "{verb} {what}: {}", output.err);
         }
+    }
+    for bytes in [nexus, filled] {
+        fs::write(&path, bytes).unwrap();
+        let output = tracewright(&args("info", &[&path]));
+        assert!(output.out.contains("N-Trace"), "{}{}", output.out, output.err);
+        let output = tracewright(&args("itm", &[&path]));
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+        assert!(output.err.contains("it has no ITM"), "{}", output.err);
     }
 }
 

@@ -1,39 +1,6 @@
 //! The parameters with named values.
 
-/// Enums of named values, each with its number in a register and its word in a file.
-macro_rules! choices {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $choice:ident = $number:literal $word:literal,)* })*) => {
-        $($(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$of])* $choice = $number,)* }
-
-        impl $name {
-            /// The numbers and words of the values.
-            pub const WORDS: &'static [(u64, &'static str)] = &[$(($number, $word),)*];
-
-            /// The value with this number.
-            pub const fn of_number(number: u64) -> Option<Self> {
-                match number { $($number => Some($name::$choice),)* _ => None }
-            }
-
-            /// The number of the value.
-            pub const fn number(self) -> u64 {
-                self as u64
-            }
-
-            /// The word of the value.
-            pub const fn word(self) -> &'static str {
-                match self { $($name::$choice => $word,)* }
-            }
-        }
-
-        impl core::fmt::Display for $name {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.write_str(self.word())
-            }
-        })*
-    };
-}
+use crate::parameter::choices;
 
 choices! {
     /// The version of the packets of a unit. The trace data do not contain it.

@@ -82,11 +82,7 @@ impl Params {
     pub fn number(name: &str, value: &str) -> Result<(&'static table::Parameter, u64), Wrong> {
         let (inside, option) = bare(name);
         let known = table::find(inside).ok_or_else(|| Wrong::Unknown(String::from(name)))?;
-        let word = known.words().iter().find(|(_, word)| word.eq_ignore_ascii_case(value));
-        let number = match word {
-            Some((number, _)) => Some(*number),
-            None => super::text::parse(value),
-        };
+        let number = known.number(value);
         let number = match option && inside.eq_ignore_ascii_case(RESYNC_POWER) {
             true => number.filter(|&n| n <= MAX_RESYNC_POWER).map(|n| 1 << (n + 4)),
             false => number,

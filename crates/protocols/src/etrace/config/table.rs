@@ -1,6 +1,8 @@
 //! The parameters by name: one table for registers, files, the command line and `info`.
 
-use tracewright_base::{Field, Register};
+use tracewright_base::Register;
+
+use crate::parameter::{NO_YES, NUMBER, choice, flag, number, parameter};
 
 use super::{
     Compression, Difference, Framing, LoopLabel, MessageType, OptionBits, Padding, Params, Profile,
@@ -8,91 +10,11 @@ use super::{
 };
 
 /// One parameter.
-#[derive(Clone, Copy, Debug)]
-pub struct Parameter {
-    /// The name, other names, the meaning, and the words for the values.
-    pub register: Register,
-    /// The least value.
-    pub least: u64,
-    /// The greatest value.
-    pub most: u64,
-    /// Reads the value. `None` if it is not known.
-    pub get: fn(&Params) -> Option<u64>,
-    /// Sets a value that the parameter [`takes`](Self::takes).
-    pub set: fn(&mut Params, u64),
-}
-
-impl Parameter {
-    /// The name.
-    pub const fn name(&self) -> &'static str {
-        self.register.name
-    }
-
-    /// The words for the values.
-    pub fn words(&self) -> &'static [(u64, &'static str)] {
-        self.register.fields.first().map_or(&[], |field| field.values)
-    }
-
-    /// Whether the parameter can have this value.
-    pub fn takes(&self, value: u64) -> bool {
-        let words = self.words();
-        (self.least..=self.most).contains(&value)
-            && (words.is_empty() || words.iter().any(|(number, _)| *number == value))
-    }
-}
+pub type Parameter = crate::parameter::Parameter<Params>;
 
 /// The parameter with the name `name`, in any case; a hyphen counts as an underscore.
 pub(super) fn find(name: &str) -> Option<&'static Parameter> {
-    let plain = |c: u8| if c == b'-' { b'_' } else { c.to_ascii_lowercase() };
-    let is = |known: &&str| known.bytes().map(plain).eq(name.bytes().map(plain));
-    PARAMETERS.iter().find(|p| is(&p.register.name) || p.register.aliases.iter().any(&is))
-}
-
-const NO_YES: &[(u64, &str)] = &[(0, "false"), (1, "true")];
-const NUMBER: &[(u64, &str)] = &[];
-
-/// A parameter: name, other names, range, words, meaning, reader and writer.
-macro_rules! parameter {
-    ($name:literal, $aliases:tt, ($least:expr, $most:expr), $words:expr, $about:literal, $get:expr, $set:expr) => {
-        Parameter {
-            register: Register {
-                name: $name,
-                aliases: &$aliases,
-                about: $about,
-                required: false,
-                fields: &[Field { name: $name, high: 63, low: 0, about: $about, values: $words }],
-            },
-            least: $least,
-            most: $most,
-            get: $get,
-            set: $set,
-        }
-    };
-}
-
-/// A number in a field of [`Params`].
-macro_rules! number {
-    ($name:literal $aliases:tt $least:literal..=$most:literal $($at:ident).+ as $type:ty, $about:literal) => {
-        parameter!($name, $aliases, ($least, $most), NUMBER, $about,
-            |p| Some(p.$($at).+ as u64), |p, v| p.$($at).+ = v as $type)
-    };
-}
-
-/// A flag in a field of [`Params`].
-macro_rules! flag {
-    ($name:literal $aliases:tt $($at:ident).+, $about:literal) => {
-        parameter!($name, $aliases, (0, 1), NO_YES, $about,
-            |p| Some(p.$($at).+ as u64), |p, v| p.$($at).+ = v != 0)
-    };
-}
-
-/// A named choice in a field of [`Params`].
-macro_rules! choice {
-    ($name:literal $aliases:tt $type:ident $($at:ident).+, $about:literal) => {
-        parameter!($name, $aliases, (0, u64::MAX), $type::WORDS, $about,
-            |p| Some(p.$($at).+.number()),
-            |p, v| p.$($at).+ = $type::of_number(v).unwrap_or(p.$($at).+))
-    };
+    crate::parameter::find(PARAMETERS, name)
 }
 
 /// An address that may be unknown.
@@ -299,11 +221,5 @@ pub const PARAMETERS: &[Parameter] = &[
 ];
 
 pub(super) const fn registers() -> [Register; PARAMETERS.len()] {
-    let mut registers = [PARAMETERS[0].register; PARAMETERS.len()];
-    let mut n = 0;
-    while n < registers.len() {
-        registers[n] = PARAMETERS[n].register;
-        n += 1;
-    }
-    registers
+    crate::parameter::registers(PARAMETERS)
 }

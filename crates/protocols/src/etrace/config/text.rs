@@ -32,14 +32,6 @@ pub enum Wrong {
     Unit(UnknownUnit),
 }
 
-impl PartialEq for Parameter {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Parameter {}
-
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -52,14 +44,7 @@ impl fmt::Display for Wrong {
             Wrong::Opcode(opcode, why) => write!(f, "`{opcode}`: {why}"),
             Wrong::Unit(unit) => unit.fmt(f),
             Wrong::Value(known, value) => {
-                write!(f, "`{}` cannot be `{value}`; it is ", known.name())?;
-                match known.words() {
-                    [] => write!(f, "a number from {} to {}", known.least, known.most),
-                    words => {
-                        f.write_str("one of")?;
-                        words.iter().try_for_each(|(_, word)| write!(f, " {word}"))
-                    }
-                }
+                write!(f, "`{}` cannot be `{value}`; it is {}", known.name(), known.values())
             }
         }
     }
@@ -179,7 +164,7 @@ impl Params {
                 Some((_, word @ ("true" | "false"))) => {
                     writeln!(text, "{} = {word}", parameter.name())
                 }
-                Some((number, word)) if parse(word) == Some(*number) => {
+                Some((number, word)) if crate::parameter::parse_number(word) == Some(*number) => {
                     writeln!(text, "{} = {word}", parameter.name())
                 }
                 Some((_, word)) => writeln!(text, "{} = \"{word}\"", parameter.name()),
@@ -206,14 +191,5 @@ impl fmt::Display for Lines {
             let quote = if number { "" } else { "\"" };
             writeln!(f, "{key} = {quote}{value}{quote}")
         })
-    }
-}
-
-/// A number in the syntax of TOML.
-pub(super) fn parse(text: &str) -> Option<u64> {
-    let digits: String = text.chars().filter(|c| *c != '_').collect();
-    match digits.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16).ok(),
-        None => digits.parse().ok(),
     }
 }

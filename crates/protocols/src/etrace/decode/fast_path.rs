@@ -13,12 +13,13 @@ use tracewright_base::{
 };
 
 use super::Decoder;
-use super::goal::{BLOCK, Goal, Path, cost, last_address};
+use super::goal::{BLOCK, Goal, Path, cost};
 use super::pending::Entries;
 use super::state::{Announced, Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
+use crate::riscv::last_address;
 use branches::{Branches, MAX_AT_ONCE, Prediction};
 use extension::Extension;
 

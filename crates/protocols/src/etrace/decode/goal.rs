@@ -131,10 +131,3 @@ impl Path {
         self.mark = None;
     }
 }
-
-/// The address of a block's last instruction.
-#[inline]
-pub(super) fn last_address(block: &Block) -> u64 {
-    let bytes = u64::from(block.bytes.saturating_sub(block.last.size.into()));
-    block.start.wrapping_add(bytes) & block.last.isa.address_mask()
-}

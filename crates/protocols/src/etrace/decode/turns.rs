@@ -2,7 +2,7 @@
 //! of several blocks. One turn of the loop is followed, and the others are emitted as a number of
 //! equal turns. ("Branch prediction mode")
 
-use tracewright_base::{BlockCache, Counted, Element, Instruction, Last, Pc, Range, Sink};
+use tracewright_base::{BlockCache, Pc, Range, Sink};
 
 use super::Decoder;
 use super::goal::{BLOCK, Goal, Jumped, Walked, cost};
@@ -10,9 +10,7 @@ use super::pending::{Pending, Predictor};
 use super::returns::Returns;
 use super::state::Position;
 use crate::etrace::config::Params;
-
-/// The most blocks of a turn. Longer loops are followed turn by turn.
-pub(super) const MAX_BLOCKS: usize = 32;
+use crate::riscv::{MAX_BLOCKS, Recorder};
 
 /// Detects that the walk comes back to an earlier state, so that the program repeats itself as long
 /// as branches go as predicted. As in Brent's algorithm the state is stored whenever the number of
@@ -75,28 +73,6 @@ impl Cycle {
     }
 }
 
-/// Passes on the elements of a turn and records its ranges.
-struct Recorder<'a, S> {
-    sink: &'a mut S,
-    ranges: [Range; MAX_BLOCKS],
-    len: usize,
-    /// The turn has nothing but recorded ranges.
-    whole: bool,
-}
-
-impl<S: Sink> Sink for Recorder<'_, S> {
-    fn element(&mut self, at: u64, element: Element) {
-        match (element, self.ranges.get_mut(self.len)) {
-            (Element::Range(range), Some(slot)) => {
-                *slot = range;
-                self.len += 1;
-            }
-            _ => self.whole = false,
-        }
-        self.sink.element(at, element);
-    }
-}
-
 impl Decoder {
     /// Emits the turns of a counted loop, if the walk is in one: at the start of the block at `pc`,
     /// before branches whose outcomes are predictions. Returns whether it emitted any.
@@ -138,14 +114,7 @@ impl Decoder {
         sink: &mut S,
     ) -> Walked {
         let end = self.pending.predicted() - turn;
-        let empty = Range {
-            start: pc,
-            bytes: 0,
-            instructions: 0,
-            cycles: Counted::UNKNOWN,
-            last: Last::new(&Instruction::default(), false),
-        };
-        let mut recorder = Recorder { sink, ranges: [empty; MAX_BLOCKS], len: 0, whole: true };
+        let mut recorder = Recorder::new(sink);
         // The blocks after the last branch of the turn lead to `pc` too.
         while self.pending.predicted() > end
             || self.position != (Position::At { pc, pending_retire: false })
@@ -164,18 +133,13 @@ impl Decoder {
                 },
                 Position::Unknown => return Walked::Lost,
             }
-            if self.pending.predicted() < end || recorder.len >= MAX_BLOCKS {
+            if self.pending.predicted() < end || recorder.is_full() {
                 return Walked::There;
             }
         }
-        if recorder.whole && times > 1 {
-            let (ranges, len) = (recorder.ranges, recorder.len);
-            let ranges = ranges.get(..len).unwrap_or_default();
+        if let Some(ranges) = recorder.turn().filter(|_| times > 1) {
             let listed = self.listed_turns(ranges, times - 1);
-            sink.repeat_path(at, ranges, listed);
-            if listed < times - 1 {
-                sink.repeat_unlisted(at, ranges, times - 1 - listed);
-            }
+            recorder.repeat(at, listed, times - 1);
             self.pending.skip(turn * (times - 1));
         }
         Walked::There

@@ -1,17 +1,16 @@
 //! The program's path from one reported instruction to the next, block by block.
 
-use tracewright_base::{
-    Block, BlockCache, BlockId, Counted, Element, End, Inconsistency, Instruction, Kind, Last,
-    Miss, Pc, Range, Role, Sink,
-};
-use tracewright_isa::rv::Upper;
-
 use super::Decoder;
-use super::goal::{BLOCK, Goal, Implied, Jumped, Path, Walked, cost, last_address};
+use super::goal::{BLOCK, Goal, Implied, Jumped, Path, Walked, cost};
 use super::pending::Entries;
 use super::state::{PassedAddress, Position, ReportedAs};
 use super::turns::Cycle;
 use crate::etrace::config::{LoopLabel, Params};
+use crate::riscv::{self, emit_range, last_address};
+use tracewright_base::{
+    Block, BlockCache, BlockId, Counted, Element, End, Inconsistency, Instruction, Kind, Last,
+    Miss, Pc, Range, Role, Sink,
+};
 
 impl Decoder {
     /// Walks to `goal` and emits the instructions on the path. The instruction at the goal is
@@ -386,18 +385,7 @@ impl Decoder {
         if !params.options.sijump {
             return None;
         }
-        if block.last.target.is_some() || block.instructions > 1 {
-            return block.last.target;
-        }
-        // The block begins with the jump: the last emitted instruction counts.
-        let (isa, before) = (params.isa(), self.last?);
-        let pc = |address| Pc { address, isa, space: self.space };
-        let size = u64::from(code.instruction(pc(before)).ok()?.size);
-        if before.wrapping_add(size) & isa.address_mask() != block.start {
-            return None;
-        }
-        let upper = Upper::after(isa, code.opcode(pc(before))?, before);
-        upper.target(isa, code.opcode(pc(block.start))?)
+        riscv::inferred_target(block, self.last, self.space, code)
     }
 
     /// Follows a jump of unknown target: by an implied return, or to the goal.
@@ -626,23 +614,5 @@ impl Decoder {
         self.passed = None;
         self.pending.clear();
         self.returns.clear();
-    }
-}
-
-/// Emits a range, unless it is empty.
-#[inline]
-fn emit_range<S: Sink>(
-    at: u64,
-    start: u64,
-    bytes: u32,
-    instructions: u32,
-    last: &Instruction,
-    taken: bool,
-    sink: &mut S,
-) {
-    if instructions > 0 {
-        let last = Last::new(last, taken);
-        let cycles = Counted::UNKNOWN;
-        sink.element(at, Element::Range(Range { start, bytes, instructions, cycles, last }));
     }
 }

@@ -1,6 +1,6 @@
 //! An instruction as the algorithm takes it.
 
-use super::ingress::Itype;
+use super::Itype;
 
 /// The properties of an instruction, as bits.
 pub(super) mod is {

@@ -8,33 +8,12 @@
 use super::length::length;
 use crate::etrace::config::{Framing, Params};
 use crate::etrace::packet::{Packet, Payload, Qualification, Support};
+use crate::trace_fifo::{FifoSettings, FillLevel};
 
-/// The FIFO before the transport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FifoSettings {
-    /// The size in bytes; 0 for no limit.
-    pub bytes: u32,
-    /// The number of cycles in which one byte leaves, at least 1.
-    pub drain: u32,
-    /// The processor waits while there is no room (`stall`). Else packets are lost.
-    pub stall: bool,
-}
-
-impl Default for FifoSettings {
-    /// No limit.
-    fn default() -> Self {
-        FifoSettings { bytes: 0, drain: 4, stall: false }
-    }
-}
-
-/// The FIFO's fill level. Packets that it accepts are output at once.
+/// The FIFO, and what it has lost.
 #[derive(Clone, Debug)]
 pub(super) struct Outlet {
-    settings: FifoSettings,
-    /// The number of bytes in the FIFO.
-    level: u32,
-    /// Cycles since the last byte left.
-    since: u32,
+    fifo: FillLevel,
     /// Instruction trace packets are lost.
     lost: bool,
     /// The instruction at which trace resumes is chosen.
@@ -47,8 +26,6 @@ pub(super) struct Outlet {
     pub(super) target: bool,
     /// The last accepted packet reported the target of a jump.
     last_target: bool,
-    /// The number of cycles for which the processor waited.
-    waited: u64,
     /// The index of the next packet. (ESP32)
     number: u16,
 }
@@ -63,66 +40,45 @@ const LEAST: u32 = 2 * (MAX_PACKET_LEN + 2 * SUPPORT);
 impl Outlet {
     /// An empty FIFO. `no_support`: the unit has no support packets.
     pub(super) fn new(settings: FifoSettings, no_support: bool) -> Self {
-        let bytes = if settings.bytes > 0 { settings.bytes.max(LEAST) } else { 0 };
         // A unit without support packets cannot report a loss.
         let stall = settings.stall || no_support;
         Outlet {
-            settings: FifoSettings { bytes, drain: settings.drain.max(1), stall },
-            level: 0,
-            since: 0,
+            fifo: FillLevel::new(FifoSettings { stall, ..settings }, LEAST),
             lost: false,
             resuming: false,
             reached: false,
             data_lost: false,
             target: false,
             last_target: false,
-            waited: 0,
             number: 0,
         }
     }
 
     /// Advances the time by `cycles`.
     pub(super) fn advance(&mut self, cycles: u64) {
-        if self.settings.bytes == 0 {
-            return;
-        }
-        let cycles = cycles + u64::from(self.since);
-        let bytes = cycles / u64::from(self.settings.drain);
-        self.level = u64::from(self.level).saturating_sub(bytes) as u32;
-        self.since = (cycles % u64::from(self.settings.drain)) as u32;
+        self.fifo.advance(cycles);
     }
 
     /// The number of cycles for which the processor has to wait, so that all packets of a cycle
     /// fit.
     pub(super) fn stalls(&self, params: &Params) -> u64 {
-        let FifoSettings { bytes, drain, stall } = self.settings;
-        if !stall || bytes == 0 {
-            return 0;
-        }
         // A block has at most two packets, and so has a data access.
-        let most = (2 * u32::from(params.port.taken_branches) + 2) * MAX_PACKET_LEN;
-        let over = self.level.saturating_sub(bytes.saturating_sub(most));
-        (u64::from(over) * u64::from(drain)).saturating_sub(self.since.into())
+        self.fifo.stalls((2 * u32::from(params.port.taken_branches) + 2) * MAX_PACKET_LEN)
     }
 
     /// The processor waits for `cycles`.
     pub(super) fn wait(&mut self, cycles: u64) {
-        self.waited += cycles;
+        self.fifo.wait(cycles);
     }
 
     /// The number of cycles for which the processor waited.
     pub(super) const fn waited(&self) -> u64 {
-        self.waited
-    }
-
-    /// Whether the packets with which trace resumes fit.
-    const fn has_room(&self) -> bool {
-        self.level <= self.settings.bytes / 2
+        self.fifo.waited()
     }
 
     /// Whether trace resumes with the next instruction, after lost packets.
     pub(super) fn resumes(&mut self) -> bool {
-        let resumes = self.lost && !self.resuming && self.has_room();
+        let resumes = self.lost && !self.resuming && self.fifo.has_room();
         self.resuming |= resumes;
         resumes
     }
@@ -144,7 +100,7 @@ impl Outlet {
 
     /// Whether data trace can resume without a support packet of instruction trace.
     pub(super) const fn data_resumes(&self) -> bool {
-        self.data_lost && !self.lost && self.has_room()
+        self.data_lost && !self.lost && self.fifo.has_room()
     }
 
     /// Data trace resumes without a report of the loss.
@@ -154,19 +110,18 @@ impl Outlet {
 
     /// All bytes leave.
     pub(super) fn empty(&mut self) {
-        self.level = 0;
+        self.fifo.empty();
     }
 
     /// Passes a packet of the unit on. `None` if it is lost; in 0.026 the support packet in its
     /// place.
     pub(super) fn take(&mut self, mut packet: Packet, params: &Params) -> Option<Packet> {
-        let FifoSettings { bytes, stall, .. } = self.settings;
         if params.link.framing == Framing::Esp32 {
             // Lost packets count too.
             packet.envelope.source = self.number;
             self.number = self.number.wrapping_add(1);
         }
-        if bytes == 0 {
+        if self.fifo.is_unlimited() {
             return Some(packet);
         }
         if self.lost && !matches!(packet.payload, Payload::Data(_)) {
@@ -185,7 +140,7 @@ impl Outlet {
         }
         let len = length(&packet.payload, params);
         let spare = if params.is_draft() { SUPPORT } else { 0 };
-        if stall || self.level + len + spare <= bytes {
+        if self.fifo.fits(len + spare) {
             let data = matches!(packet.payload, Payload::Data(_));
             if data && self.data_lost {
                 return None;
@@ -193,7 +148,7 @@ impl Outlet {
             if !data {
                 self.last_target = core::mem::take(&mut self.target);
             }
-            self.level += len;
+            self.fifo.push(len);
             return Some(packet);
         }
         if let Payload::Data(_) = packet.payload {
@@ -213,7 +168,7 @@ impl Outlet {
             false => Qualification::EndedReported,
         };
         let support = Support { enabled: true, qualification, ..Support::of(params) };
-        self.level += length(&Payload::Support(support), params);
+        self.fifo.push(length(&Payload::Support(support), params));
         Some(Packet::sent(Payload::Support(support), params))
     }
 }

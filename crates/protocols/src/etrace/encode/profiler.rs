@@ -3,9 +3,8 @@
 
 use tracewright_base::{Cause, Retired, Step, Taken};
 
-use super::ingress::Itype;
 use super::outlet::Outlet;
-use super::riscv;
+use super::{Itype, riscv_cause};
 use crate::etrace::config::Params;
 use crate::etrace::packet::fields::low;
 use crate::etrace::packet::{Own, Packet, Payload, Profile, ProfileEvent};
@@ -78,7 +77,7 @@ fn trap(taken: &Taken, params: &Params) -> Option<Profile> {
     if let Cause::Reset | Cause::Halt = taken.cause {
         return None;
     }
-    let (cause, interrupt) = riscv(taken.cause)?;
+    let (cause, interrupt) = riscv_cause(taken.cause)?;
     let cause = low(cause, params.widths.ecause.into());
     let event =
         if interrupt { ProfileEvent::Interrupt(cause) } else { ProfileEvent::Exception(cause) };

@@ -7,11 +7,11 @@ use core::fmt;
 
 use tracewright_base::Wire;
 
-use super::filter::{Comparator, Compare, Filter, Input};
 use super::settings::Settings;
-use super::wrong_cycle::signals;
+use super::{Comparator, Compare, Filter, Input};
 use crate::etrace::config::{Framing, OptionBits, Params, Port, Widths};
 use crate::etrace::packet::{Packet, Payload, Trap};
+use crate::trace_filter::signals;
 
 /// Why a unit with the given parameters cannot have a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]

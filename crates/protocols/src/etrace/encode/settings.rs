@@ -3,9 +3,7 @@
 use alloc::vec::Vec;
 
 use super::data::DataSettings;
-use super::filter::{Comparator, Filter};
-use super::ingress::ContextType;
-use super::outlet::FifoSettings;
+use super::{Comparator, ContextType, FifoSettings, Filter};
 use crate::etrace::config::{Params, Profile};
 
 /// Settings of a trace unit in software.

@@ -2,8 +2,9 @@
 
 use core::fmt;
 
-use super::ingress::{Block, Cycle, Itype};
+use super::{Block, Cycle, Itype};
 use crate::etrace::config::Params;
+use crate::ingress_port::has_size;
 
 /// Why a cycle is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,43 +89,5 @@ pub(super) const fn most_not_taken(params: &Params) -> u8 {
     match params.port.ntkn_width {
         width @ 0..=7 => (1 << width) - 1,
         _ => u8::MAX,
-    }
-}
-
-/// Whether `ilastsize` of `width` bits has a code for an instruction of `halfwords`. The code n is
-/// 2^n half words; without the signal all instructions have two half words.
-pub(super) const fn has_size(halfwords: u8, width: u8) -> bool {
-    match width {
-        0 => halfwords == 2,
-        1 => matches!(halfwords, 1 | 2),
-        _ => halfwords.is_power_of_two(),
-    }
-}
-
-/// The sideband signals that a port of `width` bits has, as a mask.
-pub(super) fn signals(width: u16) -> [u64; 4] {
-    [0u16, 64, 128, 192].map(|low| match width.saturating_sub(low) {
-        0 => 0,
-        bits @ 1..=63 => (1 << bits) - 1,
-        _ => u64::MAX,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signals_of_a_width() {
-        for (width, want) in [
-            (0, [0; 4]),
-            (1, [1, 0, 0, 0]),
-            (63, [u64::MAX >> 1, 0, 0, 0]),
-            (64, [u64::MAX, 0, 0, 0]),
-            (66, [u64::MAX, 0b11, 0, 0]),
-            (256, [u64::MAX; 4]),
-        ] {
-            assert_eq!(signals(width), want, "{width}");
-        }
     }
 }

@@ -162,7 +162,7 @@ fn signals_of_the_port() {
 fn blocks_of_the_port() {
     let branch = |n: u64| step(n, Kind::Branch, Role::Jump, n + 4);
     let cycles = |params: &Params, steps: &[Step]| -> Vec<(u16, u8)> {
-        let mut port = Port::new(params, 8, ContextType::default());
+        let mut port = Port::new(params.port_limits(8), ContextType::default());
         let mut list = Vec::new();
         let mut take = |cycle: &Cycle| {
             assert_eq!(cycle.check(params), Ok(()));

@@ -4,10 +4,10 @@
 use tracewright_base::{CachedBlock, Parse, Wire};
 
 use super::super::goal::BLOCK;
-use super::super::turns::MAX_BLOCKS;
 use crate::bits::sign_extend;
 use crate::etrace::config::Params;
 use crate::etrace::packet::{BranchCount, Map, Packet, Payload, Report, Shape};
+use crate::riscv::MAX_BLOCKS;
 
 /// A packet of format 0 whose fields after the address are omitted.
 pub(super) enum Extension {

@@ -4,27 +4,29 @@ use alloc::vec::Vec;
 
 use tracewright_base::{Cause, Retired, Step, Taken};
 
-use super::ingress::{BLOCKS, Block, ContextType, Cycle, Itype};
-use super::wrong_cycle::{has_size, most_not_taken};
-use super::{is_ecall, riscv};
-use crate::etrace::config::Params;
+use crate::ingress::{BLOCKS, Block, ContextType, Cycle, Itype, is_ecall, riscv_cause};
+
+/// The limits of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortLimits {
+    /// Instructions in a block, at most.
+    pub retires: u8,
+    /// Blocks in a cycle, at most.
+    pub blocks: u8,
+    /// Half words in a block, at most.
+    pub halfwords: u16,
+    /// Branches not taken in a block, at most, where such a branch does not end it. (0.026)
+    pub not_taken: Option<u8>,
+    /// `ilastsize_width`.
+    pub ilastsize_width: u8,
+    /// ECALL and EBREAK are retired before their trap.
+    pub ecall_retires: bool,
+}
 
 /// Gathers steps into cycles of the ingress port.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// Instructions in a block, at most.
-    retires: u32,
-    /// Blocks in a cycle, at most.
-    blocks: usize,
-    /// Half words in a block, at most.
-    most: u16,
-    draft: bool,
-    /// Branches not taken in a block, at most. (0.026)
-    most_not_taken: u8,
-    /// `ilastsize_width`.
-    ilastsize_width: u8,
-    /// `ecall_retires` of the unit's parameters.
-    ecall_retires: bool,
+    limits: PortLimits,
     /// `ctype` of a context change.
     context_type: ContextType,
     /// The next cycle, as far as it is filled.
@@ -39,16 +41,12 @@ pub struct Port {
 }
 
 impl Port {
-    /// The port of a processor that retires up to `retires` instructions in a block.
-    pub fn new(params: &Params, retires: u8, context_type: ContextType) -> Self {
+    /// A port before the first step. `context_type` is the report of a context that changes.
+    pub fn new(limits: PortLimits, context_type: ContextType) -> Self {
+        let retires = limits.retires.max(1);
+        let blocks = limits.blocks.clamp(1, BLOCKS as u8);
         Port {
-            retires: retires.max(1).into(),
-            blocks: usize::from(params.port.taken_branches).clamp(1, BLOCKS),
-            most: (1u16 << params.port.iretire_width.min(15)) - 1,
-            draft: params.is_draft(),
-            most_not_taken: most_not_taken(params),
-            ilastsize_width: params.port.ilastsize_width,
-            ecall_retires: params.choices.ecall_retires,
+            limits: PortLimits { retires, blocks, ..limits },
             context_type,
             next: Cycle { privilege: 3, ..Cycle::default() },
             count: 0,
@@ -121,12 +119,12 @@ impl Port {
         let size = u16::from(retired.instruction.size / 2);
         let follows = self.tail.last().map_or(self.block.end(), Block::end) == retired.address;
         let waiting = self.block.iretire + self.tail.iter().map(|b| b.iretire).sum::<u16>();
-        let branch = self.draft && itype == Itype::NotTaken;
+        let branch = self.limits.not_taken.is_some() && itype == Itype::NotTaken;
         let not_taken = usize::from(self.block.ntkn) + self.tail.len();
-        let full = self.instructions + self.tail.len() as u32 >= self.retires
-            || waiting + size > self.most
-            || branch && not_taken >= self.most_not_taken.into()
-            || !has_size(size as u8, self.ilastsize_width);
+        let full = self.instructions + self.tail.len() as u32 >= self.limits.retires.into()
+            || waiting + size > self.limits.halfwords
+            || branch && not_taken >= self.limits.not_taken.unwrap_or(0).into()
+            || !has_size(size as u8, self.limits.ilastsize_width);
         if self.instructions > 0 && (!follows || full) {
             self.close(out);
         }
@@ -164,7 +162,9 @@ impl Port {
             self.block.sijump = sijump;
         }
         self.instructions += 1;
-        if itype != Itype::None || self.block.notify || !has_size(size as u8, self.ilastsize_width)
+        if itype != Itype::None
+            || self.block.notify
+            || !has_size(size as u8, self.limits.ilastsize_width)
         {
             self.close(out);
         }
@@ -177,7 +177,7 @@ impl Port {
             return self
                 .pulse(|cycle| (cycle.side.reset, cycle.side.halted) = (reset, !reset), out);
         }
-        let Some((cause, interrupt)) = riscv(taken.cause) else { return };
+        let Some((cause, interrupt)) = riscv_cause(taken.cause) else { return };
         let itype = if interrupt { Itype::Interrupt } else { Itype::Exception };
         // An interrupt may end a block after its last instruction.
         let attached = self.instructions > 0 && self.tail.is_empty() && interrupt;
@@ -186,10 +186,10 @@ impl Port {
             self.close(out);
         } else {
             self.close(out);
-            if self.count == self.blocks {
+            if self.count == self.limits.blocks.into() {
                 self.flush(out);
             }
-            let retires = self.ecall_retires && !interrupt && is_ecall(cause);
+            let retires = self.limits.ecall_retires && !interrupt && is_ecall(cause);
             let size = u8::from(retires) * 2;
             let block = Block {
                 iaddr: taken.return_address,
@@ -218,7 +218,7 @@ impl Port {
     }
 
     fn put(&mut self, block: Block, out: &mut impl FnMut(&Cycle)) {
-        if self.count == self.blocks {
+        if self.count == self.limits.blocks.into() {
             out(&self.next);
             self.next.blocks = [Block::default(); BLOCKS];
             self.count = 0;
@@ -227,5 +227,15 @@ impl Port {
             *place = block;
         }
         self.count += 1;
+    }
+}
+
+/// Whether `ilastsize` of `width` bits has a code for an instruction of `halfwords`. The code n is
+/// 2^n half words; without the signal all instructions have two half words.
+pub(crate) const fn has_size(halfwords: u8, width: u8) -> bool {
+    match width {
+        0 => halfwords == 2,
+        1 => matches!(halfwords, 1 | 2),
+        _ => halfwords.is_power_of_two(),
     }
 }

@@ -3,9 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::ingress::{Block, Cycle, Itype};
-use super::wrong_cycle::signals;
-use crate::etrace::config::Params;
+use crate::ingress::{Block, Cycle, Itype};
 
 /// The input of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -131,9 +129,20 @@ struct Handled {
     tval: u64,
 }
 
+/// The signals that the filters of a unit distinguish.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nesting {
+    /// The most nested traps whose cause is known.
+    pub deepest: usize,
+    /// The number of causes that a filter distinguishes.
+    pub choices: u64,
+    /// The number of sideband signals.
+    pub user_width: u16,
+}
+
 /// The state of the filters and comparators.
 #[derive(Clone, Debug)]
-pub(super) struct Qualifier {
+pub(crate) struct Qualifier {
     comparators: Vec<Comparator>,
     latched: Vec<bool>,
     filters: Vec<Filter>,
@@ -152,27 +161,27 @@ pub(super) struct Qualifier {
 }
 
 impl Qualifier {
-    pub(super) fn new(params: &Params, filters: &[Filter], comparators: &[Comparator]) -> Self {
+    pub(crate) fn new(nesting: Nesting, filters: &[Filter], comparators: &[Comparator]) -> Self {
         Qualifier {
             comparators: comparators.to_vec(),
             latched: comparators.iter().map(|_| false).collect(),
             filters: filters.to_vec(),
             handled: Vec::new(),
-            deepest: 1 << params.port.filter_ecause.min(15),
+            deepest: nesting.deepest,
             beyond: 0,
-            choices: 1 << params.port.ecause_choice.min(6),
+            choices: nesting.choices.max(1),
             context: None,
-            signals: signals(params.port.user_width),
+            signals: signals(nesting.user_width),
         }
     }
 
     /// Whether there are no filters and no comparators.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.filters.is_empty() && self.comparators.is_empty()
     }
 
     /// Whether `block` of `cycle` is traced, and whether a comparator asks for a report.
-    pub(super) fn block(&mut self, block: &Block, cycle: &Cycle) -> (bool, bool) {
+    pub(crate) fn block(&mut self, block: &Block, cycle: &Cycle) -> (bool, bool) {
         if self.is_open() {
             return (true, false);
         }
@@ -235,7 +244,7 @@ impl Qualifier {
     }
 
     /// Updates the nested traps after `block`: a handler begins or ends.
-    pub(super) fn after(&mut self, block: &Block, cycle: &Cycle) {
+    pub(crate) fn after(&mut self, block: &Block, cycle: &Cycle) {
         if self.is_open() {
             return;
         }
@@ -251,6 +260,34 @@ impl Qualifier {
                 self.handled.pop();
             }
             _ => {}
+        }
+    }
+}
+
+/// The sideband signals that a port of `width` bits has, as a mask.
+pub(crate) fn signals(width: u16) -> [u64; 4] {
+    [0u16, 64, 128, 192].map(|low| match width.saturating_sub(low) {
+        0 => 0,
+        bits @ 1..=63 => (1 << bits) - 1,
+        _ => u64::MAX,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_of_a_width() {
+        for (width, want) in [
+            (0, [0; 4]),
+            (1, [1, 0, 0, 0]),
+            (63, [u64::MAX >> 1, 0, 0, 0]),
+            (64, [u64::MAX, 0, 0, 0]),
+            (66, [u64::MAX, 0b11, 0, 0]),
+            (256, [u64::MAX; 4]),
+        ] {
+            assert_eq!(signals(width), want, "{width}");
         }
     }
 }

@@ -1,0 +1,9 @@
+//! N-Trace captures of `shared/captures/riscv/ntrace`; its READMEs describe each.
+#![forbid(unsafe_code)]
+
+mod captures;
+mod decode;
+mod harts;
+mod messages;
+mod random;
+mod run;
