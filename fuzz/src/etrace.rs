@@ -3,9 +3,10 @@
 use tracewright::base::Wire;
 use tracewright::frames::{Event, Split};
 use tracewright::image::{Image, Region};
+use tracewright::protocols::Demux;
 use tracewright::protocols::etrace::config::{Framing, PARAMETERS};
 use tracewright::protocols::etrace::packet::{Payload, Report, Start};
-use tracewright::protocols::etrace::{Demux, Etrace, Packet, Params};
+use tracewright::protocols::etrace::{Etrace, Packet, Params};
 use tracewright::protocols::registry::AnyConfig;
 
 use crate::case::Case;
@@ -73,7 +74,8 @@ pub fn harts(data: &[u8]) {
         packet.emit(hart, &mut messages);
     }
     let stream = [&messages, bytes, &messages].concat();
-    let Some(blank) = Demux::new(harts) else { return };
+    let harts: Vec<_> = harts.into_iter().map(AnyConfig::Etrace).collect();
+    let Some(blank) = Demux::new(&harts) else { return };
     let split = |parts: &[&[u8]]| {
         let (mut demux, mut out, mut at) = (blank.clone(), Tiles::default(), 0);
         for part in parts {

@@ -61,7 +61,7 @@ fn registers(named: Box<dyn Unit>, text: &str) {
         let unit = unit.with(&values).unwrap_or(unit);
         explained(unit.as_ref(), &values);
         // The registers of a snapshot are read again as the same.
-        let program = Program { values: values.clone(), steps: Vec::new() };
+        let program = Program { values: values.clone(), ..Program::default() };
         let offset = |name: &str| unit.register(name).and_then(|register| register.offset);
         let written = program.snapshot(&offset);
         let again: Values = values::read(&written).expect("what was written").into_iter().collect();
@@ -126,6 +126,8 @@ fn same_recording(accesses: &[program::BusAccess]) {
             BusKind::Read => format!("read {}{value}", access.register),
             BusKind::Write => format!("write {}{value}", access.register),
             BusKind::Barrier(barrier) => barrier.instruction().to_owned(),
+            BusKind::Exception(level) => format!("exception EL{level}"),
+            BusKind::Return(level) => format!("eret EL{level}"),
         };
         text += &what;
         text.push('\n');

@@ -247,7 +247,11 @@ fn source(
     let found = candidate.sources.iter().find(|source| source.id == id)?;
     let protocol = planned.config.protocol();
     let first = found.inferences.first()?;
-    let (plain, code) = own_scores(stream, &planned.config, bench);
+    let (mut plain, mut code) = own_scores(stream, &planned.config, bench);
+    if let AnyConfig::Ntrace(config) = &planned.config {
+        let plausible = super::ntrace::plausibility(stream, config);
+        (plain, code) = (plain * plausible / 1000, code * plausible / 1000);
+    }
     let points = sync_points(protocol);
     let (plain, code) = (plain + points, code + points);
     let own = if bench.has_code() { code } else { plain };

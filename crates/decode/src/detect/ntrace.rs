@@ -95,6 +95,11 @@ impl Plausibility {
     }
 }
 
+/// How well `config` explains the messages of `stream`, without the program, in thousandths.
+pub(super) fn plausibility(stream: &[u8], config: &Config) -> i64 {
+    Plausibility::of(stream.get(..SHORT).unwrap_or(stream), config).score().max(0)
+}
+
 /// Whether an encoder of the profile sends such a message.
 fn is_known(message: &Message, config: &Config) -> bool {
     let sifive = config.profile.is_sifive();
