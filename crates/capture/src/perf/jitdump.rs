@@ -10,6 +10,8 @@ use super::fields::{Fields, Reader};
 use super::limits::MAX_CHANGES;
 use crate::Bytes;
 
+/// The most pieces of code.
+const MAX_LOADED: usize = if cfg!(test) { 16 } else { MAX_CHANGES };
 /// The first bytes, in either byte order.
 const MAGIC: [[u8; 4]; 2] = [*b"DTiJ", *b"JiTD"];
 /// The version of the header.
@@ -140,9 +142,9 @@ impl JitDump {
                 ));
                 return;
             };
-            if self.loaded.len() >= MAX_CHANGES {
+            if self.loaded.len() >= MAX_LOADED {
                 self.problems.push(format!(
-                    "the jitdump has more than {MAX_CHANGES} pieces of code: the others are not \
+                    "the jitdump has more than {MAX_LOADED} pieces of code: the others are not \
                      used"
                 ));
                 return;
@@ -329,5 +331,16 @@ mod tests {
         let dump = read(&[record(0, 1, &words, b"a\0"), load(2, 0, 2, "b", &[0; 4])]);
         assert_eq!((dump.loaded.len(), dump.problems.len()), (1, 1));
         assert!(JitDump::read(&Bytes::from(header(2))).unwrap_err().contains("flags 0x2"));
+    }
+
+    #[test]
+    fn later_pieces_are_not_used() {
+        let of =
+            |count: u64| read(&(0..count).map(|n| load(n, n, n, "a", &[1])).collect::<Vec<_>>());
+        let all = of(MAX_LOADED as u64);
+        assert_eq!((all.loaded.len(), all.problems.len()), (MAX_LOADED, 0));
+        let more = of(MAX_LOADED as u64 + 1);
+        assert_eq!(more.loaded.len(), MAX_LOADED);
+        assert!(more.problems[0].contains("more than 16 pieces of code"), "{:?}", more.problems);
     }
 }

@@ -27,7 +27,9 @@ const PERF: &str = "capture/tests/integration/perf_hostile.rs";
 const HOSTILE: &str = "capture/tests/integration/hostile.rs";
 const EXPECTED: &str = "cli/tests/expected/expected.tsv";
 const COVERAGE: &str = "cli/tests/cli/coverage.rs";
-const SPACES: &str = "image/src/address_spaces.rs";
+const SPACES: &str = "image/src/address_spaces/tests.rs";
+const EVENTS: &str = "capture/tests/integration/perf_events.rs";
+const JITDUMP: &str = "capture/src/perf/jitdump.rs";
 const MEMORY: &str = "cli/tests/cli/memory.rs";
 const STACKS: &str = "analysis/src/stacks/tests.rs";
 
@@ -56,6 +58,9 @@ const ROWS: &[(&str, &[Test])] = &[
     ("notes of one kind", &[
         Input { make: notes, words: "info", code: 0, text: "50 more problems of this kind; the first is: cannot read missing100.ini" }]),
     ("malformed lines of an ini file with a note", &[Named(HOSTILE, "fn bad_lines_are_counted")]),
+    ("`perf.data` with events of several PMUs: buffers of one CPU or thread", &[
+        Named(EVENTS, "fn buffers_of_events_are_bounded")]),
+    ("jitdump: pieces of code", &[Named(JITDUMP, "fn later_pieces_are_not_used")]),
     ("pages in the scatter-gather list of an ETR", &[
         Without("a list of 65,537 pages is 256 MiB of memory that the capture has to have")]),
     ("comparison of dumps that overlap", &[Named(HOSTILE, "fn dumps_that_overlap_are_compared_to_a_limit")]),

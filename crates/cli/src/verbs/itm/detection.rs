@@ -36,9 +36,14 @@ pub fn check(path: &Path) -> Result<(), Fail> {
         let mut best = candidate.sources.iter().filter_map(SourceCandidate::best);
         best.any(|best| best.protocol.has_own_port())
     };
+    // Bits of each byte say where a message ends: few bytes prove more than those of others.
+    let has_messages = |candidate: &Candidate| {
+        let mut best = candidate.sources.iter().filter_map(SourceCandidate::best);
+        best.any(|best| best.protocol == AnyProtocol::Ntrace)
+    };
     let may_be_itm = match best.is_sure() {
         true => has_itm(best),
-        false if detection.looked < FEW || has_port(best) => true,
+        false if detection.looked < FEW && !has_messages(best) || has_port(best) => true,
         false => detection.candidates.iter().any(has_itm),
     };
     if may_be_itm {
