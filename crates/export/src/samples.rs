@@ -98,12 +98,15 @@ fn innermost(frames: &[SampledFrame]) -> (&str, &str, u32) {
     }
 }
 
+/// File and function.
+type Place<'a> = (&'a str, &'a str);
+
 /// Samples of each address, by function. (Valgrind manual, "Callgrind Format Specification")
 fn callgrind(profile: &SampleProfile) -> String {
     let mut out = String::from(
         "# callgrind format\nversion: 1\ncreator: tracewright\npositions: instr line\nevents: Samples\n",
     );
-    let mut functions: BTreeMap<(&str, &str), Vec<(u64, u32, u64)>> = BTreeMap::new();
+    let mut functions: BTreeMap<Place<'_>, Vec<(u64, u32, u64)>> = BTreeMap::new();
     for row in &profile.rows {
         let (function, file, number) = innermost(&row.frames);
         let list = functions.entry((file, function)).or_default();

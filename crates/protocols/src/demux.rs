@@ -1,6 +1,7 @@
 //! Messages of several sources in one stream, for each protocol whose messages can have a source
 //! number.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tracewright_frames::{Event, Split};
@@ -12,9 +13,9 @@ use crate::{etrace, ntrace};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Demux {
     /// Of E-Trace.
-    Etrace(etrace::Demux),
+    Etrace(Box<etrace::Demux>),
     /// Of N-Trace.
-    Ntrace(ntrace::Demux),
+    Ntrace(Box<ntrace::Demux>),
 }
 
 /// The source of messages.
@@ -80,9 +81,9 @@ impl Demux {
                     AnyConfig::Etrace(params) => Some(*params),
                     _ => None,
                 });
-                etrace::Demux::new(params.collect()).map(Demux::Etrace)
+                etrace::Demux::new(params.collect()).map(|demux| Demux::Etrace(Box::new(demux)))
             }
-            AnyConfig::Ntrace(config) => Some(Demux::Ntrace(ntrace::Demux::new(*config))),
+            AnyConfig::Ntrace(config) => Some(Demux::Ntrace(Box::new(ntrace::Demux::new(*config)))),
             _ => None,
         }
     }
@@ -91,8 +92,8 @@ impl Demux {
     #[must_use]
     pub fn fresh(&self) -> Demux {
         match self {
-            Demux::Etrace(demux) => Demux::Etrace(demux.fresh()),
-            Demux::Ntrace(demux) => Demux::Ntrace(demux.fresh()),
+            Demux::Etrace(demux) => Demux::Etrace(Box::new(demux.fresh())),
+            Demux::Ntrace(demux) => Demux::Ntrace(Box::new(demux.fresh())),
         }
     }
 

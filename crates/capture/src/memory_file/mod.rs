@@ -83,9 +83,7 @@ pub(crate) fn read(file: &Bytes, any_elf: bool) -> Option<Result<MemoryFile, Str
         let pieces = image_file::read(file)?;
         return Some(pieces.map(|pieces| MemoryFile::new(format.name(), pieces)));
     }
-    if text(&head).is_none() {
-        return None;
-    }
+    text(&head)?;
     if file.len() > LARGEST {
         let size = file.len();
         return Some(Err(format!("it is text of {size} bytes; at most {LARGEST} are read")));

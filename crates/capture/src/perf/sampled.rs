@@ -39,7 +39,7 @@ impl PerfData {
         }
         let attr = Attr {
             kind: HARDWARE,
-            size: traced.size.max(super::attr::MIN_SIZE).min(super::attr::MAX_SIZE),
+            size: traced.size.clamp(super::attr::MIN_SIZE, super::attr::MAX_SIZE),
             config: INSTRUCTIONS,
             sample_period: period,
             sample_type,

@@ -584,7 +584,7 @@ mod many_ports {
             let Some((form, _)) = receiver.form() else { continue };
             found += 1;
             let packet = size + 1;
-            if form.framing != Framing::Raw || (form.start + cut) % packet != 0 {
+            if form.framing != Framing::Raw || !(form.start + cut).is_multiple_of(packet) {
                 wrong.push((round, size, cut, len, form));
             }
         }

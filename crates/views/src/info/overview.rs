@@ -271,6 +271,14 @@ impl Info {
     }
 }
 
+/// `, N bits an instruction`, where there are instructions.
+fn bits_per_instruction(bytes: u64, instructions: u64) -> String {
+    match instructions {
+        0 => String::new(),
+        count => format!(", {:.3} bits an instruction", bytes as f64 * 8.0 / count as f64),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,13 +293,5 @@ mod tests {
         info.missing = ["of both", "of the capture", "of the capture", "last"].map(remark).into();
         let problems: Vec<_> = info.problems(None).into_iter().map(|p| p.what).collect();
         assert_eq!(problems, ["of decoding", "of both", "of the capture", "last"]);
-    }
-}
-
-/// `, N bits an instruction`, where there are instructions.
-fn bits_per_instruction(bytes: u64, instructions: u64) -> String {
-    match instructions {
-        0 => String::new(),
-        count => format!(", {:.3} bits an instruction", bytes as f64 * 8.0 / count as f64),
     }
 }

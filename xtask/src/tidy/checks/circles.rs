@@ -67,7 +67,7 @@ fn exports(files: &[(Vec<String>, &File)]) -> BTreeMap<Vec<String>, Vec<String>>
     for (root, file) in files.iter().filter(|(module, _)| module.len() == 1) {
         for statement in file.code.split(';') {
             let Some((visibility, path)) = statement.rsplit_once("use ") else { continue };
-            if !visibility.trim_end().ends_with(|c| matches!(c, 'b' | ')')) {
+            if !visibility.trim_end().ends_with(['b', ')']) {
                 continue;
             }
             let mut found = Vec::new();

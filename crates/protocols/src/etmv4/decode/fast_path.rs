@@ -368,7 +368,7 @@ impl<'b, K: BlockCache> PacketSource<'b> for FastPathPackets<'_, 'b, K> {
         }
         let known = code.blocks().all().get(last.index());
         let indirect = known.is_some_and(|last| last.is_any_of(CachedBlock::INDIRECT));
-        if !(indirect && !next.can_be_next())
+        if (!indirect || next.can_be_next())
             && !leads_to((last, next), &decoder.flow, sets, &entry, *code)
         {
             // The flow finds whether it is an inconsistency.

@@ -121,13 +121,11 @@ impl Encodes for Ntrace {
     }
 }
 
+/// The value of a field of a register: its name, the register, the first bit and the width.
+type Field<'a> = dyn Fn(&str, Option<u64>, u32, u32) -> Option<u64> + 'a;
+
 /// Implicit returns: a depth, or their enable, switches them on.
-fn returns(
-    settings: &mut Settings,
-    field: &dyn Fn(&str, Option<u64>, u32, u32) -> Option<u64>,
-    features: Option<u64>,
-    depth: Option<u64>,
-) {
+fn returns(settings: &mut Settings, field: &Field<'_>, features: Option<u64>, depth: Option<u64>) {
     let enable = field("trTeInstEnImplicitReturn", features, 3, 1);
     let usual = if settings.returns.depth > 0 { settings.returns.depth } else { 32 };
     settings.returns.depth = match (enable, depth) {

@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
 
     /// A field up to the byte that ends it: its value and its width.
     #[inline]
-    fn to_end(&mut self) -> (u64, u32) {
+    fn until_end(&mut self) -> (u64, u32) {
         if core::mem::take(&mut self.closed) {
             return (0, 0);
         }
@@ -141,14 +141,14 @@ impl Fields for Reader<'_> {
 
     #[inline]
     fn variable(&mut self, _: &'static str, _: u64) -> u64 {
-        let (value, count) = self.to_end();
+        let (value, count) = self.until_end();
         self.sent = count;
         value
     }
 
     #[inline]
     fn address(&mut self, _: &'static str, _: u64) -> u64 {
-        let (value, count) = self.to_end();
+        let (value, count) = self.until_end();
         self.sent = count;
         match self.extended {
             0 => value,

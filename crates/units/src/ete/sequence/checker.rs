@@ -599,14 +599,12 @@ impl<'a> Checker<'a> {
         self.saved_all();
         let awaited = self.episode.awaited;
         match awaited {
-            Some(Await::Running) if self.episode.enabled_in_switch => {
-                if self.control_dirty {
-                    self.broken(&rules::ENABLE_END);
-                }
+            Some(Await::Running) if !self.episode.enabled_in_switch => {
+                self.broken(&rules::ENABLE_NOT_AWAITED);
             }
-            Some(Await::Running) => self.broken(&rules::ENABLE_NOT_AWAITED),
+            Some(Await::Running) if self.control_dirty => self.broken(&rules::ENABLE_END),
             Some(Await::Stopped) => self.broken(&rules::DISABLE_NOT_AWAITED),
-            None => {}
+            Some(Await::Running) | None => {}
         }
         self.unflushed();
         if self.episode.lock_awaited {

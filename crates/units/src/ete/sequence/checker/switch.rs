@@ -153,9 +153,10 @@ impl Checker<'_> {
         if !episode.switched || !self.restores() {
             return;
         }
-        let unit = episode.written.iter().filter_map(|(name, written)| {
-            (written.value? != *saved.get(name)?).then(|| (name.clone(), written.at))
+        let unit = episode.written.iter().filter(|(name, written)| {
+            written.value.zip(saved.get(*name)).is_some_and(|(value, saved)| value != *saved)
         });
+        let unit = unit.map(|(name, written)| (name.clone(), written.at));
         let buffer = episode.buffer_written.iter().filter(|name| *name != LIMIT);
         let buffer = buffer.filter_map(|name| {
             let value = self.buffer.values.get(name).or_else(|| self.values.get(name))?;
@@ -207,7 +208,7 @@ impl Checker<'_> {
     /// TRCPRGCTLR is not of them.
     fn incomplete(&mut self, rule: &Rule, names: &BTreeSet<String>, switch: bool) {
         let state = all().filter(|named| self.unit.saves(*named)).map(|named| named.to_string());
-        let missing = state.filter(|name| !names.contains(name) && !(switch && name == ENABLE));
+        let missing = state.filter(|name| !(names.contains(name) || switch && name == ENABLE));
         for name in missing.collect::<Vec<_>>() {
             self.broken_by(rule, Some(name));
         }
