@@ -1,7 +1,7 @@
 //! A trace unit in software: the steps of a processor to messages.
 //!
 //! 1. Where several instructions retire at once, cycles count, or filters select,
-//!    [`Port`](crate::ingress_port::Port) gathers the steps into cycles of the ingress port.
+//!    [`Port`] gathers the steps into cycles of the ingress port.
 //! 2. Filters and triggers select the blocks that are traced.
 //! 3. `flow` chooses the messages.
 

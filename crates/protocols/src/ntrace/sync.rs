@@ -8,7 +8,7 @@ use super::packet::{END_OF_MESSAGE, MAX_LEN, Message, Packet, mseo};
 /// The number of valid messages in a row that prove that one begins at the first byte.
 const CHAIN: usize = 4;
 
-/// Finds the first offset where a message begins: the first byte, if [`CHAIN`] messages follow one
+/// Finds the first offset where a message begins: the first byte, if `CHAIN` messages follow one
 /// another from there, or the byte after the first one with MSEO 11.
 pub fn find(bytes: &[u8], config: &Config) -> SyncSearch {
     match chain(bytes, config) {

@@ -6,7 +6,7 @@ use tracewright_base::Register;
 use super::{Config, Mode};
 use crate::fields::field;
 
-/// The registers from which [`apply`] reads.
+/// The registers from which `apply` reads.
 pub const CONTROL: &[Register] = &[
     Register {
         name: "trTeControl",
