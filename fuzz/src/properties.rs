@@ -356,7 +356,8 @@ pub fn log(data: &[u8]) {
     let mut bytes = Vec::new();
     unit.steps(&steps, &mut bytes);
     unit.finish(&mut bytes);
-    let mut stream = unit.config().stream();
+    // The first byte of what a unit writes begins a packet.
+    let mut stream = unit.config().with_whole_messages().stream();
     let pieces = [tracewright::base::Piece { start: 0, at: 0, fragment: true }];
     let offsets = OffsetMap::new(&pieces);
     let mut elements: Vec<(u64, Element)> = Vec::new();

@@ -24,7 +24,7 @@ use tracewright::logs::{
 };
 use tracewright::logs::{Recorder, Recording};
 use tracewright::protocols::registry::AnyProtocol::{
-    self, Ete, Etmv1, Etmv2, Etmv3, Etmv4, Etrace, Itm, Ptm, Stm,
+    self, Ete, Etmv1, Etmv2, Etmv3, Etmv4, Etrace, Itm, Ntrace, Ptm, Stm,
 };
 use tracewright::views::Source;
 use tracewright::views::text::{Listing, Shown};
@@ -90,6 +90,19 @@ const ALL: &[Small] = &[
     small("etrace-1.0", Etrace, "", &[("version", "1.0"), ("xlen", "64")], RV64),
     small("etrace-2.0", Etrace, "", &[("version", "2.0"), ("xlen", "64")], RV64),
     small("etrace-draft", Etrace, "", &[("version", "0.026"), ("xlen", "32")], RV32),
+    // Histories, timestamps, contexts and implicit returns.
+    small("ntrace-htm", Ntrace, "", NTRACE_HTM, RV64),
+    small("ntrace-btm", Ntrace, "", &[("xlen", "32"), ("mode", "btm")], RV32),
+];
+
+const NTRACE_HTM: &[(&str, &str)] = &[
+    ("xlen", "64"),
+    ("mode", "htm"),
+    ("source_width", "4"),
+    ("source", "5"),
+    ("trTsEnable", "1"),
+    ("trTeContext", "1"),
+    ("implicit-return-depth", "8"),
 ];
 
 /// Instructions that a random program executes.
@@ -128,7 +141,7 @@ fn check(small: &Small, folder: &Path, bless: bool) -> Result<(), String> {
     if bless {
         let _ = fs::remove_dir_all(&capture);
         let write = match small.protocol {
-            Etrace => tracewright::capture::folder::write,
+            Etrace | Ntrace => tracewright::capture::folder::write,
             _ => tracewright::capture::write,
         };
         write(&made, &capture).map_err(|error| error.to_string())?;
@@ -269,7 +282,7 @@ fn encode(small: &Small, log: &str) -> Capture {
         (name.to_owned(), word.unwrap_or_else(number))
     };
     let framing = match small.protocol {
-        Etmv1 | Etmv2 | Etrace => Framing::Raw,
+        Etmv1 | Etmv2 | Etrace | Ntrace => Framing::Raw,
         _ => Framing::Coresight,
     };
     let images = match small.origin {

@@ -47,10 +47,6 @@ fn options(random: &mut Random, xlen: u64) -> Options {
     add("count-sync", random, 1, 1);
     add("trap-type", random, 1, 2);
     add("retires", random, 1, 8);
-    // Whether a sequential jump has an outcome then depends on an option that decoders do not know.
-    if options.iter().any(|(name, _)| *name == "all_jumps") {
-        options.retain(|(name, _)| *name != "trTeInstEnSequentialJump");
-    }
     options
 }
 

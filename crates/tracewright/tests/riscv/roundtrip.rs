@@ -99,6 +99,8 @@ impl Sink for Trace {
             ) => {
                 return self.ambiguous.push((self.done.len(), inconsistency));
             }
+            // What is reported in doubt is compared: a trap.
+            Element::Inconsistency(Inconsistency::ContextOrException) => return,
             _ => {}
         }
         let Trace { done, odd, code, isa, .. } = self;
