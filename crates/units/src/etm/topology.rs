@@ -51,6 +51,17 @@ impl Kind {
         }
     }
 
+    /// The name of several.
+    pub const fn names(self) -> &'static str {
+        match self {
+            Kind::TraceOutput => "trace outputs",
+            Kind::Core => "core interfaces",
+            Kind::ExternalOutput => "external outputs",
+            Kind::ExternalInput => "external inputs",
+            Kind::Trigger => "trigger outputs",
+        }
+    }
+
     /// The name.
     pub const fn name(self) -> &'static str {
         match self {

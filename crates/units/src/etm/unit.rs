@@ -7,7 +7,7 @@ use super::registers::{self, KINDS, Kind};
 use super::resources::{DataTracing, Resources};
 use super::settings;
 use super::version::Version;
-use super::{explain, lint, program, sequence};
+use super::{explain, lint, permission, program, sequence, topology};
 use crate::Unit;
 use crate::finding::Finding;
 use crate::group::Group;
@@ -103,7 +103,9 @@ impl Unit for Etm {
     }
 
     fn explain(&self, values: &Values) -> Vec<String> {
-        explain::sentences(&self.settings(values))
+        let mut sentences = explain::sentences(&self.settings(values));
+        sentences.extend(permission::sentences(values));
+        sentences
     }
 
     fn lint(&self, values: &Values) -> Vec<Finding> {
@@ -247,6 +249,10 @@ fn about(unit: &Resources) -> Vec<String> {
             some(unit.outputs, "external output", "external outputs"),
         ],
     );
+    if unit.memory_mapped {
+        let count = |kind: topology::Kind| some(kind.count(unit), kind.name(), kind.names());
+        line("interfaces", topology::Kind::ALL.map(count).to_vec());
+    }
     line(
         "trace",
         vec![

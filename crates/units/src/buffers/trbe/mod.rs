@@ -72,7 +72,7 @@ pub use controls::{Controls, Owner, Regime, Security};
 pub use explain::{explain, lint};
 pub use limit::{FillMode, Limit, TriggerMode};
 pub use memory::{Abort, AddressSpace, Bytes, Fault, Memory, Stage, Store};
-pub use monitor::{Monitor, MonitorState};
+pub use monitor::{Monitor, MonitorKind, MonitorState};
 pub use pointer::{Class, Pointers};
 pub use record::{Event, Level};
 pub use reg::{Reg, Word};

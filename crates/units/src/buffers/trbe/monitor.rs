@@ -2,16 +2,28 @@
 
 use std::ops::Range;
 
-use super::choices::MonitorWrite;
+use super::choices::{Choices, MonitorWrite};
 
-/// What watches addresses: an exclusive monitor between a Load-Exclusive and its Store-Exclusive,
-/// or a transaction with its working set.
+/// What watches addresses. [`Trbe::monitors`](super::Trbe::monitors) has those that observe the
+/// writes of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monitor {
-    /// The watched addresses.
+    /// What it is.
+    pub kind: MonitorKind,
+    /// The watched addresses: the marked address of an exclusive monitor, the working set of a
+    /// transaction. They are those that the unit writes to, in the same address space.
     pub marked: Range<u64>,
     /// Whether it is undisturbed.
     pub state: MonitorState,
+}
+
+/// What a [`Monitor`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MonitorKind {
+    /// An exclusive monitor between a Load-Exclusive and its Store-Exclusive.
+    Exclusive,
+    /// A transaction.
+    Transaction,
 }
 
 /// The state of a [`Monitor`].
@@ -24,14 +36,19 @@ pub enum MonitorState {
 }
 
 impl Monitor {
-    /// A monitor of these addresses.
-    pub fn new(marked: Range<u64>) -> Monitor {
-        Monitor { marked, state: MonitorState::Exclusive }
+    /// An undisturbed monitor of these addresses.
+    pub fn new(kind: MonitorKind, marked: Range<u64>) -> Monitor {
+        Monitor { kind, marked, state: MonitorState::Exclusive }
     }
 
     /// A write of trace to `address`. It has no effect on a monitor of other addresses (RDCVBN,
-    /// RMDJNK); on one that watches the address, the effect `choice` (RNWSKV, RFVRXJ).
-    pub fn trace_written(&mut self, address: u64, choice: MonitorWrite) {
+    /// RMDJNK); on one that watches the address, the effect that `choices` has for its kind
+    /// (RNWSKV, RFVRXJ).
+    pub fn trace_written(&mut self, address: u64, choices: &Choices) {
+        let choice = match self.kind {
+            MonitorKind::Exclusive => choices.exclusive,
+            MonitorKind::Transaction => choices.transaction,
+        };
         if self.marked.contains(&address) && choice == MonitorWrite::AsStore {
             self.state = MonitorState::Open;
         }

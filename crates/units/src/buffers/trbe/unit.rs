@@ -7,7 +7,8 @@ use super::choices::{
 };
 use super::controls::{Controls, Regime, Security};
 use super::limit::{FillMode, Limit};
-use super::memory::{AddressSpace, Fault, Memory, Stage, Store};
+use super::memory::{Abort, AddressSpace, Fault, Memory, Stage, Store};
+use super::monitor::Monitor;
 use super::order::{Flush, Order, Pending};
 use super::pointer::{Class, Issued, Pointers};
 use super::record::{Event, Level};
@@ -26,6 +27,9 @@ pub struct Trbe {
     pub controls: Controls,
     /// Accesses of software whose result the architecture leaves open, in order.
     pub violations: Vec<Violation>,
+    /// The exclusive monitors and transactions that observe the writes of the unit: each byte that
+    /// reaches the memory.
+    pub monitors: Vec<Monitor>,
     pub(super) base: u64,
     pub(super) limit: Limit,
     pub(super) pointer: u64,
@@ -358,7 +362,7 @@ impl Trbe {
         let (address, space) = (self.pointer, self.address_space());
         if memory.check(address).is_ok() {
             // What a memory system answers to such a write is not part of the model.
-            let _ = memory.store(Store { address, byte, space, tag_checked: false });
+            let _ = self.store(Store { address, byte, space, tag_checked: false }, memory);
         }
     }
 
@@ -461,11 +465,20 @@ impl Trbe {
     pub fn drain(&mut self, memory: &mut impl Memory, most: usize) {
         for _ in 0..most {
             let Some(store) = self.in_flight.pop_front() else { return };
-            if memory.store(store).is_err() {
+            if self.store(store, memory).is_err() {
                 self.losses.aborted += 1;
                 self.abort(store.address);
             }
         }
+    }
+
+    /// Writes one byte to memory, which the monitors observe.
+    fn store(&mut self, store: Store, memory: &mut impl Memory) -> Result<(), Abort> {
+        memory.store(store)?;
+        for monitor in &mut self.monitors {
+            monitor.trace_written(store.address, &self.choices);
+        }
+        Ok(())
     }
 
     /// A write generated an External abort. (RGQWBF)

@@ -21,7 +21,8 @@ pub struct LogFilter {
     level: Option<u8>,
     /// Tracing is prohibited for the next instruction.
     prohibited: bool,
-    /// The signals: 0 to 3 are external inputs 1 to 4, and all are the extended external input bus.
+    /// The signals: 0 to 3 are external inputs 1 to 4, 248 to 255 are EmbeddedICE inputs 1 to 8, and
+    /// all are the extended external input bus. A bus of more than 248 inputs shares the last.
     signals: [u64; 4],
     /// The options of DBG instructions in program memory, by address and for T32 or A32.
     hints: BTreeMap<(u32, bool), u8>,
@@ -68,15 +69,21 @@ impl LogFilter {
         Inputs { external: (self.signals[0] & 0xf) as u8, bus: self.signals, ..Inputs::default() }
     }
 
+    /// The EmbeddedICE inputs among the signals: bit n is input n + 1.
+    fn ice_signals(&self) -> u8 {
+        (self.signals[3] >> 56) as u8
+    }
+
     fn instruction(&mut self, retired: &Retired) -> Verdict {
         self.end();
         let address = retired.address as u32;
         let thumb = matches!(retired.instruction.isa, Isa::T32 | Isa::ThumbEe);
-        // EmbeddedICE inputs: the DWT compares the addresses of executed instructions.
+        // EmbeddedICE inputs are sampled at each instruction: the DWT compares its address, and the
+        // comparators of other processors are signals of the log.
         let watchpoints = self.model.settings.watchpoints.iter().enumerate();
         let ice = watchpoints
             .filter(|(_, watchpoint)| **watchpoint == Some(address))
-            .fold(0, |all, (n, _)| all | 1 << n);
+            .fold(self.ice_signals(), |all, (n, _)| all | 1 << n);
         self.model.begin_cycle(&Inputs { ice, ..self.inputs() });
         self.open = true;
         let instruction = Instruction {
@@ -171,7 +178,7 @@ impl Filter for LogFilter {
             }
             Step::Cycles(cycles) => {
                 self.end();
-                // The DWT compares no instruction.
+                // No instruction is compared.
                 let inputs = Inputs { ice_waits: u8::MAX, ..self.inputs() };
                 if *cycles > 1 {
                     let end = self.model.idle(&inputs, cycles - 1);

@@ -550,13 +550,14 @@ fn states_and_modes() {
 }
 
 /// Table 2-15 in a log: the unit knows the DBG instructions of the program, and external inputs are
-/// the signals 0 to 3.
+/// the signals 0 to 3; EmbeddedICE inputs are the last eight.
 #[test]
 fn hints_and_signals_of_a_log() {
     let values = [
         (number::OUTPUT_EVENT, Event::one(Resource::Instrumentation(2)).bits()),
         (number::OUTPUT_EVENT + 1, Event::one(Resource::Input(3)).bits()),
         (number::OUTPUT_EVENT + 2, Event::one(Resource::Extended(1)).bits()),
+        (number::OUTPUT_EVENT + 3, Event::one(Resource::Ice(2)).bits()),
         (number::INPUT_SELECTION, 0x51),
     ];
     let mut filter = LogFilter::new(settings(Version::V3_3, &values));
@@ -593,4 +594,8 @@ fn hints_and_signals_of_a_log() {
     signals = [0, 1 << (0x51 - 64), 0, 0];
     let _ = run(Step::Signals(signals));
     assert_eq!(run(at(0x8004, Isa::A32)), 4);
+    for (bit, outputs) in [(56, 0), (57, 8), (58, 0)] {
+        let _ = run(Step::Signals([0, 0, 0, 1 << bit]));
+        assert_eq!(run(at(0x8004, Isa::A32)), outputs, "{bit}");
+    }
 }

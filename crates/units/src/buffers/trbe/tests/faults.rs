@@ -1,8 +1,8 @@
 //! Faults and External aborts, monitors, and External mode.
 
 use super::super::{
-    AbortHandling, Bytes, Cause, CounterAfterFault, Fault, Level, Limit, Monitor, MonitorState,
-    MonitorWrite, Reg, Stage, Status,
+    AbortHandling, BadPointer, Bytes, Cause, CounterAfterFault, Fault, Level, Limit, Monitor,
+    MonitorKind, MonitorState, MonitorWrite, Reg, Stage, Status,
 };
 use super::{BASE, Bench, Faulty, pattern};
 
@@ -172,20 +172,66 @@ fn fault_value() {
 }
 
 /// RDCVBN, RMDJNK: a write elsewhere has no effect on a monitor or a transaction. RNWSKV, RFVRXJ:
-/// a write to the watched address has the effect of a store, or none.
+/// a write to the watched address has the effect of a store, or none; each of the two has its own
+/// choice. The effect is that of the write to memory: accepted bytes have none before.
 #[test]
 fn monitors() {
-    for (address, choice, state) in [
-        (0xfff, MonitorWrite::AsStore, MonitorState::Exclusive),
-        (0x1010, MonitorWrite::AsStore, MonitorState::Exclusive),
-        (0x1000, MonitorWrite::AsStore, MonitorState::Open),
-        (0x100f, MonitorWrite::AsStore, MonitorState::Open),
-        (0x100f, MonitorWrite::NoEffect, MonitorState::Exclusive),
+    let as_store = [MonitorWrite::AsStore, MonitorWrite::NoEffect];
+    for (kind, other) in [
+        (MonitorKind::Exclusive, MonitorKind::Transaction),
+        (MonitorKind::Transaction, MonitorKind::Exclusive),
     ] {
-        let mut monitor = Monitor::new(0x1000..0x1010);
-        monitor.trace_written(address, choice);
-        assert_eq!(monitor.state, state, "{address:#x} {choice:?}");
+        for choice in as_store {
+            let mut bench = Bench::running(1, FILL, |unit| {
+                let of = |which| if which == kind { choice } else { MonitorWrite::NoEffect };
+                unit.choices.exclusive = of(MonitorKind::Exclusive);
+                unit.choices.transaction = of(MonitorKind::Transaction);
+                let watched = [(kind, 0), (kind, 16), (kind, 15), (other, 0)];
+                unit.monitors =
+                    watched.map(|(kind, at)| Monitor::new(kind, BASE + at..BASE + at + 8)).to_vec();
+            });
+            let states = |bench: &Bench| {
+                bench.unit.monitors.iter().map(|monitor| monitor.state).collect::<Vec<_>>()
+            };
+            assert_eq!(bench.offer(&pattern(16)).accepted, 16);
+            assert_eq!(states(&bench), [MonitorState::Exclusive; 4], "accepted only");
+            bench.unit.drain(&mut bench.memory, 15);
+            let open = match choice {
+                MonitorWrite::AsStore => MonitorState::Open,
+                MonitorWrite::NoEffect => MonitorState::Exclusive,
+            };
+            let [quiet, seen] = [MonitorState::Exclusive, open];
+            assert_eq!(states(&bench), [seen, quiet, quiet, quiet], "{kind:?} {choice:?}");
+            // The last byte is the first of the third.
+            bench.barriers();
+            assert_eq!(states(&bench), [seen, quiet, seen, quiet], "{kind:?} {choice:?}");
+        }
     }
+}
+
+/// A write that is aborted is none, and a write by a bad pointer is one.
+#[test]
+fn monitors_of_writes_that_fail() {
+    let monitor = |at: u64| Monitor::new(MonitorKind::Exclusive, BASE + at..BASE + at + 1);
+    let mut bench =
+        Bench::running(1, FILL, |unit| unit.monitors = [monitor(0), monitor(1)].to_vec());
+    let bytes = std::mem::replace(&mut bench.memory, Bytes::new(BASE, 0));
+    let mut memory = Faulty { bytes, faults: Vec::new(), aborts: vec![BASE] };
+    assert_eq!(bench.unit.offer(&[1, 2], &mut memory).accepted, 2);
+    bench.unit.drain(&mut memory, usize::MAX);
+    let states: Vec<_> = bench.unit.monitors.iter().map(|monitor| monitor.state).collect();
+    assert_eq!(states, [MonitorState::Exclusive, MonitorState::Open]);
+
+    let mut bench = Bench::idle(2, |unit| {
+        unit.choices.bad_pointer = BadPointer::WriteAnywhere;
+        unit.monitors = vec![monitor(0x1800)];
+    });
+    bench.unit.write(Reg::Pointer, BASE + 0x1800);
+    bench.unit.synchronize();
+    bench.enable(BASE + 0x1000, FILL);
+    bench.offer(&[1]);
+    assert_eq!(bench.unit.losses().written_anywhere, 1);
+    assert_eq!(bench.unit.monitors[0].state, MonitorState::Open);
 }
 
 /// RCMYYF: in External mode, a physical address space that is not allowed stops collection with
