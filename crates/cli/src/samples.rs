@@ -16,7 +16,7 @@ use crate::report;
 use crate::run::{self, RunOptions};
 
 /// What perf takes where the number after `i` or `l` is missing, and the most last branches.
-/// (tools/perf/util/auxtrace.h of Linux, `PERF_ITRACE_DEFAULT_PERIOD`,
+/// (Linux 6.1.192, tools/perf/util/auxtrace.c:1373, 1376 and 1377, `PERF_ITRACE_DEFAULT_PERIOD`,
 /// `PERF_ITRACE_DEFAULT_LAST_BRANCH_SZ`, `PERF_ITRACE_MAX_LAST_BRANCH_SZ`)
 const PERIOD: u64 = 100_000;
 pub const LAST: usize = 64;
@@ -24,7 +24,7 @@ const MOST_LAST: usize = 1024;
 
 /// Parses the value of `--itrace`: letters, some with a number behind. A unit of time of `i` is
 /// that of a clock with one instruction each nanosecond, as perf takes it.
-/// (tools/perf/util/auxtrace.c of Linux, `itrace_do_parse_synth_opts`)
+/// (auxtrace.c:1465, `itrace_do_parse_synth_opts`)
 pub fn parse(text: &str) -> Result<Samples, Fail> {
     let fail = |what: &str| Err(Fail::option("--itrace", text, what));
     let mut samples = Samples::default();

@@ -53,7 +53,8 @@ mod tests {
     use super::*;
 
     /// Rows: exception level, security state, VMID, and whether the context is outside of a system
-    /// with its kernel at EL1, and at EL2. (tools/perf/util/cs-etm.c of Linux, cs_etm__get_machine)
+    /// with its kernel at EL1, and at EL2. (Linux commit 8d3031d39fe8, tools/perf/util/cs-etm.c,
+    /// `cs_etm__get_machine`)
     #[test]
     fn levels_and_states_are_those_of_the_system() {
         use Security::*;

@@ -86,6 +86,12 @@ impl Format {
     /// The format of a log that begins with `bytes`, or `None` if the first 1000 lines do not show
     /// it.
     pub fn detect(bytes: &[u8]) -> Option<Format> {
+        let mut lines = bytes.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+        let first = lines.find(|line| !line.is_empty())?;
+        // The lines below the names of columns may be like those of another format.
+        if let Some(format) = Format::of_header(first) {
+            return Some(format);
+        }
         if let Some(known) = map::detect(bytes) {
             return Some(Format::Mapped(known));
         }
@@ -100,13 +106,21 @@ impl Format {
                 b"Trace" | b"IN:" | b"Taking" => return Some(Format::Qemu),
                 b"Tarmac" => return Some(Format::Tarmac),
                 b"core" => return Some(Format::Spike),
-                _ if line == spike_csv::HEADER.as_bytes() => return Some(Format::SpikeCsv),
-                _ if csv::is_header(line) => return Some(Format::Csv),
                 [b'0'..=b'3'] if words.peek().starts_with(b"0x") => return Some(Format::Spike),
                 _ => {}
             }
             // A line such as `53 clk` begins with a time and its unit.
-            tarmac::time(&mut text::Words(line)).map(|_| Format::Tarmac)
+            let tarmac = || tarmac::time(&mut text::Words(line)).map(|_| Format::Tarmac);
+            Format::of_header(line).or_else(tarmac)
         })
+    }
+
+    /// The format whose names of columns are `line`.
+    fn of_header(line: &[u8]) -> Option<Format> {
+        match line {
+            _ if line == spike_csv::HEADER.as_bytes() => Some(Format::SpikeCsv),
+            _ if csv::is_header(line) => Some(Format::Csv),
+            _ => None,
+        }
     }
 }

@@ -463,6 +463,15 @@ fn a_list_of_addresses_is_a_log() {
 }
 
 #[test]
+fn the_header_of_a_log_is_its_format_whatever_its_lines_are_like() {
+    let mut log = String::from("\ncpu,step,address,isa,opcode,value\r\n");
+    for n in 0..200 {
+        log += &format!("0,instruction,{:x},A64,d503201f,\r\n", 0x40_0000 + 4 * n);
+    }
+    assert_eq!(Format::detect(log.as_bytes()), Some(Format::Csv));
+}
+
+#[test]
 fn formats_are_detected() {
     for (log, want) in [
         (TARMAC, Some(Format::Tarmac)),

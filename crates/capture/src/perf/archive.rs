@@ -1,7 +1,7 @@
 //! Libraries that are mapped from within an archive: an APK of Android has them without
 //! compression, and they are not unpacked.
-//! (simpleperf/read_apk.cpp, `FindElfInApkByOffset`: the entry without compression whose bytes have
-//! the offset of the mapping; `GetUrlInApk`: its name is `ARCHIVE!/ENTRY`)
+//! (simpleperf/read_apk.cpp:38 at f0b1ab0c, `FindElfInApkByOffset`: the entry without compression
+//! whose bytes have the offset of the mapping; `GetUrlInApk`: its name is `ARCHIVE!/ENTRY`)
 
 use std::sync::Arc;
 

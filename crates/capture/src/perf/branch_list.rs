@@ -1,8 +1,9 @@
 //! The branch list of simpleperf: the sequences of branches that were traced, and how often each
-//! was executed. (simpleperf/branch_list.proto, BranchListFile.cpp)
+//! was executed. (simpleperf/branch_list.proto and BranchListFile.cpp at 9bc2f38b)
 //!
 //! A file of version 1 has a header of 24 bytes, the version, whether its messages are compressed,
-//! and messages `BranchList` after their lengths. An older file is one message. A message has for
+//! and messages `BranchList` after their lengths, of which those with trace have no `magic`
+//! (`BranchListProtoWriter::Write`). An older file is one message. A message has for
 //! each program file the addresses from which branches were counted, and for each the sequences of
 //! branches: a bit for each waypoint, set where it is a branch that was taken, and the count. The
 //! path follows from the program file.
@@ -26,8 +27,9 @@ use crate::{OpenError, Problem};
 const MAGIC: &[u8; 24] = b"simpleperf:EtmBranchList";
 /// The first bytes of a message: the key of field 1, and the length of the text.
 const MESSAGE: [u8; 2] = [0x0a, MAGIC.len() as u8];
-/// The field of a message with samples of a branch record buffer.
+/// The field of a message with samples of a branch record buffer, and its field with a sample.
 const SAMPLES: u64 = 3;
+const SAMPLE: u64 = 1;
 /// The version of the file.
 const VERSION: u32 = 1;
 
@@ -36,6 +38,8 @@ const VERSION: u32 = 1;
 pub struct BranchList {
     /// The program files.
     pub binaries: Vec<ListedBinary>,
+    /// The number of samples of a branch record buffer (LBR), whose branches are not read.
+    pub samples: u64,
 }
 
 /// The branches of one program file.
@@ -93,8 +97,11 @@ impl BranchList {
     pub fn read(bytes: &[u8]) -> Result<BranchList, String> {
         let (mut list, mut sequences) = (BranchList::default(), 0);
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
+            if !bytes.starts_with(&MESSAGE) {
+                return Err("it is not a branch list".into());
+            }
             list.message(bytes, &mut sequences)?;
-            return Ok(list);
+            return list.with_trace();
         };
         let short = "it ends within its header";
         let (version, rest) = rest.split_first_chunk().ok_or(short)?;
@@ -116,31 +123,46 @@ impl BranchList {
             }
             rest = after;
         }
-        Ok(list)
+        list.with_trace()
     }
 
-    /// Adds the message `BranchList`. `sequences` counts those of all program files.
-    fn message(&mut self, bytes: &[u8], sequences: &mut usize) -> Result<(), String> {
-        if !bytes.starts_with(&MESSAGE) {
-            return Err("a message of it is not a branch list".into());
-        }
-        let mut samples = false;
-        for (field, value) in fields(bytes) {
-            samples |= field == SAMPLES;
-            if let (2, Value::Bytes(binary)) = (field, value) {
-                let binary = ListedBinary::read(binary, sequences)?;
-                self.binaries.push(binary);
-                if self.binaries.len() > MAX_LISTED {
-                    return Err(format!("it has more than {MAX_LISTED} program files"));
-                }
-            }
-        }
-        if samples && self.binaries.is_empty() {
+    /// Itself, unless it has samples only.
+    fn with_trace(self) -> Result<BranchList, String> {
+        if self.samples > 0 && self.binaries.is_empty() {
             return Err(
                 "it has samples of a branch record buffer (LBR) in place of trace, which are \
                         read of the perf.data file that it was made of"
                     .into(),
             );
+        }
+        Ok(self)
+    }
+
+    /// Adds the message `BranchList`. `sequences` counts those of all program files.
+    fn message(&mut self, bytes: &[u8], sequences: &mut usize) -> Result<(), String> {
+        let mut known = bytes.is_empty();
+        for (field, value) in fields(bytes) {
+            known |= matches!((field, &value), (1..=SAMPLES, Value::Bytes(_)));
+            match (field, value) {
+                (1, Value::Bytes(magic)) if magic != MAGIC => {
+                    return Err("a message of it is not a branch list".into());
+                }
+                (2, Value::Bytes(binary)) => {
+                    let binary = ListedBinary::read(binary, sequences)?;
+                    self.binaries.push(binary);
+                    if self.binaries.len() > MAX_LISTED {
+                        return Err(format!("it has more than {MAX_LISTED} program files"));
+                    }
+                }
+                (SAMPLES, Value::Bytes(samples)) => {
+                    let samples = fields(samples).filter(|(field, _)| *field == SAMPLE);
+                    self.samples += samples.count() as u64;
+                }
+                _ => {}
+            }
+        }
+        if !known {
+            return Err("a message of it is not a branch list".into());
         }
         Ok(())
     }
@@ -316,6 +338,12 @@ pub fn branch_list(
         Err(why) => return Some(Err(fail(why))),
     };
     let mut finder = Finder::new(search, path, &mut files);
+    if list.samples > 0 {
+        finder.problems.push(format!(
+            "{} samples of a branch record buffer (LBR) beside the trace are ignored",
+            list.samples
+        ));
+    }
     let (mut programs, mut parts, mut omitted) = (Vec::new(), 0, 0);
     for (n, binary) in (0..).zip(list.binaries) {
         if parts > MAX_PARTS {
@@ -415,6 +443,7 @@ mod tests {
                     ..ListedBinary::default()
                 },
             ],
+            samples: 0,
         }
     }
 
@@ -434,7 +463,7 @@ mod tests {
             twice.extend((packed.len() as u32).to_le_bytes());
             twice.extend(&packed);
         }
-        let both = BranchList { binaries: [list().binaries, list().binaries].concat() };
+        let both = BranchList { binaries: [list().binaries, list().binaries].concat(), samples: 0 };
         assert_eq!(BranchList::read(&twice), Ok(both));
     }
 
@@ -451,12 +480,49 @@ mod tests {
         assert_eq!(BranchList::read(&list.0), Err("it has more than 4194304 sequences".into()));
     }
 
+    /// A file of version 1 with these messages.
+    fn file(messages: &[&[u8]]) -> Vec<u8> {
+        let mut out = [&MAGIC[..], &[1, 0, 0, 0, 0]].concat();
+        for message in messages {
+            out.extend((message.len() as u32).to_le_bytes());
+            out.extend(*message);
+        }
+        out
+    }
+
+    /// simpleperf writes `magic` in messages with samples only. (BranchListFile.cpp,
+    /// `BranchListProtoWriter::Write(const ETMBinaryMap&)`)
     #[test]
-    fn samples_are_not_an_empty_list() {
-        let mut list = Message::default();
-        list.bytes(1, MAGIC);
-        list.bytes(3, &[1, 2, 3]);
-        assert!(BranchList::read(&list.0).unwrap_err().contains("branch record buffer"));
+    fn messages_with_trace_have_no_magic() {
+        let bytes = list().write();
+        let message = &bytes[MAGIC.len() + 9 + MESSAGE.len() + MAGIC.len()..];
+        assert_eq!(BranchList::read(&file(&[message])), Ok(list()));
+        assert_eq!(BranchList::read(&file(&[])), Ok(BranchList::default()));
+        let mut other = Message::default();
+        other.text(1, "other");
+        for bytes in [other.0.as_slice(), &[0xff; 8], b"\x08\x01"] {
+            let found = BranchList::read(&file(&[bytes]));
+            assert!(found.unwrap_err().contains("not a branch list"), "{bytes:x?}");
+            assert!(BranchList::read(bytes).unwrap_err().contains("not a branch list"));
+        }
+    }
+
+    /// Laid out as `LBRData` of branch_list.proto: two samples of a program.
+    #[test]
+    fn samples_beside_trace_are_counted() {
+        let samples = b"\x0a\x04\x08\x01\x10\x20\x0a\x04\x08\x01\x10\x24\x12\x03\x0a\x01a";
+        let mut message = Message::default();
+        message.bytes(1, MAGIC);
+        message.bytes(3, samples);
+        let bytes = list().write();
+        let trace = &bytes[MAGIC.len() + 9..];
+        for messages in [[&message.0[..], trace], [trace, &message.0[..]]] {
+            let want = BranchList { samples: 2, ..list() };
+            assert_eq!(BranchList::read(&file(&messages)), Ok(want));
+        }
+        for only in [message.0.clone(), file(&[&message.0])] {
+            assert!(BranchList::read(&only).unwrap_err().contains("branch record buffer"));
+        }
     }
 
     #[test]

@@ -233,7 +233,7 @@ const MODULE: u64 = 1;
 impl RecordedFile {
     /// The offset of `.text` from the start of the module in memory. simpleperf records 0 for both
     /// numbers where it could not read the file or the kernel's symbols.
-    /// (simpleperf/dso.cpp, `KernelModuleDso::CalculateMinVaddr`)
+    /// (simpleperf/dso.cpp at 04d07ac1, `KernelModuleDso::CalculateMinVaddr`)
     pub(super) fn text_offset(&self) -> Option<u64> {
         let offset = self.module_offset.filter(|_| self.kind == MODULE)?;
         let known = offset != 0 || self.min_address != 0;

@@ -204,8 +204,8 @@ impl Matches {
     }
 }
 
-/// What the kernel appends to the path of a mapped file that has no name any more. (fs/d_path.c of
-/// Linux, `path_with_deleted`)
+/// What the kernel appends to the path of a mapped file that has no name any more.
+/// (Linux 6.1.192, fs/d_path.c:287, `d_path`)
 const DELETED: &str = " (deleted)";
 
 /// Finds files.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// The files with the build identifier `id`, in hexadecimal, in `.build-id` of a folder: the
 /// program, and its debug information. A cache of perf has a folder for each identifier.
-/// (tools/perf/util/dso.c of Linux, `dso__read_binary_type_filename`: BUILDID_DEBUGINFO and
-/// BUILD_ID_CACHE)
+/// (Linux 6.1.192, tools/perf/util/dso.c:116 and 172, `dso__read_binary_type_filename`:
+/// BUILD_ID_CACHE and BUILDID_DEBUGINFO; build-id.c:260: the names in the cache)
 pub(super) fn with_id(folder: &Path, id: &str) -> Vec<PathBuf> {
     let Some((first, rest)) = id.split_at_checked(2) else { return Vec::new() };
     let folder = folder.join(".build-id").join(first);
@@ -20,7 +20,8 @@ pub(super) fn debug(root: &Path) -> PathBuf {
 }
 
 /// Where a system has the file of its kernel, of version `release`.
-/// (tools/perf/util/symbol.c of Linux, `vmlinux_paths` and `vmlinux_paths_upd`)
+/// (Linux 6.1.192, tools/perf/util/symbol.c:2370, `vmlinux_paths_upd`; the last is in the folder of
+/// the modules)
 pub(super) fn kernels(root: &Path, release: &str) -> Vec<PathBuf> {
     if release.is_empty() || release.contains('/') || release.contains("..") {
         return Vec::new();

@@ -132,7 +132,8 @@ pub(super) fn code(
     all
 }
 
-/// Whether `path` is that of a jitdump: `jit-PID.dump`. (tools/perf/util/jitdump.c, `jit_detect`)
+/// Whether `path` is that of a jitdump: `jit-PID.dump`.
+/// (Linux 6.1.192, tools/perf/util/jitdump.c:735, `jit_detect`)
 fn is_dump(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let process = name.strip_prefix("jit-").and_then(|name| name.strip_suffix(".dump"));

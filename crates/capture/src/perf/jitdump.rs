@@ -1,5 +1,5 @@
 //! Code that a program generates while it runs: a jitdump of version 1.
-//! (tools/perf/util/jitdump.h of Linux; tools/perf/Documentation/jitdump-specification.txt)
+//! (Linux 6.1.192, tools/perf/util/jitdump.h:37 to 96; Documentation/jitdump-specification.txt)
 //!
 //! A header, and records with their sizes and times: code was written to memory (LOAD), or was
 //! moved (MOVE). The other records have source lines and unwinding information, which are not read.
@@ -244,7 +244,7 @@ pub(super) fn generations(loaded: &[JitCode]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// A header as `struct jitheader` lays it out. (tools/perf/util/jitdump.h)
+    /// A header as `struct jitheader` lays it out. (jitdump.h:37)
     fn header(flags: u64) -> Vec<u8> {
         let mut out = b"DTiJ".to_vec();
         for word in [1u32, 40, 183, 0, 7] {

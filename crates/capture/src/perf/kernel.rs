@@ -24,8 +24,8 @@ pub(super) fn guest(path: &str) -> bool {
 }
 
 /// The process of the virtual machine of a guest: of its mapping, or of the name of its kernel. A
-/// guest without one has the process 0. (tools/perf/util/machine.h of Linux,
-/// DEFAULT_GUEST_KERNEL_ID)
+/// guest without one has the process 0. (Linux 6.1.192, tools/perf/util/machine.h:25,
+/// DEFAULT_GUEST_KERNEL_ID; machine.c:74, `machine__set_mmap_name`)
 pub(super) fn machine(mmap: &Mmap) -> Option<u32> {
     let named = mmap.path.strip_prefix("[guest.kernel.kallsyms.");
     let named = named.and_then(|rest| rest.split(']').next()?.parse().ok());
@@ -36,10 +36,10 @@ pub(super) fn machine(mmap: &Mmap) -> Option<u32> {
 /// is not recorded.
 ///
 /// perf names the mapping for `_text` or `_stext`, and its offset is the address of that symbol
-/// (tools/perf/util/synthetic-events.c, `__perf_event__synthesize_kernel_mmap`). simpleperf names
-/// it for `_stext` where its start is that symbol, and its offset is 0
-/// (simpleperf/environment.cpp, `GetKernelAndModuleMmaps`). Where it names no symbol, the kernel
-/// begins at its start.
+/// (Linux 6.1.192, tools/perf/util/synthetic-events.c:1143 and 1156,
+/// `__perf_event__synthesize_kernel_mmap`). simpleperf names it for `_stext` where its start is
+/// that symbol, and its offset is 0 (simpleperf/environment.cpp at 433d6f55,
+/// `GetKernelAndModuleMmaps`). Where it names no symbol, the kernel begins at its start.
 fn reference(mmap: &Mmap) -> (Vec<&str>, u64) {
     let named = mmap.path.rsplit_once(']').map_or("", |(_, symbol)| symbol);
     let names = if named.is_empty() { vec!["_text", "_stext"] } else { vec![named] };

@@ -358,9 +358,9 @@ impl Layers {
 
 /// The only layer with the bytes of `aux`, an event with this ordinal of its buffer: where several
 /// have them, that with the ordinal, or the only one whose record begins and ends as `aux` does.
-/// (tools/perf/util/synthetic-events.c, `perf_event__synthesize_id_index`: `e->idx` is the ordinal
-/// of the mapped buffer, as `idx` of an AUXTRACE record is in tools/perf/util/auxtrace.c,
-/// `__auxtrace_mmap__read`)
+/// (Linux 6.1.192, tools/perf/util/synthetic-events.c:1878, `__perf_event__synthesize_id_index`:
+/// `e->idx` is the ordinal of the mapped buffer, as `idx` of an AUXTRACE record is in
+/// auxtrace.c:1907, `__auxtrace_mmap__read`)
 fn layer_of(layers: &[Stored], aux: Aux, ordinal: Option<u64>) -> Option<usize> {
     let only = |mut found: Vec<usize>| if found.len() == 1 { found.pop() } else { None };
     let having = |is: &dyn Fn(&Stored) -> bool| {

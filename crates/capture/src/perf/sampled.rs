@@ -1,5 +1,5 @@
 //! A recording whose trace is replaced by samples with the branches before each, as `perf inject`
-//! writes it. (tools/perf/builtin-inject.c and tools/perf/util/cs-etm.c of Linux,
+//! writes it. (Linux 6.1.192, tools/perf/util/cs-etm.c:1044 and 1373, `cs_etm__inject_event` and
 //! `cs_etm__synth_events`)
 
 use super::attr::{Attr, SampleId};

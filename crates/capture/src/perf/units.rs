@@ -321,7 +321,7 @@ mod tests {
     }
 
     /// Version 0 states no number of parameters: it has the 7 and 4 of its time
-    /// (tools/perf/util/cs-etm.h of Linux, `CS_ETMV4_NR_TRC_PARAMS_V0` and
+    /// (Linux 6.1.192, tools/perf/util/cs-etm.h:77 and 60, `CS_ETMV4_NR_TRC_PARAMS_V0` and
     /// `CS_ETM_NR_TRC_PARAMS_V0`). A slot may have further registers, or zeros only.
     #[test]
     fn version_0_has_slots_of_any_length() {

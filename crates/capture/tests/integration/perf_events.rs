@@ -5,7 +5,7 @@ use tracewright_capture::perf::{self, Attr, Aux, Body, IdEntry, Layout, PerfData
 use tracewright_capture::{Capture, Queue};
 
 use crate::perf::{buffers, id_of, notes, synthetic};
-use crate::perf_files::{Folder, given, kernel_map, vmlinux};
+use crate::perf_files::{Folder, given, kernel_map, module_of, vmlinux};
 
 fn read(data: &PerfData) -> Capture {
     perf::from_bytes(&data.write(Layout::default()).into()).expect("a capture")
@@ -13,7 +13,8 @@ fn read(data: &PerfData) -> Capture {
 
 /// The word of AUXTRACE_INFO with the TRCCONFIGR of each CPU: after version, PMU and count, and
 /// snapshot, a block of mark, CPU, number of parameters, and parameters.
-/// (tools/perf/util/cs-etm.h of Linux, CS_HEADER_VERSION_MAX and CS_ETMV4_TRCCONFIGR)
+/// (Linux 6.1.192, tools/perf/util/cs-etm.h:25 and 65, CS_HEADER_VERSION_MAX and
+/// CS_ETMV4_TRCCONFIGR)
 fn configure(data: &mut PerfData, values: [u64; 2]) {
     for record in &mut data.records {
         if let Body::AuxTraceInfo { words, .. } = &mut record.body {
@@ -25,9 +26,10 @@ fn configure(data: &mut PerfData, values: [u64; 2]) {
     }
 }
 
-/// The sample type of sessions of threads has no CPU (tools/perf/arch/arm/util/cs-etm.c of Linux,
-/// `cs_etm_recording_options`: `evsel__set_sample_bit(cs_etm_evsel, CPU)` for CPUs only), so that
-/// nothing states the CPU of an AUX record. The trace of a TRBE has no trace ID, either.
+/// The sample type of sessions of threads has no CPU (Linux 6.1.192,
+/// tools/perf/arch/arm/util/cs-etm.c:428, `cs_etm_recording_options`: it is set where there is a
+/// map of CPUs), so that nothing states the CPU of an AUX record. The trace of a TRBE has no trace
+/// ID, either.
 #[test]
 fn trace_without_a_cpu_is_that_of_the_only_kind_of_unit() {
     let of_threads = |values: [u64; 2], cpus: usize| {
@@ -67,8 +69,8 @@ fn trace_without_a_cpu_is_that_of_the_only_kind_of_unit() {
 
 /// A second event with an AUX buffer of its own, whose offsets begin at 0, too. Its records have
 /// its identifier; the AUXTRACE records have the ordinal of the buffer, as the entries of ID_INDEX
-/// have (tools/perf/util/auxtrace.c of Linux, `__auxtrace_mmap__read`; synthetic-events.c,
-/// `perf_event__synthesize_id_index`).
+/// have (Linux 6.1.192, tools/perf/util/auxtrace.c:1907, `__auxtrace_mmap__read`;
+/// synthetic-events.c:1878, `__perf_event__synthesize_id_index`).
 #[test]
 fn aux_records_are_those_of_their_event() {
     const OTHER: u64 = 77;
@@ -140,9 +142,10 @@ fn buffers_of_events_are_bounded() {
 }
 
 /// The host's kernel is at EL2 where CONTEXTIDR_EL2 is traced in place of the VMID, and EL1 is a
-/// guest (tools/perf/util/cs-etm.c of Linux, `cs_etm__get_machine`). The mapping of its kernel
-/// has the mode GUEST_KERNEL, the process of its virtual machine, or 0, and a name with it
-/// (tools/perf/util/machine.c, `machine__mmap_name`).
+/// guest (Linux commit 8d3031d39fe8, tools/perf/util/cs-etm.c, `cs_etm__get_machine`). The mapping
+/// of its kernel has the mode GUEST_KERNEL, the process of its virtual machine, or 0, and a name
+/// with it (Linux 6.1.192, tools/perf/util/synthetic-events.c:1127 to 1158, `machine->pid`;
+/// machine.c:74, `machine__set_mmap_name`).
 #[test]
 fn the_kernel_of_a_guest_is_that_of_its_virtual_machine() {
     const LINKED: u64 = 0xffff_8000_8000_0000;
@@ -191,5 +194,56 @@ fn the_kernel_of_a_guest_is_that_of_its_virtual_machine() {
         for text in [assumed, unknown] {
             assert_eq!(found.contains(text), text == note, "{found}");
         }
+    }
+}
+
+/// A module of a guest's kernel has the mode GUEST_KERNEL, and its path in the folder of all guests,
+/// or in that of the guest with the process. (Linux 6.1.192,
+/// tools/perf/util/synthetic-events.c:668, `perf_event__synthesize_modules`; machine.c:353,
+/// `machines__findnew`)
+#[test]
+fn modules_of_guests_are_in_the_folder_of_guests() {
+    const AT: u64 = 0xffff_8000_7900_0000;
+    const PATH: &str = "/lib/modules/6.1.0/my-mod.ko";
+    let folder = Folder::new("perf-guest-modules");
+    folder.write("guest/lib/modules/6.1.0/my-mod.ko", module_of(&["first", "second"], false));
+    folder.write("guest/mnt/7/lib/modules/6.1.0/other.ko", module_of(&["first"], false));
+    let search = Search { guest_symfs: Some(folder.0.join("guest")), ..Search::default() };
+    let loaded = |path: &str, mode: u16, process: u32, config: u64, search: &Search| {
+        let mut data = synthetic(1, perf::SAMPLE_TYPE, 128);
+        configure(&mut data, [config; 2]);
+        let mut map = Record { misc: mode, ..kernel_map(path, AT, 0) };
+        if let Body::Mmap(mmap) = &mut map.body {
+            mmap.process = process;
+        }
+        data.records.push(map);
+        let file = folder.write("perf.data", data.write(Layout::default()));
+        let capture = perf::open(&file, search).expect("a capture");
+        let viewpoint = capture.linux.as_ref().expect("a system").viewpoint(0, 0).expect("one");
+        let byte = |el: u8, address: u64| {
+            let security = Some(Security::NonSecure);
+            let context =
+                Context { el: Some(el), security, vmid: Some(1000), ..Context::default() };
+            let image = viewpoint.spaces.image(viewpoint.memory(&context));
+            image.run(image.view(Space::ANY), address).first().copied().unwrap_or(0)
+        };
+        ([byte(1, AT), byte(1, AT + 16), byte(2, AT)], notes(&capture).join("\n"))
+    };
+    for (path, mode, process, config, want) in [
+        (PATH, 4, 0, 0x8080, [1, 2, 0]),
+        (PATH, 4, 1000, 0x8080, [1, 2, 0]),
+        (PATH, 4, 2000, 0x8080, [0; 3]),
+        ("/mnt/7/lib/modules/6.1.0/other.ko", 4, 0, 0x8080, [1, 0, 0]),
+        ("/lib/modules/6.1.0/../6.1.0/my-mod.ko", 4, 0, 0x8080, [0; 3]),
+        ("[my_mod]", 4, 0, 0x8080, [0; 3]),
+        // EL1 may be the host.
+        (PATH, 4, 0, 0x40, [0; 3]),
+        // A module of the host.
+        (PATH, 1, 0, 0x8080, [0; 3]),
+    ] {
+        let (found, text) = loaded(path, mode, process, config, &search);
+        assert_eq!(found, want, "{path} {mode} {process} {config:x}: {text}");
+        let without = loaded(path, mode, process, config, &Search::default());
+        assert_eq!(without.0, [0; 3], "{}", without.1);
     }
 }

@@ -116,7 +116,7 @@ pub fn mapped(process: u32, address: u64, path: &str, id: &[u8]) -> Record {
 
 /// The cache of perf has a folder for each build identifier, with a link to the file under the name
 /// `elf`, or `vdso`; earlier versions have the file in place of the folder.
-/// (tools/perf/util/build-id.c)
+/// (Linux 6.1.192, tools/perf/util/build-id.c:260, `build_id_cache__basename`)
 #[test]
 fn the_cache_of_perf_is_searched_by_build_id() {
     let folder = Folder::new("perf-cache");
@@ -215,9 +215,9 @@ pub fn given(binaries: &[&Path]) -> Search {
 }
 
 /// The kernel's code is where the symbol was that its mapping is named for: the offset of the
-/// mapping is its address (perf: tools/perf/util/synthetic-events.c,
-/// `__perf_event__synthesize_kernel_mmap`, `pgoff = ref_reloc_sym->addr`), or its start where the
-/// offset is 0 (simpleperf: simpleperf/environment.cpp, `GetKernelAndModuleMmaps`).
+/// mapping is its address (Linux 6.1.192, tools/perf/util/synthetic-events.c:1143 and 1156,
+/// `__perf_event__synthesize_kernel_mmap`), or its start where the offset is 0
+/// (simpleperf/environment.cpp at 433d6f55, `GetKernelAndModuleMmaps`).
 #[test]
 fn the_kernel_is_where_the_symbol_of_its_mapping_was() {
     const LINKED: u64 = 0xffff_8000_8000_0000;
@@ -433,7 +433,8 @@ fn a_list_of_symbols_that_contradicts_the_mapping_is_not_used() {
 
 /// A guest's memory is not that of the host, whatever its mappings are named: records of perf have
 /// the mode PERF_RECORD_MISC_GUEST_KERNEL, the process of the virtual machine, and the path
-/// `[guest.kernel.kallsyms]`. (tools/perf/util/synthetic-events.c, `machine->mmap_name`)
+/// `[guest.kernel.kallsyms]`. (Linux 6.1.192, tools/perf/util/synthetic-events.c:1127 to 1158;
+/// machine.c:74, `machine__set_mmap_name`)
 #[test]
 fn mappings_of_guests_are_not_used() {
     const AT: u64 = 0xffff_8000_8000_0000;
@@ -480,7 +481,7 @@ fn files_that_are_not_used_are_reported() {
     assert_eq!(about("jit-9.dump is not used: its code is of another machine (ELF machine 62)"), 1);
 }
 
-/// The header of a jitdump. (tools/perf/util/jitdump.h of Linux, `struct jitheader`)
+/// The header of a jitdump. (Linux 6.1.192, tools/perf/util/jitdump.h:37, `struct jitheader`)
 fn jit_header(machine: u32, process: u32) -> Vec<u8> {
     let words = [u32::from_le_bytes(*b"DTiJ"), 1, 40, machine, 0, process, 0, 0, 0, 0];
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -497,7 +498,8 @@ fn jit_load(time: u64, process: u32, address: u64, index: u64, byte: u8) -> Vec<
 /// Generated code is in the memory of its process from its time on, until other code is loaded over
 /// it. Mappings of anonymous memory do not hide it. Without times of the same clock, it is in
 /// memory from the beginning.
-/// (tools/perf/util/jitdump.c, `jit_repipe_code_load`, `jit_validate_events`)
+/// (Linux 6.1.192, tools/perf/util/jitdump.c:421, `jit_repipe_code_load`; 122,
+/// `jit_validate_events`)
 #[test]
 fn generated_code_is_in_memory_from_its_time_on() {
     let folder = Folder::new("perf-jitdump");
@@ -581,7 +583,7 @@ fn apk(name: &str, start: usize, member: &[u8]) -> Vec<u8> {
 }
 
 /// The kernel records the archive and the offset in it; simpleperf the member and the offset in the
-/// member. (simpleperf/cmd_record.cpp, `UpdateMmapRecordForEmbeddedPath`: `pgoff -= entry_offset`)
+/// member. (simpleperf/cmd_record.cpp:1346 at f0b1ab0c, `UpdateMmapRecordForEmbeddedPath`)
 #[test]
 fn libraries_are_mapped_from_within_an_archive() {
     let folder = Folder::new("perf-apk");

@@ -18,8 +18,8 @@ fn debug_only(mut file: Vec<u8>) -> Vec<u8> {
     file
 }
 
-/// The kernel appends ` (deleted)` to the path of a file that has no name any more. (fs/d_path.c of
-/// Linux, `path_with_deleted`) Another file may have the name.
+/// The kernel appends ` (deleted)` to the path of a file that has no name any more. (Linux 6.1.192,
+/// fs/d_path.c:287, `d_path`) Another file may have the name.
 #[test]
 fn files_without_a_name_are_found_without_the_mark() {
     const AT: u64 = 0x10_0000;
@@ -78,7 +78,7 @@ fn debug_information_is_no_code() {
 }
 
 /// The file of a kernel has its version in its name: OSRELEASE of the recording.
-/// (tools/perf/util/symbol.c of Linux, `vmlinux_paths_upd`)
+/// (Linux 6.1.192, tools/perf/util/symbol.c:2370, `vmlinux_paths_upd`)
 #[test]
 fn the_kernel_is_in_the_usual_folders() {
     const OS_RELEASE: u32 = 4;

@@ -271,6 +271,61 @@ fn libraries_are_selected_by_the_timestamps_of_the_trace() {
     }
 }
 
+/// A timestamp is a time as the record TIME_CONV converts it (perf_event_open(2), `time_zero`): 5
+/// seconds, and a millisecond each tick. Instructions up to the first branch after a timestamp may
+/// have been executed before it.
+#[test]
+fn samples_have_the_times_of_the_trace() {
+    let folder = Folder::new("loader-sample-times");
+    let Some((intervals, _)) = executed(&folder) else { return };
+    let mut data = recorded_at_once(&folder, &intervals);
+    let time = |ticks: u64| 5_000_000_000 + ticks * 1_000_000;
+    for record in &mut data.records {
+        record.id.time = record.id.time.map(time);
+        if let Body::TimeConversion(conversion) = &mut record.body {
+            *conversion = TimeConversion { shift: 1, multiplier: 2_000_000, zero: time(0) };
+        }
+    }
+    let [path, samples] = ["perf.data", "samples"].map(|name| folder.path(name));
+    fs::write(&path, data.write(Layout::default())).unwrap();
+    let output = tracewright(&args("perf-script --itrace=i1i", &[&path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    for thread in 0..2 {
+        let cpu = format!("[{thread:03}]");
+        let of_cpu = output.out.lines().filter(|line| line.contains(&cpu));
+        let found: Vec<(String, u64)> = of_cpu
+            .map(|line| {
+                let mut words = line.split_whitespace();
+                let time = words.by_ref().find(|word| word.ends_with(':')).unwrap();
+                let pc = words.nth(2).unwrap();
+                (time.to_owned(), u64::from_str_radix(pc, 16).unwrap())
+            })
+            .collect();
+        let want = intervals.iter().zip(5..).flat_map(|(interval, seconds)| {
+            interval.of(thread).map(move |pc| (format!("{seconds}.001000:"), pc))
+        });
+        let want: Vec<_> = want.collect();
+        assert!(found.iter().map(|(_, pc)| pc).eq(want.iter().map(|(_, pc)| pc)), "{cpu}");
+        let other = (0..want.len()).filter(|n| found[*n].0 != want[*n].0);
+        for n in other {
+            let later = want[n..].iter().take(16).find(|(time, _)| *time != want[n].0);
+            assert_eq!(later.map(|(time, _)| time), Some(&found[n].0), "{cpu} {n}");
+        }
+    }
+    let words = "profile --format perf-data --itrace i10il4 -o";
+    assert_eq!(tracewright(&args(words, &[&samples, &path])).code, Some(0));
+    let Some(perf) = tool_since(&[("perf", "linux-perf")], (6, 1)) else { return };
+    let times = |text: &str| -> Vec<String> {
+        let words = text.split_whitespace().filter(|word| word.ends_with(".001000:"));
+        words.map(str::to_owned).collect()
+    };
+    let of_perf = times(&ok(perf, "script -F cpu,time,ip -i", &[&samples]));
+    let output = tracewright(&args("perf-script --itrace=i10il4", &[&path]));
+    let mut want = times(&output.out);
+    want.sort();
+    assert!(want.len() > 20 && of_perf == want, "{of_perf:?}\n{want:?}");
+}
+
 #[test]
 fn libraries_that_replace_each_other_are_decoded_and_profiled() {
     let folder = Folder::new("loader");

@@ -1,5 +1,6 @@
 //! Samples as `perf script --itrace` prints them, and as records of a `perf.data` file.
-//! (tools/perf/util/cs-etm.c of Linux, `cs_etm__sample`, `cs_etm__flush` and `cs_etm__end_block`)
+//! (Linux 6.1.192, tools/perf/util/cs-etm.c:1397, 1545 and 1599, `cs_etm__sample`, `cs_etm__flush`
+//! and `cs_etm__end_block`)
 //!
 //! | file | contents |
 //! |---|---|

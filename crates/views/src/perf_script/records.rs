@@ -10,7 +10,7 @@ const MODES: [u16; 2] = [1, 2];
 /// The bit that distinguishes the addresses of the kernel.
 const KERNEL: u64 = 1 << 63;
 /// `predicted` of an entry: perf does not know whether a branch was predicted, and sets it.
-/// (tools/perf/util/cs-etm.c, `cs_etm__update_last_branch_rb`)
+/// (Linux 6.1.192, tools/perf/util/cs-etm.c:1012, `cs_etm__update_last_branch_rb`)
 const PREDICTED: u64 = 2;
 
 /// The fields of a sample without a time: PERF_SAMPLE_IP, TID, CPU, PERIOD, BRANCH_STACK.

@@ -47,6 +47,7 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
                 Ok(Opened::Trace(input)) if recordings::only(input) => {
                     return itm::run(args, &paths, input, output);
                 }
+                Err(_) if !args.keep_going => {}
                 _ => refuse_samples(args)?,
             }
         }
