@@ -197,8 +197,8 @@ fn the_kernel_of_a_guest_is_that_of_its_virtual_machine() {
     }
 }
 
-/// A module of a guest's kernel has the mode GUEST_KERNEL, and its path in the folder of all guests,
-/// or in that of the guest with the process. (Linux 6.1.192,
+/// A module of a guest's kernel has the mode GUEST_KERNEL, and its path in the folder of all
+/// guests, or in that of the guest with the process. (Linux 6.1.192,
 /// tools/perf/util/synthetic-events.c:668, `perf_event__synthesize_modules`; machine.c:353,
 /// `machines__findnew`)
 #[test]
