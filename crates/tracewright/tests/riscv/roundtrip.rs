@@ -99,7 +99,7 @@ impl Sink for Trace {
             ) => {
                 return self.ambiguous.push((self.done.len(), inconsistency));
             }
-            // What is reported in doubt is compared: a trap.
+            // The exception that is reported is compared.
             Element::Inconsistency(Inconsistency::ContextOrException) => return,
             _ => {}
         }

@@ -209,7 +209,7 @@ impl Decoder {
             }
             Kind::Indirect if whole => {
                 let target = inferred_target(block, self.last.address, self.space, code);
-                // A jump that the encoder inferred is not the end of its message, or has an outcome.
+                // A jump that the encoder inferred does not end its message, or has an outcome.
                 let inferred = target.is_some() && (walk.count > 0 || walk.outcomes.len > 0);
                 let traced = config.all_jumps && self.mode(config) == Some(Mode::History);
                 if inferred && traced && walk.outcomes.take() != Some(true) {
