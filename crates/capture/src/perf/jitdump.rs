@@ -96,6 +96,11 @@ impl JitDump {
     /// # Errors
     /// Why it cannot be read.
     pub(super) fn read(bytes: &Bytes) -> Result<JitDump, String> {
+        JitDump::read_at_most(bytes, MAX_CHANGES)
+    }
+
+    /// As [`read`](Self::read), with at most `most` pieces of code.
+    fn read_at_most(bytes: &Bytes, most: usize) -> Result<JitDump, String> {
         let all: &[u8] = bytes;
         let big = all.starts_with(&MAGIC[1]);
         let short = "the jitdump ends within its header";
@@ -119,12 +124,12 @@ impl JitDump {
             return Err(format!("the jitdump has the unknown flags {:#x}", flags & !COUNTER));
         }
         dump.counter = flags & COUNTER != 0;
-        dump.records(all, u64::from(size), big);
+        dump.records(all, u64::from(size), big, most);
         Ok(dump)
     }
 
-    /// Reads the records from offset `at` on.
-    fn records(&mut self, all: &[u8], mut at: u64, big: bool) {
+    /// Reads the records from offset `at` on, and at most `most` pieces of code.
+    fn records(&mut self, all: &[u8], mut at: u64, big: bool, most: usize) {
         let mut known = Known::default();
         let len = all.len() as u64;
         while at < len {
@@ -140,10 +145,9 @@ impl JitDump {
                 ));
                 return;
             };
-            if self.loaded.len() >= MAX_CHANGES {
+            if self.loaded.len() >= most {
                 self.problems.push(format!(
-                    "the jitdump has more than {MAX_CHANGES} pieces of code: the others are not \
-                     used"
+                    "the jitdump has more than {most} pieces of code: the others are not used"
                 ));
                 return;
             }
@@ -308,6 +312,16 @@ mod tests {
         assert_eq!(dump.loaded[1].offset, dump.loaded[0].offset);
         assert!(dump.problems[0].contains("moves code from 0x9000"), "{:?}", dump.problems);
         assert_eq!(generations(&dump.loaded), [0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn pieces_of_code_are_limited() {
+        let pieces: Vec<_> = (0..3).map(|n| load(n, n << 4, n, "a", &[1; 8])).collect();
+        let all = Bytes::from([header(0), pieces.concat()].concat());
+        for (most, loaded, problems) in [(2, 2, 1), (3, 3, 0)] {
+            let dump = JitDump::read_at_most(&all, most).unwrap();
+            assert_eq!((dump.loaded.len(), dump.problems.len()), (loaded, problems), "{most}");
+        }
     }
 
     #[test]

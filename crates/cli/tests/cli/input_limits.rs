@@ -27,7 +27,7 @@ const PERF: &str = "capture/tests/integration/perf_hostile.rs";
 const HOSTILE: &str = "capture/tests/integration/hostile.rs";
 const EXPECTED: &str = "cli/tests/expected/expected.tsv";
 const COVERAGE: &str = "cli/tests/cli/coverage.rs";
-const SPACES: &str = "image/src/address_spaces.rs";
+const SPACES: &str = "image/src/address_spaces/tests.rs";
 const MEMORY: &str = "cli/tests/cli/memory.rs";
 const STACKS: &str = "analysis/src/stacks/tests.rs";
 
@@ -92,6 +92,16 @@ const ROWS: &[(&str, &[Test])] = &[
         Named(PERF, "fn the_links_between_trace_units_and_records_are_bounded")]),
     ("`perf.data`: changes of address spaces and regions in them, those copied by forks included", &[
         Named(PERF, "fn a_fork_copies_what_the_child_has_only")]),
+    ("`perf.data` with events of several PMUs: buffers of one CPU or thread", &[
+        Named("capture/tests/integration/perf_events.rs", "fn buffers_of_events_are_bounded")]),
+    ("a compressed module of the kernel: its size; memory for the dictionary of xz", &[
+        Named("capture/src/perf/packed.rs", "fn files_that_unpack_to_too_much_are_refused")]),
+    ("a trace buffer: as text; in records; bytes that are swapped", &[
+        Input { make: long_text, words: "info", code: 2, text: "at most 67108864 are read" },
+        Input { make: long_records, words: "info", code: 2, text: "with more than 268435456 bytes" },
+        Input { make: swapped, words: "info --swap 4", code: 2, text: "at most 268435456 of its 268435457 bytes can be swapped" }]),
+    ("jitdump: pieces of code", &[
+        Named("capture/src/perf/jitdump.rs", "fn pieces_of_code_are_limited")]),
     ("`perf.data`: mapped files; functions of BPF programs", &[Named(PERF, "fn the_number_of_mapped_files_is_bounded")]),
     ("`perf.data`: steps of searches in program files, for all mappings; memory of files that are mapped from several paths", &[
         Without("134,217,728 steps need program files of hundreds of megabytes, or as many mappings")]),
@@ -103,7 +113,7 @@ const ROWS: &[(&str, &[Test])] = &[
             text: "a memory image in Intel HEX records with more than 268435456 bytes" }]),
     ("regions of all images of address spaces that are made, or changes where there are more", &[
         Named(SPACES, "fn images_of_too_many_regions_have_no_memory"), Named(SPACES, "fn images_after_too_many_changes_have_no_memory")]),
-    ("images of address spaces that are in memory", &[Named(SPACES, "fn images_are_made_again")]),
+    ("images of address spaces that are in memory", &[Named("cli/tests/cli/input_limits.rs", "fn images_are_made_again")]),
     ("a source file, a line of it that is shown", &[Named(COVERAGE, "fn large_source_files_and_lines_are_not_shown")]),
     ("code in which branches that were not executed are searched", &[Named(EXPECTED, "report-hang")]),
     ("tables of calls with unwind targets", &[Without("sections that are shared more than twice are made by no tool at hand")]),
@@ -198,6 +208,19 @@ fn notes(folder: &Folder) -> PathBuf {
 fn memory(folder: &Folder) -> PathBuf {
     let path = sparse(folder, "big.bin", "", (4 << 30) + 1);
     PathBuf::from(format!("{}@0x1000", path.display()))
+}
+
+fn long_text(folder: &Folder) -> PathBuf {
+    let line = "00000000: 0100 0000 0000 0080 0168 0169 0000 0080\n";
+    put(folder, "dump.txt", &line.repeat((64 << 20) / line.len() + 1))
+}
+
+fn long_records(folder: &Folder) -> PathBuf {
+    sparse(folder, "dump.hex", ":0400000001020304F2\n", (256 << 20) + 1)
+}
+
+fn swapped(folder: &Folder) -> PathBuf {
+    sparse(folder, "dump.bin", "", (256 << 20) + 1)
 }
 
 const PORT: &str =
