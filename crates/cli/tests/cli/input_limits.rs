@@ -113,7 +113,7 @@ const ROWS: &[(&str, &[Test])] = &[
             text: "a memory image in Intel HEX records with more than 268435456 bytes" }]),
     ("regions of all images of address spaces that are made, or changes where there are more", &[
         Named(SPACES, "fn images_of_too_many_regions_have_no_memory"), Named(SPACES, "fn images_after_too_many_changes_have_no_memory")]),
-    ("images of address spaces that are in memory", &[Named("cli/tests/cli/input_limits.rs", "fn images_are_made_again")]),
+    ("images of address spaces that are in memory", &[Named(SPACES, "fn images_are_made_again")]),
     ("a source file, a line of it that is shown", &[Named(COVERAGE, "fn large_source_files_and_lines_are_not_shown")]),
     ("code in which branches that were not executed are searched", &[Named(EXPECTED, "report-hang")]),
     ("tables of calls with unwind targets", &[Without("sections that are shared more than twice are made by no tool at hand")]),
