@@ -227,16 +227,6 @@ fn added_memory_is_over_all_other_in_its_process() {
 }
 
 /// The images that are in memory are bounded, and made again when they are needed.
-/// The images that are in memory are bounded, and made again when they are needed.
-/// The images that are in memory are bounded, and made again when they are needed.
-/// The images that are in memory are bounded, and made again when they are needed.
-/// The images that are in memory are bounded, and made again when they are needed.
-/// The images that are in memory are bounded, and made again when they are needed.
-/// The images that are in memory are bounded, and made again when they are needed.
-/// The images that are in memory are bounded, and made again when they are needed.
-/// The images that are in memory are bounded, and made again when they are needed.
-/// The images that are in memory are bounded, and made again when they are needed.
-/// The images that are in memory are bounded, and made again when they are needed.
 #[test]
 fn images_are_made_again() {
     let mut spaces = AddressSpaces::default();
