@@ -13,6 +13,7 @@ use tracewright_decode::parameters::resolve;
 use tracewright_frames::Framing;
 use tracewright_image::Extensions;
 use tracewright_logs::{Assembler, RecordError, Recorder, Recording};
+use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use crate::sinks::SinkUnit;
@@ -107,9 +108,33 @@ impl Settings {
         }
     }
 
-    /// What a user should know about decoding traces of such units.
+    /// What a user should know about traces of such units.
     pub fn note(&self) -> Option<&'static str> {
-        self.config()?.note()
+        match self.config()? {
+            // "Implicit return mode": a stack or a counter infers the addresses.
+            AnyConfig::Etrace(config)
+                if config.options.implicit_return
+                    && config.widths.return_stack_size == 0
+                    && config.widths.call_counter_size == 0 =>
+            {
+                Some(
+                    "implicit_return has no effect on returns, as return_stack_size and \
+                     call_counter_size are 0",
+                )
+            }
+            config => config.note(),
+        }
+    }
+
+    /// Whether decoders of the trace need the same registers and parameters as with `other`, for a
+    /// unit with the same settings.
+    pub fn is_same_unit(&self, other: &Settings) -> bool {
+        let of_unit = |settings: &Settings| -> Vec<(String, u64)> {
+            let known = AnyUnit::settings(settings.protocol);
+            let is = |name: &str| known.iter().any(|known| known.name.eq_ignore_ascii_case(name));
+            settings.registers.iter().filter(|(name, _)| is(name)).cloned().collect()
+        };
+        self.config() == other.config() && of_unit(self) == of_unit(other)
     }
 
     /// The configuration of the units. `None` where it is invalid.
@@ -185,6 +210,35 @@ pub struct LogEncoder {
     framed: bool,
     /// Capture has stopped: further steps are not traced.
     stopped: bool,
+    /// The size of the trace so far, where only that is wanted.
+    measured: Option<Measured>,
+}
+
+/// How much trace a log becomes, without the trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// Number of bytes of trace data of all buffers, with their framing.
+    pub bytes: u64,
+    /// Number of encoded instructions.
+    pub instructions: u64,
+    /// The FNV-1a hash of each buffer's trace data.
+    hashes: BTreeMap<usize, u64>,
+}
+
+impl Measured {
+    /// Whether the trace data are the same, but for a collision of 64-bit hashes.
+    pub fn is_same_trace(&self, other: &Measured) -> bool {
+        self.bytes == other.bytes && self.hashes == other.hashes
+    }
+
+    /// Adds the next trace data of buffer `n`.
+    fn add(&mut self, n: usize, bytes: &[u8]) {
+        const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+        const PRIME: u64 = 0x0100_0000_01b3;
+        self.bytes += bytes.len() as u64;
+        let hash = self.hashes.entry(n).or_insert(BASIS);
+        *hash = bytes.iter().fold(*hash, |h, byte| (h ^ u64::from(*byte)).wrapping_mul(PRIME));
+    }
 }
 
 /// The result of encoding a log.
@@ -260,7 +314,21 @@ impl LogEncoder {
             sink: None,
             sinks: BTreeMap::new(),
             stopped: false,
+            measured: None,
         })
+    }
+
+    /// As [`new`](Self::new), for [`measure`](Self::measure): no trace data are stored.
+    ///
+    /// # Errors
+    /// [`RecordError`] where the trace units cannot be simulated.
+    pub fn measuring(
+        recording: Recording,
+        timestamps: Option<u64>,
+        cpus: Option<u16>,
+    ) -> Result<LogEncoder, RecordError> {
+        let encoder = LogEncoder::new(recording, Path::new(""), timestamps, cpus)?;
+        Ok(LogEncoder { measured: Some(Measured::default()), ..encoder })
     }
 
     /// Writes the trace into trace buffers of this kind: one for each buffer of the capture.
@@ -318,6 +386,10 @@ impl LogEncoder {
         if self.recorder.len() < BUFFERED {
             return Ok(());
         }
+        if let Some(measured) = &mut self.measured {
+            self.recorder.take(|n, bytes| measured.add(n, bytes));
+            return Ok(());
+        }
         if self.sink.is_some() {
             self.fill();
             return Ok(());
@@ -357,18 +429,37 @@ impl LogEncoder {
         }
     }
 
+    /// At the end of the log each processor halts, and its trace unit reports where. A RISC-V trace
+    /// unit does that when it is switched off.
+    fn halt(&mut self, assembler: &Assembler) {
+        let halts = if self.protocol.is_riscv() { 0 } else { assembler.cpus() };
+        for cpu in 0..halts.min(usize::from(self.cpus)) {
+            self.step(cpu as u16, &Step::Halted);
+        }
+    }
+
+    /// The size of the trace at the end of the log that `assembler` read, in buffers without a
+    /// limit.
+    ///
+    /// # Errors
+    /// [`RecordError`] where the trace units cannot be simulated.
+    pub fn measure(mut self, assembler: &Assembler) -> Result<Measured, RecordError> {
+        let instructions = self.counts.iter().sum();
+        self.halt(assembler);
+        let mut measured = self.measured.unwrap_or_default();
+        for (n, buffer) in self.recorder.finish()?.buffers.iter().enumerate() {
+            measured.add(n, &buffer.bytes());
+        }
+        Ok(Measured { instructions, ..measured })
+    }
+
     /// Makes the capture at the end of the log that `assembler` read.
     ///
     /// # Errors
     /// [`EncodeError`] where the trace units cannot be simulated, or a file cannot be read.
     pub fn finish(mut self, assembler: &mut Assembler) -> Result<Encoded, EncodeError> {
-        // At the end of the log each processor halts, and its trace unit reports where. A RISC-V
-        // trace unit does that when it is switched off.
-        let halts = if self.protocol.is_riscv() { 0 } else { assembler.cpus() };
         let instructions = self.counts.iter().sum();
-        for cpu in 0..halts.min(usize::from(self.cpus)) {
-            self.step(cpu as u16, &Step::Halted);
-        }
+        self.halt(assembler);
         if let Some(error) = self.failed.take() {
             return Err(error.into());
         }

@@ -1,5 +1,5 @@
 //! Code that a program generates while it runs: a jitdump of version 1.
-//! (Linux 6.1.192, tools/perf/util/jitdump.h:37 to 96; Documentation/jitdump-specification.txt)
+//! (tools/perf/util/jitdump.h of Linux; tools/perf/Documentation/jitdump-specification.txt)
 //!
 //! A header, and records with their sizes and times: code was written to memory (LOAD), or was
 //! moved (MOVE). The other records have source lines and unwinding information, which are not read.
@@ -10,8 +10,6 @@ use super::fields::{Fields, Reader};
 use super::limits::MAX_CHANGES;
 use crate::Bytes;
 
-/// The most pieces of code.
-const MAX_LOADED: usize = if cfg!(test) { 16 } else { MAX_CHANGES };
 /// The first bytes, in either byte order.
 const MAGIC: [[u8; 4]; 2] = [*b"DTiJ", *b"JiTD"];
 /// The version of the header.
@@ -98,6 +96,11 @@ impl JitDump {
     /// # Errors
     /// Why it cannot be read.
     pub(super) fn read(bytes: &Bytes) -> Result<JitDump, String> {
+        JitDump::read_at_most(bytes, MAX_CHANGES)
+    }
+
+    /// As [`read`](Self::read), with at most `most` pieces of code.
+    fn read_at_most(bytes: &Bytes, most: usize) -> Result<JitDump, String> {
         let all: &[u8] = bytes;
         let big = all.starts_with(&MAGIC[1]);
         let short = "the jitdump ends within its header";
@@ -121,12 +124,12 @@ impl JitDump {
             return Err(format!("the jitdump has the unknown flags {:#x}", flags & !COUNTER));
         }
         dump.counter = flags & COUNTER != 0;
-        dump.records(all, u64::from(size), big);
+        dump.records(all, u64::from(size), big, most);
         Ok(dump)
     }
 
-    /// Reads the records from offset `at` on.
-    fn records(&mut self, all: &[u8], mut at: u64, big: bool) {
+    /// Reads the records from offset `at` on, and at most `most` pieces of code.
+    fn records(&mut self, all: &[u8], mut at: u64, big: bool, most: usize) {
         let mut known = Known::default();
         let len = all.len() as u64;
         while at < len {
@@ -142,10 +145,9 @@ impl JitDump {
                 ));
                 return;
             };
-            if self.loaded.len() >= MAX_LOADED {
+            if self.loaded.len() >= most {
                 self.problems.push(format!(
-                    "the jitdump has more than {MAX_LOADED} pieces of code: the others are not \
-                     used"
+                    "the jitdump has more than {most} pieces of code: the others are not used"
                 ));
                 return;
             }
@@ -244,7 +246,7 @@ pub(super) fn generations(loaded: &[JitCode]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// A header as `struct jitheader` lays it out. (jitdump.h:37)
+    /// A header as `struct jitheader` lays it out. (tools/perf/util/jitdump.h)
     fn header(flags: u64) -> Vec<u8> {
         let mut out = b"DTiJ".to_vec();
         for word in [1u32, 40, 183, 0, 7] {
@@ -313,6 +315,16 @@ mod tests {
     }
 
     #[test]
+    fn pieces_of_code_are_limited() {
+        let pieces: Vec<_> = (0..3).map(|n| load(n, n << 4, n, "a", &[1; 8])).collect();
+        let all = Bytes::from([header(0), pieces.concat()].concat());
+        for (most, loaded, problems) in [(2, 2, 1), (3, 3, 0)] {
+            let dump = JitDump::read_at_most(&all, most).unwrap();
+            assert_eq!((dump.loaded.len(), dump.problems.len()), (loaded, problems), "{most}");
+        }
+    }
+
+    #[test]
     fn damage_ends_the_records() {
         let whole = [header(1), load(1, 0x10, 1, "a", &[1; 8])].concat();
         for len in 0..whole.len() {
@@ -331,16 +343,5 @@ mod tests {
         let dump = read(&[record(0, 1, &words, b"a\0"), load(2, 0, 2, "b", &[0; 4])]);
         assert_eq!((dump.loaded.len(), dump.problems.len()), (1, 1));
         assert!(JitDump::read(&Bytes::from(header(2))).unwrap_err().contains("flags 0x2"));
-    }
-
-    #[test]
-    fn later_pieces_are_not_used() {
-        let of =
-            |count: u64| read(&(0..count).map(|n| load(n, n, n, "a", &[1])).collect::<Vec<_>>());
-        let all = of(MAX_LOADED as u64);
-        assert_eq!((all.loaded.len(), all.problems.len()), (MAX_LOADED, 0));
-        let more = of(MAX_LOADED as u64 + 1);
-        assert_eq!(more.loaded.len(), MAX_LOADED);
-        assert!(more.problems[0].contains("more than 16 pieces of code"), "{:?}", more.problems);
     }
 }

@@ -86,7 +86,8 @@ pub struct LogConvertArgs {
 #[command(after_long_help = "\
 Examples:
   tracewright encode --log log.csv --protocol ETM4 -o encoded      a snapshot
-  tracewright encode --log log.csv --protocol ETE --config TRCCONFIGR=0x11 -o cycles   with cycle counts")]
+  tracewright encode --log log.csv --protocol ETE --config TRCCONFIGR=0x11 -o cycles   with cycle counts
+  tracewright encode --log log.csv --protocol ETE --sweep TRCCONFIGR=0x11 --sweep TRCCONFIGR=0x9   sizes only")]
 pub struct EncodeArgs {
     /// Execution log; `-` reads standard input.
     #[arg(long, value_name = "FILE")]
@@ -126,10 +127,14 @@ pub struct EncodeArgs {
     /// Form of the output: by default a snapshot, or for RISC-V a folder with a capture.toml.
     #[arg(long, value_enum, default_value_t = EncodeTo::Folder, conflicts_with = "sink")]
     pub to: EncodeTo,
+    /// Print the size of the trace with these values of `--config` in addition, and write no
+    /// capture (repeatable: each is a configuration of its own).
+    #[arg(long, value_name = "NAME=VALUE[,NAME=VALUE...]", conflicts_with_all = ["output", "sink", "to"])]
+    pub sweep: Vec<String>,
     /// Folder for the snapshot or capture.toml, which must be empty or not exist; with --to perf,
     /// file.
-    #[arg(short, long, value_name = "FOLDER")]
-    pub output: PathBuf,
+    #[arg(short, long, value_name = "FOLDER", required_unless_present = "sweep")]
+    pub output: Option<PathBuf>,
 }
 
 /// The trace buffer that the trace is written into.

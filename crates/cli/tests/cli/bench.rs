@@ -10,12 +10,14 @@ fn a_header_and_a_row() {
     assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
     let lines: Vec<Vec<&str>> =
         output.out.lines().map(|line| line.split_whitespace().collect()).collect();
-    let head = "bytes packets elements ranges instructions seconds MB/s ns/range";
+    let head = "bytes packets elements ranges instructions seconds MB/s ns/range bits/instruction";
     assert_eq!(lines[0].join(" "), head);
-    assert_eq!(lines[1].len(), 8);
+    assert_eq!(lines[1].len(), 9);
     // 19 packets of the ETM and 14 of the ITM; a range for each of the 11 atoms, and one before the
     // exception.
     assert_eq!(&lines[1][..5], ["144", "33", "34", "12", "21"]);
+    // 144 * 8 / 21.
+    assert_eq!(lines[1][8], "54.857");
     assert!(lines[1][5..].iter().all(|number| number.parse::<f64>().unwrap() > 0.0));
 }
 
@@ -43,6 +45,7 @@ fn counts_are_those_of_decode() {
         }
         assert_eq!(row["seconds"].as_array().unwrap().len(), 3);
         assert_eq!(row["sink"], *sink);
+        assert_eq!(row["bits_per_instruction"], 54.857);
         checksums.push((row["checksum"].clone(), row["range_checksum"].clone()));
         let result = row["answer_value"].as_str().unwrap().parse::<u64>().unwrap();
         match sink {

@@ -28,8 +28,6 @@ const HOSTILE: &str = "capture/tests/integration/hostile.rs";
 const EXPECTED: &str = "cli/tests/expected/expected.tsv";
 const COVERAGE: &str = "cli/tests/cli/coverage.rs";
 const SPACES: &str = "image/src/address_spaces/tests.rs";
-const EVENTS: &str = "capture/tests/integration/perf_events.rs";
-const JITDUMP: &str = "capture/src/perf/jitdump.rs";
 const MEMORY: &str = "cli/tests/cli/memory.rs";
 const STACKS: &str = "analysis/src/stacks/tests.rs";
 
@@ -58,9 +56,6 @@ const ROWS: &[(&str, &[Test])] = &[
     ("notes of one kind", &[
         Input { make: notes, words: "info", code: 0, text: "50 more problems of this kind; the first is: cannot read missing100.ini" }]),
     ("malformed lines of an ini file with a note", &[Named(HOSTILE, "fn bad_lines_are_counted")]),
-    ("`perf.data` with events of several PMUs: buffers of one CPU or thread", &[
-        Named(EVENTS, "fn buffers_of_events_are_bounded")]),
-    ("jitdump: pieces of code", &[Named(JITDUMP, "fn later_pieces_are_not_used")]),
     ("pages in the scatter-gather list of an ETR", &[
         Without("a list of 65,537 pages is 256 MiB of memory that the capture has to have")]),
     ("comparison of dumps that overlap", &[Named(HOSTILE, "fn dumps_that_overlap_are_compared_to_a_limit")]),
@@ -97,6 +92,16 @@ const ROWS: &[(&str, &[Test])] = &[
         Named(PERF, "fn the_links_between_trace_units_and_records_are_bounded")]),
     ("`perf.data`: changes of address spaces and regions in them, those copied by forks included", &[
         Named(PERF, "fn a_fork_copies_what_the_child_has_only")]),
+    ("`perf.data` with events of several PMUs: buffers of one CPU or thread", &[
+        Named("capture/tests/integration/perf_events.rs", "fn buffers_of_events_are_bounded")]),
+    ("a compressed module of the kernel: its size; memory for the dictionary of xz", &[
+        Named("capture/src/perf/packed.rs", "fn files_that_unpack_to_too_much_are_refused")]),
+    ("a trace buffer: as text; in records; bytes that are swapped", &[
+        Input { make: long_text, words: "info", code: 2, text: "at most 67108864 are read" },
+        Input { make: long_records, words: "info", code: 2, text: "with more than 268435456 bytes" },
+        Input { make: swapped, words: "info --swap 4", code: 2, text: "at most 268435456 of its 268435457 bytes can be swapped" }]),
+    ("jitdump: pieces of code", &[
+        Named("capture/src/perf/jitdump.rs", "fn pieces_of_code_are_limited")]),
     ("`perf.data`: mapped files; functions of BPF programs", &[Named(PERF, "fn the_number_of_mapped_files_is_bounded")]),
     ("`perf.data`: steps of searches in program files, for all mappings; memory of files that are mapped from several paths", &[
         Without("134,217,728 steps need program files of hundreds of megabytes, or as many mappings")]),
@@ -203,6 +208,19 @@ fn notes(folder: &Folder) -> PathBuf {
 fn memory(folder: &Folder) -> PathBuf {
     let path = sparse(folder, "big.bin", "", (4 << 30) + 1);
     PathBuf::from(format!("{}@0x1000", path.display()))
+}
+
+fn long_text(folder: &Folder) -> PathBuf {
+    let line = "00000000: 0100 0000 0000 0080 0168 0169 0000 0080\n";
+    put(folder, "dump.txt", &line.repeat((64 << 20) / line.len() + 1))
+}
+
+fn long_records(folder: &Folder) -> PathBuf {
+    sparse(folder, "dump.hex", ":0400000001020304F2\n", (256 << 20) + 1)
+}
+
+fn swapped(folder: &Folder) -> PathBuf {
+    sparse(folder, "dump.bin", "", (256 << 20) + 1)
 }
 
 const PORT: &str =

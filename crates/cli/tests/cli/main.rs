@@ -41,6 +41,7 @@ mod samples;
 mod select;
 mod shared;
 mod sinks;
+mod sweep;
 mod threads;
 mod totals;
 #[cfg(unix)]

@@ -225,3 +225,17 @@ fn added_memory_is_over_all_other_in_its_process() {
     let copy = spaces.clone();
     assert_eq!(byte(&copy, Some(7), 9, 0), Some(5));
 }
+
+/// The images that are in memory are bounded, and made again when they are needed.
+#[test]
+fn images_are_made_again() {
+    let mut spaces = AddressSpaces::default();
+    let processes = MAX_IMAGES as u32 + 4;
+    for process in 0..processes {
+        spaces.change(Some(process), 0, load(process as u8, 0));
+    }
+    for process in (0..processes).chain(0..processes) {
+        assert_eq!(byte(&spaces, Some(process), 0, 0), Some(process as u8));
+        assert!(spaces.images.lock().unwrap().images.len() <= MAX_IMAGES);
+    }
+}

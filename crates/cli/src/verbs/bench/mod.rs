@@ -183,6 +183,12 @@ impl Found<'_> {
         })
     }
 
+    /// Bits of the buffer for each instruction; `None` where there are no instructions.
+    fn bits_per_instruction(&self) -> Option<f64> {
+        let (_, _, instructions) = self.counts();
+        (instructions > 0).then(|| self.bytes as f64 * 8.0 / instructions as f64)
+    }
+
     /// Instructions on unknown paths, of all sources.
     fn unknown_instructions(&self) -> u64 {
         self.tally.sources.iter().map(|c| c.unknown_instructions).sum()
@@ -210,6 +216,10 @@ impl Found<'_> {
             ("seconds", format!("{least:.6}")),
             ("MB/s", per(self.bytes as f64 / 1e6, least)),
             ("ns/range", per(1e9 * least, ranges as f64)),
+            (
+                "bits/instruction",
+                self.bits_per_instruction().map_or("-".into(), |bits| format!("{bits:.3}")),
+            ),
         ];
         let (mut head, mut values) = (String::new(), String::new());
         for (n, (name, value)) in row.iter().enumerate() {
@@ -283,6 +293,12 @@ impl Found<'_> {
             .value("processor_seconds", |out| out.push_str(&list(&processor)))
             .value("mb_per_s", |out| out.push_str(&number(self.bytes as f64 / 1e6, least)))
             .value("ns_per_range", |out| out.push_str(&number(1e9 * least, ranges as f64)))
+            .value("bits_per_instruction", |out| match self.bits_per_instruction() {
+                Some(bits) => {
+                    let _ = write!(out, "{bits:.3}");
+                }
+                None => out.push_str("null"),
+            })
             .text("checksum", &self.elements.to_string())
             .text("range_checksum", &self.ranges.to_string())
             .text("answer", self.result.0)

@@ -14,6 +14,17 @@ use crate::fail::Fail;
 /// Fewer bytes than these, which are possibly others, may be packets of an ITM.
 const FEW: usize = 512;
 
+/// Synchronisations of messages that bytes of an ITM do not have by accident.
+const SYNCS: u64 = 8;
+
+/// Whether all bytes of a source are messages with an end mark of their own, and many of them are
+/// synchronisations, so that few bytes are evidence.
+fn is_synchronised(source: &SourceCandidate) -> bool {
+    source.best().is_some_and(|best| {
+        best.protocol == AnyProtocol::Ntrace && best.read == 1000 && best.counts.syncs >= SYNCS
+    })
+}
+
 /// Fails where the file at `path` is text or a program, or the trace of other units only.
 pub fn check(path: &Path) -> Result<(), Fail> {
     if !path.is_file() {
@@ -36,14 +47,9 @@ pub fn check(path: &Path) -> Result<(), Fail> {
         let mut best = candidate.sources.iter().filter_map(SourceCandidate::best);
         best.any(|best| best.protocol.has_own_port())
     };
-    // Bits of each byte say where a message ends: few bytes prove more than those of others.
-    let has_messages = |candidate: &Candidate| {
-        let mut best = candidate.sources.iter().filter_map(SourceCandidate::best);
-        best.any(|best| best.protocol == AnyProtocol::Ntrace)
-    };
-    let may_be_itm = match best.is_sure() {
+    let may_be_itm = match best.is_sure() || best.sources.iter().any(is_synchronised) {
         true => has_itm(best),
-        false if detection.looked < FEW && !has_messages(best) || has_port(best) => true,
+        false if detection.looked < FEW || has_port(best) => true,
         false => detection.candidates.iter().any(has_itm),
     };
     if may_be_itm {

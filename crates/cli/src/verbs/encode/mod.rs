@@ -1,5 +1,10 @@
 //! `tracewright encode`
 
+mod sweep;
+mod trial;
+
+use std::path::Path;
+
 use clap::ValueEnum as _;
 use tracewright::base::{Context, Isa, Step};
 use tracewright::capture::perf::{self, Form, Layout};
@@ -16,6 +21,7 @@ use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::units::values;
 
+use self::trial::Without;
 use crate::args::{EncodeArgs, EncodeFraming, EncodeTo, SinkArgs};
 use crate::fail::Fail;
 use crate::inputs::{Inputs, read_text};
@@ -34,19 +40,15 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         .file(args.params.as_deref())
         .file(args.program.as_deref())
         .images(&args.how.images);
+    let Some(path) = args.output.as_deref() else { return sweep::run(args, protocol, &inputs) };
     let perf = match args.to {
         EncodeTo::Folder => {
-            check_empty(&args.output)?;
+            check_empty(path)?;
             None
         }
-        EncodeTo::Perf | EncodeTo::PerfPipe => Some(Output::open(Some(&args.output), &inputs)?),
+        EncodeTo::Perf | EncodeTo::PerfPipe => Some(Output::open(Some(path), &inputs)?),
     };
-    let mut log = Log::open_live(&args.log, &args.how)?;
-    if !supports(protocol, log.isa) {
-        let isa = log.isa;
-        let what = format!("cannot trace {isa}; select the instruction set of the log with --isa");
-        return Err(Fail::option("--protocol", &args.protocol, &what));
-    }
+    let mut log = open(args, protocol)?;
     let sink = args.sink.settings();
     let sink = sink.map_err(|error| sink_error(&args.sink, &error))?;
     let chosen = chosen_framing(protocol, args.framing)?;
@@ -54,34 +56,68 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         Some(sink) => sink_framing(sink, protocol, chosen)?,
         None => framing(chosen),
     };
-    let settings = settings(args, protocol, log.isa)?;
-    let mut assembler = log.assembler(&args.how, extensions(&settings, &log))?;
-    let recording = Recording {
-        protocol,
-        registers: settings.registers,
-        texts: settings.texts,
-        framing: link,
-        messages: chosen == EncodeFraming::Encapsulated,
-        core: args.core.clone().unwrap_or_else(|| AnyUnit::core(protocol).to_owned()),
-        images: log.images.clone(),
-    };
-    let encoder = LogEncoder::new(recording, &args.output, args.timestamps, args.cpus);
+    let settings = settings(args, protocol, log.isa, &args.registers)?;
+    if let Some(note) = settings.note() {
+        message::line(&format!("tracewright: note: {note}"));
+    }
+    let (riscv, note) = extensions(&settings, &log);
+    if let Some(note) = note {
+        message::line(&note);
+    }
+    let mut assembler = log.assembler(&args.how, riscv)?;
+    let mut without = Without::new(args, protocol, &log, &settings)?;
+    let recording = recording(args, &log, settings, chosen, link);
+    let encoder = LogEncoder::new(recording, path, args.timestamps, args.cpus);
     let mut encoder = encoder.map_err(|error| record_error(args, &error))?;
     if let Some(sink) = sink {
         encoder = encoder.with_sink(sink);
     }
-    encode(&mut log, &mut assembler, &mut encoder, perf.is_some())?;
+    encode(&mut log, &mut assembler, &mut encoder, &mut without)?;
     logs::notes(&assembler);
     let encoded = encoder.finish(&mut assembler).map_err(|error| match error {
         EncodeError::Record(error) => record_error(args, &error),
         EncodeError::File(error) => error.into(),
     })?;
     match perf {
-        None => write(protocol, &encoded.capture, &args.output)?,
-        Some(output) => write_perf(args, &encoded.capture, output)?,
+        None => write(protocol, &encoded.capture, path)?,
+        Some(output) => write_perf(&encoded.capture, args.to, output)?,
     }
-    report(args, &encoded, assembler.summary.software);
+    report(args, path, &encoded, assembler.summary.software);
+    if let Some(note) = without.note() {
+        message::line(&note);
+    }
     Ok(true)
+}
+
+/// Opens the log of `args`, whose instructions a trace unit of `protocol` can trace.
+fn open(args: &EncodeArgs, protocol: AnyProtocol) -> Result<Log<'_>, Fail> {
+    let log = Log::open_live(&args.log, &args.how)?;
+    if supports(protocol, log.isa) {
+        return Ok(log);
+    }
+    let isa = log.isa;
+    let what = format!("cannot trace {isa}; select the instruction set of the log with --isa");
+    Err(Fail::option("--protocol", &args.protocol, &what))
+}
+
+/// What the trace units with `settings` record of `log`.
+fn recording(
+    args: &EncodeArgs,
+    log: &Log<'_>,
+    settings: Settings,
+    chosen: EncodeFraming,
+    framing: Framing,
+) -> Recording {
+    let protocol = settings.protocol;
+    Recording {
+        protocol,
+        registers: settings.registers,
+        texts: settings.texts,
+        framing,
+        messages: chosen == EncodeFraming::Encapsulated,
+        core: args.core.clone().unwrap_or_else(|| AnyUnit::core(protocol).to_owned()),
+        images: log.images.clone(),
+    }
 }
 
 /// The protocol of `args`.
@@ -94,10 +130,16 @@ fn protocol(args: &EncodeArgs) -> Result<AnyProtocol, Fail> {
     })
 }
 
-/// The settings of the trace unit. Values of the command line replace those of the files.
-fn settings(args: &EncodeArgs, protocol: AnyProtocol, isa: Isa) -> Result<Settings, Fail> {
+/// The settings of the trace unit. `registers`, of the form `NAME=VALUE`, replace those of the
+/// files.
+fn settings(
+    args: &EncodeArgs,
+    protocol: AnyProtocol,
+    isa: Isa,
+    registers: &[String],
+) -> Result<Settings, Fail> {
     let (name, params) = (&args.protocol, args.params.as_deref());
-    let mut settings = Settings::new(protocol, name, isa, params, &args.registers)?;
+    let mut settings = Settings::new(protocol, name, isa, params, registers)?;
     if args.to != EncodeTo::Folder {
         settings.or_register("TRCCONFIGR", PERF_TRCCONFIGR);
     }
@@ -106,26 +148,24 @@ fn settings(args: &EncodeArgs, protocol: AnyProtocol, isa: Isa) -> Result<Settin
         let program = values::read(&text).map_err(|e| Fail::input(path, &e.to_string()))?;
         settings.registers.splice(0..0, program);
     }
-    if let Some(note) = settings.note() {
-        message::line(&format!("tracewright: note: {note}"));
-    }
     Ok(settings)
 }
 
 /// The extensions of the processor, with the jump table of the images of `log` where `settings`
-/// have none.
-fn extensions(settings: &Settings, log: &Log<'_>) -> Extensions {
+/// have none, and a note about that.
+fn extensions(settings: &Settings, log: &Log<'_>) -> (Extensions, Option<String>) {
     let mut riscv = settings.extensions();
+    let mut note = None;
     if riscv.zcm
         && riscv.jump_table.is_none()
         && let Some(JumpTable { address, file }) = JumpTable::of(&log.images)
     {
-        message::line(&format!(
+        note = Some(format!(
             "tracewright: note: jvt is taken to be {address:#x}, the symbol {JUMP_TABLE} of {file}"
         ));
         riscv.jump_table = Some(address);
     }
-    riscv
+    (riscv, note)
 }
 
 /// The error of the option that cannot be recorded.
@@ -138,23 +178,17 @@ fn record_error(args: &EncodeArgs, error: &RecordError) -> Fail {
     Fail::option(option, value, &error.to_string())
 }
 
-/// Encodes the entries of `log`. `threads`: each processor executes a thread of its own.
+/// Encodes the entries of `log`, also in the trials of `without`.
 fn encode(
     log: &mut Log<'_>,
     assembler: &mut Assembler,
     encoder: &mut LogEncoder,
-    threads: bool,
+    without: &mut Without<'_>,
 ) -> Result<(), Fail> {
+    let threads = without.threads();
     while log.more(&mut |entry| {
-        assembler.entry(&entry, &mut |cpu: u16, step: &_| match step {
-            Step::Context(context) if threads => {
-                let thread = Some(perf::Recording::default().thread(cpu.into()));
-                // Where the unit traces the VMID, perf takes it for CONTEXTIDR_EL2.
-                let context = Context { context_id: thread, vmid: thread, ..*context };
-                encoder.step(cpu, &Step::Context(context));
-            }
-            step => encoder.step(cpu, step),
-        });
+        without.entry(&entry);
+        assembler.entry(&entry, &mut |cpu: u16, step: &_| add(encoder, cpu, step, threads));
     })? {
         encoder.spool()?;
     }
@@ -162,9 +196,22 @@ fn encode(
     Ok(())
 }
 
+/// Encodes a step. `threads`: each processor executes a thread of its own.
+fn add(encoder: &mut LogEncoder, cpu: u16, step: &Step, threads: bool) {
+    match step {
+        Step::Context(context) if threads => {
+            let thread = Some(perf::Recording::default().thread(cpu.into()));
+            // Where the unit traces the VMID, perf takes it for CONTEXTIDR_EL2.
+            let context = Context { context_id: thread, vmid: thread, ..*context };
+            encoder.step(cpu, &Step::Context(context));
+        }
+        step => encoder.step(cpu, step),
+    }
+}
+
 /// Writes `capture` as a perf.data file.
-fn write_perf(args: &EncodeArgs, capture: &Capture, mut output: Output) -> Result<(), Fail> {
-    let form = if args.to == EncodeTo::PerfPipe { Form::Pipe } else { Form::File };
+fn write_perf(capture: &Capture, to: EncodeTo, mut output: Output) -> Result<(), Fail> {
+    let form = if to == EncodeTo::PerfPipe { Form::Pipe } else { Form::File };
     let data = perf::Recording { form, ..perf::Recording::default() }.of(capture);
     let data = data.map_err(|why| Fail::option("--to", "perf", &why));
     capture.remove_spooled();
@@ -183,7 +230,7 @@ fn bits_per_instruction(bytes: u64, instructions: u64) -> String {
 
 /// Prints what was encoded, and what the trace lacks. `software`: the software writes and DWT
 /// events of the log.
-fn report(args: &EncodeArgs, encoded: &Encoded, software: u64) {
+fn report(args: &EncodeArgs, path: &Path, encoded: &Encoded, software: u64) {
     let capture = &encoded.capture;
     let bytes: u64 = capture.buffers.iter().map(|buffer| buffer.len()).sum();
     let (count, sources) = (encoded.instructions, capture.sources.len());
@@ -195,7 +242,7 @@ fn report(args: &EncodeArgs, encoded: &Encoded, software: u64) {
         "{events} of {sources} {} to {bytes} bytes of trace{} in {}",
         if sources == 1 { "processor" } else { "processors" },
         bits_per_instruction(bytes, count),
-        args.output.display()
+        path.display()
     ));
     let note = |text: &str| message::line(&format!("tracewright: note: {text}"));
     if let Some(LoggedCode { first, bytes, beside_images }) = encoded.logged {
