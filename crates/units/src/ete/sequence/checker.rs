@@ -557,6 +557,12 @@ impl<'a> Checker<'a> {
             self.broken(&rules::NOT_ENABLED);
         } else if value & 3 != 0 && self.episode.prohibited == Some(End::Flushed) && !stopped {
             self.broken(&rules::NOT_DISABLED);
+        } else if !locked && self.reads_in_vain() {
+            match enabled {
+                Some(false) if value & 3 == 3 => self.broken(&rules::NOT_ENABLED),
+                Some(true) if value & 3 == 0 => self.broken(&rules::NOT_DISABLED),
+                _ => {}
+            }
         }
         let episode = &mut self.episode;
         episode.idle |= value & 1 != 0;
@@ -567,6 +573,21 @@ impl<'a> Checker<'a> {
         if episode.idle && episode.stable && episode.awaited == Some(Await::Stopped) {
             episode.awaited = None;
         }
+    }
+
+    /// Whether this read of TRCSTATR is one more than [`IDLE_READS`] that return the same value,
+    /// with nothing but barriers between them: software waits for another value.
+    fn reads_in_vain(&self) -> bool {
+        let before = self.accesses.iter().zip(self.parts).take(self.at + 1).rev();
+        let mut values = before
+            .filter(|(access, _)| !matches!(access.kind, BusKind::Barrier(_)))
+            .map(|(access, part)| {
+                let status = access.kind == BusKind::Read && *part == Part::Status;
+                access.value.filter(|_| status)
+            });
+        let last = values.next().flatten();
+        let same = values.take_while(|value| last.is_some() && *value == last).take(8).count();
+        same == usize::from(IDLE_READS)
     }
 
     /// A register of the state of the unit is read.

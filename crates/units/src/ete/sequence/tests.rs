@@ -1,3 +1,4 @@
+mod changed;
 mod machine;
 mod orders;
 

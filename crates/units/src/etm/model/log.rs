@@ -21,8 +21,8 @@ pub struct LogFilter {
     level: Option<u8>,
     /// Tracing is prohibited for the next instruction.
     prohibited: bool,
-    /// The signals: 0 to 3 are external inputs 1 to 4, 248 to 255 are EmbeddedICE inputs 1 to 8, and
-    /// all are the extended external input bus. A bus of more than 248 inputs shares the last.
+    /// The signals: 0 to 3 are external inputs 1 to 4, 248 to 255 are EmbeddedICE inputs 1 to 8,
+    /// and all are the extended external input bus. A bus of more than 248 inputs shares the last.
     signals: [u64; 4],
     /// The options of DBG instructions in program memory, by address and for T32 or A32.
     hints: BTreeMap<(u32, bool), u8>,
