@@ -114,8 +114,8 @@ pub struct SourceArgs {
     pub assume_synced: bool,
     #[command(flatten)]
     pub search: SearchArgs,
-    /// Raw trace data: trace protocol (ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, MTB, etrace),
-    /// with the trace ID where the frames contain several sources (repeatable).
+    /// Raw trace data: trace protocol (ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, MTB, etrace,
+    /// ntrace), with the trace ID where the frames contain several sources (repeatable).
     #[arg(long = "protocol", value_name = "NAME[@ID]", value_parser = unit)]
     pub protocols: Vec<Unit>,
     /// Raw trace data: file of trace unit parameters, one `name = value` per line.

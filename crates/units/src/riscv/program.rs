@@ -91,6 +91,7 @@ fn refusals(request: &Request) -> Vec<Refusal> {
         (request.cycles, "cycles", "the trace has timestamps only"),
         (request.branch_output, "branch addresses", "the trace has targets of indirect jumps only"),
         (request.halt, "--halt", "the encoder does not halt the hart"),
+        (request.routine.is_some(), "--routine", "routines are those of an ETMv4 or an ETE"),
         (request.trace_id.is_some(), "a trace ID", "the ATB bridge, trAtbBridge, has it"),
         (request.sink.is_some(), "a sink", "program trRam"),
         (trace.len() > RANGES, "--trace", "more ranges than the 4 that every program can have"),

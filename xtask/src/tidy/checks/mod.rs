@@ -4,6 +4,8 @@ use super::{Check, Finding, Tree};
 
 mod circles;
 mod crates;
+mod imports;
+mod modules;
 mod panics;
 mod protocols;
 mod text;
@@ -106,6 +108,12 @@ pub(crate) const CHECKS: &[Check] = &[
         about: "modules of one folder do not import one another in a circle",
         instead: "move what both need into a module of its own, or list the circle and its reason in xtask/src/tidy/checks/circles.rs",
         run: circles::circles,
+    },
+    Check {
+        name: "imports",
+        about: "imports name the module that they mean",
+        instead: "write crate::module::Name: names of the crate's root hide what depends on what",
+        run: imports::imports,
     },
     Check {
         name: "skips",

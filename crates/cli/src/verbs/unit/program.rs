@@ -5,7 +5,7 @@ use tracewright::capture::Form;
 use tracewright::image::{Elf, Load};
 use tracewright::units::program::Program;
 use tracewright::units::request::{DataParts, Request, SecurityStates, parse};
-use tracewright::units::routine::RoutineRequest;
+use tracewright::units::routine::{Routine, RoutineRequest};
 use tracewright::units::sink::{Buffer, Mode, Sink, Watermark};
 
 use super::subject;
@@ -51,6 +51,13 @@ pub fn run(args: &UnitProgramArgs) -> Result<bool, Fail> {
             Fail::option("--for", "openocd or c", "add --base, the address of the unit's registers")
         })
     };
+    if made.routine.is_some_and(|routine| routine != Routine::Enable)
+        && matches!(args.form, ProgramForm::Snapshot | ProgramForm::LinuxSysfs)
+    {
+        let why = "these forms have the registers of a unit that is enabled; --for text, openocd \
+                   and c have the accesses of a routine";
+        return Err(Fail::option("--routine", "with --for snapshot or linux-sysfs", why));
+    }
     let text = match args.form {
         ProgramForm::Text => made.text(),
         ProgramForm::Openocd => {
