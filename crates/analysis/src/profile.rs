@@ -7,8 +7,9 @@ use tracewright_base::{Code, Isa, Kind, Pc, Space, Waypoints};
 use tracewright_decode::Program;
 use tracewright_image::{Cache, CacheOptions, Image, MemoryId, Module, ModuleFile};
 
+use crate::branch_lists::{BranchLists, Branches};
+use crate::raw_profile::RawProfile;
 use crate::raw_profile::{Executed, Following, Missing};
-use crate::{BranchLists, Branches, RawProfile};
 
 /// The counts of a range of instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

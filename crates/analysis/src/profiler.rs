@@ -329,7 +329,7 @@ mod tests {
     use tracewright_testing::Random;
 
     use super::*;
-    use crate::Executed;
+    use crate::raw_profile::Executed;
     use crate::raw_profile::branches;
 
     type Ends = BTreeMap<(u64, u32, bool, Option<u64>), u64>;

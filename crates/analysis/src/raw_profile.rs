@@ -4,7 +4,7 @@ use tracewright_base::{Kind, Last};
 use tracewright_decode::Merge;
 use tracewright_image::MemoryId;
 
-use crate::Counts;
+use crate::counts::Counts;
 
 /// A range of instructions, and the address that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,7 +104,7 @@ mod tests {
     use tracewright_decode::{Fork, Listener, Memory};
 
     use super::*;
-    use crate::Profiler;
+    use crate::profiler::Profiler;
 
     /// Two images at the same address, which the instructions at other addresses select.
     const SELECTED_BY: [u64; 2] = [0x2000, 0x2010];

@@ -7,8 +7,9 @@ use tracewright_capture::perf::{BranchSample, BranchSamples};
 use tracewright_decode::Program;
 use tracewright_image::{Cache, CacheOptions, ContextKey, Host, MemoryId, Viewpoint};
 
+use crate::profile::{Filter, Profile};
 use crate::raw_profile::Missing;
-use crate::{Executed, Filter, Following, Profile, RawProfile};
+use crate::raw_profile::{Executed, Following, RawProfile};
 
 /// The most bytes between two branches: more are the result of lost branches.
 const MOST: u64 = 1 << 16;
@@ -184,7 +185,7 @@ mod tests {
     use tracewright_image::{AddressSpaces, Change, Module, ModuleFile, Region};
 
     use super::*;
-    use crate::{Branch, RangeCount, Target};
+    use crate::profile::{Branch, RangeCount, Target};
 
     /// NOP; CBZ X0, 0x100c; NOP; B 0x1000, at 0x1000 of process 1.
     fn samples(branches: Vec<(u64, u64)>, arm64: bool) -> BranchSamples {

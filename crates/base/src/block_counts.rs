@@ -3,7 +3,9 @@
 use alloc::sync::Weak;
 use alloc::vec::Vec;
 
-use crate::{BlockId, CachedBlock, CachedBlocks, Numbering, Range};
+use crate::cached_block::{BlockId, CachedBlock, CachedBlocks};
+use crate::numbering::Numbering;
+use crate::range::Range;
 
 /// A range, the address that was executed after it, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,9 +203,10 @@ const fn slot(from: u32, to: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Instruction, Isa, Kind, Role, Successors,
-    };
+    use crate::cached_block::{BLOCK_CLASSES, BlockClass, CodeSpace, Successors};
+    use crate::code::Block;
+    use crate::instruction::{Instruction, Kind, Role};
+    use crate::isa::Isa;
 
     /// A loop of two blocks, and how often an edge from each was counted.
     #[test]

@@ -1,9 +1,12 @@
 //! Cached blocks: what the fast paths of decoders use instead of [`Code::block`].
 
-use crate::{
-    Block, Code, Counted, Instruction, Isa, Kind, Last, NoMemory, Numbering, Paths, Pc, Range,
-    Role, Space, Uncached,
-};
+use crate::code::{Block, Code, NoMemory, Pc, Uncached};
+use crate::context::Space;
+use crate::instruction::{Instruction, Kind, Role};
+use crate::isa::Isa;
+use crate::numbering::Numbering;
+use crate::path::Paths;
+use crate::range::{Counted, Last, Range};
 
 /// A [`Code`] that caches blocks. The fast paths of decoders follow the successors of cached blocks
 /// without a look-up. Without a cache, each block is decoded on its own: every method here has a

@@ -1,6 +1,10 @@
 //! Program memory as a decoder sees it.
 
-use crate::{Context, Element, Inconsistency, Instruction, Isa, Kind, Space};
+use crate::context::{Context, Space};
+use crate::element::Element;
+use crate::fault::Inconsistency;
+use crate::instruction::{Instruction, Kind};
+use crate::isa::Isa;
 
 /// An address in a program and everything else that selects an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

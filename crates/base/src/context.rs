@@ -120,14 +120,14 @@ pub struct Context {
     /// Execution state: AArch64 (`true`) or AArch32.
     pub bits64: bool,
     /// The instruction set in use when the context was reported.
-    pub isa: crate::Isa,
+    pub isa: crate::isa::Isa,
 }
 
 impl Context {
     /// The RISC-V privilege level in letters: 0 U, 1 S, 3 M, 4 D, 5 VU, 6 VS. `None` for Arm.
     pub const fn level(&self) -> Option<&'static str> {
         match (self.isa, self.el) {
-            (crate::Isa::Rv32 | crate::Isa::Rv64, Some(level)) => Some(match level {
+            (crate::isa::Isa::Rv32 | crate::isa::Isa::Rv64, Some(level)) => Some(match level {
                 0 => "U",
                 1 => "S",
                 3 => "M",
@@ -142,9 +142,9 @@ impl Context {
 
     /// The instruction set. `None` where the trace has not reported it: only then is `isa` A64 in a
     /// context of 32 bits.
-    pub const fn known_isa(&self) -> Option<crate::Isa> {
+    pub const fn known_isa(&self) -> Option<crate::isa::Isa> {
         match self.isa {
-            crate::Isa::A64 if !self.bits64 => None,
+            crate::isa::Isa::A64 if !self.bits64 => None,
             isa => Some(isa),
         }
     }

@@ -2,10 +2,13 @@
 
 use core::fmt;
 
-use crate::{
-    Access, Channel, Context, Direction, Dwt, DwtEvent, Element, Kind, Last, LocalTimestamp, Range,
-    Role, Software, Start, TimeDelay, Transaction,
-};
+use crate::access::{Access, Direction};
+use crate::context::Context;
+use crate::dwt_event::{Dwt, DwtEvent, LocalTimestamp, TimeDelay};
+use crate::element::{Element, Start, Transaction};
+use crate::instruction::{Kind, Role};
+use crate::range::{Last, Range};
+use crate::software::{Channel, Software};
 
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -314,7 +317,9 @@ mod tests {
     extern crate std;
     use std::string::ToString;
 
-    use crate::{Access, Channel, Direction, Element, Software};
+    use crate::access::{Access, Direction};
+    use crate::element::Element;
+    use crate::software::{Channel, Software};
 
     #[test]
     fn data_reads_as_a_person_would_write_it() {

@@ -1,9 +1,11 @@
 //! Elements: the decoded content of a trace.
 
-use crate::{
-    Access, Context, Counted, DwtEvent, Fault, Gap, Inconsistency, LocalTimestamp, Range, Software,
-    Space,
-};
+use crate::access::Access;
+use crate::context::{Context, Space};
+use crate::dwt_event::{DwtEvent, LocalTimestamp};
+use crate::fault::{Fault, Gap, Inconsistency};
+use crate::range::{Counted, Range};
+use crate::software::Software;
 
 /// One decoded element of a trace. Elements are emitted in the order in which they become certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

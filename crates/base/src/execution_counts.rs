@@ -4,7 +4,8 @@
 use alloc::sync::Weak;
 use alloc::vec::Vec;
 
-use crate::{BlockId, CachedBlock, CachedBlocks, Numbering};
+use crate::cached_block::{BlockId, CachedBlock, CachedBlocks};
+use crate::numbering::Numbering;
 
 /// A block that was executed, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,9 +146,10 @@ impl ExecutionCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Instruction, Isa, Kind, Role, Successors,
-    };
+    use crate::cached_block::{BLOCK_CLASSES, BlockClass, CodeSpace, Successors};
+    use crate::code::Block;
+    use crate::instruction::{Instruction, Kind, Role};
+    use crate::isa::Isa;
 
     /// Blocks of a conditional branch and of a call, and `times` executions of each.
     #[test]

@@ -4,7 +4,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::CachedBlock;
+use crate::cached_block::CachedBlock;
 
 /// Blocks that were executed, each as often as it is in the list, in any order.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,7 @@ impl ExecutionList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Block;
+    use crate::code::Block;
 
     #[test]
     fn a_list_has_the_blocks_until_it_is_cleared() {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::Space;
+use crate::context::Space;
 
 /// The reason that bytes are undecodable. A fault is an element of the stream, never an `Err`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

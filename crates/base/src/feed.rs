@@ -1,6 +1,6 @@
 //! Bytes that are passed to a decoder.
 
-use crate::{Forward, OffsetMap};
+use crate::offset_map::{Forward, OffsetMap};
 
 /// A block of one source's bytes, and how many of them the decoder has taken.
 #[derive(Clone, Debug)]

@@ -3,7 +3,8 @@
 use alloc::sync::Weak;
 use alloc::vec::Vec;
 
-use crate::{BlockId, CachedBlock, CachedBlocks, Numbering};
+use crate::cached_block::{BlockId, CachedBlock, CachedBlocks};
+use crate::numbering::Numbering;
 
 /// What is known of each cached block, by its number. The functions are those of a sink: each
 /// address is in one of them, or in code without a function between two.

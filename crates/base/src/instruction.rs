@@ -1,6 +1,6 @@
 //! The effect of one instruction on control flow.
 
-use crate::Isa;
+use crate::isa::Isa;
 
 /// The effect of an instruction on control flow, in the classes of the trace architectures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -2,7 +2,8 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{BlockId, CachedBlock, CachedBlocks, CodeSpace, Range};
+use crate::cached_block::{BlockId, CachedBlock, CachedBlocks, CodeSpace};
+use crate::range::Range;
 
 /// The blocks that atoms of one packet execute, from a cached block on: up to the last atom, the
 /// first waypoint of a special kind that takes effect, or the first indirect branch that is taken.
@@ -312,7 +313,10 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::{BLOCK_CLASSES, Block, BlockClass, Instruction, Isa, Kind, Role, Successors};
+    use crate::cached_block::{BLOCK_CLASSES, BlockClass, Successors};
+    use crate::code::Block;
+    use crate::instruction::{Instruction, Kind, Role};
+    use crate::isa::Isa;
 
     fn block(start: u64, kind: Kind, role: Role) -> Block {
         let last = Instruction {

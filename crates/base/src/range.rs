@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use crate::{Instruction, Isa, Kind, Role};
+use crate::instruction::{Instruction, Kind, Role};
+use crate::isa::Isa;
 
 /// Instructions that were executed in sequence, at consecutive addresses.
 ///

@@ -2,10 +2,14 @@
 
 use alloc::vec::Vec;
 
-use crate::{
-    BlockCounts, BlockId, BlockTransfer, CachedBlocks, Element, ExecutionCounts, ExecutionList,
-    FunctionMarks, Path, Range, RangeSum,
-};
+use crate::block_counts::BlockCounts;
+use crate::cached_block::{BlockId, CachedBlocks};
+use crate::element::Element;
+use crate::execution_counts::ExecutionCounts;
+use crate::execution_list::ExecutionList;
+use crate::function_marks::{BlockTransfer, FunctionMarks};
+use crate::path::Path;
+use crate::range::{Range, RangeSum};
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
 /// for RISC-V, of the packet at which it is emitted. Offsets do not always rise.

@@ -1,6 +1,12 @@
 //! The execution of a processor, as its trace unit observes it.
 
-use crate::{Access, Context, DwtEvent, Instruction, Isa, Software, Transaction};
+use crate::access::Access;
+use crate::context::Context;
+use crate::dwt_event::DwtEvent;
+use crate::element::Transaction;
+use crate::instruction::Instruction;
+use crate::isa::Isa;
+use crate::software::Software;
 
 /// One step of execution. A trace unit in software ([`Encode`](crate::Encode)) takes steps in
 /// program order.

@@ -2,7 +2,11 @@
 
 use core::fmt;
 
-use crate::{BlockCache, Fault, Feed, Sink, Step};
+use crate::cached_block::BlockCache;
+use crate::fault::Fault;
+use crate::feed::Feed;
+use crate::sink::Sink;
+use crate::step::Step;
 
 /// The result of parsing at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

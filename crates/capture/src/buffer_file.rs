@@ -7,7 +7,8 @@ use std::vec;
 
 use tracewright_image::BytesReader;
 
-use crate::{Bytes, Pipe, PipeReader};
+use crate::Bytes;
+use crate::pipe::{Pipe, PipeReader};
 
 /// A file of a buffer.
 #[derive(Clone, Debug)]

@@ -5,10 +5,14 @@ use std::path::PathBuf;
 use tracewright_base::{CoreType, MissingRegister};
 use tracewright_image::MAX_IMAGE_REGIONS;
 
+use crate::buffer::Buffer;
+use crate::device::{Core, Other, Source};
+use crate::dump::{Dump, Form, Owner};
 use crate::limits::{MAX_COMPARED, MAX_PAIRS};
-use crate::{
-    Buffer, Core, Dump, Form, Linux, Note, OpenError, Origin, Other, Owner, Problem, Source, Stamp,
-};
+use crate::linux::Linux;
+use crate::origin::Origin;
+use crate::problem::{Note, OpenError, Problem};
+use crate::stamp::Stamp;
 
 /// Limit of the number of conflicting pairs of dumps that are searched for.
 const MAX_CONFLICTS: usize = 64;
@@ -313,7 +317,7 @@ impl PartialEq for Capture {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BufferRef;
+    use crate::device::BufferRef;
 
     #[test]
     fn links_of_any_kind_of_capture_are_found() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tracewright_base::CoreType;
 
-use crate::Origin;
+use crate::origin::Origin;
 
 /// One register as the capture recorded it.
 #[derive(Clone, Debug, PartialEq, Eq)]

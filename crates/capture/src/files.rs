@@ -7,11 +7,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::Bytes;
+use crate::access::Access;
 use crate::large_file::LargeFile;
 use crate::limits::{MAX_DESCRIPTION, MAX_DESCRIPTIONS, MAX_FILES, MAX_MEMORY};
 use crate::origin::shortened;
+use crate::pipe::Pipe;
+use crate::problem::Problem;
 use crate::stamp::Stamp;
-use crate::{Access, Bytes, Pipe, Problem};
 
 /// Files of at least this many bytes are read when their bytes are needed. A smaller file is read
 /// when it is opened.

@@ -9,7 +9,8 @@ use tracewright_image::{
     Segment, Symbols, Viewpoint,
 };
 
-use crate::{Bytes, Dump, Form};
+use crate::Bytes;
+use crate::dump::{Dump, Form};
 
 /// The system that was traced, and what was recorded about it.
 #[derive(Clone, Debug)]

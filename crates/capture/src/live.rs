@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::files::reason;
-use crate::{OpenError, Problem};
+use crate::problem::{OpenError, Problem};
 
 /// How an address of a connection begins.
 pub const TCP: &str = "tcp://";

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Problem;
+use crate::problem::Problem;
 
 /// The name of a file in a sentence.
 fn file_name(file: &str) -> &str {

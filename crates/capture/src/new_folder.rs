@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::files::reason;
+use crate::problem::{OpenError, Problem};
 use crate::replacement::{retry, temporary};
-use crate::{OpenError, Problem};
 
 /// A folder that is being filled. Its files are written to a temporary folder inside it, and move
 /// up at the end. Where that fails, and where the value is dropped before, the folder is left as it

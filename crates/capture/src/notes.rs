@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
 
 use crate::limits::MAX_NOTES;
-use crate::{Note, Origin, Problem};
+use crate::origin::Origin;
+use crate::problem::{Note, Problem};
 
 /// The notes that reading a capture makes.
 #[derive(Default)]

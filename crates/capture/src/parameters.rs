@@ -3,11 +3,13 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::device::{Register, Source, Text};
 use crate::files::read_small;
 use crate::limits::MAX_PARAMETERS;
 use crate::number::number;
+use crate::origin::Origin;
 use crate::plain::plain;
-use crate::{OpenError, Origin, Problem, Register, Source, Text};
+use crate::problem::{OpenError, Problem};
 
 impl Source {
     /// Adds a parameter: a register where `value` is a number, else a word that the protocol maps

@@ -5,13 +5,14 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::container::Container;
 use crate::cycles;
 use crate::dump::ELF;
 use crate::files::reason;
 use crate::ini::{Ini, utf16};
 use crate::memory_file::is_core;
 use crate::perf::BranchList;
-use crate::{Container, OpenError, Problem};
+use crate::problem::{OpenError, Problem};
 
 /// The format of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tracewright_base::Isa;
 
-use crate::Origin;
 use crate::container::Container;
+use crate::origin::Origin;
 use crate::plain::Line;
 
 /// The severity of a [`Note`].

@@ -2,16 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::Bytes;
+use crate::buffer::{Buffer, Format};
+use crate::buffer_file::File;
+use crate::capture::{Capture, Kind};
 use crate::cycles;
+use crate::device::{BufferRef, Core, Register, Registers, Source};
+use crate::dump::{Dump, Form};
 use crate::files::Files;
 use crate::image_file;
+use crate::memory_file::Selection;
 use crate::number::number64;
+use crate::origin::Origin;
 use crate::plain::line;
 use crate::probe::{Found, probe};
-use crate::{
-    Buffer, BufferRef, Bytes, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError,
-    Origin, Problem, Register, Registers, Selection, Source,
-};
+use crate::problem::{Note, OpenError, Problem};
 
 /// The user's description of raw trace data.
 #[derive(Clone, Debug, Default)]

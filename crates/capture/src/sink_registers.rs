@@ -3,12 +3,15 @@
 use std::ops::Range;
 use std::path::Path;
 
+use crate::buffer::{Buffer, Format};
+use crate::buffer_file::File;
+use crate::capture::Capture;
+use crate::device::{Other, Register, Registers};
+use crate::dump::Form;
 use crate::number::number;
+use crate::origin::Origin;
+use crate::problem::{Note, OpenError, Problem};
 use crate::sink::{Layout, Sink, mtb, riscv, tmc, trbe};
-use crate::{
-    Buffer, Capture, File, Form, Format, Note, OpenError, Origin, Other, Problem, Register,
-    Registers,
-};
 
 impl Capture {
     /// Finds the registers of each buffer that has none, and reads the buffer with them: those of

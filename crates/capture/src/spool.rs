@@ -4,9 +4,11 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use crate::buffer::Buffer;
+use crate::buffer_file::File;
 use crate::files::{Files, reason};
+use crate::problem::{OpenError, Problem};
 use crate::replacement::create;
-use crate::{Buffer, File, OpenError, Problem};
 
 /// The bytes of a buffer while they are encoded, in a file next to the folder of their capture. The
 /// file bounds memory use. It is created exclusively, under a name that cannot be predicted. It is
@@ -88,7 +90,9 @@ pub(crate) fn move_file(from: &Path, to: &Path) -> io::Result<()> {
 #[cfg(feature = "toml")]
 mod tests {
     use super::*;
-    use crate::{BufferRef, Capture, Format, Source};
+    use crate::buffer::Format;
+    use crate::capture::Capture;
+    use crate::device::{BufferRef, Source};
 
     #[test]
     fn a_written_capture_contains_the_spool() {
@@ -111,7 +115,7 @@ mod tests {
             capture.buffers.push(buffer);
             capture.sources.push(source);
             match form {
-                "snapshot" => crate::write(&capture, &folder).unwrap(),
+                "snapshot" => crate::snapshot::write(&capture, &folder).unwrap(),
                 _ => crate::folder::write(&capture, &folder).unwrap(),
             }
             let read = crate::open(&folder).unwrap();
@@ -130,7 +134,7 @@ mod tests {
         Spool::new(&root.join("a"), 0).unwrap().finish(&mut buffer).unwrap();
         let mut capture = Capture::default();
         capture.buffers.push(buffer);
-        assert!(crate::write(&capture, &root.join("a")).is_err());
+        assert!(crate::snapshot::write(&capture, &root.join("a")).is_err());
         capture.remove_spooled();
         let mut left: Vec<_> =
             fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name()).collect();

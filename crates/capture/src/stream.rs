@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::files::reason;
-use crate::{OpenError, Problem};
+use crate::problem::{OpenError, Problem};
 
 /// A reader of the file or pipe at `path`; `-` is the standard input.
 ///

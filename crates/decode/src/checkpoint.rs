@@ -1,6 +1,6 @@
 //! The state of a session.
 
-use crate::Route;
+use crate::route::Route;
 use crate::source::Source;
 
 /// The state of a [`Session`](crate::Session) at an offset of its buffer: the state of the trace

@@ -8,8 +8,10 @@ use tracewright_base::{
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
+use crate::committed::Committed;
+use crate::fork::Fork;
+use crate::listener::Listener;
 use crate::listener::pass_on;
-use crate::{Committed, Fork, Listener};
 
 /// A [`Committed`] for each source of a session. Packets and link events are passed on unchanged.
 ///

@@ -8,8 +8,10 @@ use tracewright_base::{
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
+use crate::fork::Fork;
+use crate::listener::Listener;
 use crate::listener::pass_on;
-use crate::{Fork, Listener, Merge};
+use crate::merge::Merge;
 
 /// A listener that can receive how often a range was executed before another one.
 pub trait CountEdges: Listener + Merge {

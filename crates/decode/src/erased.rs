@@ -7,7 +7,7 @@ use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
 use tracewright_protocols::registry::AnyPacket;
 
-use crate::Listener;
+use crate::listener::Listener;
 use crate::listener::pass_on;
 
 /// [`Listener`] without what needs its type: constants and paths.

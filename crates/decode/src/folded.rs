@@ -7,7 +7,9 @@ use tracewright_frames::{Event, Frame};
 use tracewright_image::Selection;
 use tracewright_protocols::registry::{AnyPacket, AnyProtocol};
 
-use crate::{Fork, Listener, Plan};
+use crate::fork::Fork;
+use crate::listener::Listener;
+use crate::plan::Plan;
 
 /// Passes on one range for consecutive instructions up to a branch or a barrier, as the other
 /// protocols have it. Ranges with cycle counts are not joined, and not after an instruction whose

@@ -9,8 +9,9 @@ use tracewright_base::{
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
+use crate::listener::Listener;
 use crate::listener::pass_on;
-use crate::{Listener, Merge};
+use crate::merge::Merge;
 
 /// A listener of which there can be several, each for a chunk of the trace.
 ///

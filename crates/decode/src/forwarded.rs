@@ -9,7 +9,7 @@ use tracewright_base::{
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
-use crate::Listener;
+use crate::listener::Listener;
 use crate::listener::pass_on;
 
 /// `None` ignores everything.

@@ -546,7 +546,7 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CommittedListener;
+    use crate::committed_listener::CommittedListener;
     use crate::erased::{Erased, Typed};
     use tracewright_base::Piece;
     use tracewright_protocols::itm;
@@ -657,8 +657,8 @@ mod tests {
         assert!(call_all((&mut a, Some(&mut b))));
         assert!(call_all(CommittedListener::new(&mut c)));
         assert!(call_all(Some(CommittedListener::new((&mut d, None::<Recorder>)))));
-        let plan = crate::Plan::with_sources(0, tracewright_frames::Framing::Raw, Vec::new());
-        assert!(call_all(crate::Folded::when(true, &plan, &mut e)));
+        let plan = crate::plan::Plan::with_sources(0, tracewright_frames::Framing::Raw, Vec::new());
+        assert!(call_all(crate::folded::Folded::when(true, &plan, &mut e)));
         let mut f = Recorder::default();
         assert!(call_all(Erased::<true, true>(&mut Typed(&mut f))));
         for recorder in [a, b, c, d, e, f] {

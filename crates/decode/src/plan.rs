@@ -10,7 +10,8 @@ use tracewright_image::OpcodeCheck;
 use tracewright_protocols::Demux;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
-use crate::{JUMP_TABLE, JumpTable, Route};
+use crate::jump_table::{JUMP_TABLE, JumpTable};
+use crate::route::Route;
 
 /// How to decode. Write values as `Options { ..Options::default() }`: fields may be added.
 #[derive(Clone, Debug)]

@@ -7,11 +7,15 @@ use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions, MemorySelectors, Selection};
 
+use crate::checkpoint::Checkpoint;
 use crate::erased::{Erased, Receive, Typed};
+use crate::listener::Listener;
+use crate::memory::Memory;
 use crate::plan::Planned;
+use crate::plan::{ForeignPlan, Options, Plan};
+use crate::route::Route;
 use crate::source::Source;
 use crate::source_memory::SourceMemories;
-use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
 
 /// A source's bytes are decoded when this many wait, or when bytes of another source follow.
 const BLOCK: usize = 1 << 14;

@@ -11,7 +11,7 @@ use tracewright_image::{MemorySelectors, Selection};
 use tracewright_protocols::registry::AnyPacket;
 use tracewright_protocols::{AnyStream, Observer};
 
-use crate::Listener;
+use crate::listener::Listener;
 use crate::source_memory::SourceMemory;
 
 /// Stored paths for each block. The blocks of a loop may have many: one for each packet that begins

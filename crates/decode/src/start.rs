@@ -8,8 +8,8 @@ use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Framing, Link, Split, Splitter};
 use tracewright_protocols::itm::Search;
 
-use crate::Plan;
 use crate::input::{Input, More, Reading};
+use crate::plan::Plan;
 
 /// The bytes of a pipe that are searched first. The search doubles the number up to what the pipe's
 /// buffer retains.

@@ -10,7 +10,8 @@ use tracewright_base::{
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
 
-use crate::{Listener, Merge};
+use crate::listener::Listener;
+use crate::merge::Merge;
 
 /// Counts of one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use tracewright_base::{self as base, BlockId, CachedBlocks, Element, Fault, Offs
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
+use crate::fork::Fork;
+use crate::listener::Listener;
 use crate::listener::pass_on;
-use crate::{Fork, Listener};
 
 /// Text of a listener, and where timestamps are in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

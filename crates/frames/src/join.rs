@@ -1,7 +1,9 @@
 //! Joins the bytes of each source to the bytes of a trace link.
 
+use crate::FRAME;
+use crate::framing::{Framing, dstream, sync};
+use crate::id::{NULL, ReservedId};
 use crate::unpack::{ID_BITS, each_pair};
-use crate::{FRAME, Framing, NULL, ReservedId, dstream, sync};
 
 /// Writes frames as a formatter does: an ID byte only where the trace ID changes, and the null ID
 /// as padding. A plain value.

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use tracewright_base::{OffsetMap, Piece};
 
-use crate::{Event, FRAME, Split};
+use crate::FRAME;
+use crate::split::{Event, Split};
 
 /// Collects each source's bytes in one block, with a map to their offsets in the buffer.
 ///

@@ -7,13 +7,12 @@ mod state;
 use memchr::memmem;
 use tracewright_base::Fault;
 
-use crate::{
-    Event, FRAME, Frame, Framing, Link, Numbering, Split, dstream,
-    id::is_source,
-    pending::Pending,
-    sync,
-    unpack::{ID_BITS, first_even_ones, restore, unpack},
-};
+use crate::FRAME;
+use crate::framing::{Framing, Link, Numbering, dstream, sync};
+use crate::id::is_source;
+use crate::pending::Pending;
+use crate::split::{Event, Frame, Split};
+use crate::unpack::{ID_BITS, first_even_ones, restore, unpack};
 
 /// OpenCSD reads this many bytes of a buffer at a time, which is visible in its offsets of a source
 /// without framing.

@@ -1,6 +1,9 @@
 //! Unpacks a frame to the pieces of its sources.
 
-use crate::{Event, FRAME, Frame, Link, Meaning, Numbering, Split, id::is_source, split::gap};
+use crate::FRAME;
+use crate::framing::{Link, Numbering};
+use crate::id::{Meaning, is_source};
+use crate::split::{Event, Frame, Split, gap};
 
 /// Bit 0 of every even byte.
 pub(crate) const ID_BITS: u128 = 0x0001_0001_0001_0001_0001_0001_0001_0001;

@@ -6,9 +6,15 @@ use std::sync::{Arc, Mutex};
 
 use tracewright_base::{Context, Element};
 
+use crate::bytes::Bytes;
+use crate::conditions::{Conditions, Selection};
+use crate::host::Host;
+use crate::image::Image;
 use crate::memory_id::{IMAGES, MemoryId, NO_SPACE, OUTSIDE};
 use crate::missing_files::MissingFiles;
-use crate::{Bytes, Conditions, Host, Image, Region, Selection, Symbols, TimeConversion};
+use crate::region::Region;
+use crate::symbols::Symbols;
+use crate::time_conversion::TimeConversion;
 
 /// A file that is mapped into an address space.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +33,7 @@ pub struct ModuleFile {
     pub symbols: Arc<Symbols>,
     /// LOAD segments: address in the file's address space, offset in the file, bytes, and whether
     /// they may be executed.
-    pub segments: Vec<crate::Segment>,
+    pub segments: Vec<crate::elf::Segment>,
     /// It may be loaded anywhere (ET_DYN).
     pub movable: bool,
     /// The module is the kernel or a part of it.

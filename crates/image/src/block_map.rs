@@ -10,7 +10,7 @@
 //! | ULEB128 | number of blocks |
 //! | 3 or 4 ULEB128 for each block | number (from version 2 on), offset from the end of the block before (version 0: from the start), size, metadata |
 
-use crate::Bytes;
+use crate::bytes::Bytes;
 use crate::elf::Sections;
 
 /// `sh_type` of the section.

@@ -9,11 +9,16 @@ use tracewright_base::{
 use tracewright_isa::rv::{Extensions, Upper};
 
 use crate::absent::Absent;
+use crate::address_spaces::Viewpoint;
+use crate::conditions::Selection;
+use crate::image::{Image, View};
 use crate::instruction_cache::InstructionCache;
+use crate::memory_id::MemoryId;
+use crate::memory_selectors::MemorySelectors;
+use crate::opcode_check::OpcodeCheck;
 use crate::pieces::Pieces;
 use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
-use crate::{Image, MemoryId, MemorySelectors, OpcodeCheck, Selection, View, Viewpoint};
 
 /// Blocks of an [`Image`], each decoded once. Sources that execute the same image share a cache in
 /// each worker thread.

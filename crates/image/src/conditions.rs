@@ -4,7 +4,8 @@
 
 use tracewright_base::{Access, Context, Direction, Element, Range};
 
-use crate::{MemoryId, Region};
+use crate::memory_id::MemoryId;
+use crate::region::Region;
 
 /// The most images with conditions.
 pub const MAX_CONDITIONAL: usize = 64;

@@ -7,7 +7,7 @@ use gimli::{
     AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, RunTimeEndian, Unit, UnitOffset,
 };
 
-use crate::Bytes;
+use crate::bytes::Bytes;
 use crate::debug_limits::check_tables;
 use crate::elf::Sections;
 

@@ -17,7 +17,10 @@ use tracewright_base::is_unshown;
 
 use self::parts::Parts;
 pub(crate) use self::sections::Sections;
-use crate::{Bytes, Region, SpaceMask, Symbol, Symbols};
+use crate::bytes::Bytes;
+use crate::region::Region;
+use crate::space::SpaceMask;
+use crate::symbols::{Symbol, Symbols};
 
 /// The contents of an ELF file.
 #[derive(Clone, Debug)]

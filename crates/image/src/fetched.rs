@@ -2,9 +2,12 @@
 
 use tracewright_base::{Block, Instruction, Miss, Pc, Waypoints};
 
+use crate::Extensions;
 use crate::cache::aligned;
+use crate::image::View;
+use crate::opcode_check::OpcodeCheck;
+use crate::walk::ReadCode;
 use crate::walk::{Memory, Rules};
-use crate::{Extensions, OpcodeCheck, ReadCode, View};
 
 /// Makes blocks of memory that is fetched while it is decoded. Nothing is cached: a caller that
 /// caches blocks decides for how long they are valid.

@@ -3,7 +3,7 @@
 
 use tracewright_base::{Context, Security, Space};
 
-use crate::Selection;
+use crate::conditions::Selection;
 
 /// Which contexts execute the system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

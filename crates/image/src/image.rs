@@ -4,8 +4,12 @@ use std::ops::RangeInclusive;
 
 use tracewright_base::{Security, Space};
 
+use crate::bytes::Bytes;
+use crate::elf::{Elf, ElfError, Load};
 use crate::flat::{Flat, Interval};
-use crate::{Bytes, Elf, ElfError, Load, Region, SpaceMask, Symbols};
+use crate::region::Region;
+use crate::space::SpaceMask;
+use crate::symbols::Symbols;
 
 /// Program memory: regions, of which a later one hides an earlier one where they overlap.
 ///

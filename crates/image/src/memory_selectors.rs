@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use tracewright_base::Element;
 
-use crate::{Selection, Viewpoint};
+use crate::address_spaces::Viewpoint;
+use crate::conditions::Selection;
 
 /// Elements that the decoder emitted since it last asked for code. A clone has none.
 #[derive(Debug)]

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym};
 use object::{Endianness, SectionIndex, SymbolIndex, elf};
 
+use crate::bytes::Bytes;
+use crate::elf::ElfError;
 use crate::elf::MAX_NAMES;
-use crate::{Bytes, ElfError, Region, Symbol, Symbols};
+use crate::region::Region;
+use crate::symbols::{Symbol, Symbols};
 
 /// The code of a relocatable file of AArch64: its section `.text`.
 ///

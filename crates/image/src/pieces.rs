@@ -292,7 +292,9 @@ mod tests {
     use tracewright_isa::rv::Extensions;
 
     use super::*;
-    use crate::{Image, OpcodeCheck, Region};
+    use crate::image::Image;
+    use crate::opcode_check::OpcodeCheck;
+    use crate::region::Region;
 
     /// The memory that pieces take depends on the program, not on the addresses of a trace.
     #[test]

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::{Bytes, Elf, Load};
+use crate::bytes::Bytes;
+use crate::elf::{Elf, Load};
 
 /// What identifies a program: its build identifier, and its code. Only the code is certain: two
 /// programs with the same build identifier whose code differs are different programs.
@@ -231,7 +232,7 @@ impl fmt::Display for ProgramId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Segment;
+    use crate::elf::Segment;
 
     /// A program: build identifier, and the code at each address.
     fn program(machine: u16, build_id: Option<u8>, code: &[(u64, &'static [u8])]) -> ProgramId {
@@ -329,7 +330,7 @@ mod tests {
                 build_id: None,
                 segments: vec![segment],
                 regions: Vec::new(),
-                symbols: crate::Symbols::default(),
+                symbols: crate::symbols::Symbols::default(),
             };
             ProgramId::of_elf(&file, &elf)
         };

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::{Bytes, SpaceMask};
+use crate::bytes::Bytes;
+use crate::space::SpaceMask;
 
 /// A contiguous piece of memory and the name of its file.
 #[derive(Clone, Debug)]

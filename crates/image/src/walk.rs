@@ -6,7 +6,8 @@ use tracewright_isa::data::transfer;
 use tracewright_isa::rv::{self, Extensions, Upper};
 use tracewright_isa::{ItState, a64, classify, riscv, t32};
 
-use crate::{Image, OpcodeCheck, View};
+use crate::image::{Image, View};
+use crate::opcode_check::OpcodeCheck;
 
 /// Program memory that is read while blocks are made: an [`Image`], or memory that is fetched piece
 /// by piece.

@@ -109,7 +109,8 @@ impl Converter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lookup, Reader};
+    use crate::lookup::Lookup;
+    use crate::reader::Reader;
 
     /// The entries of a CSV log in another format.
     fn converted(log: &str, to: Format) -> (Vec<Entry>, Converter) {

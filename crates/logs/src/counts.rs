@@ -60,7 +60,10 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Assembler, Format, Lookup, Reader};
+    use crate::assembler::Assembler;
+    use crate::format::Format;
+    use crate::lookup::Lookup;
+    use crate::reader::Reader;
 
     #[test]
     fn steps_are_counted() {

@@ -183,7 +183,9 @@ impl Outcomes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, Reader, Writer};
+    use crate::format::Format;
+    use crate::reader::Reader;
+    use crate::writer::Writer;
 
     /// The log `text` in Tarmac: kinds, processors and addresses of its instructions.
     fn kinds(text: &str, flags: &[(u64, u8)]) -> Vec<String> {

@@ -4,7 +4,12 @@ use std::vec::Vec;
 
 use tracewright_base::{Access, Cause, Direction, Isa, Step};
 
-use crate::{Assembler, Entry, Format, Lookup, Reader, Writer};
+use crate::assembler::Assembler;
+use crate::entry::Entry;
+use crate::format::Format;
+use crate::lookup::Lookup;
+use crate::reader::Reader;
+use crate::writer::Writer;
 
 fn entries(format: Format, isa: Isa, text: &str) -> Vec<Entry> {
     let mut whole = Vec::new();

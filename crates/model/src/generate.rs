@@ -11,7 +11,8 @@ use tracewright_image::{Image, Region};
 
 use self::body::{Body, Place};
 use self::code::Code;
-use crate::{Program, Random};
+use crate::Random;
+use crate::program::Program;
 
 /// The parameters of a random program.
 #[derive(Clone, Copy, Debug)]

@@ -18,7 +18,8 @@ use tracewright_base::{
 use tracewright_isa::{ItState, classify};
 
 use self::cpu::Cpu;
-use crate::{Program, Random};
+use crate::Random;
+use crate::program::Program;
 
 /// Rates of external events: each value is the mean number of instructions between two events, 0
 /// for no events.

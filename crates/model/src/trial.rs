@@ -4,9 +4,12 @@
 use tracewright_base::{CoreType, Profile, Step};
 use tracewright_protocols::registry::AnyProtocol;
 
+use crate::Random;
 use crate::generate::{self, Recipe, Sets};
+use crate::machine::{Machine, Stimulus};
+use crate::program::Program;
 use crate::round_trip::RoundTrip;
-use crate::{Machine, Program, Random, Stimulus, Way};
+use crate::round_trip::Way;
 
 /// One trial of an ETMv4 or an ETE.
 #[derive(Clone, Debug)]

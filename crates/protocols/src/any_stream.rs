@@ -4,8 +4,11 @@ use alloc::boxed::Box;
 
 use tracewright_base::{BlockCache, OffsetMap, Sink};
 
+use crate::for_each_protocol;
+use crate::observer::Observer;
+use crate::protocol::{Protocol, TraceForm};
 use crate::registry::AnyConfig;
-use crate::{Observer, Protocol, Stream, TraceForm, for_each_protocol};
+use crate::stream::Stream;
 
 macro_rules! any_stream {
     ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {

@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 
 use tracewright_base::{CoreType, Encode, MissingRegister, Step, Wire};
 
+use crate::protocol::{Protocol, TraceForm};
 use crate::registry::{AnyConfig, AnyProtocol};
 use crate::trace_unit::{Encodes, Setting};
-use crate::{Protocol, TraceForm};
 
 /// A trace unit of one protocol: its configuration and its encoder, with bytes as output.
 #[derive(Clone, Debug)]

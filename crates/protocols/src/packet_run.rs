@@ -2,7 +2,7 @@
 
 use tracewright_base::{BlockId, Element, Feed, Forward, OffsetMap, Parse, Range, Sink, Wire};
 
-use crate::Observer;
+use crate::observer::Observer;
 use crate::registry::Listed;
 
 /// Passes elements to an observer, each after the packets up to its own. For the fast path of a

@@ -8,8 +8,9 @@ use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Way
 
 use tracewright_isa::rv::Extensions;
 
+use crate::kind::PacketKind;
 use crate::kind::PacketKinds;
-use crate::{Field, PacketKind, Protocol, TraceForm};
+use crate::protocol::{Field, Protocol, TraceForm};
 
 /// The description of a protocol.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use tracewright_base::{
     Wire,
 };
 
-use crate::Observer;
+use crate::observer::Observer;
 use crate::packet_run::PacketRun;
 use crate::protocol::{Protocol, Resume};
 use crate::realign::{BitSearch, Realigned, zeros_at_end};

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use tracewright_base::Encode;
 
-use crate::Protocol;
+use crate::protocol::Protocol;
 
 /// A protocol with a trace unit in software.
 pub trait Encodes: Protocol {

@@ -13,8 +13,10 @@ use tracewright_base::{
     BlockCache, Decode, Element, Fault, OffsetMap, Parse, Piece, Sink, Spanned, Wire,
 };
 
+use crate::observer::Observer;
+use crate::protocol::Protocol;
 use crate::registry::{AnyPacket, Listed};
-use crate::{Observer, Protocol, Stream};
+use crate::stream::Stream;
 
 const WHOLE: [Piece; 1] = [Piece { start: 0, at: 0, fragment: true }];
 

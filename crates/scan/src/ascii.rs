@@ -48,7 +48,7 @@ impl AsciiTexts {
         if chunks > self.chunks.capacity() {
             self.chunks.reserve_exact(chunks - self.chunks.len());
             #[cfg(feature = "large-pages")]
-            crate::huge(&self.chunks);
+            crate::prefetch::huge(&self.chunks);
         }
     }
 

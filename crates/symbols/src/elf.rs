@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolFlags, elf};
 use tracewright_image::Bytes;
 
+use crate::function::{Candidate, Functions};
 use crate::stubs;
-use crate::{Candidate, Functions};
 
 impl Functions {
     /// The functions of an ELF file, at the addresses in the file: those of `.symtab`, or of

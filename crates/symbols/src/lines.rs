@@ -10,7 +10,7 @@ use gimli::{EndianArcSlice, Reader, RunTimeEndian};
 use object::{Object, ObjectSection};
 use tracewright_image::{Bytes, debug_limits};
 
-use crate::demangled;
+use crate::name::demangled;
 
 type Slice = EndianArcSlice<RunTimeEndian>;
 

@@ -8,7 +8,7 @@ use object::{
     Architecture, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget,
 };
 
-use crate::Candidate;
+use crate::function::Candidate;
 
 /// Sections of stubs.
 const SECTIONS: [&str; 3] = [".plt", ".plt.sec", ".iplt"];

@@ -1,11 +1,11 @@
 //! The trace units and trace buffers by name.
 
-use crate::Unit;
 use crate::buffers::buffer_unit;
 use crate::ete::ete_unit;
 use crate::etm;
 use crate::ptm;
 use crate::riscv::component_unit;
+use crate::unit::Unit;
 use crate::values::Values;
 
 pub use crate::group::Group;

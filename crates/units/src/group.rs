@@ -1,6 +1,6 @@
 //! Groups of units of one architecture.
 
-use crate::Unit;
+use crate::unit::Unit;
 use crate::values::Values;
 
 /// A group of units of one architecture.

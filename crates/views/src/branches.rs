@@ -7,7 +7,8 @@ use tracewright_capture::plain;
 use tracewright_decode::{Fork, Listener};
 
 use crate::json::Object;
-use crate::{Lines, Source};
+use crate::lines::Lines;
+use crate::sources::Source;
 
 /// What led from one address to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

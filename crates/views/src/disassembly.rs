@@ -26,11 +26,11 @@ use yaxpeax_arch::{Decoder, U8Reader};
 #[cfg(feature = "disassembly")]
 use yaxpeax_arm::{armv7, armv8};
 
-use crate::Source;
 #[cfg(feature = "disassembly")]
 use crate::digits::hex;
 use crate::digits::hex_padded;
 use crate::render_cache::RenderCache;
+use crate::sources::Source;
 
 /// Disassembles instructions, and caches their text: programs execute the same instructions many
 /// times.

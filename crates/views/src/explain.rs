@@ -17,8 +17,8 @@ use tracewright_frames::{FRAME, Framing, Link, Numbering, Splitter, sync};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
-use crate::Source;
 use crate::link::{Ids, largest};
+use crate::sources::Source;
 
 /// Bytes at the start of a buffer that are decoded with other framings.
 const TRIAL: usize = 1 << 18;

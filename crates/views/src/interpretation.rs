@@ -9,8 +9,8 @@ use tracewright_protocols::etrace::packet::{Branches, Payload};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use tracewright_protocols::{etmv1, etmv2, etmv3, etmv4, etrace, ptm};
 
-use crate::Source;
 use crate::packet_fields::PacketFields;
+use crate::sources::Source;
 
 /// What the interpretation of the next packet of a source depends on. Packets of other protocols
 /// need none.

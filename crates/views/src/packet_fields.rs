@@ -3,7 +3,7 @@
 use tracewright_protocols::Field;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
-use crate::Source;
+use crate::sources::Source;
 
 /// Lists the fields of packets.
 #[derive(Clone, Debug, Default)]

@@ -10,8 +10,8 @@ use tracewright_decode::{Listener, Merge};
 use tracewright_protocols::PacketKind;
 use tracewright_protocols::registry::AnyPacket;
 
-use crate::Source;
 use crate::json_object::Object;
+use crate::sources::Source;
 
 /// Counts by kind, for each source.
 #[derive(Clone, Debug, Default)]

@@ -297,7 +297,7 @@ mod tests {
     use tracewright_image::Module;
 
     use super::*;
-    use crate::Profiler;
+    use crate::profiler::Profiler;
 
     /// An ELF file for AArch64 with one segment of NOPs at 0x8000.
     fn elf() -> Bytes {

@@ -15,7 +15,7 @@ use tracewright_base::{
 use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, MemoryId};
 
-use crate::Code;
+use crate::code::Code;
 use crate::code::{Finder, Place};
 use crate::entered::Entered;
 use crate::stacks::{Part, PartBuilder};

@@ -23,12 +23,14 @@ use tracewright_frames::cycles::{
 use self::rows::{Convert, Rows};
 use self::text_file::{TextFile, Wrong};
 
+use crate::Bytes;
+use crate::buffer::{Buffer, Format};
+use crate::capture::{Capture, Kind};
+use crate::device::{BufferRef, Registers, Source};
 use crate::files::{Files, reason};
+use crate::origin::Origin;
 use crate::plain::line;
-use crate::{
-    Buffer, BufferRef, Bytes, Capture, Format, Kind, Note, OpenError, Origin, Problem, Registers,
-    Source,
-};
+use crate::problem::{Note, OpenError, Problem};
 
 /// Limit of the number of cycles that repeats in a text file expand to. It bounds the time that a
 /// short text can take.

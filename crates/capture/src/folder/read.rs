@@ -5,18 +5,23 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use toml_parser::lexer::TokenKind;
 
+use crate::When;
+use crate::access::Access;
+use crate::buffer::{Buffer, Format};
+use crate::buffer_file::File;
+use crate::capture::{Capture, Kind};
+use crate::device::{BufferRef, Core, Register, Registers, Source, Text};
+use crate::dump::{Dump, Form};
 use crate::files::{Files, find};
 use crate::image_file;
 use crate::limits::{MAX_DEVICES, MAX_DUMPS, MAX_FILES, MAX_LINKS, MAX_TABLES};
 use crate::names::Names;
 use crate::notes::Notes;
+use crate::origin::Origin;
 use crate::origin::shortened;
 use crate::plain::plain;
+use crate::problem::{OpenError, Problem};
 use crate::when;
-use crate::{
-    Access, Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Origin,
-    Problem, Register, Registers, Source, Text, When,
-};
 
 /// Reads the folder whose description is the file `index`. `path` is the path that the user gave,
 /// and `access` limits what the description may refer to.

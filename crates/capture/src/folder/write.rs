@@ -7,12 +7,16 @@ use std::path::Path;
 
 use toml::Value;
 
+use crate::buffer_file::File;
+use crate::capture::Capture;
+use crate::device::{Registers, Text};
+use crate::dump::Form;
 use crate::files::reason;
 use crate::new_folder::NewFolder;
 use crate::probe::DESCRIPTION;
+use crate::problem::{OpenError, Problem};
 use crate::spool::move_file;
 use crate::when;
-use crate::{Capture, File, Form, OpenError, Problem, Registers, Text};
 
 /// Writes `capture` into `folder`, which is created; it must be empty if it exists. The description
 /// lists memory whose file is missing, but no file is written for it.

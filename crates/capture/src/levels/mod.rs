@@ -20,8 +20,11 @@ use std::path::Path;
 use tracewright_frames::cycles::port::Wiring;
 use tracewright_units::etm::connector::Pinout;
 
+use crate::Bytes;
+use crate::buffer::Buffer;
+use crate::capture::Capture;
 use crate::limits::MAX_LEVELS;
-use crate::{Buffer, Bytes, Capture, OpenError, Problem};
+use crate::problem::{OpenError, Problem};
 
 pub use self::swo::{Coding, SwoOptions, SwoRecording, may_be_levels, read_swo, sample_swo};
 

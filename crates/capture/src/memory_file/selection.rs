@@ -5,9 +5,10 @@ use std::path::Path;
 use tracewright_image::Elf;
 
 use super::{MemoryFile, read};
+use crate::Bytes;
 use crate::files::Files;
 use crate::number::number64;
-use crate::{Bytes, OpenError, Problem};
+use crate::problem::{OpenError, Problem};
 
 /// The size of the words in which the bytes of a file are in the reverse order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -20,8 +20,8 @@ use super::features;
 use super::find::{self, Code, Finder, Search};
 use super::limits::{Budget, MAX_LISTED, MAX_SEQUENCES};
 use crate::files::Files;
+use crate::problem::{OpenError, Problem};
 use crate::proto::{Message, Value, fields};
-use crate::{OpenError, Problem};
 
 /// The first bytes of a file, and the field `magic` of a message.
 const MAGIC: &[u8; 24] = b"simpleperf:EtmBranchList";

@@ -14,7 +14,7 @@ use super::find::{Finder, Search};
 use super::record::{Body, Record};
 use super::{features, processes};
 use crate::files::Files;
-use crate::{OpenError, Problem};
+use crate::problem::{OpenError, Problem};
 
 /// The fields of a sample: `sample_type`.
 const IP: u64 = 1;

@@ -68,13 +68,18 @@ pub use recording::{PMU, Recording, SAMPLE_TYPE};
 pub use units::{Unit, Units};
 pub use write::Layout;
 
+use crate::Bytes;
+use crate::buffer::{Buffer, Format};
+use crate::buffer_file::File;
+use crate::capture::{Capture, Kind};
+use crate::device::{BufferRef, Core};
 use crate::files::Files;
+use crate::linux::Linux;
 use crate::linux::{Part, Queue, QueueTotals};
 use crate::notes::Notes;
+use crate::origin::Origin;
 use crate::plain::line;
-use crate::{
-    Buffer, BufferRef, Bytes, Capture, Core, File, Format, Kind, Linux, OpenError, Origin, Problem,
-};
+use crate::problem::{OpenError, Problem};
 use pieces::{Piece, Pieces};
 
 /// Reads the file or folder at `path`; `-` is the standard input, which is read to its end into

@@ -10,8 +10,9 @@ use super::compressed;
 use super::data::PerfData;
 use super::limits::{Budget, MAX_LAYERS, MAX_PARTS, MAX_PIECES, MAX_REPEATS};
 use super::record::{Aux, AuxTrace, Body, IdEntry};
+use crate::Bytes;
 use crate::linux::Queue;
-use crate::{Bytes, Problem};
+use crate::problem::Problem;
 
 /// The bytes of one AUX record. The trace unit begins anew in each.
 #[derive(Clone, Debug)]

@@ -10,7 +10,10 @@ use super::data::{Form, PerfData};
 use super::features;
 use super::record::{Aux, AuxTrace, Body, CS_ETM, MappedFile, Mmap, Record, Task};
 use super::units::{Unit, Units};
-use crate::{Bytes, Capture, Form as DumpForm, Format};
+use crate::Bytes;
+use crate::buffer::Format;
+use crate::capture::Capture;
+use crate::dump::Form as DumpForm;
 
 /// The number of the PMU in the files that are written: the kernel assigns one at each start.
 pub const PMU: u32 = 8;
@@ -162,7 +165,7 @@ impl Recording {
     }
 
     /// Adds the mappings of a program image.
-    fn map(&self, dump: &crate::Dump, data: &mut PerfData, ids: &mut Vec<(String, Vec<u8>)>) {
+    fn map(&self, dump: &crate::dump::Dump, data: &mut PerfData, ids: &mut Vec<(String, Vec<u8>)>) {
         let Some(bytes) = &dump.bytes else { return };
         let path = std::path::absolute(&dump.path).unwrap_or_else(|_| dump.path.clone());
         let path = path.to_string_lossy().into_owned();

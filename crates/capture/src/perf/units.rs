@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Register, Registers, Source};
+use crate::device::{Register, Registers, Source};
 
 /// The mark of an ETMv3 or a PTM.
 const ETMV3: u64 = 0x3030_3030_3030_3030;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::{File, Registers};
+use crate::buffer_file::File;
+use crate::device::Registers;
 
 /// The kind of hardware that wrote a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

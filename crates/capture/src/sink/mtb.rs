@@ -1,7 +1,7 @@
 //! The layout of the Micro Trace Buffer. (Arm DDI 0486, 3.2)
 
 use super::layout::{Kind, Layout, value};
-use crate::Registers;
+use crate::device::Registers;
 
 /// Bytes of a packet.
 const PACKET: u64 = 8;

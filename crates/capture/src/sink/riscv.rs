@@ -2,7 +2,7 @@
 //! Sink")
 
 use super::layout::{Kind, Layout, value};
-use crate::Registers;
+use crate::device::Registers;
 
 /// The layout, where there are `trRamWPLow` and `trRamLimitLow`, or the same registers of the
 /// interface before 1.0.

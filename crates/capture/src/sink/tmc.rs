@@ -3,7 +3,7 @@
 use tracewright_units::buffers::tmc::{PAGE, entries};
 
 use super::layout::{Kind, Layout, value};
-use crate::Registers;
+use crate::device::Registers;
 use crate::limits::MAX_PAGES;
 
 /// Bytes of a formatter frame.

@@ -3,7 +3,7 @@
 use tracewright_units::buffers::trbe::{Cause, FillMode, Limit, Pointers, Status};
 
 use super::layout::{Kind, Layout, value};
-use crate::Registers;
+use crate::device::Registers;
 
 /// The layout, where there is a write pointer TRBPTR_EL1.
 pub(crate) fn layout(registers: &Registers, len: u64) -> Option<Result<Layout, String>> {

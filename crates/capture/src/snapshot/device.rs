@@ -8,16 +8,18 @@ use tracewright_image::SpaceMask;
 
 use super::reader::{Doc, Reader, Table};
 use super::register::register;
+use crate::capture::Capture;
 use crate::container::Container;
+use crate::device::{Core, Other, Register, Registers, Source};
 use crate::dump::ELF;
+use crate::dump::{Dump, Form, Owner};
 use crate::ini::Section;
 use crate::limits::MAX_DUMPS;
 use crate::number::{number, number64};
+use crate::origin::Origin;
 use crate::plain::line;
+use crate::problem::Problem;
 use crate::when;
-use crate::{
-    Capture, Core, Dump, Form, Origin, Other, Owner, Problem, Register, Registers, Source,
-};
 
 /// The sections of a device file that are read, including those of older files; `*` is any suffix.
 const SECTIONS: &[&str] = &["device", "regs", "dump*", "elf*", "global", "extendregs"];

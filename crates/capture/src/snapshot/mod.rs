@@ -11,10 +11,14 @@ pub use write::{write, write_over, write_with};
 
 use std::path::Path;
 
+use crate::access::Access;
+use crate::capture::{Capture, Cluster, Kind};
+use crate::dump::Owner;
 use crate::ini::list;
 use crate::limits::MAX_DEVICES;
 use crate::names::Names;
-use crate::{Access, Capture, Cluster, Kind, OpenError, Origin, Owner, Problem};
+use crate::origin::Origin;
+use crate::problem::{OpenError, Problem};
 use reader::{Doc, Reader};
 
 /// Reads the snapshot whose index is the file `index`. `path` is the path that the user gave, and

@@ -4,13 +4,17 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use crate::Bytes;
+use crate::access::Access;
 use crate::files::{self, Files};
 use crate::ini::{Entry, Ini, utf16};
 use crate::limits::{MAX_FILES, MAX_MALFORMED};
 use crate::notes::Notes;
+use crate::origin::Origin;
 use crate::origin::shortened;
+use crate::pipe::Pipe;
 use crate::plain::plain;
-use crate::{Access, Bytes, Origin, Pipe, Problem};
+use crate::problem::Problem;
 
 /// An ini file.
 pub(super) struct Doc<'a> {

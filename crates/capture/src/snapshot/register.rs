@@ -2,8 +2,9 @@
 //! name. (Arm *Reference CoreSight Trace Decoder: API Specifications and Component Design*,
 //! 4.2.2.2)
 
+use crate::device::Register;
 use crate::number::number;
-use crate::{Problem, Register};
+use crate::problem::Problem;
 
 /// Parses one line.
 ///

@@ -6,12 +6,17 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::reader::{Doc, Reader};
+use crate::buffer::{Buffer, Format};
+use crate::buffer_file::File;
+use crate::capture::Capture;
+use crate::device::BufferRef;
 use crate::ini::list;
 use crate::limits::MAX_LINKS;
 use crate::names::Names;
 use crate::number::number;
+use crate::origin::Origin;
 use crate::origin::shortened;
-use crate::{Buffer, BufferRef, Capture, File, Format, OpenError, Origin, Problem};
+use crate::problem::{OpenError, Problem};
 
 /// Reads the file of trace metadata into `capture`. `at` is the origin of its entry in the
 /// index.

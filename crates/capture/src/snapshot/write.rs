@@ -10,16 +10,19 @@ use tracewright_image::{Elf, Load};
 
 use super::device::{ELF_IMAGE, FLAT, SHARED, SHARED_ELF, infer_class};
 
+use crate::Bytes;
+use crate::buffer::{Buffer, Format};
+use crate::buffer_file::File;
+use crate::capture::Capture;
+use crate::device::{Register, Registers};
+use crate::dump::{Dump, Form, Owner};
 use crate::files::reason;
 use crate::new_folder::NewFolder;
 use crate::probe::INDEX;
+use crate::problem::{OpenError, Problem};
 use crate::replacement::Replacement;
 use crate::spool::move_file;
 use crate::when;
-use crate::{
-    Buffer, Bytes, Capture, Dump, File, Form, Format, OpenError, Owner, Problem, Register,
-    Registers,
-};
 
 /// Writes `capture` as a snapshot into `folder`, which is created; it must be empty if it exists.
 ///

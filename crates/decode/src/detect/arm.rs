@@ -438,6 +438,6 @@ fn branch_records(stream: &[u8]) -> Option<Inference> {
         start: 0,
         read: score,
         unconfirmed: false,
-        counts: crate::Counts::default(),
+        counts: crate::tally::Counts::default(),
     })
 }

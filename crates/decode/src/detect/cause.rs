@@ -11,7 +11,8 @@ use super::complete::value_text;
 use super::link::streams;
 use super::trial::Bench;
 use super::{Candidate, Certainty, Detection, Given, HEAD, Inference, LONG, is_same};
-use crate::{Counts, Plan, Planned, Tally};
+use crate::plan::{Plan, Planned};
+use crate::tally::{Counts, Tally};
 
 /// The most likely cause, and what to change.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -33,7 +33,7 @@ use tracewright_frames::Framing;
 use tracewright_protocols::etrace::config::{Profile, Version};
 use tracewright_protocols::registry::AnyProtocol;
 
-use crate::Counts;
+use crate::tally::Counts;
 
 pub use certainty::Certainty;
 pub use configs::Setting;

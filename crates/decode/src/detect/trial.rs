@@ -6,7 +6,11 @@ use tracewright_frames::Framing;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::processor::Processors;
-use crate::{Counts, Listener, Memory, Options, Plan, Planned, Session, Tally};
+use crate::listener::Listener;
+use crate::memory::Memory;
+use crate::plan::{Options, Plan, Planned};
+use crate::session::Session;
+use crate::tally::{Counts, Tally};
 
 /// Program memory for trials, and what is known of the processor.
 #[derive(Clone, Debug, Default)]

@@ -9,8 +9,10 @@ use tracewright_base::{
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
+use crate::fork::Fork;
+use crate::listener::Listener;
 use crate::listener::pass_on;
-use crate::{Fork, Listener, Session};
+use crate::session::Session;
 
 /// Receives output and its size, and returns whether more is wanted.
 type Send<'a, L> = dyn FnMut(<L as Fork>::Output, usize) -> bool + 'a;

@@ -6,7 +6,10 @@ use std::mem;
 use super::scheduler::Scheduler;
 use super::work_queue::{Part, Segment, State, WorkQueue};
 use super::{Jobs, Work, bounded};
-use crate::{Checkpoint, Fork, ForkState, Listener, Session};
+use crate::checkpoint::Checkpoint;
+use crate::fork::{Fork, ForkState};
+use crate::listener::Listener;
+use crate::session::Session;
 
 /// The session and listener that have received the whole trace so far.
 pub(super) struct Joiner<'a, L: Fork, S> {

@@ -27,8 +27,10 @@ use std::{io, mem};
 use self::joiner::Joiner;
 use self::scheduler::Scheduler;
 use self::work_queue::{Chunk, CloseOnDrop, StartPoint, Task, WorkQueue};
+use crate::fork::Fork;
 use crate::input::{Input, More};
-use crate::{Fork, Listener, Session};
+use crate::listener::Listener;
+use crate::session::Session;
 
 /// The number of threads, and how the bytes are cut for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -349,7 +351,8 @@ mod tests {
 
     use super::*;
     use crate::input::Parts;
-    use crate::{Memory, Options, Plan};
+    use crate::memory::Memory;
+    use crate::plan::{Options, Plan};
 
     #[derive(Default)]
     struct Offsets(Vec<u64>);

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::{Checkpoint, Fork, Route};
+use crate::checkpoint::Checkpoint;
+use crate::fork::Fork;
+use crate::route::Route;
 
 /// The bytes of a chunk, and those after it that its worker decodes, too.
 #[derive(Default)]
@@ -271,7 +273,9 @@ mod tests {
     use tracewright_frames::Framing;
 
     use super::*;
-    use crate::{Memory, Options, Plan, Session};
+    use crate::memory::Memory;
+    use crate::plan::{Options, Plan};
+    use crate::session::Session;
 
     /// A listener without output. The test chooses the weight of its segments.
     struct Mute;

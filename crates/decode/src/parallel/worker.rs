@@ -3,7 +3,9 @@
 use super::Jobs;
 use super::bounded;
 use super::work_queue::{CloseOnDrop, Part, Segment, StartPoint, Task, WorkQueue};
-use crate::{Fork, Listener, Session};
+use crate::fork::Fork;
+use crate::listener::Listener;
+use crate::session::Session;
 
 /// The next checkpoint is due after one step, or after the offset in the chunk divided by this
 /// number if that is more: chunks seldom join far from their beginning. Output of [`Jobs::output`]

@@ -1,9 +1,11 @@
 //! Half synchronisation packets between frames and inside them.
 
 use super::{Splitter, ends_in_sync};
+use crate::FRAME;
+use crate::framing::sync;
 use crate::split::gap;
+use crate::split::{Event, Frame, Split};
 use crate::unpack::{first_even_ones, unpack};
-use crate::{Event, FRAME, Frame, Split, sync};
 
 /// Half synchronisation packets, as many as a word holds.
 const HALVES: u128 = u128::from_le_bytes([

@@ -1,8 +1,10 @@
 //! Follows the state of a trace link without splitting it.
 
 use super::Splitter;
+use crate::FRAME;
+use crate::framing::{Framing, sync};
+use crate::split::{Event, Split};
 use crate::unpack::ID_BITS;
-use crate::{Event, FRAME, Framing, Split, sync};
 
 impl Splitter {
     /// Changes the state as [`split`](Self::split) of `bytes` does, without output.

@@ -1,7 +1,7 @@
 //! The state of a splitter as bytes.
 
 use super::Splitter;
-use crate::Link;
+use crate::framing::Link;
 use crate::pending::Pending;
 
 /// The state has a trace ID.
@@ -84,7 +84,8 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::{Event, Framing, Split};
+    use crate::framing::Framing;
+    use crate::split::{Event, Split};
 
     /// What a splitter emits: ID, offset and bytes of each piece; events.
     #[derive(Default, PartialEq, Debug)]

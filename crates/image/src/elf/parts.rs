@@ -8,7 +8,7 @@ use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
 use object::read::{ReadRef, Result, StringTable};
 use object::{Endianness, SectionIndex, elf};
 
-use crate::Bytes;
+use crate::bytes::Bytes;
 
 /// The greatest size of a file header.
 const HEADER: u64 = 64;

@@ -4,8 +4,9 @@ use tracewright_testing::Random;
 
 use super::searches::{Names, brute_force, is_item, items};
 use super::{captures, making};
+use crate::cursor::Cursor;
+use crate::find::Finder;
 use crate::query::{Condition, Query};
-use crate::{Cursor, Finder};
 
 /// Next and previous elements, one after another, are all elements.
 #[test]

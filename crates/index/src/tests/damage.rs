@@ -5,8 +5,11 @@ use tracewright_testing::Random;
 
 use super::windows::lines;
 use super::{captures, making};
+use crate::error::IndexError;
+use crate::find::Finder;
+use crate::index::Index;
 use crate::query::Query;
-use crate::{Finder, Index, IndexError, Window};
+use crate::window::Window;
 
 /// Whatever happens to an index, it is refused, or its answers are those without an index.
 #[test]
@@ -86,7 +89,7 @@ fn forged_indexes_do_no_harm() {
             let other = [random.below(256) as u8, 0, 0xff, bytes[at] ^ 0x80];
             bytes[at] = random.pick(&other);
         }
-        crate::write_checksums(&mut bytes);
+        crate::format::write_checksums(&mut bytes);
         let Ok(index) = Index::read(Bytes::from(bytes)) else { continue };
         read += 1;
         let _ = case.subject().check(&index, &case.plans);
@@ -158,7 +161,7 @@ fn another_version_is_refused() {
     let case = captures().into_iter().next().expect("a trace");
     let mut bytes = case.index_bytes(&making(&case, false));
     bytes[8..10].copy_from_slice(&2u16.to_le_bytes());
-    crate::write_checksums(&mut bytes);
+    crate::format::write_checksums(&mut bytes);
     let error = Index::read(Bytes::from(bytes)).expect_err("version 2");
     assert_eq!(error, IndexError::Version(2));
     assert_eq!(error.to_string(), "its format has version 2, which this command does not read");
@@ -242,7 +245,7 @@ fn files_are_compared_where_they_may_have_changed() {
         changes.iter().for_each(|change| change(&mut capture));
         super::Case::of(case.name.clone(), capture)
     };
-    let index = case.index(&crate::Making::default());
+    let index = case.index(&crate::writer::Making::default());
     let check = |changes: &[Change<'_>]| {
         let other = with(changes);
         other.subject().check(&index, &other.plans)
@@ -273,7 +276,7 @@ fn files_are_compared_where_they_may_have_changed() {
         capture.stamps.iter_mut().for_each(|stamp| stamp.changed = None);
     };
     let made = with(&[timeless]);
-    let index = made.index(&crate::Making::default());
+    let index = made.index(&crate::writer::Making::default());
     for changes in [&[timeless, byte][..], &[byte]] {
         let later = with(changes);
         assert_eq!(later.subject().check(&index, &later.plans), other);

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use tracewright_capture::{Access, Buffer, Bytes, Capture, Kind};
 use tracewright_decode::{Listener, Memory, Options, Plan, parameters};
 
-use crate::{Index, Making, Shape, Subject};
+use crate::chain::Shape;
+use crate::index::Index;
+use crate::writer::{Making, Subject};
 
 /// A capture that is ready to be decoded.
 pub(super) struct Case {

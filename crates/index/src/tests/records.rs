@@ -8,7 +8,8 @@ use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
 
 use super::{Case, captures, making, shared};
-use crate::{Key, Kind, LinkKind};
+use crate::key::{Key, Kind};
+use crate::link::LinkKind;
 
 /// What occurred: the key, the offset, and the numbers of elements and instructions of the source
 /// before it.

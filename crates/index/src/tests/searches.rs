@@ -5,8 +5,9 @@ use tracewright_decode::{Listener, Plan};
 use tracewright_testing::Random;
 
 use super::{Case, captures, making, shared};
+use crate::find::{Answer, Finder, Found};
+use crate::index::Index;
 use crate::query::{Condition, Port, Query, Which};
-use crate::{Answer, Finder, Found, Index};
 
 /// All elements, with what a query can ask for.
 #[derive(Default)]
@@ -453,7 +454,7 @@ fn text_is_found_where_it_is_complete() {
         if let Element::SoftwareWrite(write) = item.element {
             let bytes = write.value().to_le_bytes();
             let bytes = &bytes[..usize::from(write.bits) / 8];
-            let port = crate::channel(write.channel);
+            let port = crate::key::channel(write.channel);
             let to = written.entry(port).or_default();
             to.extend(bytes.iter().map(|byte| (*byte, number as u64)));
         }

@@ -6,8 +6,11 @@ use tracewright_decode::Plan;
 
 use super::{Case, captures, making, shared};
 use crate::chain::Chain;
+use crate::chain::Shape;
+use crate::index::Index;
 use crate::probe::Nothing;
-use crate::{Index, Making, Segment, Shape, Stream};
+use crate::segment::{Segment, Stream};
+use crate::writer::Making;
 
 /// Compares the state at each segment with that of a session that decoded the whole trace, and
 /// returns the bytes that were decoded to find the states.
@@ -125,7 +128,7 @@ fn states_of_several_cores_are_those_of_the_whole_trace() {
 
 /// What an index has of a segment without the segments before its batch equals the sums over all
 /// summaries.
-fn check_positions(buffer: &crate::IndexedBuffer, name: &str) {
+fn check_positions(buffer: &crate::index::IndexedBuffer, name: &str) {
     let summaries: Vec<Segment> = buffer.summaries().cloned().collect();
     let sources = buffer.sources().len();
     let mut position = buffer.position(0);

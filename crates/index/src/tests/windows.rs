@@ -9,7 +9,7 @@ use tracewright_protocols::registry::AnyPacket;
 use tracewright_testing::Random;
 
 use super::{Case, captures, making, shared};
-use crate::IndexedBuffer;
+use crate::index::IndexedBuffer;
 use crate::window::{self, Window};
 
 /// Writes a line for each call.

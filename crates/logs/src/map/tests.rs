@@ -4,7 +4,8 @@ use tracewright_base::{Access, Cause, Direction, Isa, Step};
 
 use super::{BUILT_IN, LogMap};
 use crate::entry::{Entry, Event};
-use crate::{Format, Reader};
+use crate::format::Format;
+use crate::reader::Reader;
 
 /// What the entries of a log are, in words.
 fn read(reader: &mut Reader, log: &str) -> Vec<String> {

@@ -4,7 +4,7 @@ use tracewright_base::{Access, Isa};
 use tracewright_isa::ItState;
 use tracewright_isa::condition::met;
 
-use crate::Program;
+use crate::program::Program;
 
 /// The registers and flags of the processor.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 use tracewright_base::{Isa, Step};
 
 use crate::generate::{Recipe, Sets, program};
-use crate::{Machine, Stimulus};
+use crate::machine::{Machine, Stimulus};
 
 /// The machine always finds code in generated programs, and each step leads to the next.
 #[test]

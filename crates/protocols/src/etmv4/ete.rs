@@ -5,7 +5,8 @@ use alloc::borrow::Cow;
 use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use super::{Config, Decoder, Packet, names, registers, sync};
-use crate::{Protocol, Resume, SyncRun};
+use crate::protocol::{Protocol, Resume};
+use crate::sync_run::SyncRun;
 
 /// Embedded Trace Extension, ETE 1.0 to 1.3.
 #[derive(Clone, Copy, Debug)]

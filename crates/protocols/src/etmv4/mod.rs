@@ -70,7 +70,8 @@ use alloc::borrow::Cow;
 
 use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
-use crate::{Protocol, Resume, SyncRun};
+use crate::protocol::{Protocol, Resume};
+use crate::sync_run::SyncRun;
 
 #[cfg(test)]
 mod tests;

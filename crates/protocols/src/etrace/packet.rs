@@ -15,8 +15,8 @@ use core::fmt;
 
 use tracewright_base::{Fault, Parse, Wire};
 
-use crate::Field;
 use crate::kind::{PacketKind, PacketKinds, packet_kinds};
+use crate::protocol::Field;
 
 use super::config::{Compression, Framing, MessageType, OptionBits, Padding, Params};
 use envelope::{Class, Closed, Opened};

@@ -61,7 +61,8 @@ pub use sync::Search;
 
 use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
-use crate::{Protocol, Resume, SyncRun};
+use crate::protocol::{Protocol, Resume};
+use crate::sync_run::SyncRun;
 
 /// The protocol.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use tracewright_base::{
 
 use super::packet::SYNC_ZEROS_MOST;
 use super::{Config, Data, Encoder, Itm, Packet, Search, Settings};
-use crate::Protocol;
+use crate::protocol::Protocol;
 use crate::ways::{self, Output, Random};
 
 const SYNC: [u8; 6] = [0, 0, 0, 0, 0, 0x80];

@@ -9,8 +9,9 @@ use tracewright_base::{
 
 use super::{Config, Mtb, Packet};
 use crate::encoders::Unit;
+use crate::protocol::Protocol;
+use crate::stream::Stream;
 use crate::ways;
-use crate::{Protocol, Stream};
 
 fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()

@@ -12,8 +12,8 @@ use tracewright_base::{Fault, Parse, Wire};
 
 use super::config::Config;
 use super::names;
-use crate::Field;
 use crate::kind::{PacketKind, PacketKinds};
+use crate::protocol::Field;
 use fields::{Fields, Namer, Printer, Reader, Writer};
 
 pub use message::{Message, Process, Raw};

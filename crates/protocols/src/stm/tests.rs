@@ -11,8 +11,9 @@ use tracewright_base::{
 
 use super::decode::{from_gray, to_gray};
 use super::{Config, Format, Packet, Size, Stamp, Stm};
+use crate::protocol::Protocol;
+use crate::stream::Stream;
 use crate::ways::{self, Random};
-use crate::{Protocol, Stream};
 
 /// ASYNC, and VERSION with binary timestamps.
 const SYNC: &str = "fffffffffffffffffffff0 f003";

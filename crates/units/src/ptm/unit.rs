@@ -1,7 +1,6 @@
 //! A PTM as one of the units of the catalogue.
 
 use super::registers::{has, own_fields};
-use crate::Unit;
 use crate::etm::Etm;
 use crate::etm::resources::{DataTracing, Resources};
 use crate::etm::version::Version;
@@ -10,6 +9,7 @@ use crate::group::Group;
 use crate::program::{BusAccess, Program};
 use crate::register::Field;
 use crate::request::{Refusal, Request};
+use crate::unit::Unit;
 use crate::unit::View;
 use crate::values::Values;
 

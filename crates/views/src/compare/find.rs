@@ -6,7 +6,7 @@ use tracewright_base::{self as base, Element, OffsetMap};
 use tracewright_decode::Listener;
 use tracewright_protocols::registry::AnyPacket;
 
-use crate::Source;
+use crate::sources::Source;
 
 /// Finds the packet at an offset, to show it.
 #[derive(Clone, Debug)]

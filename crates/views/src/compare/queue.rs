@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use tracewright_base::{self as base, Element, Gap};
 
 use super::{Event, What};
-use crate::Source;
 use crate::instructions::{Expand, Step, Steps};
+use crate::sources::Source;
 
 /// Instructions of a log without a branch that wait for it. Where there are more, they count as
 /// traced.

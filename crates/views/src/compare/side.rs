@@ -5,7 +5,7 @@ use tracewright_decode::Listener;
 
 use super::What;
 use super::queue::{Queue, Queued};
-use crate::Source;
+use crate::sources::Source;
 
 /// What is queued of a side, by source.
 #[derive(Debug)]

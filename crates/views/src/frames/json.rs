@@ -5,8 +5,8 @@ use std::io;
 use tracewright_frames::{Event, Frame, Split};
 
 use super::describe;
-use crate::Lines;
 use crate::json::Object;
+use crate::lines::Lines;
 
 /// Writes an object for each frame, piece and event.
 #[derive(Debug)]

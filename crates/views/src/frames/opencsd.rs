@@ -4,7 +4,7 @@ use std::io;
 
 use tracewright_frames::{Event, Frame, Framing, Split};
 
-use crate::Lines;
+use crate::lines::Lines;
 use crate::opencsd::frames::RawFrames;
 
 /// Writes OpenCSD's lines of raw frames. The splitter must number offsets as OpenCSD does.

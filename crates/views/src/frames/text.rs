@@ -5,8 +5,8 @@ use std::io;
 use tracewright_frames::{Event, FRAME, Frame, Split};
 
 use super::describe;
-use crate::Lines;
 use crate::digits::{decimal, hex_padded};
+use crate::lines::Lines;
 use crate::text::{Tone, offset_digits};
 
 /// Writes a line for each frame, and below it a line for each piece: offset, ID and bytes.

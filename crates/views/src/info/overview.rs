@@ -13,8 +13,8 @@ use tracewright_decode::detect::{Candidate, HEAD};
 use tracewright_decode::{Listener, Memory, Options, Plan, Session, Tally};
 
 use super::Info;
-use crate::Source;
 use crate::explain::{Decoded, Diagnosis, Remark};
+use crate::sources::Source;
 
 /// The most buffers that are decoded for the overview.
 const MAX_BUFFERS: usize = 8;

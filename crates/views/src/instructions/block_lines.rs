@@ -5,7 +5,7 @@ use tracewright_base::{BlockId, Path, Range};
 use tracewright_scan::AsciiTexts;
 
 use super::expand::ProgramId;
-use crate::Lines;
+use crate::lines::Lines;
 
 /// The most slots, a power of two.
 const MOST_SLOTS: usize = 1 << 16;

@@ -6,8 +6,8 @@ use tracewright_base::{
 use tracewright_decode::{self as decode, Fork, Listener};
 use tracewright_image::{Cache, CacheOptions, MemoryId, Selection};
 
-use crate::Source;
 use crate::disassembly::narrow;
+use crate::sources::Source;
 
 /// One executed instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,10 @@ use super::{Step, Steps};
 use crate::digits::decimal;
 use crate::disassembly::Disassembler;
 use crate::json::{self, Object, element};
+use crate::lines::Lines;
 use crate::loop_turns::LoopTurns;
 use crate::render_cache::{CacheKey, RenderCache};
-use crate::{Lines, Source};
+use crate::sources::Source;
 
 /// Writes an object for each instruction, and for each element other than a range.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use super::block_lines::BlockLines;
 use super::expand::ProgramId;
 use super::range_lines::RangeLines;
 use super::{Step, Steps};
-use crate::Lines;
 use crate::digits::hex;
+use crate::lines::Lines;
 use crate::loop_turns::{KIND, LoopTurns};
 
 /// Writes a line for each instruction: its address in lower-case hexadecimal, without `0x`. A line

@@ -6,7 +6,7 @@ use tracewright_image::Selection;
 
 use super::expand::ProgramId;
 use super::{Step, Steps};
-use crate::Filter;
+use crate::filter::Filter;
 use crate::loop_turns::KIND;
 
 /// Passes on what a filter selects.

@@ -4,7 +4,7 @@ use std::io;
 
 use tracewright_base::Range;
 
-use crate::Lines;
+use crate::lines::Lines;
 use crate::render_cache::RenderCache;
 
 /// A range of a source in a context.

@@ -14,9 +14,10 @@ use super::range_lines::RangeLines;
 use super::{Step, Steps};
 use crate::digits::{decimal, hex, hex_padded};
 use crate::disassembly::{Disassembler, narrow};
+use crate::lines::Lines;
 use crate::loop_turns::{KIND, LoopTurns};
+use crate::sources::Source;
 use crate::text::{Tone, element};
-use crate::{Lines, Source};
 
 /// Columns of an instruction's text.
 const WIDTH: usize = 32;

@@ -7,7 +7,7 @@ use tracewright_base::{
 use tracewright_protocols::PacketKind;
 
 use super::Object;
-use crate::Source;
+use crate::sources::Source;
 
 /// Adds the fields of `element` of `source`.
 pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> Object<'a> {

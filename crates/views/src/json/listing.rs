@@ -10,12 +10,15 @@ use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::{Object, element, loop_turns};
 use crate::digits::decimal;
+use crate::filter::Filter;
 use crate::interpretation::{self, Transcript};
+use crate::lines::Lines;
 use crate::loop_turns::{KIND, LoopTurns};
 use crate::packet_fields::PacketFields;
 use crate::render_cache::RenderCache;
+use crate::sources::Source;
+use crate::stats::Stats;
 use crate::text::{Line, Ports};
-use crate::{Filter, Lines, Source, Stats};
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,7 +7,8 @@ use tracewright_decode::{Plan, Tally};
 
 use crate::explain::plan_framing;
 use crate::loop_turns::{KIND, LoopTurns};
-use crate::{Source, Stats};
+use crate::sources::Source;
+use crate::stats::Stats;
 
 pub use crate::json_object as object;
 pub use crate::json_object::Object;

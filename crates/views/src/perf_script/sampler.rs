@@ -6,7 +6,7 @@ use tracewright_base::{Code, Context, Element, Gap, Isa, Kind, Pc, Range, Waypoi
 use tracewright_image::{Cache, CacheOptions, TimeConversion};
 
 use super::Receiver;
-use crate::Source;
+use crate::sources::Source;
 
 /// Which samples are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use tracewright_image::{Cache, CacheOptions};
 
 use super::sampler::{Branch, Event, Sample, State, Traced};
 use super::{Receiver, Samples};
-use crate::Lines;
+use crate::lines::Lines;
 
 /// The width of the name of an event.
 const EVENT: usize = 20;

@@ -6,9 +6,9 @@ use tracewright_base::{Element, Exception, Range};
 
 use tracewright_capture::plain::line;
 
-use crate::Source;
 use crate::digits::{decimal, hex};
 use crate::range_tails::RangeTails;
+use crate::sources::Source;
 
 /// Appends the text of `element` of `source`.
 pub fn element(source: &Source, element: &Element, out: &mut String) {

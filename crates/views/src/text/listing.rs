@@ -13,12 +13,14 @@ use super::colour::Tone;
 use super::element::{element, plain_range};
 use super::ports::{Line, Ports};
 use crate::digits::{ShortText, decimal};
+use crate::filter::Filter;
 use crate::interpretation::{self, Transcript};
+use crate::lines::Lines;
 use crate::loop_turns::{KIND, LoopTurns};
 use crate::packet_fields::PacketFields;
 use crate::range_tails::RangeTails;
 use crate::render_cache::RenderCache;
-use crate::{Filter, Lines, Source};
+use crate::sources::Source;
 
 /// What is listed, and how.
 #[derive(Clone, Copy, Debug, Default)]

@@ -20,7 +20,8 @@ impl<'a> Modules<'a> {
         let files: Vec<(Vec<String>, &File)> =
             tree.sources().filter_map(|file| Some((module(&file.path)?, file))).collect();
         let mut exports = exports(&files);
-        exports.retain(|name, _| files.iter().all(|(module, _)| module != name));
+        let is_module = |path: &[String]| files.iter().any(|(module, _)| module == path);
+        exports.retain(|name, from| !is_module(name) && is_module(&from[..2]));
         Modules { files, exports }
     }
 }
@@ -91,7 +92,8 @@ pub(super) fn paths(code: &str) -> Vec<Vec<String>> {
     let mut at = 0;
     while at < tokens.len() {
         let begins = matches!(tokens[at], "crate" | "self" | "super");
-        let inside = at > 0 && tokens[at - 1] == "::";
+        // `$crate` in a macro is the root for whoever uses it.
+        let inside = at > 0 && matches!(tokens[at - 1], "::" | "$");
         if begins && !inside && tokens.get(at + 1) == Some(&"::") {
             tree(&tokens, at, &[], &mut found);
         }

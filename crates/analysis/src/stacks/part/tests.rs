@@ -7,8 +7,8 @@ use tracewright_symbols::UnwindTargets;
 use tracewright_testing::{Random, times};
 
 use super::{Part, PartBuilder};
-use crate::FunctionId;
-use crate::Paths;
+use crate::code::FunctionId;
+use crate::paths::Paths;
 use crate::stacks::{Ending, StackCounts, Stacks};
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 

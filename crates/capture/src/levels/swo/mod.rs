@@ -15,8 +15,12 @@ use std::path::Path;
 use self::edges::{Edges, LEAST, MAX_CHANGES, MEASURED};
 use super::sigrok::Recording;
 use super::{vcd, zip};
+use crate::Bytes;
+use crate::buffer::Buffer;
+use crate::capture::Capture;
+use crate::growing::read_file;
 use crate::limits::MAX_LEVELS;
-use crate::{Buffer, Bytes, Capture, OpenError, Problem, read_file};
+use crate::problem::{OpenError, Problem};
 
 /// How bits are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

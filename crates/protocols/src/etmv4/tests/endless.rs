@@ -8,8 +8,8 @@ use tracewright_base::{
 };
 
 use super::config;
-use crate::Stream;
 use crate::etmv4::Etmv4;
+use crate::stream::Stream;
 
 /// Plain instructions at every address, and the number of blocks that were requested.
 #[derive(Default)]

@@ -4,7 +4,7 @@ use tracewright_base::{CoreType, MissingRegister, Profile};
 
 use super::super::{Config, Ete, Etmv4, InstP0, QSupport};
 use super::{config, ete_1_0, ete_1_3, etmv4_0, etmv4_6};
-use crate::Protocol;
+use crate::protocol::Protocol;
 
 #[test]
 fn versions() {

@@ -3,8 +3,8 @@
 //! The first field is in the lowest bits, and each field begins with its lowest bit. The bits that
 //! a payload omits at its end repeat its last bit. ("Instruction Trace Encoder Output Packets")
 
-use crate::Field;
 use crate::bits::sign_extend;
+use crate::protocol::Field;
 
 /// A reader or a writer of fields. Each method is given the field's value, which a writer writes,
 /// and returns it, which a reader has read.

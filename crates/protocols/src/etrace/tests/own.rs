@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use tracewright_base::{Access, Direction, Encode, Kind, Parse, Role, Step, Wire};
 
 use super::encode::{encode, plain, step, trap};
-use crate::Protocol;
 use crate::etrace::Etrace;
 use crate::etrace::config::{Params, Version};
 use crate::etrace::encode::{DataEncoder, DataSettings, Encoder, Settings};
 use crate::etrace::packet::{Discovery, Own, Packet, Payload, Profile, ProfileEvent};
+use crate::protocol::Protocol;
 
 fn with(set: &[(&str, &str)]) -> Params {
     let mut params = Params::spec(Version::V2_0, true);

@@ -8,10 +8,10 @@ use core::fmt;
 use tracewright_base::Fault;
 
 use super::{END_OF_FIELD, END_OF_MESSAGE, MAX_LEN, mseo};
-use crate::Field;
 use crate::bits::sign_extend;
 use crate::ntrace::config::Config;
 use crate::ntrace::names;
+use crate::protocol::Field;
 
 /// Data bits of a byte.
 const BITS: u32 = 6;

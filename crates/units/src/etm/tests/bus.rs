@@ -1,6 +1,5 @@
 //! The simulated unit: programs of requests, probing of features, locks, save and restore.
 
-use crate::Unit;
 use crate::etm::Etm;
 use crate::etm::bus::{BusError, Device};
 use crate::etm::permission::Interface::{self, Debugger, Software};
@@ -9,6 +8,7 @@ use crate::etm::settings::{number, number_of};
 use crate::etm::version::Version;
 use crate::program::Action;
 use crate::request::{Condition, Occurrence, Request, Span};
+use crate::unit::Unit;
 
 const KEY: u32 = 0xc5ac_ce55;
 

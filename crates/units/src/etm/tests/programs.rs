@@ -2,10 +2,10 @@
 
 use tracewright_testing::Random;
 
-use crate::Unit;
 use crate::etm::settings::Selection;
 use crate::etm::{Etm, sequence};
 use crate::request::{Condition, DataParts, Occurrence, Request, Span};
+use crate::unit::Unit;
 use crate::values::Values;
 
 const UNITS: [&str; 10] = [

@@ -13,9 +13,10 @@ use tracewright_protocols::registry::AnyPacket;
 
 use super::Listing;
 use crate::digits::ShortText;
+use crate::filter::Filter;
 use crate::interpretation::{self, Transcript};
 use crate::loop_turns::KIND;
-use crate::{Filter, Source};
+use crate::sources::Source;
 
 /// The mark before a line, or the part of one, that is selected.
 const SELECTED: char = '\u{1}';
