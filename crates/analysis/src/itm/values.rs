@@ -94,8 +94,9 @@ impl Signals {
         Signals { comparators, ..self }
     }
 
-    /// An event with the whole address, where only its low bytes were traced and the comparator is
-    /// known. (Armv8-M ARM, "Data trace packets": the upper bits are those of DWT_COMPn)
+    /// An event with the whole address of data, where only its low bytes were traced and the
+    /// comparator is known. (Armv8-M ARM, "Data trace packets": the upper bits are those of
+    /// DWT_COMPn)
     pub fn completed(&self, event: Dwt) -> Dwt {
         let whole = |comparator: u8, size: u8, low: u32| {
             let known = self.comparators.get(usize::from(comparator)).copied().flatten();
@@ -105,8 +106,7 @@ impl Signals {
         match event {
             Dwt::DataAddress { comparator, size, address } => whole(comparator, size, address)
                 .map_or(event, |address| Dwt::DataAddress { comparator, size: 4, address }),
-            Dwt::DataPc { comparator, size, pc } => whole(comparator, size, pc)
-                .map_or(event, |pc| Dwt::DataPc { comparator, size: 4, pc }),
+            // The comparator of a PC may have the address of the data.
             event => event,
         }
     }
@@ -364,7 +364,7 @@ mod tests {
             assert_eq!(signals.completed(event), want);
         }
         let pc = |size, pc| Dwt::DataPc { comparator: 0, size, pc };
-        assert_eq!(signals.completed(pc(1, 0x34)), pc(4, 0x2000_1034));
+        assert_eq!(signals.completed(pc(1, 0x34)), pc(1, 0x34));
     }
 
     #[test]
