@@ -16,6 +16,9 @@ pub(super) struct List {
 /// Reads lines of hexadecimal digits only: words that blanks or commas separate, or longer runs of
 /// digits.
 pub(super) fn digits(text: &[u8]) -> Option<List> {
+    if is_decimal(text) {
+        return None;
+    }
     let mut size = None;
     let (mut bytes, mut words, mut runs, mut rows) = (Vec::new(), 0, 0, 0);
     for (_, line) in lines(text) {
@@ -46,6 +49,15 @@ pub(super) fn digits(text: &[u8]) -> Option<List> {
         _ => "hexadecimal words",
     };
     (bytes.len() >= LEAST).then_some(List { form, bytes })
+}
+
+/// Whether the digits of a text are those of decimal numbers: of this many digits of memory, one is
+/// a letter, but where most are 0.
+fn is_decimal(text: &[u8]) -> bool {
+    const DIGITS: usize = 64;
+    let zeros = text.iter().filter(|byte| **byte == b'0').count();
+    let digits = text.iter().filter(|byte| byte.is_ascii_digit()).count();
+    digits >= DIGITS && 2 * zeros < digits && !text.iter().any(u8::is_ascii_alphabetic)
 }
 
 /// The size of a word by the type of an array, as C, C++ and Rust write it.
@@ -200,5 +212,7 @@ pub(super) fn base64(text: &[u8]) -> Option<List> {
         0 if padding == 0 => {}
         _ => return None,
     }
-    (bytes.len() >= 2 * LEAST).then_some(List { form: "base64", bytes })
+    // Numbers alone are no base64.
+    let letters = text.iter().any(u8::is_ascii_alphabetic);
+    (letters && bytes.len() >= 2 * LEAST).then_some(List { form: "base64", bytes })
 }

@@ -193,6 +193,22 @@ fn other_text_is_none() {
     }
 }
 
+/// Decimal numbers a line are neither bytes in hexadecimal digits nor base64; zeros may be memory.
+#[test]
+fn decimal_numbers_are_none() {
+    let folder = Folder::new();
+    let path = folder.0.join("numbers.txt");
+    let lines = |numbers: &mut dyn Iterator<Item = u32>| {
+        numbers.map(|number| format!("{number}\n")).collect::<String>()
+    };
+    for text in [lines(&mut (10..100)), lines(&mut (1..501)), lines(&mut (1000..1100))] {
+        fs::write(&path, &text).unwrap();
+        assert_eq!(read(&path), Ok((text.as_bytes().to_vec(), String::new())), "{text}");
+    }
+    fs::write(&path, "00 00 00 00 00 80 01 41\n".repeat(20)).unwrap();
+    assert_eq!(read(&path).unwrap().0.len(), 160);
+}
+
 #[test]
 fn damaged_records_name_their_line() {
     let folder = Folder::new();
