@@ -36,6 +36,7 @@ mod fields;
 mod find;
 mod folders;
 mod generated;
+mod jit_lines;
 mod jitdump;
 mod kernel;
 pub mod limits;
