@@ -482,8 +482,8 @@ impl Decoder {
     }
 
     /// The only address and instruction set to which the last instruction leads, unless `branch`
-    /// cancels it: that of a direct branch, or of an instruction that is none. It is not known where
-    /// another branch packet came after the instruction.
+    /// cancels it: that of a direct branch, or of an instruction that is none. It is not known
+    /// where another branch packet came after the instruction.
     fn expected(&self, branch: &Branch) -> Option<(u32, Isa)> {
         let Flow::At(pc) = self.flow else { return None };
         let cancels = branch.info.is_some_and(|info| info.cancel());
