@@ -8,7 +8,7 @@
 //! | `branch_lists.rs` | [`BranchLister`]: counts sequences of branches from an address on |
 //! | `counts.rs` | [`Counts`]: a table of counts that saturate |
 //! | `replay.rs` | the executions that a branch list describes |
-//! | `samples.rs` | the executions that samples with branches describe |
+//! | `samples.rs`, `listed_samples.rs` | the executions that samples with branches describe: of `perf.data`, and of a branch list |
 //! | `raw_profile.rs` | [`RawProfile`]: the counts of a profiler, at addresses in memory |
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
 //! | `code.rs` | [`Code`]: the functions that the sources execute |
@@ -39,6 +39,7 @@ pub mod coverage;
 mod entered;
 pub mod functions;
 pub mod itm;
+mod listed_samples;
 mod path_counts;
 mod paths;
 mod profile;

@@ -169,6 +169,43 @@ impl Paths {
         order
     }
 
+    /// Adds the paths of another trace. `number` has the number of each of its threads among those
+    /// of both: a thread with a number that is known is the same one.
+    pub fn add_paths(&mut self, other: &Paths, number: impl Fn(usize) -> usize) {
+        let mut own: Vec<PathId> = vec![NONE; other.paths.len()];
+        for (n, thread) in other.threads.iter().enumerate() {
+            let root = self.thread(thread.source, number(n), thread.id);
+            if let Some(slot) = own.get_mut(thread.root as usize) {
+                *slot = root;
+            }
+        }
+        for (id, _) in other.in_order() {
+            let Some(path) = other.paths.get(id as usize) else { continue };
+            let parent = path.parent.and_then(|parent| own.get(parent as usize).copied());
+            if let Some(parent) = parent.filter(|parent| *parent != NONE)
+                && let Some(slot) = own.get_mut(id as usize)
+            {
+                *slot = self.find(parent, path.function);
+            }
+            let sum = own.get(id as usize).and_then(|own| self.paths.get_mut(*own as usize));
+            if let Some(sum) = sum {
+                sum.calls = sum.calls.saturating_add(path.calls);
+                sum.instructions = sum.instructions.saturating_add(path.instructions);
+                sum.cycles = sum.cycles.saturating_add(path.cycles);
+                sum.ticks = sum.ticks.saturating_add(path.ticks);
+                sum.uncertain = sum.uncertain.saturating_add(path.uncertain);
+            }
+        }
+        self.overflowed |= other.overflowed;
+        self.too_deep |= other.too_deep;
+        for (ending, count) in &other.endings {
+            *self.endings.entry(*ending).or_default() += count;
+        }
+        for (sum, lost) in self.lost.iter_mut().zip(other.lost) {
+            *sum = sum.saturating_add(lost);
+        }
+    }
+
     fn add(&mut self, path: Path, depth: i32) -> PathId {
         let number = self.paths.len() as PathId;
         if self.paths.len() == self.paths.capacity() {

@@ -12,7 +12,7 @@ use crate::raw_profile::Missing;
 use crate::raw_profile::{Executed, Following, RawProfile};
 
 /// The most bytes between two branches: more are the result of lost branches.
-const MOST: u64 = 1 << 16;
+pub(crate) const MOST: u64 = 1 << 16;
 
 /// What was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -195,7 +195,7 @@ mod tests {
         let index = spaces.add_module(ModuleFile { path: "prog".into(), ..ModuleFile::default() });
         let region = Region::new("prog", 0x1000, bytes).of_module(Module { index, bias: 0x1000 });
         spaces.change(Some(1), 0, Change::Load(vec![region]));
-        let sample = BranchSample { task: Some((1, 1)), moment: 5, branches };
+        let sample = BranchSample { task: Some((1, 1)), moment: 5, address: None, branches };
         BranchSamples {
             samples: vec![sample],
             spaces: Arc::new(spaces),

@@ -154,6 +154,22 @@ fn identity(path: &Path, kind: fn(&Metadata) -> bool) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }
 
+/// `paths`, with the paths in the lines of FILE for each `@FILE`.
+pub fn lists(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Fail> {
+    let mut all = Vec::new();
+    for path in paths {
+        let text = path.to_string_lossy();
+        let Some(list) = text.strip_prefix('@') else {
+            all.push(path.clone());
+            continue;
+        };
+        let lines = read_text(Path::new(list))?;
+        let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+        all.extend(lines.map(PathBuf::from));
+    }
+    Ok(all)
+}
+
 /// The text of the file at `path`, registers or a recording, without a byte order mark.
 pub fn read_text(path: &Path) -> Result<String, Fail> {
     let bytes = read_file(path).map_err(|why| Fail::input(path, &why))?;

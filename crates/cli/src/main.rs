@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         Verb::Diff(args) => verbs::diff::run(&args),
         Verb::Report(args) => verbs::report::run(&args),
         Verb::Profile(args) => verbs::profile::run(&args),
+        Verb::Merge(args) => verbs::merge::run(&args),
         Verb::PerfScript(args) => verbs::perf_script::run(&args),
         Verb::Demo(args) => verbs::demo::run(&args),
         Verb::Itm(args) => verbs::itm::run(&args),

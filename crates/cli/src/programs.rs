@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile};
 use tracewright::analysis::{Profile, Profiler, Programs, RawProfile};
-use tracewright::capture::perf::ListedProgram;
+use tracewright::capture::perf::FoundList;
 use tracewright::capture::{Dump, Form, Kind};
 use tracewright::decode::Jobs;
 use tracewright::image::ProgramId;
@@ -100,9 +100,9 @@ fn with_memory(input: &Input, executed: Option<&[(u64, u64)]>) -> Programs {
 }
 
 /// The programs of a branch list.
-pub fn of_list(path: &Path, list: &[ListedProgram]) -> Programs {
+pub fn of_list(path: &Path, list: &FoundList) -> Programs {
     let mut programs = Programs::default();
-    for program in list {
+    for program in list.programs.iter().chain(&list.sampled_programs) {
         programs.add(Programs::of_module(&name(path), &program.file));
     }
     programs

@@ -54,12 +54,12 @@ pub fn samples(input: &Input) -> Result<(Samples, u64), Fail> {
             lost += recorded.recording.lost();
         }
     }
-    if lost > 0 {
-        message::line(&format!(
-            "note: {lost} times, packets were lost or bytes could not be decoded"
-        ));
-    }
     Ok((all, lost))
+}
+
+/// The text about `lost` packets and bytes of [`samples`], where there are any.
+pub fn losses(lost: u64) -> Option<String> {
+    (lost > 0).then(|| format!("{lost} times, packets were lost or bytes could not be decoded"))
 }
 
 /// The ELF files of a capture, each with the load bias that is added to its addresses.

@@ -91,10 +91,12 @@ pub fn timed(samples: Samples, linux: &Linux) -> Samples {
 }
 
 /// Makes the samples of all buffers, one CPU or thread after another as perf does, and gives the
-/// output to `write`, which returns whether more is needed.
+/// output to `write`, which returns whether more is needed. `quiet`: what was found of each buffer
+/// is not printed.
 pub fn each<R: Receiver>(
     input: &Input,
     threads: &JobsArgs,
+    quiet: bool,
     mut script: PerfScript<R>,
     write: &mut dyn FnMut(&[u8]) -> Result<bool, Fail>,
 ) -> Result<Problems, Fail> {
@@ -147,7 +149,9 @@ pub fn each<R: Receiver>(
         if !more {
             break;
         }
-        report::found(&job.decoded(&tally), None, None, false, false)?;
+        if !quiet {
+            report::found(&job.decoded(&tally), None, None, false, false)?;
+        }
     }
     let started = refused.load(Ordering::Relaxed);
     if started > 0 {

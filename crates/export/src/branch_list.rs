@@ -26,5 +26,5 @@ pub(crate) fn write(profile: &Profile) -> Vec<u8> {
             sequences: sequences.collect(),
         }
     });
-    BranchList { binaries: binaries.collect(), samples: 0 }.write()
+    BranchList { binaries: binaries.collect(), ..BranchList::default() }.write()
 }

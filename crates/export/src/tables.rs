@@ -92,7 +92,7 @@ struct Module<'a> {
 
 impl Module<'_> {
     fn new(profile: &ModuleProfile) -> Module<'_> {
-        let lines = profile.file.content.as_ref().and_then(Lines::of_elf);
+        let lines = profile.file.debug_info().and_then(Lines::of_elf);
         Module { profile, functions: functions(profile), lines }
     }
 

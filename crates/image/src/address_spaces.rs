@@ -145,6 +145,8 @@ pub struct AddressSpaces {
     images: Mutex<Made>,
     /// The threads of traces that no record has.
     unknown: Mutex<BTreeSet<u32>>,
+    /// The threads of traces, virtual CPUs, that execute EL0 of a guest.
+    guest_users: Mutex<BTreeSet<u32>>,
 }
 
 /// The images that are stored for later use are not copied.
@@ -162,12 +164,24 @@ impl Clone for AddressSpaces {
             conditions: self.conditions.clone(),
             images: Mutex::default(),
             unknown: Mutex::default(),
+            guest_users: Mutex::default(),
         }
     }
 }
 
-/// The most threads without a record that are listed.
+/// The most threads that are listed: without a record, or in EL0 of a guest.
 const MAX_UNKNOWN: usize = 1 << 6;
+
+/// Adds a thread to a list of at most [`MAX_UNKNOWN`].
+fn insert(threads: &Mutex<BTreeSet<u32>>, id: u32) {
+    if let Ok(mut threads) = threads.lock() {
+        threads.insert(id);
+        // The same ones are left in whatever order buffers are decoded.
+        if threads.len() > MAX_UNKNOWN {
+            threads.pop_last();
+        }
+    }
+}
 
 impl AddressSpaces {
     /// Adds a file, and returns its index.
@@ -313,18 +327,18 @@ impl AddressSpaces {
         if self.threads.contains_key(&id) || self.processes.contains_key(&id) {
             return;
         }
-        if let Ok(mut unknown) = self.unknown.lock() {
-            unknown.insert(id);
-            // The same ones are left in whatever order buffers are decoded.
-            if unknown.len() > MAX_UNKNOWN {
-                unknown.pop_last();
-            }
-        }
+        insert(&self.unknown, id);
     }
 
     /// The threads that no record has, of the traces that were followed.
     pub fn unknown_threads(&self) -> Vec<u32> {
         self.unknown.lock().map(|unknown| unknown.iter().copied().collect()).unwrap_or_default()
+    }
+
+    /// The threads, virtual CPUs, that execute EL0 of a guest in the traces that were followed. The
+    /// processes of guests are not recorded.
+    pub fn guest_users(&self) -> Vec<u32> {
+        self.guest_users.lock().map(|users| users.iter().copied().collect()).unwrap_or_default()
     }
 
     /// All threads in their last states.
@@ -533,6 +547,9 @@ impl Viewpoint {
             match (element, &self.clock) {
                 (Element::Context(context), clock) => {
                     self.host.enter(selection, context);
+                    if selection.in_guest && context.el == Some(0) {
+                        insert(&self.spaces.guest_users, self.traced_id(context).unwrap_or(0));
+                    }
                     if let Some(id) = self.traced_id(context).filter(|_| !selection.outside) {
                         self.spaces.traced(id);
                     }

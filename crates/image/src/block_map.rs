@@ -4,11 +4,15 @@
 //! | bytes | contents |
 //! |---|---|
 //! | 1 | version |
-//! | 1 | features: bits \[2:0] profile data, \[3] several ranges |
+//! | 1; from version 5 on 2 | features: bits \[2:0] profile data, \[3] several ranges, \[4] no blocks, \[5] calls, \[6] hashes, \[7] frequencies after linking |
 //! | ULEB128 | number of ranges, where there are several |
 //! | 4 or 8 | address of the range |
 //! | ULEB128 | number of blocks |
 //! | 3 or 4 ULEB128 for each block | number (from version 2 on), offset from the end of the block before (version 0: from the start), size, metadata |
+//!
+//! With calls, their number and the end of each, from that of the call before, are before the size,
+//! which is that of the rest of the block. With hashes, 8 bytes follow the metadata.
+//! (LLVM 22, lib/Object/ELF.cpp, `decodeBBAddrMapImpl`)
 
 use crate::bytes::Bytes;
 use crate::elf::Sections;
@@ -16,13 +20,20 @@ use crate::elf::Sections;
 /// `sh_type` of the section.
 const BLOCK_MAP: u32 = 0x6fff_4c0a;
 /// The last version that is read.
-const LAST_VERSION: u8 = 2;
+const LAST_VERSION: u8 = 5;
+/// The first version with two bytes of features.
+const WIDE_FEATURES: u8 = 5;
 /// Features: the number of entries, the frequency of each block, the probabilities of its
-/// successors, and several ranges.
-const ENTRIES: u8 = 1;
-const FREQUENCIES: u8 = 2;
-const PROBABILITIES: u8 = 4;
-const RANGES: u8 = 8;
+/// successors, several ranges, no blocks, the ends of calls, a hash of each block, and frequencies
+/// after linking.
+const ENTRIES: u16 = 1;
+const FREQUENCIES: u16 = 1 << 1;
+const PROBABILITIES: u16 = 1 << 2;
+const RANGES: u16 = 1 << 3;
+const NO_BLOCKS: u16 = 1 << 4;
+const CALLS: u16 = 1 << 5;
+const HASHES: u16 = 1 << 6;
+const LINKED: u16 = 1 << 7;
 
 /// The blocks of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,8 +110,9 @@ impl Reader<'_> {
         None
     }
 
-    fn address(&mut self) -> Option<u64> {
-        let (bytes, rest) = self.rest.split_at_checked(self.address)?;
+    /// A number of `size` bytes.
+    fn number(&mut self, size: usize) -> Option<u64> {
+        let (bytes, rest) = self.rest.split_at_checked(size)?;
         self.rest = rest;
         let add = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
         Some(match self.big {
@@ -118,50 +130,81 @@ impl Reader<'_> {
                  known"
             ));
         }
-        let features = self.byte().ok_or(short)?;
-        if features & !(ENTRIES | FREQUENCIES | PROBABILITIES | RANGES) != 0 {
+        let size = if version >= WIDE_FEATURES { 2 } else { 1 };
+        let features = self.number(size).ok_or(short)? as u16;
+        let known = ENTRIES | FREQUENCIES | PROBABILITIES | RANGES;
+        if features & !(known | NO_BLOCKS | CALLS | HASHES | LINKED) != 0 {
             return Err(format!("its map of basic blocks has unknown features: {features:#x}"));
+        }
+        if features & NO_BLOCKS != 0 {
+            return Err("its map of basic blocks has no blocks, only the functions".into());
         }
         Ok(self.blocks(version, features).ok_or(short)?)
     }
 
-    fn blocks(&mut self, version: u8, features: u8) -> Option<FunctionBlocks> {
+    fn blocks(&mut self, version: u8, features: u16) -> Option<FunctionBlocks> {
         let ranges = if features & RANGES != 0 { self.uleb()? } else { 1 };
         let mut function = FunctionBlocks::default();
         for n in 0..ranges {
-            let base = self.address()?;
+            let base = self.number(self.address)?;
             if n == 0 {
                 function.address = base;
             }
             let mut end = 0;
             for index in 0..self.uleb()? {
-                let id = if version >= 2 { self.uleb()? } else { index };
-                let offset = self.uleb()?;
-                let offset = if version >= 1 { offset.wrapping_add(end) } else { offset };
-                let size = self.uleb()?;
-                let metadata = self.uleb()?;
-                end = offset.wrapping_add(size);
-                let start = base.wrapping_add(offset);
-                function.blocks.push(MappedBlock { id, start, size, metadata });
+                let mut block = self.block(version, features, index)?;
+                if version >= 1 {
+                    block.start = block.start.wrapping_add(end);
+                }
+                end = block.start.wrapping_add(block.size);
+                block.start = block.start.wrapping_add(base);
+                function.blocks.push(block);
             }
         }
-        if features & ENTRIES != 0 {
-            self.uleb()?;
-        }
-        if features & (FREQUENCIES | PROBABILITIES) != 0 {
-            for _ in 0..function.blocks.len() {
-                if features & FREQUENCIES != 0 {
-                    self.uleb()?;
-                }
-                if features & PROBABILITIES != 0 {
-                    for _ in 0..self.uleb()? {
-                        self.uleb()?;
-                        self.uleb()?;
-                    }
-                }
-            }
-        }
+        self.skip_profile(features, function.blocks.len())?;
         Some(function)
+    }
+
+    /// A block, whose `start` is its offset.
+    fn block(&mut self, version: u8, features: u16, index: u64) -> Option<MappedBlock> {
+        let id = if version >= 2 { self.uleb()? } else { index };
+        let start = self.uleb()?;
+        let mut size = 0u64;
+        if features & CALLS != 0 {
+            for _ in 0..self.uleb()? {
+                size = size.wrapping_add(self.uleb()?);
+            }
+        }
+        size = size.wrapping_add(self.uleb()?);
+        let metadata = self.uleb()?;
+        if features & HASHES != 0 {
+            self.number(8)?;
+        }
+        Some(MappedBlock { id, start, size, metadata })
+    }
+
+    /// Skips the profile of a function of `count` blocks.
+    fn skip_profile(&mut self, features: u16, count: usize) -> Option<()> {
+        let skip = |reader: &mut Self, feature: u16| match features & feature {
+            0 => Some(()),
+            _ => reader.uleb().map(|_| ()),
+        };
+        skip(self, ENTRIES)?;
+        if features & (FREQUENCIES | PROBABILITIES) == 0 {
+            return Some(());
+        }
+        for _ in 0..count {
+            skip(self, FREQUENCIES)?;
+            skip(self, LINKED)?;
+            if features & PROBABILITIES != 0 {
+                for _ in 0..self.uleb()? {
+                    self.uleb()?;
+                    self.uleb()?;
+                    skip(self, LINKED)?;
+                }
+            }
+        }
+        Some(())
     }
 }
 
@@ -173,7 +216,8 @@ mod tests {
         MappedBlock { id, start, size, metadata }
     }
 
-    /// Rows by the table of the document: versions 0, 1 and 2, profile data, and several ranges.
+    /// Rows by the table of the document, and by LLVM's reader of versions 3 to 5: profile data,
+    /// several ranges, calls, hashes, frequencies after linking.
     #[test]
     fn functions_are_read() {
         let address = [0x00, 0x10, 0, 0, 0, 0, 0, 0];
@@ -194,7 +238,7 @@ mod tests {
             ),
             (
                 map(&[
-                    &[2, RANGES | ENTRIES | FREQUENCIES | PROBABILITIES, 2],
+                    &[2, (RANGES | ENTRIES | FREQUENCIES | PROBABILITIES) as u8, 2],
                     &address,
                     &[1, 0, 0, 8, 0],
                     &other,
@@ -203,6 +247,35 @@ mod tests {
                     &[100, 7, 1, 1, 0x40, 6, 0],
                 ]),
                 vec![block(0, 0x1000, 8, 0), block(1, 0x2000, 4, 1)],
+            ),
+            (
+                // The first function that clang 22 makes of a loop: two calls in the second block.
+                map(&[
+                    &[5, CALLS as u8, 0],
+                    &address,
+                    &[2, 0, 0, 0, 0x18, 8, 3, 4, 2, 8, 12, 4, 1],
+                ]),
+                vec![block(0, 0x1000, 0x18, 8), block(3, 0x101c, 24, 1)],
+            ),
+            (
+                map(&[
+                    &[4, HASHES as u8],
+                    &address,
+                    &[2, 0, 0, 8, 8],
+                    &[0xff; 8],
+                    &[1, 4, 8, 1],
+                    &[0xff; 8],
+                ]),
+                vec![block(0, 0x1000, 8, 8), block(1, 0x100c, 8, 1)],
+            ),
+            (
+                map(&[
+                    &[5, (FREQUENCIES | PROBABILITIES | LINKED) as u8, 0],
+                    &address,
+                    // Frequency 7, after linking 9; one successor.
+                    &[1, 0, 0, 8, 8, 7, 9, 1, 1, 0x40, 5],
+                ]),
+                vec![block(0, 0x1000, 8, 8)],
             ),
         ] {
             let mut reader = Reader { rest: &bytes, big: false, address: 8 };
@@ -214,7 +287,11 @@ mod tests {
                 assert!(reader.function().is_err(), "{len} bytes of {bytes:x?}");
             }
         }
-        let mut reader = Reader { rest: &[3, 0, 0, 0], big: false, address: 8 };
-        assert!(reader.function().unwrap_err().contains("version 3"));
+        for (bytes, what) in
+            [([6, 0, 0], "version 6"), ([5, 0, 1], "features: 0x100"), ([3, 16, 0], "no blocks")]
+        {
+            let mut reader = Reader { rest: &bytes, big: false, address: 8 };
+            assert!(reader.function().unwrap_err().contains(what));
+        }
     }
 }

@@ -648,6 +648,16 @@ impl Decoded<'_> {
             );
         }
         let is_kernel = address >> 63 != 0;
+        let users = linux.map(|linux| linux.spaces.guest_users()).unwrap_or_default();
+        if let Some(first) = users.first().filter(|_| space.el() == Some(0)) {
+            return remark(
+                format!(
+                    "{missing} in {space} memory, which is that of a guest where thread {first} (a \
+                     virtual CPU) executes it after EL1: which processes a guest has is not recorded"
+                ),
+                "add their programs with --image FILE (ELF) or --image FILE@ADDRESS",
+            );
+        }
         let unknown = linux.map(|linux| linux.spaces.unknown_threads()).unwrap_or_default();
         if let Some(first) = unknown.first().filter(|_| !is_kernel) {
             let others = match unknown.len() {

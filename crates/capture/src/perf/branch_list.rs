@@ -8,7 +8,7 @@
 //! branches: a bit for each waypoint, set where it is a branch that was taken, and the count. The
 //! path follows from the program file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use super::data::PerfData;
 use super::features;
 use super::find::{self, Code, Finder, Search};
 use super::limits::{Budget, MAX_LISTED, MAX_SEQUENCES};
+use super::listed_samples::ListedSamples;
 use crate::files::Files;
 use crate::problem::{OpenError, Problem};
 use crate::proto::{Message, Value, fields};
@@ -27,9 +28,8 @@ use crate::proto::{Message, Value, fields};
 const MAGIC: &[u8; 24] = b"simpleperf:EtmBranchList";
 /// The first bytes of a message: the key of field 1, and the length of the text.
 const MESSAGE: [u8; 2] = [0x0a, MAGIC.len() as u8];
-/// The field of a message with samples of a branch record buffer, and its field with a sample.
+/// The field of a message with samples of a branch record buffer.
 const SAMPLES: u64 = 3;
-const SAMPLE: u64 = 1;
 /// The version of the file.
 const VERSION: u32 = 1;
 
@@ -38,8 +38,8 @@ const VERSION: u32 = 1;
 pub struct BranchList {
     /// The program files.
     pub binaries: Vec<ListedBinary>,
-    /// The number of samples of a branch record buffer (LBR), whose branches are not read.
-    pub samples: u64,
+    /// Samples of a branch record buffer (LBR).
+    pub sampled: ListedSamples,
 }
 
 /// The branches of one program file.
@@ -58,7 +58,7 @@ pub struct ListedBinary {
 }
 
 /// The kind of a program file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BinaryKind {
     /// A program or a shared library.
     #[default]
@@ -83,6 +83,13 @@ pub struct Sequence {
     pub count: u64,
 }
 
+impl Sequence {
+    /// The path that it describes.
+    fn key(&self) -> (u64, u32, &[u8]) {
+        (self.address, self.len, &self.bits)
+    }
+}
+
 impl BranchList {
     /// Whether a file with these first bytes is a branch list.
     pub fn is_at(head: &[u8]) -> bool {
@@ -95,13 +102,13 @@ impl BranchList {
     /// # Errors
     /// Why it cannot be read.
     pub fn read(bytes: &[u8]) -> Result<BranchList, String> {
-        let (mut list, mut sequences) = (BranchList::default(), 0);
+        let (mut list, mut counts) = (BranchList::default(), Counts::default());
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
             if !bytes.starts_with(&MESSAGE) {
                 return Err("it is not a branch list".into());
             }
-            list.message(bytes, &mut sequences)?;
-            return list.with_trace();
+            list.message(bytes, &mut counts)?;
+            return Ok(list);
         };
         let short = "it ends within its header";
         let (version, rest) = rest.split_first_chunk().ok_or(short)?;
@@ -115,31 +122,22 @@ impl BranchList {
             let len = u32::from_le_bytes(*len) as usize;
             let (message, after) = after.split_at_checked(len).ok_or("it ends within a message")?;
             match packed {
-                0 => list.message(message, &mut sequences)?,
+                0 => list.message(message, &mut counts)?,
                 _ => {
                     let message = compressed::unpack(message, &mut budget)?;
-                    list.message(&message, &mut sequences)?;
+                    list.message(&message, &mut counts)?;
                 }
             }
             rest = after;
         }
-        list.with_trace()
-    }
-
-    /// Itself, unless it has samples only.
-    fn with_trace(self) -> Result<BranchList, String> {
-        if self.samples > 0 && self.binaries.is_empty() {
-            return Err(
-                "it has samples of a branch record buffer (LBR) in place of trace, which are \
-                        read of the perf.data file that it was made of"
-                    .into(),
-            );
+        if !rest.is_empty() {
+            return Err("it ends within the length of a message".into());
         }
-        Ok(self)
+        Ok(list)
     }
 
-    /// Adds the message `BranchList`. `sequences` counts those of all program files.
-    fn message(&mut self, bytes: &[u8], sequences: &mut usize) -> Result<(), String> {
+    /// Adds the message `BranchList`.
+    fn message(&mut self, bytes: &[u8], counts: &mut Counts) -> Result<(), String> {
         let mut known = bytes.is_empty();
         for (field, value) in fields(bytes) {
             known |= matches!((field, &value), (1..=SAMPLES, Value::Bytes(_)));
@@ -148,15 +146,14 @@ impl BranchList {
                     return Err("a message of it is not a branch list".into());
                 }
                 (2, Value::Bytes(binary)) => {
-                    let binary = ListedBinary::read(binary, sequences)?;
+                    let binary = ListedBinary::read(binary, &mut counts.sequences)?;
                     self.binaries.push(binary);
                     if self.binaries.len() > MAX_LISTED {
                         return Err(format!("it has more than {MAX_LISTED} program files"));
                     }
                 }
                 (SAMPLES, Value::Bytes(samples)) => {
-                    let samples = fields(samples).filter(|(field, _)| *field == SAMPLE);
-                    self.samples += samples.count() as u64;
+                    self.sampled.add(ListedSamples::read(samples, &mut counts.branches)?);
                 }
                 _ => {}
             }
@@ -174,6 +171,9 @@ impl BranchList {
         for binary in &self.binaries {
             list.bytes(2, &binary.write().0);
         }
+        if !self.sampled.samples.is_empty() {
+            list.bytes(SAMPLES, &self.sampled.write().0);
+        }
         let mut out = MAGIC.to_vec();
         out.extend(VERSION.to_le_bytes());
         out.push(0);
@@ -181,16 +181,63 @@ impl BranchList {
         out.extend(list.0);
         out
     }
+
+    /// Adds another list. A program file of both is one, and so is a sequence: its counts are
+    /// summed. Returns whether a sum was larger than `u64::MAX`, and is that number.
+    pub fn add(&mut self, other: BranchList) -> bool {
+        let mut known = HashMap::new();
+        for (n, binary) in self.binaries.iter().enumerate() {
+            known.entry(binary.key()).or_insert(n);
+        }
+        for binary in other.binaries {
+            match known.get(&binary.key()).and_then(|n| self.binaries.get_mut(*n)) {
+                Some(own) => own.sequences.extend(binary.sequences),
+                None => {
+                    known.insert(binary.key(), self.binaries.len());
+                    self.binaries.push(binary);
+                }
+            }
+        }
+        self.sampled.add(other.sampled);
+        self.binaries.iter_mut().fold(false, |any, binary| binary.sum() || any)
+    }
+}
+
+/// What was read of all messages.
+#[derive(Default)]
+struct Counts {
+    sequences: usize,
+    branches: usize,
 }
 
 impl ListedBinary {
+    /// What distinguishes it from other program files.
+    fn key(&self) -> (String, Vec<u8>, BinaryKind, u64) {
+        (self.path.clone(), self.build_id.clone(), self.kind, self.kernel_start)
+    }
+
+    /// Sums the counts of equal sequences. Returns whether a sum was too large.
+    fn sum(&mut self) -> bool {
+        let mut saturated = false;
+        self.sequences.sort_by(|a, b| a.key().cmp(&b.key()));
+        self.sequences.dedup_by(|later, first| {
+            let equal = later.key() == first.key();
+            if equal {
+                saturated |= first.count.checked_add(later.count).is_none();
+                first.count = first.count.saturating_add(later.count);
+            }
+            equal
+        });
+        saturated
+    }
+
     /// Reads the message `ETMBinary`. `sequences` counts the sequences.
     fn read(bytes: &[u8], sequences: &mut usize) -> Result<ListedBinary, String> {
         let mut binary = ListedBinary::default();
         for (field, value) in fields(bytes) {
             match (field, value) {
                 (1, Value::Bytes(path)) => binary.path = String::from_utf8_lossy(path).into_owned(),
-                (2, Value::Bytes(id)) => binary.build_id = from_hex(id).unwrap_or_default(),
+                (2, Value::Bytes(id)) => binary.build_id = find::from_hex(id).unwrap_or_default(),
                 (3, Value::Bytes(address)) => binary.address(address, sequences)?,
                 (4, Value::Number(kind)) => {
                     binary.kind = match kind {
@@ -281,16 +328,6 @@ impl ListedBinary {
     }
 }
 
-/// The bytes of a text in hexadecimal, which may begin with `0x`.
-fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(text).ok()?;
-    let text = text.strip_prefix("0x").unwrap_or(text);
-    let digits = text.as_bytes().as_chunks().0.iter();
-    digits
-        .map(|pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-        .collect()
-}
-
 /// A program file of a list, and its code at the addresses of the list.
 #[derive(Clone, Debug)]
 pub struct ListedProgram {
@@ -306,20 +343,32 @@ pub struct ListedProgram {
     pub bias: u64,
 }
 
-/// The branch list at `path`, or in the `perf.data` file at `path`, and what is wrong with its
-/// program files, which `search` finds. `None`: the file has no branch list.
+/// The branches of a list, and the program files that they are in.
+#[derive(Clone, Debug, Default)]
+pub struct FoundList {
+    /// The program files with sequences of branches.
+    pub programs: Vec<ListedProgram>,
+    /// The samples of a branch record buffer.
+    pub sampled: ListedSamples,
+    /// The program files of the samples, in the same order.
+    pub sampled_programs: Vec<ListedProgram>,
+    /// What is wrong with the program files.
+    pub problems: Vec<String>,
+}
+
+/// The branch list at `path`, or in the `perf.data` file at `path`. `None`: the file has no branch
+/// list.
 ///
 /// # Errors
 /// [`OpenError`] where the branch list cannot be read.
-#[expect(clippy::type_complexity, reason = "a list and its problems")]
-pub fn branch_list(
-    path: &Path,
-    search: &Search,
-) -> Option<Result<(Vec<ListedProgram>, Vec<String>), OpenError>> {
+pub fn branch_list(path: &Path) -> Option<Result<BranchList, OpenError>> {
+    read_list(path, &mut Files::default())
+}
+
+fn read_list(path: &Path, files: &mut Files) -> Option<Result<BranchList, OpenError>> {
     if !path.is_file() {
         return None;
     }
-    let mut files = Files::default();
     let (bytes, _) = files.trace(path).ok()?;
     let head = bytes.head(MAGIC.len() + MESSAGE.len());
     let read = if BranchList::is_at(&head) {
@@ -330,22 +379,36 @@ pub fn branch_list(
     } else {
         return None;
     };
-    let fail = |why: String| {
+    Some(read.map_err(|why| {
         OpenError::new(path, Problem::Perf(format!("it has a branch list that is damaged: {why}")))
-    };
-    let list = match read {
+    }))
+}
+
+/// The [`branch_list`] at `path`, with its program files, which `search` finds.
+///
+/// # Errors
+/// [`OpenError`] where the branch list cannot be read.
+pub fn found_list(path: &Path, search: &Search) -> Option<Result<FoundList, OpenError>> {
+    let mut files = Files::default();
+    let BranchList { binaries, sampled } = match read_list(path, &mut files)? {
         Ok(list) => list,
-        Err(why) => return Some(Err(fail(why))),
+        Err(error) => return Some(Err(error)),
     };
+    let sampled_binaries = sampled.binaries.iter().map(|binary| ListedBinary {
+        path: binary.path.clone(),
+        build_id: binary.build_id.clone(),
+        kind: if binary.path.starts_with(KERNEL) {
+            BinaryKind::Kernel
+        } else {
+            BinaryKind::Program
+        },
+        ..ListedBinary::default()
+    });
+    let count = binaries.len();
+    let all: Vec<ListedBinary> = binaries.into_iter().chain(sampled_binaries).collect();
     let mut finder = Finder::new(search, path, &mut files);
-    if list.samples > 0 {
-        finder.problems.push(format!(
-            "{} samples of a branch record buffer (LBR) beside the trace are ignored",
-            list.samples
-        ));
-    }
     let (mut programs, mut parts, mut omitted) = (Vec::new(), 0, 0);
-    for (n, binary) in (0..).zip(list.binaries) {
+    for (n, binary) in (0..).zip(all) {
         if parts > MAX_PARTS {
             omitted += 1;
             let (code, machine, bias) = (None, None, 0);
@@ -365,8 +428,12 @@ pub fn branch_list(
         ));
     }
     finder.report_unused(false);
-    Some(Ok((programs, finder.problems)))
+    let sampled_programs = programs.split_off(count);
+    Some(Ok(FoundList { programs, sampled, sampled_programs, problems: finder.problems }))
 }
+
+/// What the path of the kernel begins with.
+const KERNEL: &str = "[kernel.kallsyms]";
 
 /// The most symbols and parts of all program files.
 const MAX_PARTS: usize = 1 << 22;
@@ -443,7 +510,7 @@ mod tests {
                     ..ListedBinary::default()
                 },
             ],
-            samples: 0,
+            sampled: ListedSamples::default(),
         }
     }
 
@@ -463,7 +530,8 @@ mod tests {
             twice.extend((packed.len() as u32).to_le_bytes());
             twice.extend(&packed);
         }
-        let both = BranchList { binaries: [list().binaries, list().binaries].concat(), samples: 0 };
+        let binaries = [list().binaries, list().binaries].concat();
+        let both = BranchList { binaries, ..BranchList::default() };
         assert_eq!(BranchList::read(&twice), Ok(both));
     }
 
@@ -507,22 +575,46 @@ mod tests {
         }
     }
 
-    /// Laid out as `LBRData` of branch_list.proto: two samples of a program.
+    /// Samples beside sequences, in messages of their own in either order, and alone.
     #[test]
-    fn samples_beside_trace_are_counted() {
+    fn samples_beside_trace_are_read() {
         let samples = b"\x0a\x04\x08\x01\x10\x20\x0a\x04\x08\x01\x10\x24\x12\x03\x0a\x01a";
         let mut message = Message::default();
         message.bytes(1, MAGIC);
         message.bytes(3, samples);
+        let sampled = ListedSamples::read(samples, &mut 0).unwrap();
+        assert_eq!(sampled.samples.len(), 2);
         let bytes = list().write();
         let trace = &bytes[MAGIC.len() + 9..];
+        let want = BranchList { sampled: sampled.clone(), ..list() };
         for messages in [[&message.0[..], trace], [trace, &message.0[..]]] {
-            let want = BranchList { samples: 2, ..list() };
-            assert_eq!(BranchList::read(&file(&messages)), Ok(want));
+            assert_eq!(BranchList::read(&file(&messages)), Ok(want.clone()));
         }
+        assert_eq!(BranchList::read(&want.write()), Ok(want));
         for only in [message.0.clone(), file(&[&message.0])] {
-            assert!(BranchList::read(&only).unwrap_err().contains("branch record buffer"));
+            let want = BranchList { sampled: sampled.clone(), ..BranchList::default() };
+            assert_eq!(BranchList::read(&only), Ok(want));
         }
+    }
+
+    #[test]
+    fn lists_are_summed() {
+        let mut sum = list();
+        let mut other = list();
+        other.binaries[0].path = "/bin/b".into();
+        other.binaries[1].sequences[0].count = 4;
+        assert!(!sum.add(other.clone()));
+        let [a, kernel] = &list().binaries[..] else { panic!() };
+        assert_eq!(sum.binaries[0], *a);
+        let mut kernel = kernel.clone();
+        kernel.sequences[0].count = 5;
+        assert_eq!(sum.binaries[1..], [kernel, other.binaries[0].clone()]);
+        // A sequence of the maximum, twice.
+        assert!(sum.add(list()));
+        assert_eq!(
+            sum.binaries[0].sequences.iter().map(|s| s.count).collect::<Vec<_>>(),
+            [2, 14, u64::MAX]
+        );
     }
 
     #[test]

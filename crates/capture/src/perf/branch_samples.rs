@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use tracewright_base::Space;
 use tracewright_image::AddressSpaces;
 
 use super::attr::Attr;
 use super::data::{PerfData, RawSample};
 use super::fields::{Fields, Reader};
 use super::find::{Finder, Search};
+use super::listed_samples::{FileAddress, ListedSample, ListedSamples, SampledBinary};
 use super::record::{Body, Record};
 use super::{features, processes};
 use crate::files::Files;
@@ -47,6 +49,8 @@ pub struct BranchSample {
     pub task: Option<(u32, u32)>,
     /// The moment: the time, or the position in the file.
     pub moment: u64,
+    /// The address of the instruction at which it was taken, where that is recorded.
+    pub address: Option<u64>,
     /// The branches: address, and address of the next instruction; the newest first.
     pub branches: Vec<(u64, u64)>,
 }
@@ -114,6 +118,48 @@ pub fn branch_samples(path: &Path, search: &Search) -> Option<Result<BranchSampl
     Some(Ok(BranchSamples { samples, spaces: Arc::new(spaces), arm64, problems }))
 }
 
+impl BranchSamples {
+    /// The samples at the addresses in their program files, as far as these were found, and the
+    /// number of addresses that are in none: as simpleperf lists them.
+    /// (simpleperf/cmd_inject.cpp at 04d07ac1, `LBRPerfDataReader::ProcessRecord`)
+    pub fn listed(&self) -> (ListedSamples, u64) {
+        let (mut list, mut numbers, mut outside) = (ListedSamples::default(), HashMap::new(), 0);
+        let modules = self.spaces.modules();
+        for sample in &self.samples {
+            let thread = sample.task.map(|(_, thread)| thread);
+            let image = self.spaces.image(self.spaces.memory(thread, sample.moment));
+            let mut place = |address: u64| {
+                let region = image.region(image.view(Space::ANY), address);
+                let module = region.and_then(|region| region.module());
+                let found = module.and_then(|module| {
+                    let file =
+                        modules.get(module.index as usize).filter(|file| file.found.is_some());
+                    Some((file?, module))
+                });
+                let Some((file, module)) = found else {
+                    outside += 1;
+                    return FileAddress::default();
+                };
+                let binary = *numbers.entry(module.index).or_insert_with(|| {
+                    let build_id = file.build_id.clone().unwrap_or_default();
+                    list.binaries.push(SampledBinary { path: file.path.clone(), build_id });
+                    list.binaries.len() as u32
+                });
+                FileAddress { binary, address: address.wrapping_sub(module.bias) }
+            };
+            let branches = sample.branches.iter().map(|(from, to)| (place(*from), place(*to)));
+            let branches: Vec<_> = branches.collect();
+            let at = sample.address.map(&mut place).unwrap_or_default();
+            let places = branches.iter().flat_map(|(from, to)| [from, to]).chain([&at]);
+            let known = places.into_iter().any(|place| place.binary != 0);
+            if known {
+                list.samples.push(ListedSample { at, branches });
+            }
+        }
+        (list, outside)
+    }
+}
+
 /// Whether the records have times.
 fn timed(data: &PerfData) -> bool {
     let timed = |attr: &Attr| attr.sample_type & TIME != 0 && attr.flags & Attr::SAMPLE_ID_ALL != 0;
@@ -175,7 +221,10 @@ fn fields(attr: &Attr, bytes: &[u8], big: bool) -> Option<BranchSample> {
     let skip = |f: &mut Reader<'_>, words: u64| {
         (0..words).try_for_each(|_| f.u64(&mut 0)).filter(|()| words <= 1 << 13)
     };
-    skip(&mut f, [IDENTIFIER, IP].iter().filter(|field| has(**field)).count() as u64)?;
+    skip(&mut f, has(IDENTIFIER).into())?;
+    if has(IP) {
+        f.u64(sample.address.insert(0))?;
+    }
     if has(TID) {
         let (mut process, mut thread) = (0, 0);
         f.u32(&mut process)?;
@@ -243,9 +292,10 @@ mod tests {
         let words = |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
         let stack = [2, 0x10, 0x20, 0, 0x30, 0x40, 2];
         let want = vec![(0x10, 0x20), (0x30, 0x40)];
+        let ip = 9;
         for (sample_type, read_format, branches, before, task, moment) in [
             (BRANCH_STACK, 0, 0, vec![], None, 0),
-            (IP | TID | TIME | BRANCH_STACK, 0, 0, vec![1, 7 | 8 << 32, 99], Some((7, 8)), 99),
+            (IP | TID | TIME | BRANCH_STACK, 0, 0, vec![ip, 7 | 8 << 32, 99], Some((7, 8)), 99),
             (
                 IDENTIFIER | IP | ADDR | ID | STREAM_ID | CPU | PERIOD | BRANCH_STACK,
                 0,
@@ -268,7 +318,8 @@ mod tests {
             all.extend(&stack[1..]);
             let bytes = words(&all);
             let sample = fields(&attr, &bytes, false).unwrap();
-            assert_eq!(sample, BranchSample { task, moment, branches: want.clone() });
+            let address = (sample_type & IP != 0).then_some(ip);
+            assert_eq!(sample, BranchSample { task, moment, address, branches: want.clone() });
             for len in 0..bytes.len() {
                 assert_eq!(fields(&attr, &bytes[..len], false), None, "{sample_type:#x} {len}");
             }

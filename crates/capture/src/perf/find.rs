@@ -565,6 +565,16 @@ fn contained(path: &str) -> bool {
     !path.split('/').any(|part| part == "..") && !path.starts_with('[')
 }
 
+/// The bytes of a text in hexadecimal, which may begin with `0x`.
+pub(super) fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(text).ok()?;
+    let text = text.strip_prefix("0x").unwrap_or(text);
+    let digits = text.as_bytes().as_chunks().0.iter();
+    digits
+        .map(|pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
+}
+
 /// The bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

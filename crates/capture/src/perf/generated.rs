@@ -8,6 +8,7 @@ use tracewright_image::{AddressSpaces, Module, ModuleFile, Region, Segment, Symb
 use super::attr::Attr;
 use super::data::PerfData;
 use super::find::Finder;
+use super::jit_lines::debug_file;
 use super::jitdump::{JitCode, JitDump, generations};
 use super::record::{Body, Mmap, Record};
 use crate::Bytes;
@@ -159,6 +160,7 @@ fn modules(spaces: &mut AddressSpaces, path: &str, found: String, dump: &JitDump
                 start: code.address,
                 size: code.len,
             });
+            let debug = debug_file(part, dump.machine);
             let segments = part.iter().map(|code| Segment {
                 address: code.address,
                 offset: code.offset,
@@ -171,6 +173,7 @@ fn modules(spaces: &mut AddressSpaces, path: &str, found: String, dump: &JitDump
                 found: Some(found.clone().into()),
                 symbols: Arc::new(Symbols::new(symbols)),
                 segments: segments.collect(),
+                debug,
                 ..ModuleFile::default()
             })
         })

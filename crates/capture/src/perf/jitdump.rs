@@ -2,9 +2,11 @@
 //! (tools/perf/util/jitdump.h of Linux; tools/perf/Documentation/jitdump-specification.txt)
 //!
 //! A header, and records with their sizes and times: code was written to memory (LOAD), or was
-//! moved (MOVE). The other records have source lines and unwinding information, which are not read.
+//! moved (MOVE). The source lines of code are in a record before it (DEBUG_INFO). The other records
+//! have unwinding information, which is not read.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::fields::{Fields, Reader};
 use super::limits::MAX_CHANGES;
@@ -21,6 +23,13 @@ const PREFIX: u64 = 16;
 /// The records that are read.
 const LOAD: u32 = 0;
 const MOVE: u32 = 1;
+const DEBUG_INFO: u32 = 2;
+/// A name of a file that is that of the entry before.
+const SAME_FILE: &[u8] = b"\xff";
+/// V8 adds the size of the header of an ELF file to the addresses of lines, as the code of the
+/// files that perf makes of a jitdump is behind one. (V8, src/diagnostics/perf-jit.h,
+/// `kElfHeaderSize`; Linux, tools/perf/util/genelf.h, GEN_ELF_TEXT_OFFSET)
+const ELF_HEADER: u64 = 0x40;
 
 /// What a jitdump has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,6 +60,19 @@ pub(super) struct JitCode {
     pub(super) len: u64,
     /// The name of the function.
     pub(super) name: String,
+    /// Its source lines, in order of their offsets.
+    pub(super) lines: Arc<[JitLine]>,
+}
+
+/// Code of a source line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct JitLine {
+    /// The offset of its first byte from the begin of the function.
+    pub(super) offset: u64,
+    /// The line, from 1.
+    pub(super) line: u32,
+    /// The file.
+    pub(super) file: Arc<str>,
 }
 
 /// The fields of a LOAD or a MOVE.
@@ -131,6 +153,8 @@ impl JitDump {
     /// Reads the records from offset `at` on, and at most `most` pieces of code.
     fn records(&mut self, all: &[u8], mut at: u64, big: bool, most: usize) {
         let mut known = Known::default();
+        // The lines of the next code, and its address.
+        let mut lines: Option<(u64, Arc<[JitLine]>)> = None;
         let len = all.len() as u64;
         while at < len {
             let record = usize::try_from(at).ok().and_then(|at| all.get(at..)).unwrap_or_default();
@@ -156,6 +180,9 @@ impl JitDump {
                 LOAD | MOVE => Fixed::read(kind == MOVE, &mut Reader::new(fields, big)),
                 _ => None,
             };
+            if kind == DEBUG_INFO {
+                lines = read_lines(fields, big);
+            }
             match (kind, fixed) {
                 (LOAD, Some(fixed))
                     if fixed.size <= u64::from(size).saturating_sub(LOAD_FIELDS) =>
@@ -172,6 +199,11 @@ impl JitDump {
                         offset: at + start,
                         len: fixed.size,
                         name,
+                        lines: lines
+                            .take()
+                            .filter(|(address, _)| *address == fixed.address)
+                            .map(|(_, lines)| lines)
+                            .unwrap_or_default(),
                     });
                 }
                 (MOVE, Some(fixed)) => match known.at(&fixed, &self.loaded) {
@@ -194,6 +226,37 @@ impl JitDump {
             at += u64::from(size);
         }
     }
+}
+
+/// The address of code, and its source lines: the fields of a DEBUG_INFO after the prefix.
+fn read_lines(fields: &[u8], big: bool) -> Option<(u64, Arc<[JitLine]>)> {
+    let (mut address, mut count) = (0, 0);
+    let mut f = Reader::new(fields, big);
+    f.u64(&mut address)?;
+    f.u64(&mut count)?;
+    let mut rest = fields.get(16..)?;
+    let (mut rows, mut file): (Vec<(u64, JitLine)>, Arc<str>) = (Vec::new(), "".into());
+    for _ in 0..count {
+        let (mut at, mut line) = (0, 0);
+        let mut f = Reader::new(rest, big);
+        f.u64(&mut at)?;
+        f.u32(&mut line)?;
+        f.u32(&mut 0)?;
+        let name = rest.get(16..)?;
+        let end = name.iter().position(|byte| *byte == 0)?;
+        let (name, after) = name.split_at_checked(end)?;
+        if name != SAME_FILE {
+            file = String::from_utf8_lossy(name).into();
+        }
+        rows.push((at, JitLine { offset: 0, line, file: Arc::clone(&file) }));
+        rest = after.get(1..)?;
+    }
+    let first = rows.iter().map(|(at, _)| *at).min()?;
+    let base = if first == address.checked_add(ELF_HEADER)? { first } else { address };
+    rows.retain(|(at, _)| *at >= base);
+    rows.sort_by_key(|(at, _)| *at);
+    let rows = rows.into_iter().map(|(at, line)| JitLine { offset: at - base, ..line });
+    Some((address, rows.collect()))
 }
 
 /// The last piece of code by its number, and by its address.
@@ -288,8 +351,7 @@ mod tests {
     fn code_is_loaded_and_moved() {
         let dump = read(&[
             load(10, 0x1000, 1, "a", &[1; 8]),
-            // Source lines, and an unknown record.
-            record(2, 11, &[0x1000, 0], &[]),
+            // An unknown record.
             record(9, 11, &[], &[0; 3]),
             moved(20, 0x1000, 0x2000, 4, 1),
             load(30, 0x1000, 2, "b", &[2; 4]),
@@ -312,6 +374,45 @@ mod tests {
         assert_eq!(dump.loaded[1].offset, dump.loaded[0].offset);
         assert!(dump.problems[0].contains("moves code from 0x9000"), "{:?}", dump.problems);
         assert_eq!(generations(&dump.loaded), [0, 0, 1, 0]);
+    }
+
+    /// `struct jr_code_debug_info`: code_addr, nr_entry, and for each `struct debug_entry`: addr,
+    /// lineno, discrim, name.
+    fn lines(code: u64, entries: &[(u64, u32, &[u8])]) -> Vec<u8> {
+        let count = entries.len() as u64;
+        let entries = entries.iter().flat_map(|(address, line, name)| {
+            let number = u64::from(*line);
+            [&address.to_le_bytes()[..], &number.to_le_bytes(), name, &[0]].concat()
+        });
+        let rest: Vec<u8> = entries.collect();
+        record(2, 5, &[code, count], &rest)
+    }
+
+    #[test]
+    fn code_has_the_lines_of_the_record_before_it() {
+        let of =
+            |name: &'static str| move |offset, line| JitLine { offset, line, file: name.into() };
+        let (a, b) = (of("a."), of("b."));
+        let same = SAME_FILE;
+        let dump = read(&[
+            lines(0x1000, &[(0x1004, 8, b"a."), (0x1000, 7, same), (0x1006, 9, b"b.")]),
+            load(10, 0x1000, 1, "a", &[1; 8]),
+            moved(20, 0x1000, 0x2000, 8, 1),
+            // As V8 writes them: behind the header of an ELF file.
+            lines(0x3000, &[(0x3040, 7, b"a."), (0x3048, 8, same)]),
+            load(30, 0x3000, 2, "b", &[1; 16]),
+            // Lines of other code, none, and a record that is too short.
+            lines(0x5000, &[(0x5000, 7, b"a.")]),
+            load(40, 0x4000, 3, "c", &[1; 8]),
+            lines(0x6000, &[]),
+            load(50, 0x6000, 4, "d", &[1; 8]),
+            record(2, 60, &[0x7000, 9], &[1, 2, 3]),
+            load(60, 0x7000, 5, "e", &[1; 8]),
+        ]);
+        let first = vec![a(0, 7), a(4, 8), b(6, 9)];
+        let found: Vec<_> = dump.loaded.iter().map(|code| code.lines.to_vec()).collect();
+        assert_eq!(found[..2], [first.clone(), first]);
+        assert_eq!(found[2..], [vec![a(0, 7), a(8, 8)], vec![], vec![], vec![]]);
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub const UNPACKED_LIST: (u64, u64, u64) = (1 << 25, 16, 1 << 29);
 pub const MAX_LISTED: usize = 1 << 14;
 /// The number of sequences of branches of a branch list.
 pub const MAX_SEQUENCES: usize = 1 << 22;
+/// The number of samples of a branch record buffer, and of their branches, of a branch list.
+pub const MAX_LISTED_BRANCHES: usize = 1 << 24;
 
 /// A number of bytes that may be used, for all parts of a file together.
 #[derive(Clone, Copy, Debug, Default)]

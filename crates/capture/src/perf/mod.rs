@@ -36,9 +36,11 @@ mod fields;
 mod find;
 mod folders;
 mod generated;
+mod jit_lines;
 mod jitdump;
 mod kernel;
 pub mod limits;
+mod listed_samples;
 mod packed;
 mod perf_map;
 mod pieces;
@@ -58,11 +60,15 @@ use std::sync::Arc;
 use tracewright_image::{ContextKey, Elf, Host, Load};
 
 pub use attr::{Attr, SampleId};
-pub use branch_list::{BinaryKind, BranchList, ListedBinary, ListedProgram, Sequence, branch_list};
+pub use branch_list::{
+    BinaryKind, BranchList, FoundList, ListedBinary, ListedProgram, Sequence, branch_list,
+    found_list,
+};
 pub use branch_samples::{BranchSample, BranchSamples, branch_samples};
 pub use data::{Form, PerfData, RawSample};
 pub use features::same_build_id;
 pub use find::{Search, hex};
+pub use listed_samples::{FileAddress, ListedSample, ListedSamples, SampledBinary};
 pub use record::{Aux, AuxTrace, Body, CS_ETM, IdEntry, MappedFile, Mmap, Record, Task};
 pub use recording::{PMU, Recording, SAMPLE_TYPE};
 pub use units::{Unit, Units};

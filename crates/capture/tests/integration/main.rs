@@ -11,6 +11,7 @@ mod perf;
 mod perf_events;
 mod perf_files;
 mod perf_hostile;
+mod perf_layouts;
 mod perf_search;
 mod problems;
 mod raw;

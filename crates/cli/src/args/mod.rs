@@ -27,7 +27,7 @@ pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg, SinkArgs,
 };
-pub use profile::{DialectArg, FieldsArg, PerfScriptArgs, ProfileArgs, ProfileFormat};
+pub use profile::{DialectArg, FieldsArg, MergeArgs, PerfScriptArgs, ProfileArgs, ProfileFormat};
 pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
 pub use signals::comparators;
 pub use units::{
@@ -47,7 +47,7 @@ use self::own::Own;
     version,
     max_term_width = 110,
     after_help = "Exit codes: 0 success; 1 success with a negative answer: compare, diff or unit filter found a \
-                  difference, find nothing, coverage less than --fail-under, profile without executed code or with captures that cannot be read (--keep-going), unit lint or sequence an error, unit \
+                  difference, find nothing, coverage less than --fail-under, profile and merge without a result or with captures that cannot be read (--keep-going), unit lint or sequence an error, unit \
                   program an impossible request, --strict a problem; the trace contradicts its \
                   description; a file changed while it was read; or the other side closed the connection \
                   of itm. 2 wrong usage or a fatal error.",
@@ -127,6 +127,8 @@ pub enum Verb {
     Report(Own<ReportArgs>),
     /// Count what was executed, and write a profile for a compiler or profiler.
     Profile(Own<ProfileArgs>),
+    /// Sum branch lists of simpleperf, and samples with branches (LBR, BRBE).
+    Merge(Own<MergeArgs>),
     /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.
     PerfScript(Own<PerfScriptArgs>),
     /// Make an index, with which `decode`, `instructions` and `find` start anywhere at once.

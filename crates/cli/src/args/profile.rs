@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Arg, Args, ValueEnum};
 use tracewright::export::samples::SampleFormat;
 use tracewright::export::{Dialect, Format};
 
-use super::input::{HowArgs, InputArgs, JobsArgs};
+use super::input::{HowArgs, InputArgs, JobsArgs, SearchArgs};
 use super::random::WindowArgs;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("input", not_alone))]
 #[command(after_long_help = "\
 Examples:
   tracewright profile CAPTURE                         functions, source lines and branches
@@ -21,7 +23,7 @@ pub struct ProfileArgs {
     #[command(flatten)]
     pub input: InputArgs,
     /// Further captures: their counts are added.
-    #[arg(value_name = "INPUT")]
+    #[arg(value_name = "INPUT", index = 2)]
     pub more: Vec<PathBuf>,
     /// Further captures: their counts are added; @FILE has the path of one in each line
     /// (repeatable).
@@ -101,6 +103,36 @@ pub struct PerfScriptArgs {
     /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
     #[arg(long)]
     pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright merge a.list b.list -o sum.list         the sum of two branch lists
+  tracewright merge @LIST --keep-going -o sum.list    of the files in a list, without damaged ones")]
+pub struct MergeArgs {
+    /// Branch lists of simpleperf, perf.data files that have one, or perf.data files with samples
+    /// that have branches (LBR, BRBE); @FILE has the path of one in each line.
+    #[arg(value_name = "INPUT|@FILE", required = true)]
+    pub inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub search: SearchArgs,
+    /// Leave out files that cannot be read, and list them at the end; the exit code is 1.
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Print errors only, not what was found of each file.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Write the branch list to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// INPUT is not needed where --add has captures: it is empty then.
+fn not_alone(input: Arg) -> Arg {
+    let any = OsStringValueParser::new().map(PathBuf::from);
+    let input = input.value_parser(any).default_value("").index(1);
+    input.required_unless_present_any(["pins", "further"])
 }
 
 /// What perf-script prints of the branches before a sample.

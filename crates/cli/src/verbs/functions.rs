@@ -51,6 +51,26 @@ struct All {
     counts: StackCounts,
     overflowed: bool,
     contradictions: Contradictions,
+    /// The call paths of each buffer, and the names of their threads.
+    paths: BTreeMap<usize, (Paths, Vec<String>)>,
+}
+
+impl All {
+    /// The call paths of all buffers. A thread of several is one.
+    fn joined(&self) -> (Paths, Vec<String>) {
+        let (mut sum, mut names) = (Paths::new(), Vec::<String>::new());
+        for (paths, own) in self.paths.values() {
+            let numbers = own.iter().map(|name| {
+                names.iter().position(|known| known == name).unwrap_or_else(|| {
+                    names.push(name.clone());
+                    names.len() - 1
+                })
+            });
+            let numbers: Vec<usize> = numbers.collect();
+            sum.add_paths(paths, |n| numbers.get(n).copied().unwrap_or(0));
+        }
+        (sum, names)
+    }
 }
 
 /// The functions of a capture by name. Functions with the same name are one.
@@ -92,7 +112,8 @@ fn gather(
     let selected = Selected::open(input, how.window, how.committed)?;
     let runs = Runs::new(input.buffers.len(), how.committed, selected.as_ref());
     let all = Mutex::new(All::default());
-    let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
+    let alone = input.buffers.len() == 1;
+    let work = |number: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let code = job.code();
         let switches = how.switches.numbers(&code, how.path)?;
@@ -106,13 +127,19 @@ fn gather(
             ));
         }
         let names = job.thread_names(paths.threads().iter().map(|t| (t.source, t.id)));
-        if let Some(format) = format {
+        if let Some(format) = format.filter(|_| alone) {
             let threads = &names;
             let view = PathView { paths: &paths, code: &code, threads };
             format.write(&view, write);
             return Ok(tally);
         }
         if let Ok(mut all) = all.lock() {
+            if format.is_some() {
+                all.overflowed |= paths.overflowed;
+                all.paths.insert(number, (paths, names));
+                all.code = code;
+                return Ok(tally);
+            }
             all.counts.add(&counts);
             all.contradictions.add(&tally);
             all.overflowed |= paths.overflowed;
@@ -137,9 +164,6 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
     input.readable(args.strict)?;
-    if args.format.paths().is_some() {
-        stacks::one_buffer(&input, &args.input.input)?;
-    }
     let mut output =
         Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     if recordings::only(&input) {
@@ -153,7 +177,16 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
         path: &args.input.input,
     };
     let (all, problems) = gather(&input, &how, args.format.paths(), &mut output)?;
-    let All { code, threads, counts, overflowed, contradictions } = all;
+    if let Some(format) = args.format.paths().filter(|_| input.buffers.len() > 1) {
+        let (paths, threads) = all.joined();
+        let view = PathView { paths: &paths, code: &all.code, threads: &threads };
+        format.write(&view, &mut |part| {
+            output.put(&part);
+            !output.closed()
+        });
+        output.failed()?;
+    }
+    let All { code, threads, counts, overflowed, contradictions, .. } = all;
     if overflowed {
         message::line(
             "note: there are too many call paths; totals of some functions are too small",
@@ -211,6 +244,9 @@ fn sampled(args: &FunctionsArgs, input: &Input, mut output: Output) -> Result<bo
         return Err(Fail::option(option, "of samples", why));
     }
     let (samples, lost) = recordings::samples(input)?;
+    if let Some(text) = recordings::losses(lost) {
+        message::line(&format!("note: {text}"));
+    }
     let profile = recordings::sample_profile(&samples, &input.capture);
     if samples.total() == 0 {
         message::line(

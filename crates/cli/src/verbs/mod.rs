@@ -20,6 +20,7 @@ pub mod instructions;
 pub mod itm;
 pub mod log;
 pub mod man;
+pub mod merge;
 pub mod packets;
 pub mod perf_script;
 pub mod profile;

@@ -27,7 +27,7 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
         instructions: args.fields == Some(FieldsArg::Brstackinsn),
     };
     let script = PerfScript::new(samples, Text::new(&samples, fields, &linux.modes));
-    let problems = samples::each(&input, &args.threads, script, &mut |lines| {
+    let problems = samples::each(&input, &args.threads, false, script, &mut |lines| {
         output.put(lines);
         output.failed()?;
         Ok(!output.closed())

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use tracewright::capture::perf::{BranchList, ListedBinary, Sequence};
 use tracewright_testing::shared;
 
 use crate::common::{Folder, command, tracewright};
@@ -63,6 +64,12 @@ fn files(folder: &Folder) {
     copy(&tree.join("tests/captures/itm/capture/ETB_0.bin"), "swo.bin");
     fs::write(folder.path("recording.txt"), "write TRCPRGCTLR 0\n").unwrap();
     run("encode --log log.csv --protocol ETM4 --to perf -o perf.data");
+    let sequence = Sequence { address: 0x1000, bits: vec![1], len: 1, count: 1 };
+    let binary = ListedBinary { sequences: vec![sequence], ..ListedBinary::default() };
+    let list = BranchList { binaries: vec![binary], ..BranchList::default() }.write();
+    fs::write(folder.path("a.list"), &list).unwrap();
+    fs::write(folder.path("b.list"), &list).unwrap();
+    fs::write(folder.path("LIST"), "a.list\nb.list\n").unwrap();
 }
 
 #[test]

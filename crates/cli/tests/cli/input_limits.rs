@@ -105,7 +105,8 @@ const ROWS: &[(&str, &[Test])] = &[
     ("`perf.data`: mapped files; functions of BPF programs", &[Named(PERF, "fn the_number_of_mapped_files_is_bounded")]),
     ("`perf.data`: steps of searches in program files, for all mappings; memory of files that are mapped from several paths", &[
         Without("134,217,728 steps need program files of hundreds of megabytes, or as many mappings")]),
-    ("a branch list: program files; sequences; bytes that its messages unpack to", &[
+    ("a branch list: program files; sequences; samples and their branches; bytes that its messages unpack to", &[
+        Named("capture/src/perf/listed_samples.rs", "count = MAX_LISTED_BRANCHES;"),
         Named("capture/src/perf/branch_list.rs", "it has more than 16384 program files"),
         Named("capture/src/perf/branch_list.rs", "it has more than 4194304 sequences"), Named(EXPECTED, "perf/branch-list-zstd.data")]),
     ("a program in Intel HEX, S-records or UF2: the file; pieces", &[

@@ -18,6 +18,9 @@ const LIBRARIES: [&str; 2] = ["libfirst.so", "libsecond.so"];
 /// The address at which the program loads the libraries.
 const BASE: u64 = 0x4000_0000;
 
+/// SVC #0.
+const SYSTEM_CALL: u32 = 0xd400_0001;
+
 /// What was executed between two mappings: the thread and the address of each instruction, and the
 /// library that is mapped.
 #[derive(Default)]
@@ -35,14 +38,14 @@ impl Interval {
 
 /// Builds and executes the program. `None` where a tool is missing.
 #[track_caller]
-fn executed(folder: &Folder) -> Option<(Vec<Interval>, Option<i32>)> {
+fn executed(folder: &Folder, options: &str) -> Option<(Vec<Interval>, Option<i32>)> {
     let clang = tool(&[("clang-22", "clang-22"), ("clang-19", "clang-19")])?;
     tool(&[("ld.lld-22", "lld-22"), ("ld.lld-19", "lld-19")])?;
     let qemu = tool_since(&[("qemu-aarch64", "qemu-user")], (7, 2))?;
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");
     let all = "--target=aarch64-linux-gnu -O1 -g -fdebug-info-for-profiling -ffreestanding \
                -nostdlib -fuse-ld=lld -Wl,--build-id=sha1 -Wl,-z,max-page-size=4096";
-    let words = format!("{all} -static -Wl,--emit-relocs -o");
+    let words = format!("{all} {options} -static -Wl,--emit-relocs -o");
     ok(clang, &words, &[&folder.path("program"), &sources.join("loader_program.c")]);
     for (name, kind) in LIBRARIES.iter().zip(["-DFIRST", "-DSECOND"]) {
         let words = format!("{all} -fPIC -shared -Wl,-e,work {kind} -o");
@@ -88,16 +91,25 @@ fn executed(folder: &Folder) -> Option<(Vec<Interval>, Option<i32>)> {
 /// Encodes an interval, each thread on a CPU of its own.
 #[track_caller]
 fn encode(folder: &Folder, interval: &Interval) -> PerfData {
-    let mut log = String::from("cpu,step,address,isa,value\n");
+    let mut log = String::from("cpu,step,address,isa,value,cause\n");
     for thread in 0..2 {
         if interval.of(thread).next().is_some() {
             writeln!(log, "{thread},contextid,,,{:x}", 1000 + thread).unwrap();
         }
     }
+    let [csv, data, program] = ["log.csv", "part", "program"].map(|name| folder.path(name));
+    let code = fs::read(&program).unwrap();
+    let mut before = [None; 2];
     for (thread, pc) in &interval.steps {
+        let last = before.get_mut(*thread as usize).and_then(|last| last.replace(*pc));
+        // A system call that does not continue behind it enters a signal handler, or leaves it.
+        if let Some(last) = last.filter(|last| last + 4 != *pc)
+            && opcode(&code, last) == Some(SYSTEM_CALL)
+        {
+            writeln!(log, "{thread},exception,{:x},,,call", last + 4).unwrap();
+        }
         writeln!(log, "{thread},instruction,{pc:x},A64,").unwrap();
     }
-    let [csv, data, program] = ["log.csv", "part", "program"].map(|name| folder.path(name));
     fs::write(&csv, log).unwrap();
     let library = interval.library.map_or(String::new(), |n| {
         format!("--image {}@{BASE:#x}", folder.path(LIBRARIES[n]).display())
@@ -230,7 +242,7 @@ fn recorded_at_once(folder: &Folder, intervals: &[Interval]) -> PerfData {
 #[test]
 fn libraries_are_selected_by_the_timestamps_of_the_trace() {
     let folder = Folder::new("loader-times");
-    let Some((intervals, _)) = executed(&folder) else { return };
+    let Some((intervals, _)) = executed(&folder, "") else { return };
     let data = folder.path("perf.data");
     fs::write(&data, recorded_at_once(&folder, &intervals).write(Layout::default())).unwrap();
     for jobs in ["1", "4"] {
@@ -277,7 +289,7 @@ fn libraries_are_selected_by_the_timestamps_of_the_trace() {
 #[test]
 fn samples_have_the_times_of_the_trace() {
     let folder = Folder::new("loader-sample-times");
-    let Some((intervals, _)) = executed(&folder) else { return };
+    let Some((intervals, _)) = executed(&folder, "") else { return };
     let mut data = recorded_at_once(&folder, &intervals);
     let time = |ticks: u64| 5_000_000_000 + ticks * 1_000_000;
     for record in &mut data.records {
@@ -329,7 +341,7 @@ fn samples_have_the_times_of_the_trace() {
 #[test]
 fn libraries_that_replace_each_other_are_decoded_and_profiled() {
     let folder = Folder::new("loader");
-    let Some((intervals, code)) = executed(&folder) else { return };
+    let Some((intervals, code)) = executed(&folder, "") else { return };
     assert_eq!(intervals.len(), 3);
     let data = folder.path("perf.data");
     fs::write(&data, recorded(&folder, &intervals).write(Layout::default())).unwrap();
@@ -394,6 +406,74 @@ fn libraries_that_replace_each_other_are_decoded_and_profiled() {
         assert!(output.out.contains(want), "{want}");
     }
     rebuilt(&folder, &data, code);
+}
+
+/// The opcode at an address of a program without relocation.
+fn opcode(program: &[u8], pc: u64) -> Option<u32> {
+    let word = |at: usize| Some(u64::from_le_bytes(program.get(at..at + 8)?.try_into().ok()?));
+    let count = u16::from_le_bytes(program.get(56..58)?.try_into().ok()?);
+    (0..usize::from(count)).find_map(|n| {
+        let segment = word(32)? as usize + 56 * n;
+        let inside =
+            pc.checked_sub(word(segment + 16)?).filter(|at| *at < word(segment + 32).unwrap())?;
+        let at = (word(segment + 8)? + inside) as usize;
+        Some(u32::from_le_bytes(program.get(at..at + 4)?.try_into().ok()?))
+    })
+}
+
+/// Calls, recursion, indirect branches, signals and two libraries: each branch within a file is
+/// counted as often as the log has it.
+#[test]
+fn counts_are_those_of_the_log() {
+    let folder = Folder::new("loader-counts");
+    let Some((intervals, _)) = executed(&folder, "-DSIGNAL") else { return };
+    let data = folder.path("perf.data");
+    fs::write(&data, recorded(&folder, &intervals).write(Layout::default())).unwrap();
+    let program = fs::read(folder.path("program")).unwrap();
+    let (mut want, mut executed, mut signals) = (BTreeMap::new(), 0, 0);
+    for interval in &intervals {
+        let place = |pc: u64| match interval.library.filter(|_| pc >= BASE) {
+            Some(n) => (LIBRARIES[n], pc - BASE),
+            None => ("program", pc),
+        };
+        for thread in 0..2 {
+            let steps: Vec<u64> = interval.of(thread).collect();
+            executed += steps.len() as u64;
+            for pair in steps.windows(2).filter(|pair| pair[1] != pair[0] + 4) {
+                let ((file, from), (other, to)) = (place(pair[0]), place(pair[1]));
+                if opcode(&program, pair[0]) == Some(SYSTEM_CALL) {
+                    signals += 1;
+                } else if file == other {
+                    *want.entry((file.to_owned(), from, to)).or_insert(0u64) += 1;
+                }
+            }
+        }
+    }
+    // Into the handler and back, twice.
+    assert_eq!(signals, 4);
+    let output = tracewright(&args("profile --format json", &[&data]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let (mut found, mut file, mut instructions) = (BTreeMap::new(), String::new(), 0);
+    for line in output.out.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let address =
+            |key: &str| u64::from_str_radix(line[key].as_str()?.strip_prefix("0x")?, 16).ok();
+        match line["type"].as_str().unwrap() {
+            "profile" => instructions = line["instructions"].as_u64().unwrap(),
+            "file" => file = line["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned(),
+            "branch" => {
+                let pair = (file.clone(), address("from").unwrap(), address("to").unwrap_or(0));
+                // The others are those between files.
+                if want.contains_key(&pair) {
+                    *found.entry(pair).or_insert(0) += line["count"].as_u64().unwrap();
+                }
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(instructions, executed);
+    assert_eq!(found, want);
+    assert!(want.keys().any(|(file, ..)| file == LIBRARIES[1]), "{want:?}");
 }
 
 /// Builds the program with BOLT, and a library with clang.

@@ -1,5 +1,6 @@
 // A program of two threads, without a library. The first loads a shared library, calls it, unloads
-// it, and loads another one at the same address. Its arguments are the paths of the libraries.
+// it, and loads another one at the same address. Its arguments are the paths of the libraries. With
+// SIGNAL, it sends itself a signal before and after the second library.
 typedef unsigned long u64;
 typedef unsigned int u32;
 typedef unsigned short u16;
@@ -85,6 +86,25 @@ CALL static int with_library(const char *path, int n) {
     return n;
 }
 
+#ifdef SIGNAL
+static volatile int handled;
+
+static void handler(int signal) { handled += collatz(signal); }
+
+__attribute__((naked)) static void restorer(void) { __asm__("mov x8, 139\n svc 0"); }
+
+// rt_sigaction with handler, flags, restorer and mask; tgkill.
+CALL static void with_signal(void) {
+    struct { u64 handler, flags, restorer, mask; } action = {
+        (u64)handler, 0x04000000, (u64)restorer, 0};
+    system_call(134, 10, (u64)&action, 0, 8, 0, 0);
+    u64 process = system_call(172, 0, 0, 0, 0, 0, 0), thread = system_call(178, 0, 0, 0, 0, 0, 0);
+    system_call(131, process, thread, 10, 0, 0, 0);
+}
+#else
+static void with_signal(void) {}
+#endif
+
 CALL static int run(u64 *arguments) {
     const char **paths = (const char **)(arguments + 1);
     start_thread();
@@ -92,7 +112,9 @@ CALL static int run(u64 *arguments) {
         system_call(124, 0, 0, 0, 0, 0, 0);
     int all = with_library(paths[1], 30);
     replaced = 1;
+    with_signal();
     all += with_library(paths[2], 30);
+    with_signal();
     while (!finished)
         system_call(124, 0, 0, 0, 0, 0, 0);
     return all + finished;

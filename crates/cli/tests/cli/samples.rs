@@ -99,7 +99,9 @@ fn samples_have_each_branch_once() {
     let [data, samples] = ["perf.data", "samples.data"].map(|name| folder.path(name));
     encode(&folder, "--protocol ETM4 --to perf", &data);
     let output = tracewright(&args("profile --format perf-data -o", &[&samples, &data]));
-    assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert_eq!(output.err.lines().count(), 1, "{}", output.err);
+    assert!(output.err.contains("note: each branch is in one of"), "{}", output.err);
     // The exceptions of system calls are branches in the terms of perf.
     let of_log = |found: BTreeMap<(u64, u64), u64>| {
         let found = found.into_iter().filter(|(pair, _)| want.contains_key(pair));
@@ -138,6 +140,10 @@ fn samples_have_each_branch_once() {
     let want = lines("script --itrace=i100il16 -F ip,sym,brstack -i", &data);
     let found = lines("script -F ip,sym,brstack -i", &samples);
     assert!(found == want && found.lines().count() > 20, "{found}\n{want}");
+    // The file that perf makes has the same.
+    let injected = folder.path("injected.data");
+    ok(perf, "inject --strip --itrace=i100il16 -i", &[&data, Path::new("-o"), &injected]);
+    assert!(lines("script -F ip,sym,brstack -i", &injected) == found);
 }
 
 /// The tools of compilers find the entries of functions that the log has.
@@ -148,7 +154,7 @@ fn tools_of_compilers_read_the_samples() {
     let [data, samples, out, program] =
         ["perf.data", "samples.data", "out", "program"].map(|name| folder.path(name));
     encode(&folder, "--protocol ETM4 --to perf", &data);
-    let output = tracewright(&args("profile --format perf-data -o", &[&samples, &data]));
+    let output = tracewright(&args("profile --quiet --format perf-data -o", &[&samples, &data]));
     assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
     let entries = |name: &str| {
         let calls = steps.windows(2).filter(|pair| pair[0].1 != name && pair[1].1 == name);

@@ -278,11 +278,16 @@ impl<'a> Flow<'a> {
     fn branch(&mut self, branch: &Branch) {
         // Of several for one instruction all but the final one must be ignored.
         let group = Tie::Branch(self.branches);
-        match std::mem::replace(&mut self.branched, true) {
+        let repeated = std::mem::replace(&mut self.branched, true);
+        match repeated {
             true => self.outputs.retain(|(_, tie)| *tie != group),
             false => self.branches += 1,
         }
         let information = branch.information.unwrap_or_default();
+        // Only an indirect branch leads to an address that the program does not have.
+        let complete = self.last.is_some() && !self.second_half && !repeated;
+        let program = matches!(self.next, Next::At(..)).then_some(self.next);
+        let program = program.filter(|_| complete && !information.cancel);
         // It gives the next instruction, so the one of the I-sync packet is still executing.
         if information.exception == 0 {
             self.restarted = false;
@@ -297,6 +302,9 @@ impl<'a> Flow<'a> {
             self.security(non_secure, hyp);
         }
         if information.exception == 0 {
+            if program.is_some_and(|program| program != self.next) {
+                self.outputs.push((Output::Contradiction, Tie::Branch(self.branches)));
+            }
             if self.returned {
                 self.resume(address);
             }

@@ -88,7 +88,7 @@ pub enum Output {
     Timestamp(u64),
     /// Instructions were executed that are not known, until the next address.
     Unknown,
-    /// A periodic I-sync that contradicts the instructions before it.
+    /// A periodic I-sync or a branch packet that contradicts the instructions before it.
     Contradiction,
 }
 

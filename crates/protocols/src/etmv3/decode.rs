@@ -421,6 +421,7 @@ impl Decoder {
             self.pending.withdraw(Withdrawal::Branch);
         }
         let (mut number, mut resume) = (0, 0);
+        let expected = self.expected(branch);
         let mut interrupted = self.next_address();
         if let Some(info) = branch.info {
             if let Info::Bytes(info) = info {
@@ -440,6 +441,13 @@ impl Decoder {
                 Some(exception) => number = exception,
                 None => self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink),
             }
+        }
+        if let (Some(expected), Flow::At(traced)) = (expected, self.flow)
+            && number == 0
+            && expected != (traced, self.context.isa)
+        {
+            let element = Element::Inconsistency(Inconsistency::AddressNotReached);
+            self.pending.element(at, element, Withdrawal::Branch, sink);
         }
         if number == 0 {
             self.data.confirm();
@@ -471,6 +479,16 @@ impl Decoder {
         }
         self.pending.branch();
         self.resume = if number == 0 { resume } else { 0 };
+    }
+
+    /// The only address and instruction set to which the last instruction leads, unless `branch`
+    /// cancels it: that of a direct branch, or of an instruction that is none. It is not known
+    /// where another branch packet came after the instruction.
+    fn expected(&self, branch: &Branch) -> Option<(u32, Isa)> {
+        let Flow::At(pc) = self.flow else { return None };
+        let cancels = branch.info.is_some_and(|info| info.cancel());
+        let traced = self.pending.last().is_some() && self.halves.first.is_none();
+        (traced && !self.pending.branched() && !cancels).then_some((pc, self.context.isa))
     }
 
     /// The address of the next instruction, or of its second half if the first one was executed.

@@ -268,6 +268,7 @@ impl Decoder {
             let cycles = branch.cycles.map_or(Counted::UNKNOWN, Counted::of);
             if let Some((last, next)) = self.run(at, true, cycles, code, sink) {
                 self.call(&last, next, config);
+                self.check_target(at, &last, next, sink);
             }
         }
         // Entry to Debug state: the address has no meaning, and an I-sync follows.
@@ -279,6 +280,23 @@ impl Decoder {
             if self.context != before {
                 self.report_context(at, code, sink);
             }
+        }
+    }
+
+    /// Reports a traced address to which `last`, before `next`, does not lead: the program image is
+    /// not what was executed. What it calls is not known either.
+    fn check_target<S: Sink>(&mut self, at: u64, last: &Instruction, next: Place, sink: &mut S) {
+        let expected = match last.kind {
+            Kind::Indirect => return,
+            Kind::Branch => {
+                last.target.map(|target| Place { address: target as u32, isa: last.target_isa })
+            }
+            _ => Some(next),
+        };
+        if let (Some(expected), Some(traced)) = (expected, self.traced())
+            && expected != traced
+        {
+            self.inconsistency(at, Inconsistency::AddressNotReached, sink);
         }
     }
 

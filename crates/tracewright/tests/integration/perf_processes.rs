@@ -293,6 +293,7 @@ fn the_exception_level_selects_the_memory_of_the_host() {
         let mut random = Random::new(11);
         let (mut slices, mut guest) = (Vec::new(), None);
         let (mut want, mut outside) = (0, 0);
+        let mut users = std::collections::BTreeSet::new();
         for _ in 0..short_or_long(400, 2000) {
             let thread = random.pick(&[2000, 2001]);
             let (el, security) = random.pick(&levels);
@@ -303,6 +304,7 @@ fn the_exception_level_selects_the_memory_of_the_host() {
                     0 => guest.filter(|id| *id == thread),
                     _ => None,
                 };
+                users.extend(guest.filter(|_| el == 0));
             }
             let own = security == NonSecure && (!host_at_el2 || el == 2 || guest.is_none());
             *(if own { &mut want } else { &mut outside }) += u64::from(turns);
@@ -336,6 +338,9 @@ fn the_exception_level_selects_the_memory_of_the_host() {
         let one = decode(1);
         assert_eq!((one.1, one.2), (want, true), "{unit:?}");
         assert!(decode(3) == one, "{unit:?}");
+        // The virtual CPUs that execute EL0 of a guest.
+        let found = capture.linux.as_ref().expect("a system").spaces.guest_users();
+        assert_eq!(found, users.into_iter().collect::<Vec<_>>(), "{unit:?}");
         // Code that is not the host's is counted for no file.
         let mut profiler = Profiler::new(programs.clone());
         let mut session = Session::new(&capture, &plan, &memory, &options).expect("a session");

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use tracewright::analysis::{BranchLister, BranchLists, Filter, Profile, Profiler, RawProfile};
+use tracewright::analysis::{
+    BranchLister, BranchLists, Filter, Profile, Profiler, RawProfile, Sampled,
+};
 use tracewright::capture::Problem;
-use tracewright::capture::perf::{self, BranchSamples, ListedProgram, hex};
+use tracewright::capture::perf::{self, BranchSamples, FoundList, hex};
 use tracewright::decode::{Caches, Merge, Program, Tally, memory};
 use tracewright::export::Format;
 use tracewright::image::ModuleFile;
@@ -33,27 +35,39 @@ pub struct Counted {
     pub ranges: u64,
 }
 
-/// The programs of a branch list.
-pub type List = Vec<ListedProgram>;
-
-/// The branch list at `path`, if it is one, and notes about it.
-pub fn listed(path: &Path, args: &ProfileArgs) -> Result<Option<(List, Vec<String>)>, Fail> {
+/// The branch list at `path`, if it is one.
+pub fn listed(path: &Path, args: &ProfileArgs) -> Result<Option<FoundList>, Fail> {
     let search = args.input.sources.search.search();
-    let Some(found) = perf::branch_list(path, &search) else { return Ok(None) };
-    let (programs, problems) = found?;
-    let mut notes: Vec<String> =
-        problems.iter().map(|problem| format!("{}: {problem}", path.display())).collect();
-    if !args.exclude_process.is_empty() {
-        notes.push("a branch list has no processes: --exclude-process excludes nothing".into());
-    }
-    Ok(Some((programs, notes)))
+    Ok(perf::found_list(path, &search).transpose()?)
 }
 
-/// The counts of a branch list, which has `notes`.
-pub fn replay(programs: &[ListedProgram], notes: Vec<String>, filter: &Filter) -> Counted {
+/// The counts of a branch list in the file at `path`.
+pub fn replay(args: &ProfileArgs, path: &Path, list: &FoundList, filter: &Filter) -> Counted {
+    let file = path.display();
+    let notes = list.problems.iter().map(|problem| format!("{file}: {problem}")).collect();
     let mut counted = Counted { notes, good: true, ..Counted::default() };
+    if !args.exclude_process.is_empty() {
+        let text = "a branch list has no processes: --exclude-process excludes nothing";
+        counted.notes.push(text.into());
+    }
+    if !list.sampled.samples.is_empty() {
+        let sampled = match args.format.format() {
+            Some(Format::BranchList) => {
+                counted.notes.push(format!(
+                    "{file}: {} samples of a branch record buffer (LBR) are left out, as they have no \
+                     sequences of branches; `tracewright merge` writes them",
+                    list.sampled.samples.len()
+                ));
+                Sampled::default()
+            }
+            _ => counted.profile.add_listed_samples(&list.sampled, &list.sampled_programs, filter),
+        };
+        counted.bytes = sampled.samples;
+        counted.ranges = sampled.branches;
+        counted.notes.extend(of_samples(path, &sampled));
+    }
     let mut notes = Vec::new();
-    for program in programs {
+    for program in &list.programs {
         let done = counted.profile.add_listed(program, filter);
         counted.ranges = counted.ranges.saturating_add(done.sequences);
         let path = &program.binary.path;
@@ -97,20 +111,27 @@ pub fn sampled(
     let done = counted.profile.add_samples(samples, filter);
     counted.bytes = done.samples;
     counted.ranges = done.branches;
+    counted.notes.extend(of_samples(path, &done));
+    Ok(counted)
+}
+
+/// What is not known of samples in the file at `path`.
+fn of_samples(path: &Path, done: &Sampled) -> Vec<String> {
+    let (file, mut notes) = (path.display(), Vec::new());
     if done.broken > 0 {
-        counted.notes.push(format!(
+        notes.push(format!(
             "{file}: {} of {} branches are not behind the target of the one before: what is between \
              is not known",
             done.broken, done.branches
         ));
     }
     if done.opaque {
-        counted.notes.push(format!(
+        notes.push(format!(
             "{file}: the instructions of its machine are not decoded: the counts of instructions are \
              not known, those of branches and of what is between them are"
         ));
     }
-    Ok(counted)
+    notes
 }
 
 /// What a thread has for the next buffer.

@@ -10,25 +10,22 @@ use tracewright::export::Format;
 use super::counts::Counted;
 use crate::args::ProfileArgs;
 use crate::fail::Fail;
-use crate::inputs::read_text;
-use crate::message;
+use crate::input::Input;
+use crate::inputs::lists;
+use crate::{message, report};
 
 /// The most files that were not found that are listed.
 const MAX_MISSING: usize = 16;
 
-/// The paths of the captures, the first one first.
+/// The paths of the captures, the first one first. There is at least one.
 pub fn paths(args: &ProfileArgs) -> Result<Vec<PathBuf>, Fail> {
-    let mut paths = vec![args.input.path().to_owned()];
+    let first = args.input.path();
+    let mut paths = Vec::new();
+    paths.extend((!first.as_os_str().is_empty()).then(|| first.to_owned()));
     paths.extend(args.more.iter().cloned());
-    for further in &args.further {
-        let text = further.to_string_lossy();
-        let Some(list) = text.strip_prefix('@') else {
-            paths.push(further.clone());
-            continue;
-        };
-        let lines = read_text(Path::new(list))?;
-        let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
-        paths.extend(lines.map(PathBuf::from));
+    paths.extend(lists(&args.further)?);
+    if paths.is_empty() {
+        return Err(Fail::option("--add", "of lists", "they have no path of a capture"));
     }
     Ok(paths)
 }
@@ -41,32 +38,88 @@ pub struct Files<'a> {
     /// The sums of those that could be read.
     pub total: Counted,
     failed: Vec<(PathBuf, Fail)>,
+    /// What the captures have that could be read.
+    kind: Option<Kind>,
+}
+
+/// What captures have. Those of different kinds have no sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Executed instructions.
+    Instructions,
+    /// Samples of the program counter of an ITM.
+    Samples,
 }
 
 impl<'a> Files<'a> {
     /// Nothing was read yet of `count` captures.
     pub fn new(args: &'a ProfileArgs, count: usize) -> Files<'a> {
         let total = Counted { good: true, ..Counted::default() };
-        Files { args, count, total, failed: Vec::new() }
+        Files { args, count, total, failed: Vec::new(), kind: None }
+    }
+
+    /// Fails where the capture at `path` has something else than those before.
+    pub fn check(&self, path: &Path, kind: Kind) -> Result<(), Fail> {
+        let what = match (self.kind, kind) {
+            (Some(Kind::Instructions), Kind::Samples) => {
+                "it is the trace of an ITM, which has samples of the program counter and no \
+                 instructions as the captures before it; its profile is one of its own"
+            }
+            (Some(Kind::Samples), Kind::Instructions) => {
+                "it is not the trace of an ITM, whose samples are counted; its profile is one of its \
+                 own"
+            }
+            _ => return Ok(()),
+        };
+        Err(Fail::input(path, what))
+    }
+
+    /// Prints the notes of the only capture, and fails where nothing of `input` can be read.
+    pub fn readable(&self, input: &Input) -> Result<(), Fail> {
+        if self.count == 1 && !self.args.quiet {
+            report::notes(input);
+        }
+        input.readable(self.args.strict)
+    }
+
+    /// Adds the capture of an ITM at `path`, and prints a line about it.
+    pub fn add_samples(&mut self, path: &Path, count: u64, note: Option<String>, good: bool) {
+        self.kind = Some(Kind::Samples);
+        self.total.good &= good;
+        let notes: Vec<String> = note.into_iter().collect();
+        match self.count {
+            1 => self.print(&notes),
+            _ => self.line(path, format!("{count} samples of the program counter"), &notes),
+        }
+    }
+
+    /// Prints the line about the capture at `path`.
+    fn line(&self, path: &Path, what: String, notes: &[String]) {
+        if self.args.quiet {
+            return;
+        }
+        let mut text = format!("{}: {what}", path.display());
+        match notes {
+            [] => {}
+            [one] => _ = write!(text, "; {one}"),
+            [first, rest @ ..] => _ = write!(text, "; {first} (and {} more notes)", rest.len()),
+        }
+        message::line(&text);
     }
 
     /// Adds the counts of the capture at `path`, and prints a line about it.
     pub fn add(&mut self, path: &Path, counted: Counted) {
         let Counted { profile, notes, good, bytes, ranges } = counted;
+        self.kind = Some(Kind::Instructions);
         if self.count == 1 {
             self.print(&notes);
-        } else if !self.args.quiet {
+        } else {
             let times: u64 = profile.missing.values().map(|missing| missing.times).sum();
-            let mut text = format!("{}: {} instructions", path.display(), profile.instructions);
+            let mut text = format!("{} instructions", profile.instructions);
             if times > 0 {
                 let _ = write!(text, ", memory is missing {times} times");
             }
-            match notes.as_slice() {
-                [] => {}
-                [one] => _ = write!(text, "; {one}"),
-                [first, rest @ ..] => _ = write!(text, "; {first} (and {} more notes)", rest.len()),
-            }
-            message::line(&text);
+            self.line(path, text, &notes);
         }
         self.total.profile.merge(profile);
         self.total.good &= good;
@@ -108,7 +161,7 @@ impl<'a> Files<'a> {
                 message::line(&format!("  {fail}"));
             }
         }
-        if self.is_empty() {
+        if self.kind == Some(Kind::Instructions) && self.is_empty() {
             message::line(&format!("note: the profile is empty: {}", self.why_empty()));
         }
         Ok(self.total.good && self.failed.is_empty())

@@ -5,14 +5,15 @@ mod files;
 mod itm;
 mod sampled;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tracewright::analysis::{Filter, ModuleProfile, Profile, Programs};
-use tracewright::capture::perf::{self, BranchSamples, hex};
+use tracewright::capture::perf::{self, BranchSamples, FoundList, hex};
 use tracewright::export::{Format, symbol_order, tables};
 
 use self::counts::Counted;
-use self::files::Files;
+use self::files::{Files, Kind};
+use self::itm::Sampled;
 use crate::args::{DialectArg, ProfileArgs, ProfileFormat};
 use crate::fail::Fail;
 use crate::index;
@@ -34,6 +35,7 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     if args.format == ProfileFormat::PerfData {
         return sampled::run(args, &paths, output);
     }
+    let mut itms = Sampled::default();
     let filter = Filter {
         excluded: args.exclude_process.iter().copied().collect(),
         kernel: if args.kernel { Some(true) } else { args.user.then_some(false) },
@@ -41,40 +43,46 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     let mut files = Files::new(args, paths.len());
     let mut known = Programs::default();
     for (n, path) in paths.iter().enumerate() {
-        let opened = Opened::open(args, n, path);
-        if n == 0 {
-            match &opened {
-                Ok(Opened::Trace(input)) if recordings::only(input) => {
-                    return itm::run(args, &paths, input, output);
-                }
-                Err(_) if !args.keep_going => {}
-                _ => refuse_samples(args)?,
-            }
-        }
-        let counted = opened.and_then(|opened| {
+        let counted = Opened::open(args, path).and_then(|opened| {
             refuse_outputs(args, &opened.inputs(args, n)).map_err(Failed::Command)?;
-            Ok(opened.count(path, args, &filter, files.count == 1, &mut output)?)
-        });
-        let added = counted.and_then(|(counted, its)| {
+            let opened = match opened {
+                Opened::Trace(input) if recordings::only(&input) => {
+                    files.check(path, Kind::Samples)?;
+                    itm::format(args).map_err(Failed::Command)?;
+                    itms.add(args, input, &mut files)?;
+                    return Ok(None);
+                }
+                other => other,
+            };
+            files.check(path, Kind::Instructions)?;
+            refuse_samples(args).map_err(Failed::Command)?;
+            let (counted, its) =
+                opened.count(path, args, &filter, files.count == 1, &mut output)?;
             if files.count > 1 {
                 programs::add(&mut known, its, args.force)?;
             }
-            Ok(counted)
+            Ok(Some(counted))
         });
-        match added {
-            Ok(counted) => files.add(path, counted),
+        match counted {
+            Ok(Some(counted)) => files.add(path, counted),
+            Ok(None) => {}
             Err(Failed::Command(fail)) => return Err(fail),
             Err(Failed::Capture(fail)) if !args.keep_going => return Err(fail),
             Err(Failed::Capture(fail)) => files.fail(path, fail),
         }
     }
-    let good = files.end()? && !files.is_empty();
+    let good = files.end()?;
+    if itms.any() {
+        return Ok(itms.write(args, output)? && good);
+    }
+    let good = good && !files.is_empty();
     let mut profile = files.total.profile;
     if profile.saturated {
         message::line(&format!("note: counts larger than {} are written as that number", u64::MAX));
     }
-    select(&mut profile, args.module.as_deref(), &args.input.input)?;
-    write(args, &profile, output)?;
+    let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
+    select(&mut profile, args.module.as_deref(), first)?;
+    write(args, &profile, first, output)?;
     Ok(good)
 }
 
@@ -94,32 +102,29 @@ impl From<Fail> for Failed {
 
 /// A capture of the command line.
 enum Opened {
-    List(counts::List, Vec<String>),
+    List(Box<FoundList>),
     Samples(Box<BranchSamples>),
     Trace(Box<Input>),
 }
 
 impl Opened {
-    /// Opens capture number `n`.
-    fn open(args: &ProfileArgs, n: usize, path: &Path) -> Result<Opened, Failed> {
-        if let Some((list, notes)) = counts::listed(path, args)? {
-            return Ok(Opened::List(list, notes));
+    /// Opens the capture at `path`.
+    fn open(args: &ProfileArgs, path: &Path) -> Result<Opened, Failed> {
+        if let Some(list) = counts::listed(path, args)? {
+            return Ok(Opened::List(Box::new(list)));
         }
         let search = args.input.sources.search.search();
         if let Some(samples) = perf::branch_samples(path, &search) {
             let samples = samples.map_err(Fail::from)?;
             return Ok(Opened::Samples(Box::new(samples)));
         }
-        Ok(Opened::Trace(Box::new(match n {
-            0 => Input::open(&args.input, Some(&args.how))?,
-            _ => Input::open_other(path, &args.input, Some(&args.how))?,
-        })))
+        Ok(Opened::Trace(Box::new(Input::open_other(path, &args.input, Some(&args.how))?)))
     }
 
     /// The files that it was read from.
     fn inputs(&self, args: &ProfileArgs, n: usize) -> Inputs {
         match self {
-            Opened::List(..) | Opened::Samples(_) => Inputs::default(),
+            Opened::List(_) | Opened::Samples(_) => Inputs::default(),
             Opened::Trace(input) if n == 0 => index::inputs(input, &args.window.index),
             Opened::Trace(input) => input.inputs.clone(),
         }
@@ -140,8 +145,8 @@ impl Opened {
                 let programs = programs::of_modules(path, &counted.profile);
                 Ok((counted, programs))
             }
-            Opened::List(list, notes) => {
-                Ok((counts::replay(&list, notes, filter), programs::of_list(path, &list)))
+            Opened::List(list) => {
+                Ok((counts::replay(args, path, &list, filter), programs::of_list(path, &list)))
             }
             Opened::Trace(input) => {
                 let counted = counts::one(args, &input, filter, alone, output)?;
@@ -190,11 +195,17 @@ fn check(args: &ProfileArgs) -> Result<(), Fail> {
     Ok(())
 }
 
-/// Writes the profile in the format of the command line.
-fn write(args: &ProfileArgs, profile: &Profile, mut output: Output) -> Result<(), Fail> {
+/// Writes the profile of captures, of which `first` is the first, in the format of the command
+/// line.
+fn write(
+    args: &ProfileArgs,
+    profile: &Profile,
+    first: &Path,
+    mut output: Output,
+) -> Result<(), Fail> {
     /// The rows of a table.
     const ROWS: usize = 20;
-    let failed = |why: String| Fail::input(&args.input.input, &why);
+    let failed = |why: String| Fail::input(first, &why);
     let Some(format) = args.format.format() else {
         output.put(tables(profile, args.limit.unwrap_or(ROWS)).as_bytes());
         output.failed()?;

@@ -12,7 +12,18 @@ use crate::input::Input;
 use crate::message;
 use crate::output::Output;
 use crate::report;
-use crate::samples;
+use crate::{recordings, samples};
+
+/// The number of records in `records`, each of which has its size in bytes 6 and 7.
+fn count(records: &[u8]) -> usize {
+    let (mut rest, mut count) = (records, 0);
+    while let Some(&[low, high]) = rest.get(6..8) {
+        let size = usize::from(u16::from_le_bytes([low, high])).max(8);
+        rest = rest.get(size..).unwrap_or_default();
+        count += 1;
+    }
+    count
+}
 
 /// Writes the samples of the only one of `paths` to `output`.
 pub fn run(args: &ProfileArgs, paths: &[PathBuf], mut output: Output) -> Result<bool, Fail> {
@@ -39,7 +50,11 @@ pub fn run(args: &ProfileArgs, paths: &[PathBuf], mut output: Output) -> Result<
         let what = "the samples are of instructions and have last branches, such as i1000il64";
         return Err(Fail::option("--itrace", args.itrace.as_deref().unwrap_or_default(), what));
     }
-    let input = Input::open(&args.input, Some(&args.how))?;
+    let [path] = paths else { return refused("a capture is missing") };
+    let input = Input::open_other(path, &args.input, Some(&args.how))?;
+    if recordings::only(&input) {
+        super::itm::format(args)?;
+    }
     let linux = samples::linux(&input)?;
     super::refuse_outputs(args, &index::inputs(&input, &args.window.index))?;
     if !args.quiet {
@@ -49,19 +64,24 @@ pub fn run(args: &ProfileArgs, paths: &[PathBuf], mut output: Output) -> Result<
     let samples = samples::timed(samples, linux);
     let script = PerfScript::new(samples, Records::new(linux.timed));
     let mut records = Vec::new();
-    let problems = samples::each(&input, &args.threads, script, &mut |part| {
+    let problems = samples::each(&input, &args.threads, args.quiet, script, &mut |part| {
         records.extend_from_slice(part);
         Ok(true)
     })?;
     input.decodable()?;
     let sample_type = SAMPLE_TYPE | if linux.timed { Attr::TIME } else { 0 };
-    let data = perf::records(&args.input.input)?;
+    let data = perf::records(path)?;
     let data = data.with_samples(&records, sample_type, samples.instructions.unwrap_or(1));
     output.put(&data.write(Layout::default()));
     output.failed()?;
     output.close()?;
-    if records.is_empty() {
-        message::line("note: there are no samples: the trace has no branches of known code");
+    match count(&records) {
+        0 => message::line("note: there are no samples: the trace has no branches of known code"),
+        count if args.itrace.is_none() && !args.quiet => message::line(&format!(
+            "note: each branch is in one of {count} samples; what was executed before the first \
+             branch of a sample, or behind the last one, is in none"
+        )),
+        _ => {}
     }
     Ok(!records.is_empty() && input.is_unchanged() && !problems.fail(args.strict))
 }

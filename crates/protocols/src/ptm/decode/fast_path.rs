@@ -156,6 +156,9 @@ impl Decoder {
                             self.returns.push(cached.end(class) as u32, class.isa());
                         }
                         self.history.move_to(&address, None);
+                        if class.last[1].kind != Kind::Indirect {
+                            self.check_block(at, cursor.next, code, sink);
+                        }
                         self.pc = self.traced();
                         cursor = self.find(&sets, code);
                     }
@@ -218,6 +221,20 @@ impl Decoder {
             self.atom(at, steps & 1 != 0, count, config, code, sink);
             steps >>= 1;
         }
+    }
+
+    /// Reports a traced address to which block `id` does not lead.
+    #[inline(never)]
+    fn check_block<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        id: BlockId,
+        code: &K,
+        sink: &mut S,
+    ) {
+        let Some(block) = code.cached_block(id) else { return };
+        let next = Place { address: block.next() as u32, isa: block.last.isa };
+        self.check_target(at, &block.last, next, sink);
     }
 
     /// Takes the I-sync at the start of `bytes`, at offset `at`, if tracing starts there in the
