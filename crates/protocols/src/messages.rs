@@ -8,7 +8,7 @@ pub(crate) struct Rest(Vec<u8>);
 
 impl Rest {
     /// Passes the waiting bytes and `bytes` behind them to `messages`, with the offset of the first
-    /// one, and keeps those after the number that it returns. `at`: the offset of `bytes`.
+    /// one. Those after the number that it returns wait. `at`: the offset of `bytes`.
     pub(crate) fn take(
         &mut self,
         at: u64,

@@ -34,7 +34,7 @@ pub struct Config {
     pub extend_msb: bool,
     /// `trTeInstEnAllJumps`: unconditional direct jumps are traced like taken branches.
     pub all_jumps: bool,
-    /// Branches without an outcome go as a predictor says. (Accemic)
+    /// Branches without an outcome go as predicted. (Accemic)
     pub branch_prediction: bool,
     /// The coding of timestamps in messages without SYNC.
     pub times: Times,
@@ -201,7 +201,7 @@ pub const PARAMETERS: &[Parameter] = &[
     flag!("all_jumps" ["trTeInstEnAllJumps"] all_jumps,
         "unconditional direct jumps are traced like taken branches"),
     flag!("branch_prediction" [] branch_prediction,
-        "branches without an outcome go as the predictor of the Accemic encoder says"),
+        "branches without an outcome go as predicted (Accemic)"),
     choice!("timestamps" [] Times times, "the coding of timestamps in messages without SYNC"),
     number!("timestamp_bits" ["trTsWidth"] 1..=64 time_bits as u8, "bits of a timestamp"),
     number!("address_bits" [] 32..=64 address_bits as u8,

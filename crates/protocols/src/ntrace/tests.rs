@@ -117,11 +117,11 @@ fn messages() {
     }
 }
 
-/// Messages of whole runs: with all options, of traps, of a Linux board.
+/// Messages of whole runs: with all options, of traps, of Linux.
 #[test]
 fn runs() {
     let four = Config { extend_msb: true, ..with_sources(4) };
-    let board = Config { link: with_sources(2).link, ..sifive() };
+    let linux = Config { link: with_sources(2).link, ..sifive() };
     for (config, hex, want) in [
         (four, "08 a4 ac 0d 03", "Ownership SRC 9, PROCESS 0x3ae (M, scontext 0x1d), TSTAMP +0"),
         (
@@ -141,23 +141,23 @@ fn runs() {
         (spec(), "24 05 00 13", "ProgTraceSync SYNC 1 (exit from reset), I-CNT 0, F-ADDR 0x100"),
         (spec(), "10 41 00 1b", "IndirectBranch B-TYPE 0, I-CNT 4, U-ADDR 0x180"),
         (
-            board,
+            linux,
             "24 54 01 40 3c e8 a0 dc a8 a8 2b",
             "ProgTraceSync SRC 1, SYNC 5 (trace enabled), I-CNT 0, F-ADDR 0x2aaab7a3a3d0",
         ),
-        (board, "08 24 f0 63", "Ownership SRC 1, PROCESS 0x63c2 (U, scontext 0x31e)"),
+        (linux, "08 24 f0 63", "Ownership SRC 1, PROCESS 0x63c2 (U, scontext 0x31e)"),
         (
-            board,
+            linux,
             "70 c4 09 98 d8 05 0b",
             "IndirectBranchHist SRC 1, B-TYPE 0, I-CNT 11, U-ADDR 0x1da6, HIST 0x2",
         ),
         (
-            board,
+            linux,
             "70 55 88 a8 5c 84 08 00 00 c1 0f",
             "IndirectBranchHist SRC 1, B-TYPE 1 (exception or interrupt), I-CNT 1, \
              U-ADDR 0xc00002857aa2, HIST 0x3",
         ),
-        (board, "08 47", "Ownership SRC 1, PROCESS 0x4 (S)"),
+        (linux, "08 47", "Ownership SRC 1, PROCESS 0x4 (S)"),
     ] {
         is_message(config, hex, want, true);
     }

@@ -11,7 +11,8 @@ use crate::ntrace::packet::Process;
 use crate::riscv::space;
 
 impl Decoder {
-    /// The timestamp of a message: absolute, or a difference. A difference before the first absolute timestamp is unknown.
+    /// The timestamp of a message: absolute, or a difference, which is unknown before the first
+    /// absolute one.
     pub(super) fn time<S: Sink>(
         &mut self,
         at: u64,

@@ -1,5 +1,5 @@
-//! The branch predictor and the jump target cache of the Accemic encoder, which the decoder keeps as
-//! the encoder does. Both are empty after a start of trace and after an overrun.
+//! The branch predictor and the jump target cache of the Accemic encoder, which the decoder updates
+//! as the encoder does. Both are empty after a start of trace and after an overrun.
 //! (Accemic TraceEncoder, messages VendorBP and VendorJTC)
 
 use alloc::boxed::Box;

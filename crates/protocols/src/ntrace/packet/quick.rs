@@ -6,8 +6,8 @@ use super::mseo;
 use crate::ntrace::config::Config;
 use crate::ntrace::names;
 
-/// A message of TCODE 3, 4 or 28 without a trap, or of TCODE 27 with RCODE 0 or 1, no field of which
-/// is longer than 8 bytes.
+/// A message of TCODE 3, 4 or 28 without a trap, or of TCODE 27 with RCODE 0 or 1. No field is
+/// longer than 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ntrace) struct Quick {
     /// TCODE.
@@ -79,8 +79,8 @@ impl Layout {
         Layout { source: config.link.source_bits as u32, extended: config.extended() }
     }
 
-    /// Reads the message at the start of `bytes`. Each field must have 8 bytes from its first one on
-    /// before the end of `bytes`, however short it is.
+    /// Reads the message at the start of `bytes`, which must have 8 bytes from the first one of
+    /// each field on, however short the field is.
     #[inline(always)]
     pub(in crate::ntrace) fn read(&self, bytes: &[u8]) -> Option<Quick> {
         let first = Bytes::at(bytes, 0)?;
