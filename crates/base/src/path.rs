@@ -26,12 +26,16 @@ pub struct Path {
     /// The last block.
     pub last: BlockId,
     instructions: u16,
+    /// Half-words beyond one for each instruction.
+    more: u16,
     /// The number of ranges, and of atoms.
     ranges: u8,
     /// The last waypoint is of a special kind and takes effect.
     special: bool,
     /// A step is a branch with a condition, and others are on the way to it.
     branches: bool,
+    /// A block ends with a call.
+    calls: bool,
     /// The index of the path in the table.
     slot: u32,
 }
@@ -70,19 +74,23 @@ impl PathSlot {
             first,
             next: BlockId::from_word(word(5)),
             last: BlockId::from_word(word(6)),
-            instructions: counts as u16,
-            ranges: (counts >> 16) as u8,
-            special: counts >> 24 & 1 != 0,
-            branches: counts >> 25 & 1 != 0,
+            instructions: (counts & COUNT) as u16,
+            more: (counts >> 11 & COUNT) as u16,
+            ranges: (counts >> 22 & RANGES) as u8,
+            special: counts >> 28 & 1 != 0,
+            branches: counts >> 29 & 1 != 0,
+            calls: counts >> 30 & 1 != 0,
             slot: index as u32,
         })
     }
 
     fn set(&self, path: Path) {
         let counts = u32::from(path.instructions)
-            | u32::from(path.ranges) << 16
-            | u32::from(path.special) << 24
-            | u32::from(path.branches) << 25;
+            | u32::from(path.more) << 11
+            | u32::from(path.ranges) << 22
+            | u32::from(path.special) << 28
+            | u32::from(path.branches) << 29
+            | u32::from(path.calls) << 30;
         let words = [
             path.first.index() as u32,
             path.steps,
@@ -112,6 +120,12 @@ impl Clone for PathSlot {
     }
 }
 
+/// The most instructions of a path, and the most half-words beyond one for each of them.
+const COUNT: u32 = (1 << 11) - 1;
+
+/// The most ranges of a path.
+const RANGES: u32 = (1 << 6) - 1;
+
 /// The bits of the atoms.
 const ATOMS: u32 = (1 << 26) - 1;
 
@@ -125,9 +139,11 @@ impl Path {
         next: BlockId::NONE,
         last: BlockId::NONE,
         instructions: 0,
+        more: 0,
         ranges: 0,
         special: false,
         branches: false,
+        calls: false,
         slot: u32::MAX,
     };
 
@@ -135,7 +151,7 @@ impl Path {
     pub const BRANCHES: u32 = 16;
 
     /// The path of `steps` from `first` on. `None` where a block or the one after the path is not
-    /// known.
+    /// known, or where it is too long.
     fn new(first: BlockId, steps: Steps, blocks: &CachedBlocks<'_>) -> Option<Path> {
         let (start, class) = blocks.get(first)?;
         let (mut left, special, branches) = match steps {
@@ -158,8 +174,12 @@ impl Path {
                 return None;
             }
             let taken = passed || left & 1 != 0;
-            path.instructions = path.instructions.checked_add(cached.instructions() as u16)?;
-            path.ranges = path.ranges.checked_add(1)?;
+            let (instructions, half_words) = (cached.instructions(), cached.bytes() / 2);
+            let sum = |a: u16, b: u32| Some(u32::from(a) + b).filter(|sum| *sum <= COUNT);
+            path.instructions = sum(path.instructions, instructions)? as u16;
+            path.more = sum(path.more, half_words.checked_sub(instructions)?)? as u16;
+            path.ranges = Some(path.ranges + 1).filter(|n| u32::from(*n) <= RANGES)?;
+            path.calls |= cached.is_any_of(CachedBlock::CALL);
             (path.last, path.next) = (path.next, successors[usize::from(taken)]);
             path.special = taken && cached.is_any_of(special);
             if path.special || taken && cached.is_any_of(CachedBlock::INDIRECT) {
@@ -203,6 +223,18 @@ impl Path {
     #[inline]
     pub const fn instructions(&self) -> u32 {
         self.instructions as u32
+    }
+
+    /// Its length in units of 16 bits.
+    #[inline]
+    pub const fn half_words(&self) -> u32 {
+        self.instructions as u32 + self.more as u32
+    }
+
+    /// Whether a block ends with a call.
+    #[inline]
+    pub const fn has_calls(&self) -> bool {
+        self.calls
     }
 
     /// Whether the last waypoint takes effect.
@@ -416,6 +448,7 @@ mod tests {
             // Not taken, taken, taken.
             let path = blocks.branch_path(id(0), 0b1110).expect("a path");
             assert_eq!((path.ranges(), path.instructions(), path.slot() < 4), (8, 24, true));
+            assert_eq!((path.half_words(), path.has_calls()), (48, true));
             assert_eq!((path.next, path.last, path.taken()), (id(1), id(2), true));
             let mut found = Vec::new();
             path.for_each_block(&blocks, |id, range| found.push((id.index(), range.taken())));

@@ -111,8 +111,10 @@ impl Source {
 
     fn use_paths<L: Listener>(&self, program: &mut SourceMemory) {
         match self.stream {
-            AnyStream::Etrace(_) if L::BRANCH_PATHS => program.cache.use_paths(BRANCH_PATHS),
-            AnyStream::Etrace(_) => {}
+            AnyStream::Etrace(_) | AnyStream::Ntrace(_) if L::BRANCH_PATHS => {
+                program.cache.use_paths(BRANCH_PATHS);
+            }
+            AnyStream::Etrace(_) | AnyStream::Ntrace(_) => {}
             _ if L::PATHS => program.cache.use_paths(PATHS),
             _ => {}
         }

@@ -43,6 +43,7 @@ pub mod itm;
 pub mod kind;
 #[cfg(test)]
 mod memory;
+mod messages;
 pub mod mtb;
 pub mod ntrace;
 pub mod observer;

@@ -17,6 +17,7 @@ use super::packet::envelope::{Envelope, Extent};
 use super::packet::{Packet, Payload, Shape};
 use super::sync;
 use super::{Etrace, Protocol};
+use crate::messages::{self, Rest};
 
 /// The number of valid messages in a row that prove the message boundaries.
 const CHAIN: usize = 8;
@@ -43,7 +44,7 @@ pub struct Demux {
     /// The next byte begins a message.
     synced: bool,
     /// Bytes of an incomplete message.
-    rest: Vec<u8>,
+    rest: Rest,
     /// Undecodable bytes that have not been reported yet: offset and length.
     bad: Option<(u64, u32)>,
     /// Null bytes that have not been reported yet: offset and length.
@@ -90,7 +91,7 @@ impl Demux {
     fn of(harts: Vec<Params>) -> Demux {
         let synced = harts.first().is_some_and(|hart| hart.link.aligned);
         let quick = harts.iter().map(|hart| (hart.link.source, Shape::of(hart))).collect();
-        let (fresh, rest) = (harts.clone(), Vec::new());
+        let (fresh, rest) = (harts.clone(), Rest::default());
         Demux { harts, quick, fresh, synced, rest, bad: None, nulls: None }
     }
 
@@ -115,16 +116,7 @@ impl Demux {
 
     fn take<S: Split>(&mut self, at: u64, bytes: &[u8], end: bool, out: &mut S) {
         let mut rest = core::mem::take(&mut self.rest);
-        let at = at.wrapping_sub(rest.len() as u64);
-        let taken = if rest.is_empty() {
-            let taken = self.messages(at, bytes, end, out);
-            rest.extend_from_slice(bytes.get(taken..).unwrap_or_default());
-            0
-        } else {
-            rest.extend_from_slice(bytes);
-            self.messages(at, &rest, end, out)
-        };
-        rest.drain(..taken);
+        rest.take(at, bytes, |at, bytes| self.messages(at, bytes, end, out));
         self.rest = rest;
     }
 
@@ -328,10 +320,7 @@ pub fn numbers(bytes: &[u8], params: &Params) -> Vec<(u16, usize)> {
         let len = match Envelope::extent(rest, params) {
             Extent::Null => 1,
             Extent::Of { len, source } => {
-                match found.binary_search_by_key(&source, |(number, _)| *number) {
-                    Ok(n) => found.get_mut(n).into_iter().for_each(|(_, count)| *count += 1),
-                    Err(n) => found.insert(n, (source, 1)),
-                }
+                messages::count(&mut found, source);
                 len
             }
             Extent::Partial | Extent::Bad => break,

@@ -34,6 +34,8 @@ pub struct Config {
     pub extend_msb: bool,
     /// `trTeInstEnAllJumps`: unconditional direct jumps are traced like taken branches.
     pub all_jumps: bool,
+    /// Branches without an outcome go as predicted. (Accemic)
+    pub branch_prediction: bool,
     /// The coding of timestamps in messages without SYNC.
     pub times: Times,
     /// Width of a timestamp, 1 to 64 bits.
@@ -74,6 +76,7 @@ impl Config {
             mode: Mode::Auto,
             extend_msb: false,
             all_jumps: false,
+            branch_prediction: false,
             times: if sifive { Times::Xor } else { Times::Delta },
             time_bits: if sifive { 40 } else { 64 },
             address_bits: match (rv64, sifive) {
@@ -127,11 +130,30 @@ impl Config {
         if self.rv64 { 63 } else { 31 }
     }
 
+    /// The width to which address fields are sign-extended; 0 if they are not.
+    #[inline]
+    pub const fn extended(&self) -> u32 {
+        if self.extend_msb { self.field_bits() } else { 0 }
+    }
+
     /// The address of the bits of an address field.
     #[inline]
     pub const fn address(&self, field: u64) -> u64 {
         let address = sign_extend(field << 1, self.address_bits as u32);
         if self.rv64 { address } else { address & 0xffff_ffff }
+    }
+
+    /// Takes what the encoder states of itself: CAPS, ENAB, and P0 to P3. (Accemic, TCODE 58)
+    pub(super) const fn learn(&mut self, words: &[u64; 6]) {
+        let [_, enabled, _, modes, times, _] = *words;
+        self.branch_prediction = enabled >> 5 & 1 != 0;
+        if let (Mode::Auto, Some(mode)) = (self.mode, Mode::of_number(modes & 0b111)) {
+            self.mode = mode;
+        }
+        let width = times >> 6 & 0x3f;
+        if width > 0 {
+            self.time_bits = width as u8;
+        }
     }
 
     /// Whether messages have source numbers.
@@ -178,6 +200,8 @@ pub const PARAMETERS: &[Parameter] = &[
         "equal bits at the top of an address are omitted"),
     flag!("all_jumps" ["trTeInstEnAllJumps"] all_jumps,
         "unconditional direct jumps are traced like taken branches"),
+    flag!("branch_prediction" [] branch_prediction,
+        "branches without an outcome go as predicted (Accemic)"),
     choice!("timestamps" [] Times times, "the coding of timestamps in messages without SYNC"),
     number!("timestamp_bits" ["trTsWidth"] 1..=64 time_bits as u8, "bits of a timestamp"),
     number!("address_bits" [] 32..=64 address_bits as u8,

@@ -6,21 +6,26 @@
 
 mod cached;
 mod events;
+mod fast_path;
 mod outcomes;
 mod repeat;
 mod returns;
+mod vendor;
 mod walk;
 
+use alloc::boxed::Box;
+
 use tracewright_base::{
-    BlockCache, Decode, Element, Exception, Fault, Gap, Inconsistency, Kind, Sink, Space, Spanned,
-    Start,
+    BlockCache, Decode, Element, Exception, Fault, Feed, Gap, Inconsistency, Kind, Sink, Space,
+    Spanned, Start,
 };
 
-use super::config::{Config, Mode};
+use super::config::{Config, Mode, Profile};
 use super::names;
 use super::packet::{Message, Packet, Process};
 use outcomes::Outcomes;
 use returns::Returns;
+use vendor::Learned;
 use walk::{Last, Walk};
 
 /// Decodes the messages of one encoder. It is a plain value: it holds the state that the next
@@ -48,6 +53,8 @@ pub struct Decoder {
     stale: bool,
     /// The message that RepeatBranch repeats.
     branch: Option<Branch>,
+    /// The predictor and the targets of the Accemic encoder, where they are known.
+    learned: Option<Box<Learned>>,
     /// The mode that messages have shown.
     mode: Option<Mode>,
     /// The last timestamp.
@@ -104,7 +111,7 @@ struct Owner {
 /// A branch message without SYNC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Branch {
-    /// Half-words, with those of ResourceFull messages before it.
+    /// I-CNT. A repetition has no ResourceFull messages before it.
     count: u64,
     hist: u64,
     /// B-TYPE and the address field of the target; `None` for a direct branch.
@@ -141,9 +148,20 @@ impl Decode<Config, Packet> for Decoder {
             self.show_mode(at, &packet.message, config, sink);
             self.path(at, &packet.message, config, code, sink);
         }
-        self.timestamp(at, packet, config, sink);
+        let absolute = names::has_absolute_time(packet.message.tcode());
+        self.time(at, packet.time, absolute, config, sink);
         self.effect(at, &packet.message, config, code, sink);
         self.allowance = 0;
+    }
+
+    fn packets<K: BlockCache, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        while self.messages(feed, config, code, sink) {}
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
@@ -189,12 +207,25 @@ impl Decoder {
                 end(icnt, EMPTY, walk::End::To(config.address(faddr)))
             }
             Message::IndirectBranchSync { icnt, .. } => end(icnt, EMPTY, walk::End::NotTaken),
+            Message::IndirectBranchHistSync { icnt, faddr, btype: 0, hist, .. } => {
+                end(icnt, hist, walk::End::To(config.address(faddr)))
+            }
             Message::IndirectBranchHistSync { icnt, hist, .. } => {
                 end(icnt, hist, walk::End::NotTaken)
             }
             Message::ProgTraceCorrelation { icnt, cdf, hist, .. } => {
                 let hist = if cdf == 1 { hist } else { EMPTY };
                 end(icnt, hist, walk::End::NotTaken)
+            }
+            Message::CachedTarget { icnt, hist, .. }
+            | Message::RepeatInstruction { icnt, hist, .. }
+            | Message::RepeatInstructionSync { icnt, hist, .. } => {
+                end(icnt, hist, walk::End::NotTaken)
+            }
+            Message::PredictedBranches { bcnt } => {
+                self.branch = None;
+                self.predicted_branches(at, bcnt, config, code, sink);
+                return;
             }
             Message::ResourceFull { rcode, rdata, hrepeat } => {
                 self.branch = None;
@@ -212,7 +243,7 @@ impl Decoder {
             return;
         };
         let count = walk.count.saturating_add(core::mem::take(&mut self.credit));
-        let branch = self.repeatable(message, count);
+        let branch = self.repeatable(message);
         let ahead = core::mem::take(&mut self.ahead);
         match count.checked_sub(ahead) {
             Some(count) => {
@@ -221,25 +252,30 @@ impl Decoder {
             None => self.lose(at, Inconsistency::CountMismatch, sink),
         }
         self.branch = branch.filter(|_| self.reference.is_some());
+        let again = match *message {
+            Message::RepeatInstruction { rcnt, .. } => rcnt,
+            // The message is sent after another time.
+            Message::RepeatInstructionSync { rcnt, .. } => rcnt.saturating_add(1),
+            _ => return,
+        };
+        self.repeat_instruction(at, again, config, code, sink);
     }
 
-    /// The message, if RepeatBranch may repeat it. All half-words since the last I-CNT are in it.
-    fn repeatable(&self, message: &Message, count: u64) -> Option<Branch> {
-        if self.ahead > 0 {
-            return None;
-        }
-        match *message {
-            Message::DirectBranch { .. } => Some(Branch { count, hist: EMPTY, indirect: None }),
-            Message::IndirectBranch { btype, uaddr, .. } => {
-                let target = self.reference? ^ uaddr;
-                Some(Branch { count, hist: EMPTY, indirect: Some((btype, target)) })
+    /// The message, if RepeatBranch may repeat it.
+    fn repeatable(&self, message: &Message) -> Option<Branch> {
+        let (count, hist, indirect) = match *message {
+            Message::DirectBranch { icnt } => (icnt, EMPTY, None),
+            Message::IndirectBranch { btype, icnt, uaddr } => (icnt, EMPTY, Some((btype, uaddr))),
+            Message::IndirectBranchHist { btype, icnt, uaddr, hist } => {
+                (icnt, hist, Some((btype, uaddr)))
             }
-            Message::IndirectBranchHist { btype, uaddr, hist, .. } => {
-                let target = self.reference? ^ uaddr;
-                Some(Branch { count, hist, indirect: Some((btype, target)) })
-            }
-            _ => None,
-        }
+            _ => return None,
+        };
+        let indirect = match indirect {
+            Some((btype, uaddr)) => Some((btype, self.reference? ^ uaddr)),
+            None => None,
+        };
+        Some(Branch { count, hist, indirect })
     }
 
     /// What a message changes at the end of its path.
@@ -256,8 +292,23 @@ impl Decoder {
             Message::IndirectBranch { btype, uaddr, .. }
             | Message::IndirectBranchHist { btype, uaddr, .. } => {
                 if let (Phase::Following, Some(reference)) = (self.phase, self.reference) {
-                    self.indirect(at, btype, reference ^ uaddr, config, sink);
+                    let target = reference ^ uaddr;
+                    self.indirect(at, btype, target, config, sink);
+                    let plain = btype == 0 && self.reference == Some(target);
+                    if plain && matches!(message, Message::IndirectBranchHist { .. }) {
+                        self.learn_target(target, config);
+                    }
                 }
+            }
+            Message::CachedTarget { btype, index, .. } => {
+                if self.phase == Phase::Following
+                    && let Some(target) = self.cached_target(at, index, sink)
+                {
+                    self.indirect(at, btype, target, config, sink);
+                }
+            }
+            Message::RepeatInstructionSync { sync, faddr, .. } => {
+                self.synchronise(at, sync, None, faddr, config, sink);
             }
             Message::ProgTraceSync { sync, faddr, .. } => {
                 if sync == names::PC_SAMPLE && config.profile.is_sifive() {
@@ -297,6 +348,8 @@ impl Decoder {
             | Message::Unwritten
             | Message::ResourceFull { .. }
             | Message::RepeatBranch { .. }
+            | Message::RepeatInstruction { .. }
+            | Message::PredictedBranches { .. }
             | Message::Configuration { .. }
             | Message::Opaque(_) => {}
         }
@@ -421,6 +474,9 @@ impl Decoder {
             sink.element(at, Element::Trigger);
         }
         self.restart(Phase::Following);
+        if restarts && config.profile == Profile::Ctte {
+            self.learned = Some(Learned::new());
+        }
         (self.reference, self.position) = (Some(faddr), Position::At(address));
     }
 
@@ -428,6 +484,7 @@ impl Decoder {
     fn stop(&mut self, phase: Phase) {
         self.restart(phase);
         (self.reference, self.position) = (None, Position::Unknown);
+        self.learned = None;
     }
 
     /// Drops the state that a synchronisation resets. ("Synchronizing Messages")

@@ -12,6 +12,7 @@ use super::config::Config;
 use super::packet::Span;
 use super::packet::fields::{Fields, Reader};
 use super::sync;
+use crate::messages::{self, Rest};
 
 /// Splits a stream into messages. A plain value: a clone is a checkpoint.
 ///
@@ -24,7 +25,7 @@ pub struct Demux {
     /// The next byte begins a message.
     synced: bool,
     /// Bytes of an incomplete message.
-    rest: Vec<u8>,
+    rest: Rest,
     /// Bytes that have not been reported yet: offset, length, and the fault, if they are no bytes
     /// between messages.
     skipped: Option<(u64, u32, Option<Fault>)>,
@@ -41,7 +42,7 @@ fn number(bytes: &[u8], config: &Config) -> Option<u16> {
 impl Demux {
     /// The demultiplexer of encoders that share a stream, the first of which has `config`.
     pub fn new(config: Config) -> Demux {
-        Demux { config, synced: config.link.aligned, rest: Vec::new(), skipped: None }
+        Demux { config, synced: config.link.aligned, rest: Rest::default(), skipped: None }
     }
 
     /// A demultiplexer of the same encoders for another offset or buffer.
@@ -64,16 +65,7 @@ impl Demux {
 
     fn take<S: Split>(&mut self, at: u64, bytes: &[u8], end: bool, out: &mut S) {
         let mut rest = core::mem::take(&mut self.rest);
-        let at = at.wrapping_sub(rest.len() as u64);
-        let taken = if rest.is_empty() {
-            let taken = self.messages(at, bytes, end, out);
-            rest.extend_from_slice(bytes.get(taken..).unwrap_or_default());
-            0
-        } else {
-            rest.extend_from_slice(bytes);
-            self.messages(at, &rest, end, out)
-        };
-        rest.drain(..taken);
+        rest.take(at, bytes, |at, bytes| self.messages(at, bytes, end, out));
         self.rest = rest;
     }
 
@@ -164,10 +156,7 @@ pub fn numbers(bytes: &[u8], config: &Config) -> Vec<(u16, usize)> {
 
     impl Split for Numbers {
         fn piece(&mut self, id: u16, _: u64, _: bool, _: &[u8]) {
-            match self.0.binary_search_by_key(&id, |(number, _)| *number) {
-                Ok(n) => self.0.get_mut(n).into_iter().for_each(|(_, count)| *count += 1),
-                Err(n) => self.0.insert(n, (id, 1)),
-            }
+            messages::count(&mut self.0, id);
         }
 
         fn event(&mut self, _: u64, _: Event) {}

@@ -122,6 +122,13 @@ impl Protocol for Ntrace {
         sync::find_at_end(bytes, config)
     }
 
+    #[inline]
+    fn learn(config: &mut Config, packet: &Packet) {
+        if let Message::Configuration { words, .. } = &packet.message {
+            config.learn(words);
+        }
+    }
+
     fn explain(config: &Config, bytes: &[u8], each: &mut dyn FnMut(Field)) {
         Packet::explain(bytes, config, each);
     }

@@ -82,8 +82,10 @@ pub const fn tcode(tcode: u8) -> &'static str {
         33 => "ProgTraceCorrelation",
         34 => "InCircuitTrace",
         35 => "InCircuitTraceSync",
+        56 => "PredictedBranches",
+        57 => "CachedTarget",
         58 => "Configuration",
-        56..=62 => "vendor defined",
+        59..=62 => "vendor defined",
         63 => "vendor extension",
         _ => "reserved",
     }
@@ -91,7 +93,7 @@ pub const fn tcode(tcode: u8) -> &'static str {
 
 /// Whether the timestamp of a message is absolute.
 pub const fn has_absolute_time(tcode: u8) -> bool {
-    matches!(tcode, 9 | 11 | 12 | 29 | 35)
+    matches!(tcode, 9 | 11 | 12 | 29 | 32 | 35)
 }
 
 /// The name of the value of a field of fixed width.

@@ -5,6 +5,7 @@
 
 pub mod fields;
 mod message;
+pub(super) mod quick;
 
 use core::fmt;
 
@@ -199,7 +200,12 @@ impl fmt::Display for Packet {
             Message::Idle { byte } => write!(f, "idle 0x{byte:02x}"),
             Message::Unwritten => f.write_str("unwritten"),
             Message::Opaque(raw) => {
-                write!(f, "TCODE {} ({})", raw.tcode(), names::tcode(raw.tcode()))?;
+                let name = match raw.tcode() {
+                    // Which vendor's it is is not known.
+                    56..=62 => "vendor defined",
+                    tcode => names::tcode(tcode),
+                };
+                write!(f, "TCODE {} ({name})", raw.tcode())?;
                 raw.bytes().iter().try_for_each(|byte| write!(f, " {byte:02x}"))
             }
             message => {

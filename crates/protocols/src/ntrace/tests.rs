@@ -113,22 +113,74 @@ fn messages() {
         ),
         (spec(), "1c 01 03", "TCODE 7 (DataAcquisition) 1c 01 03", true),
     ] {
-        let given = bytes(hex);
-        match Packet::parse(&given, &config) {
-            Parse::Packet(packet, len) => {
-                assert_eq!((packet.to_string().as_str(), len), (want, given.len()), "{hex}");
-                let mut out = Vec::new();
-                packet.emit(&config, &mut out);
-                if canonical {
-                    assert_eq!(out, given, "{hex}");
-                }
-                assert_eq!(Packet::parse(&out, &config), Parse::Packet(packet, out.len()), "{hex}");
+        is_message(config, hex, want, canonical);
+    }
+}
+
+/// Messages of whole runs: with all options, of traps, of Linux.
+#[test]
+fn runs() {
+    let four = Config { extend_msb: true, ..with_sources(4) };
+    let linux = Config { link: with_sources(2).link, ..sifive() };
+    for (config, hex, want) in [
+        (four, "08 a4 ac 0d 03", "Ownership SRC 9, PROCESS 0x3ae (M, scontext 0x1d), TSTAMP +0"),
+        (
+            four,
+            "24 e4 05 0c 1c 00 00 00 05 3c 38 13",
+            "ProgTraceSync SRC 9, SYNC 7 (restart after overrun), I-CNT 0, F-ADDR 0x400001c3, \
+             TSTAMP 17295",
+        ),
+        (
+            spec(),
+            "24 0d 00 83",
+            "ProgTraceSync SYNC 3 (exit from debug mode), I-CNT 0, F-ADDR 0x800",
+        ),
+        (spec(), "10 a1 00 80 00 00 00 07", "IndirectBranch B-TYPE 0, I-CNT 10, U-ADDR 0x40000800"),
+        (spec(), "10 09 d8 13", "IndirectBranch B-TYPE 2 (exception), I-CNT 0, U-ADDR 0x136"),
+        (spec(), "84 00 13", "ProgTraceCorrelation EVCODE 0 (debug mode), CDF 0, I-CNT 4"),
+        (spec(), "24 05 00 13", "ProgTraceSync SYNC 1 (exit from reset), I-CNT 0, F-ADDR 0x100"),
+        (spec(), "10 41 00 1b", "IndirectBranch B-TYPE 0, I-CNT 4, U-ADDR 0x180"),
+        (
+            linux,
+            "24 54 01 40 3c e8 a0 dc a8 a8 2b",
+            "ProgTraceSync SRC 1, SYNC 5 (trace enabled), I-CNT 0, F-ADDR 0x2aaab7a3a3d0",
+        ),
+        (linux, "08 24 f0 63", "Ownership SRC 1, PROCESS 0x63c2 (U, scontext 0x31e)"),
+        (
+            linux,
+            "70 c4 09 98 d8 05 0b",
+            "IndirectBranchHist SRC 1, B-TYPE 0, I-CNT 11, U-ADDR 0x1da6, HIST 0x2",
+        ),
+        (
+            linux,
+            "70 55 88 a8 5c 84 08 00 00 c1 0f",
+            "IndirectBranchHist SRC 1, B-TYPE 1 (exception or interrupt), I-CNT 1, \
+             U-ADDR 0xc00002857aa2, HIST 0x3",
+        ),
+        (linux, "08 47", "Ownership SRC 1, PROCESS 0x4 (S)"),
+    ] {
+        is_message(config, hex, want, true);
+    }
+}
+
+/// The bytes are the message, and the message the bytes, if they are the shortest form.
+#[track_caller]
+fn is_message(config: Config, hex: &str, want: &str, canonical: bool) {
+    let given = bytes(hex);
+    match Packet::parse(&given, &config) {
+        Parse::Packet(packet, len) => {
+            assert_eq!((packet.to_string().as_str(), len), (want, given.len()), "{hex}");
+            let mut out = Vec::new();
+            packet.emit(&config, &mut out);
+            if canonical {
+                assert_eq!(out, given, "{hex}");
             }
-            other => panic!("{hex}: {other:?}"),
+            assert_eq!(Packet::parse(&out, &config), Parse::Packet(packet, out.len()), "{hex}");
         }
-        for cut in 1..given.len() {
-            assert_eq!(Packet::parse(&given[..cut], &config), Parse::Partial, "{hex} cut at {cut}");
-        }
+        other => panic!("{hex}: {other:?}"),
+    }
+    for cut in 1..given.len() {
+        assert_eq!(Packet::parse(&given[..cut], &config), Parse::Partial, "{hex} cut at {cut}");
     }
 }
 

@@ -21,7 +21,7 @@ fn config(source: u16) -> Config {
 }
 
 /// The messages of one source.
-struct Messages(u16, Vec<u8>);
+pub struct Messages(pub u16, pub Vec<u8>);
 
 impl Split for Messages {
     fn piece(&mut self, id: u16, _: u64, _: bool, bytes: &[u8]) {

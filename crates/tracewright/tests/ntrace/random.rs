@@ -58,6 +58,19 @@ fn packet(random: &mut Random, config: &Config) -> Packet {
             Message::IndirectBranchHistSync { sync, btype, icnt, faddr: address, hist }
         }
         Message::RepeatBranch { .. } => Message::RepeatBranch { bcnt: number(random, 18) },
+        Message::RepeatInstruction { .. } => {
+            Message::RepeatInstruction { rcnt: number(random, 18), icnt, hist }
+        }
+        Message::RepeatInstructionSync { .. } => {
+            let rcnt = number(random, 18);
+            Message::RepeatInstructionSync { sync, rcnt, icnt, faddr: address, hist }
+        }
+        Message::PredictedBranches { .. } => {
+            Message::PredictedBranches { bcnt: number(random, 18) }
+        }
+        Message::CachedTarget { .. } => {
+            Message::CachedTarget { btype, icnt, index: number(random, 6), hist }
+        }
         Message::ProgTraceCorrelation { .. } => {
             Message::ProgTraceCorrelation { evcode: code, cdf: flag, icnt, hist: optional }
         }

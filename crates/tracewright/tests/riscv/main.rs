@@ -17,6 +17,7 @@ mod harts;
 mod ingress;
 mod logs;
 mod ntrace_encode;
+mod ntrace_fast_path;
 mod ntrace_nexrv;
 mod ntrace_roundtrip;
 #[path = "../ntrace/run.rs"]

@@ -235,3 +235,42 @@ fn implicit_returns() {
         }
     }
 }
+
+/// The decoder of libnexus-rv has the same addresses, with traps, repeated messages and full
+/// counters, too. `TRACEWRIGHT_LIBNEXUS_RV` is the path of `benches/reference/libnexus_rv.c`.
+#[test]
+fn libnexus_rv() {
+    const MORE: [Names<'static>; 3] = [
+        &[("mode", "btm"), ("repeat-branch", "1"), ("count-limit", "16")],
+        &[("repeat-branch", "2"), ("count-limit", "64"), ("history-bits", "8")],
+        &[("trTsEnable", "1"), ("trTeInstSyncMode", "1"), ("implicit-return-depth", "32")],
+    ];
+    let Some(peer) = Nexrv::new("TRACEWRIGHT_LIBNEXUS_RV") else { return };
+    let mut streams = 0;
+    for seed in 0..short_or_long(20, 200) {
+        let (run, _, xlen) = random_run(seed);
+        // The list of its instructions has no swaps.
+        let swaps = |step: &Step| match step {
+            Step::Retired(retired) => Itype::of(retired).0 == Itype::Swap,
+            _ => false,
+        };
+        let end = run.steps.iter().position(swaps).unwrap_or(run.steps.len());
+        let steps = &run.steps[..end];
+        let count = steps.iter().filter(|step| matches!(step, Step::Retired(_))).count();
+        peer.write("info", program(&run));
+        for names in MODES.iter().map(|(_, names)| *names).chain(MORE) {
+            let (config, settings) = unit(&[&[("mode", "htm"), ("xlen", xlen)], names].concat());
+            peer.write("nex", encode(steps, &config, &settings).1);
+            let time =
+                if names.iter().any(|(name, _)| *name == "trTsEnable") { ",ts=64" } else { "" };
+            let link = format!("addr={xlen},maxstack=8192{time}");
+            let printed = peer.run(&[&link, &peer.path("info"), &peer.path("nex")]);
+            let pcs: Vec<u64> =
+                printed.lines().filter_map(|line| u64::from_str_radix(line, 16).ok()).collect();
+            let same = pcs.iter().zip(&run.pcs).take_while(|(a, b)| a == b).count();
+            assert!(pcs == run.pcs[..count], "seed {seed} {names:?}: {same} of {count}");
+            streams += 1;
+        }
+    }
+    println!("{streams} streams");
+}

@@ -8,14 +8,14 @@ use crate::ntrace_run::Run;
 use crate::program::{self, Mix};
 
 /// Options of an encoder by name.
-type Options = Vec<(&'static str, String)>;
+pub type Options = Vec<(&'static str, String)>;
 
-fn named(options: &Options) -> Vec<(&str, &str)> {
+pub fn named(options: &Options) -> Vec<(&str, &str)> {
     options.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
 /// Random options. `xlen`: 32 or 64.
-fn options(random: &mut Random, xlen: u64) -> Options {
+pub fn options(random: &mut Random, xlen: u64) -> Options {
     let history = random.below(3) > 0;
     let profile = random.pick(&["spec", "spec", "sifive"]);
     let mut options: Options = vec![
@@ -51,7 +51,7 @@ fn options(random: &mut Random, xlen: u64) -> Options {
 }
 
 /// The steps with a time before each, and triggers between them.
-fn marked(random: &mut Random, steps: &[Step]) -> Vec<Step> {
+pub fn marked(random: &mut Random, steps: &[Step]) -> Vec<Step> {
     let mut all = Vec::new();
     let mut time = 0;
     for step in steps {
@@ -67,7 +67,7 @@ fn marked(random: &mut Random, steps: &[Step]) -> Vec<Step> {
     all
 }
 
-fn random_mix(random: &mut Random) -> Mix {
+pub fn random_mix(random: &mut Random) -> Mix {
     Mix {
         rv64: random.one_in(2),
         traps: random.pick(&[0, 30, 100]),

@@ -1,19 +1,12 @@
 //! The path through cached blocks: of each only the successor is looked up.
 
-use tracewright_base::{BlockCache, BlockId, CachedBlock, CachedBlocks, Pc, Sink};
+use tracewright_base::{BlockCache, BlockId, CachedBlock, CachedBlocks, Kind, Path, Pc, Sink};
 
-use super::walk::{JUMP, Last, Walk};
+use super::walk::{End, JUMP, Last, Walk};
 use super::{Decoder, Position};
+use crate::cursor::Cursor;
 use crate::ntrace::config::{Config, Mode};
 use crate::riscv::last_address;
-
-/// A position among cached blocks.
-struct Cursor {
-    /// The block to execute next.
-    next: BlockId,
-    /// The block that was emitted last, and whether its waypoint took effect.
-    last: Option<(BlockId, bool)>,
-}
 
 impl Decoder {
     /// Walks from cached block to cached block, as far as their waypoints are branches and direct
@@ -30,33 +23,52 @@ impl Decoder {
     ) {
         let isa = config.isa();
         let code_space = code.code_space(isa, self.space);
-        let mut next = code.find(pc & isa.address_mask(), code_space);
-        if next == BlockId::NONE {
-            next = code.enter(Pc { address: pc, isa, space: self.space }, None);
+        let mut cursor = Cursor::find(pc, isa, code_space, code);
+        if cursor.next == BlockId::NONE {
+            cursor = cursor.enter(Pc { address: pc, isa, space: self.space }, false, code);
         }
-        while next != BlockId::NONE {
-            let mut cursor = Cursor { next, last: None };
+        while cursor.next != BlockId::NONE {
             self.blocks(at, &mut cursor, walk, config, &code.blocks(), sink);
-            let Some((last, taken)) = cursor.last else { return };
-            let Some(block) = code.cached_block(last) else { return };
-            self.last = Last::new(last_address(&block), &block.last);
-            self.position = match block.last.target {
-                Some(target) if taken => Position::At(target),
-                None if taken => Position::Jump { target: None },
-                _ => Position::At(block.next()),
-            };
-            next = cursor.next;
-            let Position::At(pc) = self.position else { return };
-            if next != BlockId::NONE || walk.is_done() {
+            if cursor.next != BlockId::NONE || walk.is_done() {
+                self.settle(cursor, code);
                 return;
             }
-            let pc = Pc { address: pc, isa, space: self.space };
-            next = code.enter(pc, Some((last, taken)));
+            cursor = self.enter_block(cursor, config, code);
         }
     }
 
+    /// Updates the position with the last block. Where that ends with an indirect jump, the
+    /// position is known.
+    #[inline]
+    pub(super) fn settle<K: BlockCache>(&mut self, cursor: Cursor, code: &K) {
+        let Some(block) = cursor.unsettled(code) else { return };
+        self.last = Last::new(last_address(&block), &block.last);
+        if block.last.kind != Kind::Indirect {
+            self.position = match block.last.target {
+                Some(target) if cursor.taken => Position::At(target),
+                None if cursor.taken => Position::Jump { target: None },
+                _ => Position::At(block.next()),
+            };
+        }
+    }
+
+    /// Settles the position and caches the block there: the position before it.
+    pub(super) fn enter_block<K: BlockCache>(
+        &mut self,
+        cursor: Cursor,
+        config: &Config,
+        code: &mut K,
+    ) -> Cursor {
+        self.settle(cursor, code);
+        let Position::At(address) = self.position else { return Cursor::before(BlockId::NONE) };
+        let pc = Pc { address, isa: config.isa(), space: self.space };
+        let last = code.blocks().get(cursor.last);
+        let linked = last.is_some_and(|(last, _)| !last.is_any_of(CachedBlock::INDIRECT));
+        cursor.enter(pc, linked, code)
+    }
+
     /// Emits blocks up to the first one that is not cached, or needs more than its successor.
-    fn blocks<S: Sink>(
+    pub(super) fn blocks<S: Sink>(
         &mut self,
         at: u64,
         cursor: &mut Cursor,
@@ -65,11 +77,14 @@ impl Decoder {
         blocks: &CachedBlocks<'_>,
         sink: &mut S,
     ) {
+        if S::BRANCH_PATHS && !config.all_jumps {
+            self.paths(at, cursor, walk, blocks, sink);
+        }
         let jumps = if config.all_jumps { CachedBlock::UNCONDITIONAL } else { 0 };
         let needs_more = CachedBlock::INDIRECT | jumps;
         let history = self.mode(config) == Some(Mode::History);
         let counted = walk.is_counted();
-        let (mut next, mut last) = (cursor.next, cursor.last);
+        let Cursor { mut next, mut last, mut taken } = *cursor;
         let (mut count, mut outcomes) = (walk.count, walk.outcomes);
         let (mut ahead, mut allowance) = (self.ahead, self.allowance);
         while let Some((cached, successors, class)) = blocks.step(next) {
@@ -81,32 +96,100 @@ impl Decoder {
             let price =
                 u64::from(cached.instructions()) + if unconditional && !counted { JUMP } else { 0 };
             let Some(left) = allowance.checked_sub(price) else { break };
-            let taken = if unconditional {
+            let outcome = if unconditional {
                 if cached.is_any_of(CachedBlock::CALL) {
                     self.returns.push(cached.end(class));
                 }
                 true
             } else if outcomes.len > 0 {
-                let taken = outcomes.map & 1 != 0;
+                let times = u64::from(outcomes.map.trailing_ones());
+                if times > 1
+                    && cached.is_any_of(CachedBlock::LOOP)
+                    && times * size <= count
+                    && times * price <= allowance
+                {
+                    // A loop of one block: one iteration for each consecutive taken branch.
+                    sink.repeat_block(at, next, cached.range(class, true), times as u32);
+                    (outcomes.map, outcomes.len) =
+                        (outcomes.map >> times, outcomes.len - times as u32);
+                    allowance -= times * price;
+                    match counted {
+                        true => count -= times * size,
+                        false => ahead += times * size,
+                    }
+                    (last, taken) = (next, true);
+                    continue;
+                }
+                let outcome = outcomes.map & 1 != 0;
                 (outcomes.map, outcomes.len) = (outcomes.map >> 1, outcomes.len - 1);
-                taken
-            } else if history || size == count {
+                outcome
+            } else if history {
                 break;
+            } else if size == count {
+                if walk.end != End::Taken {
+                    break;
+                }
+                true
             } else {
                 false
             };
             allowance = left;
-            if counted {
-                count -= size;
-            } else {
-                ahead += size;
+            match counted {
+                true => count -= size,
+                false => ahead += size,
             }
-            sink.cached_block(at, next, cached.range(class, taken));
-            last = Some((next, taken));
-            next = successors[usize::from(taken)];
+            sink.cached_block(at, next, cached.range(class, outcome));
+            (last, taken) = (next, outcome);
+            next = successors[usize::from(outcome)];
         }
         (walk.count, walk.outcomes) = (count, outcomes);
         (self.ahead, self.allowance) = (ahead, allowance);
-        *cursor = Cursor { next, last };
+        *cursor = Cursor { next, last, taken };
+    }
+
+    /// Emits stored paths of several branches, as far as their blocks are known and the walk goes.
+    #[inline]
+    fn paths<S: Sink>(
+        &mut self,
+        at: u64,
+        cursor: &mut Cursor,
+        walk: &mut Walk,
+        blocks: &CachedBlocks<'_>,
+        sink: &mut S,
+    ) {
+        while walk.outcomes.len > 0 {
+            let branches = walk.outcomes.len.min(Path::BRANCHES);
+            let steps = walk.outcomes.map as u32 & ((1 << branches) - 1) | 1 << branches;
+            let Some(path) = blocks.branch_path(cursor.next, steps) else { return };
+            let size = u64::from(path.half_words());
+            let jumps = u64::from(path.ranges() - branches);
+            let counted = walk.is_counted();
+            let price = u64::from(path.instructions()) + if counted { 0 } else { jumps * JUMP };
+            let Some(left) = self.allowance.checked_sub(price).filter(|_| size <= walk.count)
+            else {
+                return;
+            };
+            if path.has_calls() {
+                path.for_each_block(blocks, |id, _| self.push_call(id, blocks));
+            }
+            sink.path(at, &path, blocks);
+            self.allowance = left;
+            match counted {
+                true => walk.count -= size,
+                false => self.ahead += size,
+            }
+            walk.outcomes.pass(branches);
+            *cursor = Cursor { next: path.next, last: path.last, taken: path.taken() };
+        }
+    }
+
+    /// Pushes the return address of the block `id`, if it ends with a call.
+    #[inline]
+    pub(super) fn push_call(&mut self, id: BlockId, blocks: &CachedBlocks<'_>) {
+        if let Some((cached, class)) = blocks.get(id)
+            && cached.is_any_of(CachedBlock::CALL)
+        {
+            self.returns.push(cached.end(class));
+        }
     }
 }

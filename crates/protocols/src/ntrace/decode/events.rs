@@ -7,22 +7,24 @@ use tracewright_base::{
 use super::{Decoder, Owner, Phase};
 use crate::ntrace::config::{Config, Times};
 use crate::ntrace::names::{self, event};
-use crate::ntrace::packet::{Packet, Process};
+use crate::ntrace::packet::Process;
 use crate::riscv::space;
 
 impl Decoder {
-    /// The timestamp of a message. A difference before the first absolute timestamp is unknown.
-    pub(super) fn timestamp<S: Sink>(
+    /// The timestamp of a message: absolute, or a difference, which is unknown before the first
+    /// absolute one.
+    pub(super) fn time<S: Sink>(
         &mut self,
         at: u64,
-        packet: &Packet,
+        sent: Option<u64>,
+        absolute: bool,
         config: &Config,
         sink: &mut S,
     ) {
-        let Some(sent) = packet.time else { return };
+        let Some(sent) = sent else { return };
         let range = 1u64.checked_shl(config.time_bits.into());
         let mask = range.map_or(u64::MAX, |range| range - 1);
-        let value = if names::has_absolute_time(packet.message.tcode()) {
+        let value = if absolute {
             sent & mask | self.time.unwrap_or(0) & !mask
         } else {
             let Some(before) = self.time else { return };

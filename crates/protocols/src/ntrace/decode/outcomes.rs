@@ -27,6 +27,12 @@ impl Outcomes {
         Outcomes { map: taken as u64, len: 1 }
     }
 
+    /// Passes `count` outcomes, at most 63.
+    #[inline]
+    pub(super) const fn pass(&mut self, count: u32) {
+        (self.map, self.len) = (self.map >> count, self.len.saturating_sub(count));
+    }
+
     /// Takes the next outcome.
     #[inline]
     pub(super) const fn take(&mut self) -> Option<bool> {

@@ -11,7 +11,7 @@ use crate::riscv::Recorder;
 
 /// What a turn repeats.
 #[derive(Clone, Copy)]
-enum Turn {
+pub(super) enum Turn {
     Outcomes(Outcomes),
     Branch(Branch),
 }
@@ -59,7 +59,8 @@ impl Decoder {
         }
     }
 
-    fn repeat<K: BlockCache, S: Sink>(
+    /// Follows `turn` `times` times.
+    pub(super) fn repeat<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         turn: Turn,

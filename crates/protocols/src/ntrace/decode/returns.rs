@@ -36,6 +36,12 @@ impl Returns {
         address
     }
 
+    /// The return address of the last call, which stays.
+    #[inline]
+    pub(super) fn last(&self) -> Option<u64> {
+        self.entries.back().copied()
+    }
+
     /// Drops all calls.
     pub(super) fn clear(&mut self) {
         self.entries.clear();

@@ -16,6 +16,8 @@ pub(super) struct Walk {
     pub(super) count: u64,
     /// The outcomes of branches.
     pub(super) outcomes: Outcomes,
+    /// The number of branches without outcome up to the one that goes otherwise than predicted.
+    pub(super) predicted: u64,
     /// What a branch without outcome does as the last instruction.
     pub(super) end: End,
 }
@@ -37,12 +39,19 @@ pub(super) enum End {
 impl Walk {
     /// A walk of `count` half-words. `None` without outcomes: HIST is malformed.
     pub(super) fn to_count(count: u64, outcomes: Option<Outcomes>, end: End) -> Option<Walk> {
-        Some(Walk { count, outcomes: outcomes?, end })
+        Some(Walk { count, outcomes: outcomes?, predicted: 0, end })
     }
 
     /// A walk up to the last of `outcomes`.
     pub(super) const fn to_last(outcomes: Outcomes) -> Walk {
-        Walk { count: UNCOUNTED, outcomes, end: End::NotTaken }
+        Walk { count: UNCOUNTED, outcomes, predicted: 0, end: End::NotTaken }
+    }
+
+    /// A walk through `right` branches that were predicted, and one that was not.
+    pub(super) const fn to_misprediction(right: u64) -> Walk {
+        let outcomes = Outcomes { map: 0, len: 0 };
+        let predicted = right.saturating_add(1);
+        Walk { count: UNCOUNTED, outcomes, predicted, end: End::NotTaken }
     }
 
     pub(super) const fn is_counted(&self) -> bool {
@@ -51,7 +60,7 @@ impl Walk {
 
     /// Whether the walk is at its end. Outcomes may be left.
     pub(super) const fn is_done(&self) -> bool {
-        self.count == 0 || !self.is_counted() && self.outcomes.len == 0
+        self.count == 0 || !self.is_counted() && self.outcomes.len == 0 && self.predicted == 0
     }
 }
 
@@ -102,7 +111,9 @@ impl Decoder {
             return false;
         }
         loop {
-            if let Position::At(pc) = self.position {
+            if let Position::At(pc) = self.position
+                && !config.branch_prediction
+            {
                 self.follow_cached(at, pc, &mut walk, config, code, sink);
             }
             if walk.is_done() {
@@ -189,8 +200,12 @@ impl Decoder {
         let mut taken = true;
         let position = match last.kind {
             Kind::Branch if whole && last.conditional => {
-                let Some(outcome) = self.outcome(last, next, walk, config) else {
-                    return self.no_outcome(at, block, code, sink);
+                let outcome = match config.branch_prediction {
+                    true => self.predicted(last_address(block), walk),
+                    false => self.outcome(last, next, walk, config),
+                };
+                let Some(outcome) = outcome else {
+                    return self.no_outcome(at, block, walk, code, sink);
                 };
                 taken = outcome;
                 Position::At(if taken { last.target.unwrap_or(next) } else { next })
@@ -283,18 +298,28 @@ impl Decoder {
     }
 
     /// The trace has no outcome of the branch at the end of `block`. What comes before the branch
-    /// was executed.
+    /// was executed, and the branch, too, where it is counted and the message has the next address.
     #[cold]
     fn no_outcome<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         block: &Block,
+        walk: &Walk,
         code: &mut K,
         sink: &mut S,
     ) -> bool {
+        if let (0, End::To(address)) = (walk.count, walk.end) {
+            let taken = block.last.target == Some(address);
+            if taken || address == block.next() {
+                let Block { start, bytes, instructions, ref last, .. } = *block;
+                emit_range(at, start, bytes, instructions, last, taken, sink);
+                self.lose(at, Inconsistency::OutcomeMismatch, sink);
+                return false;
+            }
+        }
         let before = block.bytes.saturating_sub(block.last.size.into()) / 2;
         let outcomes = Outcomes::default();
-        let mut walk = Walk { count: before.into(), outcomes, end: End::NotTaken };
+        let mut walk = Walk { count: before.into(), outcomes, predicted: 0, end: End::NotTaken };
         if self.part(at, block, &mut walk, code, sink) {
             self.lose(at, Inconsistency::OutcomeMismatch, sink);
         }
@@ -320,34 +345,32 @@ impl Decoder {
         sink: &mut S,
     ) -> bool {
         let isa = block.last.isa;
-        let (mut pc, mut count) = (block.start, 0);
+        let (mut pc, mut count) = (block.start, 0_u32);
         let mut last = (pc, Instruction::default());
         while walk.count > 0 {
-            let instruction = match code.instruction(Pc { address: pc, isa, space: self.space }) {
-                Ok(instruction) if instruction.size > 0 => instruction,
-                _ => return self.splits(at, sink),
+            let instruction = code.instruction(Pc { address: pc, isa, space: self.space });
+            let Some((instruction, left)) = instruction.ok().and_then(|instruction| {
+                let left = walk.count.checked_sub(u64::from(instruction.size / 2))?;
+                (instruction.size > 0).then_some((instruction, left))
+            }) else {
+                break;
             };
-            match walk.count.checked_sub(u64::from(instruction.size / 2)) {
-                Some(left) => walk.count = left,
-                None => return self.splits(at, sink),
-            }
+            walk.count = left;
             last = (pc, instruction);
             pc = pc.wrapping_add(instruction.size.into()) & isa.address_mask();
             count += 1;
         }
         let bytes = (pc.wrapping_sub(block.start) & isa.address_mask()) as u32;
         emit_range(at, block.start, bytes, count, &last.1, true, sink);
+        if walk.count > 0 {
+            // The number of half-words ends inside an instruction.
+            self.lose(at, Inconsistency::CountMismatch, sink);
+            return false;
+        }
         self.allowance = self.allowance.saturating_sub(count.into());
         self.position = Position::At(pc);
         self.last = Last::new(last.0, &last.1);
         true
-    }
-
-    /// The number of half-words ends inside an instruction.
-    #[cold]
-    fn splits<S: Sink>(&mut self, at: u64, sink: &mut S) -> bool {
-        self.lose(at, Inconsistency::CountMismatch, sink);
-        false
     }
 
     /// The position is not known before the next address: nothing contradicts the messages.

@@ -38,6 +38,16 @@ pub trait Fields {
     }
 }
 
+/// The address field of `count` bits sent, extended to `width` bits; 0 if it is not.
+#[inline]
+pub const fn extend(value: u64, count: u32, width: u32) -> u64 {
+    match width {
+        0 => value,
+        width if count == 0 || count >= width => value & !(u64::MAX << width),
+        width => sign_extend(value, count) & !(u64::MAX << width),
+    }
+}
+
 /// Reads the fields of one message.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
@@ -60,7 +70,7 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Reads the message `bytes`.
     pub const fn new(bytes: &'a [u8], config: &Config) -> Reader<'a> {
-        let extended = if config.extend_msb { config.field_bits() } else { 0 };
+        let extended = config.extended();
         Reader { bytes, at: 0, bit: 0, closed: false, fault: None, sent: 0, extended }
     }
 
@@ -150,11 +160,7 @@ impl Fields for Reader<'_> {
     fn address(&mut self, _: &'static str, _: u64) -> u64 {
         let (value, count) = self.until_end();
         self.sent = count;
-        match self.extended {
-            0 => value,
-            width if count == 0 || count >= width => value & !(u64::MAX << width),
-            width => sign_extend(value, count) & !(u64::MAX << width),
-        }
+        extend(value, count, self.extended)
     }
 
     #[inline]
@@ -176,7 +182,7 @@ pub struct Writer {
 impl Writer {
     /// Writes a message.
     pub const fn new(config: &Config) -> Writer {
-        let extended = if config.extend_msb { config.field_bits() } else { 0 };
+        let extended = config.extended();
         Writer { bytes: [0; MAX_LEN], at: 0, bit: 0, extended }
     }
 

@@ -113,6 +113,28 @@ pub enum Message {
         /// B-CNT: further times.
         bcnt: u64,
     },
+    /// TCODE 31 of Accemic: a branch to itself, repeated.
+    RepeatInstruction {
+        /// RCNT: further times.
+        rcnt: u64,
+        /// Retired half-words since the last I-CNT, up to the first time.
+        icnt: u64,
+        /// Outcomes of branches, the first time included.
+        hist: u64,
+    },
+    /// TCODE 32 of Accemic: a branch to itself, repeated, with synchronisation.
+    RepeatInstructionSync {
+        /// SYNC: the reason.
+        sync: u8,
+        /// RCNT: further times, without the one at which the message is sent.
+        rcnt: u64,
+        /// Retired half-words since the last I-CNT, up to the first time.
+        icnt: u64,
+        /// Address without bit 0.
+        faddr: u64,
+        /// Outcomes of branches, the first time included.
+        hist: u64,
+    },
     /// TCODE 33: instruction trace ends.
     ProgTraceCorrelation {
         /// EVCODE: the reason.
@@ -160,6 +182,22 @@ pub enum Message {
         /// CKDATA1; 0 without it.
         data1: u64,
     },
+    /// TCODE 56 of Accemic: branches that were predicted, and one that was not.
+    PredictedBranches {
+        /// B-CNT: the number of those that were.
+        bcnt: u64,
+    },
+    /// TCODE 57 of Accemic: an indirect transfer to a target in the jump target cache.
+    CachedTarget {
+        /// B-TYPE.
+        btype: u8,
+        /// Retired half-words since the last I-CNT.
+        icnt: u64,
+        /// JIDX: the index of the target.
+        index: u64,
+        /// Outcomes of branches.
+        hist: u64,
+    },
     /// TCODE 58 of Accemic: the configuration of the encoder.
     Configuration {
         /// CFGVER.
@@ -180,8 +218,9 @@ packet_kinds!(
     Message:
     Idle, Unwritten, Ownership, DirectBranch, IndirectBranch, Error, ProgTraceSync,
     DirectBranchSync, IndirectBranchSync, ResourceFull, IndirectBranchHist, IndirectBranchHistSync,
-    RepeatBranch, ProgTraceCorrelation, DataAcquisition, AuxAccessWrite, InCircuitTrace,
-    InCircuitTraceSync, Configuration, Watchpoint, Opaque,
+    RepeatBranch, RepeatInstruction, RepeatInstructionSync, ProgTraceCorrelation, DataAcquisition,
+    AuxAccessWrite, InCircuitTrace, InCircuitTraceSync, PredictedBranches, CachedTarget,
+    Configuration, Watchpoint, Opaque,
 );
 
 /// Width of IDTAG in messages of Accemic. Those of SiFive have a variable width.
@@ -208,9 +247,15 @@ impl Message {
             28 => Message::IndirectBranchHist { btype: 0, icnt: 0, uaddr: 0, hist: 0 },
             29 => Message::IndirectBranchHistSync { sync: 0, btype: 0, icnt: 0, faddr: 0, hist: 0 },
             30 => Message::RepeatBranch { bcnt: 0 },
+            31 if ctte => Message::RepeatInstruction { rcnt: 0, icnt: 0, hist: 0 },
+            32 if ctte => {
+                Message::RepeatInstructionSync { sync: 0, rcnt: 0, icnt: 0, faddr: 0, hist: 0 }
+            }
             33 => Message::ProgTraceCorrelation { evcode: 0, cdf: 0, icnt: 0, hist: 0 },
             34 if sifive => Message::InCircuitTrace { cksrc: 0, ckdf: 0, data0: 0, data1: 0 },
             35 if sifive => Message::InCircuitTraceSync { cksrc: 0, ckdf: 0, data0: 0, data1: 0 },
+            56 if ctte => Message::PredictedBranches { bcnt: 0 },
+            57 if ctte => Message::CachedTarget { btype: 0, icnt: 0, index: 0, hist: 0 },
             58 if ctte => Message::Configuration { version: 0, words: [0; 6] },
             _ => return None,
         })
@@ -234,9 +279,13 @@ impl Message {
             Message::IndirectBranchHist { .. } => 28,
             Message::IndirectBranchHistSync { .. } => 29,
             Message::RepeatBranch { .. } => 30,
+            Message::RepeatInstruction { .. } => 31,
+            Message::RepeatInstructionSync { .. } => 32,
             Message::ProgTraceCorrelation { .. } => 33,
             Message::InCircuitTrace { .. } => 34,
             Message::InCircuitTraceSync { .. } => 35,
+            Message::PredictedBranches { .. } => 56,
+            Message::CachedTarget { .. } => 57,
             Message::Configuration { .. } => 58,
             Message::Opaque(raw) => raw.tcode(),
         }
@@ -248,7 +297,8 @@ impl Message {
             Message::ProgTraceSync { sync, .. }
             | Message::DirectBranchSync { sync, .. }
             | Message::IndirectBranchSync { sync, .. }
-            | Message::IndirectBranchHistSync { sync, .. } => Some(*sync),
+            | Message::IndirectBranchHistSync { sync, .. }
+            | Message::RepeatInstructionSync { sync, .. } => Some(*sync),
             _ => None,
         }
     }
@@ -263,7 +313,9 @@ impl Message {
             Message::ProgTraceSync { faddr, .. }
             | Message::DirectBranchSync { faddr, .. }
             | Message::IndirectBranchSync { faddr, .. }
-            | Message::IndirectBranchHistSync { faddr, .. } => Some(Some(faddr)),
+            | Message::IndirectBranchHistSync { faddr, .. }
+            | Message::RepeatInstructionSync { faddr, .. } => Some(Some(faddr)),
+            Message::CachedTarget { .. } => Some(None),
             Message::InCircuitTrace { cksrc, ckdf, data0, .. }
                 if names::has_address(cksrc, ckdf) =>
             {
@@ -384,6 +436,29 @@ impl Message {
                 });
                 Message::Configuration { version, words }
             }
+            Message::RepeatInstruction { rcnt, icnt, hist } => Message::RepeatInstruction {
+                rcnt: f.variable("RCNT", rcnt),
+                icnt: count(f, icnt),
+                hist: f.variable("HIST", hist),
+            },
+            Message::RepeatInstructionSync { sync, rcnt, icnt, faddr, hist } => {
+                Message::RepeatInstructionSync {
+                    sync: f.byte("SYNC", sync, 4),
+                    rcnt: f.variable("RCNT", rcnt),
+                    icnt: count(f, icnt),
+                    faddr: f.address("F-ADDR", faddr),
+                    hist: f.variable("HIST", hist),
+                }
+            }
+            Message::PredictedBranches { bcnt } => {
+                Message::PredictedBranches { bcnt: f.variable("B-CNT", bcnt) }
+            }
+            Message::CachedTarget { btype, icnt, index, hist } => Message::CachedTarget {
+                btype: f.byte("B-TYPE", btype, 2),
+                icnt: count(f, icnt),
+                index: f.variable("JIDX", index),
+                hist: f.variable("HIST", hist),
+            },
             Message::Watchpoint { hits } => Message::Watchpoint { hits: f.variable("WPHIT", hits) },
             other => other,
         })

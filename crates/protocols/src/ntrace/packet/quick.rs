@@ -1,0 +1,136 @@
+//! A fast reader of the most frequent messages: branches without trap and synchronisation, full
+//! histories and full counters.
+
+use super::fields::extend;
+use super::mseo;
+use crate::ntrace::config::Config;
+use crate::ntrace::names;
+
+/// A message of TCODE 3, 4 or 28 without a trap, or of TCODE 27 with RCODE 0 or 1. No field is
+/// longer than 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ntrace) struct Quick {
+    /// TCODE.
+    pub(in crate::ntrace) tcode: u8,
+    /// I-CNT, or the half-words of a full counter.
+    pub(in crate::ntrace) count: u64,
+    /// U-ADDR; 0 where the message has none.
+    pub(in crate::ntrace) uaddr: u64,
+    /// HIST, or a full history; without outcomes 1.
+    pub(in crate::ntrace) hist: u64,
+    /// TSTAMP.
+    pub(in crate::ntrace) time: Option<u64>,
+    /// Bytes of the message.
+    pub(in crate::ntrace) len: usize,
+}
+
+/// The layout of such messages.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ntrace) struct Layout {
+    /// Width of SRC.
+    source: u32,
+    /// The width to which addresses are sign-extended; 0 if they are not.
+    extended: u32,
+}
+
+/// Bytes up to the end of a field.
+struct Bytes {
+    /// The data bits of 8 bytes.
+    data: u64,
+    /// The bytes of the field.
+    len: u32,
+    /// The message ends with them.
+    last: bool,
+}
+
+impl Bytes {
+    /// `None` if 8 bytes do not end the field.
+    #[inline(always)]
+    fn at(bytes: &[u8], at: usize) -> Option<Bytes> {
+        let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
+        let ends = word & 0x0303_0303_0303_0303;
+        if ends == 0 {
+            return None;
+        }
+        let before = ends.trailing_zeros() / 8;
+        let end = mseo((word >> (before * 8)) as u8);
+        // Six bits of each byte, then twelve of each two, and so on.
+        let data = word >> 2 & 0x3f3f_3f3f_3f3f_3f3f;
+        let data = data & 0x003f_003f_003f_003f | data >> 2 & 0x0fc0_0fc0_0fc0_0fc0;
+        let data = data & 0x0000_0fff_0000_0fff | data >> 4 & 0x00ff_f000_00ff_f000;
+        let data = data & 0x00ff_ffff | data >> 8 & 0xffff_ff00_0000;
+        (end != super::RESERVED).then_some(Bytes {
+            data,
+            len: before + 1,
+            last: end == super::END_OF_MESSAGE,
+        })
+    }
+
+    /// The data bits up to the end of the field.
+    #[inline(always)]
+    const fn value(&self) -> u64 {
+        self.data & !(u64::MAX << (self.len * 6))
+    }
+}
+
+impl Layout {
+    #[inline]
+    pub(in crate::ntrace) const fn of(config: &Config) -> Layout {
+        Layout { source: config.link.source_bits as u32, extended: config.extended() }
+    }
+
+    /// Reads the message at the start of `bytes`, which must have 8 bytes from the first one of
+    /// each field on, however short the field is.
+    #[inline(always)]
+    pub(in crate::ntrace) fn read(&self, bytes: &[u8]) -> Option<Quick> {
+        let first = Bytes::at(bytes, 0)?;
+        let tcode = (first.data & 0x3f) as u8;
+        let own = match tcode {
+            3 => 0,
+            4 | 28 => 2,
+            27 => 4,
+            _ => return None,
+        };
+        let code = first.data >> 6 >> self.source & !(u64::MAX << own);
+        let fixed = 6 + self.source + own;
+        // The field of variable width begins before the first end of a field.
+        if first.len <= fixed / 6 {
+            return None;
+        }
+        let number = first.value() >> fixed;
+        let mut at = first.len as usize;
+        let mut last = first.last;
+        let mut next = || {
+            if last {
+                return None;
+            }
+            let field = Bytes::at(bytes, at)?;
+            at += field.len as usize;
+            last = field.last;
+            Some(field)
+        };
+        let (mut count, mut uaddr, mut hist) = (number, 0, 1);
+        match (tcode, code) {
+            (3, _) => {}
+            (27, code) if code == u64::from(names::COUNT_FULL) => {}
+            (27, code) if code == u64::from(names::HISTORY_FULL) && number > 1 => {
+                (count, hist) = (0, number);
+            }
+            (4 | 28, 0) => {
+                let field = next()?;
+                uaddr = extend(field.value(), field.len * 6, self.extended);
+                if tcode == 28 {
+                    hist = next()?.value();
+                }
+            }
+            _ => return None,
+        }
+        let time = match last {
+            true => None,
+            false => Some(Bytes::at(bytes, at).filter(|field| field.last)?),
+        };
+        let len = at + time.as_ref().map_or(0, |field| field.len as usize);
+        let time = time.map(|field| field.value());
+        (hist > 0).then_some(Quick { tcode, count, uaddr, hist, time, len })
+    }
+}
