@@ -539,6 +539,22 @@ mod tests {
         }
     }
 
+    /// Paths beyond the most are part of others, so that no call is lost.
+    #[test]
+    fn paths_are_bounded() {
+        let mut paths = Paths::new();
+        let position = Position::default();
+        let root = paths.thread(0, 0, None);
+        for n in 0..MAX_PATHS as u32 + 10 {
+            let begin = Begin { function: FunctionId::Known(n), entry: Entry::Call, address: None };
+            paths.begin(&position, root, &begin);
+            assert_eq!(paths.overflowed, n as usize + 1 >= MAX_PATHS, "{n}");
+        }
+        assert_eq!(paths.paths().len(), MAX_PATHS);
+        let calls: u64 = paths.paths().iter().map(|path| path.calls).sum();
+        assert_eq!(calls, MAX_PATHS as u64 + 10);
+    }
+
     /// A path has a bounded number of callers. The counts of each function are right.
     #[test]
     fn deep_paths_are_beside_their_callers() {

@@ -336,6 +336,22 @@ mod tests {
         }
     }
 
+    /// Functions that share a table read it as long as the bytes for all tables last.
+    #[test]
+    fn shared_tables_are_bounded() {
+        let data = [0xff, 0xff, 0x01, 4, 0, 4, 0x40, 1];
+        let (mut sites, mut left) = (Vec::new(), 9);
+        for function in [0x1000, 0x2000, 0x3000] {
+            let cursor = Cursor { rest: &data, address: 0x8000, little: true, size: 8 };
+            let read = calls(cursor, function, &mut sites, &mut left);
+            assert_eq!(read.is_some(), function < 0x3000, "{function:#x}");
+        }
+        assert_eq!((sites.len(), left), (2, 1));
+        let sections = vec![(0x1000, &data[..]), (0x2000, &data[..])];
+        let memory = Memory { sections, little: true, size: 8 };
+        assert_eq!(memory.most_calls(), 2 * 16 + (1 << 20));
+    }
+
     #[test]
     fn tables_that_end_early() {
         let data = [0xff, 0xff, 0x03, 8, 1, 0, 0, 0, 2];

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tracewright_symbols::UnwindTargets;
 
+use super::suspended::{MAX_SUSPENDED, MAX_SUSPENDED_FRAMES};
 use super::*;
 use crate::paths::Paths;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
@@ -493,4 +494,28 @@ fn unwinding_from_beyond_the_deepest_frame() {
     stacks.transfers(&transfers);
     assert_eq!((stacks.counts.unwinding, stacks.counts.returns), (1, 1));
     assert_eq!((stacks.visitor.last, stacks.visitor.open), (Some(FunctionId::Known(0)), 1));
+}
+
+/// The coroutine that was suspended first is forgotten, and one with too many frames is not stored.
+#[test]
+fn suspended_coroutines_are_bounded() {
+    let mut transfers = vec![START];
+    for n in 0..=MAX_SUSPENDED as u64 {
+        transfers.push(to(Kind::Call, 0x200, 0x114));
+        transfers.push(to(Kind::Call, 0x300, 0x204 + 2 * n));
+        transfers.push(to(Kind::Return, 0x114, 0));
+    }
+    let mut stacks = Stacks::new(1, Log::default());
+    stacks.transfers(&transfers);
+    assert_eq!(stacks.switches.suspended.len(), MAX_SUSPENDED);
+    for (resume, stored) in [(0x204, false), (0x206, true)] {
+        assert_eq!(stacks.switches.waiting.contains_key(&resume), stored, "{resume:#x}");
+    }
+    for (frames, stored) in [(MAX_SUSPENDED_FRAMES, 1), (MAX_SUSPENDED_FRAMES + 1, 0)] {
+        let mut transfers = nested(frames);
+        transfers.push(to(Kind::Return, 0x114, 0));
+        let mut stacks = Stacks::new(1, Log::default());
+        stacks.transfers(&transfers);
+        assert_eq!(stacks.switches.suspended.len(), stored, "{frames}");
+    }
 }

@@ -46,7 +46,17 @@ pub struct Names {
     /// Signals with other names: `TRACECLK=D0`.
     pub signals: Vec<String>,
     /// The signals have the names of the pins of this connector: `PIN6` is TRACECLK.
-    pub connector: Option<Pinout>,
+    pub connector: Option<Connector>,
+}
+
+/// The connectors of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connector {
+    /// One connector.
+    One(Pinout),
+    /// Two: the second one has TRACEDATA\[31:16] of an ETMv3 (IHI 0014, Table 8-5), or the older
+    /// cycle of a demultiplexed port (8.2.5). Its pins are `PIN1_2` to `PIN38_2`.
+    Two,
 }
 
 /// Replaces the first buffer of `capture`, a recording of levels, with what the port sent.

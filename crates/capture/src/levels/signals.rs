@@ -5,7 +5,7 @@ use tracewright_frames::pins::Width;
 use tracewright_units::etm::connector::{Pin, Pinout, signal};
 
 use super::port::{CLOCK, CONTROL, DATA, OTHER};
-use super::{Names, Sends};
+use super::{Connector, Names, Sends};
 use crate::plain::line;
 
 /// The most signals of one name.
@@ -23,7 +23,7 @@ pub(super) struct Signals {
 impl Signals {
     /// The signals of a port, with `names` in the recording.
     pub(super) fn new(sends: Sends, names: &Names) -> Result<Signals, String> {
-        let pins = names.connector.map(|pinout| pins(sends, pinout)).unwrap_or_default();
+        let pins = names.connector.map(|connector| pins(sends, connector)).unwrap_or_default();
         let names = names.signals.iter().map(|text| {
             let pair = text.split_once('=').map(|(a, b)| (a.trim(), b.trim()));
             let (signal, name) = pair.filter(|(_, name)| !name.is_empty()).ok_or_else(|| {
@@ -169,8 +169,26 @@ fn bit(sends: Sends, name: &str) -> Option<u8> {
     }
 }
 
-/// The signals of the port that are on pins of a connector, with the names of the pins.
-fn pins(sends: Sends, pinout: Pinout) -> Vec<(String, String)> {
+/// The signals of the port that are on pins of its connectors, with the names of the pins.
+fn pins(sends: Sends, connector: Connector) -> Vec<(String, String)> {
+    let [first, second] = match connector {
+        Connector::One(pinout) => [Some((pinout, "")), None],
+        // The demultiplexed port of 8 or 16 signals has two connectors of one port each. (8.2.5)
+        Connector::Two if matches!(sends, Sends::Cycles(w) if w.mode == Mode::Demultiplexed) => {
+            [Some((Pinout::Single, "_A")), Some((Pinout::Single, "_B"))]
+        }
+        Connector::Two => [Some((Pinout::Single, "")), Some((Pinout::Second, ""))],
+    };
+    let first = first.into_iter().flat_map(|(pinout, port)| of(sends, pinout, port, ""));
+    let second = second.into_iter().flat_map(|(pinout, port)| of(sends, pinout, port, "_2"));
+    let mut all: Vec<(String, String)> = first.collect();
+    // Both connectors have a pin of TRACECLK.
+    all.extend(second.filter(|(signal, _)| signal != "TRACECLK"));
+    all
+}
+
+/// The signals on one connector, whose names have `port` behind them, and whose pins have `suffix`.
+fn of(sends: Sends, pinout: Pinout, port: &str, suffix: &str) -> Vec<(String, String)> {
     // The names of ETMv1 stand for those of ETMv2, too.
     let major = if sends == Sends::Bytes { 3 } else { 1 };
     let with = |number: u8, suffix: &str| {
@@ -182,18 +200,20 @@ fn pins(sends: Sends, pinout: Pinout) -> Vec<(String, String)> {
     };
     let named = (1..=38u8).filter_map(|number| {
         let name = match pinout.pin(number)? {
-            Pin::Trace(n) | Pin::Pair(n, _) => with(n, ""),
+            Pin::Trace(n) | Pin::Pair(n, _) => with(n, port),
             Pin::A(n) if pinout == Pinout::Demultiplexed => with(n, "_A"),
             Pin::B(n) if pinout == Pinout::Demultiplexed => with(n, "_B"),
-            // The first of two ports.
-            Pin::A(n) => with(n, ""),
+            Pin::A(n) if pinout == Pinout::Dual => with(n, ""),
+            Pin::B(n) if pinout == Pinout::DualB => with(n, ""),
             Pin::Data(n) => Some(format!("TRACEDATA[{n}]")),
+            Pin::Named("TRACECLK_A") if pinout == Pinout::DualB => None,
+            Pin::Named("TRACECLK_B") if pinout == Pinout::DualB => Some("TRACECLK".to_owned()),
             Pin::Named("TRACECLK" | "TRACECLK_A") => Some("TRACECLK".to_owned()),
-            Pin::B(_) | Pin::Logic(_) | Pin::Named(_) | Pin::None => None,
+            Pin::A(_) | Pin::B(_) | Pin::Logic(_) | Pin::Named(_) | Pin::None => None,
         };
-        Some((name?, format!("PIN{number}")))
+        Some((name?, format!("PIN{number}{suffix}")))
     });
-    named.filter(|(signal, _)| bit(sends, signal).is_some()).collect()
+    named.filter(|(signal, _)| bit(sends, signal).is_some()).collect::<Vec<_>>()
 }
 
 /// The bit of a signal of an ETMv1 or ETMv2.

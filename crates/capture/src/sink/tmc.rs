@@ -145,7 +145,8 @@ fn in_pages(
     word: &dyn Fn(u64) -> Option<u32>,
 ) -> Result<Option<u64>, String> {
     let most = usize::try_from(size / PAGE).unwrap_or(usize::MAX);
-    let pages = entries(table, most.clamp(1, MAX_PAGES), word).ok_or_else(|| {
+    let pages = entries(table, most.clamp(1, MAX_PAGES), word);
+    let pages = pages.filter(|pages| pages.len() <= MAX_PAGES).ok_or_else(|| {
         format!(
             "the list of pages at {table:#x} is not in the capture, or invalid; add a dump of that \
              memory"
@@ -265,6 +266,30 @@ mod tests {
         assert_eq!(found.parts, [0x1010..0x3000, 0..0x1010]);
         assert!(layout("ETR", &registers(0x7000_0000), 0x3000, &word).unwrap().is_err());
         assert!(layout("ETR", &registers(0x8000_3010), 0x3000, &none).unwrap().is_err());
+    }
+
+    /// A list of too many pages is not followed.
+    #[test]
+    fn pages_beyond_the_most() {
+        const FIRST: u64 = 0x1_0000_0000;
+        for (count, read) in [(MAX_PAGES as u64, true), (MAX_PAGES as u64 + 1, false)] {
+            let pages: Vec<u64> = (0..count).map(|n| FIRST + n * PAGE).collect();
+            let addresses: Vec<u64> = (0..65).map(|n| n * PAGE).collect();
+            let tables = table(&pages, &addresses).unwrap();
+            let word = |at: u64| {
+                tables.get((at / PAGE) as usize)?.1.get((at % PAGE / 4) as usize).copied()
+            };
+            let registers = Registers::from_iter([
+                ("RSZ", count * PAGE / 4),
+                ("RWP", 16),
+                ("RWPHI", FIRST >> 32),
+                ("STS", 1),
+                ("AXICTL", 0x80),
+                ("DBALO", 0),
+            ]);
+            let found = layout("ETR", &registers, count * PAGE, &word).unwrap();
+            assert_eq!(found.is_ok(), read, "{count}: {found:?}");
+        }
     }
 
     /// Without DBALO, a write pointer is an offset at most.

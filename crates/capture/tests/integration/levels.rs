@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use flate2::{Compression, write::DeflateEncoder};
-use tracewright_capture::levels::{Names, Sends, sample};
+use tracewright_capture::levels::{Connector, Names, Sends, sample};
 use tracewright_capture::{Capture, Raw};
 use tracewright_frames::cycles::port::{Driver, Levels, MICTOR, MICTOR_B, Mode, PAIRS, Wiring};
 use tracewright_frames::cycles::{Cycle, Width, records};
@@ -187,13 +187,17 @@ fn signals_by_their_pins() {
         if name.starts_with("PIPESTAT") { index() } else { 4 + index() }
     };
     let mut random = Random::new(6);
-    for (mode, pinout) in [
-        (Mode::Normal, Pinout::Single),
-        (Mode::Normal, Pinout::Dual),
-        (Mode::Multiplexed, Pinout::Multiplexed),
-        (Mode::Demultiplexed, Pinout::Demultiplexed),
+    for (mode, width, connector) in [
+        (Mode::Normal, Width::W4, Connector::One(Pinout::Single)),
+        (Mode::Normal, Width::W4, Connector::One(Pinout::Dual)),
+        (Mode::Normal, Width::W4, Connector::One(Pinout::DualB)),
+        (Mode::Multiplexed, Width::W4, Connector::One(Pinout::Multiplexed)),
+        (Mode::Demultiplexed, Width::W4, Connector::One(Pinout::Demultiplexed)),
+        (Mode::Demultiplexed, Width::W8, Connector::Two),
+        (Mode::Demultiplexed, Width::W16, Connector::Two),
     ] {
-        let wiring = Wiring { mode, half_rate: false, width: Width::W4 };
+        let wiring = Wiring { mode, half_rate: false, width };
+        let second_port = connector == Connector::One(Pinout::DualB);
         let sent: Vec<_> = (0..100)
             .map(|_| {
                 let bits = random.next() as u32;
@@ -205,8 +209,19 @@ fn signals_by_their_pins() {
         let mut recording = recording(wiring, &levels);
         for name in &mut recording.names {
             let pin = match name.as_str() {
-                "TRACECLK" => 6,
+                "TRACECLK" => {
+                    if second_port {
+                        5
+                    } else {
+                        6
+                    }
+                }
                 "nSRST" => 9,
+                other if other.contains("_B") && connector == Connector::Two => {
+                    *name = format!("PIN{}_2", MICTOR[number(other)]);
+                    continue;
+                }
+                other if second_port => MICTOR_B[number(other)],
                 other if other.contains("_B") => MICTOR_B[number(other)],
                 other if mode == Mode::Multiplexed => {
                     let signal = number(other) as u8;
@@ -219,8 +234,8 @@ fn signals_by_their_pins() {
         let want: Vec<u8> = records(sent, wiring.width).collect();
         let names = |connector| Names { signals: Vec::new(), connector };
         let file = recording.vcd();
-        let got = read_named("pins", &file, Sends::Cycles(wiring), &names(Some(pinout)));
-        assert!(got.unwrap() == want, "{pinout:?}");
+        let got = read_named("pins", &file, Sends::Cycles(wiring), &names(Some(connector)));
+        assert!(got.unwrap() == want, "{connector:?}");
         let without = read_named("pins", &file, Sends::Cycles(wiring), &names(None));
         assert!(without.unwrap_err().contains("no signal TRACECLK"));
     }
@@ -230,8 +245,23 @@ fn signals_by_their_pins() {
     rows.extend(sent.iter().enumerate().map(|(n, data)| u64::from(*data) << 2 | n as u64 & 1));
     let pins = [6, 36, 38].into_iter().chain(MICTOR[5..12].iter().copied());
     let file = Recording { names: pins.map(|pin| format!("PIN{pin}")).collect(), rows }.vcd();
-    let names = Names { signals: Vec::new(), connector: Some(Pinout::Single) };
+    let connector = Some(Connector::One(Pinout::Single));
+    let names = Names { signals: Vec::new(), connector };
     assert_eq!(read_named("pins3", &file, Sends::Bytes, &names).unwrap(), sent);
+    // One with 32, of which TRACEDATA[31:16] are on the second connector. (Table 8-5)
+    let sent: Vec<u8> = (0..40).map(|n| n * 5 + 1).collect();
+    let mut rows = vec![1];
+    rows.extend(sent.chunks(4).enumerate().map(|(n, data)| {
+        u64::from(u32::from_le_bytes(data.try_into().unwrap())) << 2 | n as u64 & 1
+    }));
+    let first = [6, 36, 38].into_iter().chain(MICTOR[5..].iter().copied());
+    let second = [38, 28, 26, 24, 22, 20, 18, 16, 37, 35, 33, 31, 29, 27, 25, 23];
+    let pins = first.map(|pin| format!("PIN{pin}"));
+    let pins = pins.chain(second.map(|pin: u8| format!("PIN{pin}_2")));
+    let file32 = Recording { names: pins.collect(), rows }.vcd();
+    let two = Names { signals: Vec::new(), connector: Some(Connector::Two) };
+    assert_eq!(read_named("pins32", &file32, Sends::Bytes, &two).unwrap(), sent);
+    let sent = [0x12, 0xff, 0x80, 0x01];
     // A signal that is named itself.
     let names = Names { signals: vec!["TRACECLK=PIN36".to_owned()], ..names };
     assert_ne!(read_named("pins3", &file, Sends::Bytes, &names).unwrap(), sent);

@@ -216,6 +216,42 @@ fn the_number_of_mapped_files_is_bounded() {
     has_note(&capture(&file(maps)), "more than 65536 mapped files");
 }
 
+/// A program file with many segments, of which each mapping has to be searched for.
+#[test]
+fn the_steps_of_searches_are_bounded() {
+    const SEGMENTS: u16 = 65_000;
+    let one = elf(3, 0, &[1; 16]);
+    let mut program = one[..64].to_vec();
+    // e_phnum, and the program headers: the file offset, the address.
+    program[56..58].copy_from_slice(&SEGMENTS.to_le_bytes());
+    let code = 64 + 56 * u64::from(SEGMENTS);
+    for n in 0..u64::from(SEGMENTS) {
+        let mut header = one[64..120].to_vec();
+        header[8..16].copy_from_slice(&code.to_le_bytes());
+        header[16..24].copy_from_slice(&(16 * n).to_le_bytes());
+        program.extend(header);
+    }
+    program.extend([1; 16]);
+    let folder = Folder::new("searches");
+    folder.write("a", program);
+    let maps = |count: u64| {
+        file((0..count).map(|n| {
+            let path = "/a".to_owned();
+            let map =
+                Mmap { process: 1000, address: n << 24, len: 0x10_0000, path, ..Mmap::default() };
+            Record::new(Body::Mmap(map)).with_id(id_of(2, 1))
+        }))
+    };
+    for (count, bounded) in [(100, false), ((1 << 27) / u64::from(SEGMENTS) + 2, true)] {
+        let path = folder.write("perf.data", maps(count).write(Layout::default()));
+        let search = Search { symfs: Some(folder.0.clone()), ..Search::default() };
+        let read = soon(|| perf::open(&path, &search)).expect("a capture");
+        let found = notes(&read);
+        let note = found.iter().any(|note| note.contains("need more than 134217728 steps"));
+        assert_eq!(note, bounded, "{count}: {found:?}");
+    }
+}
+
 /// 400 trace units with one trace ID, and 2000 AUX records with its trace.
 #[test]
 fn the_links_between_trace_units_and_records_are_bounded() {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::assignments;
+use tracewright::capture::levels::Connector;
 use tracewright::capture::perf::{self, Search};
 use tracewright::capture::{BufferAt, OpenError, Registers, Selection, Swap};
 use tracewright::decode::Jobs;
@@ -30,7 +31,8 @@ pub struct InputArgs {
     /// --pins: signal of the port that has another name in the recording (repeatable).
     #[arg(long = "signal", value_name = "SIGNAL=NAME")]
     pub signals: Vec<String>,
-    /// --pins: signals have the names of the pins of this 38-pin connector, PIN1 to PIN38.
+    /// --pins: signals have the names of the pins of this 38-pin connector, PIN1 to PIN38, and of a
+    /// second one, PIN1_2 to PIN38_2.
     #[arg(long, value_enum)]
     pub connector: Option<ConnectorArg>,
     /// Read only this trace buffer. Default: all, one after another.
@@ -63,20 +65,27 @@ pub enum ConnectorArg {
     Single,
     /// The first of two trace ports.
     Dual,
+    /// The second of two trace ports.
+    DualB,
+    /// Two connectors: of an ETMv3 with more than 16 signals of data, or of a demultiplexed port of
+    /// an ETMv1 or ETMv2.
+    Two,
     /// A multiplexed port of an ETMv1 or ETMv2.
     Multiplexed,
     /// A demultiplexed port of an ETMv1 or ETMv2, with four TRACEPKT signals.
     Demultiplexed,
 }
 
-impl From<ConnectorArg> for Pinout {
-    fn from(argument: ConnectorArg) -> Pinout {
-        match argument {
+impl From<ConnectorArg> for Connector {
+    fn from(argument: ConnectorArg) -> Connector {
+        Connector::One(match argument {
+            ConnectorArg::Two => return Connector::Two,
             ConnectorArg::Single => Pinout::Single,
             ConnectorArg::Dual => Pinout::Dual,
+            ConnectorArg::DualB => Pinout::DualB,
             ConnectorArg::Multiplexed => Pinout::Multiplexed,
             ConnectorArg::Demultiplexed => Pinout::Demultiplexed,
-        }
+        })
     }
 }
 

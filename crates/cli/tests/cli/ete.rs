@@ -169,6 +169,16 @@ fn routines() {
     fs::write(&path, &all).unwrap();
     let checked = tracewright(&args("unit sequence ETE", &[&path]));
     assert!(checked.out.ends_with("  no finding\n"), "{}", checked.out);
+    // Without a trace buffer, and with another sink.
+    for sink in ["", " --sink etr --buffer 0x80000000..+0x10000"] {
+        let routines = ["enable", "disable", "save", "restore", "switch-out", "switch-out-tracing"];
+        for routine in routines.into_iter().chain(["switch-in"]) {
+            let words = format!("unit program ETE{sink} --routine {routine}");
+            fs::write(&path, tracewright(&args(&words, &[])).out).unwrap();
+            let checked = tracewright(&args("unit sequence ETE", &[&path]));
+            assert!(checked.out.ends_with("  no finding\n"), "{routine}{sink}: {}", checked.out);
+        }
+    }
     // Registers of higher levels.
     for (options, has, lacks) in [
         ("", "TRBMAR_EL1", "MDCR_EL2"),

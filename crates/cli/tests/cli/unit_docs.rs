@@ -52,6 +52,12 @@ fn write_files(folder: &Path) {
     log += &"102,T32\n104,T32\n106,T32\n".repeat(3);
     write("m4.csv", (log + "108,T32\n10a,T32\n10c,T32\n").into_bytes());
 
+    write(
+        "rv32.csv",
+        b"address,isa,opcode\n1000,RV32,00000013\n1004,RV32,00000013\n1008,RV32,00000013\n"
+            .to_vec(),
+    );
+
     let mut steps = vec![0x1000];
     for n in 0..3 {
         steps.extend([0x1004, 0x2000, 0x2004]);

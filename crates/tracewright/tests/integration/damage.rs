@@ -3,9 +3,10 @@
 //! Each trial flips one bit and compares the elements with those of the whole capture, source by
 //! source, outside a window: from 64 bytes before the packet with the bit to 64 bytes after the
 //! packet with which decoding starts behind the source's next alignment synchronisation, in ETMv3
-//! and PTM an I-sync. The bit is anywhere, or one of a source in the 8 bytes before an alignment
-//! synchronisation. `TRACEWRIGHT_TIMES=1000` makes 1000 trials of each capture; `--nocapture` shows
-//! the table.
+//! and PTM an I-sync. A bit of a frame that gives bytes to another source damages all of these: the
+//! window then begins before the first and ends behind the last of them, for both sources. The bit
+//! is anywhere, or one of a source in the 8 bytes before an alignment synchronisation.
+//! `TRACEWRIGHT_TIMES=1000` makes 1000 trials of each capture; `--nocapture` shows the table.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ use tracewright::base::{Element, Fault, OffsetMap};
 use tracewright::decode::{Listener, Memory, Options, Plan, Session};
 use tracewright::protocols::registry::AnyPacket;
 use tracewright::protocols::{etmv3, etmv4, etmv4d, ptm};
-use tracewright_testing::{Random, shared, times};
+use tracewright_testing::{Random, shared, short_or_long, times};
 
 /// Bytes before and after the damage where elements may differ.
 const MARGIN: u64 = 64;
@@ -50,11 +51,11 @@ struct Decoded {
 }
 
 impl Decoded {
-    /// Where elements may differ after damage at `at`.
-    fn window(&self, at: u64) -> Range<u64> {
-        let before = self.packets.partition_point(|packet| *packet <= at);
-        let start = before.checked_sub(1).and_then(|n| self.packets.get(n)).unwrap_or(&at);
-        let aligned = self.alignments.iter().copied().find(|alignment| *alignment > at);
+    /// Where elements may differ after damage of the bytes from `first` to `last`.
+    fn window(&self, [first, last]: [u64; 2]) -> Range<u64> {
+        let before = self.packets.partition_point(|packet| *packet <= first);
+        let start = before.checked_sub(1).and_then(|n| self.packets.get(n)).unwrap_or(&first);
+        let aligned = self.alignments.iter().copied().find(|alignment| *alignment > last);
         let restart = aligned.and_then(|at| self.syncs.iter().copied().find(|sync| *sync >= at));
         start.saturating_sub(MARGIN)..restart.map_or(u64::MAX, |sync| sync + MARGIN)
     }
@@ -99,6 +100,54 @@ impl Listener for Record {
     ) {
         self.0[source].len += span.len();
     }
+}
+
+/// The offsets of the bytes of each source.
+struct Places(Vec<Vec<u64>>);
+
+impl Places {
+    fn add(&mut self, source: usize, offsets: &OffsetMap<'_>, span: Range<usize>) {
+        self.0[source].extend(span.map(|n| offsets.at(n)));
+    }
+}
+
+impl Listener for Places {
+    const ERASED: bool = true;
+
+    fn element(&mut self, _: usize, _: u64, _: Element) {}
+
+    fn packet(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        _: &[u8],
+        _: AnyPacket<'_>,
+    ) {
+        self.add(source, offsets, span);
+    }
+
+    fn undecodable(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        _: &[u8],
+        _: Fault,
+    ) {
+        self.add(source, offsets, span);
+    }
+}
+
+/// The first and the last of the bytes that only one of two captures gives to a source. `None`
+/// where both give it the same.
+fn given_otherwise(clean: &[u64], damaged: &[u64]) -> Option<[u64; 2]> {
+    let same = clean.iter().zip(damaged).take_while(|(a, b)| a == b).count();
+    let first = clean.get(same).into_iter().chain(damaged.get(same)).min()?;
+    let (clean, damaged) = (clean.iter().rev(), damaged.iter().rev());
+    let same = clean.clone().zip(damaged.clone()).take_while(|(a, b)| a == b).count();
+    let last = clean.skip(same).take(1).chain(damaged.skip(same).take(1)).max()?;
+    Some([*first, *last])
 }
 
 /// Whether a packet is an alignment synchronisation.
@@ -191,7 +240,8 @@ fn a_flipped_bit_costs_what_lies_before_the_next_synchronisation() {
     let [source, frame] = flip(29, times(2), Flips::Anywhere);
     // Bits that make another plausible trace may cost what depends on them.
     assert!(source.lost * 100_000 <= source.outside, "{source:?}");
-    assert!(frame.lost * 1000 <= frame.outside, "{frame:?}");
+    assert!(frame.lost * short_or_long(1000, 100_000) <= frame.outside, "{frame:?}");
+    assert_eq!((frame.invented, frame.inconsistencies), (0, 0), "{frame:?}");
 }
 
 /// The damaged packet may take the first bytes of the synchronisation.
@@ -230,8 +280,13 @@ fn flip(seed: u64, trials: u64, flips: Flips) -> [Outcome; 2] {
             start.clone().run([bytes], &mut record);
             record.0
         };
+        let places = |bytes: &[u8]| {
+            let mut places = Places(vec![Vec::new(); plan.sources.len()]);
+            start.clone().run([bytes], &mut places);
+            places.0
+        };
         let mut bytes: Vec<u8> = capture.buffers[0].parts().flatten().copied().collect();
-        let clean = decode(&bytes);
+        let (clean, clean_places) = (decode(&bytes), places(&bytes));
         let alignments = clean.iter().flat_map(|decoded| decoded.alignments.iter().copied());
         let alignments: Vec<u64> = alignments.filter(|at| *at >= 8).collect();
         if flips == Flips::BeforeAlignments && alignments.is_empty() {
@@ -248,17 +303,21 @@ fn flip(seed: u64, trials: u64, flips: Flips) -> [Outcome; 2] {
             let bit = 1 << random.index(8);
             bytes[at] ^= bit;
             let damaged = decode(&bytes);
-            bytes[at] ^= bit;
             let lens = |all: &[Decoded]| all.iter().map(|of| of.len).collect::<Vec<_>>();
             let kind = usize::from(lens(&clean) != lens(&damaged));
+            let moved = if kind == 1 { places(&bytes) } else { Vec::new() };
+            bytes[at] ^= bit;
             if flips == Flips::BeforeAlignments && kind == 1 {
                 continue;
             }
             done += 1;
             of[kind] += 1;
             let mut trial = Outcome::default();
-            for (clean, damaged) in clean.iter().zip(&damaged) {
-                trial.add(compare(clean, damaged, clean.window(at as u64)));
+            for (n, (clean, damaged)) in clean.iter().zip(&damaged).enumerate() {
+                let at = at as u64;
+                let moved = moved.get(n).and_then(|moved| given_otherwise(&clean_places[n], moved));
+                let [first, last] = moved.unwrap_or([at, at]);
+                trial.add(compare(clean, damaged, clean.window([first.min(at), last.max(at)])));
             }
             if trial.lost + trial.invented + trial.inconsistencies + trial.added > 0 {
                 differ[kind] += 1;

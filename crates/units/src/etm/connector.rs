@@ -9,6 +9,8 @@ pub enum Pinout {
     Second,
     /// Two trace ports. (IHI 0014, Table 8-6)
     Dual,
+    /// The same, of which the second port is meant. (IHI 0014, Table 8-6)
+    DualB,
     /// A multiplexed port of an ETMv1 or ETMv2. (IHI 0014, Table 8-7)
     Multiplexed,
     /// A demultiplexed port of an ETMv1 or ETMv2 with four TRACEPKT signals. (IHI 0014, Table 8-9)
@@ -52,8 +54,8 @@ impl Pinout {
         let (even, at) = (number.is_multiple_of(2), (38 - number) / 2);
         Some(match (self, number) {
             (_, 1..=4) => Pin::None,
-            (Pinout::Dual, 5) => Pin::Named("TRACECLK_B"),
-            (Pinout::Dual, 6) => Pin::Named("TRACECLK_A"),
+            (Pinout::Dual | Pinout::DualB, 5) => Pin::Named("TRACECLK_B"),
+            (Pinout::Dual | Pinout::DualB, 6) => Pin::Named("TRACECLK_A"),
             (_, 5) => Pin::Named("GND"),
             (_, 6) => Pin::Named("TRACECLK"),
             (_, 12) => Pin::Named("VTRef"),
@@ -67,8 +69,8 @@ impl Pinout {
             }
             (Pinout::Single, _) if even => Pin::Trace(at + 1),
             (Pinout::Single, _) => Pin::Trace(at + 13),
-            (Pinout::Dual, _) if even => Pin::A(at + 1),
-            (Pinout::Dual, _) => Pin::B(at + 1),
+            (Pinout::Dual | Pinout::DualB, _) if even => Pin::A(at + 1),
+            (Pinout::Dual | Pinout::DualB, _) => Pin::B(at + 1),
             (Pinout::Demultiplexed, _) if at >= 8 => Pin::None,
             (Pinout::Demultiplexed, _) if even => Pin::A(at + 1),
             (Pinout::Demultiplexed, _) => Pin::B(at + 1),
@@ -133,6 +135,7 @@ mod tests {
             (Pinout::Single, single),
             (Pinout::Second, second),
             (Pinout::Dual, dual),
+            (Pinout::DualB, dual),
             (Pinout::Multiplexed, multiplexed),
             (Pinout::Demultiplexed, demultiplexed),
         ] {

@@ -1,5 +1,6 @@
 //! The components and the registers that each has.
 
+use super::filter::TRIGGERS;
 use super::registers;
 use crate::unit::View;
 use crate::values::Values;
@@ -72,6 +73,12 @@ impl Component {
         if *self == Component::Encoder {
             instances("trTeFilter", registers::FILTER, &mut all);
             instances("trTeComp", registers::COMPARATOR, &mut all);
+            for n in 0..TRIGGERS {
+                all.extend(registers::TRIGGER.iter().map(|register| View {
+                    name: format!("{}_{n}", register.name).into(),
+                    ..View::from(register)
+                }));
+            }
         }
         all
     }

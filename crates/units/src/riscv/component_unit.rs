@@ -3,6 +3,7 @@
 use tracewright_base::Field;
 
 use super::component::Component;
+use super::filter::EncoderFilter;
 use super::{encoder_lint, explain, lint, program, registers, sequence};
 use crate::finding::Finding;
 use crate::group::Group;
@@ -10,6 +11,7 @@ use crate::program::{BusAccess, Program};
 use crate::request::{Refusal, Request};
 use crate::unit::{Unit, View};
 use crate::values::Values;
+use crate::verdict::Filter;
 
 /// The components by name and by identification registers.
 pub const GROUP: Group = Group { names, named, identified };
@@ -72,6 +74,10 @@ impl Unit for Component {
 
     fn sequence(&self, accesses: &[BusAccess]) -> Vec<Finding> {
         sequence::check(self, accesses)
+    }
+
+    fn filter(&self, values: &Values) -> Option<Box<dyn Filter>> {
+        (*self == Component::Encoder).then(|| Box::new(EncoderFilter::new(values)) as _)
     }
 
     fn field(&self, _: &View, field: &Field, value: u64) -> Option<String> {

@@ -18,6 +18,8 @@ mod encoder_lint;
 #[cfg(feature = "std")]
 mod explain;
 #[cfg(feature = "std")]
+mod filter;
+#[cfg(feature = "std")]
 mod lint;
 #[cfg(feature = "std")]
 mod program;

@@ -13,6 +13,16 @@ const YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
 pub const ACTIONS: &[(u64, &str)] =
     &[(0, "none"), (2, "trace on"), (3, "trace off"), (4, "notification")];
 
+/// `match` of mcontrol.
+const MATCHES: &[(u64, &str)] = &[
+    (0, "equal"),
+    (1, "in the naturally aligned range"),
+    (2, "from it on"),
+    (3, "below it"),
+    (8, "not equal"),
+    (9, "outside of the naturally aligned range"),
+];
+
 /// `trTsMode`.
 pub const TIME_MODES: &[(u64, &str)] =
     &[(0, "none"), (1, "external"), (2, "internal system"), (3, "internal core"), (4, "shared")];
@@ -73,6 +83,12 @@ const fn row(
         fields,
         section,
     }
+}
+
+/// A control and status register of the processor.
+const fn csr(name: &'static str, about: &'static str, fields: &'static [Field]) -> Row {
+    let section = "RISC-V Debug Specification 1.0, Trigger Module";
+    Register { offset: None, bits: 64, ..row(name, about, 0, fields, section) }
 }
 
 /// A register that is only read.
@@ -283,6 +299,29 @@ pub static ENCODER: &[Row] = &[
         &[],
         TRIGGER_SECTION,
     ),
+];
+
+/// The registers of trigger 0 of the processor, which fires the actions of the encoder. (Debug
+/// Specification 1.0, mcontrol and mcontrol6)
+pub static TRIGGER: &[Row] = &[
+    csr(
+        "tdata1",
+        "trigger of the processor: type, event and action",
+        &[
+            field("type", 63, 16, "type in the top 4 bits of XLEN, and what depends on it", &[]),
+            field("action", 15, 12, "action", ACTIONS),
+            field("chain", 11, 11, "fires with the next trigger only", YES),
+            field("match", 10, 7, "comparison", MATCHES),
+            field("m", 6, 6, "in machine mode", YES),
+            field("uncertainen", 5, 5, "fires where a match is uncertain (mcontrol6)", YES),
+            field("s", 4, 4, "in supervisor mode", YES),
+            field("u", 3, 3, "in user mode", YES),
+            field("execute", 2, 2, "instructions", YES),
+            field("store", 1, 1, "stores", YES),
+            field("load", 0, 0, "loads", YES),
+        ],
+    ),
+    csr("tdata2", "address with which the trigger compares", &[]),
 ];
 
 /// The registers of filter 0. Those of filter n are 0x20 n higher.

@@ -113,7 +113,13 @@ impl Trbe {
         self.prohibited_next = prohibited;
     }
 
-    /// Whether all trace operations are complete: software may read the buffer. (RNSFRQ)
+    /// Whether the bytes of all trace operations are in memory: software may read the buffer. For
+    /// its registers they must be [complete](Self::is_complete). (K10.5.10, steps 6 and 7)
+    pub fn is_stored(&self) -> bool {
+        self.order >= Order::Finished && self.in_flight.is_empty()
+    }
+
+    /// Whether all trace operations are complete: software may read the registers. (RNSFRQ)
     pub fn is_complete(&self) -> bool {
         self.order == Order::Visible && self.in_flight.is_empty()
     }

@@ -7,7 +7,7 @@ mod tracing;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::buffer::TraceBuffer;
-use self::switch::Saved;
+use self::switch::{STATE, Saved};
 use super::access::{Part, part, shown};
 use super::episode::{Accessed, Await, End, Episode, Machine, Quiet};
 use super::rules::{self, Rule};
@@ -204,6 +204,9 @@ impl<'a> Checker<'a> {
     /// An exception return to `level`. A routine that was interrupted goes on as it was.
     fn exception_return(&mut self, level: u8) {
         self.synchronise();
+        if level == 0 {
+            self.unlocked();
+        }
         let interrupted = level > 0 && self.outer.last().is_some_and(|outer| outer.level == level);
         if !interrupted {
             return self.go(level, false);
@@ -320,7 +323,9 @@ impl<'a> Checker<'a> {
             until.any(|(part, bit)| matches!(part, Part::BufferEnable | Part::SinkEnable) && bit);
         // A buffer that is programmed and not enabled.
         let later = later || !self.episode.buffer_written.is_empty();
-        if self.machine.sink.map_or(later, |on| !on) {
+        // A process whose buffer was disabled has its trace elsewhere.
+        let elsewhere = self.episode.restored_off;
+        if self.machine.sink.map_or(later, |on| !on) && !elsewhere {
             self.broken(&rules::SINK_LAST);
         }
         self.permitted();
@@ -338,7 +343,7 @@ impl<'a> Checker<'a> {
         (episode.tsb, episode.dsb, episode.current) = (false, false, false);
         episode.quiet = Quiet::No;
         (episode.programmed_off, episode.idle_reads) = (false, 0);
-        (episode.switched, episode.switched_in) = (false, false);
+        episode.end_switch();
         // The trace from here on is not flushed.
         episode.prohibited = episode.prohibited.map(|end| end.min(End::Synchronised));
         episode.begin(at);
@@ -427,7 +432,7 @@ impl<'a> Checker<'a> {
             (episode.buffer_left, episode.buffer_read) = (false, false);
             episode.awaited = Some(Await::Stopped);
         }
-        (episode.switched, episode.switched_in) = (false, false);
+        episode.end_switch();
         episode.begin(at);
         self.machine.enabled = Some(false);
         self.control_dirty = true;
@@ -557,10 +562,10 @@ impl<'a> Checker<'a> {
             self.broken(&rules::NOT_ENABLED);
         } else if value & 3 != 0 && self.episode.prohibited == Some(End::Flushed) && !stopped {
             self.broken(&rules::NOT_DISABLED);
-        } else if !locked && self.reads_in_vain() {
-            match enabled {
-                Some(false) if value & 3 == 3 => self.broken(&rules::NOT_ENABLED),
-                Some(true) if value & 3 == 0 => self.broken(&rules::NOT_DISABLED),
+        } else if self.reads_in_vain() {
+            match value & 3 {
+                3 if stopped => self.broken(&rules::NOT_ENABLED),
+                0 if enabled == Some(true) && !locked => self.broken(&rules::NOT_DISABLED),
                 _ => {}
             }
         }
@@ -618,6 +623,7 @@ impl<'a> Checker<'a> {
     /// exception handler returns.
     fn complete(&mut self) {
         self.saved_all();
+        self.unlocked();
         let awaited = self.episode.awaited;
         match awaited {
             Some(Await::Running) if !self.episode.enabled_in_switch => {
@@ -639,6 +645,14 @@ impl<'a> Checker<'a> {
         }
         if self.episode.filter_saved && self.episode.filter_pending() {
             self.broken(&rules::FILTER_NOT_RESTORED);
+        }
+    }
+
+    /// A state that was restored under the OS Lock has to be unlocked.
+    fn unlocked(&mut self) {
+        if self.machine.locked == Some(true) && self.episode.written.len() >= STATE {
+            self.broken(&rules::RESTORED_LOCKED);
+            self.episode.written.clear();
         }
     }
 

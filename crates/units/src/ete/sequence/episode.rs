@@ -111,6 +111,8 @@ pub(super) struct Episode {
     pub switched: bool,
     /// It was changed after the first register of the unit was written.
     pub switched_in: bool,
+    /// The trace buffer was disabled, as it was in the process that is switched in.
+    pub restored_off: bool,
     /// The unit was enabled in a switch between processes.
     pub enabled_in_switch: bool,
     /// TSB CSYNC was executed since the first register of the unit was written.
@@ -171,6 +173,14 @@ impl Episode {
             true => self.lost.remove(name),
             false => self.lost.insert(name),
         };
+    }
+
+    /// A switch between processes is complete.
+    pub fn end_switch(&mut self) {
+        if std::mem::take(&mut self.switched) {
+            self.buffer_written.clear();
+        }
+        (self.switched_in, self.restored_off) = (false, false);
     }
 
     /// The unit changes its state with access `at`: what was saved before is complete, but for the

@@ -179,6 +179,12 @@ pub(super) const UNLOCK_UNSYNCHRONISED: Rule = error(
     "no ISB follows the write that unlocks the OS Lock",
     "execute an ISB after the write of OSLAR_EL1",
 );
+pub(super) const RESTORED_LOCKED: Rule = error(
+    "restored-and-locked",
+    "Arm ARM K10.5.7.1.3",
+    "the state of the unit is restored, and the OS Lock stays locked, so that the unit does not work",
+    "write 0 to OSLAR_EL1 after the registers are restored",
+);
 pub(super) const TRANSLATION_ENABLED: Rule = error(
     "translation-while-buffer-enabled",
     "Arm ARM K10.5.10",
@@ -322,6 +328,7 @@ pub const RULES: &[Rule] = &[
     SAVED_ENABLED,
     SAVE_NOT_IDLE,
     UNLOCK_UNSYNCHRONISED,
+    RESTORED_LOCKED,
     TRANSLATION_ENABLED,
     SINK_UNSYNCHRONISED,
     CONTENTS_INCOMPLETE,

@@ -75,9 +75,13 @@ impl Checker<'_> {
             self.broken(&rules::BUFFER_UNORDERED);
         }
         self.buffer.values.set(&name, value);
-        self.episode.buffer_written.insert(name);
+        let switched_out = self.machine.sink == Some(false) && !self.episode.restored_off;
+        if register != Reg::Limit || !switched_out {
+            self.episode.buffer_written.insert(name);
+        }
         // The unit is enabled after the buffer without an event between. (K10.5.10)
-        self.dirty |= self.machine.sink != Some(true) || register != Reg::Limit;
+        let restored = self.machine.sink == Some(true) || self.episode.restored_off;
+        self.dirty |= !restored || register != Reg::Limit;
     }
 
     /// A register of the trace buffer is read.
@@ -170,7 +174,11 @@ impl Checker<'_> {
         self.machine.sink = Some(false);
         self.sink_off_dirty = true;
         self.episode.buffer_left = true;
-        self.episode.buffer_written.clear();
+        // A process is switched in whose buffer was disabled.
+        self.episode.restored_off = self.episode.switched && self.restores();
+        if !self.episode.restored_off {
+            self.episode.buffer_written.clear();
+        }
     }
 
     /// The trace is read from memory.

@@ -33,7 +33,7 @@ const MINIMAL: &[&str] = &[
 ];
 
 /// The fewest registers that are taken to be a saved state.
-const STATE: usize = 8;
+pub(super) const STATE: usize = 8;
 
 /// The registers with known values that were saved.
 pub(super) type Saved = BTreeMap<String, u64>;
@@ -157,11 +157,15 @@ impl Checker<'_> {
             written.value.zip(saved.get(*name)).is_some_and(|(value, saved)| value != *saved)
         });
         let unit = unit.map(|(name, written)| (name.clone(), written.at));
-        let buffer = episode.buffer_written.iter().filter(|name| *name != LIMIT);
-        let buffer = buffer.filter_map(|name| {
+        // A register of the buffer that is not written has the value of the other process.
+        let buffer = saved.iter().filter_map(|(name, saved)| {
             let value = self.buffer.values.get(name).or_else(|| self.values.get(name))?;
-            (value != *saved.get(name)?).then(|| (name.clone(), self.at))
+            (value != *saved).then_some(name)
         });
+        let (written, missing): (Vec<_>, Vec<_>) =
+            buffer.cloned().partition(|name| episode.buffer_written.contains(name));
+        let written = written.into_iter().filter(|name| name != LIMIT);
+        let buffer = written.map(|name| (name, self.at));
         let filter = saved.get("TRFCR_EL1").zip(self.machine.filter);
         let filter = filter.filter(|(saved, filter)| *saved != filter);
         let filter = filter.map(|_| ("TRFCR_EL1".to_owned(), self.at));
@@ -170,6 +174,9 @@ impl Checker<'_> {
             let here = std::mem::replace(&mut self.at, at);
             self.broken_by(&rules::RESTORED_OTHERWISE, Some(name));
             self.at = here;
+        }
+        for name in missing {
+            self.broken_by(&rules::CONTROL_NOT_RESTORED, Some(name));
         }
     }
 

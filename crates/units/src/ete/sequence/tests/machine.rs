@@ -9,6 +9,14 @@ use crate::program::{Action, Barrier, BusAccess, BusKind, ProgramStep};
 /// The bytes of the buffer of one process.
 pub(super) const SIZE: u64 = 0x4000;
 
+/// The buffers that an address space has room for.
+const BUFFERS: usize = 8;
+
+/// The memory of the buffers in an address space.
+fn buffers() -> Bytes {
+    Bytes::new(base(0), BUFFERS * SIZE as usize)
+}
+
 /// The first address of the buffer of a process.
 pub(super) fn base(process: u8) -> u64 {
     0x1000_0000 + u64::from(process) * SIZE
@@ -56,7 +64,8 @@ pub(super) struct Machine {
     /// Registers that were written since the last context synchronization event, in order.
     pending: Vec<String>,
     trbe: Trbe,
-    memory: Bytes,
+    /// The memory of each process: addresses are virtual.
+    memory: BTreeMap<u8, Bytes>,
     /// Trace in the unit: the process of each byte.
     unit: Vec<u8>,
     /// Bytes that were generated for each process.
@@ -71,13 +80,15 @@ pub(super) struct Machine {
 
 impl Machine {
     pub fn new() -> Machine {
+        // Some process executes.
+        let first = Registers::from([("TTBR0_EL1".to_owned(), tables(0))]);
         Machine {
             level: 1,
-            written: Registers::new(),
-            seen: Registers::new(),
+            written: first.clone(),
+            seen: first,
             pending: Vec::new(),
             trbe: Trbe::default(),
-            memory: Bytes::new(base(0), 8 * SIZE as usize),
+            memory: BTreeMap::new(),
             unit: Vec::new(),
             emitted: BTreeMap::new(),
             saved: BTreeMap::new(),
@@ -127,17 +138,16 @@ impl Machine {
         }
     }
 
-    /// The unit passes its trace to the buffer.
+    /// The unit passes its trace to the buffer, of which the addresses are those of the process
+    /// that executes.
     fn flush(&mut self) {
         for process in std::mem::take(&mut self.unit) {
-            let at = self.trbe.pointers().current;
             let used = self.process();
-            if self.trbe.offer(&[process + 1], &mut self.memory).accepted != 1 {
+            let memory = self.memory.entry(used).or_insert_with(buffers);
+            if self.trbe.offer(&[process + 1], memory).accepted != 1 {
                 self.fail(format!("trace of process {process} is lost"));
             } else if used != process {
                 self.fail(format!("trace of process {process} is in the tables of {used}"));
-            } else if !(base(process)..base(process) + SIZE).contains(&at) {
-                self.fail(format!("trace of process {process} is at {at:#x}"));
             }
         }
     }
@@ -150,7 +160,9 @@ impl Machine {
         let enabled =
             enabled.filter(|_| self.written.get("TRCPRGCTLR").is_some_and(|v| v & 1 != 0));
         let before = pending.get(..enabled.unwrap_or(0)).unwrap_or_default();
-        if before.iter().any(|name| is_unit(name)) {
+        // The unit does not work before the OS Lock is unlocked.
+        let locked = self.seen("OSLAR_EL1") & 1 != 0;
+        if before.iter().any(|name| is_unit(name)) && !locked {
             self.fail("the unit is enabled with old registers".to_owned());
         }
         self.seen = self.written.clone();
@@ -188,11 +200,12 @@ impl Machine {
                 if !self.is_idle() {
                     self.fail("power is removed from a unit that is not idle".to_owned());
                 }
-                for (name, value) in &mut self.written {
-                    if is_unit(name) || name == "TRCPRGCTLR" {
-                        *value = 0x5555;
-                    }
+                for (_, value) in self.written.iter_mut().filter(|(name, _)| is_unit(name)) {
+                    *value = 0x5555;
                 }
+                // TRCPRGCTLR.EN and OSLSR_EL1.OSLK have values after a reset. (DDI 0601)
+                self.written.insert("TRCPRGCTLR".to_owned(), 0);
+                self.written.insert("OSLAR_EL1".to_owned(), 1);
                 self.seen = self.written.clone();
             }
             Op::Remember(state) => {
@@ -209,26 +222,35 @@ impl Machine {
         }
     }
 
-    /// What a routine must leave as it was.
+    /// What a routine must leave as it was. The exception return that follows synchronises it.
     fn registers(&self) -> Registers {
-        let mut all = self.written.clone();
+        let (mut all, mut trbe) = (self.written.clone(), self.trbe.clone());
+        trbe.synchronize();
         // The unit changes these itself.
         let changing = ["TRBPTR_EL1", "TRBSR_EL1", "TRBTRG_EL1"];
         all.retain(|name, value| *value != 0 && !changing.contains(&name.as_str()));
-        all.insert("buffer".to_owned(), u64::from(self.trbe.is_enabled()));
+        all.insert("buffer".to_owned(), u64::from(trbe.is_enabled()));
         all
     }
 
     fn collect(&mut self, process: u8) {
         let emitted = self.emitted.remove(&process).unwrap_or(0);
-        let bytes = self.memory.at(base(process), SIZE as usize);
+        let Some(memory) = self.memory.remove(&process) else {
+            if emitted != 0 {
+                self.fail(format!("process {process} has no trace of {emitted} bytes"));
+            }
+            return;
+        };
         // A byte of trace is the number of the process, from 1; the first pointer can be anywhere.
-        let trace = bytes.iter().skip_while(|byte| **byte == 0);
-        let stored = trace.take_while(|byte| **byte == process + 1).count();
+        let stored = (0..BUFFERS as u8).map(|buffer| {
+            let bytes = memory.at(base(buffer), SIZE as usize);
+            let trace = bytes.iter().skip_while(|byte| **byte == 0);
+            trace.take_while(|byte| **byte == process + 1).count()
+        });
+        let stored: usize = stored.sum();
         if stored != emitted {
             self.fail(format!("process {process} has {stored} of {emitted} bytes"));
         }
-        self.memory.clear(base(process), SIZE as usize);
     }
 
     fn is_idle(&self) -> bool {
@@ -283,7 +305,11 @@ impl Machine {
                         }
                         self.trbe.trace_synchronize();
                     }
-                    Barrier::Dsb => self.trbe.data_synchronize(&mut self.memory),
+                    Barrier::Dsb => {
+                        let process = self.process();
+                        let memory = self.memory.entry(process).or_insert_with(buffers);
+                        self.trbe.data_synchronize(memory);
+                    }
                 }
             }
             Action::Modify { .. } | Action::Outside { .. } => unreachable!(),
@@ -322,7 +348,7 @@ impl Machine {
         match name {
             "TRCSTATR" => return Some(u64::from(self.is_idle()) | u64::from(!self.is_on()) << 1),
             "BUFFER" => {
-                if !self.trbe.is_complete() {
+                if !self.trbe.is_stored() {
                     self.fail("the buffer is read before it is complete".to_owned());
                 }
                 return None;
