@@ -11,6 +11,7 @@ use tracewright::export::Format;
 use tracewright::image::ModuleFile;
 
 use crate::args::ProfileArgs;
+use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
@@ -31,6 +32,7 @@ pub struct Counted {
     /// The bytes of its trace, and the ranges and instructions in it.
     pub bytes: u64,
     pub ranges: u64,
+    pub contradictions: Contradictions,
 }
 
 /// The programs of a branch list.
@@ -175,6 +177,7 @@ pub fn one(
         if let Ok(mut counted) = counter.counted.lock() {
             counted.bytes = counted.bytes.saturating_add(job.buffer.size().unwrap_or(1));
             counted.ranges += tally.sources.iter().map(|counts| counts.ranges).sum::<u64>();
+            counted.contradictions.add(&tally);
         }
         Ok(tally)
     };

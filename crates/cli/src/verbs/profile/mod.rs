@@ -69,6 +69,9 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
         }
     }
     let good = files.end()? && !files.is_empty();
+    if args.format.format().is_none() {
+        output.print(&files.total.contradictions.text())?;
+    }
     let mut profile = files.total.profile;
     if profile.saturated {
         message::line(&format!("note: counts larger than {} are written as that number", u64::MAX));
