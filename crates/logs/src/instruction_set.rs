@@ -53,8 +53,9 @@ pub fn of(format: Format, map: Option<&LogMap>, head: &[u8]) -> InstructionSet {
         Format::SpikeCsv => return Assumed(Isa::Rv64),
         Format::Rvfi | Format::Kanata => None,
         Format::Csv => {
-            let stated = first(Isa::A64).filter(|isa| first(Isa::Rv64) == Some(*isa));
-            if let Some(isa) = stated {
+            // Without instructions, nothing depends on it.
+            let Some(isa) = first(Isa::A64) else { return Known(Isa::A64) };
+            if first(Isa::Rv64) == Some(isa) {
                 return Known(isa);
             }
             Some(Isa::A64)
@@ -281,6 +282,7 @@ mod tests {
             ("core   0: 0x0000000080000000 (0x00100293) li      t0, 1\n", Known(Isa::Rv64)),
             ("address,isa\n8000,T32\n", Known(Isa::T32)),
             ("address\n8000\n", Assumed(Isa::A64)),
+            ("step,address,value\nsoftware-write,0,41\n", Known(Isa::A64)),
             (
                 "address,opcode\n100,00000297\n104,02028613\n108,00028067\n200,0182b283\n",
                 Known(Isa::Rv64),
