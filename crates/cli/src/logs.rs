@@ -9,7 +9,8 @@ use tracewright::capture::{Dump, Form, Source, stream};
 use tracewright::decode::Memory;
 use tracewright::image::{Elf, Extensions, Load};
 use tracewright::logs::{
-    Assembler, Entry, Event, Format, LogError, LogMap, Lookup, Mode, Reader, Timing, csv,
+    Assembler, Entry, Format, InstructionSet, LogError, LogMap, Lookup, Mode, Reader, Timing, csv,
+    instruction_set,
 };
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
@@ -21,9 +22,6 @@ use crate::message;
 /// Number of bytes of a log that are read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Number of first bytes of a log that are searched for the instruction set.
-const HEAD: usize = 1 << 16;
-
 /// A log that is being read.
 pub struct Log<'a> {
     path: &'a Path,
@@ -34,20 +32,44 @@ pub struct Log<'a> {
     /// The program images.
     pub images: Vec<Dump>,
     pub format: Format,
+    /// The instruction set of instructions for which the log states none.
     pub isa: Isa,
+    /// How far it is known.
+    pub set: InstructionSet,
 }
 
 impl<'a> Log<'a> {
     /// Opens a log, and reads its first bytes to detect the format. `or` is the instruction set
-    /// where neither the options nor an image determine it. (Without one, QEMU's logs are read as
-    /// logs of an Arm processor.)
+    /// where neither the options nor an image determine it.
     pub fn open(path: &'a Path, args: &LogArgs, or: Option<Isa>) -> Result<Log<'a>, Fail> {
-        Log::of(path, stream(path)?, args, or)
+        Log::of(path, stream(path)?, args, or)?.checked()
     }
 
     /// As [`Log::open`]. A log that arrives while it is read ends at a signal.
     pub fn open_live(path: &'a Path, args: &LogArgs) -> Result<Log<'a>, Fail> {
+        Log::open_any(path, args)?.checked()
+    }
+
+    /// As [`Log::open_live`], for a verb that needs no instruction set.
+    pub fn open_any(path: &'a Path, args: &LogArgs) -> Result<Log<'a>, Fail> {
         Log::of(path, live::log(path)?, args, None)
+    }
+
+    /// The log, where the instruction set of its instructions is known, or one is usual.
+    fn checked(self) -> Result<Log<'a>, Fail> {
+        match self.set {
+            InstructionSet::Known(_) => {}
+            InstructionSet::Assumed(isa) => message::line(&format!(
+                "tracewright: note: the log does not state its instruction set; {isa} is assumed, and --isa \
+                 selects another one"
+            )),
+            InstructionSet::Unknown => {
+                let why = "the log does not state its instruction set, and its addresses and opcodes do \
+                           not show it; select it with --isa, or add the program with --image";
+                return Err(Fail::input(self.path, why));
+            }
+        }
+        Ok(self)
     }
 
     fn of(
@@ -86,15 +108,23 @@ impl<'a> Log<'a> {
             };
             Fail::input(path, &what)
         })?;
-        let isa = args.isa.map(isa).or_else(|| program.memory.iter().find_map(machine));
-        let isa = isa.or(or).or_else(|| logged_isa(format, &first));
-        let isa = isa.or(map.as_ref().and_then(|map| map.usual_isa(&first)));
-        let isa = isa.unwrap_or(format.usual_isa(&first));
-        let reader = match map {
-            Some(map) => Reader::with_map(map, isa),
-            None => Reader::new(format, isa),
+        let given = args.isa.map(isa).or_else(|| program.memory.iter().find_map(machine)).or(or);
+        let set = given.map_or_else(
+            || instruction_set::of(format, map.as_ref(), &first),
+            InstructionSet::Known,
+        );
+        let isa = match set {
+            InstructionSet::Known(isa) | InstructionSet::Assumed(isa) => isa,
+            InstructionSet::Unknown => Isa::A64,
         };
-        Ok(Log { path, input, first, reader, images: program.memory, format, isa })
+        let signals = args.log_signals.as_deref().filter(|_| format == Format::Rvfi);
+        let reader = match (map, signals) {
+            (Some(map), _) => Reader::with_map(map, isa),
+            (None, Some(prefix)) => Reader::with_signals(prefix),
+            (None, None) => Reader::new(format, isa),
+        };
+        let images = program.memory;
+        Ok(Log { path, input, first, reader, images, format, isa, set })
     }
 
     /// The assembler of the log's entries to steps, for the RISC-V extensions `riscv`.
@@ -161,7 +191,7 @@ pub fn notes(assembler: &Assembler) {
              in between"
         ));
     }
-    if summary.instructions == 0 && summary.software == 0 {
+    if summary.listed == 0 && summary.software == 0 {
         message::line(
             "tracewright: note: the log contains no instructions; check the log options of the simulator",
         );
@@ -198,21 +228,6 @@ fn isa(isa: IsaArg) -> Isa {
         IsaArg::Rv32 => Isa::Rv32,
         IsaArg::Rv64 => Isa::Rv64,
     }
-}
-
-/// The instruction set that the log records for its first instruction; `first` is the start of the
-/// log.
-fn logged_isa(format: Format, first: &[u8]) -> Option<Isa> {
-    let mut isa = None;
-    let mut out = |entry: Entry| match entry.event {
-        Event::Instruction(executed) if isa.is_none() => isa = executed.isa,
-        _ => {}
-    };
-    // A64 applies to logs that do not record it. Errors are reported when the log is read.
-    let mut reader = Reader::new(format, Isa::A64);
-    let _ = reader.feed(first.get(..HEAD).unwrap_or(first), &mut out);
-    let states = matches!(format, Format::Qemu | Format::Tarmac | Format::Csv | Format::Rvvi);
-    isa.filter(|_| states)
 }
 
 /// The instruction set at the entry point of an ELF file. (ELF, e_machine: 40 Arm, 183 AArch64, 243

@@ -96,6 +96,20 @@ pub fn no_instructions() {
     }]);
 }
 
+/// Prints why a trace of ITMs and STMs has no branches and calls.
+pub fn no_branches() {
+    remarks(&[Remark {
+        what:
+            "the trace is that of an ITM or STM, which has no instructions, and so no branches and \
+               calls"
+                .into(),
+        help:
+            "`tracewright itm --exceptions` has the exceptions, `itm --profile` the samples of the \
+               program counter, `timeline` and `report` both"
+                .into(),
+    }]);
+}
+
 /// Prints that nothing is selected, and what there is to select.
 pub fn nothing_selected(input: &Input) {
     const MAX: usize = 4;

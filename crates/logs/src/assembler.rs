@@ -72,6 +72,7 @@ impl Assembler {
         let mut emit = |step: &Step| out.step(entry.cpu, step);
         match entry.event {
             Event::Instruction(executed) => {
+                summary.listed += 1;
                 cpu.instruction(&executed, entry.time, *timing, *isa, lookup, summary, &mut emit);
             }
             Event::Withdrawn { address } => cpu.withdraw(address, summary),

@@ -3,7 +3,7 @@
 use tracewright_base::Isa;
 
 use crate::map::{self, BUILT_IN, BuiltIn};
-use crate::{csv, rvvi, spike_csv, tarmac, text};
+use crate::{csv, kanata, rvfi, rvvi, spike_csv, tarmac, text};
 
 /// The format of an execution log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +20,10 @@ pub enum Format {
     Csv,
     /// RVVI-TEXT.
     Rvvi,
+    /// The signals of RVFI in a Value Change Dump.
+    Rvfi,
+    /// Kanata, the log of pipelines that Konata displays.
+    Kanata,
     /// A format that a built-in map describes.
     Mapped(&'static BuiltIn),
     /// A format that a map of the user describes.
@@ -34,7 +38,10 @@ impl Format {
     /// All formats with names.
     pub fn all() -> impl Iterator<Item = Format> {
         let mapped = BUILT_IN.iter().map(Format::Mapped);
-        Format::WRITTEN.into_iter().chain([Format::Rvvi]).chain(mapped)
+        Format::WRITTEN
+            .into_iter()
+            .chain([Format::Rvvi, Format::Rvfi, Format::Kanata])
+            .chain(mapped)
     }
 
     /// The format with this name.
@@ -51,19 +58,10 @@ impl Format {
             Format::SpikeCsv => "spike-csv",
             Format::Csv => "csv",
             Format::Rvvi => "rvvi",
+            Format::Rvfi => "rvfi",
+            Format::Kanata => "kanata",
             Format::Mapped(known) => known.name,
             Format::Described => "described by a map",
-        }
-    }
-
-    /// The instruction set where nothing but the digits of addresses in `head`, the first bytes of
-    /// the log, states it.
-    pub fn usual_isa(self, head: &[u8]) -> Isa {
-        match self {
-            Format::Spike | Format::SpikeCsv => Isa::Rv64,
-            Format::Rvvi => Isa::Rv32,
-            Format::Mapped(known) => known.map().usual_isa(head).unwrap_or(Isa::A64),
-            Format::Qemu | Format::Tarmac | Format::Csv | Format::Described => Isa::A64,
         }
     }
 
@@ -71,9 +69,9 @@ impl Format {
     pub fn has(self, isa: Isa) -> bool {
         let riscv = matches!(isa, Isa::Rv32 | Isa::Rv64);
         match self {
-            Format::Qemu | Format::Csv | Format::Described => true,
+            Format::Qemu | Format::Csv | Format::Described | Format::Kanata => true,
             Format::Tarmac => !riscv,
-            Format::Spike | Format::SpikeCsv | Format::Rvvi => riscv,
+            Format::Spike | Format::SpikeCsv | Format::Rvvi | Format::Rvfi => riscv,
             Format::Mapped(known) => known.map().isa.is_none() || riscv,
         }
     }
@@ -92,6 +90,12 @@ impl Format {
         if let Some(format) = Format::of_header(first) {
             return Some(format);
         }
+        if kanata::is_header(first) {
+            return Some(Format::Kanata);
+        }
+        if rvfi::is_dump(first) {
+            return Some(Format::Rvfi);
+        }
         if let Some(known) = map::detect(bytes) {
             return Some(Format::Mapped(known));
         }
@@ -109,8 +113,7 @@ impl Format {
                 [b'0'..=b'3'] if words.peek().starts_with(b"0x") => return Some(Format::Spike),
                 _ => {}
             }
-            // A line such as `53 clk` begins with a time and its unit.
-            let tarmac = || tarmac::time(&mut text::Words(line)).map(|_| Format::Tarmac);
+            let tarmac = || tarmac::is_line(line).then_some(Format::Tarmac);
             Format::of_header(line).or_else(tarmac)
         })
     }

@@ -15,6 +15,8 @@
 //! | Spike, in the columns of the RISC-V reference flow | [`spike_csv`] |
 //! | comma-separated columns, for any other tool | [`csv`] |
 //! | RVVI-TEXT | [`rvvi`] |
+//! | the signals of RVFI in a Value Change Dump | [`rvfi`] |
+//! | Kanata, of pipelines | [`kanata`] |
 //! | others, by patterns of their lines: Ibex, CVA6, Sail and more | [`map`] |
 //!
 //! ```
@@ -46,6 +48,8 @@ mod counts;
 pub mod csv;
 mod entry;
 mod format;
+pub mod instruction_set;
+pub mod kanata;
 mod line;
 mod logged_code;
 mod lookup;
@@ -56,6 +60,7 @@ mod programmed;
 pub mod qemu;
 mod reader;
 mod recorder;
+pub mod rvfi;
 pub mod rvvi;
 pub mod selection;
 pub mod spike;
@@ -72,6 +77,7 @@ pub use converter::Converter;
 pub use counts::Counts;
 pub use entry::{Entry, Event, Executed, Mode, Opcode, Raised};
 pub use format::Format;
+pub use instruction_set::InstructionSet;
 pub use logged_code::LoggedCode;
 pub use lookup::Lookup;
 pub use map::{BuiltIn, LogMap};

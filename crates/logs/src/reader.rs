@@ -9,7 +9,7 @@ use crate::entry::Entry;
 use crate::format::Format;
 use crate::map::{self, LogMap};
 use crate::text::Expected;
-use crate::{csv, qemu, rvvi, spike, spike_csv, tarmac};
+use crate::{csv, kanata, qemu, rvfi, rvvi, spike, spike_csv, tarmac};
 
 /// The error of a line that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ enum Parser {
     SpikeCsv,
     Csv(csv::Parser),
     Rvvi(rvvi::Parser),
+    Rvfi(Box<rvfi::Parser>),
+    Kanata(kanata::Parser),
     Map(map::Parser),
 }
 
@@ -70,6 +72,8 @@ impl Reader {
             Format::SpikeCsv => Parser::SpikeCsv,
             Format::Csv => Parser::Csv(csv::Parser::default()),
             Format::Rvvi => Parser::Rvvi(rvvi::Parser::default()),
+            Format::Rvfi => Parser::Rvfi(Box::default()),
+            Format::Kanata => Parser::Kanata(kanata::Parser::default()),
             Format::Mapped(known) => Parser::Map(map::Parser::new(known.map())),
             // Nothing is a line of a format that is not described.
             Format::Described => Parser::Map(map::Parser::new(LogMap::default())),
@@ -80,6 +84,11 @@ impl Reader {
     /// A reader of a log that `map` describes.
     pub fn with_map(map: LogMap, isa: Isa) -> Self {
         Reader::of(Parser::Map(map::Parser::new(map)), isa)
+    }
+
+    /// A reader of the signals of RVFI whose names begin with `prefix`.
+    pub fn with_signals(prefix: &str) -> Self {
+        Reader::of(Parser::Rvfi(Box::new(rvfi::Parser::with_prefix(prefix))), Isa::Rv32)
     }
 
     fn of(parser: Parser, isa: Isa) -> Self {
@@ -139,8 +148,13 @@ impl Reader {
             Parser::Qemu(parser) => parser.finish(out),
             Parser::Spike(parser) => parser.finish(out),
             Parser::Rvvi(parser) => parser.finish(out),
+            Parser::Rvfi(parser) => parser.finish(out).map_err(|Expected(expected)| LogError {
+                line: self.lines,
+                expected,
+                found: "the end".to_owned(),
+            })?,
             Parser::Map(parser) => parser.finish(out),
-            Parser::Tarmac(_) | Parser::SpikeCsv | Parser::Csv(_) => {}
+            Parser::Kanata(_) | Parser::Tarmac(_) | Parser::SpikeCsv | Parser::Csv(_) => {}
         }
         Ok(())
     }
@@ -155,6 +169,8 @@ impl Reader {
             Parser::SpikeCsv => each(text, lines, |line| spike_csv::line(line, isa, out)),
             Parser::Csv(parser) => each(text, lines, |line| parser.line(line, isa, out)),
             Parser::Rvvi(parser) => each(text, lines, |line| parser.line(line, isa, out)),
+            Parser::Rvfi(parser) => each(text, lines, |line| parser.line(line, isa, out)),
+            Parser::Kanata(parser) => each(text, lines, |line| parser.line(line, isa, out)),
             Parser::Map(parser) => each(text, lines, |line| parser.line(line, isa, out)),
         }
     }

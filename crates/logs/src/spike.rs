@@ -9,9 +9,10 @@
 //! core   0: 3 0x0000000080000008 (0x00b52023) mem 0x0000000080002000 0x00000007
 //! ```
 //!
-//! `-l` lists an instruction before execution, so it lists instructions that trap. With both
-//! options, an instruction has two lines and counts once. An older `--log-commits` has no `core  
-//! 0:`.
+//! The lines are those of riscv/processor.cc (`disasm`, `take_trap`, `take_trigger_action`) and
+//! riscv/execute.cc (`commit_log_print_insn`) of riscv-isa-sim. `-l` lists an instruction before
+//! execution, so it lists instructions that trap. With both options, an instruction has two lines
+//! and counts once. An older `--log-commits` has no `core   0:`.
 
 use tracewright_base::{Access, Cause, Direction, Isa, Step};
 
@@ -24,10 +25,43 @@ use crate::text::{Expected, Words, decimal, hex};
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
     listed: Option<Entry>,
-    /// The last instruction that was listed.
-    last: Option<Entry>,
     raised: Option<(u16, Raised)>,
 }
+
+/// The instruction set by the digits of the first address, which are those of the registers. (Spike,
+/// riscv/processor.cc, `processor_t::disasm`: `max_xlen / 4`)
+pub fn width(head: &[u8]) -> Option<Isa> {
+    let address = |line: &[u8]| {
+        let mut words = Words(line);
+        loop {
+            match words.word() {
+                b"" => return None,
+                [b'0', b'x', digits @ ..] => return Some(digits.len()),
+                _ => {}
+            }
+        }
+    };
+    let mut lines = head.split(|byte| *byte == b'\n').filter(|line| !is_other(line));
+    match lines.find_map(address)? {
+        8 => Some(Isa::Rv32),
+        16 => Some(Isa::Rv64),
+        _ => None,
+    }
+}
+
+/// Whether a line is none of a log: the output of the program, or of Spike itself.
+fn is_other(line: &[u8]) -> bool {
+    let mut words = Words(line);
+    match words.word() {
+        b"" | b"core" => false,
+        // A privilege level before an address.
+        [b'0'..=b'9', ..] => !words.peek().starts_with(b"0x"),
+        _ => true,
+    }
+}
+
+/// The prompt of Spike's interactive mode. (riscv/interactive.cc)
+const PROMPT: &[u8] = b"(spike) ";
 
 /// The most executions of an instruction in one line.
 const MAX_REPEATS: u64 = 1 << 32;
@@ -65,6 +99,13 @@ impl Parser {
         isa: Isa,
         out: &mut impl FnMut(Entry),
     ) -> Result<(), Expected> {
+        let mut line = line;
+        while let Some(rest) = line.strip_prefix(PROMPT) {
+            line = rest;
+        }
+        if is_other(line) {
+            return Ok(());
+        }
         let mut words = Words(line);
         let mut cpu = 0;
         if words.peek() == b"core" {
@@ -78,7 +119,10 @@ impl Parser {
             [b'>', ..] => Ok(()),
             b"exception" => {
                 words.word();
-                self.flush(out);
+                // The instruction before waits, as the number of its executions may follow.
+                if self.raised.is_some() {
+                    self.flush(out);
+                }
                 let rest = words.0.trim_ascii();
                 let (name, epc) = split(rest, b", epc ").ok_or(Expected("`, epc ADDRESS`"))?;
                 let cause = cause(name).ok_or(Expected("the name of a trap, or `interrupt #N`"))?;
@@ -109,23 +153,25 @@ impl Parser {
         }
     }
 
-    /// Reads `Executed N times`: the instruction listed before was executed N times in all, where N
-    /// is hexadecimal. (Spike, `processor_t::disasm`)
+    /// Reads `Executed N times`: the instruction listed before was executed N times in all. Commit
+    /// lines list each of them. N is decimal, and in older versions hexadecimal. (Spike,
+    /// riscv/processor.cc, `processor_t::disasm`)
     fn repeated(
         &mut self,
         mut words: Words<'_>,
         out: &mut impl FnMut(Entry),
     ) -> Result<(), Expected> {
         words.word();
-        let count = words.hex("a hexadecimal number of executions")?;
+        let number = words.word();
+        let count = decimal(number).or_else(|| hex(number));
+        let count = count.ok_or(Expected("a number of executions"))?;
         if count > MAX_REPEATS {
             return Err(Expected("at most 2^32 executions of an instruction"));
         }
-        let last = self.listed.or(self.last);
-        self.flush(out);
-        if let Some(last) = last {
-            (1..count).for_each(|_| out(last));
+        if let Some(listed) = self.listed {
+            (1..count).for_each(|_| out(listed));
         }
+        self.flush(out);
         Ok(())
     }
 
@@ -153,7 +199,6 @@ impl Parser {
         let executed = instruction(&mut words, isa)?;
         self.flush(out);
         self.listed = Some(Entry::new(cpu, Event::Instruction(executed)));
-        self.last = self.listed;
         Ok(())
     }
 
@@ -189,10 +234,13 @@ impl Parser {
     ) -> Result<(), Expected> {
         let mut register = None;
         while !words.is_empty() {
-            if words.word() != b"mem" {
-                // A register and its value. `x 5` is two words in older logs.
+            let word = words.word();
+            if word != b"mem" {
+                // A register and its value. `x 5` is two words in older logs. CSRs, `c768_mstatus`,
+                // and vector registers hold no loaded value.
                 if words.peek().starts_with(b"0x") {
-                    register = hex(words.word());
+                    let value = hex(words.word());
+                    register = if matches!(word, [b'c' | b'v', ..]) { register } else { value };
                 }
                 continue;
             }

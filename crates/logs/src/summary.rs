@@ -3,6 +3,8 @@
 /// Totals of the entries that an [`Assembler`](crate::Assembler) took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
+    /// Instructions in the log, with or without an opcode, executed or not.
+    pub listed: u64,
     /// Executed instructions.
     pub instructions: u64,
     /// Data accesses.

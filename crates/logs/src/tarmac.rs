@@ -99,6 +99,14 @@ fn kind(word: &[u8]) -> Option<Kind> {
     })
 }
 
+/// Whether a line has a time with its unit, such as `53 clk`, and a kind, which the name of a
+/// processor may precede.
+pub fn is_line(line: &[u8]) -> bool {
+    let mut words = Words(line);
+    let known = |words: &mut Words<'_>| kind(words.word()).is_some_and(|kind| kind != Kind::Other);
+    time(&mut words).is_some() && (known(&mut words) || known(&mut words))
+}
+
 impl Parser {
     /// Reads one line.
     pub fn line(&mut self, line: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), Expected> {

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use tracewright_base::{Access, Cause, Direction, Isa, Step};
 
 use crate::assembler::Assembler;
-use crate::entry::Entry;
+use crate::entry::{Entry, Event, Raised};
 use crate::format::Format;
 use crate::lookup::Lookup;
 use crate::reader::Reader;
@@ -563,4 +563,77 @@ fn handlers_that_are_not_in_the_log() {
             _ => assert_eq!(after, [&Step::Off, &Step::On]),
         }
     }
+}
+
+/// Lines of Spike as its source prints them: riscv/processor.cc, `processor_t::disasm` (the symbol,
+/// then `Executed N times`, then the instruction), `take_trap` and `take_trigger_action`;
+/// riscv/execute.cc, `commit_log_print_insn`.
+#[test]
+fn spike_repeats_triggers_and_other_lines() {
+    let a = "core   0: 0x0000000080000000 (0x00000013) nop\n";
+    let j = "core   0: 0x0000000080000004 (0x0000006f) j       pc + 0x0\n";
+    let commit = "core   0: 3 0x0000000080000004 (0x0000006f)\n";
+    let irq = "core   0: exception interrupt #7, epc 0x0000000080000004\n";
+    let handler = "core   0: 0x0000000080000100 (0x30200073) mret\n";
+    let executed = |n: &str| format!("core   0: >>>>  trap\ncore   0: Executed {n} times\n");
+    let trigger = "core   0: trigger action 0\n\
+                   core   0: exception trap_breakpoint, epc 0x0000000080000000\n\
+                   core   0:           tval 0x0000000080000000\n";
+    for (log, want) in [
+        (format!("{a}{j}{}{handler}", executed("12")), "i j*12 h"),
+        // An older version prints hexadecimal digits.
+        (format!("{a}{j}{}{handler}", executed("1c")), "i j*28 h"),
+        // The number follows an interrupt; the instructions were executed before it.
+        (format!("{a}{j}{irq}{}{handler}", executed("3")), "i j*3 interrupt h"),
+        // Commit lines list each execution.
+        (format!("{a}{j}{commit}{commit}{commit}{}{handler}", executed("3")), "i j*3 h"),
+        // A trigger fires before the instruction.
+        (format!("{a}{trigger}{handler}"), "i exception h"),
+        // A prompt, a warning, and the output of the program.
+        (
+            format!(
+                "warning: tohost and fromhost symbols not in ELF\n(spike) {a}(spike) \nHello\n{j}"
+            ),
+            "i j*1",
+        ),
+    ] {
+        let (mut seen, mut jumps) = (Vec::new(), 0);
+        let mut all = entries(Format::Spike, Isa::Rv64, &log).into_iter().peekable();
+        while let Some(entry) = all.next() {
+            let address = |entry: &Entry| match entry.event {
+                Event::Instruction(executed) => executed.address,
+                _ => 0,
+            };
+            match entry.event {
+                Event::Instruction(_) if address(&entry) == 0x8000_0004 => {
+                    jumps += 1;
+                    if all.peek().is_none_or(|next| address(next) != 0x8000_0004) {
+                        seen.push(format!("j*{jumps}"));
+                    }
+                }
+                Event::Instruction(executed) if executed.address == 0x8000_0100 => {
+                    seen.push("h".into())
+                }
+                Event::Instruction(_) => seen.push("i".into()),
+                Event::Raised(Raised { synchronous, .. }) => {
+                    seen.push(if synchronous { "exception" } else { "interrupt" }.into());
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(seen.join(" "), want, "{log}");
+    }
+}
+
+/// The value of a load is that of its register, whichever the line names last.
+#[test]
+fn spike_loads_beside_csrs() {
+    let log = "core   0: 3 0x00000000800025c8 (0x0005b087) f1 0x7ff8000000000000 \
+               c768_mstatus 0x8000000a00006000 mem 0x0000000080003000\n";
+    let all = entries(Format::Spike, Isa::Rv64, log);
+    let value = all.iter().find_map(|entry| match entry.event {
+        Event::Step(Step::Access(access)) => access.value(),
+        _ => None,
+    });
+    assert_eq!(value, Some(0x7ff8_0000_0000_0000));
 }

@@ -38,7 +38,12 @@ impl Writer {
             Format::Spike => spike::emit(entry, self.rv64, line),
             Format::SpikeCsv => spike_csv::emit(entry, &mut self.level, self.rv64, line),
             // Formats that are only read are converted to columns.
-            Format::Csv | Format::Rvvi | Format::Mapped(_) | Format::Described => {
+            Format::Csv
+            | Format::Rvvi
+            | Format::Rvfi
+            | Format::Kanata
+            | Format::Mapped(_)
+            | Format::Described => {
                 csv::emit(entry, line);
             }
         }

@@ -10,7 +10,7 @@ mod queue;
 mod side;
 
 pub use find::Find;
-pub use side::Side;
+pub use side::{Missing, Side};
 
 use tracewright_base::{Channel, DwtEvent, Isa, Software};
 
@@ -249,6 +249,24 @@ impl Comparison {
         Some((i, j))
     }
 
+    /// Skips all events of `source` that are there. The result is the number of events of each side.
+    pub fn skip_all(&mut self, source: usize) -> (u64, u64) {
+        let mut counts = [0; 2];
+        for (side, count) in [&mut self.a, &mut self.b].into_iter().zip(&mut counts) {
+            let Some(queue) = side.queues().get_mut(source) else { continue };
+            loop {
+                queue.fill(AHEAD);
+                let there = queue.events().len();
+                if there == 0 {
+                    break;
+                }
+                queue.skip(there);
+                *count += there as u64;
+            }
+        }
+        counts.into()
+    }
+
     /// Ends both sides, and compares the rest.
     pub fn finish(&mut self) -> Option<Difference> {
         self.a.finish();
@@ -309,6 +327,8 @@ mod tests {
         compare.b.finish();
         assert!(compare.advance().is_some());
         assert_eq!(compare.resynchronise(0), None);
+        assert_eq!(compare.skip_all(0), (2, 2));
+        assert_eq!(compare.advance(), None);
     }
 
     #[test]

@@ -37,10 +37,15 @@ pub struct LogArgs {
     /// them, `opcode`, `cpu`, `el` and `cycle` (docs/logs.md).
     #[arg(long, value_name = "REGEX", conflicts_with_all = ["log_format", "log_map"])]
     pub log_pattern: Option<String>,
+    /// Prefix of the names of the signals of RVFI in a Value Change Dump, such as tb.core.rvfi_.
+    /// Default: that of the outermost ones.
+    #[arg(long, value_name = "PREFIX")]
+    pub log_signals: Option<String>,
     /// Executed program: an ELF file, or raw bytes at an address (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
-    /// Instruction set where the log does not record it. Default: that of the image.
+    /// Instruction set where the log does not record it. Default: that of the image, or the one that
+    /// the addresses and opcodes of the log show.
     #[arg(long, value_enum)]
     pub isa: Option<IsaArg>,
     /// Exception level or privilege mode where the log does not record it.

@@ -5,12 +5,14 @@ use tracewright::views::branches::Branches;
 use tracewright::views::json;
 
 use crate::args::{BranchesArgs, InfoFormat};
+use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing::{self, Found, Listed, TimedWrite};
 use crate::live;
 use crate::output::Output;
+use crate::recordings;
 use crate::report;
 use crate::run::{self, Runs};
 
@@ -25,6 +27,13 @@ pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
     let json = args.format == InfoFormat::Json;
     if json {
         output.json(&json::head("branches"))?;
+    }
+    if recordings::only(&input) {
+        report::no_branches();
+    } else if !json {
+        let jobs = args.threads.jobs();
+        let known = Contradictions::before(&input, args.how.committed, selected.as_ref(), &jobs)?;
+        output.print(&known.text())?;
     }
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let by_time = listing::timed_series(&input);

@@ -8,11 +8,13 @@ use tracewright::views::calls::{Calls, Shown};
 use tracewright::views::json;
 
 use crate::args::{CallsArgs, InfoFormat};
+use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::output::Output;
+use crate::recordings;
 use crate::report;
 use crate::run::Runs;
 use crate::select;
@@ -29,6 +31,13 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     let json = args.format == InfoFormat::Json;
     if json {
         output.json(&json::head("calls"))?;
+    }
+    if recordings::only(&input) {
+        report::no_branches();
+    } else if !json {
+        let jobs = args.threads.jobs();
+        let known = Contradictions::before(&input, args.how.committed, selected.as_ref(), &jobs)?;
+        output.print(&known.text())?;
     }
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let nothing = AtomicBool::new(true);

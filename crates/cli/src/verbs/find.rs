@@ -5,6 +5,7 @@ use tracewright::capture::plain::line as plain_line;
 use tracewright::decode::{Fork, Listener};
 use tracewright::index::query::Which;
 use tracewright::index::{Answer, Finder, Found, Query};
+use tracewright::views::explain::Remark;
 use tracewright::views::json::{self, Object};
 use tracewright::views::text;
 
@@ -14,6 +15,7 @@ use crate::index::{inputs, open, subject};
 use crate::input::{Input, Job};
 use crate::message;
 use crate::output::Output;
+use crate::recordings;
 use crate::report;
 
 /// The bytes of trace in which the call stack of a result is found.
@@ -95,7 +97,32 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
         };
     }
     output.close()?;
+    if !any && args.format == FindFormat::Text {
+        explain_nothing(&input, &words);
+    }
     Ok(input.is_unchanged() && any)
+}
+
+/// Prints why nothing was found, where the trace cannot have it.
+fn explain_nothing(input: &Input, query: &str) {
+    let has = |word: &str| query.split_ascii_whitespace().any(|its| its == word);
+    let instructions = ["exception", "function", "address", "line", "instruction", "context"];
+    if recordings::only(input) && instructions.into_iter().any(has) {
+        let help = match has("exception") {
+            true => {
+                "its DWT traces exceptions as events: `tracewright itm --exceptions` lists them"
+            }
+            false => "`tracewright itm` prints what it has",
+        };
+        report::remarks(&[Remark {
+            what: "the trace is that of an ITM or STM, which has no instructions and no exceptions of \
+                   a trace unit"
+                .into(),
+            help: help.into(),
+        }]);
+    } else {
+        message::line("note: nothing in the trace matches the query");
+    }
 }
 
 /// The functions of the call stack at a result, the outermost first. Empty where none of them has a

@@ -6,7 +6,7 @@ use std::mem;
 
 use tracewright::base::{Isa, Step};
 use tracewright::image::Extensions;
-use tracewright::logs::{Converter, Counts, Entry, Format, Writer};
+use tracewright::logs::{Converter, Counts, Entry, Event, Format, InstructionSet, Writer};
 
 use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
 use crate::fail::Fail;
@@ -27,24 +27,50 @@ pub fn run(verb: &LogVerb) -> Result<bool, Fail> {
 }
 
 fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
-    let mut log = Log::open_live(&args.input, &args.how)?;
+    let mut log = Log::open_any(&args.input, &args.how)?;
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
-    let mut cpus: BTreeMap<u16, Counts> = BTreeMap::new();
+    let mut cpus: BTreeMap<u16, (Counts, Listed)> = BTreeMap::new();
+    let mut listed: BTreeMap<u16, Listed> = BTreeMap::new();
     let mut entries = 0u64;
-    let mut count = |cpu: u16, step: &Step| cpus.entry(cpu).or_default().step(step);
+    let mut count = |cpu: u16, step: &Step| cpus.entry(cpu).or_default().0.step(step);
     while log.more(&mut |entry| {
         entries += 1;
+        match entry.event {
+            Event::Instruction(executed) => {
+                listed
+                    .entry(entry.cpu)
+                    .or_default()
+                    .add(executed.address, executed.opcode.is_some());
+            }
+            Event::Raised(_) => listed.entry(entry.cpu).or_default().exceptions += 1,
+            _ => {}
+        }
         assembler.entry(&entry, &mut count);
     })? {}
     assembler.finish(&mut count);
+    for (cpu, listed) in listed {
+        cpus.entry(cpu).or_default().1 = listed;
+    }
     let mut text = format!(
         "{}: {}, {} lines, {entries} entries\n",
         args.input.display(),
         log.format.name(),
         log.lines()
     );
-    for (number, cpu) in &cpus {
-        text += &processor(*number, cpu);
+    match log.set {
+        InstructionSet::Known(_) => {}
+        InstructionSet::Assumed(isa) => {
+            text += &format!(
+                "instruction set: not stated; {isa} is assumed, and --isa selects another one\n"
+            );
+        }
+        InstructionSet::Unknown => {
+            text += "instruction set: not stated, and the addresses and opcodes do not show it; select it with \
+                     --isa, or add the program with --image\n";
+        }
+    }
+    for (number, (cpu, listed)) in &cpus {
+        text += &processor(*number, cpu, listed, log.set != InstructionSet::Unknown);
     }
     let mut output = Output::standard()?;
     output.print(&text)?;
@@ -53,28 +79,61 @@ fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
     Ok(true)
 }
 
-/// The lines of processor `number`.
-fn processor(number: u16, counts: &Counts) -> String {
+/// The instructions that a log lists, with or without an opcode, and its exceptions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Listed {
+    count: u64,
+    with_opcode: u64,
+    exceptions: u64,
+    first: Option<u64>,
+    last: u64,
+}
+
+impl Listed {
+    fn add(&mut self, address: u64, has_opcode: bool) {
+        self.count += 1;
+        self.with_opcode += u64::from(has_opcode);
+        self.first.get_or_insert(address);
+        self.last = address;
+    }
+}
+
+/// The lines of processor `number`. `has_isa`: the instruction set is known, or assumed.
+fn processor(number: u16, cpu: &Counts, listed: &Listed, has_isa: bool) -> String {
     let mut text = format!("processor {number}\n");
     let mut line = |name: &str, value: String| text += &format!("  {name:<16}{value}\n");
-    for (isa, count) in &counts.instructions {
-        line(isa.name(), format!("{count} instructions"));
+    let executed: u64 = cpu.instructions.values().sum();
+    if has_isa {
+        for (isa, count) in &cpu.instructions {
+            line(isa.name(), format!("{count} instructions"));
+        }
     }
-    if let Some(first) = counts.first {
-        line("addresses", format!("{first:#x} first, {:#x} last", counts.last));
-        line("taken branches", counts.taken.to_string());
+    if !has_isa || executed == 0 && listed.count > 0 {
+        let none = listed.with_opcode == 0 && executed == 0;
+        let opcodes = if none { ", none with an opcode" } else { "" };
+        line("instructions", format!("{}{opcodes}", listed.count));
     }
-    for (el, count) in &counts.levels {
+    if let Some(first) = listed.first {
+        line("addresses", format!("{first:#x} first, {:#x} last", listed.last));
+    }
+    if has_isa && executed > 0 {
+        line("taken branches", cpu.taken.to_string());
+    }
+    for (el, count) in &cpu.levels {
         line("level", format!("{el}: {count} instructions"));
     }
-    for (cause, count) in &counts.exceptions {
+    for (cause, count) in &cpu.exceptions {
+        let cause = if cause.is_empty() { "unknown" } else { cause };
         line("exception", format!("{cause}: {count}"));
     }
-    for (name, count) in [
-        ("data accesses", counts.accesses),
-        ("software writes", counts.software),
-        ("cycles", counts.cycles),
-    ] {
+    let handled: u64 = cpu.exceptions.values().sum();
+    if listed.exceptions > handled {
+        let others = listed.exceptions - handled;
+        line("exception", format!("without an instruction of a handler after it: {others}"));
+    }
+    for (name, count) in
+        [("data accesses", cpu.accesses), ("software writes", cpu.software), ("cycles", cpu.cycles)]
+    {
         if count > 0 {
             line(name, count.to_string());
         }

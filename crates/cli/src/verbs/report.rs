@@ -1,19 +1,25 @@
 //! `tracewright report`
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
-use tracewright::analysis::coverage::{Losses, ProgramCoverage, SourceFile, program_files};
+use tracewright::Capture;
+use tracewright::analysis::coverage::{
+    Losses, ProgramCoverage, ProgramFile, SourceFile, program_files,
+};
 use tracewright::analysis::itm::Signals;
-use tracewright::analysis::{Code, Paths, Profiler, RawProfile, Timeline};
+use tracewright::analysis::{Code, FunctionId, Paths, Profiler, RawProfile, Timeline};
 use tracewright::base::{Channel, Code as _, Pc, Space, Waypoints};
 use tracewright::decode::{Jobs, Merge, Merging};
-use tracewright::export::report::{Executions, Listing, Report};
+use tracewright::export::report::{Executions, Listing, Naming, Report};
 use tracewright::image::CacheOptions;
 use tracewright::symbols::Lines;
 use tracewright::views::disassembly::disassemble;
 
 use crate::args::{ReportArgs, SwitchArgs, comparators};
+use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -137,7 +143,10 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listin
         };
         let name = how.title.file_name().unwrap_or(how.title.as_os_str());
         let title = name.to_string_lossy().into_owned();
-        let mut page = Report::new(&title, &code, &paths, &timeline, &counts, &threads, exception);
+        let lines = program_lines(job.capture());
+        let group = |function| group(function, &code, &lines);
+        let naming = Naming { threads: &threads, exception: &exception, group: &group };
+        let mut page = Report::new(&title, &code, &paths, &timeline, &counts, &naming);
         page.about = about(job, how);
         page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
         let decoded = job.decoded(&tally);
@@ -150,6 +159,9 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listin
         let to = if diagnosis.is_problem { &mut page.notes } else { &mut page.information };
         to.extend(diagnosis.cause.iter().map(|cause| decoded.cause_remark(cause).what));
         to.extend(diagnosis.remarks.iter().map(|remark| remark.what.clone()));
+        let mut contradictions = Contradictions::default();
+        contradictions.add(&tally);
+        page.notes.extend(contradictions.text().lines().map(str::to_owned));
         for own in &recorded {
             let profile = recordings::sample_profile(own.recording.samples(), job.capture());
             page.add_itm(&own.name, &own.recording, &profile, port_name);
@@ -162,6 +174,31 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listin
         Ok(tally)
     };
     listing::buffers(input, &how.jobs, output, &runs, work)
+}
+
+/// The source lines of each program file.
+fn program_lines(capture: &Capture) -> Vec<(ProgramFile, Lines)> {
+    let files = program_files(capture).into_iter();
+    files.filter_map(|file| Lines::of_elf(file.debug_info()).map(|lines| (file, lines))).collect()
+}
+
+/// The group of a function on the page: the file that processes have mapped, or its source file.
+fn group(function: FunctionId, code: &Code, lines: &[(ProgramFile, Lines)]) -> String {
+    let base = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+    let known = match function {
+        FunctionId::Handler(_) => return "exceptions".to_owned(),
+        FunctionId::At(_) | FunctionId::Unknown => return "code without a symbol".to_owned(),
+        FunctionId::Known(number) => code.get(number),
+    };
+    let Some(known) = known else { return "code without a symbol".to_owned() };
+    if let Some(module) = &known.module {
+        return base(module);
+    }
+    let source = lines.iter().find_map(|(file, lines)| {
+        let location = lines.at(file.address(known.function.start)?)?;
+        lines.file(location.file).map(base)
+    });
+    source.unwrap_or_else(|| "code without lines".to_owned())
 }
 
 /// The name of a port or channel.
@@ -186,6 +223,7 @@ fn about(job: &Job<'_>, how: &How<'_>) -> Vec<(String, String)> {
             about.push((what.to_owned(), values.join(", ")));
         }
     };
+    add("written", written(how.title).into_iter().collect());
     add("program", programs.into_iter().map(str::to_owned).collect());
     add("core", cores.into_iter().collect());
     let sources = job.sources.iter().map(|source| source.name.clone());
@@ -193,6 +231,33 @@ fn about(job: &Job<'_>, how: &How<'_>) -> Vec<(String, String)> {
     add("options", how.options.to_vec());
     add("made by", vec![format!("tracewright {}", env!("CARGO_PKG_VERSION"))]);
     about
+}
+
+/// When the trace file was written, in UTC: `2026-11-28 19:20`.
+fn written(path: &Path) -> Option<String> {
+    const DAY: u64 = 24 * 60 * 60;
+    let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let seconds = about.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let (mut days, minutes) = (seconds / DAY, seconds % DAY / 60);
+    let leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
+    let mut year = 1970;
+    while days >= 365 + u64::from(leap(year)) {
+        days -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    let day = days + 1;
+    Some(format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60))
 }
 
 /// Adds the coverage, and the code of the functions with the most instructions.

@@ -6,6 +6,7 @@ use tracewright::decode::Jobs;
 use tracewright::export::timeline::{Counter, TimelineView};
 
 use crate::args::{TimelineArgs, comparators};
+use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -67,6 +68,10 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
                 timeline.left_out, args.limit
             ));
         }
+        let mut contradictions = Contradictions::default();
+        contradictions.add(&tally);
+        let warning = contradictions.text();
+        warning.lines().for_each(|line| message::line(&format!("note: {line}")));
         let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
         let view = TimelineView {
             timeline: &timeline,
@@ -74,6 +79,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             threads: &threads,
             sources: &sources,
             counters: &counters,
+            warning: warning.trim_end(),
             frequency: args.frequency,
         };
         match (format, folder) {

@@ -358,18 +358,32 @@ fn a_wrong_program_gives_no_confident_table() {
     // T32 `b .` in 8 KiB.
     fs::write(&other, [0xfe, 0xe7].repeat(4096)).unwrap();
     let trace = example("trace.bin");
-    let functions = |image: String| {
+    let run = |verb: &str, image: String| {
         let options = "--framing coresight --protocol ETM4@0x10 --protocol ITM@0x20 --core Cortex-M7 \
                        --config TRCCONFIGR=0x1801 --config TRCIDR0=0x28000ea1 \
                        --config TRCIDR1=0x4100f402 --config TRCIDR2=0x4 --config TRCIDR8=0 --image";
-        let mut all = vec!["functions".to_owned(), trace.display().to_string()];
+        let mut all: Vec<String> = verb.split_whitespace().map(ToOwned::to_owned).collect();
+        all.push(trace.display().to_string());
         all.extend(options.split_whitespace().map(ToOwned::to_owned));
         all.push(image);
         tracewright(&all)
     };
-    let wrong = functions(format!("{}@0x0", other.display()));
-    let first = wrong.out.lines().next().unwrap_or_default();
-    assert!(first.contains("% of the trace contradicts the program"), "{first}\n{}", wrong.err);
-    let right = functions(example("program.elf").display().to_string());
-    assert!(!right.out.contains("contradicts"), "{}", right.out);
+    let wrong = format!("{}@0x0", other.display());
+    let right = example("program.elf").display().to_string();
+    let share = "% of the trace contradicts the program";
+    for verb in ["functions", "calls", "profile", "branches"] {
+        let found = run(verb, wrong.clone());
+        let first = found.out.lines().next().unwrap_or_default();
+        assert!(first.contains(share), "{verb}: {first}\n{}", found.err);
+        let found = run(verb, right.clone());
+        assert!(!found.out.contains("contradicts"), "{verb}: {}", found.out);
+    }
+    // A page has it among its notes; a file for a program has it in its own form, or not at all.
+    let found = run("report", wrong.clone());
+    assert!(found.out.contains(&format!("{share}: ")) && found.out.contains("<p class=\"note\">"));
+    let found = run("timeline --format chrome", wrong);
+    assert!(found.out.contains("\"warning\":\"") && found.out.contains(share), "{}", found.err);
+    assert!(found.err.contains(share), "{}", found.err);
+    let found = run("timeline --format chrome", right);
+    assert!(!found.out.contains("warning"), "{}", found.out);
 }

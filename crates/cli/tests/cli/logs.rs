@@ -464,3 +464,63 @@ fn logs_are_described_by_maps() {
     fs::write(&map, "[[line]]\nstep = \"instruction\"\nmatch = '(?<pc>x)'").unwrap();
     assert!(info("--log-map", &map).err.contains("`pc` is no field"));
 }
+
+/// The instruction set of a log that does not state it: found, assumed, or unknown.
+#[test]
+fn instruction_sets_that_are_not_stated() {
+    let folder = Folder::new("log-set-found");
+    let log = folder.path("log");
+    let info = |text: &str| {
+        fs::write(&log, text).unwrap();
+        tracewright(&args("log info", &[&log]))
+    };
+    let riscv = "0, 0x1000, 0x297, \"auipc\"\n0, 0x1004, 0x2828613, \"addi\"\n\
+                 0, 0x1008, 0x202b583, \"ld\", load, 0x00001020, RAM\n0, 0x100c, 0x28067, \"jr\"\n\
+                 0, 0x80000000, 0x134481, \"c.li\"\n";
+    let output = info(riscv);
+    assert!(
+        output.out.contains("execlog") && output.out.contains("RV64            5 instructions")
+    );
+    assert!(!output.out.contains("instruction set:") && output.err.is_empty(), "{}", output.err);
+    // No opcodes: nothing is stated of an instruction set, and nothing contradicts the count.
+    let gem5 = "1000: system.cpu: T0 : 0x8000 @f    : nop : No_OpClass :\n";
+    let output = info(gem5);
+    for want in
+        ["instruction set: not stated", "instructions    1, none with an opcode", "0x8000 first"]
+    {
+        assert!(output.out.contains(want), "{want}: {}", output.out);
+    }
+    assert!(!output.out.contains("A64") && !output.err.contains("contains no instructions"));
+    // Verbs that need one ask for it.
+    let out = folder.path("out");
+    let output = tracewright(&args("encode --protocol ETM4 -o", &[&out, Path::new("--log"), &log]));
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("select it with --isa"), "{}", output.err);
+    let output = info("address\n8000\n");
+    assert!(output.out.contains("A64 is assumed, and --isa selects another one"), "{}", output.out);
+}
+
+/// The signals of RVFI in a dump, where several have them.
+#[test]
+fn signals_of_a_dump() {
+    let folder = Folder::new("log-signals");
+    let log = folder.path("sim.vcd");
+    let scope = |name: &str, ids: [&str; 3]| {
+        let [valid, insn, pc] = ids;
+        format!(
+            "$scope module {name} $end\n$var wire 1 ! clk $end\n$var wire 1 {valid} rvfi_valid $end\n\
+             $var wire 32 {insn} rvfi_insn [31:0] $end\n$var wire 32 {pc} rvfi_pc_rdata [31:0] $end\n\
+             $upscope $end\n"
+        )
+    };
+    let header = scope("core", ["a", "b", "c"]) + &scope("model", ["d", "e", "f"]);
+    let values = "#0\n0!\n1a\nb10011 b\nb10000000 c\n1d\nb10011 e\nb11000000 f\n#5\n1!\n";
+    fs::write(&log, header + "$enddefinitions $end\n" + values).unwrap();
+    let output = tracewright(&args("log info", &[&log]));
+    assert_eq!(output.code, Some(2), "{}", output.out);
+    assert!(output.err.contains("there are several"), "{}", output.err);
+    for (signals, address) in [("core.rvfi_", "0x80 first"), ("model", "0xc0 first")] {
+        let output = tracewright(&args(&format!("log info --log-signals {signals}"), &[&log]));
+        assert!(output.out.contains(address) && output.out.contains("RV32"), "{}", output.out);
+    }
+}

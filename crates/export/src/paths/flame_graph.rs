@@ -1,5 +1,6 @@
 //! Flame graph: an SVG picture in which the width of a frame is its share of the instructions. The
-//! title of a frame has its name and numbers. It needs no script and no other file.
+//! title of a frame has its name and numbers. A script in it enlarges the frame that is clicked and
+//! searches for what is typed; without scripts it is a picture. It needs no other file.
 
 use std::fmt::Write;
 
@@ -10,6 +11,13 @@ use crate::text::xml;
 /// The width of the picture, and the height of a frame, in pixels.
 const WIDTH: f64 = 1200.0;
 const ROW: usize = 17;
+
+/// What its frames do.
+const SCRIPT: &str = include_str!("flame_graph.js");
+
+/// The width of a character, and the space on both sides of a name, in pixels.
+const CHARACTER: f64 = 6.7;
+const SIDES: f64 = 6.0;
 
 /// Narrower frames are left out.
 const NARROWEST: f64 = 0.3;
@@ -66,14 +74,14 @@ pub(crate) fn draw(
         let share = 100.0 * sum as f64 / all.max(1) as f64;
         let _ = write!(
             body,
-            "<g><title>{}: {sum} {unit} ({share:.1} %), {own} itself</title>\
+            "<g class=\"f\"><title>{}: {sum} {unit} ({share:.1} %), {own} itself</title>\
              <rect x=\"{x:.1}\" y=\"{}\" width=\"{width:.1}\" height=\"{}\" fill=\"{}\"/>",
             xml(&name),
             depth * ROW + 24,
             ROW - 1,
             colour(&name)
         );
-        let room = (width / 6.6) as usize;
+        let room = ((width - SIDES) / CHARACTER).max(0.0) as usize;
         if room > 2 {
             let shown: String = match name.chars().count() <= room {
                 true => name.clone(),
@@ -97,12 +105,14 @@ pub(crate) fn draw(
     let _ = write!(
         out,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-         <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-         viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Flame graph\">\n\
-         <style>text{{font:11px monospace;pointer-events:none;fill:#111}}\
-         rect:hover{{stroke:#000}}.h{{font:13px sans-serif}}</style>\n\
+         <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" \
+         viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"xMinYMin meet\" role=\"img\" aria-label=\"Flame graph\">\n\
+         <title>Flame graph of {all} {unit}</title>\n\
+         <style>text{{font:11px monospace;pointer-events:none;fill:#111}}.f{{cursor:zoom-in}}\
+         rect:hover{{stroke:#000}}.h{{font:13px sans-serif;pointer-events:auto}}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-         <text class=\"h\" x=\"4\" y=\"16\">{all} {unit}{note}</text>\n{body}</svg>\n"
+         <text class=\"h\" x=\"4\" y=\"16\">{all} {unit}{note}</text>\n{body}\
+         <script><![CDATA[\n{SCRIPT}]]></script>\n</svg>\n"
     );
 }
 

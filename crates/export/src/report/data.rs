@@ -114,6 +114,10 @@ pub struct Report {
     pub instructions: u64,
     /// The names of functions and threads in the flame graph and the timeline.
     pub names: Vec<String>,
+    /// The group of each name, which has its colour: the number of a group.
+    pub name_groups: Vec<usize>,
+    /// The groups of functions, such as source files.
+    pub groups: Vec<String>,
     /// The functions with the most instructions.
     pub functions: Vec<FunctionRow>,
     /// The flame graph. The first frame contains all others.
@@ -153,43 +157,64 @@ pub struct ValueRow {
     pub points: Vec<(u64, f64)>,
 }
 
-/// Numbers of names.
+/// The group of the rows of threads.
+const THREADS: &str = "threads";
+
+/// Numbers of names in their groups.
 #[derive(Default)]
 struct Names {
     all: Vec<String>,
-    known: BTreeMap<String, usize>,
+    groups: Vec<String>,
+    /// The number of the group of each name.
+    group_of: Vec<usize>,
+    known: BTreeMap<(String, usize), usize>,
 }
 
 impl Names {
-    fn number(&mut self, name: String) -> usize {
-        if let Some(known) = self.known.get(&name) {
+    fn number(&mut self, name: String, group: &str) -> usize {
+        let known = self.groups.iter().position(|known| known == group);
+        let group = known.unwrap_or_else(|| {
+            self.groups.push(group.to_owned());
+            self.groups.len() - 1
+        });
+        if let Some(known) = self.known.get(&(name.clone(), group)) {
             return *known;
         }
         self.all.push(name.clone());
-        self.known.insert(name, self.all.len() - 1);
+        self.group_of.push(group);
+        self.known.insert((name, group), self.all.len() - 1);
         self.all.len() - 1
     }
 }
 
+/// How exceptions and functions are named.
+pub struct Naming<'a> {
+    /// The names of the threads.
+    pub threads: &'a [String],
+    /// Names an exception of a source.
+    pub exception: &'a dyn Fn(usize, u16) -> String,
+    /// The group of a function, such as its source file.
+    pub group: &'a dyn Fn(FunctionId) -> String,
+}
+
 impl Report {
-    /// The functions, the flame graph and the timeline of a trace. `threads` are the names of the
-    /// threads, `exception` names an exception of a source.
+    /// The functions, the flame graph and the timeline of a trace.
     pub fn new(
         title: &str,
         code: &Code,
         paths: &Paths,
         timeline: &Timeline,
         counts: &StackCounts,
-        threads: &[String],
-        exception: impl Fn(usize, u16) -> String,
+        naming: &Naming<'_>,
     ) -> Report {
         let mut report = Report { title: title.to_owned(), ..Report::default() };
         report.instructions = counts.instructions;
         let mut names = Names::default();
         report.add_functions(code, paths);
-        report.add_flame(code, paths, threads, &mut names);
-        report.add_timeline(code, timeline, threads, &mut names, exception);
-        report.names = names.all;
+        report.add_flame(code, paths, naming, &mut names);
+        report.add_timeline(code, timeline, naming, &mut names);
+        (report.names, report.name_groups, report.groups) =
+            (names.all, names.group_of, names.groups);
         // The timeline has the handlers of all exceptions, or ends early.
         let handlers: u64 = report.exceptions.iter().map(|row| row.count).sum();
         if timeline.left_out == 0 {
@@ -233,7 +258,7 @@ impl Report {
         self.functions = rows;
     }
 
-    fn add_flame(&mut self, code: &Code, paths: &Paths, threads: &[String], names: &mut Names) {
+    fn add_flame(&mut self, code: &Code, paths: &Paths, naming: &Naming<'_>, names: &mut Names) {
         let sums: Vec<u64> = inclusive(paths).into_iter().map(|[sum, ..]| sum).collect();
         let roots = paths
             .threads()
@@ -244,7 +269,7 @@ impl Report {
         let whole = self.instructions;
         let mut frames = Vec::new();
         if several {
-            let all = names.number("all threads".to_owned());
+            let all = names.number("all threads".to_owned(), THREADS);
             frames.push(FlameFrame { name: all, depth: 0, from: 0, sum: whole, own: 0 });
         }
         let mut edges = vec![0u64];
@@ -261,13 +286,16 @@ impl Report {
                 continue;
             }
             let name = match path.parent {
-                Some(_) => code.name(path.function).into_owned(),
+                Some(_) => {
+                    let group = (naming.group)(path.function);
+                    names.number(code.name(path.function).into_owned(), &group)
+                }
                 None => {
                     let thread = paths.threads().iter().position(|t| t.root == number);
-                    thread.and_then(|n| threads.get(n)).cloned().unwrap_or_default()
+                    let name = thread.and_then(|n| naming.threads.get(n)).cloned();
+                    names.number(name.unwrap_or_default(), THREADS)
                 }
             };
-            let name = names.number(name);
             let own = path.instructions;
             frames.push(FlameFrame { name, depth: depth + usize::from(several), from, sum, own });
         }
@@ -289,10 +317,10 @@ impl Report {
         &mut self,
         code: &Code,
         timeline: &Timeline,
-        threads: &[String],
+        naming: &Naming<'_>,
         names: &mut Names,
-        exception: impl Fn(usize, u16) -> String,
     ) {
+        let Naming { threads, exception, group } = naming;
         let mut exceptions: BTreeMap<(String, String), ExceptionRow> = BTreeMap::new();
         let mut rows = Vec::new();
         for (n, slices) in timeline.by_thread().into_iter().enumerate() {
@@ -343,7 +371,8 @@ impl Report {
                     known.shortest = known.shortest.min(duration);
                     known.longest = known.longest.max(duration);
                 }
-                row.slices.push((begin, end, slice.depth - lowest, names.number(handler)));
+                let group = group(slice.function);
+                row.slices.push((begin, end, slice.depth - lowest, names.number(handler, &group)));
             }
             if !row.slices.is_empty() || !row.losses.is_empty() {
                 rows.push((source, row));
@@ -529,7 +558,18 @@ mod tests {
             let whole = (1..=count as u64).sum();
             let mut report = Report { instructions: whole, ..Report::default() };
             let code = Code::of(Functions::default(), 1);
-            report.add_flame(&code, &paths, &["thread".to_owned()], &mut Names::default());
+            let naming = Naming {
+                threads: &["thread".to_owned()],
+                exception: &|_, number| number.to_string(),
+                group: &|_| "a.c".to_owned(),
+            };
+            let mut names = Names::default();
+            report.add_flame(&code, &paths, &naming, &mut names);
+            assert_eq!(
+                names.groups,
+                ["a.c", THREADS].map(str::to_owned).into_iter().rev().collect::<Vec<_>>()
+            );
+            assert_eq!(names.group_of.len(), names.all.len());
             assert_eq!(report.flame.len(), shown);
             let left_out = count + 1 - shown;
             let least = report.flame.iter().map(|frame| frame.sum).min();

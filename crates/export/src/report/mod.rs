@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 pub use data::{
-    ExceptionRow, Executions, FlameFrame, FunctionRow, Listing, Report, ThreadRow, ValueRow,
+    ExceptionRow, Executions, FlameFrame, FunctionRow, Listing, Naming, Report, ThreadRow, ValueRow,
 };
 
 use crate::text::{json, xml};
@@ -85,6 +85,7 @@ impl Report {
             out.push_str(
                 "<p class=\"dim\">The width of a function is its share of the instructions. Select \
                  one to enlarge it.</p>\n\
+                 <p id=\"groups\" class=\"groups\"></p>\n\
                  <div class=\"tools\"><button id=\"reset\">Show all</button></div>\n\
                  <div id=\"where\" role=\"status\"></div>\n\
                  <div id=\"flame\" class=\"flame\"></div>\n",
@@ -317,6 +318,8 @@ impl Report {
             let _ = write!(out, ",\n\"{name}\":[{}]", items.join(","));
         };
         list(&mut out, "names", self.names.iter().map(|name| json(name)).collect());
+        list(&mut out, "group", self.name_groups.iter().map(ToString::to_string).collect());
+        list(&mut out, "groups", self.groups.iter().map(|name| json(name)).collect());
         let functions = self
             .functions
             .iter()

@@ -40,11 +40,19 @@ for (const [name, n] of head ? columns : []) {
 if (head) functions();
 
 // Flame graph: frames are buttons; one that is pressed takes the whole width.
-const hue = (name) => {
-  let hash = 2166136261;
-  for (const c of name) hash = Math.imul(hash ^ c.codePointAt(0), 16777619) >>> 0;
-  return `hsl(${hash % 50 + 5} ${70 + hash % 20}% ${62 + (hash >> 8) % 14}%)`;
-};
+// The hue of a name is that of its group, its lightness its own.
+const groupColour = (group, light) =>
+  data.groups[group] === "threads" ? `hsl(0 0% ${light}%)` : `hsl(${(group * 67 + 200) % 360} 55% ${light}%)`;
+const hue = (name) => groupColour(data.group[name], 66 + (name * 5) % 12);
+const legend = at("groups");
+if (legend) {
+  legend.append(...data.groups.map((name, group) => {
+    const item = make("span"), mark = make("i");
+    mark.style.background = groupColour(group, 70);
+    item.append(mark, name);
+    return item;
+  }));
+}
 let root = 0;
 function flame() {
   const box = at("flame");
@@ -62,7 +70,7 @@ function flame() {
     deepest = Math.max(deepest, depth);
     const text = `${data.names[name]}: ${number(own)} instructions (${share(own)} %), ${number(self)} itself`;
     const frame = make("button", w > 24 ? data.names[name] : "", depth < data.flame[root][1] ? "dim" : "");
-    frame.style.cssText = `left:${x}px;top:${depth * 18}px;width:${Math.max(1, w)}px;background:${hue(data.names[name])}`;
+    frame.style.cssText = `left:${x}px;top:${depth * 18}px;width:${Math.max(1, w)}px;background:${hue(name)}`;
     frame.setAttribute("aria-label", text);
     frame.onclick = () => { root = n; flame(); at("where").textContent = text; };
     frame.onfocus = frame.onmouseenter = () => { at("where").textContent = text; };
@@ -118,7 +126,7 @@ const redraws = data.units.map((unit, number_) => {
         if (end < view0 || begin > view1) continue;
         const x = Math.max(0, (begin - view0) * scale), w = Math.max(1, Math.min(width, (end - view0) * scale) - x);
         const y = tops[n] + 18 + depth * ROW;
-        c.fillStyle = hue(data.names[name]);
+        c.fillStyle = hue(name);
         c.fillRect(x, y, w, ROW - 1);
         if (w > 5) placed.push([x, y, w, slice]);
         if (w > 30) {

@@ -11,6 +11,10 @@ use crate::text::{json, thousandths};
 pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
     out.text("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":");
     out.text(&json(&view.unit()));
+    if !view.warning.is_empty() {
+        out.text(",\"warning\":");
+        out.text(&json(view.warning));
+    }
     out.text("},\"traceEvents\":[\n");
     let mut first = true;
     let mut line = |text: String| {

@@ -65,6 +65,8 @@ pub struct TimelineView<'a> {
     pub sources: &'a [String],
     /// Values over time, which Chrome JSON and Perfetto have.
     pub counters: &'a [Counter],
+    /// What a reader must know of the trace; empty where there is nothing. Chrome JSON has it.
+    pub warning: &'a str,
     /// Ticks of the timestamp clock in a second. Without it, a tick is a nanosecond. Without
     /// timestamps, an instruction is.
     pub frequency: Option<u64>,

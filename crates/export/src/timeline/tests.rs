@@ -37,6 +37,7 @@ fn written(format: TimelineFormat, timeline: &Timeline, frequency: Option<u64>) 
     let code = Code::of(Functions::default(), 1);
     let names = ["s".to_owned()];
     let view = TimelineView {
+        warning: "",
         timeline,
         code: &code,
         threads: &names,

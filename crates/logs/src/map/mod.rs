@@ -19,7 +19,7 @@ use regex::bytes::Regex;
 use tracewright_base::Isa;
 
 use field::Field;
-pub(crate) use parser::Parser;
+pub(crate) use parser::{Parser, called};
 
 /// A format of logs that a map describes and that is built in.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -41,7 +41,7 @@ macro_rules! built_in {
 
 built_in! {
     "ibex" "cv32e40p" "cv32e40x" "cva6" "neorv32" "sail" "dromajo" "whisper" "whisper-csv" "execlog"
-    "riscv-dv" "gem5" "corev-rvfi"
+    "riscv-dv" "gem5" "corev-rvfi" "cva6-tracer" "veer"
 }
 
 impl BuiltIn {
@@ -81,6 +81,7 @@ impl LogMap {
         let digits = lines.map(<[u8]>::trim_ascii_end).find_map(address);
         match (self.isa, digits) {
             (Some(Isa::Rv64), Some(8)) if self.padded => Some(Isa::Rv32),
+            (Some(Isa::Rv32), Some(16)) if self.padded => Some(Isa::Rv64),
             (isa, _) => isa,
         }
     }

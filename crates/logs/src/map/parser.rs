@@ -94,7 +94,7 @@ impl Parser {
         let value = || unsigned(fields, Field::Value);
         match kind.step {
             MapStep::Instruction => return self.instruction(kind, fields, isa, out),
-            MapStep::Trap => self.trap(fields)?,
+            MapStep::Trap => self.trap(fields, out)?,
             MapStep::Interrupt => {
                 self.flush(out);
                 let code = decimal(fields, Field::Interrupt)?.and_then(|n| u16::try_from(n).ok());
@@ -169,7 +169,7 @@ impl Parser {
         let opcode = unsigned(fields, Field::Opcode)?.filter(|_| !fields.has(Field::Expanded));
         let opcode = opcode.map(|bits| self.opcode(bits as u32, fields, known.unwrap_or(isa)));
         let trapped = fields.has(Field::Trap);
-        let cause = fields.get(Field::Cause).map(cause).transpose()?;
+        let cause = fields.get(Field::Cause).and_then(cause);
         self.enter(cpu, fields.has(Field::Entry), cause, out);
         let passed = fields.get(Field::Passed).map(|text| text != b"0");
         self.pending = Some(Pending {
@@ -220,13 +220,41 @@ impl Parser {
         }
     }
 
-    fn trap(&mut self, fields: &Fields<'_>) -> Result<(), Expected> {
+    fn trap(&mut self, fields: &Fields<'_>, out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
+        let cause = fields.get(Field::Cause).and_then(cause);
+        let (epc, tval) = (unsigned(fields, Field::Epc)?, unsigned(fields, Field::Tval)?);
         // After an interrupt it repeats what is known.
-        if let (None, Some(pending)) = (&self.raised, &mut self.pending) {
+        let interrupted = matches!(
+            self.raised,
+            Some((_, Raised { cause: Some(Cause::Riscv { interrupt: true, .. }), .. }))
+        );
+        if interrupted {
+            return Ok(());
+        }
+        let (cpu, before) = match (&self.raised, &self.pending) {
+            (Some((cpu, _)), _) => (*cpu, true),
+            (None, Some(pending)) => (pending.cpu, pending.trapped),
+            (None, None) => (0, true),
+        };
+        // Where the fetch trapped, or the instruction before did, no line has an instruction.
+        if before || cause.is_some_and(is_of_fetch) {
+            self.flush(out);
+            if let Some((cpu, raised)) = self.raised.take() {
+                out(Entry::new(cpu, Event::Raised(raised)));
+            }
+            let raised = Raised {
+                cause,
+                return_address: epc,
+                value: tval,
+                synchronous: true,
+                ..Raised::default()
+            };
+            self.raised = Some((cpu, raised));
+        } else if let Some(pending) = &mut self.pending {
             pending.trapped = true;
-            pending.cause = fields.get(Field::Cause).map(cause).transpose()?;
-            pending.epc = unsigned(fields, Field::Epc)?.or(pending.epc);
-            pending.tval = unsigned(fields, Field::Tval)?.or(pending.tval);
+            pending.cause = cause;
+            pending.epc = epc.or(pending.epc);
+            pending.tval = tval.or(pending.tval);
         }
         Ok(())
     }
@@ -234,8 +262,10 @@ impl Parser {
     fn csr(&mut self, csr: Option<u64>, value: Option<u64>) {
         let (Some(csr), Some(value)) = (csr, value) else { return };
         if let Some((_, raised)) = &mut self.raised {
-            if EPC.contains(&csr) {
-                raised.return_address = Some(value);
+            match csr {
+                _ if EPC.contains(&csr) => raised.return_address = Some(value),
+                _ if TVAL.contains(&csr) => raised.value = Some(value),
+                _ => {}
             }
             return;
         }
@@ -308,7 +338,7 @@ const fn is_csr_access(bits: u32) -> bool {
 
 /// The cause of an instruction that calls its environment at the privilege `el`, or that is a
 /// breakpoint. (Privileged Architecture, "mcause")
-fn called(bits: u32, el: Option<u8>) -> Option<Cause> {
+pub(crate) fn called(bits: u32, el: Option<u8>) -> Option<Cause> {
     let code = match (bits, el) {
         (0x73, Some(el @ (0 | 1 | 3))) => 8 + u16::from(el),
         (0x0010_0073 | 0x9002, _) => 3,
@@ -324,12 +354,19 @@ fn mcause_of(value: u64) -> Option<Cause> {
     Some(Cause::Riscv { code, interrupt: value & interrupt != 0 })
 }
 
-/// The cause of an exception: as in a log of columns, or the code of an exception of RISC-V.
-fn cause(text: &[u8]) -> Result<Cause, Expected> {
+/// Whether the fetch of an instruction raises the exception: an access fault or page fault of
+/// instructions. (Privileged Architecture, "mcause")
+const fn is_of_fetch(cause: Cause) -> bool {
+    matches!(cause, Cause::Riscv { code: 1 | 12 | 20, interrupt: false })
+}
+
+/// The cause of an exception: as in a log of columns, or the code of an exception of RISC-V. `None`
+/// for a word that is not known.
+fn cause(text: &[u8]) -> Option<Cause> {
     if let Some(code) = number(text).and_then(|code| u16::try_from(code).ok()) {
-        return Ok(Cause::Riscv { code, interrupt: false });
+        return Some(Cause::Riscv { code, interrupt: false });
     }
-    csv::cause(text)?.ok_or(Expected("a cause"))
+    csv::cause(text).ok().flatten()
 }
 
 /// A hexadecimal number. One with digits that the simulator does not know is none.

@@ -5,6 +5,7 @@ use tracewright_base::{Access, Cause, Direction, Isa, Step};
 use super::{BUILT_IN, LogMap};
 use crate::entry::{Entry, Event};
 use crate::format::Format;
+use crate::instruction_set::{self, InstructionSet};
 use crate::reader::Reader;
 
 /// What the entries of a log are, in words.
@@ -265,6 +266,38 @@ const LOGS: &[(&str, &str, &[&str])] = &[
          \x20  149.000 ns: RVFI      2 00000084 53018193 M x 3 0000d080 x16 00000000 x 3 0000d5b0 N/A\n",
         &["80 0000d197 el 3 at 138", "84 53018193 el 3 at 149"],
     ),
+    (
+        // common/local/util/instr_trace_item.svh of CVA6: "%8dns %8d %s %h %h %h %-36s";
+        // ex_trace_item.svh: "Exception @%10t, PC: %h, Cause: %s", and tval in a line of its own.
+        "cva6-tracer",
+        "      53ns       26 M 0000000000010000 0 00000413 li             s0, 0              s0  :0000000000000000\n\
+         \x20     55ns       27 M 0000000000010004 0 00004481 c.li           s1, 0              s1  :0000000000000000\n\
+         \x20     57ns       28 M 0000000000010006 0 0002b303 ld             t1, 0(t0)  VA: 0000000080000000 PA: 00000080000000\n\
+         Exception @      59ns, PC: 000000000001000a, Cause: Illegal Instruction, \n\
+         \t\t\t\ttval: 00000000ffffffff\n\
+         \x20     61ns       30 M 0000000000010100 0 34202573 csrr           a0, mcause\n\
+         Exception @      63ns, PC: 0000000000010104, Cause: Machine Timer Interrupt\n\
+         \x20     65ns       32 M 0000000000010100 0 30200073 mret           \n",
+        &[
+            "10000 00000413 el 3 at 26",
+            "10004 4481 el 3 at 27",
+            "10006 0002b303 el 3 at 28",
+            "move 80000000",
+            "fault 1000a: exception 2",
+            "10100 34202573 el 3 at 30",
+            "raised 10104: interrupt 7",
+            "10100 30200073 el 3 at 32",
+        ],
+    ),
+    (
+        // testbench/tb_top.sv of VeeR: "%10d : %8s 0 %h %h%13s ; %s".
+        "veer",
+        "//   Cycle : #inst    0    pc    opcode    reg=value   ; mnemonic\n\
+         \x20        6 :       #1 0 80000000 b0201073              ; csrrw zero, minstret, zero\n\
+         \x20        7 :       #2 0 80000004 00004481  s1=00000000 ; c.li s1, 0\n\
+         \x20        9 :                            a0=00000041 ; nbL\n",
+        &["80000000 b0201073 at 6", "80000004 4481 at 7"],
+    ),
 ];
 
 #[test]
@@ -273,7 +306,10 @@ fn built_in_formats() {
     for (name, log, want) in LOGS {
         let format = Format::named(name).unwrap();
         assert_eq!(Format::detect(log.as_bytes()), Some(format), "{name}");
-        let isa = if *name == "execlog" { Isa::A64 } else { format.usual_isa(log.as_bytes()) };
+        let isa = match instruction_set::of(format, None, log.as_bytes()) {
+            InstructionSet::Known(isa) | InstructionSet::Assumed(isa) => isa,
+            InstructionSet::Unknown => Isa::A64,
+        };
         assert_eq!(&read(&mut Reader::new(format, isa), log), want, "{name}");
     }
 }
@@ -303,6 +339,126 @@ fn none_is_taken_for_another() {
         assert_eq!(Format::detect(log.as_bytes()).map(Format::name), want, "{log}");
     }
 }
+
+/// A log that is read as one of another format has no instructions there, or ends with an error: but
+/// Spike, CVA6 and Dromajo share the line of an instruction that retired.
+#[test]
+fn no_format_has_the_lines_of_another() {
+    let shared = [("cva6", "spike"), ("dromajo", "spike"), ("dromajo", "cva6"), ("sail", "spike")];
+    for (name, log, _) in LOGS {
+        for other in Format::all().filter(|format| format.name() != *name) {
+            if shared.contains(&(*name, other.name())) {
+                continue;
+            }
+            let (mut instructions, mut reader) = (0, Reader::new(other, Isa::Rv64));
+            let mut count = |entry: Entry| {
+                instructions += usize::from(matches!(entry.event, Event::Instruction(_)));
+            };
+            let read = reader.feed(log.as_bytes(), &mut count);
+            let read = read.and_then(|()| reader.finish(&mut count));
+            let none = read.is_err() || instructions == 0;
+            assert!(none, "{name} read as {}: {instructions} instructions", other.name());
+        }
+    }
+}
+
+/// Lines of other versions and other configurations of the same tools, in public issues and pages.
+#[test]
+fn variants() {
+    for (name, log, want) in VARIANTS {
+        let format = Format::named(name).unwrap();
+        assert_eq!(Format::detect(log.as_bytes()), Some(format), "{log}");
+        assert_eq!(&read(&mut Reader::new(format, Isa::Rv64), log), want, "{log}");
+    }
+    // The log of a gem5 that prints symbols in place of addresses.
+    let log = "46415000: system.cpu: T0 : @f+131360    : lis        r12, 29         : IntAlu :\n";
+    assert_eq!(Format::detect(log.as_bytes()), Format::named("gem5"));
+    let mut reader = Reader::new(Format::named("gem5").unwrap(), Isa::A64);
+    assert_eq!(reader.feed(log.as_bytes(), &mut |_| ()).unwrap_err().expected, "an address");
+}
+
+const VARIANTS: &[(&str, &str, &[&str])] = &[
+    (
+        // VeeR-ISS, Hart.cpp, formatInstTrace: no privilege.
+        "whisper",
+        "#1 0 80000000 d0580537 r 0a         d0580000  lui      x10, -0x2fa80\n\
+         #2 0 80000004 00b50023 m d0580000   00000041  sb       x11, 0x0(x10)\n\
+         #3 0 80000008 30529073 c 0305       80000100  csrrw    x0, mtvec, x5\n\
+         #4 0 8000000c     4581 r 0b         00000000  c.li     x11, 0x0\n",
+        &[
+            "80000000 d0580537",
+            "80000004 00b50023",
+            "write d0580000 = 41",
+            "80000008 30529073",
+            "8000000c 4581",
+        ],
+    ),
+    (
+        // corev_apu/tb/rvfi_tracer.sv, before the instruction was printed: "%s exception @ 0x%h".
+        "cva6",
+        "core   0: 0x0000000080000000 (0x00000297) DASM(00000297)\n\
+         3 0x0000000080000000 (0x00000297) x 5 0x0000000080000000\n\
+         ILLEGAL_INSTR exception @ 0x0000000080000004\n\
+         core   0: 0x0000000080000100 (0x34202573) DASM(34202573)\n",
+        &["80000000 00000297 el 3", "fault 80000004: exception 2", "80000100 34202573"],
+    ),
+    (
+        // Traps of the fetch have no line of an instruction; MRET retired.
+        "sail",
+        "[0] [M]: 0x0000000080000000 (0x30200073) mret\n\
+         ret-ing from M to S\n\
+         trapping from S to M to handle fetch-access-fault\n\
+         handling exc#0x01 at priv M with tval 0x0000000080000426\n\
+         CSR mepc (0x341) <- 0x0000000080000426\n\
+         trapping from M to M to handle fetch-access-fault\n\
+         CSR mcause (0x342) <- 0x0000000000000001\n\
+         CSR mtval (0x343) <- 0x0000000000000040\n\
+         CSR mepc (0x341) <- 0x0000000000000040\n\
+         [1] [M]: 0x0000000080000100 (0x0000) c.illegal 0x0\n\
+         trapping from M to M to handle extension-exception\n",
+        &[
+            "80000000 30200073 el 3",
+            "fault 80000426: exception 1",
+            "fault 40: exception 1 tval 40",
+            "mode 3",
+            "fault 80000100: unknown",
+        ],
+    ),
+    (
+        // docs/source/handshake.rst of riscv-dv, and a converter that prints PRV_M and ends with CR.
+        "riscv-dv",
+        "pc,instr,gpr,csr,binary,mode,instr_str,operand,pad\r\n\
+         ffffffff8000000c,c.addi,ra:daab700e,,000000b9,3,\"c.addi  ra, 14\",\"ra,14\",\r\n\
+         ffffffff8000000e,,sp:ff8e6000,0x305:0x1100,ff8e6137,PRV_M,,\r\n",
+        &["ffffffff8000000c 00b9 el 3", "ffffffff8000000e ff8e6137 el 3"],
+    ),
+    (
+        // Names of processors in gem5's configurations.
+        "gem5",
+        "1001000: system.cpu_cluster.cpus1: A0 T0 : 0x8079364c @kernel_init.__cpu_setup+84    :   mrs   x10, id_aa64pfr1_el1 : System :  D=0x1  flags=(IsInteger)\n\
+         3757178000: system.processor.cores2.core: A0 T0 : 0x7ffff7c82572 @_end+14    :   syscall                  : IntAlu :   flags=()\n\
+         This is the output of the program\n\
+         \x20 89000: system.processor.cores.core: T0 : 0x80000004 @_start+4    : addi sp, sp, 26            : IntAlu :  D=0x1\n\
+         1473191502750: system.switch_cpus: A0 T0 : 0xffffffff81001bc0    :   NOP : IntAlu :\n\
+         8401562000: system.cpu: A0 T0 : 0x7ffff7c8256b @_end+17. 1 :   JZ_I : limm   t2, 0x13   : IntAlu :  D=0x13\n\
+         8401562000: system.cpu: A0 T0 : 0x7ffff7c8256b @_end+17. 2 :   JZ_I : wrip   t1, t2 : IntAlu :\n",
+        &[
+            "cpu 1 8079364c ? at 1001000",
+            "cpu 2 7ffff7c82572 ? at 3757178000",
+            "80000004 ? at 89000",
+            "ffffffff81001bc0 ? at 1473191502750",
+            "7ffff7c8256b ? at 8401562000",
+        ],
+    ),
+    (
+        // Ibex before compressed opcodes had 4 digits, with the time in blanks.
+        "ibex",
+        "Time\tCycle\tPC\tInsn\tDecoded instruction\tRegister and memory contents\n\
+         \x20            18\t         5\t00100080\t001000b7\tlui\tx1,0x100\t  x1=0x00100000\n\
+         \x20            38\t        15\t00100090\t0001\tc.nop\t\n",
+        &["100080 001000b7 at 5", "100090 0001 at 15"],
+    ),
+];
 
 /// QEMU's plugin prints the 32 bits at the address: a T32 instruction has its first halfword in the
 /// low bits.

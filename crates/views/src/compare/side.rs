@@ -17,6 +17,18 @@ pub struct Side {
     /// The elements that may be queued until the next [`begin`](Side::begin).
     room: usize,
     over: bool,
+    missing: Missing,
+    /// `missing` at the last [`begin`](Side::begin).
+    marked: Missing,
+}
+
+/// Elements for which program memory is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Their number.
+    pub count: u64,
+    /// The address of the first.
+    pub first: Option<u64>,
 }
 
 impl Side {
@@ -25,13 +37,15 @@ impl Side {
     pub fn of_capture(events: bool, sources: &[Source]) -> Self {
         let queue = |source| Queue::new(events, std::slice::from_ref(source));
         let queues = sources.iter().map(queue).collect();
-        Side { queues, events, ended: false, room: usize::MAX, over: false }
+        Side { queues, ..Side::of_log(events) }
     }
 
     /// The side of an execution log. Each processor is a source. `events` as in
     /// [`of_capture`](Side::of_capture).
     pub fn of_log(events: bool) -> Self {
-        Side { queues: Vec::new(), events, ended: false, room: usize::MAX, over: false }
+        let missing = Missing::default();
+        let (queues, room, over) = (Vec::new(), usize::MAX, false);
+        Side { queues, events, ended: false, room, over, missing, marked: missing }
     }
 
     /// The number of sources.
@@ -56,7 +70,7 @@ impl Side {
 
     /// From here on, at most `room` elements are queued.
     pub fn begin(&mut self, room: usize) {
-        (self.room, self.over) = (room, false);
+        (self.room, self.over, self.marked) = (room, false, self.missing);
         self.queues.iter_mut().for_each(Queue::mark);
     }
 
@@ -67,7 +81,13 @@ impl Side {
 
     /// Removes the elements since [`begin`](Side::begin). Nothing may be compared in between.
     pub fn undo(&mut self) {
+        self.missing = self.marked;
         self.queues.iter_mut().for_each(Queue::undo);
+    }
+
+    /// The elements for which program memory is missing.
+    pub fn missing(&self) -> Missing {
+        self.missing
     }
 
     /// The side ends.
@@ -137,6 +157,10 @@ impl Listener for Side {
     const ERASED: bool = true;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
+        if let Element::NoCode { address, .. } = element {
+            self.missing.count += 1;
+            self.missing.first.get_or_insert(address);
+        }
         self.queue(source, Queued::Element { at, element, times: 1 });
     }
 

@@ -178,7 +178,10 @@ impl SampleTable<'_> {
             let share = self.share(row.samples);
             let _ = writeln!(out, "{:>8} {share:>6.2}%  {}", row.samples, line(&row.name));
         }
-        let _ = writeln!(out, "{:>8} {:>6.2}%  all", self.samples.total(), 100.0);
+        match self.samples.total() {
+            0 => _ = writeln!(out, "{:>8} {:>7}  all", 0, "-"),
+            all => _ = writeln!(out, "{all:>8} {:>6.2}%  all", 100.0),
+        }
         out
     }
 

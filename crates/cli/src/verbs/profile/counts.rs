@@ -13,6 +13,7 @@ use tracewright::export::Format;
 use tracewright::image::ModuleFile;
 
 use crate::args::ProfileArgs;
+use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
@@ -33,6 +34,7 @@ pub struct Counted {
     /// The bytes of its trace, and the ranges and instructions in it.
     pub bytes: u64,
     pub ranges: u64,
+    pub contradictions: Contradictions,
 }
 
 /// The branch list at `path`, if it is one.
@@ -196,6 +198,7 @@ pub fn one(
         if let Ok(mut counted) = counter.counted.lock() {
             counted.bytes = counted.bytes.saturating_add(job.buffer.size().unwrap_or(1));
             counted.ranges += tally.sources.iter().map(|counts| counts.ranges).sum::<u64>();
+            counted.contradictions.add(&tally);
         }
         Ok(tally)
     };

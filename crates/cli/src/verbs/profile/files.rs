@@ -109,8 +109,9 @@ impl<'a> Files<'a> {
 
     /// Adds the counts of the capture at `path`, and prints a line about it.
     pub fn add(&mut self, path: &Path, counted: Counted) {
-        let Counted { profile, notes, good, bytes, ranges } = counted;
+        let Counted { profile, notes, good, bytes, ranges, contradictions } = counted;
         self.kind = Some(Kind::Instructions);
+        self.total.contradictions.merge(contradictions);
         if self.count == 1 {
             self.print(&notes);
         } else {

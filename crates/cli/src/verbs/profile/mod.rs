@@ -76,6 +76,9 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
         return Ok(itms.write(args, output)? && good);
     }
     let good = good && !files.is_empty();
+    if args.format.format().is_none() {
+        output.print(&files.total.contradictions.text())?;
+    }
     let mut profile = files.total.profile;
     if profile.saturated {
         message::line(&format!("note: counts larger than {} are written as that number", u64::MAX));

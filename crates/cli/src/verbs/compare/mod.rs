@@ -12,10 +12,10 @@ use tracewright::decode::detect::text;
 use tracewright::decode::input::{self, Input as Bytes};
 use tracewright::decode::{More, Session};
 use tracewright::image::{Cache, CacheOptions, Extensions};
-use tracewright::logs::{Assembler, Format, Lookup};
+use tracewright::logs::{Assembler, Format, InstructionSet, Lookup};
 use tracewright::views::Source;
 use tracewright::views::compare::{
-    AHEAD, Comparison, Difference, Event, Find, MAX_AHEAD, Side, What,
+    AHEAD, Comparison, Difference, Event, Find, MAX_AHEAD, Missing, Side, What,
 };
 use tracewright::views::disassembly::disassemble_with;
 
@@ -25,6 +25,8 @@ use crate::input::{Input, Job};
 use crate::logs::{self, Log};
 use crate::message;
 use crate::output::Output;
+
+mod raw;
 
 /// Number of bytes of a buffer that are read at a time.
 const CHUNK: usize = 1 << 16;
@@ -176,6 +178,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let buffers = first.buffers.len().max(second.as_ref().map_or(0, |b| b.buffers.len()));
     let mut output = Output::standard()?;
     let (mut same, mut sources) = (0, 0);
+    let mut missing = [Missing::default(); 2];
     // The processors of a log correspond to the sources of all buffers of the capture, in order.
     let mut processors = 0;
     for n in 0..buffers {
@@ -201,16 +204,25 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         if let Reading::Ended(Some(assembler)) = &b {
             logs::notes(assembler);
         }
+        for (missing, side) in missing.iter_mut().zip([&compare.a, &compare.b]) {
+            missing.count += side.missing().count;
+            missing.first = missing.first.or(side.missing().first);
+        }
         processors += count;
         same += compare.same();
         sources += compare.sources();
         if let Some(difference) = difference {
             comparable(args, &difference)?;
             let mut text = explain(args, &difference, left.as_ref(), right.as_ref());
-            if difference.a.is_none() && difference.same == 0 {
-                text +=
-                    "        no instruction was decoded from A: check its protocol and registers\n";
+            for (side, event) in [("A", difference.a), ("B", difference.b)] {
+                if event.is_none() && difference.same == 0 {
+                    text += &format!(
+                        "        no instruction was decoded from {side}: check its protocol and \
+                         registers\n"
+                    );
+                }
             }
+            raw::note_missing(missing);
             output.print(&text)?;
             let totals = further(args, (&mut a, &mut b), &mut compare, &of, difference.source)?;
             output.print(&totals.text(compare.same()))?;
@@ -218,12 +230,13 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
             return Ok(false);
         }
     }
+    if same == 0 {
+        return Err(Fail::input(&args.a, &raw::nothing(args, missing)));
+    }
+    raw::note_missing(missing);
     let word = if sources == 1 { "source" } else { "sources" };
     output.print(&format!("the same: {same} instructions and events of {sources} {word}\n"))?;
     output.close()?;
-    if same == 0 {
-        return Err(Fail::input(&args.a, "neither input contains instructions to compare"));
-    }
     Ok(first.is_unchanged() && second.as_ref().is_none_or(Input::is_unchanged))
 }
 
@@ -269,31 +282,37 @@ fn inputs(args: &CompareArgs) -> Result<(Input, Option<Input>), Fail> {
         }
         let mut input = Input::read_with(path, &sources, &args.how.images, memory)?;
         input.options.max_expansion = args.limits.max_expansion;
-        input.notes.iter().for_each(|note| message::line(&format!("note: {note}")));
         Ok(Some(input))
     };
     let (a, b) = (input(&args.a, kind_a, memory)?, input(&args.b, kind_b, Vec::new())?);
+    raw::notes(a.as_ref(), b.as_ref());
     let why = "expected a capture; give the capture first, and the log second";
     Ok((a.ok_or_else(|| Fail::input(&args.a, why))?, b))
 }
 
-/// The ELF machine of RISC-V. (ELF, `e_machine`)
-const RISCV: u16 = 243;
+/// The machine of ELF files for `isa`. (ELF, `e_machine`)
+const fn machine(isa: Isa) -> u16 {
+    match isa {
+        Isa::A64 => 183,
+        Isa::Rv32 | Isa::Rv64 => 243,
+        _ => 40,
+    }
+}
 
-/// The executed code of a log of RISC-V that is in no image, such as that of a boot ROM.
+/// The executed code of a log that is in no image, such as that of a boot ROM.
 fn logged_memory(args: &CompareArgs) -> Result<Vec<Dump>, Fail> {
     if !args.b.is_file() {
         return Ok(Vec::new());
     }
-    let mut log = Log::open(&args.b, &args.how, None)?;
-    if !matches!(log.isa, Isa::Rv32 | Isa::Rv64) {
+    let mut log = Log::open_any(&args.b, &args.how)?;
+    if log.set == InstructionSet::Unknown {
         return Ok(Vec::new());
     }
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
     let mut ignore = |_: u16, _: &Step| {};
     while log.more(&mut |entry| assembler.entry(&entry, &mut ignore))? {}
     let runs = assembler.lookup().logged().runs();
-    let dumps = assembler.lookup().logged().dumps(RISCV);
+    let dumps = assembler.lookup().logged().dumps(machine(log.isa));
     if let Some((first, _)) = runs.first() {
         let bytes: usize = runs.iter().map(|(_, bytes)| bytes.len()).sum();
         let why = if args.how.images.is_empty() {
@@ -436,8 +455,16 @@ fn further<'r>(
                 found.only_b += skipped_b as u64;
             }
             None => {
-                found.stopped = Some("the inputs do not agree again after it");
-                return Ok(found);
+                let over = |reading: &Reading<'_>, side: &mut Side| {
+                    matches!(reading, Reading::Ended(_)) && side.ready(source) == 0
+                };
+                if !over(a, &mut compare.a) && !over(b, &mut compare.b) {
+                    found.stopped = Some("the inputs do not agree again after it");
+                    return Ok(found);
+                }
+                let (rest_a, rest_b) = rest(args, (a, b), compare, of, source)?;
+                found.only_a += rest_a;
+                found.only_b += rest_b;
             }
         }
         match advance(args, (a, b), compare, of)? {
@@ -448,6 +475,38 @@ fn further<'r>(
         if found.count >= MAX_DIFFERENCES {
             found.stopped = Some("the inputs were not compared further");
             return Ok(found);
+        }
+    }
+}
+
+/// Reads both inputs to their ends, and counts what they have left of `source`.
+fn rest<'r>(
+    args: &CompareArgs,
+    (a, b): (&mut Reading<'r>, &mut Reading<'r>),
+    compare: &mut Comparison,
+    of: &Range<usize>,
+    source: usize,
+) -> Result<(u64, u64), Fail> {
+    let (mut rest_a, mut rest_b) = (0, 0);
+    loop {
+        let (left, right) = compare.skip_all(source);
+        rest_a += left;
+        rest_b += right;
+        let mut read = false;
+        for (reading, side, path) in
+            [(&mut *a, &mut compare.a, &args.a), (&mut *b, &mut compare.b, &args.b)]
+        {
+            if matches!(reading, Reading::Ended(_)) || side.waiting() > MAX_AHEAD {
+                continue;
+            }
+            more(reading, side, of, path)?;
+            read = true;
+            if matches!(reading, Reading::Ended(_)) {
+                side.finish();
+            }
+        }
+        if !read {
+            return Ok((rest_a, rest_b));
         }
     }
 }

@@ -1,0 +1,82 @@
+//! What is stated of two inputs beside their differences: how each was read, and what could not be
+//! compared.
+
+use std::fs::File;
+use std::io::{BufReader, Read as _};
+use std::path::Path;
+
+use tracewright::views::compare::Missing;
+
+use crate::args::CompareArgs;
+use crate::input::Input;
+use crate::message;
+
+/// Prints how both inputs were read where that was detected, and where it is not the same.
+pub fn notes(a: Option<&Input>, b: Option<&Input>) {
+    for (name, input) in [("A", a), ("B", b)] {
+        let Some(input) = input else { continue };
+        if let Some(detected) = &input.detected {
+            message::line(&format!("note: {name}: detected: {}", detected.summary()));
+        }
+        input.notes.iter().for_each(|note| message::line(&format!("note: {name}: {note}")));
+    }
+    let options = |input: &Input| Some(input.detected.as_ref()?.description().options());
+    let (Some(a), Some(b)) = (a.and_then(options), b.and_then(options)) else { return };
+    let lacks = |of: &[String], other: &[String]| {
+        let own = of.iter().filter(|option| !other.contains(option)).map(|option| option.as_str());
+        own.collect::<Vec<_>>().join(" ")
+    };
+    let (own_a, own_b) = (lacks(&a, &b), lacks(&b, &a));
+    if own_a.is_empty() && own_b.is_empty() {
+        return;
+    }
+    let or_none = |text: String| if text.is_empty() { "nothing".to_owned() } else { text };
+    message::line(&format!(
+        "note: A and B are read with different parameters: only A has {}, only B has {}; give those of both",
+        or_none(own_a),
+        or_none(own_b)
+    ));
+}
+
+/// Prints for which parts program memory is missing.
+pub fn note_missing(missing: [Missing; 2]) {
+    for (name, Missing { count, first }) in ["A", "B"].into_iter().zip(missing) {
+        if let Some(first) = first {
+            message::line(&format!(
+                "note: {name}: program memory is missing {count} times, first at {first:#x}: the \
+                 instructions there are not compared; add it with --image"
+            ));
+        }
+    }
+}
+
+/// Why nothing was compared.
+pub fn nothing(args: &CompareArgs, missing: [Missing; 2]) -> String {
+    let mut text = "nothing was compared: no instruction was decoded from either input".to_owned();
+    for (name, Missing { count, first }) in ["A", "B"].into_iter().zip(missing) {
+        if let Some(first) = first {
+            text +=
+                &format!("; {name}: program memory is missing {count} times, first at {first:#x}");
+        }
+    }
+    if missing.iter().any(|missing| missing.count > 0) {
+        text += "; add the program with --image";
+    }
+    text + &bytes(&args.a, &args.b).unwrap_or_default()
+}
+
+/// Whether the bytes of two files are equal.
+fn bytes(a: &Path, b: &Path) -> Option<String> {
+    let open = |path: &Path| path.is_file().then(|| File::open(path).ok()).flatten();
+    let (mut a, mut b) = (BufReader::new(open(a)?).bytes(), BufReader::new(open(b)?).bytes());
+    for at in 0u64.. {
+        let (left, right) = (a.next().transpose().ok()?, b.next().transpose().ok()?);
+        if left != right {
+            return Some(format!("; the bytes of the files differ from offset {at:#x} on"));
+        }
+        if left.is_none() {
+            break;
+        }
+    }
+    Some("; the bytes of the files are equal".to_owned())
+}
