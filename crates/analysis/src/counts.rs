@@ -9,6 +9,8 @@ use tracewright_decode::Merge;
 const RECENT: usize = 1 << 12;
 /// Up to this number of keys there are no recent ones.
 const FEW: usize = 1 << 10;
+/// The most counts that wait for the table.
+const WAITING: usize = 1 << 16;
 
 /// Counts by key. A count saturates at `u64::MAX`.
 ///
@@ -18,13 +20,21 @@ const FEW: usize = 1 << 10;
 pub struct Counts<K> {
     /// Keys and their counts that are not in the table yet; 0 is a free slot.
     recent: Vec<(K, u64)>,
+    /// Keys and counts that wait for the table, with repetitions: a part of a trace is counted, and
+    /// merged with others, without a table.
+    waiting: Vec<(K, u64)>,
     table: HashMap<K, u64, BuildHasherDefault<Mix>>,
     saturated: bool,
 }
 
 impl<K> Default for Counts<K> {
     fn default() -> Self {
-        Counts { recent: Vec::new(), table: HashMap::default(), saturated: false }
+        Counts {
+            recent: Vec::new(),
+            waiting: Vec::new(),
+            table: HashMap::default(),
+            saturated: false,
+        }
     }
 }
 
@@ -33,7 +43,7 @@ impl<K: Copy + Eq + Hash> Counts<K> {
     #[inline]
     pub fn add(&mut self, key: K, count: u64) {
         if self.recent.is_empty() {
-            if self.table.len() < FEW {
+            if self.table.len() + self.waiting.len() < FEW {
                 return self.store(key, count);
             }
             self.recent = vec![(key, 0); RECENT];
@@ -50,9 +60,19 @@ impl<K: Copy + Eq + Hash> Counts<K> {
         self.store(old, sum);
     }
 
-    /// Adds to the count in the table.
+    /// Adds to the counts that wait, or to those in the table.
     fn store(&mut self, key: K, count: u64) {
         if count > 0 {
+            self.waiting.push((key, count));
+        }
+        if self.waiting.len() >= WAITING {
+            self.fill_table();
+        }
+    }
+
+    /// Moves the counts that wait to the table.
+    fn fill_table(&mut self) {
+        for (key, count) in std::mem::take(&mut self.waiting) {
             let sum = self.table.entry(key).or_default();
             self.saturated |= sum.checked_add(count).is_none();
             *sum = sum.saturating_add(count);
@@ -62,6 +82,7 @@ impl<K: Copy + Eq + Hash> Counts<K> {
     /// All keys and their counts, in no order.
     pub fn into_counts(mut self) -> impl Iterator<Item = (K, u64)> {
         self.settle();
+        self.fill_table();
         self.table.into_iter()
     }
 
@@ -73,7 +94,9 @@ impl<K: Copy + Eq + Hash> Counts<K> {
     }
 
     /// A count was larger than `u64::MAX`.
-    pub fn is_saturated(&self) -> bool {
+    pub fn is_saturated(&mut self) -> bool {
+        self.settle();
+        self.fill_table();
         self.saturated
     }
 }
@@ -85,10 +108,12 @@ impl<K: Copy + Eq + Hash> Merge for Counts<K> {
         self.saturated |= later.saturated;
         if self.table.is_empty() {
             self.table = later.table;
-            return;
+        } else {
+            later.table.into_iter().for_each(|(key, count)| self.store(key, count));
         }
-        for (key, count) in later.table {
-            self.store(key, count);
+        self.waiting.append(&mut later.waiting);
+        if self.waiting.len() >= WAITING {
+            self.fill_table();
         }
     }
 }

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `profiler.rs` | [`Profiler`]: counts each range of instructions and what follows it |
 //! | `range_tree.rs` | counts of ranges by the path to each of them, from which the others follow |
-//! | `path_counts.rs` | counts of paths: all ranges of a packet at once |
 //! | `branch_lists.rs` | [`BranchLister`]: counts sequences of branches from an address on |
 //! | `counts.rs` | [`Counts`]: a table of counts that saturate |
 //! | `replay.rs` | the executions that a branch list describes |
@@ -40,7 +39,6 @@ mod entered;
 pub mod functions;
 pub mod itm;
 mod listed_samples;
-mod path_counts;
 mod paths;
 mod profile;
 mod profiler;

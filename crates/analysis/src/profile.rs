@@ -208,7 +208,7 @@ impl Profile {
     /// Adds the counts of a buffer whose sources have these `programs`, with the files `modules`.
     pub fn add(
         &mut self,
-        raw: RawProfile,
+        mut raw: RawProfile,
         programs: &[Program],
         modules: &[ModuleFile],
         filter: &Filter,

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use tracewright_base::{self as base, CachedBlocks, Element, Gap, Path};
+use tracewright_base::{self as base, Element, Gap};
 use tracewright_decode::{Fork, Listener, Program};
 use tracewright_image::{MemoryId, Selection};
 
-use crate::path_counts::PathCounts;
 use crate::range_tree::{NONE, RangeTree};
 use crate::raw_profile::{Missing, RawProfile};
 
@@ -40,12 +39,6 @@ pub struct Profiler {
     programs: Arc<[Program]>,
     sources: Vec<Current>,
     paths: RangeTree,
-    /// What packets execute.
-    packets: PathCounts,
-    /// The nodes of a path that is executed for the first time.
-    nodes: Vec<u32>,
-    /// How often the paths were made anew.
-    renewals: u32,
     counts: RawProfile,
     /// Executed ranges may select other memory.
     watches_addresses: bool,
@@ -58,9 +51,6 @@ impl Profiler {
         Profiler {
             sources: vec![BEGIN; programs.len()],
             paths: RangeTree::default(),
-            packets: PathCounts::default(),
-            nodes: Vec::new(),
-            renewals: 0,
             counts: RawProfile::default(),
             watches_addresses: programs.iter().any(Program::watches_addresses),
             programs,
@@ -72,8 +62,7 @@ impl Profiler {
     #[must_use]
     pub fn for_trace(mut self, programs: impl IntoIterator<Item = Program>) -> Profiler {
         self.paths.reset();
-        self.packets.reset();
-        Profiler { paths: self.paths, packets: self.packets, ..Profiler::new(programs) }
+        Profiler { paths: self.paths, ..Profiler::new(programs) }
     }
 
     /// The memory at the beginning of a source's trace.
@@ -92,7 +81,7 @@ impl Profiler {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn range(&mut self, source: usize, range: &base::Range, times: u64) {
         let Some(current) = self.sources.get(source) else { return };
         if !current.settled {
@@ -141,7 +130,6 @@ impl Profiler {
 
     /// Moves the counts of paths to the others. The last range of each source is not counted yet.
     fn flush(&mut self) {
-        self.packets.settle(&mut self.paths);
         let pending: Vec<u32> = self.sources.iter().map(|current| current.node).collect();
         self.paths.take_into(&mut self.counts, &pending);
     }
@@ -151,34 +139,8 @@ impl Profiler {
     fn renew(&mut self) {
         let states = self.state();
         self.flush();
-        self.clear();
-        self.begin(&states);
-    }
-
-    /// Removes the paths, whose counts were taken.
-    fn clear(&mut self) {
         self.paths.clear();
-        self.packets.clear();
-        self.renewals = self.renewals.wrapping_add(1);
-    }
-
-    /// A path that is not known after the last range, or not whether that is in the same memory.
-    #[cold]
-    #[inline(never)]
-    fn other_path(&mut self, source: usize, path: &Path, blocks: &CachedBlocks<'_>) {
-        let node = |own: &Self| own.sources.get(source).map_or(NONE, |current| current.node);
-        let settled = self.sources.get(source).is_some_and(|current| current.settled);
-        let before = if settled { node(self) } else { NONE };
-        let (mut nodes, renewals) = (std::mem::take(&mut self.nodes), self.renewals);
-        nodes.clear();
-        path.for_each(blocks, |range| {
-            self.range(source, &range, 1);
-            nodes.push(node(self));
-        });
-        if renewals == self.renewals {
-            self.packets.insert(before, path, &nodes, &mut self.paths);
-        }
-        self.nodes = nodes;
+        self.begin(&states);
     }
 
     /// Continues in `states`.
@@ -197,7 +159,6 @@ impl Profiler {
 
 impl Listener for Profiler {
     const PACKETS: bool = false;
-    const PATHS: bool = true;
     const BY_SOURCE: bool = true;
 
     fn select(&mut self, source: usize, selection: Selection) {
@@ -206,16 +167,9 @@ impl Listener for Profiler {
         }
     }
 
-    #[inline]
-    fn path(&mut self, source: usize, _: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        if let Some(current) = self.sources.get_mut(source)
-            && current.settled
-            && let Some(after) = self.packets.count(current.node, path)
-        {
-            current.node = after;
-            return;
-        }
-        self.other_path(source, path, blocks);
+    #[inline(always)]
+    fn cached_range(&mut self, source: usize, _: u64, range: base::Range) {
+        self.range(source, &range, 1);
     }
 
     #[inline]
@@ -231,7 +185,6 @@ impl Listener for Profiler {
                 self.follow(source, &element);
             }
             Element::Corrected { taken } => {
-                self.packets.settle(&mut self.paths);
                 if let Some(current) = self.sources.get_mut(source) {
                     current.node = self.paths.correct(current.node, taken);
                 }
@@ -281,9 +234,6 @@ impl Fork for Profiler {
             programs: Arc::clone(&self.programs),
             sources: vec![BEGIN; self.programs.len()],
             paths: RangeTree::default(),
-            packets: PathCounts::default(),
-            nodes: Vec::new(),
-            renewals: 0,
             counts: RawProfile::default(),
             watches_addresses: self.watches_addresses,
         }
@@ -303,10 +253,9 @@ impl Fork for Profiler {
 
     fn resume(&mut self, states: Vec<State>) {
         self.paths.reset();
-        self.packets.reset();
         self.counts = RawProfile::default();
         if self.paths.is_full() {
-            self.clear();
+            self.paths.clear();
         }
         self.begin(&states);
     }
@@ -321,10 +270,7 @@ impl Fork for Profiler {
 mod tests {
     use std::collections::BTreeMap;
 
-    use tracewright_base::{
-        BLOCK_CLASSES, Block, BlockClass, BlockId, CachedBlock, CodeSpace, Counted, Instruction,
-        Isa, Kind, Last, PathSlot, Range, Space,
-    };
+    use tracewright_base::{Counted, Instruction, Isa, Kind, Last, Range, Space};
     use tracewright_decode::Merge;
     use tracewright_testing::Random;
 
@@ -439,72 +385,6 @@ mod tests {
                     _ => {}
                 }
             }
-            all.merge(profiler.take());
-            assert_eq!(found(all), expected(&elements), "round {round}: {elements:?}");
-        }
-    }
-
-    /// Random paths through a few blocks, with other elements between them, and a table of paths
-    /// that is too small for them.
-    #[test]
-    fn paths_are_counted_as_their_ranges() {
-        let mut random = Random::new(22);
-        for round in 0..30 {
-            let count = 4 + random.below(5) as usize;
-            let any = |random: &mut Random| BlockId::new(random.below(count as u64) as usize);
-            let mut classes = vec![BlockClass::NONE; BLOCK_CLASSES];
-            let (mut all, mut successors) = (Vec::new(), Vec::new());
-            for (n, class) in classes.iter_mut().enumerate().take(count) {
-                let indirect = random.below(4) == 0;
-                let kind = if indirect { Kind::Indirect } else { Kind::Branch };
-                let last = Instruction { size: 4, isa: Isa::A64, kind, ..Instruction::default() };
-                let (start, instructions) = (0x1000 + 0x10 * n as u64, 1 + random.below(2) as u32);
-                let bytes = 4 * instructions;
-                let block = Block { start, bytes, instructions, last, ..Block::default() };
-                *class = BlockClass::of(&block, CodeSpace(3));
-                all.push(CachedBlock::new(&block, n).expect("a short block"));
-                let taken = if indirect { BlockId::NONE } else { any(&mut random) };
-                successors.push([any(&mut random), taken]);
-            }
-            let table = vec![PathSlot::new(); 32];
-            let classes = classes.first_chunk().expect("all classes");
-            let blocks = CachedBlocks::new(&all, &successors, classes).with_paths(&table);
-            let mut profiler = Profiler::new([Program::Image(Arc::default())]);
-            let (mut elements, mut all) = (Vec::new(), RawProfile::default());
-            let mut next = any(&mut random);
-            for _ in 0..random.below(600) {
-                let atoms = 1 + random.below(3);
-                let steps = (1 << atoms | random.below(1 << atoms)) as u32;
-                if let Some(path) = blocks.path(next, steps, 0) {
-                    path.for_each(&blocks, |range| elements.push(Element::Range(range)));
-                    profiler.path(0, 0, &path, &blocks);
-                    next = path.next;
-                }
-                if next == BlockId::NONE || random.below(20) == 0 {
-                    next = any(&mut random);
-                }
-                if random.below(30) == 0 {
-                    let other = element(&mut random);
-                    elements.push(other);
-                    profiler.element(0, 0, other);
-                }
-                match random.below(if round % 3 == 0 { 1000 } else { 40 }) {
-                    0 => all.merge(profiler.take()),
-                    1 => profiler.renew(),
-                    2 => {
-                        let state = profiler.state();
-                        all.merge(profiler.take());
-                        // What is not taken is dropped.
-                        if let Some(path) = blocks.path(any(&mut random), steps, 0) {
-                            profiler.path(0, 0, &path, &blocks);
-                        }
-                        profiler.resume(state);
-                    }
-                    _ => {}
-                }
-            }
-            elements.push(Element::End);
-            profiler.element(0, 0, Element::End);
             all.merge(profiler.take());
             assert_eq!(found(all), expected(&elements), "round {round}: {elements:?}");
         }

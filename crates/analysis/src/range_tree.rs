@@ -22,7 +22,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Slots for recent look-ups, a power of two.
 const RECENT: usize = 1 << 15;
 /// The most nodes. Beyond them the counts are taken out, and the nodes made anew.
-const MAX_NODES: usize = 1 << 20;
+const MAX_NODES: usize = 1 << 21;
 
 /// The range of a node without what follows from these fields, and its count.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ pub(crate) struct RangeTree {
 impl RangeTree {
     /// The node of `range` after `before`. It is counted. `origin` has the memory and the source,
     /// which are those of `before` where there is one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn execute(
         &mut self,
         before: u32,
@@ -105,17 +105,21 @@ impl RangeTree {
         if let Some(found) = self.nodes.get_mut(node as usize)
             && found.start == range.start
             && (found.word, found.bytes) == (range.last.word(), range.bytes)
-            && found.count != 0
-            && let Some(count) = found.count.checked_add(times)
         {
-            found.count = count;
+            if found.count != 0
+                && let Some(count) = found.count.checked_add(times)
+            {
+                found.count = count;
+            } else {
+                self.count(node, times);
+            }
             return node;
         }
         let (memory, source) = origin();
         self.execute_other(before, range, times, memory, source)
     }
 
-    /// As [`execute`](Self::execute), where another node was found last, or the node has no count.
+    /// As [`execute`](Self::execute), where another node was found last.
     #[cold]
     #[inline(never)]
     fn execute_other(
@@ -136,6 +140,8 @@ impl RangeTree {
     }
 
     /// Adds to the count of a node.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn count(&mut self, node: u32, times: u64) {
         let Some(found) = self.nodes.get_mut(node as usize) else { return };
         if found.count == 0 {
