@@ -22,7 +22,7 @@ const WIDTHS: std::ops::RangeInclusive<u64> = 0..=12;
 
 /// The configurations that the program is tried with, and those of which a longer part is decoded.
 const MAX_TRIED: usize = 64;
-const MAX_LONG: usize = 6;
+const MAX_LONG: usize = 8;
 
 /// The most source numbers that are distinguished.
 const MAX_SOURCES: usize = 64;
@@ -257,10 +257,12 @@ impl Followed {
         }
     }
 
-    /// 1000 where nothing speaks against the messages, 0 where the program explains none.
-    fn share(self) -> i64 {
-        let all = self.explained + self.unexplained + self.before;
-        1000 - ((self.unexplained * 1000 + self.before * BEFORE) / all.max(1)) as i64
+    /// What the messages take from the score. `decides`: the program explains any with one of the
+    /// configurations, so that those before a synchronisation count, too.
+    fn penalty(self, decides: bool) -> i64 {
+        let before = if decides { self.before * BEFORE } else { 0 };
+        let all = (self.explained + self.unexplained + self.before) * 1000;
+        (self.unexplained * 1000 + before) as i64 * UNEXPLAINED / all.max(1) as i64
     }
 }
 
@@ -280,29 +282,42 @@ fn executes(message: &Message) -> bool {
     }
 }
 
-/// Decodes `bytes` with `config`: the sum of all sources, and its score.
-fn trial(bytes: &[u8], config: Config, bench: &Bench) -> (i64, Trial) {
-    let (streams, lost) = match config.has_sources() {
-        true => sources(bytes, config),
-        false => (vec![bytes.to_vec()], 0),
-    };
-    let mut followed = Followed::default();
-    let any = AnyConfig::Ntrace(config);
-    let trials = streams.iter().map(|stream| {
-        let trial = bench.run(stream, &any);
-        followed.add(stream, &config, trial.features.marks.as_deref().unwrap_or_default());
-        trial
-    });
-    let sum = trials.reduce(|mut sum, trial| {
-        sum.add(trial);
-        sum
-    });
-    let mut sum = sum.unwrap_or_else(|| bench.run(&[], &any));
-    sum.len += lost;
-    let score = sum.score(AnyProtocol::Ntrace);
-    match bench.has_code() {
-        true => (score - (1000 - followed.share()) * UNEXPLAINED / 1000, sum),
-        false => (score, sum),
+/// What a configuration makes of messages.
+struct Reading {
+    trial: Trial,
+    followed: Followed,
+}
+
+impl Reading {
+    /// Decodes `bytes` with `config`: the sum of all sources.
+    fn of(bytes: &[u8], config: Config, bench: &Bench) -> Reading {
+        let (streams, lost) = match config.has_sources() {
+            true => sources(bytes, config),
+            false => (vec![bytes.to_vec()], 0),
+        };
+        let mut followed = Followed::default();
+        let any = AnyConfig::Ntrace(config);
+        let trials = streams.iter().map(|stream| {
+            let trial = bench.run(stream, &any);
+            if bench.has_code() {
+                let marks = trial.features.marks.as_deref().unwrap_or_default();
+                followed.add(stream, &config, marks);
+            }
+            trial
+        });
+        let sum = trials.reduce(|mut sum, trial| {
+            sum.add(trial);
+            sum
+        });
+        let mut trial = sum.unwrap_or_else(|| bench.run(&[], &any));
+        trial.len += lost;
+        Reading { trial, followed }
+    }
+
+    /// How well a configuration that is `plausible` without the program explains the messages.
+    fn score(&self, plausible: i64, decides: bool) -> i64 {
+        let score = self.trial.score(AnyProtocol::Ntrace) - self.followed.penalty(decides);
+        score.max(0) * plausible.max(0) / 1000
     }
 }
 
@@ -401,28 +416,32 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
         return Vec::new();
     }
     let mut tried = all(stream, bench, given);
-    let score = |tried: &Tried, len| {
-        let (score, trial) = trial(part(len), tried.config, bench);
-        (score.max(0) * tried.plausible.max(0) / 1000, trial)
-    };
-    if bench.has_code() && tried.len() > MAX_LONG {
+    if bench.has_code() {
         tried.truncate(MAX_TRIED);
-        tried.sort_by_cached_key(|tried| -score(tried, SHORT).0);
+        // Only the program shows whether direct jumps are traced.
+        let with_jumps = tried.iter().map(|tried| tried.with("all_jumps", part(SHORT), given));
+        let with_jumps: Vec<Tried> = with_jumps.collect();
+        tried.extend(with_jumps.into_iter().filter(|other| other.config.all_jumps));
+        let read = |tried: &Tried| Reading::of(part(SHORT), tried.config, bench);
+        let mut short: Vec<(Reading, Tried)> = tried.into_iter().map(|t| (read(&t), t)).collect();
+        let decides = decides(short.iter().map(|(reading, _)| reading));
+        short.sort_by_key(|(reading, tried)| -reading.score(tried.plausible, decides));
+        tried = short.into_iter().map(|(_, tried)| tried).collect();
     }
     tried.truncate(MAX_LONG);
-    // Direct jumps are traced by few units.
-    if bench.has_code()
-        && let Some(best) = tried.first()
-    {
-        let with_jumps = best.with("all_jumps", part(SHORT), given);
-        tried.extend(Some(with_jumps).filter(|other| other.config != best.config));
-    }
-    let units = tried.into_iter().map(|tried| {
-        let (score, trial) = score(&tried, LONG);
-        let setting = tried.setting();
-        Unit { score, complexity: setting.registers.len(), setting, trial }
+    let read = |tried: Tried| (Reading::of(part(LONG), tried.config, bench), tried);
+    let all: Vec<(Reading, Tried)> = tried.into_iter().map(read).collect();
+    let decides = decides(all.iter().map(|(reading, _)| reading));
+    let units = all.into_iter().map(|(reading, tried)| {
+        let (score, setting) = (reading.score(tried.plausible, decides), tried.setting());
+        Unit { score, complexity: setting.registers.len(), setting, trial: reading.trial }
     });
     riscv::ranked(AnyProtocol::Ntrace, units.collect(), bench)
+}
+
+/// Whether the program explains any message.
+fn decides<'a>(mut readings: impl Iterator<Item = &'a Reading>) -> bool {
+    readings.any(|reading| reading.followed.explained > 0)
 }
 
 /// The configuration that explains the messages of `head` better than `config` does; `None` where
@@ -432,10 +451,21 @@ pub(super) fn better(head: &[u8], config: &Config, bench: &Bench) -> Option<Infe
     let mut own = *config;
     own.link.aligned = false;
     let plausible = Plausibility::of(part(SHORT), &own).score().max(0);
-    let score = trial(part(LONG), own, bench).0.max(0) * plausible / 1000;
-    let best = inferences(head, bench, &Given::default()).into_iter().next()?;
+    let mut found = inferences(head, bench, &Given::default()).into_iter();
+    let best = found.next()?;
+    let width = |inference: &Inference| inference.setting.get("source_width");
+    // Without a program, the codes of the messages alone must distinguish the width.
+    let rival = found.find(|other| width(other) != width(&best));
+    if !bench.has_code() && rival.is_some_and(|rival| rival.score + CLEAR > best.score) {
+        return None;
+    }
+    let decides = best.counts.instructions > 0;
+    let score = Reading::of(part(LONG), own, bench).score(plausible, decides);
     (best.score >= score + BETTER).then_some(best)
 }
+
+/// Without a program, a width of SRC is named if the scores of others are lower by this.
+const CLEAR: i64 = 30;
 
 /// A configuration explains the bytes better if its score is higher by this.
 const BETTER: i64 = 60;

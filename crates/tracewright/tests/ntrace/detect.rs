@@ -15,8 +15,8 @@ fn detected(capture: &Capture, bytes: &[u8]) -> Option<SourceCandidate> {
     found.best().map(|best| best.sources[0].clone())
 }
 
-/// Whether the inference is the configuration of `capture`. Without omitted bits, addresses mean
-/// the same with and without `extend_msb`.
+/// Whether the inference is the configuration of `capture`. Low addresses mean the same with and
+/// without `extend_msb`.
 fn is_right(inference: &Inference, capture: &Capture) -> bool {
     let config = &capture.config;
     let value = |name| inference.setting.get(name);
@@ -25,9 +25,12 @@ fn is_right(inference: &Inference, capture: &Capture) -> bool {
         && profile.map(Profile::is_sifive) == Some(config.profile.is_sifive())
         && value("xlen") == Some(if config.rv64 { 64 } else { 32 })
         && value("source_width").unwrap_or(0) == u64::from(config.link.source_bits)
-        && (!config.extend_msb
-            || value("extend_msb") == Some(1)
-            || config.address(!0 >> 1) >> 32 == 0)
+        && (!config.extend_msb || value("extend_msb") == Some(1) || !is_high(capture))
+}
+
+/// Whether the program is in the upper half of the address space: only there bits are omitted.
+fn is_high(capture: &Capture) -> bool {
+    capture.dump().is_some_and(|dump| dump.address >> 63 != 0)
 }
 
 #[test]

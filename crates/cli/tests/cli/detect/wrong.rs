@@ -404,7 +404,7 @@ fn widths_of_source_numbers() {
             let mut command = vec![OsString::from("info"), path.clone().into()];
             command.extend(["--protocol", "ntrace", "--config", given].map(OsString::from));
             if image {
-                command.extend(["--image".into(), elf.clone().into()]);
+                command.extend([OsString::from("--image"), elf.clone().into()]);
             }
             let output = tracewright(&command);
             let first = output.out.split("problems:").nth(1).unwrap_or_default();
@@ -420,7 +420,7 @@ fn widths_of_source_numbers() {
     let mut command = vec![OsString::from("decode"), path.into()];
     let words = ["--protocol", "ntrace", "--config", "profile=sifive", "--format", "none"];
     command.extend(words.map(OsString::from));
-    command.extend(["--image".into(), elf.into()]);
+    command.extend([OsString::from("--image"), elf.into()]);
     let output = tracewright(&command);
     assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
 }
