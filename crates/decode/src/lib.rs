@@ -80,6 +80,7 @@ pub mod ordered;
 pub mod parallel;
 pub mod parameters;
 pub mod plan;
+mod program_width;
 pub mod raw;
 pub mod route;
 pub mod session;

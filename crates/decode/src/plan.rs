@@ -7,10 +7,11 @@ use tracewright_base::{MAX_EXPANSION, MissingRegister};
 use tracewright_capture::{Buffer, Capture, Format, Kind, Source};
 use tracewright_frames::{Event, Framing, Link, Numbering, Split, Splitter};
 use tracewright_image::OpcodeCheck;
-use tracewright_protocols::Demux;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+use tracewright_protocols::{Demux, TraceForm};
 
 use crate::jump_table::{JUMP_TABLE, JumpTable};
+use crate::program_width::xlen;
 use crate::route::Route;
 
 /// How to decode. Write values as `Options { ..Options::default() }`: fields may be added.
@@ -370,7 +371,11 @@ impl Plan {
             _ => return Err(Why::NoStream(stream)),
         };
         let framed = self.framing != Framing::Raw;
-        let register = |name: &str| source.register(name);
+        // The trace data do not contain the width of the processor's registers.
+        let is_open = protocol.form() == TraceForm::Messages && source.register(XLEN).is_none();
+        let width = is_open.then(|| xlen(capture.images_for(source))).flatten();
+        let register =
+            |name: &str| source.register(name).or_else(|| width.filter(|_| name == XLEN));
         let mut config =
             configure(capture, source, protocol, framed, &register).map_err(Why::Missing)?;
         if let AnyConfig::Etmv4(c) | AnyConfig::Ete(c) = &mut config {
@@ -393,6 +398,9 @@ impl Plan {
         Ok((id, config))
     }
 }
+
+/// The parameter for the width of the registers of a RISC-V processor.
+const XLEN: &str = "xlen";
 
 /// The configuration of `source` from the registers that `register` knows. In frames, the register
 /// with the trace ID is needed, too. Raw trace data have their IDs from elsewhere.

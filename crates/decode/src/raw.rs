@@ -296,14 +296,12 @@ fn unknown_register(text: &str, units: &[Unit]) -> Option<String> {
     let protocols = units.iter().map(|unit| AnyProtocol::named(&unit.protocol));
     let protocols = protocols.collect::<Option<Vec<_>>>()?;
     let registers: Vec<_> = protocols.iter().flat_map(|p| p.about().registers).collect();
-    let same = |other: &&str| other.eq_ignore_ascii_case(name);
-    if registers.iter().any(|r| same(&r.name) || r.aliases.iter().any(same))
-        || protocols.iter().any(|protocol| {
-            protocol.has_text(name)
-                || protocol.is_unused(name)
-                || protocol.canonical(name).is_some()
-        })
-    {
+    let is_known = |protocol: &AnyProtocol| {
+        protocol.has_text(name)
+            || protocol.is_unused(name)
+            || protocol.register_name(name).is_some()
+    };
+    if protocols.iter().any(is_known) {
         return None;
     }
     let known: Vec<_> = registers.iter().map(|r| r.name).collect();
@@ -342,8 +340,7 @@ fn harts(
         return Ok(None);
     }
     let given: Vec<u16> = raw.units.iter().filter_map(|unit| unit.id).collect();
-    let configured =
-        ["source", "srcid", "src", "trTeSrcID"].iter().any(|name| value(name).is_some());
+    let configured = value("source").is_some();
     let numbers = match given.as_slice() {
         [] if configured => vec![link.number],
         [] => {

@@ -114,7 +114,12 @@ impl Recorder {
     ///
     /// # Errors
     /// [`RecordError`] if the unit cannot be made.
-    pub fn new(recording: Recording) -> Result<Self, RecordError> {
+    pub fn new(mut recording: Recording) -> Result<Self, RecordError> {
+        for (name, _) in &mut recording.registers {
+            if let Some(own) = recording.protocol.register_name(name) {
+                own.clone_into(name);
+            }
+        }
         let mut recorder = Recorder {
             joiner: Joiner::new(recording.framing),
             recording,
@@ -160,20 +165,9 @@ impl Recorder {
         let usual = AnyUnit::usual(*protocol).iter().find(|(known, _)| *known == name);
         let value = given.map(|(_, v)| *v).or(usual.map(|(_, v)| *v));
         if self.recording.messages && protocol.form() == TraceForm::Messages {
-            // N-Trace has other names for both.
-            let either = |names: [&str; 2]| {
-                let mut given = registers.iter().rev();
-                let given =
-                    given.find(|(known, _)| names.iter().any(|n| known.eq_ignore_ascii_case(n)));
-                given.map(|(_, value)| *value)
-            };
             match name {
-                "source" | "src" => {
-                    return Some(either(["source", "src"]).unwrap_or(0) + cpu as u64);
-                }
-                "source_width" | "src_bits" => {
-                    return Some(either(["source_width", "src_bits"]).unwrap_or(SOURCE_WIDTH));
-                }
+                SOURCE => return Some(value.unwrap_or(0) + cpu as u64),
+                WIDTH => return Some(value.unwrap_or(SOURCE_WIDTH)),
                 _ => {}
             }
         }
@@ -200,7 +194,7 @@ impl Recorder {
                 .ok_or(RecordError::NoEncoder(*protocol))?;
             let id = unit.config().trace_id();
             if self.recording.messages {
-                check_source(&unit.config(), self.register("source", n), n)?;
+                check_source(&unit.config(), self.register(SOURCE, n), n)?;
             }
             if id > 0x6f || id == 0 && self.recording.framing != Framing::Raw {
                 return Err(RecordError::Invalid(format!(
@@ -408,7 +402,7 @@ impl Recorder {
         let Recording { protocol, registers, .. } = &self.recording;
         let usual = AnyUnit::usual(*protocol).iter().map(|(name, _)| (*name).to_owned());
         let given = registers.iter().map(|(name, _)| name.clone());
-        let shared = ["source", "source_width"].map(str::to_owned);
+        let shared = [SOURCE, WIDTH].map(str::to_owned);
         let given = given.chain(shared.into_iter().filter(|_| self.recording.messages));
         let mut list: Vec<Register> = Vec::new();
         for name in usual.chain(given) {
@@ -422,6 +416,10 @@ impl Recorder {
         Registers(list)
     }
 }
+
+/// The parameters for the number of a source in messages, and for its width in bits.
+const SOURCE: &str = "source";
+const WIDTH: &str = "source_width";
 
 /// Default width of a source number in bits.
 const SOURCE_WIDTH: u64 = 8;

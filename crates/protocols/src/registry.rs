@@ -101,6 +101,15 @@ macro_rules! protocols {
                 }
             }
 
+            /// The name of the register, the parameter or the setting that `name` means: by that
+            /// name or another one, in any case. `None` if there is none.
+            pub fn register_name(self, name: &str) -> Option<&'static str> {
+                let is = |known: &&str| known.eq_ignore_ascii_case(name);
+                let known = |r: &&Register| is(&r.name) || r.aliases.iter().any(is);
+                let registers = self.about().registers;
+                self.canonical(name).or_else(|| registers.iter().find(known).map(|r| r.name))
+            }
+
             /// See [`Protocol::is_unused`].
             pub fn is_unused(self, name: &str) -> bool {
                 match self {

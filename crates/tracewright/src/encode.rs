@@ -88,7 +88,7 @@ impl Settings {
                 OpenError::at(origin, Problem::Parameter(why))
             })?;
             if !protocol.is_unused(&name) {
-                let name = protocol.canonical(&name).map_or(name, str::to_owned);
+                let name = protocol.register_name(&name).map_or(name, str::to_owned);
                 settings.registers.push((name, value));
             }
         }
@@ -162,10 +162,8 @@ fn is_text(protocol: AnyProtocol, text: &str) -> bool {
 fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), String> {
     if let Some((name, word)) = text.split_once('=') {
         let name = name.trim();
-        let canonical = protocol.canonical(name).unwrap_or(name);
-        let is = |known: &&str| known.eq_ignore_ascii_case(canonical);
-        let mut registers = protocol.about().registers.iter();
-        let known = registers.any(|r| is(&r.name) || r.aliases.iter().any(is));
+        let canonical = protocol.register_name(name);
+        let known = protocol.about().registers.iter().any(|r| Some(r.name) == canonical);
         match protocol.parse_value(name, word.trim()) {
             Some(Ok(value)) => return Ok((name.to_owned(), value)),
             Some(Err(why)) if known => return Err(why),

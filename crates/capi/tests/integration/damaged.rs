@@ -5,7 +5,7 @@ use tracewright_testing::{short_or_long, times};
 use crate::client::{capture, compile, folder, output, run, run_checked};
 
 /// The captures of this repository whose files are in one folder.
-const CAPTURES: [&str; 11] = [
+const CAPTURES: [&str; 13] = [
     "ete",
     "etmv1",
     "etmv2",
@@ -15,6 +15,8 @@ const CAPTURES: [&str; 11] = [
     "etrace-2.0",
     "etrace-draft",
     "itm",
+    "ntrace-btm",
+    "ntrace-htm",
     "ptm",
     "stm",
 ];

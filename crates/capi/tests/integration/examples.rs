@@ -41,7 +41,7 @@ fn ranges(name: &str) -> String {
 #[test]
 fn ranges_are_those_of_the_library() {
     let Some(program) = compile("examples/ranges.c", &[]) else { return };
-    for name in ["etmv4", "ete", "ptm", "etmv3", "etrace-2.0"] {
+    for name in ["etmv4", "ete", "ptm", "etmv3", "etrace-2.0", "ntrace-htm"] {
         let path = capture(name);
         let want = ranges(name);
         assert!(want.lines().count() > 2, "{name}: {want}");
@@ -134,7 +134,7 @@ fn profile(name: &str) -> String {
 fn functions_and_profile_are_those_of_the_library() {
     let Some(program) = compile("examples/functions.cpp", &[]) else { return };
     let file = folder().join(format!("profile-{}.jsonl", std::process::id()));
-    for name in ["etmv4", "etrace-2.0"] {
+    for name in ["etmv4", "etrace-2.0", "ntrace-htm"] {
         let path = capture(name);
         let args = [path.to_str().unwrap(), file.to_str().unwrap()];
         let want = functions(name);

@@ -524,3 +524,54 @@ fn signals_of_a_dump() {
         assert!(output.out.contains(address) && output.out.contains("RV32"), "{}", output.out);
     }
 }
+
+/// The trace of a log in N-Trace is that of the capture beside it, with each name of a parameter.
+#[test]
+fn n_trace_is_encoded() {
+    let folder = Folder::new("log-ntrace");
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures");
+    let encode = |name: &str, config: &str, out: &str| {
+        let (log, out) = (captures.join(name).join("log.csv"), folder.path(out));
+        let words = format!("encode --protocol ntrace --framing raw {config} --log");
+        let mut words = args(&words, &[&log]);
+        words.extend(args("-o", &[&out]));
+        let output = tracewright(&words);
+        assert_eq!(output.code, Some(0), "{config}: {}{}", output.out, output.err);
+        let bytes = fs::read(out.join("ETB_0.bin")).unwrap();
+        (bytes, fs::read_to_string(out.join("capture.toml")).unwrap())
+    };
+    let want = |name: &str| fs::read(captures.join(name).join("capture/ETB_0.bin")).unwrap();
+    for (n, mode) in
+        ["mode=btm", "trTeInstMode=3", "trteinstmode=3", "trTeControl=0x30"].into_iter().enumerate()
+    {
+        let config = format!("--isa rv32 --config {mode}");
+        let (bytes, description) = encode("ntrace-btm", &config, &format!("btm-{n}"));
+        assert_eq!(bytes, want("ntrace-btm"), "{mode}");
+        // The capture has what its decoder needs.
+        assert!(
+            description.contains("mode = \"btm\"") || mode.starts_with("trTeC"),
+            "{description}"
+        );
+        let encoded = folder.path(&format!("btm-{n}"));
+        let output = tracewright(&args("decode", &[&encoded]));
+        assert_eq!(output.code, Some(0), "{mode}: {}{}", output.out, output.err);
+    }
+    // Outcomes of direct jumps do not fit the branches of the program.
+    encode("ntrace-btm", "--isa rv32 --config mode=htm --config all_jumps=1", "jumps");
+    let image = captures.join("ntrace-btm/capture/log.elf");
+    let jumps = folder.path("jumps/ETB_0.bin");
+    let words = format!("info --config xlen=32 --image {}", image.display());
+    let output = tracewright(&args(&words, &[&jumps]));
+    assert!(output.out.contains("--config all_jumps=true"), "{}", output.out);
+    let shared = "--isa rv64 --config mode=htm --config trTsEnable=1 --config trTeContext=1 \
+                  --config trTeInstEnImplicitReturn=1";
+    let names = [("source_width", "source"), ("src_bits", "src"), ("trTeSrcBits", "trTeSrcID")];
+    let all = names.map(|(width, number)| {
+        let config = format!("{shared} --config {width}=4 --config {number}=5");
+        encode("ntrace-htm", &config, &format!("htm-{width}"))
+    });
+    assert_eq!(all[0].0, want("ntrace-htm"));
+    assert!(all[0].1.contains("source_width = 0x4") && all[0].1.contains("source = 0x5"));
+    assert_eq!(all[1], all[0]);
+    assert_eq!(all[2], all[0]);
+}

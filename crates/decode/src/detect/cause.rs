@@ -85,10 +85,16 @@ impl Cause {
     /// nothing explains the bytes better.
     pub fn of(capture: &Capture, plan: &Plan, tally: &Tally) -> Option<Cause> {
         let buffer = capture.buffers.get(plan.buffer)?;
-        if capture.linux.is_some() || plan.messages.is_some() || buffer.is_piped() {
+        if capture.linux.is_some() || buffer.is_piped() {
             return None;
         }
         let counts: Vec<Counts> = (0..plan.sources.len()).map(|n| tally.of(n)).collect();
+        if let Some(cause) = ntrace(capture, plan, &counts, &buffer.head(LONG)) {
+            return Some(cause);
+        }
+        if plan.messages.is_some() {
+            return None;
+        }
         let stray: u64 = tally.unknown_ids.values().sum();
         let known: u64 = counts.iter().map(Counts::bytes).sum();
         let is_stray = stray * 10 > stray + known;
@@ -146,6 +152,33 @@ impl Cause {
         });
         each.into_iter().next().or_else(|| sources(plan, tally, own))
     }
+}
+
+/// The parameters of N-Trace messages without frames, of which the first ones are `head`: a wrong
+/// profile or width of SRC still reads nearly all bytes.
+fn ntrace(capture: &Capture, plan: &Plan, counts: &[Counts], head: &[u8]) -> Option<Cause> {
+    let first = plan.sources.first().filter(|_| plan.framing == Framing::Raw)?;
+    let AnyConfig::Ntrace(config) = &first.config else { return None };
+    let known: u64 = counts.iter().map(Counts::bytes).sum();
+    if known < LEAST || !counts.iter().any(is_astray) {
+        return None;
+    }
+    let better = super::ntrace::better(head, config, &Bench::new(capture, None))?;
+    Some(Cause::Protocol {
+        source: 0,
+        protocol: AnyProtocol::Ntrace,
+        title: better.title(),
+        reason: better.reasons.first().cloned().unwrap_or_default(),
+        parameters: parameters(&better),
+    })
+}
+
+/// Whether the messages of a source do not fit together, or do not fit the program: after one that
+/// contradicts it, nothing is followed up to the next synchronisation.
+fn is_astray(c: &Counts) -> bool {
+    let undecodable = c.undecodable + c.unsynchronised - c.truncated;
+    let contradicted = (c.inconsistencies - c.expansion_limits) * 4 > c.syncs;
+    c.packets > 0 && (c.instructions == 0 || undecodable * 100 > c.bytes() || contradicted)
 }
 
 /// Whether a few IDs have nearly all bytes of the frames at the byte that `candidate` states. At a
@@ -248,11 +281,7 @@ fn source(
     let found = candidate.sources.iter().find(|source| source.id == id)?;
     let protocol = planned.config.protocol();
     let first = found.inferences.first()?;
-    let (mut plain, mut code) = own_scores(stream, &planned.config, bench);
-    if let AnyConfig::Ntrace(config) = &planned.config {
-        let plausible = super::ntrace::plausibility(stream, config);
-        (plain, code) = (plain * plausible / 1000, code * plausible / 1000);
-    }
+    let (plain, code) = own_scores(stream, &planned.config, bench);
     let points = sync_points(protocol);
     let (plain, code) = (plain + points, code + points);
     let own = if bench.has_code() { code } else { plain };

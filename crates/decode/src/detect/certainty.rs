@@ -89,7 +89,13 @@ impl SourceCandidate {
             _ if margin >= 30 => Certainty::Likely,
             _ => Certainty::Possible,
         };
-        sure.min(self.most)
+        // Another profile of N-Trace, or another coding of addresses, reads the bytes alike.
+        let is_other = |i: &Inference| alike(i, best) && !i.has_coding_of(best);
+        let most = match best.protocol {
+            AnyProtocol::Ntrace if self.inferences.iter().any(is_other) => Certainty::Likely,
+            _ => Certainty::Certain,
+        };
+        sure.min(self.most).min(most)
     }
 
     /// Whether the profile of RISC-V is an assumption: other ones read the same bytes, and the
@@ -101,7 +107,11 @@ impl SourceCandidate {
         let other = |other: &Inference| {
             other.protocol == best.protocol
                 && !other.is_like(best)
-                && other.read + ALIKE >= best.read
+                && match best.protocol {
+                    // Any width of SRC reads nearly all bytes.
+                    AnyProtocol::Ntrace => other.score + ALIKE >= best.score,
+                    _ => other.read + ALIKE >= best.read,
+                }
         };
         self.inferences.iter().any(other)
     }

@@ -31,6 +31,7 @@ use tracewright_base::CoreType;
 use tracewright_capture::{Capture, OpenError, Problem};
 use tracewright_frames::Framing;
 use tracewright_protocols::etrace::config::{Profile, Version};
+use tracewright_protocols::ntrace::config as ntrace_config;
 use tracewright_protocols::registry::AnyProtocol;
 
 use crate::tally::Counts;
@@ -125,10 +126,29 @@ pub struct Inference {
 }
 
 impl Inference {
-    /// Whether both have one protocol, and for RISC-V one profile.
+    /// Whether both have one protocol, and for RISC-V one profile; for N-Trace also the same widths
+    /// of fields, unless both read the bytes alike.
     fn is_like(&self, other: &Inference) -> bool {
+        let same = |name: &str| self.setting.get(name) == other.setting.get(name);
+        let is_ntrace = self.protocol == AnyProtocol::Ntrace;
         self.protocol == other.protocol
-            && self.setting.get("profile") == other.setting.get("profile")
+            && (!is_ntrace || same("source_width"))
+            && (self.has_coding_of(other) || is_ntrace && self.reads_alike(other))
+    }
+
+    /// Whether both have the same profile and the same coding of addresses.
+    fn has_coding_of(&self, other: &Inference) -> bool {
+        let same = |name: &str| self.setting.get(name) == other.setting.get(name);
+        same("profile") && same("extend_msb")
+    }
+
+    /// Whether the trials of both have the same score, and followed the same program.
+    fn reads_alike(&self, other: &Inference) -> bool {
+        let read = |i: &Inference| {
+            let c = &i.counts;
+            (i.score, c.packets, c.instructions, c.ranges, c.inconsistencies, c.no_code)
+        };
+        !self.unconfirmed && read(self) == read(other)
     }
 }
 
@@ -273,10 +293,14 @@ impl Candidate {
             if source.is_assumed() {
                 let missing = match best.counts.first_no_code {
                     Some(address) => format!("program memory is missing at {address:#x}"),
-                    None => "there is no program memory".to_owned(),
+                    None => "no program memory was used".to_owned(),
+                };
+                let what = match best.protocol {
+                    AnyProtocol::Ntrace => "the profile and the width of source numbers are assumptions",
+                    _ => "the profile is an assumption",
                 };
                 return Some(format!(
-                    "{name}: the profile is an assumption, as {missing} and others read the bytes as well"
+                    "{name}: {what}, as {missing} and others read the bytes as well"
                 ));
             }
             let named = matches!(best.protocol, AnyProtocol::Etmv3 | AnyProtocol::Etmv4);
@@ -298,10 +322,19 @@ impl Candidate {
 }
 
 impl Inference {
-    /// The protocol, and for RISC-V profile and version.
+    /// The protocol, and for RISC-V profile and version, or the width of SRC.
     pub fn title(&self) -> String {
         let name = self.protocol.about().names.first().copied().unwrap_or_default();
         let value = |name| self.setting.get(name);
+        if self.protocol == AnyProtocol::Ntrace {
+            let profile = value("profile").and_then(ntrace_config::Profile::of_number);
+            let profile = profile.unwrap_or_default();
+            let source = match value("source_width").unwrap_or(0) {
+                0 => "no SRC".to_owned(),
+                bits => format!("{bits}-bit SRC"),
+            };
+            return format!("{name} (profile {profile}, {source})");
+        }
         let profile = value("profile").and_then(Profile::of_number);
         let version = value("version").and_then(Version::of_number);
         match (profile, version) {
@@ -501,7 +534,7 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
     for (id, bytes) in link.streams {
         let mut inferences = arm::inferences(&bytes, bench, given, framed);
         let riscv = messages && given.allows(AnyProtocol::Etrace, &bench.processors);
-        if messages && !framed && given.allows(AnyProtocol::Ntrace, &bench.processors) {
+        if messages && given.allows(AnyProtocol::Ntrace, &bench.processors) {
             inferences.extend(ntrace::inferences(&bytes, bench, given));
             inferences.sort_by_key(|inference| -inference.score);
         }

@@ -1,25 +1,28 @@
 //! The profile, the width of SRC and the address coding of N-Trace messages.
 //!
 //! The messages state none of these. With a wrong width of SRC all fixed fields shift, so that
-//! codes are reserved, or SRC has many values.
+//! codes are reserved, or SRC has many values. Where there is a program, it decides: with the right
+//! configuration it explains each message after a synchronisation.
 
 use tracewright_base::{Parse, Wire};
 use tracewright_frames::{Event, Split};
-use tracewright_protocols::ntrace::config::{Config, Profile, Times};
+use tracewright_protocols::ntrace::config::{Config, PARAMETERS, Profile, Times};
 use tracewright_protocols::ntrace::packet::Message;
 use tracewright_protocols::ntrace::{Demux, Packet, names};
+use tracewright_protocols::parameter;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::configs::Setting;
-use super::processor::Processor;
-use super::trial::{Bench, Trial};
+use super::riscv::{self, Unit};
+use super::trial::{Bench, Mark, Trial};
 use super::{Given, Inference, LONG, SHORT, nexus};
 
 /// The widths of SRC. (`trTeSrcBits`)
-const WIDTHS: std::ops::RangeInclusive<u8> = 0..=12;
+const WIDTHS: std::ops::RangeInclusive<u64> = 0..=12;
 
-/// The configurations of which a longer part is decoded.
-const MAX_TRIED: usize = 6;
+/// The configurations that the program is tried with, and those of which a longer part is decoded.
+const MAX_TRIED: usize = 64;
+const MAX_LONG: usize = 8;
 
 /// The most source numbers that are distinguished.
 const MAX_SOURCES: usize = 64;
@@ -95,11 +98,6 @@ impl Plausibility {
     }
 }
 
-/// How well `config` explains the messages of `stream`, without the program, in thousandths.
-pub(super) fn plausibility(stream: &[u8], config: &Config) -> i64 {
-    Plausibility::of(stream.get(..SHORT).unwrap_or(stream), config).score().max(0)
-}
-
 /// Whether an encoder of the profile sends such a message.
 fn is_known(message: &Message, config: &Config) -> bool {
     let sifive = config.profile.is_sifive();
@@ -109,7 +107,12 @@ fn is_known(message: &Message, config: &Config) -> bool {
         _ => false,
     };
     let is_hist = |hist: u64| hist != 0 && hist >> 32 == 0;
-    if message.reference(Some(0)).flatten().is_some_and(|field| field >> config.field_bits() != 0) {
+    let field = message.reference(Some(0)).flatten();
+    if field.is_some_and(|field| field >> config.field_bits() != 0) {
+        return false;
+    }
+    // The sign of an address of 48 or 49 bits is extended by SiFive's profile only.
+    if message.sync().is_some() && !sifive && field.is_some_and(is_cut) {
         return false;
     }
     match *message {
@@ -137,6 +140,12 @@ fn is_known(message: &Message, config: &Config) -> bool {
     }
 }
 
+/// Whether the field of a whole address ends inside of a run of equal bits at its top.
+const fn is_cut(field: u64) -> bool {
+    let bits = 65 - field.leading_zeros();
+    matches!(bits, 48 | 49) && field << 1 >> (bits - 9) == 0x1ff
+}
+
 /// Whether the timestamp of a message is before the last one of its source in `times`.
 fn is_backwards(packet: &Packet, config: &Config, times: &mut Vec<(u16, u64)>) -> bool {
     let Some(sent) = packet.time else { return false };
@@ -160,123 +169,303 @@ fn is_backwards(packet: &Packet, config: &Config, times: &mut Vec<(u16, u64)>) -
     }
 }
 
-/// The messages of the source that has the most.
-fn most_frequent(bytes: &[u8], config: Config) -> Vec<u8> {
+/// The messages of each source, and the number of the bytes that belong to none.
+fn sources(bytes: &[u8], config: Config) -> (Vec<Vec<u8>>, u64) {
     /// Collects messages by source number.
     #[derive(Default)]
-    struct Sources(Vec<(u16, Vec<u8>)>);
+    struct Sources(Vec<(u16, Vec<u8>)>, u64);
 
     impl Split for Sources {
         fn piece(&mut self, id: u16, _: u64, _: bool, bytes: &[u8]) {
+            let few = self.0.len() < MAX_SOURCES;
             match self.0.iter_mut().find(|(number, _)| *number == id) {
                 Some((_, messages)) => messages.extend_from_slice(bytes),
-                None => self.0.push((id, bytes.to_vec())),
+                None if few => self.0.push((id, bytes.to_vec())),
+                None => self.1 += bytes.len() as u64,
             }
         }
 
-        fn event(&mut self, _: u64, _: Event) {}
+        fn event(&mut self, _: u64, event: Event) {
+            if let Event::Bad { len, .. } = event {
+                self.1 += u64::from(len);
+            }
+        }
     }
 
     let mut sources = Sources::default();
     Demux::new(config).split(0, bytes, &mut sources);
-    sources.0.into_iter().map(|(_, bytes)| bytes).max_by_key(Vec::len).unwrap_or_default()
+    (sources.0.into_iter().map(|(_, bytes)| bytes).collect(), sources.1)
 }
 
-/// The registers of a configuration, those that differ from the defaults.
-fn setting(config: &Config) -> Setting {
-    let mut setting = Setting::default();
-    setting.set("profile", config.profile.number());
-    setting.set("xlen", if config.rv64 { 64 } else { 32 });
-    if config.link.source_bits > 0 {
-        setting.set("source_width", config.link.source_bits.into());
-    }
-    if config.extend_msb {
-        setting.set("extend_msb", 1);
-    }
-    setting
+/// The messages that report executed instructions, as far as the program decides about them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Followed {
+    /// Messages before the first synchronisation: a wrong width of SRC hides it.
+    before: u64,
+    explained: u64,
+    /// Those that contradict the program, and those after them up to a synchronisation, for which
+    /// nothing is known.
+    unexplained: u64,
 }
 
-/// The most plausible configurations for `stream`, the best first.
-fn configs(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec<(i64, Config)> {
-    let given_xlen = (given.registers)("xlen").map(|xlen| xlen == 64);
-    let target = match bench.processors.first() {
-        Some(Processor::RiscV(rv64)) => Some(rv64),
-        _ => None,
-    };
-    let widths: &[bool] = match given_xlen.or(target) {
-        Some(true) => &[true],
-        Some(false) => &[false],
-        None => &[true, false],
-    };
-    let part = stream.get(..SHORT).unwrap_or(stream);
-    let mut all = Vec::new();
-    for profile in [Profile::Spec, Profile::Sifive] {
-        for &rv64 in widths {
-            for source_bits in WIDTHS {
-                for extend_msb in [false, true] {
-                    if extend_msb && profile == Profile::Sifive {
-                        continue;
+impl Followed {
+    /// Adds the messages of one source, with what each meant in a trial.
+    fn add(&mut self, bytes: &[u8], config: &Config, marks: &[(u64, Mark)]) {
+        /// Whether the program is followed: it may be unknown where memory is missing.
+        #[derive(PartialEq)]
+        enum State {
+            Before,
+            Lost,
+            Open,
+            Following,
+        }
+
+        let (mut at, mut state, mut marks) = (0, State::Before, marks.iter().peekable());
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let mut own = Vec::new();
+            while let Some((_, mark)) = marks.next_if(|(of, _)| *of <= at as u64) {
+                own.push(*mark);
+            }
+            let (packet, len) = match Packet::parse(rest, config) {
+                Parse::Packet(packet, len) => (packet, len),
+                Parse::Bad(len, _) => {
+                    if state != State::Before {
+                        state = State::Lost;
                     }
-                    let mut config = Config { extend_msb, ..Config::of(profile, rv64) };
-                    config.link.source_bits = source_bits;
-                    all.push((Plausibility::of(part, &config).score(), config));
+                    at += len;
+                    continue;
+                }
+                Parse::Partial => return,
+            };
+            at += len;
+            if own.contains(&Mark::Contradiction) {
+                state = State::Lost;
+            } else if own.contains(&Mark::NoCode) {
+                state = State::Open;
+            }
+            let executes = executes(&packet.message);
+            self.explained += u64::from(state == State::Following && own.contains(&Mark::Executed));
+            self.unexplained += u64::from(state == State::Lost && executes);
+            self.before += u64::from(state == State::Before && executes);
+            if packet.message.sync().is_some() && state != State::Open {
+                state = State::Following;
+            } else if let Message::Error { .. } | Message::ProgTraceCorrelation { .. } =
+                packet.message
+            {
+                state = State::Lost;
+            }
+        }
+    }
+
+    /// What the messages take from the score. `decides`: the program explains any with one of the
+    /// configurations, so that those before a synchronisation count, too.
+    fn penalty(self, decides: bool) -> i64 {
+        let before = if decides { self.before * BEFORE } else { 0 };
+        let all = (self.explained + self.unexplained + self.before) * 1000;
+        (self.unexplained * 1000 + before) as i64 * UNEXPLAINED / all.max(1) as i64
+    }
+}
+
+/// Whether instructions were executed before the message.
+fn executes(message: &Message) -> bool {
+    match *message {
+        Message::DirectBranch { icnt }
+        | Message::DirectBranchSync { icnt, .. }
+        | Message::IndirectBranch { icnt, .. }
+        | Message::IndirectBranchSync { icnt, .. }
+        | Message::IndirectBranchHist { icnt, .. }
+        | Message::IndirectBranchHistSync { icnt, .. }
+        | Message::ProgTraceSync { icnt, .. }
+        | Message::ProgTraceCorrelation { icnt, .. } => icnt > 0,
+        Message::ResourceFull { .. } | Message::RepeatBranch { .. } => true,
+        _ => false,
+    }
+}
+
+/// What a configuration makes of messages.
+struct Reading {
+    trial: Trial,
+    followed: Followed,
+}
+
+impl Reading {
+    /// Decodes `bytes` with `config`: the sum of all sources.
+    fn of(bytes: &[u8], config: Config, bench: &Bench) -> Reading {
+        let (streams, lost) = match config.has_sources() {
+            true => sources(bytes, config),
+            false => (vec![bytes.to_vec()], 0),
+        };
+        let mut followed = Followed::default();
+        let any = AnyConfig::Ntrace(config);
+        let trials = streams.iter().map(|stream| {
+            let trial = bench.run(stream, &any);
+            if bench.has_code() {
+                let marks = trial.features.marks.as_deref().unwrap_or_default();
+                followed.add(stream, &config, marks);
+            }
+            trial
+        });
+        let sum = trials.reduce(|mut sum, trial| {
+            sum.add(trial);
+            sum
+        });
+        let mut trial = sum.unwrap_or_else(|| bench.run(&[], &any));
+        trial.len += lost;
+        Reading { trial, followed }
+    }
+
+    /// How well a configuration that is `plausible` without the program explains the messages.
+    fn score(&self, plausible: i64, decides: bool) -> i64 {
+        let score = self.trial.score(AnyProtocol::Ntrace) - self.followed.penalty(decides);
+        score.max(0) * plausible.max(0) / 1000
+    }
+}
+
+/// What a program that explains no message takes from the score.
+const UNEXPLAINED: i64 = 400;
+
+/// What a message before the first synchronisation counts, in thousandths of one that is not
+/// explained.
+const BEFORE: u64 = 250;
+
+/// A configuration that is tried.
+#[derive(Clone, Debug)]
+struct Tried {
+    config: Config,
+    /// Its plausibility without the program.
+    plausible: i64,
+}
+
+impl Tried {
+    /// The configuration of `setting`, but for what the user states.
+    fn new(setting: &Setting, part: &[u8], given: &Given<'_>) -> Tried {
+        let stated = |name: &str| {
+            let known = parameter::find(PARAMETERS, name);
+            known.and_then(|known| known.register.read(given.registers))
+        };
+        let features = (given.registers)("trTeInstFeatures").is_some();
+        let is_stated = |name: &str| {
+            stated(name).is_some()
+                || features && ["source_width", "extend_msb", "all_jumps"].contains(&name)
+        };
+        let value = |name: &str| match is_stated(name) {
+            true => stated(name),
+            false => (given.registers)(name).or_else(|| setting.get(name)),
+        };
+        let config = Config::from_registers(&value);
+        let plausible = Plausibility::of(part, &config).score();
+        Tried { config, plausible }
+    }
+
+    /// With the value 1 of the flag `name`.
+    fn with(&self, name: &'static str, part: &[u8], given: &Given<'_>) -> Tried {
+        let mut setting = self.setting();
+        setting.set(name, 1);
+        Tried::new(&setting, part, given)
+    }
+
+    /// The parameters, those that differ from the defaults.
+    fn setting(&self) -> Setting {
+        let config = &self.config;
+        let mut setting = Setting::default();
+        setting.set("profile", config.profile.number());
+        setting.set("xlen", if config.rv64 { 64 } else { 32 });
+        if config.has_sources() {
+            setting.set("source_width", config.link.source_bits.into());
+        }
+        for (name, is_set) in [("extend_msb", config.extend_msb), ("all_jumps", config.all_jumps)] {
+            if is_set {
+                setting.set(name, 1);
+            }
+        }
+        setting
+    }
+}
+
+/// The configurations for `stream` that differ, the most plausible first.
+fn all(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec<Tried> {
+    let part = stream.get(..SHORT).unwrap_or(stream);
+    let mut all: Vec<Tried> = Vec::new();
+    for profile in [Profile::Spec, Profile::Sifive] {
+        for rv64 in riscv::widths(bench, given, true) {
+            for source_bits in WIDTHS {
+                let mut setting = Setting::default();
+                setting.set("profile", profile.number());
+                setting.set("xlen", if rv64 { 64 } else { 32 });
+                setting.set("source_width", source_bits);
+                let plain = Tried::new(&setting, part, given);
+                let extended =
+                    (profile == Profile::Spec).then(|| plain.with("extend_msb", part, given));
+                for tried in [Some(plain), extended].into_iter().flatten() {
+                    if !all.iter().any(|other| other.config == tried.config) {
+                        all.push(tried);
+                    }
                 }
             }
         }
     }
     // Of equal configurations the first is the simplest.
-    all.sort_by_key(|(score, config)| (-score, config.link.source_bits, config.extend_msb));
-    all.truncate(MAX_TRIED);
+    all.sort_by_key(|t| (-t.plausible, t.config.link.source_bits, t.config.extend_msb));
     all
 }
 
 /// The best inferences for `stream`; none if its bytes are no messages.
 pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec<Inference> {
-    let part = stream.get(..LONG).unwrap_or(stream);
-    if nexus::messages(part).is_none() {
+    let part = |len: usize| stream.get(..len).unwrap_or(stream);
+    if nexus::messages(part(LONG)).is_none() {
         return Vec::new();
     }
-    let tried = configs(stream, bench, given).into_iter().filter_map(|(plausible, config)| {
-        let trial = match config.has_sources() {
-            true => bench.run_for(&most_frequent(part, config), &AnyConfig::Ntrace(config), 0)?,
-            false => bench.run_for(part, &AnyConfig::Ntrace(config), 0)?,
-        };
-        let score = trial.score(AnyProtocol::Ntrace) * plausible.max(0) / 1000;
-        Some((score, config, trial))
+    let mut tried = all(stream, bench, given);
+    if bench.has_code() {
+        tried.truncate(MAX_TRIED);
+        // Only the program shows whether direct jumps are traced.
+        let with_jumps = tried.iter().map(|tried| tried.with("all_jumps", part(SHORT), given));
+        let with_jumps: Vec<Tried> = with_jumps.collect();
+        tried.extend(with_jumps.into_iter().filter(|other| other.config.all_jumps));
+        let read = |tried: &Tried| Reading::of(part(SHORT), tried.config, bench);
+        let mut short: Vec<(Reading, Tried)> = tried.into_iter().map(|t| (read(&t), t)).collect();
+        let decides = decides(short.iter().map(|(reading, _)| reading));
+        short.sort_by_key(|(reading, tried)| -reading.score(tried.plausible, decides));
+        tried = short.into_iter().map(|(_, tried)| tried).collect();
+    }
+    tried.truncate(MAX_LONG);
+    let read = |tried: Tried| (Reading::of(part(LONG), tried.config, bench), tried);
+    let all: Vec<(Reading, Tried)> = tried.into_iter().map(read).collect();
+    let decides = decides(all.iter().map(|(reading, _)| reading));
+    let units = all.into_iter().map(|(reading, tried)| {
+        let (score, setting) = (reading.score(tried.plausible, decides), tried.setting());
+        Unit { score, complexity: setting.registers.len(), setting, trial: reading.trial }
     });
-    let mut all: Vec<(i64, Config, Trial)> = tried.collect();
-    all.sort_by_key(|(score, config, trial)| {
-        let c = &trial.counts;
-        let open = c.no_code + c.inconsistencies;
-        (-score, open, u64::MAX - c.instructions, config.link.source_bits)
-    });
-    let inference = |(score, config, trial): (i64, Config, Trial)| {
-        let c = &trial.counts;
-        let mut reasons = vec![format!(
-            "{} messages and {} synchronisations in {} bytes, {} undecodable",
-            c.packets,
-            c.syncs,
-            trial.len,
-            c.undecodable + c.unsynchronised - c.truncated
-        )];
-        if bench.has_code() {
-            reasons.push(format!(
-                "{} instructions in the images, {} inconsistencies, {} addresses outside",
-                c.instructions, c.inconsistencies, c.no_code
-            ));
-        }
-        Inference {
-            protocol: AnyProtocol::Ntrace,
-            setting: setting(&config),
-            score,
-            reasons,
-            a64: false,
-            t32: false,
-            start: 0,
-            read: (trial.read() * 1000 / trial.len.max(1)) as i64,
-            unconfirmed: c.instructions < c.packets,
-            counts: *c,
-        }
-    };
-    all.into_iter().map(inference).collect()
+    riscv::ranked(AnyProtocol::Ntrace, units.collect(), bench)
 }
+
+/// Whether the program explains any message.
+fn decides<'a>(mut readings: impl Iterator<Item = &'a Reading>) -> bool {
+    readings.any(|reading| reading.followed.explained > 0)
+}
+
+/// The configuration that explains the messages of `head` better than `config` does; `None` where
+/// none does.
+pub(super) fn better(head: &[u8], config: &Config, bench: &Bench) -> Option<Inference> {
+    let part = |len: usize| head.get(..len).unwrap_or(head);
+    let mut own = *config;
+    own.link.aligned = false;
+    let plausible = Plausibility::of(part(SHORT), &own).score().max(0);
+    let mut found = inferences(head, bench, &Given::default()).into_iter();
+    let best = found.next()?;
+    let width = |inference: &Inference| inference.setting.get("source_width");
+    // Without a program, the codes of the messages alone must distinguish the width.
+    let rival = found.find(|other| width(other) != width(&best));
+    if !bench.has_code() && rival.is_some_and(|rival| rival.score + CLEAR > best.score) {
+        return None;
+    }
+    let decides = best.counts.instructions > 0;
+    let score = Reading::of(part(LONG), own, bench).score(plausible, decides);
+    (best.score >= score + BETTER).then_some(best)
+}
+
+/// Without a program, a width of SRC is named if the scores of others are lower by this.
+const CLEAR: i64 = 30;
+
+/// A configuration explains the bytes better if its score is higher by this.
+const BETTER: i64 = 60;

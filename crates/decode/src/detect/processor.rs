@@ -102,6 +102,14 @@ impl Processors {
         self.all.first().copied()
     }
 
+    /// Whether the first RISC-V processor is RV64; `None` where there is none.
+    pub(super) fn rv64(&self) -> Option<bool> {
+        self.all.iter().find_map(|processor| match processor {
+            Processor::RiscV(rv64) => Some(*rv64),
+            _ => None,
+        })
+    }
+
     /// Whether the profile of each is known.
     pub(super) fn profile_is_known(&self) -> bool {
         !self.all.is_empty() && !self.all.contains(&Processor::Arm(None))

@@ -1,11 +1,11 @@
-//! The profile, version and widths of unframed RISC-V messages.
+//! The profile, version and widths of unframed E-Trace messages, and what the detection of all
+//! RISC-V messages has in common.
 
 use tracewright_protocols::etrace::Params;
 use tracewright_protocols::etrace::config::{PARAMETERS, Profile, Version, units};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::configs::Setting;
-use super::processor::Processor;
 use super::trial::{Bench, Trial};
 use super::{Given, Inference, LONG, SHORT};
 
@@ -21,9 +21,9 @@ const CHANGES: &[&[(&str, u64)]] = &[
     &[("context_width", 0)],
 ];
 
-/// The unit that a inference is about.
+/// A unit of E-Trace that is tried.
 #[derive(Clone, Copy)]
-struct Unit {
+struct Tried {
     version: Version,
     profile: Profile,
     rv64: bool,
@@ -31,7 +31,7 @@ struct Unit {
     aligned: bool,
 }
 
-impl Unit {
+impl Tried {
     fn params(&self) -> Option<Params> {
         let mut params = Params::new(self.version, self.profile, self.rv64).ok()?;
         params.link.aligned = self.aligned;
@@ -60,26 +60,16 @@ impl Unit {
 pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec<Inference> {
     let plain = Bench::empty();
     let part = |len: usize| stream.get(..len).unwrap_or(stream);
-    let run = |bench: &Bench, part: &[u8], unit: &Unit, least: i64| -> Option<(i64, Trial)> {
+    let run = |bench: &Bench, part: &[u8], unit: &Tried, least: i64| -> Option<(i64, Trial)> {
         let trial = bench.run_for(part, &AnyConfig::Etrace(unit.params()?), least)?;
         Some((trial.score(AnyProtocol::Etrace), trial))
     };
-    let given_xlen = (given.registers)("xlen").map(|xlen| xlen == 64);
-    let target = match bench.processors.first() {
-        Some(Processor::RiscV(rv64)) => Some(rv64),
-        _ => None,
-    };
-    let mut all: Vec<(i64, Unit, Trial)> = Vec::new();
+    let mut all: Vec<(i64, Tried, Trial)> = Vec::new();
     for aligned in [true, false] {
         for (version, profile) in units() {
-            let usual = given_xlen.or(target).unwrap_or(profile.is_wide());
-            let widths = match given_xlen.or(target) {
-                Some(_) => vec![usual],
-                None => vec![usual, !usual],
-            };
-            for rv64 in widths {
+            for rv64 in widths(bench, given, profile.is_wide()) {
                 for changes in CHANGES {
-                    let unit = Unit { version, profile, rv64, changes, aligned };
+                    let unit = Tried { version, profile, rv64, changes, aligned };
                     let trial = run(&plain, part(SHORT / 2), &unit, LEAST_SCORE);
                     all.extend(trial.map(|(score, trial)| (score, unit, trial)));
                 }
@@ -95,13 +85,52 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
         let (score, trial) = run(bench, part(LONG), &unit, 0)?;
         Some((score, unit, trial))
     });
-    let mut all: Vec<_> = again.collect();
-    all.sort_by_key(|(score, unit, trial)| {
-        let c = &trial.counts;
-        let open = c.no_code + c.inconsistencies;
-        (-score, open, u64::MAX - c.instructions, unit.changes.len())
+    let units = again.map(|(score, unit, trial)| Unit {
+        score,
+        setting: unit.setting(),
+        complexity: unit.changes.len(),
+        trial,
     });
-    let inference = |(score, unit, trial): (i64, Unit, Trial)| {
+    ranked(AnyProtocol::Etrace, units.collect(), bench)
+}
+
+/// The score of a unit whose messages the first bytes can be.
+const LEAST_SCORE: i64 = 700;
+
+/// Units of which a longer part is decoded.
+const MAX_TRIED: usize = 64;
+
+/// Whether the processor is RV64: what the user or a program states, else both, the usual one
+/// first.
+pub(super) fn widths(bench: &Bench, given: &Given<'_>, usual: bool) -> Vec<bool> {
+    let known = (given.registers)("xlen").map(|xlen| xlen == 64);
+    match known.or_else(|| bench.processors.rv64()) {
+        Some(known) => vec![known],
+        None => vec![usual, !usual],
+    }
+}
+
+/// A unit with its trial.
+pub(super) struct Unit {
+    /// How well it explains the bytes.
+    pub(super) score: i64,
+    /// Its parameters.
+    pub(super) setting: Setting,
+    /// Of two that explain the bytes as well, the one with the lower number is assumed.
+    pub(super) complexity: usize,
+    /// What it made of the bytes.
+    pub(super) trial: Trial,
+}
+
+/// What the bytes may be, the best first.
+pub(super) fn ranked(protocol: AnyProtocol, units: Vec<Unit>, bench: &Bench) -> Vec<Inference> {
+    let mut units = units;
+    units.sort_by_key(|unit| {
+        let c = &unit.trial.counts;
+        let open = c.no_code + c.inconsistencies;
+        (-unit.score, open, u64::MAX - c.instructions, unit.complexity)
+    });
+    let inference = |Unit { score, setting, trial, .. }: Unit| {
         let c = &trial.counts;
         let mut reasons = vec![format!(
             "{} messages and {} synchronisations in {} bytes, {} undecodable",
@@ -116,26 +145,19 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
                 c.instructions, c.inconsistencies, c.no_code
             ));
         }
-        // Where the program is not followed, it does not distinguish the profiles.
-        let unconfirmed = c.instructions < c.packets;
         Inference {
-            protocol: AnyProtocol::Etrace,
-            setting: unit.setting(),
+            protocol,
+            setting,
             score,
             reasons,
             a64: false,
             t32: false,
             start: 0,
             read: (trial.read() * 1000 / trial.len.max(1)) as i64,
-            unconfirmed,
+            // Where the program is not followed, it does not distinguish the profiles.
+            unconfirmed: c.instructions < c.packets,
             counts: *c,
         }
     };
-    all.into_iter().map(inference).collect()
+    units.into_iter().map(inference).collect()
 }
-
-/// The score of a unit whose messages the first bytes can be.
-const LEAST_SCORE: i64 = 700;
-
-/// Units of which a longer part is decoded.
-const MAX_TRIED: usize = 64;

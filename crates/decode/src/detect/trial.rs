@@ -1,6 +1,6 @@
 //! A trial: some bytes of one source, decoded with one configuration, and what was counted.
 
-use tracewright_base::{Channel, Context, CoreType, Element, Gap, Inconsistency, Isa};
+use tracewright_base::{Channel, Context, CoreType, Element, Gap, Isa};
 use tracewright_capture::{Capture, Source};
 use tracewright_frames::Framing;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
@@ -67,12 +67,14 @@ impl Bench {
     fn trial(&self, bytes: &[u8], config: &AnyConfig, least: Option<i64>) -> Trial {
         let planned = Planned::new(0, NAME, 0, config.clone());
         let plan = Plan::with_sources(0, Framing::Raw, vec![planned]);
+        let is_ntrace = config.protocol() == AnyProtocol::Ntrace;
         let options = Options {
-            max_expansion: MAX_EXPANSION,
+            max_expansion: if is_ntrace { MAX_REPEATED } else { MAX_EXPANSION },
             split_source_ranges: false,
             ..Options::default()
         };
-        let mut counter = (Tally::default(), Features::default());
+        let marks = is_ntrace.then(Vec::new);
+        let mut counter = (Tally::default(), Features { marks, ..Features::default() });
         if let Some(memory) = &self.memory
             && let Ok(mut session) = Session::new(&self.capture, &plan, memory, &options)
         {
@@ -101,6 +103,9 @@ pub(super) fn core_of(name: Option<&str>) -> Option<CoreType> {
 
 /// The instructions that a trial follows for each byte of a packet.
 const MAX_EXPANSION: u32 = 1 << 10;
+
+/// The same for N-Trace, whose messages may repeat a history.
+const MAX_REPEATED: u32 = 1 << 14;
 
 /// Bytes after which a trial with a score to reach is looked at.
 const PIECE: usize = 1 << 7;
@@ -134,6 +139,35 @@ impl Trial {
         self.counts.packet_bytes + self.counts.truncated.min(LONGEST)
     }
 
+    /// Adds the trial of another source of the same stream. What its addresses have in common is
+    /// that of the larger source.
+    pub(super) fn add(&mut self, other: Trial) {
+        let (mine, theirs) = (&mut self.counts, &other.counts);
+        for (sum, count) in [
+            (&mut self.len, other.len),
+            (&mut mine.packet_bytes, theirs.packet_bytes),
+            (&mut mine.packets, theirs.packets),
+            (&mut mine.syncs, theirs.syncs),
+            (&mut mine.unsynchronised, theirs.unsynchronised),
+            (&mut mine.undecodable, theirs.undecodable),
+            (&mut mine.truncated, theirs.truncated),
+            (&mut mine.ranges, theirs.ranges),
+            (&mut mine.instructions, theirs.instructions),
+            (&mut mine.no_code, theirs.no_code),
+            (&mut mine.gaps, theirs.gaps),
+            (&mut mine.inconsistencies, theirs.inconsistencies),
+            (&mut mine.expansion_limits, theirs.expansion_limits),
+        ] {
+            *sum += count;
+        }
+        mine.first_no_code = mine.first_no_code.or(theirs.first_no_code);
+        let losses = self.features.losses + other.features.losses;
+        if other.len * 2 > self.len {
+            self.features = other.features;
+        }
+        self.features.losses = losses;
+    }
+
     /// How well the configuration explains the bytes: 1000 at most.
     ///
     /// Bytes in no packet, what is lost after them, contradictions, addresses without program
@@ -163,9 +197,22 @@ impl Trial {
     }
 }
 
+/// What a packet meant for the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// Instructions were executed.
+    Executed,
+    /// Program memory is missing.
+    NoCode,
+    /// The packet contradicts the program.
+    Contradiction,
+}
+
 /// What the elements of a trial have in common.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Features {
+    /// Of N-Trace: what each message meant, by its offset.
+    pub(super) marks: Option<Vec<(u64, Mark)>>,
     /// The contexts that packets stated, and those that differ from the one before.
     contexts: (u64, u64),
     last: Option<Context>,
@@ -202,6 +249,15 @@ impl Features {
         share(changes, contexts.max(4)) + share(scattered, self.addresses.max(4))
     }
 
+    /// Notes what the packet at `at` meant.
+    fn mark(&mut self, at: u64, mark: Mark) {
+        if let Some(marks) = &mut self.marks
+            && marks.last() != Some(&(at, mark))
+        {
+            marks.push((at, mark));
+        }
+    }
+
     /// How many timestamps are in order, less those that are not.
     pub(super) fn time_order(&self) -> i64 {
         let (times, backwards) = self.times;
@@ -219,8 +275,9 @@ impl Listener for Features {
     const PACKETS: bool = false;
     const ERASED: bool = true;
 
-    fn element(&mut self, _: usize, _: u64, element: Element) {
+    fn element(&mut self, _: usize, at: u64, element: Element) {
         match element {
+            Element::Range(_) => self.mark(at, Mark::Executed),
             Element::Context(context) => {
                 self.contexts.0 += 1;
                 self.contexts.1 += u64::from(self.last.is_some_and(|last| last != context));
@@ -231,6 +288,7 @@ impl Listener for Features {
                 self.aarch32 |= context.isa != Isa::A64;
             }
             Element::NoCode { address, .. } => {
+                self.mark(at, Mark::NoCode);
                 self.addresses += 1;
                 let region = address >> 20;
                 let room = self.regions.len() < MAX_REGIONS;
@@ -254,7 +312,7 @@ impl Listener for Features {
                 self.reserved_events += u64::from(is_reserved(event.discriminator));
             }
             Element::Gap(Gap::BadPacket) => self.losses += 1,
-            Element::Inconsistency(Inconsistency::ExpansionLimit) => {}
+            Element::Inconsistency(_) => self.mark(at, Mark::Contradiction),
             _ => {}
         }
     }

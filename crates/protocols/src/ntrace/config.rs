@@ -195,7 +195,7 @@ pub const PARAMETERS: &[Parameter] = &[
         "the source number of this encoder, where several share a stream"),
     flag!("aligned" [] link.aligned, "the first byte begins a message"),
     number!("trace_id" ["atid"] 0..=127 link.trace_id as u8, "the trace ID (ATB ID)"),
-    choice!("mode" [] Mode mode, "the mode of instruction trace: branch messages (BTM) or branch history (HTM)"),
+    choice!("mode" ["trTeInstMode"] Mode mode, "the mode of instruction trace: branch messages (BTM) or branch history (HTM)"),
     flag!("extend_msb" ["trTeInstExtendAddrMSB"] extend_msb,
         "equal bits at the top of an address are omitted"),
     flag!("all_jumps" ["trTeInstEnAllJumps"] all_jumps,

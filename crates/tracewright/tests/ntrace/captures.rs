@@ -4,12 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tracewright::capture::{Dump, Form};
 use tracewright::image::{Image, Region};
 use tracewright::protocols::ntrace::Config;
 use tracewright::protocols::ntrace::config::Profile;
 use tracewright_testing::unpacked;
 
 /// One stream of messages.
+#[derive(Clone)]
 pub struct Capture {
     /// Folder and file, for messages of tests.
     pub path: PathBuf,
@@ -37,14 +39,23 @@ fn boot(rv64: bool) -> Vec<u8> {
 }
 
 impl Capture {
+    /// The ELF file of the program; `None` where there is none.
+    fn elf(&self) -> Option<Vec<u8>> {
+        let folder = self.path.parent()?;
+        let program = self.path.file_name()?.to_str()?.split('.').next()?;
+        let names = ["program.elf.xz".to_owned(), format!("{program}.elf.xz")];
+        let path = names.iter().map(|name| folder.join(name)).find(|path| path.exists())?;
+        Some(unpacked(&path))
+    }
+
+    /// The program as memory of a capture.
+    pub fn dump(&self) -> Option<Dump> {
+        Some(Dump { form: Form::Elf, ..Dump::new("program", self.bias, self.elf()?) })
+    }
+
     /// The program.
     pub fn image(&self) -> Arc<Image> {
-        let folder = self.path.parent().unwrap();
-        let name = self.path.file_name().unwrap().to_str().unwrap();
-        let program = name.split('.').next().unwrap();
-        let names = ["program.elf.xz".to_owned(), format!("{program}.elf.xz")];
-        let path = names.iter().map(|name| folder.join(name)).find(|path| path.exists()).unwrap();
-        let image = Image::from_elf(&unpacked(&path).into(), "program", self.bias).unwrap();
+        let image = Image::from_elf(&self.elf().unwrap().into(), "program", self.bias).unwrap();
         let boot = Region::new("boot", BOOT.wrapping_add(self.bias), boot(self.config.rv64));
         Arc::new(image.with([boot]))
     }

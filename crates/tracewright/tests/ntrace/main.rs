@@ -3,6 +3,7 @@
 
 mod captures;
 mod decode;
+mod detect;
 mod harts;
 mod messages;
 mod random;

@@ -16,6 +16,7 @@ mod flips;
 mod harts;
 mod ingress;
 mod logs;
+mod ntrace_dqr;
 mod ntrace_encode;
 mod ntrace_fast_path;
 mod ntrace_nexrv;

@@ -10,6 +10,7 @@ use tracewright::protocols::ntrace::{Config, Ntrace, Packet};
 use tracewright::protocols::trace_unit::Encodes;
 
 use crate::encode::log;
+use crate::program::{Mix, run};
 use crate::streams::shared;
 
 /// A list of parameters and settings by name: numbers and words.
@@ -243,5 +244,68 @@ fn own_encoder() {
     }
     for program in ["own_traps_rv64", "own_calls_rv64"] {
         ["htm_all", "btm_full"].iter().for_each(|name| own(&root, program, name));
+    }
+}
+
+/// Each setting, what else is set, and a value with which the bytes are others than without it.
+const EFFECTS: &[(&str, &str, Names<'static>)] = &[
+    ("trTsControl", "32768", &[]),
+    ("trTeInstFilters", "0", &[("trTeFilter0Control", "3"), ("trTeFilter0MatchInst", "1")]),
+    ("trTeContext", "1", &[]),
+    ("trTeInstStallEna", "1", &[("fifo", "128"), ("fifo-drain", "16")]),
+    ("trTeInstSyncMode", "1", &[("trTeInstSyncMax", "1")]),
+    ("trTeInstSyncMode", "2", &[("trTeInstSyncMax", "1")]),
+    ("trTeInstSyncMode", "3", &[("trTeInstSyncMax", "1")]),
+    ("trTeInstSyncMax", "1", &[("trTeInstSyncMode", "3")]),
+    ("trTeInstEnSequentialJump", "1", &[]),
+    ("trTeInstEnImplicitReturn", "1", &[]),
+    ("trTeInstImplicitReturnMode", "1", &[("trTeInstEnImplicitReturn", "1")]),
+    ("trTeInstEnRepeatedHistory", "1", &[("history-bits", "1")]),
+    ("trTsEnable", "1", &[]),
+    ("implicit-return-depth", "1", &[("trTeInstEnImplicitReturn", "1")]),
+    ("repeat-branch", "1", &[("mode", "btm")]),
+    ("repeat-branch", "2", &[]),
+    ("history-bits", "3", &[]),
+    ("history-always", "1", &[]),
+    ("count-limit", "8", &[]),
+    ("count-sync", "1", &[("mode", "btm"), ("count-limit", "8")]),
+    ("sync-place", "1", &[("trTeInstSyncMode", "1")]),
+    ("sync-place", "2", &[("trTeInstSyncMode", "1")]),
+    ("trap-type", "1", &[]),
+    ("start-sync", "1", &[]),
+    ("end-event", "0", &[]),
+    ("retires", "2", &[("trTeInstSyncMode", "2")]),
+    ("fifo", "128", &[("fifo-drain", "16")]),
+    ("fifo-drain", "16", &[("fifo", "128")]),
+];
+
+/// No setting is without effect.
+#[test]
+fn settings_have_effects() {
+    let names = <Ntrace as Encodes>::SETTINGS.iter().map(|setting| setting.name);
+    for name in
+        names.filter(|name| !name.starts_with("trTeFilter") && !name.starts_with("trTeComp"))
+    {
+        assert!(EFFECTS.iter().any(|(known, ..)| *known == name), "{name} has no row");
+    }
+    let mut changes = [false; EFFECTS.len()];
+    for seed in 0..8 {
+        let mix = Mix { rv64: true, traps: 30, astray: 5, levels: true, ..Mix::default() };
+        let run = run(seed, 60, 3000, mix);
+        // A timestamp ends a block of the ingress port.
+        let time = |n: u64| (n % 50 == 0).then_some(Step::Timestamp(1000 + 3 * n));
+        let timed = |(n, step): (u64, &Step)| time(n).into_iter().chain([*step]);
+        let steps: Vec<Step> = (0..).zip(&run.steps).flat_map(timed).collect();
+        let bytes = |names: Names<'_>| {
+            let (config, settings) = unit(&[&[("mode", "htm"), ("xlen", "64")], names].concat());
+            encode(&steps, &config, &settings).1
+        };
+        for (changes, (name, value, others)) in changes.iter_mut().zip(EFFECTS) {
+            let with = [*others, &[(*name, *value)]].concat();
+            *changes |= bytes(others) != bytes(&with);
+        }
+    }
+    for (changes, (name, value, _)) in changes.iter().zip(EFFECTS) {
+        assert!(changes, "{name}={value} changes nothing");
     }
 }

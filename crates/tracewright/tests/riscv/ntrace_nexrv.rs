@@ -159,8 +159,42 @@ fn random_run(seed: u64) -> (Run, bool, &'static str) {
         ..Mix::default()
     };
     let xlen = if mix.rv64 { "64" } else { "32" };
-    (run(seed, 20 + random.below(200) as usize, 4000, mix), traps, xlen)
+    let mut run = run(seed, 20 + random.below(200) as usize, 4000, mix);
+    repeat_loops(&mut run, &mut random);
+    (run, traps, xlen)
 }
+
+/// Adds turns to some loops, so that histories repeat: the instructions from the target of a
+/// branch to the branch are executed again.
+fn repeat_loops(run: &mut Run, random: &mut Random) {
+    let mut steps = Vec::new();
+    for (n, step) in run.steps.iter().enumerate() {
+        steps.push(*step);
+        let Step::Retired(branch) = step else { continue };
+        let is_taken = Itype::of(branch).0 == Itype::Taken;
+        if !is_taken || !random.one_in(8) || steps.len() > MAX_STEPS {
+            continue;
+        }
+        let before = run.steps[..=n].iter().rev().take(MAX_BODY);
+        let turn: Vec<&Step> = before.take_while(|step| matches!(step, Step::Retired(_))).collect();
+        let starts = |step: &&Step| matches!(step, Step::Retired(r) if r.address == branch.next);
+        if let Some(first) = turn.iter().position(starts) {
+            let body: Vec<Step> = turn[..=first].iter().rev().map(|step| **step).collect();
+            (0..random.below(400)).for_each(|_| steps.extend(&body));
+        }
+    }
+    let pcs = steps.iter().filter_map(|step| match step {
+        Step::Retired(retired) => Some(retired.address),
+        _ => None,
+    });
+    (run.pcs, run.steps) = (pcs.collect(), steps);
+}
+
+/// The most instructions of a loop that gets more turns.
+const MAX_BODY: usize = 8;
+
+/// No turns are added to more steps.
+const MAX_STEPS: usize = 30_000;
 
 /// NexRv decodes the streams of random programs in its five modes, and encodes the same bytes where
 /// the programs have no traps, which it does not know.

@@ -102,7 +102,7 @@ const fn read_only(
     Register { access: Access::ReadOnly, ..row(name, about, offset, fields, section) }
 }
 
-/// A row with the names of the pre-ratified interface.
+/// A row with other names: those of the pre-ratified interface, and of captures.
 const fn or(aliases: &'static [&'static str], register: Row) -> Row {
     Register { aliases, ..register }
 }
@@ -144,8 +144,9 @@ const TIME_LOW: Row =
 const TIME_HIGH: Row =
     read_only("trTsCounterHigh", "timestamp counter, bits 63 to 32", 0x04c, &[], TIME_SECTION);
 
-/// The registers of an encoder, without those of filters and comparators.
-pub static ENCODER: &[Row] = &[
+/// `trTeControl`.
+pub const CONTROL: Row = or(
+    &["tr_te_control"],
     row(
         "trTeControl",
         "control of the encoder",
@@ -190,19 +191,11 @@ pub static ENCODER: &[Row] = &[
         ],
         ENCODER_SECTION,
     ),
-    read_only(
-        "trTeImpl",
-        "implementation of the encoder",
-        0x004,
-        &[
-            field("trTeProtocolMinor", 23, 20, "minor version of the protocol", &[]),
-            field("trTeProtocolMajor", 19, 16, "major version of the protocol", &[]),
-            field("trTeCompType", 11, 8, "component", TYPES),
-            field("trTeVerMinor", 7, 4, "minor version of the component", &[]),
-            field("trTeVerMajor", 3, 0, "major version of the component", &[]),
-        ],
-        ENCODER_SECTION,
-    ),
+);
+
+/// `trTeInstFeatures`.
+pub const INST_FEATURES: Row = or(
+    &["tr_te_inst_features"],
     row(
         "trTeInstFeatures",
         "options of the instruction trace, and source",
@@ -234,6 +227,25 @@ pub static ENCODER: &[Row] = &[
         ],
         ENCODER_SECTION,
     ),
+);
+
+/// The registers of an encoder, without those of filters and comparators.
+pub static ENCODER: &[Row] = &[
+    CONTROL,
+    read_only(
+        "trTeImpl",
+        "implementation of the encoder",
+        0x004,
+        &[
+            field("trTeProtocolMinor", 23, 20, "minor version of the protocol", &[]),
+            field("trTeProtocolMajor", 19, 16, "major version of the protocol", &[]),
+            field("trTeCompType", 11, 8, "component", TYPES),
+            field("trTeVerMinor", 7, 4, "minor version of the component", &[]),
+            field("trTeVerMajor", 3, 0, "major version of the component", &[]),
+        ],
+        ENCODER_SECTION,
+    ),
+    INST_FEATURES,
     row(
         "trTeInstFilters",
         "filters of the instruction trace",

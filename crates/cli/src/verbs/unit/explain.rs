@@ -118,7 +118,7 @@ fn text(subject: &Subject) -> String {
         );
         for (bits, name, part, about) in fields(subject, &register, value) {
             let part = format!("{part:#x}");
-            let _ = writeln!(text, "  {bits:<8}{name:<18}{part:<11} {about}");
+            let _ = writeln!(text, "  {bits:<8}{name:<17} {part:<11} {about}");
         }
     }
     for (name, value) in &subject.unknown {

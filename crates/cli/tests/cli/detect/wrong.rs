@@ -366,3 +366,61 @@ fn runs(messages: &str) {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{words}: {text}");
 }
+
+/// A wrong width of SRC, or profile, of N-Trace reads nearly all bytes: the parameters that explain
+/// the messages are named. XLEN is that of the program.
+#[test]
+fn widths_of_source_numbers() {
+    let Some(root) = shared("captures/riscv/ntrace") else { return };
+    let folder = Folder::new("wrong-ntrace");
+    for (stream, program, given, want) in [
+        (
+            "own-encoder/own_calls_rv64/btm_full.nex.bin",
+            "program",
+            "source_width=0",
+            "source_width=3",
+        ),
+        (
+            "own-encoder/own_calls_rv64/btm_full.nex.bin",
+            "program",
+            "source_width=4",
+            "source_width=3",
+        ),
+        (
+            "own-encoder/own_calls_rv64/htm_all.nex.bin",
+            "program",
+            "source_width=5",
+            "source_width=4",
+        ),
+        ("nexrv-ref/dhrystone.mode3.nex.bin", "dhrystone", "source_width=1", "no SRC"),
+        ("sifive-hw/Ralph-indirect-call/stream.bin", "program", "profile=sifive", "source_width=1"),
+        ("sifive-hw/e31_hello_debug.htm/stream.bin", "program", "profile=spec", "profile=sifive"),
+    ] {
+        let path = root.join(stream);
+        let elf = folder.path("program.elf");
+        let packed = path.parent().unwrap().join(format!("{program}.elf.xz"));
+        fs::write(&elf, tracewright_testing::unpacked(&packed)).unwrap();
+        for image in [true, false] {
+            let mut command = vec![OsString::from("info"), path.clone().into()];
+            command.extend(["--protocol", "ntrace", "--config", given].map(OsString::from));
+            if image {
+                command.extend([OsString::from("--image"), elf.clone().into()]);
+            }
+            let output = tracewright(&command);
+            let first = output.out.split("problems:").nth(1).unwrap_or_default();
+            let first = first.split("\n  2.").next().unwrap_or_default();
+            let is_named = first.contains("the parameters are not those of the traced unit");
+            // Without the program, nothing may show it; then nothing else is named.
+            let is_right = is_named && first.contains(want) || !image && !is_named;
+            assert!(is_right, "{stream} {given} {image}: {}", output.out);
+        }
+    }
+    let path = root.join("sifive-hw/e31_hello_debug.htm/stream.bin");
+    let elf = folder.path("program.elf");
+    let mut command = vec![OsString::from("decode"), path.into()];
+    let words = ["--protocol", "ntrace", "--config", "profile=sifive", "--format", "none"];
+    command.extend(words.map(OsString::from));
+    command.extend([OsString::from("--image"), elf.into()]);
+    let output = tracewright(&command);
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+}

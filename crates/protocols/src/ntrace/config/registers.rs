@@ -2,41 +2,17 @@
 //! Control Interface")
 
 use tracewright_base::Register;
+use tracewright_units::riscv::registers::{self as rows, Row};
 
 use super::{Config, Mode};
-use crate::fields::field;
 
-/// The registers from which `apply` reads.
-pub const CONTROL: &[Register] = &[
-    Register {
-        name: "trTeControl",
-        aliases: &["tr_te_control"],
-        about: "encoder control: mode, synchronisation, inhibited source number",
-        required: false,
-        fields: &[
-            field("trTeInhibitSrc", 15, 15, "messages have no SRC", &[]),
-            field(
-                "trTeInstMode",
-                6,
-                4,
-                "mode of instruction trace",
-                &[(0, "off"), (3, "branch trace messages"), (6, "branch history messages")],
-            ),
-        ],
-    },
-    Register {
-        name: "trTeInstFeatures",
-        aliases: &["tr_te_inst_features"],
-        about: "optional features of instruction trace, and the source number",
-        required: false,
-        fields: &[
-            field("trTeSrcBits", 31, 28, "width of SRC", &[]),
-            field("trTeSrcID", 27, 16, "source number", &[]),
-            field("trTeInstExtendAddrMSB", 10, 10, "equal top address bits are omitted", &[]),
-            field("trTeInstEnAllJumps", 9, 9, "direct jumps are traced like branches", &[]),
-        ],
-    },
-];
+/// The registers from which [`apply`] reads.
+pub const CONTROL: &[Register] = &[register(&rows::CONTROL), register(&rows::INST_FEATURES)];
+
+const fn register(row: &Row) -> Register {
+    let Row { name, aliases, about, fields, .. } = *row;
+    Register { name, aliases, about, required: false, fields }
+}
 
 /// Applies the values of the registers that are known.
 pub(super) fn apply(config: &mut Config, register: &dyn Fn(&str) -> Option<u64>) {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::history::FullHistory;
 use super::returns::ReturnStack;
-use crate::ntrace::config::{Config, Profile};
+use crate::ntrace::config::{Config, Mode, Profile};
 use crate::trace_fifo::FifoSettings;
 use crate::trace_filter::{Comparator, Filter};
 
@@ -122,8 +122,11 @@ impl Settings {
             period: Period::Off,
             sync_position: SyncPosition::Next,
             sequential_jumps: false,
-            // The counter of SiFive cores is deeper than programs are.
-            returns: ReturnStack { depth: if sifive { 1023 } else { 0 }, counter: false },
+            // The counter of SiFive cores is deeper than programs are. Branch trace has none.
+            returns: ReturnStack {
+                depth: if sifive && config.mode != Mode::Branch { 1023 } else { 0 },
+                counter: false,
+            },
             full_history: if sifive { FullHistory::Runs } else { FullHistory::Each },
             history_bits: 31,
             history_always: false,
