@@ -178,7 +178,9 @@ impl SampleTable<'_> {
             let share = self.share(row.samples);
             let _ = writeln!(out, "{:>8} {share:>6.2}%  {}", row.samples, line(&row.name));
         }
-        let _ = writeln!(out, "{:>8} {:>6.2}%  all", self.samples.total(), 100.0);
+        let total = self.samples.total();
+        let share = if total == 0 { "-".to_owned() } else { format!("{:.2}%", 100.0) };
+        let _ = writeln!(out, "{total:>8} {share:>7}  all");
         out
     }
 
