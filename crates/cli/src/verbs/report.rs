@@ -7,6 +7,7 @@ use tracewright::analysis::coverage::{Losses, ProgramCoverage, SourceFile, progr
 use tracewright::analysis::itm::Signals;
 use tracewright::analysis::{Code, Paths, Profiler, RawProfile, Timeline};
 use tracewright::base::{Channel, Code as _, Pc, Space, Waypoints};
+use tracewright::capture::Stamp;
 use tracewright::decode::{Jobs, Merge, Merging};
 use tracewright::export::report::{Executions, Listing, Report};
 use tracewright::image::CacheOptions;
@@ -186,6 +187,10 @@ fn about(job: &Job<'_>, how: &How<'_>) -> Vec<(String, String)> {
             about.push((what.to_owned(), values.join(", ")));
         }
     };
+    let files: BTreeSet<&Path> = job.buffer.files.iter().map(|file| file.path.as_path()).collect();
+    let stamps = capture.stamps.iter().filter(|stamp| files.contains(stamp.path.as_path()));
+    let dates: BTreeSet<String> = stamps.filter_map(Stamp::date).collect();
+    add("trace written", dates.into_iter().next_back().into_iter().collect());
     add("program", programs.into_iter().map(str::to_owned).collect());
     add("core", cores.into_iter().collect());
     let sources = job.sources.iter().map(|source| source.name.clone());
