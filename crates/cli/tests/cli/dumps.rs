@@ -267,13 +267,6 @@ fn further_forms(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
         rows(bytes, (16, size), |n| format!("{n:07o}"), word) + &end
     };
     let short = |w: &[u8]| u16::from_le_bytes([w[0], w[1]]);
-    let character = |w: &[u8]| match w[0] {
-        0 => "  \\0".to_owned(),
-        b'\n' => "  \\n".to_owned(),
-        byte @ 7..=13 => format!("  \\{}", char::from(b"abtnvfr"[usize::from(byte) - 7])),
-        byte @ b' '..=b'~' => format!("   {}", char::from(byte)),
-        byte => format!(" {byte:03o}"),
-    };
     let escapes =
         |bytes: &[u8]| bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
     let list = |numbers: Vec<String>, between: &str| format!("[{}]\n", numbers.join(between));
@@ -282,7 +275,6 @@ fn further_forms(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("od-d1", text(od(&|w| format!(" {:>4}", w[0] as i8), 1)), "decimal rows"),
         ("od-u2", text(od(&|w| format!(" {:>5}", short(w)), 2)), "decimal rows"),
         ("od-b", text(od(&|w| format!(" {:03o}", w[0]), 1)), "octal rows"),
-        ("od-c", text(od(&character, 1)), "characters of `od -c`"),
         (
             "xxd-b",
             text(beside(
