@@ -100,9 +100,11 @@ impl Container {
         }
     }
 
-    /// Whether the file has memory in records, of which a trace buffer may be a part.
+    /// Whether the file has memory in records, of which a trace buffer may be a part, or trace data
+    /// that are compressed.
     pub const fn is_memory(self) -> bool {
-        matches!(self, Container::IntelHex | Container::SRecords | Container::Uf2)
+        use Container::{Gzip, IntelHex, SRecords, Uf2};
+        matches!(self, IntelHex | SRecords | Uf2 | Gzip)
     }
 
     /// What a user can do with it.

@@ -117,7 +117,7 @@ pub use dump::{Dump, Form, Owner};
 pub use files::read_regular;
 pub use growing::{Growing, read_file};
 pub use linux::{Linux, Part, Queue, QueueTotals, TimeConversion};
-pub use memory_file::{BufferAt, Selection, Swap};
+pub use memory_file::{BufferAt, Selection, Swap, may_be_converted};
 pub use nearest::expected_names;
 pub use new_folder::{NewFolder, check_empty};
 pub use origin::Origin;

@@ -77,8 +77,9 @@ impl fmt::Display for Problem {
             ),
             P::Text(what) => write!(
                 f,
-                "{what}, not trace data; give the file that the text was made from, or convert a hex \
-                 dump to bytes (`xxd -r`, `xxd -r -p`); with --protocol it is decoded as trace"
+                "{what}, not trace data, and no dump of memory in a known form (GDB, OpenOCD, U-Boot, \
+                 J-Link, xxd, hexdump, od, arrays, records); give the file that the text was made \
+                 from; with --protocol it is decoded as trace"
             ),
             P::Empty => f.write_str(
                 "there are no bytes: nothing was captured; check that the trace unit and the path to \
@@ -88,14 +89,13 @@ impl fmt::Display for Problem {
                 f,
                 "no framing and protocol explains its first {bytes} bytes as trace; give what is \
                  known (--framing, --protocol NAME --config NAME=VALUE), or check that the file is a \
-                 trace buffer; of a serial wire (SWO), a wrong bit rate or core clock, an inverted \
-                 line or Manchester coding gives such bytes"
+                 trace buffer"
             ),
             P::NeedsProtocol => f.write_str(
                 "not a known capture format; for raw trace data give the protocol and its registers \
                  (--protocol NAME --config NAME=VALUE), otherwise give a snapshot",
             ),
-            P::Toml(what) | P::Parameter(what) | P::Memory(what) => f.write_str(what),
+            P::Toml(what) | P::Reception(what) | P::Parameter(what) | P::Memory(what) => f.write_str(what),
             P::Levels(why) => {
                 write!(f, "cannot be read as the levels of a trace port: {why}")
             }

@@ -85,6 +85,15 @@ impl Pipe {
         state.head.get(..most).unwrap_or(&state.head).to_vec()
     }
 
+    /// The bytes that have been read so far, of the first 64 KiB. Blocks until there are some.
+    pub(crate) fn first(&self) -> Vec<u8> {
+        self.head(1);
+        match self.0.all.get() {
+            Some(all) => all.get(..HEAD).unwrap_or(all).to_vec(),
+            None => self.state().head.clone(),
+        }
+    }
+
     fn read(&self, state: &mut State, into: &mut [u8]) -> io::Result<usize> {
         if state.open.is_none() {
             state.open = Some(open(&self.0.path)?);

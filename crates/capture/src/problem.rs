@@ -156,6 +156,8 @@ pub enum Problem {
     Empty,
     /// No framing and protocol explain this number of bytes at the start of the file.
     Undetected(u64),
+    /// The bytes are no trace data as they are, but were received or stored in this way.
+    Reception(String),
     /// The folder to write to contains files.
     NotEmpty,
     /// The file is not a file of cycles, for this reason.

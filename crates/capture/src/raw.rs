@@ -11,6 +11,7 @@ use crate::device::{BufferRef, Core, Register, Registers, Source};
 use crate::dump::{Dump, Form};
 use crate::files::Files;
 use crate::image_file;
+use crate::memory_file;
 use crate::memory_file::Selection;
 use crate::number::number64;
 use crate::origin::Origin;
@@ -50,15 +51,18 @@ impl Capture {
         let mut buffer = Buffer::empty(label(&path), raw.format.clone());
         let mut notes = Vec::new();
         for path in paths {
-            let (mut bytes, pipe) =
+            let (mut bytes, mut pipe) =
                 files.trace(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
             let failed = |why| OpenError::new(path, Problem::Memory(why));
-            match raw.selection.select(&bytes).map_err(failed)? {
-                Some(_) if pipe.is_some() => {
-                    let what =
-                        "bytes of a pipe are not swapped or selected; write them to a file first";
-                    return Err(failed(what.to_owned()));
-                }
+            if let Some(whole) = pipe.as_ref().filter(|pipe| raw.selection.needs_all(pipe)) {
+                bytes = Bytes::from(whole.all().to_vec());
+                pipe = None;
+            }
+            let selected = match &pipe {
+                Some(_) => None,
+                None => raw.selection.select(&bytes).map_err(failed)?,
+            };
+            match selected {
                 Some(selected) => {
                     bytes = selected.bytes;
                     let note =
@@ -114,7 +118,8 @@ impl Capture {
 
     /// Adds program memory that every core sees: `FILE` for an ELF file, `FILE@ADDRESS` for the
     /// bytes from an address on. For an ELF file, the address is added to those in the file. Intel
-    /// HEX records, S-records and UF2 have addresses, and none is given with them.
+    /// HEX records, S-records, UF2 and what debuggers print have addresses, and none is given with
+    /// them.
     ///
     /// In a capture of perf or simpleperf it is the memory of all processes, of the kernel, and of
     /// other code, such as that of guests; with `,pid=N` behind it, only that of process N.
@@ -235,8 +240,8 @@ pub fn parse_register(text: &str) -> Option<Register> {
     Some(Register { name: name.to_owned(), id: None, size: None, value })
 }
 
-/// The dumps of a file with records (see [`image_file`]), which was given with `address`. `None`
-/// where it has none.
+/// The dumps of a file with records or with memory as text (see [`image_file`] and
+/// [`memory_file`]), which was given with `address`. `None` where it has none.
 fn records(
     path: &Path,
     name: &str,
@@ -250,7 +255,8 @@ fn records(
             "it is {format}, which has its own addresses; give it without @{address:#x}"
         )));
     }
-    let Some(pieces) = image_file::read(bytes) else {
+    let pieces = image_file::read(bytes).or_else(|| memory_file::image(bytes, address));
+    let Some(pieces) = pieces else {
         return match image_file::unusable(&head) {
             Some(why) => Err(fail(why)),
             None => Ok(None),

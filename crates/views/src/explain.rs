@@ -572,7 +572,7 @@ impl Decoded<'_> {
                         )
                     }
                 },
-                self.contradicted(inconsistency),
+                self.contradicted(source, c, inconsistency),
             ));
         }
         if let Some(at) = c.first_expansion_limit {
@@ -593,7 +593,19 @@ impl Decoded<'_> {
     }
 
     /// What to do about an inconsistency.
-    fn contradicted(&self, inconsistency: Inconsistency) -> &'static str {
+    fn contradicted(
+        &self,
+        source: &Source,
+        c: &Counts,
+        inconsistency: Inconsistency,
+    ) -> &'static str {
+        let of_exception = inconsistency == Inconsistency::AddressNotReached
+            && c.inconsistencies <= c.exceptions
+            && is_microcontroller(&source.config);
+        if of_exception {
+            return "the return address of an exception may be inside an instruction that it \
+                    interrupted and that goes on later, such as LDM (docs/etmv4-ete.md)";
+        }
         let of_program = matches!(
             inconsistency,
             Inconsistency::AddressNotReached
@@ -782,4 +794,12 @@ fn source_line(source: &Source, c: &Counts, out: &mut String) {
         }
     }
     out.push('\n');
+}
+
+/// Whether the configuration is that of the trace unit of a core of the M profile.
+fn is_microcontroller(config: &AnyConfig) -> bool {
+    match config {
+        AnyConfig::Etmv4(config) => config.microcontroller(),
+        _ => false,
+    }
 }

@@ -111,6 +111,11 @@ impl Signals {
         }
     }
 
+    /// What the signals are of.
+    pub fn origins(&self) -> impl Iterator<Item = Origin> {
+        self.signals.keys().copied()
+    }
+
     /// The names of all values.
     pub fn columns(&self) -> Vec<String> {
         self.signals.values().flat_map(|(signal, _)| signal.columns()).collect()

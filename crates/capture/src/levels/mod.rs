@@ -26,7 +26,10 @@ use crate::capture::Capture;
 use crate::limits::MAX_LEVELS;
 use crate::problem::{OpenError, Problem};
 
-pub use self::swo::{Coding, SwoOptions, SwoRecording, may_be_levels, read_swo, sample_swo};
+pub use self::swo::{
+    BitOrder, Coding, Packed, SwoOptions, SwoRecording, may_be_levels, packed_swo, read_swo,
+    sample_swo,
+};
 
 use self::port::Port;
 use self::signals::Signals;

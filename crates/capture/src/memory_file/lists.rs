@@ -13,8 +13,8 @@ pub(super) struct List {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Reads lines of hexadecimal digits only: words that blanks or commas separate, or longer runs of
-/// digits.
+/// Reads lines of hexadecimal digits only: words that blanks, commas, colons or hyphens separate,
+/// or longer runs of digits.
 pub(super) fn digits(text: &[u8]) -> Option<List> {
     if is_decimal(text) {
         return None;
@@ -23,8 +23,13 @@ pub(super) fn digits(text: &[u8]) -> Option<List> {
     let (mut bytes, mut words, mut runs, mut rows) = (Vec::new(), 0, 0, 0);
     for (_, line) in lines(text) {
         rows += 1;
-        let tokens = line.split(|byte| b" \t,;".contains(byte)).filter(|token| !token.is_empty());
+        // Of an address, a colon is a part.
+        let pairs_only = line.iter().any(|byte| b":-".contains(byte));
+        let tokens = line.split(|byte| b" \t,;:-".contains(byte)).filter(|token| !token.is_empty());
         for token in tokens {
+            if pairs_only && token.len() != 2 {
+                return None;
+            }
             let Some((digits, _)) = word_digits(token).filter(|_| runs == 0) else {
                 let (run, _) = without_prefix(token);
                 pairs(run, &mut bytes)?;
@@ -84,10 +89,24 @@ pub(super) fn array(text: &[u8]) -> Option<List> {
     starts.take(64).find_map(|(start, _)| array_at(text, start))
 }
 
-/// A number of an array: its value, and its number of hexadecimal digits.
+/// A number of an array: its value, in two's complement where it is negative, and its number of
+/// hexadecimal digits.
+#[derive(Clone, Copy)]
 struct Number {
     value: u64,
+    negative: bool,
     digits: Option<usize>,
+}
+
+impl Number {
+    /// Whether the number fits in `size` bytes.
+    const fn fits(self, size: usize) -> bool {
+        match self.negative {
+            _ if size >= 8 => true,
+            true => self.value as i64 >> (8 * size - 1) == -1,
+            false => self.value >> (8 * size) == 0,
+        }
+    }
 }
 
 fn array_at(text: &[u8], start: usize) -> Option<List> {
@@ -95,25 +114,35 @@ fn array_at(text: &[u8], start: usize) -> Option<List> {
     let inside = text.get(start + 1..)?;
     let inside = inside.get(..inside.iter().position(|byte| *byte == close)?)?;
     let inside = without_comments(inside);
+    // Go prints arrays without commas.
+    let separators: &[u8] = if inside.contains(&b',') { b"," } else { b" \t\r\n" };
+    let cells = || {
+        let cells = inside.split(|byte| separators.contains(byte));
+        cells.map(<[u8]>::trim_ascii).filter(|cell| !cell.is_empty())
+    };
+    // Rust prints hexadecimal numbers without 0x.
+    let is_hex = |cell: &[u8]| cell.iter().all(u8::is_ascii_hexdigit);
+    let has_letters = |cell: &[u8]| cell.iter().any(u8::is_ascii_alphabetic);
+    let bare = cells().all(is_hex) && cells().any(has_letters);
     let mut numbers: Vec<Number> = Vec::new();
-    for cell in inside.split(|byte| *byte == b',') {
-        let cell = cell.trim_ascii();
-        if cell.is_empty() {
-            continue;
-        }
+    for cell in cells() {
         let (cell, times) = repeated(cell)?;
-        let number = array_number(cell)?;
+        let number = if bare { hex_number(cell)? } else { array_number(cell)? };
         if numbers.len().checked_add(times)? > MAX_NUMBERS {
             return None;
         }
-        let Number { value, digits } = number;
-        numbers.extend((0..times).map(|_| Number { value, digits }));
+        numbers.extend((0..times).map(|_| number));
     }
-    let size = size_of(text.get(..start)?, &numbers)?;
+    of_numbers(text.get(..start)?, &numbers)
+}
+
+/// The bytes of `numbers`, behind the text `before`.
+fn of_numbers(before: &[u8], numbers: &[Number]) -> Option<List> {
+    let size = size_of(before, numbers)?;
     let mut bytes = Vec::new();
-    for number in &numbers {
-        let fits = size == 8 || number.value >> (8 * size) == 0;
-        fits.then(|| Word { value: number.value, size }.append(Order::Value, &mut bytes))?;
+    for number in numbers {
+        number.fits(size).then_some(())?;
+        Word { value: number.value, size }.append(Order::Value, &mut bytes);
     }
     let form = match size {
         1 => "an array of bytes",
@@ -122,6 +151,19 @@ fn array_at(text: &[u8], start: usize) -> Option<List> {
         _ => "an array of 64-bit words",
     };
     (bytes.len() >= LEAST).then_some(List { form, bytes })
+}
+
+/// Reads hexadecimal numbers with `0x` that blanks separate, such as OpenOCD's `read_memory`
+/// prints: the greatest shows their size.
+pub(super) fn numbers(text: &[u8]) -> Option<List> {
+    let tokens = text.split(u8::is_ascii_whitespace).filter(|token| !token.is_empty());
+    let number = |token: &[u8]| {
+        let (digits, prefixed) = without_prefix(token);
+        if prefixed { hex_number(digits) } else { None }
+    };
+    let numbers: Vec<Number> = tokens.take(MAX_NUMBERS).map(number).collect::<Option<_>>()?;
+    let form = "hexadecimal numbers";
+    of_numbers(b"", &numbers).map(|list| List { form, ..list })
 }
 
 /// The size of the words of an array: by its type in `before`, by their digits, or by the greatest.
@@ -137,8 +179,7 @@ fn size_of(before: &[u8], numbers: &[Number]) -> Option<usize> {
     {
         return Some(digits / 2);
     }
-    let most = numbers.iter().map(|number| number.value).max()?;
-    [1, 2, 4, 8].into_iter().find(|size| *size == 8 || most >> (8 * size) == 0)
+    [1, 2, 4, 8].into_iter().find(|size| numbers.iter().all(|number| number.fits(*size)))
 }
 
 /// `cell` without GDB's `<repeats N times>`, and N.
@@ -149,13 +190,23 @@ fn repeated(cell: &[u8]) -> Option<(&[u8], usize)> {
     Some((number_text.trim_ascii(), usize::try_from(number(count, 10)?).ok()?))
 }
 
-/// A number of a program: decimal, or hexadecimal with `0x`, with the suffixes of C.
+/// A number of a program: decimal, or hexadecimal with `0x`, with the suffixes of C and a sign.
 fn array_number(cell: &[u8]) -> Option<Number> {
+    let (cell, negative) = match cell {
+        [b'-', cell @ ..] => (cell, true),
+        cell => (cell, false),
+    };
     let (digits, prefixed) = without_prefix(cell);
     let end = digits.iter().rposition(|byte| !b"uUlL".contains(byte))? + 1;
     let digits = digits.get(..end)?;
     let value = number(digits, if prefixed { 16 } else { 10 })?;
-    Some(Number { value, digits: prefixed.then_some(digits.len()) })
+    let value = if negative { value.wrapping_neg() } else { value };
+    Some(Number { value, negative, digits: prefixed.then_some(digits.len()) })
+}
+
+/// A hexadecimal number without `0x`.
+fn hex_number(cell: &[u8]) -> Option<Number> {
+    Some(Number { value: number(cell, 16)?, negative: false, digits: None })
 }
 
 /// `text` without the comments of C.
@@ -178,41 +229,46 @@ fn without_comments(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Decodes base64 in lines. (RFC 4648, section 4)
+/// Decodes base64 in lines, with either alphabet. A line with padding ends a part of the bytes, as
+/// ESP-IDF writes them; the lines of PEM around them are left out. (RFC 4648, sections 4 and 5)
 pub(super) fn base64(text: &[u8]) -> Option<List> {
-    let (mut bytes, mut bits, mut count, mut padding) = (Vec::new(), 0u32, 0, 0);
+    let (mut bytes, mut bits, mut count) = (Vec::new(), 0u32, 0);
     for (_, line) in lines(text) {
-        for byte in line {
-            let value = match byte {
-                b'A'..=b'Z' => byte - b'A',
-                b'a'..=b'z' => byte - b'a' + 26,
-                b'0'..=b'9' => byte - b'0' + 52,
-                b'+' => 62,
-                b'/' => 63,
-                b'=' => {
-                    padding += 1;
-                    continue;
-                }
-                _ => return None,
-            };
-            if padding > 0 {
-                return None;
-            }
-            bits = bits << 6 | u32::from(value);
+        if line.starts_with(b"-----") {
+            continue;
+        }
+        let end = line.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+        let (digits, padding) = line.split_at_checked(end)?;
+        for byte in digits {
+            bits = bits << 6 | u32::from(base64_digit(*byte)?);
             count += 1;
             if count % 4 == 0 {
                 bytes.extend_from_slice(&bits.to_be_bytes()[1..]);
                 bits = 0;
             }
         }
+        match (count % 4, padding.len()) {
+            (_, 0) => continue,
+            (2, 2) => bytes.push((bits >> 4) as u8),
+            (3, 1) => bytes.extend_from_slice(&(bits >> 2).to_be_bytes()[2..]),
+            _ => return None,
+        }
+        (bits, count) = (0, 0);
     }
-    match count % 4 {
-        2 if padding == 2 => bytes.push((bits >> 4) as u8),
-        3 if padding == 1 => bytes.extend_from_slice(&(bits >> 2).to_be_bytes()[2..]),
-        0 if padding == 0 => {}
+    // Numbers and identifiers in hexadecimal digits are no base64.
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() && !byte.is_ascii_hexdigit();
+    let letters = text.iter().any(is_letter);
+    let is_whole = letters && count % 4 == 0 && bytes.len() >= 2 * LEAST;
+    is_whole.then_some(List { form: "base64", bytes })
+}
+
+fn base64_digit(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
         _ => return None,
-    }
-    // Numbers alone are no base64.
-    let letters = text.iter().any(u8::is_ascii_alphabetic);
-    (letters && bytes.len() >= 2 * LEAST).then_some(List { form: "base64", bytes })
+    })
 }

@@ -3,19 +3,25 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `rows.rs` | rows of an address and words |
+//! | `rows.rs` | rows of an address and hexadecimal words |
+//! | `numbers.rs` | rows of an address and other numbers |
 //! | `lists.rs` | words without addresses, arrays, base64 |
+//! | `strings.rs` | strings of a program, and bytes in a log |
 //! | `records.rs` | Tektronix hex, Verilog, TI-TXT |
+//! | `gzip.rs` | files that are compressed |
 //! | `core.rs` | core dumps in ELF, of Zephyr and of ESP-IDF |
 //! | `selection.rs` | the part that is the trace buffer, and the order of its bytes |
 //!
 //! Intel HEX, S-records and UF2 are in `image_file.rs`.
 
 mod core;
+mod gzip;
 mod lists;
+mod numbers;
 mod records;
 mod rows;
 mod selection;
+mod strings;
 mod text;
 
 use crate::Bytes;
@@ -24,7 +30,7 @@ use crate::image_file;
 use text::text;
 
 pub(crate) use selection::is_core;
-pub use selection::{BufferAt, Selection, Swap};
+pub use selection::{BufferAt, Selection, Swap, may_be_converted};
 
 /// The greatest size in bytes of the text, and of the memory in it.
 pub(crate) const LARGEST: usize = 1 << 26;
@@ -62,6 +68,34 @@ impl MemoryFile {
     }
 }
 
+/// The memory in `file` for an image that was given with `base`: what a debugger printed, records,
+/// or a core dump. `None`: it is a file of another kind.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(crate) fn image(file: &Bytes, base: Option<u64>) -> Option<Result<Vec<(u64, Bytes)>, String>> {
+    let memory = match read(file, false)? {
+        Ok(memory) => memory,
+        Err(why) => return Some(Err(why)),
+    };
+    let MemoryFile { form, pieces, offsets } = memory;
+    let has_addresses = !offsets && pieces.iter().all(|piece| piece.address.is_some());
+    let base = match (base, has_addresses) {
+        (None, true) => 0,
+        (Some(base), false) => base,
+        (None, false) => {
+            return Some(Err(format!("it is {form}, without addresses; add @ADDRESS")));
+        }
+        (Some(base), true) => {
+            let why =
+                format!("it is {form}, which has its own addresses; give it without @{base:#x}");
+            return Some(Err(why));
+        }
+    };
+    let at = |piece: Piece| Some((piece.address.unwrap_or(0).checked_add(base)?, piece.bytes));
+    Some(Ok(pieces.into_iter().filter_map(at).collect()))
+}
+
 /// Reads the memory in `file`. `None`: it is a file of another kind, whose bytes are trace data or
 /// memory as they are. ELF files that are no core dumps are read where `any_elf`.
 ///
@@ -76,8 +110,8 @@ pub(crate) fn read(file: &Bytes, any_elf: bool) -> Option<Result<MemoryFile, Str
         return Some(pieces.map(|pieces| MemoryFile::new(form, pieces)));
     }
     if let Some((form, pieces)) = core::binary(file) {
-        let pieces = pieces.map_err(|why| damaged(form, why));
-        return Some(pieces.map(|pieces| MemoryFile::new(form, pieces)));
+        let pieces = pieces.map_err(|why| damaged(&form, why));
+        return Some(pieces.map(|pieces| MemoryFile::new(&form, pieces)));
     }
     if let Some(format) = image_file::recognise(&head) {
         let pieces = image_file::read(file)?;
@@ -112,12 +146,32 @@ fn printed(text: &[u8]) -> Option<Result<MemoryFile, String>> {
     if let Some(records) = records::verilog(text) {
         return Some(Ok(MemoryFile::new(records.form, owned(records.pieces))));
     }
-    if let Some(rows) = rows::read(text) {
+    let rows = numbers::binary(text).or_else(|| rows::read(text)).or_else(|| numbers::read(text));
+    if let Some(rows) = rows {
         let file = MemoryFile::new(rows.form, owned(rows.pieces));
         return Some(Ok(MemoryFile { offsets: rows.offsets, ..file }));
     }
-    let list =
-        lists::digits(text).or_else(|| lists::array(text)).or_else(|| lists::base64(text))?;
-    let piece = Piece { address: None, bytes: Bytes::from(list.bytes) };
+    let text = without_header(text);
+    let list = lists::digits(text)
+        .or_else(|| lists::array(text))
+        .or_else(|| lists::base64(text))
+        .or_else(|| lists::numbers(text))
+        .or_else(|| strings::string(text))
+        .or_else(|| strings::tails(text))?;
+    let bytes = Bytes::from(list.bytes);
+    if let Some((form, pieces)) = core::binary(&bytes) {
+        let form = format!("{form} in {}", list.form);
+        let pieces = pieces.map_err(|why| format!("it is {form}, and damaged: {why}"));
+        return Some(pieces.map(|pieces| MemoryFile::new(&form, pieces)));
+    }
+    let piece = Piece { address: None, bytes };
     Some(Ok(MemoryFile { form: list.form.to_owned(), pieces: vec![piece], offsets: false }))
+}
+
+/// `text` without the first line of a data file of Code Composer Studio, which begins with the
+/// number 1651.
+fn without_header(text: &[u8]) -> &[u8] {
+    let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+    let (first, rest) = text.split_at_checked(end).unwrap_or((&[], text));
+    if first.starts_with(b"1651 ") { rest } else { text }
 }

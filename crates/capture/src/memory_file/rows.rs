@@ -6,6 +6,8 @@
 //! | `0x20001000: 00000021 ..` | OpenOCD `mdw`, pyOCD `rw`, LLDB |
 //! | `20001000: 00000021 ..    text` | U-Boot `md`, `xxd -e` |
 //! | `20001000 = 00000021 ..` | J-Link `mem32` |
+//! | `SD:20001000\|>00000021 ..` | TRACE32, `Data.dump` |
+//! | ``00000000`20001000  21 00-00 ..`` | WinDbg, `db`, `dd`, `dq` |
 //! | `00000000: 2100 0000 ..  text` | `xxd`: bytes in the order of memory |
 //! | `00000000  21 00 ..  \|text\|` | `hexdump -C` |
 //! | `0000000 0021 0000 ..`, or in octal | `hexdump`, `od` |
@@ -23,16 +25,17 @@ use super::text::{Order, Word, lines, number, without_prefix, word, word_digits}
 const PREFIX: usize = 6;
 
 /// The characters around the text beside the words.
-const FRAME: usize = 2;
+const FRAME: usize = 3;
 
 /// The most lines of other text, beside as many as there are rows.
 const OTHERS: usize = 8;
 
 /// What is between the address and the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mark {
+pub(super) enum Mark {
     Colon,
     Equals,
+    Bar,
     Blank,
 }
 
@@ -72,6 +75,27 @@ pub(super) struct Rows {
 
 /// Reads a text of rows. `None`: it is none.
 pub(super) fn read(text: &[u8]) -> Option<Rows> {
+    plain(text).or_else(|| plain(&without_joints(text)?))
+}
+
+/// `text` without what WinDbg puts inside numbers and between bytes; `None` where there is nothing
+/// of it.
+fn without_joints(text: &[u8]) -> Option<Vec<u8>> {
+    let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    let is_inside = |at: usize| is_hex(text.get(at.wrapping_sub(1))) && is_hex(text.get(at + 1));
+    let mut out = Vec::with_capacity(text.len());
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'`' if is_inside(at) => {}
+            b'-' if is_inside(at) => out.push(b' '),
+            byte => out.push(*byte),
+        }
+    }
+    (out != text).then_some(out)
+}
+
+/// Reads rows whose words are apart.
+fn plain(text: &[u8]) -> Option<Rows> {
     let (rows, others) = rows(text);
     let first = rows.first()?;
     let words: usize = rows.iter().map(|row| row.words.len()).sum();
@@ -158,12 +182,18 @@ fn rows(text: &[u8]) -> (Vec<Row<'_>>, usize) {
 
 /// The offsets of the words of a line, behind the first.
 fn word_starts(line: &[u8]) -> impl Iterator<Item = usize> {
-    let is_start = |pair: &[u8]| matches!(pair, [b' ' | b'\t' | b']' | b'>', next] if !next.is_ascii_whitespace());
+    let is_start = |pair: &[u8]| match pair {
+        [b' ' | b'\t' | b']' | b'>', next] => !next.is_ascii_whitespace(),
+        // The memory class of TRACE32.
+        [b':', next] => next.is_ascii_hexdigit(),
+        _ => false,
+    };
     line.windows(2).zip(1..).filter(move |(pair, _)| is_start(pair)).map(|(_, at)| at)
 }
 
-/// The row that begins with `text`, in the form of the first row, `like`.
-fn row<'a>(text: &'a [u8], like: Option<&Row<'_>>) -> Option<Row<'a>> {
+/// The address that begins `text`: its digits, whether it has `0x`, the mark behind it, and what
+/// follows.
+pub(super) fn address(text: &[u8]) -> Option<(&[u8], bool, Mark, &[u8])> {
     let text = text.trim_ascii_start();
     let (rest, prefixed) = without_prefix(text);
     let len = rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
@@ -175,9 +205,16 @@ fn row<'a>(text: &'a [u8], like: Option<&Row<'_>>) -> Option<Row<'a>> {
     let (mark, rest) = match (rest.trim_ascii_start(), rest.first()) {
         ([b':', rest @ ..], _) => (Mark::Colon, rest),
         ([b'=', rest @ ..], _) => (Mark::Equals, rest),
+        ([b'|', b'>', rest @ ..] | [b'|', rest @ ..], _) => (Mark::Bar, rest),
         (_, None | Some(b' ' | b'\t')) if len >= 4 => (Mark::Blank, rest),
         _ => return None,
     };
+    Some((address, prefixed, mark, rest))
+}
+
+/// The row that begins with `text`, in the form of the first row, `like`.
+fn row<'a>(text: &'a [u8], like: Option<&Row<'_>>) -> Option<Row<'a>> {
+    let (address, prefixed, mark, rest) = address(text)?;
     let usual = like.and_then(|like| like.words.first()).map(|word| word.digits.len());
     let words = words(rest, mark == Mark::Blank, usual);
     // The text beside the words has a character for each byte; a log has more.
@@ -198,7 +235,7 @@ fn row<'a>(text: &'a [u8], like: Option<&Row<'_>>) -> Option<Row<'a>> {
     let is_end = words.is_empty()
         && rest.trim_ascii().is_empty()
         && mark == Mark::Blank
-        && like.is_some_and(|like| like.address.len() == len);
+        && like.is_some_and(|like| like.address.len() == address.len());
     let fits = like.is_none_or(is_alike) && (!words.is_empty() || is_end);
     fits.then_some(Row { address, prefixed, mark, words, rest, repeats: false })
 }
@@ -214,6 +251,16 @@ fn words(rest: &[u8], octal: bool, usual: Option<usize>) -> Vec<Found<'_>> {
         let token = rest.get(start..).unwrap_or_default();
         let len = token.iter().take_while(|byte| !b" \t,|".contains(byte)).count();
         let Some(token) = token.get(..len).filter(|_| len > 0) else { break };
+        if words.is_empty() && is_run(token, usual) {
+            let pair = |n: usize| Some((n, token.get(n..n + 2)?));
+            let pairs = (0..len).step_by(2).filter_map(pair).map(|(n, digits)| Found {
+                digits,
+                prefixed: false,
+                start: start + n,
+                end: start + n + 2,
+            });
+            return pairs.collect();
+        }
         let is_octal = octal && len == 6 && token.iter().all(|byte| (b'0'..=b'7').contains(byte));
         let most = words.first().map(|word| word.digits.len()).or(usual);
         let found = if is_octal { Some((token, false)) } else { word_digits(token) };
@@ -233,6 +280,15 @@ fn words(rest: &[u8], octal: bool, usual: Option<usize>) -> Vec<Found<'_>> {
         }
     }
     words
+}
+
+/// Whether `token` is the bytes of a row without blanks. The words of other rows have `usual`
+/// digits.
+fn is_run(token: &[u8], usual: Option<usize>) -> bool {
+    /// The digits of the longest word.
+    const WORD: usize = 16;
+    let is_long = token.len() > WORD || usual == Some(2) && token.len() > 2;
+    is_long && token.len().is_multiple_of(2) && token.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Whether the words are of six octal digits.
@@ -274,7 +330,11 @@ impl Layout {
                     let len: u64 = sizes.iter().take(*count).sum();
                     // A word that the end cuts.
                     let cut = rows.get(n + 1).is_some_and(|next| next.words.is_empty());
-                    len == step || cut && len > step && len - step < sizes[count - 1]
+                    // Text is apart from the words before it: these are others.
+                    let last = row.words.get(count - 1).map_or(0, |word| word.end);
+                    let next = row.words.get(*count).map_or(usize::MAX, |word| word.start);
+                    next >= last + 2 && len == step
+                        || cut && len > step && len - step < sizes[count - 1]
                 }),
             };
             if let Some(count) = count {
@@ -341,6 +401,7 @@ fn form(row: &Row<'_>, order: Order, octal: bool) -> &'static str {
         (Mark::Colon, false, Order::Value) if digits == 2 => "rows of `xxd -g1` or U-Boot's `md.b`",
         (Mark::Colon, false, Order::Value) => "rows of U-Boot's `md`, pyOCD or `xxd -e`",
         (Mark::Equals, ..) => "rows of J-Link's `mem`",
+        (Mark::Bar, ..) => "rows of TRACE32's `Data.dump`",
         (Mark::Blank, _, Order::Memory) => "rows of `objdump -s` or `readelf -x`",
         (Mark::Blank, ..) if octal => "octal rows of `od`",
         (Mark::Blank, ..) if digits == 2 && row.rest.contains(&b'|') => "rows of `hexdump -C`",

@@ -4,10 +4,13 @@ use std::path::Path;
 
 use tracewright_image::Elf;
 
+use super::gzip::unpacked;
 use super::{MemoryFile, read};
 use crate::Bytes;
+use crate::container::Container;
 use crate::files::Files;
 use crate::number::number64;
+use crate::pipe::Pipe;
 use crate::problem::{OpenError, Problem};
 
 /// The size of the words in which the bytes of a file are in the reverse order.
@@ -114,11 +117,40 @@ const MAX_SWAPPED: usize = 1 << 28;
 const LISTED: usize = 8;
 
 impl Selection {
+    /// Whether a part of the bytes of `pipe` is selected, or their order, or they are text or
+    /// compressed, so that all of them are read before they are decoded.
+    pub(crate) fn needs_all(&self, pipe: &Pipe) -> bool {
+        *self != Selection::default() || may_be_converted(&pipe.first())
+    }
+
+    /// The trace in the bytes of a file, and what was converted. `None`: it is the bytes as they
+    /// are.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn convert(&self, file: &[u8]) -> Result<Option<(Bytes, Option<String>)>, String> {
+        let selected = self.select(&Bytes::from(file.to_vec()))?;
+        Ok(selected.map(|selected| (selected.bytes, selected.what)))
+    }
+
     /// The trace in `file`. `None`: it is the file as it is.
     ///
     /// # Errors
     /// Why it cannot be read.
     pub(crate) fn select(&self, file: &Bytes) -> Result<Option<Selected>, String> {
+        let Some(unpacked) = unpacked(file).transpose()? else { return self.part(file) };
+        let len = unpacked.len();
+        let packed = Container::Gzip;
+        let selected = self.part(&unpacked)?.unwrap_or(Selected { bytes: unpacked, what: None });
+        let what = match selected.what {
+            Some(inside) => format!("it is {packed}; inside, {inside}"),
+            None => format!("it is {packed}: {len} bytes are read"),
+        };
+        Ok(Some(Selected { what: Some(what), ..selected }))
+    }
+
+    /// The trace in a file that is not compressed.
+    fn part(&self, file: &Bytes) -> Result<Option<Selected>, String> {
         let memory = read(file, self.buffer.is_some()).transpose()?;
         let selected = match (memory, self.buffer) {
             (Some(memory), buffer) => Some(memory.part(buffer)?),
@@ -197,6 +229,15 @@ impl MemoryFile {
         let all: Vec<String> = ranges.take(LISTED).chain(more).collect();
         if all.is_empty() { "no memory".to_owned() } else { all.join(", ") }
     }
+}
+
+/// Whether bytes that begin with `head` may be memory as text, in records or in a core dump, or
+/// compressed: no trace begins so.
+pub fn may_be_converted(head: &[u8]) -> bool {
+    /// Fewer bytes may be those of a trace.
+    const LEAST: usize = 16;
+    let packed = Container::probe(head).is_some_and(Container::is_memory);
+    packed || is_core(head) || head.len() >= LEAST && super::text::text(head).is_some()
 }
 
 /// Whether a file with the first bytes `head` is an ELF file that may have a trace buffer.

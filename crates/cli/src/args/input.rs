@@ -146,8 +146,7 @@ pub struct SourceArgs {
 impl SourceArgs {
     /// The part of a file that is the trace; symbols are those of `images`.
     pub fn selection(&self, images: &[String]) -> Result<Selection, OpenError> {
-        let buffer = self.buffer.as_ref().map(|text| BufferAt::parse(text, images)).transpose()?;
-        Ok(Selection { buffer, swap: self.swap })
+        selection(self.buffer.as_deref(), self.swap, images)
     }
 
     /// The registers of the trace buffer; `None` without the option.
@@ -328,8 +327,18 @@ impl FramingArg {
     }
 }
 
+/// The part of a file that is the trace: `buffer` may be a symbol of `images`.
+pub fn selection(
+    buffer: Option<&str>,
+    swap: Option<Swap>,
+    images: &[String],
+) -> Result<Selection, OpenError> {
+    let buffer = buffer.map(|text| BufferAt::parse(text, images)).transpose()?;
+    Ok(Selection { buffer, swap })
+}
+
 /// Parses the size of words whose bytes are reversed.
-fn swap(text: &str) -> Result<Swap, String> {
+pub fn swap(text: &str) -> Result<Swap, String> {
     let orders = [Swap::None, Swap::Bits16, Swap::Bits32, Swap::Bits64];
     let order = orders.into_iter().find(|swap| text.parse() == Ok(swap.size()));
     order.ok_or_else(|| format!("`{text}` is no size of a word; write 1, 2, 4 or 8"))

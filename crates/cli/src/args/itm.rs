@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tracewright::capture::levels::Coding;
+use tracewright::capture::{OpenError, Selection, Swap};
 use tracewright::export::samples::SampleFormat;
 use tracewright::frames::Framing;
 use tracewright::views::itm::{Format, Kind};
 
+use super::input::{selection, swap};
 use super::signals::{SignalArgs, hertz};
 
 #[derive(Debug, Args)]
@@ -37,6 +39,13 @@ pub struct ItmArgs {
     /// Trace ID of the ITM in formatter frames. Default: determined from the first bytes.
     #[arg(long, value_name = "N", value_parser = trace_id)]
     pub id: Option<u8>,
+    /// Buffer in a core dump, or in another file with addresses: its address or symbol, and its
+    /// size in bytes; a symbol is one of --image (docs/captures.md).
+    #[arg(long, value_name = "ADDRESS|SYMBOL[,SIZE]")]
+    pub buffer: Option<String>,
+    /// Size in bytes of the words in which the bytes are reversed.
+    #[arg(long, value_name = "1|2|4|8", value_parser = swap)]
+    pub swap: Option<Swap>,
     /// Only text and writes of this stimulus port (repeatable).
     #[arg(long = "port", value_name = "N")]
     pub ports: Vec<u16>,
@@ -81,6 +90,13 @@ pub struct ItmArgs {
     /// Exit with 1 on undecodable bytes and on lost packets.
     #[arg(long)]
     pub strict: bool,
+}
+
+impl ItmArgs {
+    /// The part of a file that is the trace.
+    pub fn selection(&self) -> Result<Selection, OpenError> {
+        selection(self.buffer.as_deref(), self.swap, &self.images)
+    }
 }
 
 /// Output format of `itm`.

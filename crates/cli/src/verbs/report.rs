@@ -1,9 +1,7 @@
 //! `tracewright report`
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use tracewright::Capture;
 use tracewright::analysis::coverage::{
@@ -12,6 +10,7 @@ use tracewright::analysis::coverage::{
 use tracewright::analysis::itm::Signals;
 use tracewright::analysis::{Code, FunctionId, Paths, Profiler, RawProfile, Timeline};
 use tracewright::base::{Channel, Code as _, Pc, Space, Waypoints};
+use tracewright::capture::Stamp;
 use tracewright::decode::{Jobs, Merge, Merging};
 use tracewright::export::report::{Executions, Listing, Naming, Report};
 use tracewright::image::CacheOptions;
@@ -223,7 +222,10 @@ fn about(job: &Job<'_>, how: &How<'_>) -> Vec<(String, String)> {
             about.push((what.to_owned(), values.join(", ")));
         }
     };
-    add("written", written(how.title).into_iter().collect());
+    let files: BTreeSet<&Path> = job.buffer.files.iter().map(|file| file.path.as_path()).collect();
+    let stamps = capture.stamps.iter().filter(|stamp| files.contains(stamp.path.as_path()));
+    let dates: BTreeSet<String> = stamps.filter_map(Stamp::date).collect();
+    add("trace written", dates.into_iter().next_back().into_iter().collect());
     add("program", programs.into_iter().map(str::to_owned).collect());
     add("core", cores.into_iter().collect());
     let sources = job.sources.iter().map(|source| source.name.clone());
@@ -231,33 +233,6 @@ fn about(job: &Job<'_>, how: &How<'_>) -> Vec<(String, String)> {
     add("options", how.options.to_vec());
     add("made by", vec![format!("tracewright {}", env!("CARGO_PKG_VERSION"))]);
     about
-}
-
-/// When the trace file was written, in UTC: `2026-11-28 19:20`.
-fn written(path: &Path) -> Option<String> {
-    const DAY: u64 = 24 * 60 * 60;
-    let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let seconds = about.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs();
-    let (mut days, minutes) = (seconds / DAY, seconds % DAY / 60);
-    let leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let mut year = 1970;
-    while days >= 365 + u64::from(leap(year)) {
-        days -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    let day = days + 1;
-    Some(format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60))
 }
 
 /// Adds the coverage, and the code of the functions with the most instructions.

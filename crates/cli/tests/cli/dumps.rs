@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Folder, tracewright};
+use crate::common::{Folder, Output, command, tracewright};
 
 /// The address of the buffer.
 const ADDRESS: usize = 0x2000_1000;
@@ -248,6 +248,139 @@ fn forms(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
     ]
 }
 
+/// Rows of numbers that are not hexadecimal, forms of debuggers, logs and programs, and gzip.
+fn further_forms(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let at = |n: usize| ADDRESS + n;
+    let text = |text: String| text.into_bytes();
+    let shown = |line: &[u8]| -> String {
+        let shown = |byte: &u8| if byte.is_ascii_graphic() { char::from(*byte) } else { '.' };
+        line.iter().map(shown).collect()
+    };
+    let beside = |text: String, row: usize, before: &str, after: &str| -> String {
+        let lines = text.lines().zip(bytes.chunks(row));
+        lines.map(|(line, bytes)| format!("{line}{before}{}{after}\n", shown(bytes))).collect()
+    };
+    let pairs =
+        |head: &dyn Fn(usize) -> String| rows(bytes, (16, 1), head, |w| format!(" {}", hex(w)));
+    let end = format!("{:07o}\n", bytes.len());
+    let od = |word: &dyn Fn(&[u8]) -> String, size| {
+        rows(bytes, (16, size), |n| format!("{n:07o}"), word) + &end
+    };
+    let short = |w: &[u8]| u16::from_le_bytes([w[0], w[1]]);
+    let escapes =
+        |bytes: &[u8]| bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+    let list = |numbers: Vec<String>, between: &str| format!("[{}]\n", numbers.join(between));
+    let signed = || bytes.iter().map(|byte| (*byte as i8).to_string()).collect::<Vec<_>>();
+    vec![
+        ("od-d1", text(od(&|w| format!(" {:>4}", w[0] as i8), 1)), "decimal rows"),
+        ("od-u2", text(od(&|w| format!(" {:>5}", short(w)), 2)), "decimal rows"),
+        ("od-b", text(od(&|w| format!(" {:03o}", w[0]), 1)), "octal rows"),
+        (
+            "xxd-b",
+            text(beside(
+                rows(bytes, (6, 1), |n| format!("{n:08x}:"), |w| format!(" {:08b}", w[0])),
+                6,
+                "  ",
+                "",
+            )),
+            "binary rows",
+        ),
+        (
+            "x-tb",
+            text(rows(bytes, (8, 1), |n| format!("{:#x}:", at(n)), |w| format!("\t{:08b}", w[0]))),
+            "GDB",
+        ),
+        (
+            "x-ub",
+            text(rows(
+                bytes,
+                (8, 1),
+                |n| format!("{:#x} <etb+{n}>:", at(n)),
+                |w| format!("\t{}", w[0]),
+            )),
+            "GDB",
+        ),
+        (
+            "trace32",
+            text(beside(
+                rows(
+                    bytes,
+                    (16, 4),
+                    |n| format!(" SD:{:08X}|>", at(n)),
+                    |w| format!("{} ", value(w)),
+                ),
+                16,
+                "",
+                "",
+            )),
+            "TRACE32",
+        ),
+        (
+            "windbg",
+            text(beside(
+                pairs(&|n| format!("00000000`{:08x} ", at(n))).replace("ff ff", "ff-ff"),
+                16,
+                "  ",
+                "",
+            )),
+            "rows of",
+        ),
+        ("runs", text(rows(bytes, (16, 16), |n| format!("{:#010x}: ", at(n)), hex)), "rows of"),
+        (
+            "zephyr-log",
+            text(
+                "[00:00:03.101,000] <inf> app: etb\n".to_owned()
+                    + &beside(pairs(&|_| " ".repeat(30)), 16, " |", ""),
+            ),
+            "bytes in a log",
+        ),
+        ("esp-log", text(pairs(&|_| "I (312) etb:".to_owned())), "bytes in a log"),
+        ("python", text(format!("b'{}'\n", escapes(bytes))), "a string with escapes"),
+        (
+            "c-string",
+            text(format!("char etb[] = \"{}\";\n", escapes(bytes))),
+            "a string with escapes",
+        ),
+        ("json", text(format!("{{\"data\": \"{}\"}}\n", hex(bytes))), "a string of hexadecimal"),
+        ("java", text(list(signed(), ", ")), "an array of bytes"),
+        ("go", text(list(bytes.iter().map(u8::to_string).collect(), " ")), "an array of bytes"),
+        (
+            "rust",
+            text(list(bytes.iter().map(|byte| format!("{byte:x}")).collect(), ", ")),
+            "an array of bytes",
+        ),
+        (
+            "read_memory",
+            text(
+                bytes
+                    .chunks(4)
+                    .map(|w| format!("{:#x} ", u32::from_le_bytes([w[0], w[1], w[2], w[3]])))
+                    .collect(),
+            ),
+            "hexadecimal numbers",
+        ),
+        (
+            "pem",
+            text(format!("-----BEGIN DATA-----\n{}-----END DATA-----\n", base64(bytes))),
+            "base64",
+        ),
+        ("gz", gzip(bytes), "compressed by gzip: 2000 bytes"),
+        ("gz-text", gzip(intel_hex(bytes).as_bytes()), "compressed by gzip; inside, it is"),
+    ]
+}
+
+/// `bytes` as gzip writes them where it does not compress. (RFC 1952; RFC 1951, 3.2.4)
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let step = |crc: u32, _| if crc & 1 != 0 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    let crc = !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step));
+    let len = bytes.len() as u16;
+    let mut out = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01".to_vec();
+    out.extend([len.to_le_bytes(), (!len).to_le_bytes()].concat());
+    out.extend(bytes);
+    out.extend([crc.to_le_bytes(), (bytes.len() as u32).to_le_bytes()].concat());
+    out
+}
+
 #[test]
 fn dumps_of_all_forms_are_decoded() {
     let folder = Folder::new("dumps-of-all-forms");
@@ -259,7 +392,7 @@ fn dumps_of_all_forms_are_decoded() {
     };
     let want = decode(&example("trace.bin"));
     assert_eq!(want.code, Some(0), "{}", want.err);
-    for (name, contents, note) in forms(&bytes) {
+    for (name, contents, note) in forms(&bytes).into_iter().chain(further_forms(&bytes)) {
         let path = folder.path(name);
         fs::write(&path, &contents).unwrap();
         let got = decode(&path);
@@ -327,6 +460,86 @@ fn swo_as_text() {
     let itm = tracewright(&["itm", path.to_str().unwrap()]);
     assert!(itm.out.contains("hello, world, once more"), "{}{}", itm.out, itm.err);
     assert!(itm.err.contains("bytes are read"), "{}", itm.err);
+}
+
+/// The same on standard input, and a part of memory in the other order.
+#[test]
+fn swo_as_text_in_a_pipe() {
+    let folder = Folder::new("swo-as-text-in-a-pipe");
+    let swo: Vec<u8> = b"hello, world, once more\n".iter().flat_map(|c| [1, *c]).collect();
+    let run = |contents: &[u8], options: &[&str]| -> Output {
+        let path = folder.path("input");
+        fs::write(&path, contents).unwrap();
+        let mut run = command(&[&["itm", "-"][..], options].concat());
+        run.stdin(fs::File::open(&path).unwrap()).output().unwrap().into()
+    };
+    let rows = rows(&swo, (16, 1), |n| format!("{n:08x} "), |w| format!(" {}", hex(w)));
+    let reversed = swapped(&swo, 4);
+    for (contents, options) in [
+        (rows.as_bytes(), &[][..]),
+        (&intel_hex(&swo).into_bytes(), &["--buffer", "0x20001000"]),
+        (&reversed, &["--swap", "4"]),
+        (&swo, &[]),
+    ] {
+        let itm = run(contents, options);
+        assert!(itm.out.contains("hello, world, once more"), "{options:?} {}{}", itm.out, itm.err);
+    }
+    let text = run(b"This is a text, and no dump of anything at all.\n", &[]);
+    assert_eq!((text.code, text.out.as_str()), (Some(2), ""), "{}", text.err);
+    // Of a file, too.
+    let path = folder.path("swapped.bin");
+    fs::write(&path, &reversed).unwrap();
+    let itm = tracewright(&["itm", path.to_str().unwrap(), "--swap", "4"]);
+    assert!(itm.out.contains("hello, world, once more"), "{}{}", itm.out, itm.err);
+}
+
+/// Options that select nothing are named, with what there is.
+#[test]
+fn options_that_select_nothing() {
+    let folder = Folder::new("options-that-select-nothing");
+    let path = folder.path("swo.bin");
+    fs::write(&path, b"hello, world\n".iter().flat_map(|c| [1, *c]).collect::<Vec<u8>>()).unwrap();
+    for (options, want) in [
+        (
+            &["--port", "5"][..],
+            Some("--port 5: nothing was written to it; ports that were written to: 0"),
+        ),
+        (&["--type", "7=f32"], Some("--type 7: nothing was written to the port")),
+        (&["--type", "dwt1=u8"], Some("dwt1: the trace has no value of the comparator")),
+        (&["--only", "sample"], Some("--only sample: the trace has no such events; it has: ")),
+        (&["--port", "0", "--only", "text", "--type", "0=text"], None),
+    ] {
+        let itm = tracewright(&[&["itm", path.to_str().unwrap()][..], options].concat());
+        match want {
+            Some(want) => assert!(itm.err.contains(want), "{options:?}: {}", itm.err),
+            None => assert!(!itm.err.contains("note: --"), "{options:?}: {}", itm.err),
+        }
+    }
+}
+
+/// What a debugger printed is program memory; without addresses, one is given.
+#[test]
+fn text_as_program_memory() {
+    let folder = Folder::new("text-as-program-memory");
+    // B . in T32, as GDB and as xxd print it.
+    let gdb = "0x8000:\t0xe7fee7fe\t0xe7fee7fe\t0xe7fee7fe\t0xe7fee7fe\n0x8010:\t0xe7fee7fe\t0xe7fee7fe\n";
+    let xxd = "00000000: fee7 fee7 fee7 fee7 fee7 fee7 fee7 fee7  ................\n\
+               00000010: fee7 fee7 fee7 fee7                      ........\n";
+    let (path, trace) = (folder.path("memory.txt"), example("trace.bin"));
+    for (text, address, want) in [
+        (gdb, "", Ok("0x8000..=0x8017")),
+        (xxd, "@0x8000", Ok("0x8000..=0x8017")),
+        (gdb, "@0x9000", Err("which has its own addresses")),
+        (xxd, "", Err("without addresses; add @ADDRESS")),
+    ] {
+        fs::write(&path, text).unwrap();
+        let image = format!("{}{address}", path.display());
+        let info = tracewright(&["info", trace.to_str().unwrap(), "--image", &image]);
+        match want {
+            Ok(want) => assert!(info.out.contains(want), "{}{}", info.out, info.err),
+            Err(want) => assert!(info.err.contains(want), "{}", info.err),
+        }
+    }
 }
 
 /// Records and text whose bytes are no trace are named for what they are.

@@ -3,6 +3,7 @@
 mod bench;
 mod call_tree;
 mod common;
+mod core_dumps;
 mod coverage;
 mod demo;
 mod detect;

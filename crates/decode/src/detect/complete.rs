@@ -12,8 +12,8 @@ use tracewright_protocols::registry::AnyProtocol;
 use super::known_units::{self, Register};
 use super::single::Single;
 use super::{
-    Candidate, Detection, Given, HEAD, Inference, Setting, SourceCandidate, alignment, recognised,
-    stated,
+    Candidate, Detection, Given, HEAD, Inference, Reception, Setting, SourceCandidate, alignment,
+    reception, recognised, stated,
 };
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
@@ -231,7 +231,9 @@ pub fn complete(
         return complete(path, raw, images, Some(0), notes);
     }
     if raw.units.is_empty() {
-        recognised(path, &head)?;
+        if let Some(problem) = recognised(&head) {
+            return Err(OpenError::new(path, converted(&capture, problem)));
+        }
         if let Some(swap) = swapped(raw, &head, &capture, given_framing) {
             raw.selection.swap = Some(swap);
             let bits = 8 * swap.size();
@@ -267,6 +269,13 @@ pub fn complete(
         }
     }
     let mut detection = Detection::of(&head, &capture, &given);
+    if raw.units.is_empty() && given_framing.is_none() && align.is_none() {
+        let found = reception(&head, detection.best());
+        let failed = |found: Reception| {
+            OpenError::new(path, converted(&capture, Problem::Reception(found.to_string())))
+        };
+        found.map_or(Ok(()), |found| Err(failed(found)))?;
+    }
     if detection.best().is_none() {
         let any = Given { registers: &registers, any_processor: true, ..Given::default() };
         // The program may be another one.
@@ -290,16 +299,7 @@ pub fn complete(
             None if detection.looked == 0 => return Err(OpenError::new(path, Problem::Empty)),
             None => {
                 let what = Problem::Undetected(detection.looked as u64);
-                let of = capture.notes.iter().find_map(|note| match &note.problem {
-                    Problem::Memory(converted) => Some(converted),
-                    _ => None,
-                });
-                // What the text or the records have is no trace.
-                let what = match of {
-                    Some(converted) => Problem::Memory(format!("{converted}; {what}")),
-                    None => what,
-                };
-                return Err(OpenError::new(path, what));
+                return Err(OpenError::new(path, converted(&capture, what)));
             }
         }
     }
@@ -326,6 +326,18 @@ pub fn complete(
     assume(raw, found, &mut Vec::new());
     notes.extend(best.assumptions());
     Ok(Some(detection))
+}
+
+/// `problem` with the bytes of a file, behind what they were converted from.
+fn converted(capture: &Capture, problem: Problem) -> Problem {
+    let of = capture.notes.iter().find_map(|note| match &note.problem {
+        Problem::Memory(converted) => Some(converted),
+        _ => None,
+    });
+    match of {
+        Some(converted) => Problem::Memory(format!("{converted}; {problem}")),
+        None => problem,
+    }
 }
 
 /// A score from which on the bytes are in the order of memory.

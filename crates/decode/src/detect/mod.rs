@@ -19,16 +19,15 @@ mod nexus;
 mod ntrace;
 mod processor;
 mod program;
+mod reception;
 mod riscv;
 mod single;
 mod stated;
 mod text;
 mod trial;
 
-use std::path::Path;
-
 use tracewright_base::CoreType;
-use tracewright_capture::{Capture, OpenError, Problem};
+use tracewright_capture::{Capture, Problem};
 use tracewright_frames::Framing;
 use tracewright_protocols::etrace::config::{Profile, Version};
 use tracewright_protocols::ntrace::config as ntrace_config;
@@ -39,6 +38,7 @@ use crate::tally::Counts;
 pub use certainty::Certainty;
 pub use configs::Setting;
 pub use program::program;
+pub use reception::{Reception, reception};
 pub use text::text;
 
 use certainty::MOST;
@@ -415,15 +415,10 @@ impl Detection {
     }
 }
 
-/// Fails where the first bytes of the file at `path` are recognised, and are no trace that can be
-/// decoded.
-///
-/// # Errors
-/// [`OpenError`] with what the file is.
-pub fn recognised(path: &Path, head: &[u8]) -> Result<(), OpenError> {
-    let problem = program(head).map(Problem::Code);
-    let problem = problem.or_else(|| text(head).map(Problem::Text));
-    problem.map_or(Ok(()), |problem| Err(OpenError::new(path, problem)))
+/// What a file with the first bytes `head` is, where they are recognised, and are no trace that can
+/// be decoded.
+pub fn recognised(head: &[u8]) -> Option<Problem> {
+    program(head).map(Problem::Code).or_else(|| text(head).map(Problem::Text))
 }
 
 /// The offsets of frames whose streams are tried with all configurations.

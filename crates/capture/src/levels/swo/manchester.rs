@@ -76,7 +76,13 @@ fn packet(edges: &Edges, at: usize, half: f64) -> (Vec<bool>, usize) {
         let after = edges.changes.get(at).map_or(edges.samples, |next| *next);
         let low = ((after - down) as f64 / half).round() as usize;
         halves.extend(std::iter::repeat_n(false, low.min(3)));
-        if low > 2 || edges.changes.get(at).is_none() || halves.len() > 4 * 8 * (MAX_BYTES + 1) {
+        // The stop bit, where the start bit of the next packet follows it.
+        let stops = low == 2 && halves.len().is_multiple_of(2);
+        if low > 2
+            || stops
+            || edges.changes.get(at).is_none()
+            || halves.len() > 4 * 8 * (MAX_BYTES + 1)
+        {
             break at;
         }
     };
@@ -133,6 +139,27 @@ mod tests {
                 assert!(decoded.times.is_sorted());
             }
         }
+    }
+
+    /// The start bit of a packet follows the stop bit of the one before it.
+    #[test]
+    fn packets_without_idle_time() {
+        let all: Vec<u8> = (0..=255).collect();
+        let mut halves = vec![false; 9];
+        for bytes in all.chunks(3) {
+            halves.extend([true, false]);
+            for n in bytes.iter().flat_map(|byte| (0..8).map(move |n| byte >> n & 1 != 0)) {
+                halves.extend([n, !n]);
+            }
+            halves.extend([false; 2]);
+        }
+        halves.extend([false; 20]);
+        let mut edges = Edges::default();
+        for high in halves {
+            (0..4).for_each(|_| edges.level(high, MAX_CHANGES).unwrap());
+        }
+        let decoded = decode(&edges.with_rise(), 4.0);
+        assert_eq!((decoded.bytes, decoded.errors), (all, 0));
     }
 
     #[test]

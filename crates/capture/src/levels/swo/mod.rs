@@ -5,12 +5,16 @@
 //! | `edges.rs` | the changes of the level, and bytes in asynchronous form |
 //! | `manchester.rs` | bytes in Manchester form |
 //! | `csv.rs` | recordings as comma-separated values |
+//! | `packed.rs` | samples of the level as bytes |
 
 mod csv;
 mod edges;
 mod manchester;
+mod packed;
 
 use std::path::Path;
+
+pub use self::packed::{BitOrder, Packed, packed_swo};
 
 use self::edges::{Edges, LEAST, MAX_CHANGES, MEASURED};
 use super::sigrok::Recording;
@@ -245,9 +249,23 @@ fn decode(recorded: Recorded, options: &SwoOptions<'_>) -> Result<SwoRecording, 
             (found.bytes, found.times, found.errors)
         }
     };
+    let given = options.coding.is_some() || options.baud.is_some();
+    if !given && (bytes.len() < FEWEST || errors as usize * WRONG > bytes.len()) {
+        let len = bytes.len();
+        return Err(format!(
+            "its signal is no SWO: {len} bytes and {errors} errors in any form; name another one with \
+             --signal, or the form with --baud and --coding"
+        ));
+    }
     let baud = rate.map(|rate| (rate as f64 / bit).round() as u64);
     Ok(SwoRecording { bytes, times, rate, errors, coding, baud })
 }
+
+/// A recording with fewer bytes is no SWO: the shortest write has two.
+const FEWEST: usize = 4;
+
+/// Of a recording of SWO, at most one of this many bytes cannot be decoded.
+const WRONG: usize = 3;
 
 /// How well a form explains the levels. `bit`: the samples in a bit, where they are given.
 fn trial(

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::slice;
 
-use tracewright::capture::{Capture, OpenError, Problem, Raw};
+use tracewright::capture::{Capture, OpenError, Problem, Raw, Selection};
 use tracewright::decode::detect::{
-    Candidate, Certainty, Detection, Given, HEAD, SourceCandidate, recognised,
+    Candidate, Certainty, Detection, Given, HEAD, SourceCandidate, reception, recognised,
 };
 use tracewright::protocols::registry::AnyProtocol;
 
@@ -25,16 +25,23 @@ fn is_synchronised(source: &SourceCandidate) -> bool {
     })
 }
 
-/// Fails where the file at `path` is text or a program, or the trace of other units only.
-pub fn check(path: &Path) -> Result<(), Fail> {
+/// Fails where the part `selection` of the file at `path` is text or a program, or the trace of
+/// other units only. Returns how its bytes were received, where that is not as they were sent.
+pub fn check(path: &Path, selection: Selection) -> Result<Option<String>, Fail> {
     if !path.is_file() {
-        return Ok(());
+        return Ok(None);
     }
-    let capture = Capture::raw(slice::from_ref(&path.to_owned()), &Raw::default())?;
+    let raw = Raw { selection, ..Raw::default() };
+    let capture = Capture::raw(slice::from_ref(&path.to_owned()), &raw)?;
     let head = capture.buffers.first().map(|buffer| buffer.head(HEAD)).unwrap_or_default();
-    recognised(path, &head)?;
+    if let Some(problem) = recognised(&head) {
+        return Err(OpenError::new(path, problem).into());
+    }
     let detection = Detection::of(&head, &Capture::default(), &Given::default());
-    let Some(best) = detection.best() else { return Ok(()) };
+    if let Some(found) = reception(&head, detection.best()) {
+        return Ok(Some(found.to_string()));
+    }
+    let Some(best) = detection.best() else { return Ok(None) };
     let is_itm = |protocol| matches!(protocol, AnyProtocol::Itm | AnyProtocol::Stm);
     let has_itm = |candidate: &Candidate| {
         candidate.sources.iter().any(|source| {
@@ -53,7 +60,7 @@ pub fn check(path: &Path) -> Result<(), Fail> {
         false => detection.candidates.iter().any(has_itm),
     };
     if may_be_itm {
-        return Ok(());
+        return Ok(None);
     }
     let what = format!(
         "it has no ITM; detected: {}; `tracewright decode` reads it; --framing and --id decode it as \

@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 
 use tracewright::capture::levels::{Coding, SwoOptions, SwoRecording, read_swo};
 use tracewright::capture::live::{Live, TCP};
-use tracewright::capture::{Capture, Container, Found, Kind, Raw, probe};
+use tracewright::capture::{
+    Capture, Container, Found, Kind, OpenError, Problem, Raw, Selection, may_be_converted, probe,
+};
+use tracewright::decode::detect::recognised;
 use tracewright::decode::input::{self, Following, Input as Bytes, More, Piped, Reading, pause};
 use tracewright::decode::swo::{Greeting, Receiver, Wanted};
 use tracewright::frames::Framing;
@@ -25,6 +28,9 @@ use printer::Printer;
 
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 16;
+
+/// The most bytes of a stream that is converted.
+const LARGEST: usize = 1 << 28;
 
 /// Events of a live trace without timestamps wait for their times for one to two of these periods.
 const TICK: Duration = Duration::from_millis(18);
@@ -63,17 +69,26 @@ pub fn run(args: &ItmArgs) -> Result<bool, Fail> {
             baud: args.baud,
             coding: args.coding.map(Into::into),
         };
-        if regular && let Some(recording) = read_swo(path, &options)? {
+        if regular
+            && args.selection()? == Selection::default()
+            && let Some(recording) = read_swo(path, &options)?
+        {
             return recorded(args, &recording);
         }
     }
     if has_signal(args) {
         return Err(not_swo(path, NO_SIGNAL));
     }
+    let selection = args.selection()?;
+    let mut received = None;
     if !live && args.framing.chosen().is_none() && args.id.is_none() {
-        detection::check(path)?;
+        received = detection::check(path, selection)?;
     }
-    stream(args, path)
+    let certain = stream(args, path, selection)?;
+    if let Some(what) = &received {
+        message::line(&format!("note: {}: {what}", path.display()));
+    }
+    Ok(certain && received.is_none())
 }
 
 /// What refuses --signal, --baud and --coding.
@@ -97,6 +112,9 @@ fn capture(args: &ItmArgs) -> Result<bool, Fail> {
     }
     if has_signal(args) {
         return Err(not_swo(&args.input, NO_SIGNAL));
+    }
+    if args.selection()? != Selection::default() {
+        return Err(Fail::option("--buffer and --swap", "of a capture", recorded));
     }
     let mut capture: Capture = tracewright::read_capture(&args.input)?;
     if capture.kind == Kind::Perf {
@@ -154,7 +172,7 @@ fn wanted(args: &ItmArgs) -> Wanted {
 }
 
 /// Bytes from a file, a pipe, a connection or a serial port.
-fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
+fn stream(args: &ItmArgs, path: &Path, selection: Selection) -> Result<bool, Fail> {
     let source = Live::open(path)?;
     let (connection, growing) = (matches!(source, Live::Connection(_)), args.follow);
     let is_file = matches!(source, Live::File(_));
@@ -165,7 +183,7 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     };
     let input: Box<dyn Bytes> = match source {
         Live::File(file) if growing => Box::new(Following::new(file)),
-        Live::File(file) => match converted(path)? {
+        Live::File(file) => match converted(path, selection)? {
             Some(bytes) => bytes,
             None => Box::new(Reading(file)),
         },
@@ -180,6 +198,12 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     let mut greeting = Greeting::default();
     let (mut ticked, mut silent) = (Instant::now(), Instant::now());
     let (began, is_file) = (Instant::now(), is_file && !growing);
+    // Text is converted as a whole.
+    let mut is_whole = is_file || connection || growing;
+    if (connection || growing) && selection != Selection::default() {
+        let why = "its bytes are decoded as they arrive; write them to a file first";
+        return Err(Fail::option("--buffer and --swap", "of a live trace", why));
+    }
     // The reader of the output does not want more, or a signal ended the trace.
     let mut stopped = false;
     let ended = loop {
@@ -195,6 +219,11 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
                 if connection {
                     greeting.pass(&mut block);
                 }
+                if !is_whole && (selection != Selection::default() || may_be_converted(&block)) {
+                    receiver = Receiver::recorded(wanted(args));
+                    piped(path, &mut bytes, &mut block, selection)?;
+                }
+                is_whole = true;
                 receiver.feed(&block, &mut elements);
                 if !is_file {
                     printer.arrived(receiver.bytes(), began.elapsed());
@@ -259,11 +288,41 @@ fn stream(args: &ItmArgs, path: &Path) -> Result<bool, Fail> {
     Ok(certain && !(args.strict && lost > 0))
 }
 
-/// The bytes of a file that has them as text or in records. Prints what was converted.
-fn converted(path: &Path) -> Result<Option<Box<dyn Bytes>>, Fail> {
-    let capture = Capture::raw(&[path.to_owned()], &Raw::default())?;
+/// Reads the rest of a stream that begins with `block`, which is text or of which `selection` has a
+/// part, and replaces `block` by the trace in it. Prints what was converted.
+fn piped(
+    path: &Path,
+    bytes: &mut impl Bytes,
+    block: &mut Vec<u8>,
+    selection: Selection,
+) -> Result<(), Fail> {
+    while block.len() < LARGEST {
+        let more = bytes.more(BLOCK, true, block);
+        if more.map_err(|error| Fail::read(&path.display().to_string(), &error))? == More::End {
+            break;
+        }
+    }
+    let failed = |problem| Fail::from(OpenError::new(path, problem));
+    let found = selection.convert(block).map_err(|why| failed(Problem::Memory(why)))?;
+    match found {
+        Some((converted, what)) => {
+            if let Some(what) = what {
+                message::line(&format!("note: {}: {what}", path.display()));
+            }
+            *block = converted.to_vec();
+        }
+        None => recognised(block).map_or(Ok(()), |problem| Err(failed(problem)))?,
+    }
+    Ok(())
+}
+
+/// The bytes of a file that has them as text or in records, or of a part of it. Prints what was
+/// converted.
+fn converted(path: &Path, selection: Selection) -> Result<Option<Box<dyn Bytes>>, Fail> {
+    let capture = Capture::raw(&[path.to_owned()], &Raw { selection, ..Raw::default() })?;
     capture.notes.iter().for_each(|note| message::line(&format!("note: {note}")));
-    let buffer = capture.buffers.first().filter(|_| !capture.notes.is_empty());
+    let is_changed = !capture.notes.is_empty() || selection != Selection::default();
+    let buffer = capture.buffers.first().filter(|_| is_changed);
     Ok(buffer.map(input::of))
 }
 

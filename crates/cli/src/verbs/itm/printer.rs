@@ -1,15 +1,16 @@
 //! Prints the events of the sources of an ITM.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use tracewright::Element;
-use tracewright::analysis::itm::{Content, Entry, Interpreter, Samples};
+use tracewright::analysis::itm::{Content, Entry, Interpreter, Origin, Samples};
+use tracewright::base::Dwt;
 use tracewright::capture::Capture;
 use tracewright::export::samples::SampleFormat;
 use tracewright::symbols::Functions;
 use tracewright::views::itm::{
-    Arrival, Clock, ExceptionTable, Format, SampleTable, Shown, View, ViewOptions,
+    Arrival, Clock, ExceptionTable, Format, Kind, SampleTable, Shown, View, ViewOptions,
 };
 use tracewright::views::json;
 
@@ -17,7 +18,7 @@ use crate::args::ItmArgs;
 use crate::fail::Fail;
 use crate::inputs::Inputs;
 use crate::output::Output;
-use crate::recordings;
+use crate::{message, recordings};
 
 /// What is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,14 +36,91 @@ pub struct Printer {
     clock: Clock,
     programs: Capture,
     functions: Functions,
+    selected: Selected,
     view: View,
     sources: Vec<Source>,
     output: Output,
     /// How often packets were lost, or bytes undecodable.
     losses: u64,
+    seen: Seen,
     /// Events have times.
     timed: bool,
     arrivals: Arrivals,
+}
+
+/// What the trace has, by which the options select.
+#[derive(Debug, Default)]
+struct Seen {
+    origins: BTreeSet<Origin>,
+    kinds: Vec<Kind>,
+}
+
+impl Seen {
+    fn entry(&mut self, entry: &Entry) {
+        let kind = Kind::of(&entry.content);
+        if !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
+        }
+        let origin = match &entry.content {
+            Content::Write { channel, .. } | Content::Text { channel, .. } => Origin::of(*channel),
+            Content::Dwt { event: Dwt::DataValue { comparator, .. }, .. } => {
+                Some(Origin::Comparator(*comparator))
+            }
+            _ => None,
+        };
+        self.origins.extend(origin);
+    }
+
+    /// Notes on options that select nothing.
+    fn notes(&self, args: &Selected) -> Vec<String> {
+        let list = |names: Vec<String>, none: &str| match names.is_empty() {
+            true => none.to_owned(),
+            false => names.join(", "),
+        };
+        let port = |origin: &Origin| match origin {
+            Origin::Port(port) => Some(port.to_string()),
+            _ => None,
+        };
+        let ports = || list(self.origins.iter().filter_map(port).collect(), "none");
+        let mut notes = Vec::new();
+        for port in args.ports.iter().filter(|port| !self.origins.contains(&Origin::Port(**port))) {
+            notes.push(format!(
+                "--port {port}: nothing was written to it; ports that were written to: {}",
+                ports()
+            ));
+        }
+        for origin in args.signals.iter().filter(|origin| !self.origins.contains(origin)) {
+            notes.push(match origin {
+                Origin::Port(port) => format!(
+                    "--type {port}: nothing was written to the port; ports that were written to: {}",
+                    ports()
+                ),
+                Origin::Comparator(number) => {
+                    format!("--type or --watch dwt{number}: the trace has no value of the comparator")
+                }
+                Origin::Master(master, channel) => {
+                    format!("--type {master}:{channel}: nothing was written to the channel")
+                }
+            });
+        }
+        for kind in args.kinds.iter().filter(|kind| !self.kinds.contains(kind)) {
+            let kinds = self.kinds.iter().map(|kind| kind.name().to_owned()).collect();
+            notes.push(format!(
+                "--only {}: the trace has no such events; it has: {}",
+                kind.name(),
+                list(kinds, "none")
+            ));
+        }
+        notes
+    }
+}
+
+/// What the options select.
+#[derive(Debug, Default)]
+struct Selected {
+    ports: Vec<u16>,
+    kinds: Vec<Kind>,
+    signals: Vec<Origin>,
 }
 
 /// When the bytes of a live trace arrived: the offset after them, and the time.
@@ -124,6 +202,11 @@ impl Printer {
         let (colour, exact) = (output.colour(), !output.is_terminal());
         let options =
             ViewOptions { format, shown, clock, functions: functions.clone(), colour, exact };
+        let selected = Selected {
+            ports: args.ports.clone(),
+            kinds: options.shown.kinds.clone(),
+            signals: signals.origins().collect(),
+        };
         let view = View::new(options, &names);
         let source = |name| Source {
             name,
@@ -139,10 +222,12 @@ impl Printer {
             clock,
             programs,
             functions,
+            selected,
             view,
             sources,
             output,
             losses,
+            seen: Seen::default(),
             timed,
             arrivals,
         })
@@ -185,10 +270,11 @@ impl Printer {
     }
 
     fn with(&mut self, n: usize, take: impl FnOnce(&mut Interpreter, &mut dyn FnMut(&Entry))) {
-        let Printer { what, view, sources, losses, timed, arrivals, .. } = self;
+        let Printer { what, view, sources, losses, seen, timed, arrivals, .. } = self;
         let Some(Source { interpreter, samples, .. }) = sources.get_mut(n) else { return };
         take(interpreter, &mut |entry| {
             *timed |= entry.time.is_some();
+            seen.entry(entry);
             match &entry.content {
                 Content::Dwt { event, .. } => samples.event(*event),
                 Content::Lost(_) | Content::Undecodable { .. } => *losses += 1,
@@ -240,6 +326,8 @@ impl Printer {
         }
         self.output.failed()?;
         self.output.close()?;
+        let notes = self.seen.notes(&self.selected);
+        notes.iter().for_each(|note| message::line(&format!("note: {note}")));
         Ok(self.losses)
     }
 

@@ -1,0 +1,207 @@
+//! Rows of an address and numbers that are not hexadecimal.
+//!
+//! | row | of |
+//! |---|---|
+//! | `0000000    1  104   -1` | `od -t d1`, `-t u2`, ..; `hexdump -d` |
+//! | `0000000 001 150 377` | `od -b`, `od -t o4`, ..; `hexdump -b` |
+//! | `0000000 001   h  \\n 377` | `od -c`, `hexdump -c` |
+//! | `00000000: 00000001 01101000 ..  .h` | `xxd -b` |
+//! | `0x20001000 <buffer>:` and numbers | GDB, `x` with `d`, `u`, `o`, `t` or `c` |
+//!
+//! The distance of the addresses of two rows is the number of bytes in the first, which shows the
+//! size of the numbers. All rows must agree.
+
+use super::rows::{Mark, Rows, address};
+use super::strings::escape;
+use super::text::{Order, Word, lines, number};
+
+/// The radix of numbers, or another way to write bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Decimal,
+    Octal,
+    Binary,
+    Characters,
+}
+
+/// A row: its address, and what follows.
+struct Row<'a> {
+    address: u64,
+    rest: &'a [u8],
+    /// Rows like it follow up to the next address.
+    repeats: bool,
+}
+
+/// Reads rows of bytes in binary, whose digits look like hexadecimal words. `None`: it is none.
+pub(super) fn binary(text: &[u8]) -> Option<Rows> {
+    read_as(text, &[Form::Binary])
+}
+
+/// Reads rows of other numbers. `None`: it is none.
+pub(super) fn read(text: &[u8]) -> Option<Rows> {
+    read_as(text, &[Form::Octal, Form::Decimal, Form::Characters])
+}
+
+fn read_as(text: &[u8], forms: &[Form]) -> Option<Rows> {
+    let (_, first) = lines(text).find(|(_, line)| address(line).is_some())?;
+    let (_, prefixed, mark, _) = address(first)?;
+    let radixes: &[u32] = if mark == Mark::Blank { &[8, 16, 10] } else { &[16] };
+    let found = radixes.iter().find_map(|radix| {
+        let rows = rows(text, *radix, (prefixed, mark))?;
+        forms.iter().find_map(|form| Some((*form, bytes(&rows, *form)?)))
+    });
+    let (form, (start, bytes)) = found?;
+    let form = match (form, mark) {
+        (Form::Decimal, Mark::Blank) => "decimal rows of `od` or `hexdump`",
+        (Form::Octal, Mark::Blank) => "octal rows of `od` or `hexdump`",
+        (Form::Characters, _) => "characters of `od -c` or `hexdump -c`",
+        (Form::Binary, _) if !prefixed => "binary rows of `xxd -b`",
+        _ => "rows of GDB's `x`",
+    };
+    let offsets = start == 0 && !prefixed;
+    (bytes.len() >= super::LEAST).then(|| Rows { form, pieces: vec![(start, bytes)], offsets })
+}
+
+/// The rows of a text with addresses of `radix`, in the form of the first; the last may have no
+/// numbers. `None` where there are other lines, but for those of a prompt before the first row.
+fn rows(text: &[u8], radix: u32, like: (bool, Mark)) -> Option<Vec<Row<'_>>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for (_, line) in lines(text) {
+        if line == b"*" {
+            rows.last_mut()?.repeats = true;
+            continue;
+        }
+        match address(line).filter(|(_, prefixed, mark, _)| (*prefixed, *mark) == like) {
+            Some((digits, .., rest)) => {
+                rows.push(Row { address: number(digits, radix)?, rest, repeats: false });
+            }
+            None if rows.is_empty() || line.starts_with(b"(gdb)") => {}
+            None => return None,
+        }
+    }
+    Some(rows)
+}
+
+/// The bytes of rows, and the address of the first.
+fn bytes(rows: &[Row<'_>], form: Form) -> Option<(u64, Vec<u8>)> {
+    let start = rows.first()?.address;
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut size = None;
+    for (n, row) in rows.iter().enumerate() {
+        let next = rows.get(n + 1).map(|next| next.address);
+        let is_end = next.is_none();
+        if is_end && row.rest.trim_ascii().is_empty() {
+            break;
+        }
+        let step = next.map(|next| usize::try_from(next.checked_sub(row.address)?).ok());
+        let step = match step {
+            Some(step) => Some(step?),
+            None => None,
+        };
+        let tokens = tokens(row.rest, form);
+        let cut = rows.get(n + 1).is_some_and(|next| next.rest.trim_ascii().is_empty());
+        // The size of the first row is that of all.
+        let size = match size {
+            Some(size) => size,
+            None => *size.insert(size_of(step?, tokens.len(), form)?),
+        };
+        let most = match (step, row.repeats) {
+            (Some(step), false) => step.div_ceil(size),
+            _ => tokens.len(),
+        };
+        let most =
+            if form == Form::Binary && is_end { most.min(binary_count(&tokens)) } else { most };
+        let mut tokens = tokens;
+        if form == Form::Characters && tokens.len() < most {
+            tokens.resize(most, b"    ");
+        }
+        let (from, before) = (bytes.len(), tokens.get(..most)?);
+        for token in before {
+            value(token, size, form)?.append(Order::Value, &mut bytes);
+        }
+        let Some(step) = step else { break };
+        let own = bytes.len() - from;
+        let more = step.checked_sub(own);
+        match more {
+            Some(0) => {}
+            Some(more) if row.repeats && own > 0 => {
+                if bytes.len().checked_add(more)? > super::LARGEST {
+                    return None;
+                }
+                let again = bytes.get(from..)?.to_vec();
+                bytes.extend(again.iter().cycle().take(more));
+            }
+            // The end of memory cuts a number.
+            None if cut => bytes.truncate(from + step),
+            _ => return None,
+        }
+    }
+    Some((start, bytes))
+}
+
+/// The number of tokens that are bytes in binary: the text beside them follows.
+fn binary_count(tokens: &[&[u8]]) -> usize {
+    let is_binary =
+        |token: &&&[u8]| token.len() == 8 && token.iter().all(|byte| b"01".contains(byte));
+    tokens.iter().take_while(is_binary).count()
+}
+
+/// The size of the numbers of a row of `step` bytes with `count` tokens.
+fn size_of(step: usize, count: usize, form: Form) -> Option<usize> {
+    match form {
+        // Text stands beside them.
+        Form::Binary => Some(1).filter(|_| count >= step),
+        // Blanks at the end of a row are lost.
+        Form::Characters => Some(1).filter(|_| count > 0 && count <= step),
+        _ if count == 0 || !step.is_multiple_of(count) => None,
+        _ => Some(step / count).filter(|size| matches!(size, 1 | 2 | 4 | 8)),
+    }
+}
+
+/// The numbers of a row.
+fn tokens(rest: &[u8], form: Form) -> Vec<&[u8]> {
+    /// The columns of a character.
+    const CELL: usize = 4;
+    // GDB has a tab before each.
+    if form == Form::Characters && rest.first() == Some(&b' ') {
+        return rest.chunks(CELL).collect();
+    }
+    let tokens = rest.split(|byte| b" \t".contains(byte)).filter(|token| !token.is_empty());
+    // GDB prints a character behind its number.
+    tokens.filter(|token| form == Form::Binary || token.first() != Some(&b'\'')).collect()
+}
+
+/// The number of a token of `size` bytes.
+fn value(token: &[u8], size: usize, form: Form) -> Option<Word> {
+    let value = match form {
+        Form::Binary => number(token, 2).filter(|_| token.len() == 8)?,
+        Form::Octal => {
+            // `od` and `hexdump` print all digits, GDB a zero before them.
+            let digits = (8 * size).div_ceil(3);
+            let zero = token.first() == Some(&b'0');
+            number(token, 8).filter(|_| token.len() == digits || zero)?
+        }
+        Form::Decimal => match token {
+            [b'-', digits @ ..] => {
+                let value = number(digits, 10)?;
+                let fits = value <= 1 << (8 * size - 1);
+                return fits.then_some(Word { value: value.wrapping_neg(), size });
+            }
+            digits => number(digits, 10)?,
+        },
+        Form::Characters => character(token)?.into(),
+    };
+    (size == 8 || value >> (8 * size) == 0).then_some(Word { value, size })
+}
+
+/// The byte of a cell of `od -c`.
+fn character(cell: &[u8]) -> Option<u8> {
+    match cell {
+        [b' ', b' ', b' ', byte] => Some(*byte),
+        [b' ', b' ', b'\\', kind] => escape(*kind),
+        [b' ', octal @ ..] if octal.len() == 3 => u8::try_from(number(octal, 8)?).ok(),
+        // A blank at the end of a line is lost.
+        cell if cell.iter().all(|byte| *byte == b' ') => Some(b' '),
+        _ => None,
+    }
+}

@@ -1,0 +1,325 @@
+//! Bytes that are no trace as they are, since they were received or stored in another way:
+//! inverted, as samples of the line, in Manchester coding, at another bit rate, or without data.
+//!
+//! Each way is named by evidence of its own, and none where there is no evidence.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use tracewright_capture::Capture;
+use tracewright_capture::levels::{BitOrder, Packed, packed_swo};
+use tracewright_frames::sync;
+use tracewright_protocols::registry::AnyProtocol;
+
+use super::fill::is_periodic;
+use super::{Candidate, Detection, Given};
+
+/// How bytes were received or stored.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reception {
+    /// A trace port sent this number of bytes of synchronisation packets, and no data.
+    SyncsOnly(usize),
+    /// The bytes are samples of the level of SWO. With the text, what is detected in the bytes that
+    /// were sent.
+    Samples(Packed, BitOrder, Option<String>),
+    /// Two bits after one another, the first being bit 0 or bit 7 of a byte, are a bit in
+    /// Manchester coding.
+    Manchester(BitOrder),
+    /// Each bit is inverted; without that, this is detected.
+    Inverted(String),
+    /// Bit 7 of each byte is bit 0; in the right order, this is detected.
+    Reversed(String),
+    /// A UART received SWO at this multiple of its bit rate.
+    Fast(f64),
+    /// A UART received SWO at half of its bit rate.
+    Half,
+}
+
+/// Fewer bytes are no evidence.
+const LEAST: usize = 64;
+
+/// The bytes that are looked at.
+const LOOK: usize = 1 << 15;
+
+/// At most one byte of this many is an exception, such as the first after a pause.
+const EXCEPTIONS: usize = 50;
+
+/// How the bytes `head` of a buffer were received, which are no trace as they are, or of which
+/// `best` explains all by packets that nearly any bytes are. `None`: it is not known.
+pub fn reception(head: &[u8], best: Option<&Candidate>) -> Option<Reception> {
+    let head = head.get(..LOOK).unwrap_or(head);
+    if best.is_some_and(proves_itself) {
+        return None;
+    }
+    if is_syncs(head) {
+        return Some(Reception::SyncsOnly(head.len()));
+    }
+    if head.len() < LEAST || is_periodic(head, LEAST) {
+        return None;
+    }
+    samples(head).or_else(|| manchester(head)).or_else(|| match best {
+        Some(best) if best.is_sure() => None,
+        Some(_) => other_rate(head),
+        None => other_rate(head).or_else(|| inverted(head)),
+    })
+}
+
+/// Whether a source has a synchronisation or another protocol than an ITM, whose packets nearly any
+/// bytes are.
+fn proves_itself(best: &Candidate) -> bool {
+    let mut found = best.sources.iter().filter_map(|source| source.best());
+    found.any(|best| best.protocol != AnyProtocol::Itm || best.counts.syncs > 0)
+}
+
+/// What is detected in `bytes`, where it is likely at least.
+fn detected(bytes: &[u8]) -> Option<String> {
+    let detection = Detection::of(bytes, &Capture::default(), &Given::default());
+    detection.best().filter(|best| best.is_sure()).map(Candidate::summary)
+}
+
+/// Whether all of `head` is synchronisation packets of a trace port.
+fn is_syncs(head: &[u8]) -> bool {
+    let has_full = head.windows(sync::FULL.len()).any(|bytes| *bytes == sync::FULL);
+    let has_half = head.windows(sync::HALF.len()).any(|bytes| *bytes == sync::HALF);
+    let ends = head.iter().enumerate().filter(|(_, byte)| **byte == 0x7f);
+    let ends: Vec<usize> = ends.map(|(at, _)| at).collect();
+    head.len() >= 4 * sync::FULL.len()
+        && (has_full || has_half)
+        && head.iter().all(|byte| matches!(byte, 0x7f | 0xff))
+        && ends.windows(2).all(|pair| matches!(pair, [a, b] if matches!(b - a, 2 | 4)))
+        && ends.first().is_some_and(|first| *first < sync::FULL.len())
+}
+
+/// With fewer samples in a bit, their pattern alone is no evidence.
+const SAMPLES: f64 = 1.9;
+
+fn samples(head: &[u8]) -> Option<Reception> {
+    [BitOrder::LeastFirst, BitOrder::MostFirst].into_iter().find_map(|order| {
+        let found = packed_swo(head, order)?;
+        let what = detected(&found.bytes);
+        // Bytes that repeat may have stop bits by accident.
+        let is_evidence = found.samples >= SAMPLES || what.is_some();
+        is_evidence.then_some(Reception::Samples(found, order, what))
+    })
+}
+
+/// The two halves of a bit differ, from bit 0 or bit 1 of the first byte on.
+fn manchester(head: &[u8]) -> Option<Reception> {
+    [BitOrder::LeastFirst, BitOrder::MostFirst].into_iter().find_map(|order| {
+        let bit = |n: usize| {
+            let within = if order == BitOrder::MostFirst { 7 - n % 8 } else { n % 8 };
+            head.get(n / 8).map(|byte| byte >> within & 1)
+        };
+        (0..2).find_map(|phase| {
+            let bits = (phase..head.len() * 8 - 1).step_by(2);
+            let all = bits.len();
+            let equal = bits.filter(|n| bit(*n) == bit(n + 1)).count();
+            (equal * EXCEPTIONS <= all).then_some(Reception::Manchester(order))
+        })
+    })
+}
+
+fn inverted(head: &[u8]) -> Option<Reception> {
+    let changed = |change: fn(u8) -> u8| {
+        let bytes: Vec<u8> = head.iter().map(|byte| change(*byte)).collect();
+        detected(&bytes)
+    };
+    let inverted = changed(|byte| !byte).map(Reception::Inverted);
+    inverted.or_else(|| changed(u8::reverse_bits).map(Reception::Reversed))
+}
+
+/// The multiples of the bit rate that leave a pattern in each byte.
+const RATES: [f64; 6] = [4.0, 3.0, 2.5, 2.0, 1.5, 1.25];
+
+/// What a UART receives at a multiple of the bit rate: bits that sample the same bit of the line.
+struct Pattern {
+    /// The bits that sample the start bit.
+    zeros: u8,
+    /// The bits that sample the same bit as the bit below them.
+    same: u8,
+}
+
+impl Pattern {
+    /// The pattern at `rate` times the bit rate. Bit `n` is sampled in the middle of the bit
+    /// `n + 1` of the receiver.
+    fn at(rate: f64) -> Pattern {
+        let sampled = |n: u32| ((f64::from(n) + 0.5) / rate) as u32;
+        let (mut zeros, mut same) = (0, 0);
+        for n in 1..=8 {
+            let bit = 1u8 << (n - 1);
+            match sampled(n) {
+                0 => zeros |= bit,
+                line if line == sampled(n - 1) => same |= bit,
+                _ => {}
+            }
+        }
+        Pattern { zeros, same }
+    }
+
+    const fn rules(&self) -> u32 {
+        self.zeros.count_ones() + self.same.count_ones()
+    }
+
+    const fn has(&self, byte: u8) -> bool {
+        byte & self.zeros == 0 && (byte ^ byte << 1) & self.same == 0
+    }
+
+    /// The different bytes that are evidence: half of those that the pattern allows, if they are
+    /// few.
+    const fn enough(&self) -> usize {
+        let allowed = 1usize << (8 - self.rules());
+        if allowed / 2 < 16 { allowed / 2 } else { 16 }
+    }
+}
+
+fn other_rate(head: &[u8]) -> Option<Reception> {
+    /// The bit that samples the stop bit of each second byte.
+    const STOP: u8 = 1 << 3;
+    /// The different bytes that are evidence.
+    const DIFFERENT: usize = 8;
+    // The number of different bytes that fit, where nearly all do. One alone is no evidence.
+    let different = |fits: &dyn Fn(u8) -> bool| -> Option<usize> {
+        let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
+        for byte in head.iter().filter(|byte| fits(**byte)) {
+            *counts.entry(*byte).or_default() += 1;
+        }
+        let fitting: usize = counts.values().sum();
+        let most = counts.values().max().copied().unwrap_or(0);
+        let is_most = (head.len() - fitting) * EXCEPTIONS <= head.len();
+        (is_most && (fitting - most) * 10 >= fitting).then_some(counts.len())
+    };
+    for rate in RATES {
+        let pattern = Pattern::at(rate);
+        if different(&|byte| pattern.has(byte)) >= Some(pattern.enough()) {
+            return Some(Reception::Fast(rate));
+        }
+    }
+    (different(&|byte| byte & STOP != 0) >= Some(DIFFERENT)).then_some(Reception::Half)
+}
+
+impl fmt::Display for Reception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const RATE: &str = "; a wrong bit rate or core clock is set in the probe or in the target";
+        match self {
+            Reception::SyncsOnly(bytes) => write!(
+                f,
+                "all {bytes} bytes are synchronisation packets of a trace port (TPIU): no trace source \
+                 sent data; check that the sources and the path to the port are enabled"
+            ),
+            Reception::Samples(found, order, what) => {
+                let Packed { bytes, coding, samples } = found;
+                let inside = match what {
+                    Some(what) => format!("; they are {what}"),
+                    None => String::new(),
+                };
+                write!(
+                    f,
+                    "the bytes are samples of the level of a serial wire (SWO), {order}: {} coding with \
+                     {samples:.1} samples a bit, in which the first {} bytes{inside}; record the \
+                     bytes with a UART, or the level as .sr, .vcd or .csv",
+                    coding.name(),
+                    bytes.len(),
+                )
+            }
+            Reception::Manchester(order) => write!(
+                f,
+                "each two bits differ, {order}: Manchester coding; use a probe that decodes it, or \
+                 asynchronous (NRZ) coding of SWO"
+            ),
+            Reception::Inverted(what) => write!(
+                f,
+                "each bit is inverted: without that, it is {what}; invert the line, or the levels of \
+                 the receiver"
+            ),
+            Reception::Reversed(what) => write!(
+                f,
+                "the bits of each byte are in the reverse order: in the right one, it is {what}; \
+                 receive the least significant bit first"
+            ),
+            Reception::Fast(rate) => write!(
+                f,
+                "nearly each byte repeats bits as a UART receives them at about {rate} times the bit \
+                 rate of a serial wire (SWO){RATE}"
+            ),
+            Reception::Half => write!(
+                f,
+                "bit 3 of nearly each byte is 1, as the stop bit that a UART with half of the bit rate \
+                 of a serial wire (SWO) receives{RATE}"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Text of an ITM.
+    fn swo() -> Vec<u8> {
+        let text = b"The quick brown fox jumps over the lazy dog, 0123456789 times.\n";
+        let write = |(n, byte): (usize, &u8)| match n % 9 {
+            8 => vec![1, *byte, 0xc0, 0x80 | (n * 7 % 128) as u8, 2],
+            _ => vec![1, *byte],
+        };
+        text.iter().cycle().take(900).enumerate().flat_map(write).collect()
+    }
+
+    /// What a UART receives at `rate` times the bit rate.
+    fn received(bytes: &[u8], rate: f64) -> Vec<u8> {
+        let mut line = vec![true; 30];
+        for byte in bytes {
+            line.push(false);
+            line.extend((0..8).map(|n| byte >> n & 1 != 0));
+            line.push(true);
+        }
+        let level = |at: f64| line.get(at as usize).is_none_or(|level| *level);
+        let (mut out, mut at) = (Vec::new(), 0);
+        while let Some(start) = line.get(at..).and_then(|rest| rest.iter().position(|high| !high)) {
+            let start = (at + start) as f64;
+            let bit = |n: u8| u8::from(level(start + (f64::from(n) + 1.5) / rate)) << n;
+            out.push((0..8).map(bit).sum());
+            // The next start bit is the next change to low.
+            at = (start + 9.5 / rate) as usize;
+            while line.get(at) == Some(&false) {
+                at += 1;
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn rates_are_found() {
+        for rate in [1.25, 1.5, 2.0, 3.0, 4.0] {
+            assert_eq!(other_rate(&received(&swo(), rate)), Some(Reception::Fast(rate)));
+        }
+        assert_eq!(other_rate(&received(&swo(), 0.5)), Some(Reception::Half));
+        // At the right rate, and at one that leaves no pattern.
+        assert_eq!(other_rate(&received(&swo(), 1.0)), None);
+        let noise: Vec<u8> =
+            (0..2000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        assert_eq!(reception(&noise, None), None);
+    }
+
+    #[test]
+    fn codings_are_found() {
+        let inverted: Vec<u8> = swo().iter().map(|byte| !byte).collect();
+        assert!(
+            matches!(reception(&inverted, None), Some(Reception::Inverted(what)) if what.contains("ITM"))
+        );
+        let reversed: Vec<u8> = swo().iter().map(|byte| byte.reverse_bits()).collect();
+        assert!(matches!(reception(&reversed, None), Some(Reception::Reversed(_))));
+        // Each bit as two: a 1 is high and then low.
+        let halves = |byte: &u8| {
+            let word =
+                (0..8).fold(0u16, |word, n| word | [2, 1][usize::from(byte >> n & 1)] << (2 * n));
+            word.to_le_bytes()
+        };
+        let coded: Vec<u8> = swo().iter().flat_map(halves).collect();
+        assert_eq!(reception(&coded, None), Some(Reception::Manchester(BitOrder::LeastFirst)));
+        for packet in [&sync::FULL[..], &sync::HALF] {
+            let syncs = packet.repeat(100);
+            assert!(matches!(reception(&syncs[1..], None), Some(Reception::SyncsOnly(_))));
+        }
+        assert_eq!(reception(&[0xff; 400], None), None);
+    }
+}
