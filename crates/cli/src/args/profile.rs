@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use tracewright::export::samples::SampleFormat;
 use tracewright::export::{Dialect, Format};
 
+use super::decoding::OutcomeArgs;
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::WindowArgs;
 
@@ -95,12 +96,8 @@ pub struct PerfScriptArgs {
     /// Also print the last branches of each sample, or the instructions between them.
     #[arg(short = 'F', long, value_enum, value_name = "FIELD")]
     pub fields: Option<FieldsArg>,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 /// What perf-script prints of the branches before a sample.

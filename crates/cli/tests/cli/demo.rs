@@ -364,7 +364,7 @@ fn the_readme_has_output_of_the_command() {
         }
     };
     check(&answers, "## What ran, how often", "## What it looks like");
-    check(&listings, "## What it looks like", "## Install");
+    check(&listings, "## What it looks like", "## All verbs");
 }
 
 #[test]

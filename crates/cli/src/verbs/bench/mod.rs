@@ -35,8 +35,8 @@ const MAX_IN_MEMORY: u64 = 256 << 20;
 pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
-    input.readable(args.strict)?;
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    input.readable(args.outcome.strict)?;
+    let mut output = Output::open(args.outcome.output.as_deref(), &input.inputs)?;
     if args.format == BenchFormat::Json {
         output.json(&json::head("bench"))?;
     }
@@ -57,7 +57,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     }
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
 }
 
 /// Counts and times of one buffer.
