@@ -10,6 +10,8 @@
 //! | ULEB128 | number of blocks |
 //! | 3 or 4 ULEB128 for each block | number (from version 2 on), offset from the end of the block before (version 0: from the start), size, metadata |
 
+use tracewright_base::take_uleb128;
+
 use crate::bytes::Bytes;
 use crate::elf::Sections;
 
@@ -88,15 +90,7 @@ impl Reader<'_> {
     }
 
     fn uleb(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
+        take_uleb128(&mut self.rest)
     }
 
     fn address(&mut self) -> Option<u64> {
