@@ -1,5 +1,7 @@
 //! The `tracewright` command: one file per verb, argument handling only.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 
 mod args;
 mod command_line;
