@@ -33,10 +33,9 @@
 //!
 //! Versions follow semantic versioning. Before 1.0 a minor version may change names and types; the
 //! changelog names each change. What is stable: this crate's root, and the output of
-//! `tracewright --format json` within a version of its schema. The modules that are crates of their
-//! own, [`base`] to [`views`], change more often: they are parts of the command. The interface for C
-//! (`libtracewright`) keeps its binary interface within a major version. The least version of Rust,
-//! 1.88, rises in minor versions only.
+//! `--format json` of the command within a version of its schema. The modules that are crates of
+//! their own change more often: they are parts of the command. The interface for C has rules of its
+//! own, in `docs/c-api.md`. The least version of Rust, 1.88, rises in minor versions only.
 //!
 //! | feature, on by default | adds |
 //! |---|---|
