@@ -105,7 +105,7 @@ fn the_first_commands_of_the_readme_run() {
     for (command_line, content) in commands.iter().zip(contents) {
         let words: Vec<_> = command_line.split_whitespace().collect();
         let present = |word: &&str| !word.contains('.') || folder.path(word).exists();
-        if !words.iter().all(|word| present(word)) {
+        if !words.iter().all(present) {
             continue;
         }
         let output = command(&words).current_dir(folder.path("")).output().unwrap();
