@@ -21,7 +21,7 @@
 //! use tracewright_base::{Channel, Element, Software};
 //!
 //! let channel = Channel::Port { page: Some(0), port: 3 };
-//! let element = Element::Software(Software::new(channel, 8, 0x68));
+//! let element = Element::SoftwareWrite(Software::new(channel, 8, 0x68));
 //! assert_eq!(element.to_string(), "software-write port 3 <- 0x68 \"h\"");
 //! ```
 #![no_std]
