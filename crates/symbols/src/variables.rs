@@ -293,6 +293,8 @@ fn variable_type(dwarf: &Dwarf, unit: &Unit, kind: &Entry) -> VariableType {
 mod tests {
     use tracewright_testing::shared;
 
+    use object::Object;
+
     use super::*;
 
     /// The example of an STM32F105, whose symbol table has the same addresses.
