@@ -1,4 +1,5 @@
-//! `cargo xtask dependencies`: licences and duplicate versions of all packages in the lock file.
+//! `cargo xtask dependencies`: licences and duplicate versions of all packages in the lock files.
+//! Advisories are for `cargo deny check`, with `deny.toml`, where cargo-deny is installed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,37 +19,78 @@ const LICENCES: [&str; 10] = [
     "Zlib",
 ];
 
+/// Workspaces of their own, which have a lock file each.
+const OTHERS: [&str; 3] = ["fuzz", "tests/header", "tests/no_std"];
+
+/// Packages that make files or drive tests in those, and are in nothing that is published: their
+/// licences, NCSA and MPL-2.0, need not be accepted.
+const UNPUBLISHED: [&str; 2] = ["libfuzzer-sys", "cbindgen"];
+
 /// Packages of which several versions are accepted, with the reason.
 const DUPLICATES: [(&str, &str); 1] =
     [("syn", "procedural macros of clap and of serde use different major versions")];
 
-/// Lists packages as `NAME vVERSION|LICENCE` and checks them.
+/// Checks the packages of all workspaces, and their advisories where cargo-deny is installed.
 pub(crate) fn run(root: &Path) -> ExitCode {
+    let mut good = true;
+    for folder in [""].iter().chain(&OTHERS) {
+        let list = match list(&root.join(folder)) {
+            Ok(list) => list,
+            Err(error) => {
+                eprintln!("{}: {error}", root.join(folder).join("Cargo.lock").display());
+                return ExitCode::from(2);
+            }
+        };
+        let mut packages = packages(&list);
+        packages.retain(|(name, ..)| folder.is_empty() || !UNPUBLISHED.contains(name));
+        // Versions that occur twice take time of each build; the others are built by few.
+        let mut findings = findings(&packages);
+        findings.retain(|finding| folder.is_empty() || finding.contains("licence"));
+        for finding in &findings {
+            println!("{finding}");
+        }
+        let name = if folder.is_empty() { "workspace" } else { folder };
+        println!("{name}: {} packages, {} findings", packages.len(), findings.len());
+        good &= findings.is_empty();
+    }
+    good &= advisories(root);
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Lists the packages in the lock file of a workspace as `NAME vVERSION|LICENCE`.
+fn list(folder: &Path) -> Result<String, String> {
     let output = Command::new("cargo")
         .args(["tree", "--workspace", "--all-features", "--target", "all", "--locked"])
         .args(["--edges", "normal,build,dev", "--prefix", "none", "--format", "{p}|{l}"])
-        .current_dir(root)
-        .output();
-    let list = match output {
+        .current_dir(folder)
+        .output()
+        .map_err(|error| format!("cargo: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+/// Whether no package has an advisory: as far as cargo-deny and its network are there.
+fn advisories(root: &Path) -> bool {
+    let mut command = Command::new("cargo");
+    command.args(["deny", "check", "advisories"]).current_dir(root);
+    match command.output() {
         Ok(output) if output.status.success() => {
-            String::from_utf8_lossy(&output.stdout).into_owned()
+            println!("advisories: none");
+            true
         }
         Ok(output) => {
-            eprintln!("cargo tree: {}", String::from_utf8_lossy(&output.stderr));
-            return ExitCode::from(2);
+            let text = String::from_utf8_lossy(&output.stderr);
+            let is_absent = text.contains("no such command") || text.contains("failed to fetch");
+            match is_absent {
+                true => println!("SKIPPED: advisories; to enable them: cargo install cargo-deny"),
+                false => println!("{text}"),
+            }
+            is_absent
         }
-        Err(error) => {
-            eprintln!("cargo: {error}");
-            return ExitCode::from(2);
-        }
-    };
-    let packages = packages(&list);
-    let findings = findings(&packages);
-    for finding in &findings {
-        println!("{finding}");
+        Err(_) => true,
     }
-    println!("{} packages, {} findings", packages.len(), findings.len());
-    if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Name, version and licence of each package, sorted and without repetitions.
@@ -119,6 +161,32 @@ fn split<'a>(text: &'a str, operators: &[&str]) -> Option<Vec<&'a str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The lists of `deny.toml` are those of this file.
+    #[test]
+    fn deny_has_the_same_lists() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = std::fs::read_to_string(root.join("deny.toml")).unwrap();
+        let list = |key: &str| {
+            let (_, list) = text.split_once(&format!("\n{key} = [")).unwrap();
+            let (list, _) = list.split_once(']').unwrap();
+            list.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(list("allow"), LICENCES);
+        assert_eq!(list("skip"), DUPLICATES.map(|(name, _)| name));
+    }
+
+    /// The least version of Rust is the same wherever it is stated.
+    #[test]
+    fn the_least_rust_is_stated_once() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+        let manifest = text("Cargo.toml");
+        let (_, version) = manifest.split_once("\nrust-version = \"").unwrap();
+        let (version, _) = version.split_once('"').unwrap();
+        assert!(text("clippy.toml").contains(&format!("\nmsrv = \"{version}\"\n")));
+        assert!(text("README.md").contains(&format!("Rust {version} or later")));
+    }
 
     #[test]
     fn licence_expressions() {

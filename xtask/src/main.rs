@@ -1,5 +1,5 @@
 //! Chores of this repository: `cargo xtask tidy`, `cargo xtask dist`,
-//! `cargo xtask bench-reference`,
+//! `cargo xtask bench-reference`, `cargo xtask nightly`,
 //! `cargo xtask real-programs`, `cargo xtask report-picture`.
 #![forbid(unsafe_code)]
 
@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 
 mod dependencies;
 mod dist;
+mod nightly;
 mod picture;
 mod processor_time;
 mod programs;
@@ -26,6 +27,12 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
                                   the same files in a folder, such as /usr/local
          --dev                    as above
          --destdir FOLDER         a folder that stands for the root of the system
+       cargo xtask nightly [OPTION...]
+                                  long forms of all tests, and a dated record
+         --times N                try each property at least N times; default 30
+         --minutes N              minutes of fuzzing; default 20
+         --only PART              only tools, run, releases, sanitizer or fuzz (repeatable)
+         --record FILE            the record; default `nightly/DATE.md` in the target folder
        cargo xtask report-picture make the picture of the report in the README
        cargo xtask real-programs [NAME...]
                                   compile programs, run them under QEMU, encode, decode and compare
@@ -58,6 +65,7 @@ fn main() -> ExitCode {
         ["dependencies"] => dependencies::run(root()),
         ["dist", ref options @ ..] => dist::run(root(), options),
         ["install", ref options @ ..] => dist::install(root(), options),
+        ["nightly", ref options @ ..] => nightly::run(root(), options),
         ["report-picture"] => picture::run(root()),
         ["real-programs", ref words @ ..] => programs::run(root(), words),
         ["bench-reference", ref options @ ..] => reference::run(root(), options),

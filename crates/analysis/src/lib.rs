@@ -29,7 +29,22 @@
 //!
 //! [`Transfers`] are found while a trace is decoded, on several threads. [`Stacks`] are made of them
 //! in order, and [`Paths`] and other visitors receive the frames.
+//!
+//! ```
+//! use tracewright_analysis::Counts;
+//!
+//! let mut counts = Counts::default();
+//! for branch in [(0x8000u64, 0x8010u64), (0x8010, 0x8000), (0x8000, 0x8010)] {
+//!     counts.add(branch, 1);
+//! }
+//! let mut all: Vec<_> = counts.into_counts().collect();
+//! all.sort_unstable();
+//! assert_eq!(all, [((0x8000, 0x8010), 2), ((0x8010, 0x8000), 1)]);
+//! ```
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod branch_lists;
 mod code;

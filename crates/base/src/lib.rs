@@ -16,8 +16,19 @@
 //! * Damaged and contradictory bytes are data in the stream ([`Fault`], [`Inconsistency`]), not
 //!   errors.
 //! * An unknown value is `None`, never zero.
+//!
+//! ```
+//! use tracewright_base::{Channel, Element, Software};
+//!
+//! let channel = Channel::Port { page: Some(0), port: 3 };
+//! let element = Element::SoftwareWrite(Software::new(channel, 8, 0x68));
+//! assert_eq!(element.to_string(), "software-write port 3 <- 0x68 \"h\"");
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 extern crate alloc;
 
@@ -41,6 +52,7 @@ pub mod feed;
 mod function_marks;
 pub mod instruction;
 pub mod isa;
+mod leb128;
 mod numbering;
 pub mod offset_map;
 pub mod path;
@@ -75,6 +87,7 @@ pub use feed::Feed;
 pub use function_marks::{BlockTransfer, FunctionMark, FunctionMarks};
 pub use instruction::{Instruction, Kind, Role};
 pub use isa::Isa;
+pub use leb128::{put_uleb128, take_uleb128};
 #[doc(hidden)]
 pub use numbering::Numbering;
 pub use offset_map::{Forward, OffsetMap, Piece};

@@ -23,6 +23,9 @@
 //! the length in the argument beside it, or a handle of this library that was not freed.
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc, reason = "one rule for all functions, above")]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod batch;
 mod builder;

@@ -42,7 +42,9 @@ pub(crate) fn shortened(text: &str) -> String {
     if text.len() <= MAX_SHOWN {
         return text.to_owned();
     }
-    let start = text.get(..text.floor_char_boundary(MAX_SHOWN)).unwrap_or_default();
+    // A character has at most 4 bytes.
+    let start = (MAX_SHOWN - 3..=MAX_SHOWN).rev().find_map(|end| text.get(..end));
+    let start = start.unwrap_or_default();
     format!("{start}…")
 }
 

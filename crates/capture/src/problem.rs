@@ -54,7 +54,7 @@ impl fmt::Display for Note {
 }
 
 /// The error where nothing can be decoded, or nothing written.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenError {
     /// The origin of the problem.
     pub origin: Box<Origin>,
@@ -71,13 +71,6 @@ impl OpenError {
     /// A problem at `origin`.
     pub fn at(origin: Origin, problem: Problem) -> Self {
         OpenError { origin: Box::new(origin), problem: Box::new(problem) }
-    }
-}
-
-/// The message: a `main` that returns the error prints it so.
-impl fmt::Debug for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

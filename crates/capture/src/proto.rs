@@ -1,5 +1,7 @@
 //! Messages of protobuf, read and written. (protobuf.dev, "Encoding")
 
+use tracewright_base::{put_uleb128, take_uleb128};
+
 /// A message that is being written. A number that is 0 and an empty text are not written, as they
 /// are the defaults.
 #[derive(Clone, Debug, Default)]
@@ -9,12 +11,8 @@ pub struct Message(
 );
 
 impl Message {
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
+    fn varint(&mut self, value: u64) {
+        put_uleb128(&mut self.0, value);
     }
 
     /// A number, which is left out where it is 0.
@@ -70,16 +68,16 @@ pub enum Value<'a> {
 /// The fields of a message and their values, up to damage.
 pub fn fields(mut bytes: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
     std::iter::from_fn(move || {
-        let key = varint(&mut bytes)?;
+        let key = take_uleb128(&mut bytes)?;
         let value = match key & 7 {
-            0 => Value::Number(varint(&mut bytes)?),
+            0 => Value::Number(take_uleb128(&mut bytes)?),
             1 => {
                 let (word, rest) = bytes.split_first_chunk()?;
                 bytes = rest;
                 Value::Number(u64::from_le_bytes(*word))
             }
             2 => {
-                let len = usize::try_from(varint(&mut bytes)?).ok()?;
+                let len = usize::try_from(take_uleb128(&mut bytes)?).ok()?;
                 let (value, rest) = bytes.split_at_checked(len)?;
                 bytes = rest;
                 Value::Bytes(value)
@@ -93,20 +91,6 @@ pub fn fields(mut bytes: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
         };
         Some((key >> 3, value))
     })
-}
-
-/// An integer in groups of seven bits, the lowest first.
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f).checked_shl(shift)?;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub fn list(
         }
     }
     report::notes(&input);
-    input.readable(args.strict)?;
+    input.readable(args.outcome.strict)?;
     let selected = match args.format {
         Format::Opencsd => opencsd::selected(&input, window, committed)?,
         _ => Selected::open(&input, window, committed)?,
@@ -67,7 +67,7 @@ pub fn list(
         Some(window) => index::inputs(&input, &window.index),
         None => input.inputs.clone(),
     };
-    let mut output = Output::open(args.output.as_deref(), &inputs)?;
+    let mut output = Output::open(args.outcome.output.as_deref(), &inputs)?;
     if args.format == Format::Json {
         output.json(&json::head(what.verb))?;
     }
@@ -96,7 +96,7 @@ pub fn list(
     let problems = listed_buffers(&input, jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !input.is_contradicted() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !input.is_contradicted() && !problems.fail(args.outcome.strict))
 }
 
 /// How buffers are listed.

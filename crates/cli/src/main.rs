@@ -1,5 +1,7 @@
 //! The `tracewright` command: one file per verb, argument handling only.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 
 mod args;
 mod command_line;
@@ -27,10 +29,12 @@ mod verbs;
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
 use tracewright::base::is_unshown;
 use tracewright::capture::plain;
 
@@ -40,7 +44,7 @@ use crate::fail::Fail;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => return usage(&error),
+        Err(error) if error.use_stderr() => return usage(error),
         // Help, which is an output as any other.
         Err(help) => return ended(help_text(&help)),
     };
@@ -79,7 +83,8 @@ fn main() -> ExitCode {
 }
 
 /// Prints why the arguments are not accepted. The message repeats some of them.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: clap::Error) -> ExitCode {
+    let error = with_advice(error);
     let shown = |arg: OsString| plain::line(&arg.to_string_lossy()).into_owned();
     let hidden = |arg: OsString| arg.to_string_lossy().contains(is_unshown);
     if !std::env::args_os().any(hidden) {
@@ -87,11 +92,31 @@ fn usage(error: &clap::Error) -> ExitCode {
     } else {
         // The same error, with what can be shown of the arguments.
         match Cli::try_parse_from(std::env::args_os().map(shown)) {
-            Err(same) if same.kind() == error.kind() => drop(same.print()),
+            Err(same) if same.kind() == error.kind() => drop(with_advice(same).print()),
             _ => message::lines(&error.to_string()),
         }
     }
     ExitCode::from(2)
+}
+
+/// The error of a word that is no verb, with what to write where the word is a file, and with all
+/// verbs where none has a similar name.
+fn with_advice(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let advice = if Path::new(word).exists() {
+        format!("to see what a file is: tracewright info {}", plain::line(word))
+    } else if error.get(ContextKind::SuggestedSubcommand).is_none() {
+        let command = Cli::command();
+        let verbs: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+        format!("the verbs are {}", verbs.join(", "))
+    } else {
+        return error;
+    };
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    error
 }
 
 /// Prints the help of the command line.

@@ -24,7 +24,25 @@
 //!
 //! Each consumer expects addresses of its own kind: offsets in the file, addresses in the file, or
 //! offsets from a segment. Counts are exact, and saturate at `u64::MAX`.
+//!
+//! ```
+//! use tracewright_analysis::{ModuleProfile, Profile};
+//! use tracewright_export::{Dialect, Format};
+//!
+//! let mut module = ModuleProfile::default();
+//! module.file.path = "/bin/program".into();
+//! module.ranges.entry((0x1000, 0x101c)).or_default().taken = 5;
+//! module.ranges.entry((0x1000, 0x101c)).or_default().instructions = 8;
+//! let mut profile = Profile::default();
+//! profile.modules.insert(("/bin/program".into(), None), module);
+//! let text = Format::Folded.write(&profile, Dialect::Full)?;
+//! assert_eq!(text, b"program;[unknown] 40\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod autofdo;
 mod bolt;

@@ -27,6 +27,9 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 extern crate alloc;
 

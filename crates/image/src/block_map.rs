@@ -14,6 +14,8 @@
 //! which is that of the rest of the block. With hashes, 8 bytes follow the metadata.
 //! (LLVM 22, lib/Object/ELF.cpp, `decodeBBAddrMapImpl`)
 
+use tracewright_base::take_uleb128;
+
 use crate::bytes::Bytes;
 use crate::elf::Sections;
 
@@ -99,15 +101,7 @@ impl Reader<'_> {
     }
 
     fn uleb(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
+        take_uleb128(&mut self.rest)
     }
 
     /// A number of `size` bytes.

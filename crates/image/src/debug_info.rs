@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 
 use gimli::{
-    AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, RunTimeEndian, Unit, UnitOffset,
+    AttributeValue, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, RunTimeEndian,
+    SectionId, Unit, UnitOffset,
 };
 
 use crate::bytes::Bytes;
 use crate::debug_limits::check_tables;
-use crate::elf::Sections;
+use crate::debug_sections::DebugSections;
 
 /// The most rows of line tables, and the most ranges of functions and inlined calls.
 const MAX_ROWS: usize = 1 << 25;
@@ -18,8 +19,6 @@ const MAX_RANGES: usize = 1 << 23;
 const MAX_NAMES: usize = 4;
 /// The most references from an entry to the one with its name.
 const MAX_REFERENCES: usize = 8;
-/// EM_AARCH64.
-const AARCH64: u16 = 183;
 
 /// Debug information of a program, at the addresses in its file.
 #[derive(Clone, Debug, Default)]
@@ -108,25 +107,18 @@ impl DebugInfo {
     /// # Errors
     /// What the file lacks, or why it cannot be read.
     pub fn read(file: &Bytes) -> Result<DebugInfo, String> {
-        let bytes: &[u8] = file;
-        let sections = Sections::read(bytes).ok_or("it is not an ELF file")?;
-        let info = sections.named(".debug_info").ok_or(
-            "it has no debug information; compile with -g, or give the file that has it with \
-             --binary",
-        )?;
-        if info.compressed {
-            return Err("its debug information is compressed; decompress it with `objcopy \
-                        --decompress-debug-sections`"
+        let mut sections = DebugSections::read(file).ok_or("it is not an ELF file")?;
+        if !sections.has(SectionId::DebugInfo) {
+            return Err("it has no debug information; compile with -g, or give the file that has \
+                        it with --binary"
                 .into());
         }
-        let endian = if sections.big { RunTimeEndian::Big } else { RunTimeEndian::Little };
-        let load = |id: gimli::SectionId| {
-            let data = sections.named(id.name()).map_or(&[][..], |section| section.data);
-            Ok::<_, gimli::Error>(EndianSlice::new(data, endian))
-        };
+        let loaded = DwarfSections::load(|id| sections.load(id))
+            .map_err(|why| format!("its debug information cannot be read: {why}"))?;
+        let endian = sections.endian();
         let damaged = |error: gimli::Error| format!("its debug information is damaged: {error}");
-        let mut dwarf = Dwarf::load(load).map_err(damaged)?;
-        check_tables(&mut dwarf, bytes.len())
+        let mut dwarf = loaded.borrow(|section| EndianSlice::new(section, endian));
+        check_tables(&mut dwarf, sections.size())
             .map_err(|what| format!("its debug information is too large: {what}"))?;
         let mut units = Vec::new();
         let mut headers = dwarf.units();
@@ -137,7 +129,7 @@ impl DebugInfo {
             dwarf: &dwarf,
             units: &units,
             numbers: HashMap::new(),
-            left: bytes.len().saturating_mul(MAX_NAMES),
+            left: sections.size().saturating_mul(MAX_NAMES),
             ranges: 0,
             found: DebugInfo::default(),
         };
@@ -148,8 +140,7 @@ impl DebugInfo {
                 return Err("its debug information has too many rows or ranges".into());
             }
         }
-        let smallest = if sections.machine == AARCH64 { 4 } else { 2 };
-        Ok(reader.found.sorted(smallest))
+        Ok(reader.found.sorted(sections.smallest()))
     }
 
     fn sorted(mut self, smallest: u64) -> DebugInfo {

@@ -21,6 +21,9 @@
 //! assert_eq!((block.instructions, block.last.kind), (2, Kind::Indirect));
 //! ```
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod absent;
 mod address_spaces;
@@ -30,6 +33,8 @@ mod cache;
 mod conditions;
 mod debug_info;
 pub mod debug_limits;
+#[doc(hidden)]
+pub mod debug_sections;
 mod elf;
 mod fetched;
 mod flat;

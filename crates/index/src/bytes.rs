@@ -3,18 +3,9 @@
 use std::io::Read;
 use std::ops::Range;
 
-use tracewright_base::{Context, Isa, Security};
+pub(crate) use tracewright_base::put_uleb128 as put;
+use tracewright_base::{Context, Isa, Security, take_uleb128};
 use tracewright_capture::Bytes;
-
-/// Appends `value` in groups of seven bits, least significant first; bit 7 of a byte is set where
-/// another byte follows.
-pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
 
 /// Appends an optional number: 0, or the number plus 1; all ones saturate.
 pub(crate) fn put_option(out: &mut Vec<u8>, value: Option<u64>) {
@@ -59,28 +50,10 @@ impl<'a> Reader<'a> {
     pub(crate) fn number(&mut self) -> Option<u64> {
         let (first, rest) = self.0.split_first()?;
         if first & 0x80 != 0 {
-            return self.long_number();
+            return take_uleb128(&mut self.0);
         }
         self.0 = rest;
         Some((*first).into())
-    }
-
-    /// A number of several groups.
-    fn long_number(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for (n, byte) in self.0.iter().take(10).enumerate() {
-            let bits = u64::from(byte & 0x7f);
-            // The tenth byte has one bit.
-            if n == 9 && bits > 1 {
-                return None;
-            }
-            value |= bits << (7 * n);
-            if byte & 0x80 == 0 {
-                self.0 = self.0.get(n + 1..)?;
-                return Some(value);
-            }
-        }
-        None
     }
 
     /// A number that is used as a count of things of at least one byte each: no greater than the

@@ -15,6 +15,9 @@
 //!
 //! A panic does not reach the client: each exported function catches it and returns an error.
 #![allow(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod codes;
 mod config;

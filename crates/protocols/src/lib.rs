@@ -14,8 +14,34 @@
 //!
 //! [`Stream`] is the one loop that drives all protocols, and reports to an [`Observer`].
 //! [`registry`] is the list of protocols, and [`encoders`] the list of trace units in software.
+//!
+//! An encoder and a parser of the same protocol:
+//!
+//! ```
+//! use tracewright_base::wire::{Parse, Wire};
+//! use tracewright_base::{Channel, Software, Step};
+//! use tracewright_protocols::encoders::AnyUnit;
+//! use tracewright_protocols::itm::{Config, Packet};
+//! use tracewright_protocols::registry::AnyProtocol;
+//!
+//! let mut unit = AnyUnit::new(AnyProtocol::Itm, None, &|_| None).unwrap().unwrap();
+//! let channel = Channel::Port { page: Some(0), port: 3 };
+//! let mut bytes = Vec::new();
+//! unit.step(&Step::SoftwareWrite(Software::new(channel, 8, 0x68)), &mut bytes);
+//! unit.finish(&mut bytes);
+//!
+//! let (mut rest, mut texts) = (bytes.as_slice(), Vec::new());
+//! while let Parse::Packet(packet, len) = Packet::parse(rest, &Config::default()) {
+//!     texts.push(packet.to_string());
+//!     rest = &rest[len..];
+//! }
+//! assert!(texts.iter().any(|text| text.contains("port 3")), "{texts:?}");
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 extern crate alloc;
 #[cfg(test)]

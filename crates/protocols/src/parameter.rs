@@ -63,14 +63,24 @@ impl<C> Parameter<C> {
 
     /// What the parameter takes, for a message: `a number from 0 to 12`.
     pub fn values(&self) -> impl fmt::Display {
-        let (words, least, most) = (self.words(), self.least, self.most);
-        fmt::from_fn(move |f| match words {
-            [] => write!(f, "a number from {least} to {most}"),
-            words => {
-                f.write_str("one of")?;
-                words.iter().try_for_each(|(_, word)| write!(f, " {word}"))
-            }
-        })
+        Values { words: self.words(), least: self.least, most: self.most }
+    }
+}
+
+/// What a parameter takes.
+struct Values {
+    words: &'static [(u64, &'static str)],
+    least: u64,
+    most: u64,
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.words.is_empty() {
+            return write!(f, "a number from {} to {}", self.least, self.most);
+        }
+        f.write_str("one of")?;
+        self.words.iter().try_for_each(|(_, word)| write!(f, " {word}"))
     }
 }
 

@@ -346,12 +346,13 @@ impl<P: Listed> Stream<P> {
                     feed.taken += len;
                 }
                 Parse::Partial => break,
-                &Parse::Bad(_, fault) if let Some(len) = self.sync_remainder(taken, bytes) => {
-                    let span = taken..taken + len;
-                    self.resume(span, bytes, offsets, fault, code, observer);
-                    feed.taken += len;
-                }
                 &Parse::Bad(len, fault) => {
+                    if let Some(len) = self.sync_remainder(taken, bytes) {
+                        let span = taken..taken + len;
+                        self.resume(span, bytes, offsets, fault, code, observer);
+                        feed.taken += len;
+                        continue;
+                    }
                     let (len, synced) = self.bad_len(taken, len.clamp(1, rest.len()), bytes);
                     self.take_undecodable(taken..taken + len, bytes, offsets, fault, observer);
                     feed.taken += len;

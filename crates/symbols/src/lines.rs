@@ -1,13 +1,12 @@
 //! Source lines and inlined functions, from DWARF. (DWARF 5, sections 3.3.8 and 6.2)
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
 use gimli::{EndianArcSlice, Reader, RunTimeEndian};
-use object::{Object, ObjectSection};
+use tracewright_image::debug_sections::DebugSections;
 use tracewright_image::{Bytes, debug_limits};
 
 use crate::name::demangled;
@@ -84,25 +83,21 @@ impl fmt::Debug for Lines {
     }
 }
 
+/// The DWARF of an ELF file, and the size on which the limits of what is read of it depend.
+pub(crate) fn dwarf(file: &Bytes) -> Option<(gimli::Dwarf<Slice>, usize)> {
+    let mut sections = DebugSections::read(file)?;
+    let endian = sections.endian();
+    let mut load = |id| Some(Slice::new(Arc::from(sections.load(id).ok()?.as_ref()), endian));
+    let mut dwarf = gimli::Dwarf::load(|id| load(id).ok_or(())).ok()?;
+    debug_limits::check_tables(&mut dwarf, sections.size()).ok()?;
+    Some((dwarf, sections.size()))
+}
+
 impl Lines {
-    /// The lines of an ELF file. `None` where it has no DWARF that can be read; compressed sections
-    /// cannot, and neither can DWARF beyond the [limits](debug_limits).
+    /// The lines of an ELF file. `None` where it has no DWARF that can be read: it is damaged, or
+    /// beyond the [limits](debug_limits).
     pub fn of_elf(file: &Bytes) -> Option<Lines> {
-        let data: &[u8] = file;
-        let size = data.len();
-        let file = object::File::parse(data).ok()?;
-        let endian = match file.is_little_endian() {
-            true => RunTimeEndian::Little,
-            false => RunTimeEndian::Big,
-        };
-        let section = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
-            let section = file.section_by_name(id.name());
-            let data = section.and_then(|section| section.uncompressed_data().ok());
-            let data = data.unwrap_or(Cow::Borrowed(&[]));
-            Ok(Slice::new(Arc::from(data.as_ref()), endian))
-        };
-        let mut dwarf = gimli::Dwarf::load(section).ok()?;
-        debug_limits::check_tables(&mut dwarf, size).ok()?;
+        let (dwarf, size) = dwarf(file)?;
         Lines::of_dwarf(dwarf, size)
     }
 

@@ -1,11 +1,10 @@
 //! Variables of a program: address and type, from DWARF. (DWARF 5, sections 4.1 and 5)
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use gimli::{AttributeValue, EndianArcSlice, Reader, RunTimeEndian};
-use object::{Object, ObjectSection};
-use tracewright_image::{Bytes, debug_limits};
+use tracewright_image::Bytes;
+use tracewright_image::debug_sections::DebugSections;
+
+use crate::lines;
 
 type Slice = EndianArcSlice<RunTimeEndian>;
 type Dwarf = gimli::Dwarf<Slice>;
@@ -104,22 +103,8 @@ impl Variable {
 }
 
 fn dwarf(file: &Bytes) -> Option<Dwarf> {
-    let data: &[u8] = file;
-    let file = object::File::parse(data).ok()?;
-    let endian = match file.is_little_endian() {
-        true => RunTimeEndian::Little,
-        false => RunTimeEndian::Big,
-    };
-    file.section_by_name(".debug_info")?;
-    let section = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
-        let section = file.section_by_name(id.name());
-        let data = section.and_then(|section| section.uncompressed_data().ok());
-        let data = data.unwrap_or(Cow::Borrowed(&[]));
-        Ok(Slice::new(Arc::from(data.as_ref()), endian))
-    };
-    let mut dwarf = gimli::Dwarf::load(section).ok()?;
-    debug_limits::check_tables(&mut dwarf, data.len()).ok()?;
-    Some(dwarf)
+    DebugSections::read(file).filter(|sections| sections.has(gimli::SectionId::DebugInfo))?;
+    Some(lines::dwarf(file)?.0)
 }
 
 /// A step from a variable to a part of it.
@@ -307,6 +292,8 @@ fn variable_type(dwarf: &Dwarf, unit: &Unit, kind: &Entry) -> VariableType {
 #[cfg(test)]
 mod tests {
     use tracewright_testing::shared;
+
+    use object::Object;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::skipped::skip;
+use crate::skipped::{REQUIRE_SHARED, REQUIRE_TOOLS, skip_unless};
 
 /// A file or folder of the shared test data. Where it is missing, the test is recorded as skipped,
 /// or fails if `TRACEWRIGHT_REQUIRE_SHARED=1`.
@@ -14,9 +14,7 @@ use crate::skipped::skip;
 pub fn shared(path: &str) -> Option<PathBuf> {
     let found = shared_or_none(path);
     if found.is_none() {
-        let why = format!("shared/{path} is missing");
-        assert!(!required(), "TRACEWRIGHT_REQUIRE_SHARED: {why}");
-        skip(&why);
+        skip_unless(REQUIRE_SHARED, &format!("shared/{path} is missing"));
     }
     found
 }
@@ -24,10 +22,6 @@ pub fn shared(path: &str) -> Option<PathBuf> {
 /// A file or folder of the shared test data, for a test that checks the rest without it.
 pub fn shared_or_none(path: &str) -> Option<PathBuf> {
     roots().into_iter().map(|root| root.join(path)).find(|path| path.exists())
-}
-
-fn required() -> bool {
-    env::var_os("TRACEWRIGHT_REQUIRE_SHARED").is_some_and(|value| value == "1")
 }
 
 /// The folders that may be the shared one.
@@ -41,7 +35,8 @@ fn roots() -> Vec<PathBuf> {
 }
 
 /// Whether one of these programs is installed: the first that is. Where none is, the test is
-/// recorded as skipped, with the Debian package that has the program.
+/// recorded as skipped, with the Debian package that has the program, or fails if
+/// `TRACEWRIGHT_REQUIRE_TOOLS=1`.
 #[track_caller]
 pub fn tool<'a>(programs: &[(&'a str, &str)]) -> Option<&'a str> {
     let found = programs.iter().find(|(name, _)| is_installed(name));
@@ -50,9 +45,16 @@ pub fn tool<'a>(programs: &[(&'a str, &str)]) -> Option<&'a str> {
         let mut packages: Vec<_> = programs.iter().map(|(_, package)| *package).collect();
         packages.dedup();
         let (names, packages) = (names.join(", "), packages.join(", "));
-        skip(&format!("not installed: {names} (Debian: {packages})"));
+        without_tool(&format!("not installed: {names} (Debian: {packages})"));
     }
     found.map(|(name, _)| *name)
+}
+
+/// Records that the running test checks nothing as a tool or a library is not installed, or not in
+/// the version that the test needs; it fails if `TRACEWRIGHT_REQUIRE_TOOLS=1`.
+#[track_caller]
+pub fn without_tool(why: &str) {
+    skip_unless(REQUIRE_TOOLS, why);
 }
 
 /// As [`tool`], for a test that needs version `least` (major, minor) of the program or a later one.
@@ -66,7 +68,7 @@ pub fn tool_since<'a>(programs: &[(&'a str, &str)], least: (u32, u32)) -> Option
         let is = version_of(first)
             .map_or("unknown".to_owned(), |(major, minor)| format!("{major}.{minor}"));
         let (major, minor) = least;
-        skip(&format!("{first} {is} is older than {major}.{minor} (Debian: {package})"));
+        without_tool(&format!("{first} {is} is older than {major}.{minor} (Debian: {package})"));
     }
     usable.map(|(name, _)| *name)
 }
@@ -131,6 +133,78 @@ pub fn c_options() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What the next test executes with and without the variable.
+    #[test]
+    #[ignore = "its tool does not exist"]
+    fn a_tool_that_does_not_exist() {
+        assert_eq!(tool(&[("no-such-program", "coreutils")]), None);
+        assert_eq!(tool_since(&[("no-such-program", "coreutils")], (1, 0)), None);
+    }
+
+    #[test]
+    fn a_missing_tool_is_a_failure_where_tools_are_required() {
+        let run = |value: Option<&str>| {
+            let mut command = Command::new(env::current_exe().unwrap());
+            command.args(["--exact", "data::tests::a_tool_that_does_not_exist", "--ignored"]);
+            command.env_remove(REQUIRE_TOOLS).envs(value.map(|value| (REQUIRE_TOOLS, value)));
+            // Its record is not that of this run.
+            command.env("TRACEWRIGHT_SKIPPED", env::temp_dir().join("tracewright-no-tool"));
+            let output = command.output().unwrap();
+            (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        assert!(run(None).0 && run(Some("0")).0);
+        let (passed, text) = run(Some("1"));
+        assert!(!passed, "{text}");
+        let why = "TRACEWRIGHT_REQUIRE_TOOLS: not installed: no-such-program (Debian: coreutils)";
+        assert!(text.contains(why), "{text}");
+    }
+
+    /// The packages of the tools that tests name are those that `.ci/tools` installs.
+    #[test]
+    fn the_packages_of_tools_are_listed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let list = std::fs::read_to_string(root.join(".ci/tools")).unwrap();
+        let (_, list) = list.split_once("packages=(\n").unwrap();
+        let (list, _) = list.split_once("\n)").unwrap();
+        let listed: Vec<&str> = list.split_whitespace().collect();
+        // Parts of every Debian system, and the compiler.
+        let known = ["binutils", "bsdutils", "coreutils", "gcc"];
+        let mut count = 0;
+        for file in rust_files(&root.join("crates")) {
+            let text = std::fs::read_to_string(file).unwrap();
+            for (_, package) in tools_of(&text) {
+                let found = listed.contains(&package) || known.contains(&package);
+                assert!(found, "{package} is not in .ci/tools");
+                count += 1;
+            }
+        }
+        assert!(count > 40, "{count}");
+    }
+
+    /// The programs and packages in calls of `tool` and `tool_since`.
+    fn tools_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
+        let calls = text.split("tool(").skip(1).chain(text.split("tool_since(").skip(1));
+        let lists = calls.filter_map(|call| call.strip_prefix("&[")?.split(']').next());
+        lists.flat_map(|list| {
+            let words: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+            words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>()
+        })
+    }
+
+    fn rust_files(folder: &Path) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                files.extend(rust_files(&path));
+            } else if path.extension().is_some_and(|end| end == "rs") && !path.ends_with("data.rs")
+            {
+                files.push(path);
+            }
+        }
+        files
+    }
 
     #[test]
     fn versions_of_programs() {

@@ -3,9 +3,10 @@
 //!
 //! Some tests compare with captures and listings that are not part of this repository. They lie in
 //! a folder `shared` beside the repository, or where `TRACEWRIGHT_SHARED` points. A test that does
-//! not find its data, or a tool that it runs, calls [`shared`], [`tool`], [`tool_since`] or
-//! [`skip`] and returns: the test harness counts it as passed, and the record of skipped tests
-//! shows that it checked nothing. With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data is a failure.
+//! not find its data, or a tool that it runs, calls [`shared`], [`tool`], [`tool_since`],
+//! [`without_tool`] or [`skip`] and returns: the test harness counts it as passed, and the record
+//! of skipped tests shows that it checked nothing. With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data
+//! is a failure, with `TRACEWRIGHT_REQUIRE_TOOLS=1` a missing tool is.
 #![forbid(unsafe_code)]
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ mod skipped;
 
 pub use data::{
     c_library, c_options, reader, shared, shared_or_none, text, tool, tool_since, unpacked,
+    without_tool,
 };
 pub use random::Random;
 pub use skipped::{print_summary, skip};

@@ -10,6 +10,17 @@ use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::{env, fs, thread};
 
+/// Variables that make missing data, and missing tools, a failure where they are `1`.
+pub(crate) const REQUIRE_SHARED: &str = "TRACEWRIGHT_REQUIRE_SHARED";
+pub(crate) const REQUIRE_TOOLS: &str = "TRACEWRIGHT_REQUIRE_TOOLS";
+
+/// As [`skip`], but fails where the variable `required` is `1`.
+#[track_caller]
+pub(crate) fn skip_unless(required: &str, why: &str) {
+    assert!(env::var_os(required).is_none_or(|value| value != "1"), "{required}: {why}");
+    skip(why);
+}
+
 /// Records that the running test checks nothing, and why. The caller returns from the test.
 #[track_caller]
 pub fn skip(why: &str) {
@@ -37,8 +48,12 @@ fn program() -> String {
     name.rsplit_once('-').map_or(name.clone(), |(name, _)| name.to_owned())
 }
 
-/// The folder of records: `skipped` beside the folder of the test programs.
+/// The folder of records: `skipped` beside the folder of the test programs, or the one that
+/// `TRACEWRIGHT_SKIPPED` names.
 fn folder() -> PathBuf {
+    if let Some(folder) = env::var_os("TRACEWRIGHT_SKIPPED") {
+        return folder.into();
+    }
     let program = env::current_exe().unwrap_or_default();
     let build = program.parent().and_then(Path::parent).map(Path::to_owned);
     build.unwrap_or_else(env::temp_dir).join("skipped")

@@ -6,6 +6,7 @@ use tracewright_decode::{ForeignPlan, Skipped};
 
 /// Why [`Trace::decode`](crate::Trace::decode) or [`Trace::elements`](crate::Trace::elements)
 /// failed.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// Some sources cannot be decoded. [`Trace::partial`](crate::Trace::partial) decodes the
@@ -27,13 +28,6 @@ pub enum DecodeError {
         /// Why not.
         error: io::Error,
     },
-}
-
-/// The message: a `main` that returns the error prints it so.
-impl fmt::Debug for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }
 
 impl fmt::Display for DecodeError {

@@ -5,16 +5,20 @@
 //! [`Element`]s: ranges of executed instructions, exceptions, contexts, timestamps, data accesses,
 //! software writes.
 //!
-//! ```no_run
+//! ```
+//! # #[cfg(feature = "std")]
+//! # {
 //! use tracewright::Element;
 //!
-//! let trace = tracewright::open("snapshot")?;
+//! # let snapshot = "../../tests/captures/etmv4/capture";
+//! let trace = tracewright::open(snapshot)?;
 //! for item in trace.elements()? {
 //!     let item = item?;
 //!     if let Element::Range(range) = item.element {
 //!         println!("{} {range} {:?}", item.offset, trace.symbol(item.source, range.start));
 //!     }
 //! }
+//! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -23,6 +27,16 @@
 //! formatter frames, and returns a [`Summary`]. [`decode::parallel`] decodes one buffer on several
 //! threads.
 //!
+//! A [`Trace`] is `Send` and `Sync`, and each thread may decode it; [`Elements`] is `Send`.
+//!
+//! # Stability
+//!
+//! Versions follow semantic versioning. Before 1.0 a minor version may change names and types; the
+//! changelog names each change. What is stable: this crate's root, and the output of
+//! `--format json` of the command within a version of its schema. The modules that are crates of
+//! their own change more often: they are parts of the command. The interface for C has rules of its
+//! own, in `docs/c-api.md`. The least version of Rust, 1.88, rises in minor versions only.
+//!
 //! | feature, on by default | adds |
 //! |---|---|
 //! | `std` | captures, program images, execution logs, decode sessions and views; without it the crate is `no_std` |
@@ -30,6 +44,9 @@
 //! | `toml` | captures that are folders with a `capture.toml` |
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 #[cfg(feature = "std")]
 pub mod encode;

@@ -16,8 +16,25 @@
 //! The crate knows registers, resources, filters and the order of register accesses. It knows no
 //! packets: those are in `tracewright-protocols`. Without the feature `std` it has the register
 //! tables only.
+//!
+//! ```
+//! # #[cfg(feature = "std")]
+//! # {
+//! use tracewright_units::catalogue;
+//! use tracewright_units::unit::values;
+//!
+//! let unit = catalogue::named("ETMv4").unwrap();
+//! let values = values(&*unit, &[("TRCCONFIGR".into(), 0x1001)])?;
+//! let sentences = unit.explain(&values);
+//! assert!(sentences.iter().any(|sentence| sentence.contains("return stack")), "{sentences:?}");
+//! # }
+//! # Ok::<(), String>(())
+//! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod ete;
 pub mod etm;

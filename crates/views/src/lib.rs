@@ -19,7 +19,20 @@
 //! | [`sinks`] | checksums, counts, edges, coverage |
 //! | [`stats`], [`explain`] | counts by kind, and remarks on what is missing or wrong |
 //! | [`compare`] | the first difference of two traces, or of a trace and an execution log |
+//!
+//! ```
+//! # #[cfg(feature = "disassembly")]
+//! # {
+//! use tracewright_base::Isa;
+//! use tracewright_views::disassembly::disassemble;
+//!
+//! assert_eq!(disassemble(Isa::A64, 0x1400_0002, 0x1000), "b 0x1008");
+//! # }
+//! ```
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod branches;
 pub mod calls;

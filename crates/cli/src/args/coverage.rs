@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tracewright::export::coverage::CoverageFormat;
 
+use super::decoding::OutcomeArgs;
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::WindowArgs;
 
@@ -43,12 +44,8 @@ pub struct CoverageArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = CoverageFormatArg::Text)]
     pub format: CoverageFormatArg,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 /// Rows of the summary of coverage.

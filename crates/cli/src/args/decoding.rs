@@ -9,22 +9,29 @@ use clap::{Args, ValueEnum};
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::{SelectArgs, WindowArgs, offsets};
 
+/// The file of the output, and when the exit code is 1.
+#[derive(Debug, Args)]
+pub struct OutcomeArgs {
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
+    #[arg(long)]
+    pub strict: bool,
+}
+
 /// Format and destination of the output.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
     /// Count packets and elements by kind; the counts go to standard error, or into the summary of
     /// --format none and json.
     #[arg(long)]
     pub stats: bool,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 #[derive(Debug, Args)]
@@ -37,8 +44,7 @@ pub struct DemoArgs {
     /// Write the example as a snapshot to this folder, which must be empty or not exist.
     #[arg(long, value_name = "FOLDER")]
     pub write: Option<PathBuf>,
-    /// Write the report of the example to this file. Default: tracewright-demo.html; with --write
-    /// no report.
+    /// Write the report of the example to this file, too.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 }
@@ -148,12 +154,8 @@ pub struct InstructionsOutput {
     /// Output format.
     #[arg(long, value_enum, default_value_t = InstructionFormat::Text)]
     pub format: InstructionFormat,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 #[derive(Debug, Args)]
@@ -204,12 +206,8 @@ pub struct BenchArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = BenchFormat::Text)]
     pub format: BenchFormat,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 /// Output format of a listing.

@@ -9,8 +9,9 @@ use tracewright::export::paths::PathFormat;
 use tracewright::export::timeline::TimelineFormat;
 use tracewright::views::functions::Sort;
 
-use super::decoding::InfoFormat;
+use super::decoding::{InfoFormat, OutcomeArgs};
 use super::input::{HowArgs, InputArgs, JobsArgs, SourceArgs};
+use super::own::group;
 use super::random::WindowArgs;
 use super::signals::{SignalArgs, hertz};
 use crate::fail::Fail;
@@ -46,12 +47,8 @@ pub struct FunctionsArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = FunctionFormat::Text)]
     pub format: FunctionFormat,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 #[derive(Debug, Args)]
@@ -74,12 +71,8 @@ pub struct BranchesArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
     pub format: InfoFormat,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 #[derive(Debug, Args)]
@@ -110,12 +103,8 @@ pub struct CallsArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
     pub format: InfoFormat,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 #[derive(Debug, Args)]
@@ -144,18 +133,15 @@ pub struct TimelineArgs {
     /// The most frames; the first ones are written.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub limit: usize,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright report CAPTURE -o report.html           one page for a browser")]
+  tracewright report CAPTURE -o report.html           one page for a browser
+  tracewright report CAPTURE --source-root . -o report.html   with the source files of this folder")]
 pub struct ReportArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -176,18 +162,16 @@ pub struct ReportArgs {
     /// in that of a program of --image are read; the page shows instructions of other code.
     #[arg(long = "source-root", value_name = "FOLDER")]
     pub source_roots: Vec<PathBuf>,
-    /// Write the page to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright history CAPTURE --before exception      what led to the last exception")]
+  tracewright history CAPTURE --before exception      what led to the last exception
+  tracewright history CAPTURE --before solve --first --count 50   to the first call of a function
+  tracewright history CAPTURE                         the last instructions of the trace")]
 pub struct HistoryArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -205,20 +189,17 @@ pub struct HistoryArgs {
     /// The first occurrence of the event, not the last one.
     #[arg(long)]
     pub first: bool,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright diff CAPTURE OTHER                      functions that differ")]
+  tracewright diff CAPTURE OTHER                      functions that differ
+  tracewright diff CAPTURE OTHER --coverage           lines that only one executed")]
 pub struct DiffArgs {
-    /// Capture, or a file of raw trace data with --protocol.
+    /// Capture, or a dump of raw trace data.
     pub a: PathBuf,
     /// The other capture.
     pub b: PathBuf,
@@ -318,7 +299,7 @@ impl FunctionFormat {
 pub struct SwitchArgs {
     /// Function that switches tasks by a return (repeatable). Those of FreeRTOS, ThreadX, Zephyr
     /// and Linux are known.
-    #[arg(long = "switch-at", value_name = "SYMBOL")]
+    #[arg(long = "switch-at", value_name = "SYMBOL", help_heading = group::COMMON)]
     pub switch_at: Vec<String>,
 }
 

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::assignments;
 use tracewright::capture::levels::Connector;
@@ -14,34 +14,36 @@ use tracewright::decode::raw::{RawFraming, Unit};
 use tracewright::frames::{Framing, dstream};
 use tracewright::units::etm::connector::Pinout;
 
+use super::own::group;
 use crate::message;
 
 /// The capture, and which part of it to read.
 #[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("capture").args(["input", "pins"]).required(true))]
 pub struct InputArgs {
     /// Snapshot folder or its snapshot.ini, folder with a capture.toml, perf.data of perf or
-    /// simpleperf, or a file of raw trace data with --protocol; `-` reads perf.data from standard
-    /// input (`perf record -o -`), or raw trace data with --protocol.
-    #[arg(required_unless_present = "pins", default_value = "-", hide_default_value = true)]
+    /// simpleperf, or a dump of raw trace data, whose form and protocols are detected; `-` reads
+    /// perf.data from standard input (`perf record -o -`), or raw trace data with --protocol.
+    #[arg(default_value = "-", hide_default_value = true)]
     pub input: PathBuf,
-    /// Raw trace data, instead of INPUT: recording of the levels of the trace port by a logic
-    /// analyser or a simulator, a Value Change Dump or a .sr file of sigrok (docs/frames.md).
-    #[arg(long, value_name = "FILE", conflicts_with = "input")]
-    pub pins: Option<PathBuf>,
-    /// --pins: signal of the port that has another name in the recording (repeatable).
-    #[arg(long = "signal", value_name = "SIGNAL=NAME")]
-    pub signals: Vec<String>,
-    /// --pins: signals have the names of the pins of this 38-pin connector, PIN1 to PIN38, and of a
-    /// second one, PIN1_2 to PIN38_2.
-    #[arg(long, value_enum)]
-    pub connector: Option<ConnectorArg>,
     /// Read only this trace buffer. Default: all, one after another.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = group::SELECTING)]
     pub source: Option<String>,
     /// --format opencsd: all trace buffers, one after another, instead of the first (OpenCSD's
     /// -multi_session).
-    #[arg(long, conflicts_with = "source")]
+    #[arg(long, conflicts_with = "source", help_heading = group::SELECTING)]
     pub all_buffers: bool,
+    /// Raw trace data, instead of INPUT: recording of the levels of the trace port by a logic
+    /// analyser or a simulator, a Value Change Dump or a .sr file of sigrok (docs/frames.md).
+    #[arg(long, value_name = "FILE", conflicts_with = "input", help_heading = group::RAW)]
+    pub pins: Option<PathBuf>,
+    /// --pins: signal of the port that has another name in the recording (repeatable).
+    #[arg(long = "signal", value_name = "SIGNAL=NAME", help_heading = group::RAW)]
+    pub signals: Vec<String>,
+    /// --pins: signals have the names of the pins of this 38-pin connector, PIN1 to PIN38, and of a
+    /// second one, PIN1_2 to PIN38_2.
+    #[arg(long, value_enum, help_heading = group::RAW)]
+    pub connector: Option<ConnectorArg>,
     #[command(flatten)]
     pub sources: SourceArgs,
     /// Additional program memory, over that of the capture: an ELF file, Intel HEX, S-records or
@@ -94,52 +96,56 @@ impl From<ConnectorArg> for Connector {
 pub struct SourceArgs {
     /// Decode only this trace ID, or RISC-V source number (repeatable). For raw trace data with one
     /// --protocol: the trace ID of that source.
-    #[arg(long = "id", value_name = "N", value_parser = source_number)]
+    #[arg(long = "id", value_name = "N", value_parser = source_number,
+          help_heading = group::SELECTING)]
     pub ids: Vec<u16>,
     /// Framing of the trace data.
-    #[arg(long, value_enum, default_value_t = FramingArg::Auto)]
+    #[arg(long, value_enum, default_value_t = FramingArg::Auto, help_heading = group::RAW)]
     pub framing: FramingArg,
     /// Do not decode the first N bytes of each trace buffer.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = group::RAW)]
     pub skip: u64,
     /// Offset of the first formatter frame, after --skip: `auto` searches for it, as is done for
     /// raw trace data by default; N drops the bytes before it.
-    #[arg(long, value_name = "auto|N", value_parser = align)]
+    #[arg(long, value_name = "auto|N", value_parser = align, help_heading = group::RAW)]
     pub align: Option<AlignArg>,
     /// Raw trace data in a core dump, or in another file with addresses: address or symbol of the
     /// trace buffer, and its size in bytes; a symbol is one of --image (docs/captures.md).
-    #[arg(long, value_name = "ADDRESS|SYMBOL[,SIZE]")]
+    #[arg(long, value_name = "ADDRESS|SYMBOL[,SIZE]", help_heading = group::RAW)]
     pub buffer: Option<String>,
     /// Raw trace data: size in bytes of the words in which the bytes are reversed. Default:
     /// detected.
-    #[arg(long, value_name = "1|2|4|8", value_parser = swap)]
+    #[arg(long, value_name = "1|2|4|8", value_parser = swap, help_heading = group::RAW)]
     pub swap: Option<Swap>,
     /// Read trace data from named pipes that the capture refers to. Otherwise only regular files of
     /// a capture are read.
-    #[arg(long)]
+    #[arg(long, help_heading = group::RAW)]
     pub pipes: bool,
     /// ITM: decode from the first byte, for captures without synchronisation packets.
-    #[arg(long)]
+    #[arg(long, help_heading = group::RAW)]
     pub assume_synced: bool,
     #[command(flatten)]
     pub search: SearchArgs,
     /// Raw trace data: trace protocol (ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, MTB, etrace,
-    /// ntrace), with the trace ID where the frames contain several sources (repeatable).
-    #[arg(long = "protocol", value_name = "NAME[@ID]", value_parser = unit)]
+    /// ntrace) instead of the detected one, with the trace ID where the frames contain several
+    /// sources (repeatable).
+    #[arg(long = "protocol", value_name = "NAME[@ID]", value_parser = unit,
+          help_heading = group::RAW)]
     pub protocols: Vec<Unit>,
     /// Raw trace data: file of trace unit parameters, one `name = value` per line.
-    #[arg(long, value_name = "FILE", requires = "protocols")]
+    #[arg(long, value_name = "FILE", requires = "protocols", help_heading = group::RAW)]
     pub params: Option<PathBuf>,
     /// Raw trace data: value of a trace unit register or parameter, of all units or of the one with
-    /// this trace ID (repeatable).
-    #[arg(long = "config", value_name = "NAME[@ID]=VALUE")]
+    /// this trace ID (repeatable). Those that are not given are detected as far as the bytes show
+    /// them.
+    #[arg(long = "config", value_name = "NAME[@ID]=VALUE", help_heading = group::RAW)]
     pub registers: Vec<String>,
     /// Raw trace data: registers of the trace buffer that the file is a dump of, a TRBE, ETR, ETF,
     /// ETB or MTB, separated by commas (repeatable; docs/trace-buffers.md).
-    #[arg(long, value_name = "NAME=VALUE,...", requires = "protocols")]
+    #[arg(long, value_name = "NAME=VALUE,...", requires = "protocols", help_heading = group::RAW)]
     pub buffer_registers: Vec<String>,
     /// Raw trace data: traced core or its architecture, such as Cortex-A53 or ARMv8-A.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = group::RAW)]
     pub core: Option<String>,
 }
 
@@ -163,21 +169,21 @@ impl SourceArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub struct SearchArgs {
     /// perf.data: folder with the files of the traced machine at their paths.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", help_heading = group::LINUX)]
     pub symfs: Option<PathBuf>,
     /// perf.data: program, library, kernel module or kernel that was traced; it is selected by its
     /// build ID, else by its name (repeatable).
-    #[arg(long = "binary", value_name = "FILE")]
+    #[arg(long = "binary", value_name = "FILE", help_heading = group::LINUX)]
     pub binaries: Vec<PathBuf>,
     /// perf.data: program file of the kernel of guests (docs/linux-perf.md).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = group::LINUX)]
     pub guest_kernel: Option<PathBuf>,
     /// perf.data: folder with the files of guests at their paths.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", help_heading = group::LINUX)]
     pub guest_symfs: Option<PathBuf>,
     /// perf.data: if the address of a kernel module's code is not recorded and the kernel's symbols
     /// are not given, assume the layout of its file.
-    #[arg(long)]
+    #[arg(long, help_heading = group::LINUX)]
     pub assume_module_layout: bool,
 }
 
@@ -201,15 +207,15 @@ impl SearchArgs {
 #[derive(Debug, Args)]
 pub struct HowArgs {
     /// Emit one range per waypoint before a source address (OpenCSD's -src_addr_n).
-    #[arg(long)]
+    #[arg(long, help_heading = group::COMMON)]
     pub split_source_ranges: bool,
     /// Report every undefined opcode as a wrong program image (OpenCSD's -aa64_opcode_chk). Without
     /// it, those only that are defined to be illegal: A64 UDF, RISC-V zeros, all ones and UNIMP.
-    #[arg(long)]
+    #[arg(long, help_heading = group::COMMON)]
     pub check_opcodes: bool,
     /// Withhold the elements of a transaction until it commits, and drop those of a failed
     /// transaction.
-    #[arg(long)]
+    #[arg(long, help_heading = group::COMMON)]
     pub committed: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
@@ -221,7 +227,8 @@ pub struct LimitArgs {
     /// Follow at most N instructions for each byte of a packet; a packet that needs more is
     /// reported as an inconsistency (docs/limits.md).
     #[arg(long, value_name = "N", default_value_t = MAX_EXPANSION,
-          value_parser = clap::value_parser!(u32).range(1..))]
+          value_parser = clap::value_parser!(u32).range(1..),
+          help_heading = group::COMMON)]
     pub max_expansion: u32,
 }
 
@@ -229,7 +236,7 @@ pub struct LimitArgs {
 #[derive(Debug, Args)]
 pub struct JobsArgs {
     /// Number of threads; it does not change the output. Default: one per core.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = group::COMMON)]
     pub jobs: Option<NonZeroUsize>,
 }
 
@@ -280,7 +287,7 @@ fn align(text: &str) -> Result<AlignArg, String> {
 /// Framing of the trace data, as spelled on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FramingArg {
-    /// As recorded in the capture.
+    /// As recorded in the capture; of raw trace data, as detected.
     Auto,
     /// 16-byte CoreSight formatter frames.
     Coresight,

@@ -237,6 +237,7 @@ pub enum EncodeTo {
 #[command(after_long_help = "\
 Examples:
   tracewright compare CAPTURE OTHER                   the first difference
+  tracewright compare perf.data log.csv               a capture and an execution log
   tracewright compare CAPTURE CAPTURE                 none, and exit code 0")]
 pub struct CompareArgs {
     /// Capture, or a file of raw trace data with --protocol.

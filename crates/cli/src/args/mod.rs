@@ -38,7 +38,7 @@ pub use units::{
 use anstream::ColorChoice;
 use clap::{Parser, Subcommand, ValueEnum};
 
-use self::own::Own;
+use self::own::{LAST, Own};
 
 /// Decoder and encoder of Arm CoreSight and RISC-V processor trace.
 #[derive(Debug, Parser)]
@@ -51,14 +51,15 @@ use self::own::Own;
                   program an impossible request, --strict a problem; the trace contradicts its \
                   description; a file changed while it was read; or the other side closed the connection \
                   of itm. 2 wrong usage or a fatal error.",
-    before_help = "Start with `tracewright demo`; with a capture, `tracewright info CAPTURE`.",
-    disable_help_subcommand = true
+    before_help = "Start with `tracewright demo`; with a capture, `tracewright info CAPTURE`."
 )]
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
     /// Colours in the text output. NO_COLOR and TERM=dumb disable them in auto.
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorArg::Auto)]
+    // After the options of a verb, whose short help does not have it.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorArg::Auto,
+          display_order = LAST)]
     pub color: ColorArg,
 }
 

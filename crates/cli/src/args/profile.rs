@@ -7,11 +7,12 @@ use clap::{Arg, Args, ValueEnum};
 use tracewright::export::samples::SampleFormat;
 use tracewright::export::{Dialect, Format};
 
+use super::decoding::OutcomeArgs;
 use super::input::{HowArgs, InputArgs, JobsArgs, SearchArgs};
 use super::random::WindowArgs;
 
 #[derive(Debug, Args)]
-#[command(mut_arg("input", not_alone))]
+#[command(mut_arg("input", not_alone), mut_group("capture", |group| group.required(false)))]
 #[command(after_long_help = "\
 Examples:
   tracewright profile CAPTURE                         functions, source lines and branches
@@ -97,12 +98,8 @@ pub struct PerfScriptArgs {
     /// Also print the last branches of each sample, or the instructions between them.
     #[arg(short = 'F', long, value_enum, value_name = "FIELD")]
     pub fields: Option<FieldsArg>,
-    /// Write the output to FILE instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 on undecodable bytes, inconsistent packets, missing program memory or losses.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
 }
 
 #[derive(Debug, Args)]

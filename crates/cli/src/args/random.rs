@@ -7,24 +7,26 @@ use clap::{Args, ValueEnum};
 use tracewright::index::{Window, query};
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
+use super::own::group;
 
 /// The part of a trace that is listed (docs/random-access.md).
 #[derive(Debug, Args)]
 pub struct WindowArgs {
     /// Only what packets at these offsets in the buffer made: A..B, A.. or ..B.
-    #[arg(long, value_name = "A..B", value_parser = offsets)]
+    #[arg(long, value_name = "A..B", value_parser = offsets, help_heading = group::SELECTING)]
     pub offset: Option<Range<u64>>,
     /// Only what has a time from A on and before B: the last timestamp of the source.
-    #[arg(long, value_name = "A..B", value_parser = offsets)]
+    #[arg(long, value_name = "A..B", value_parser = offsets, help_heading = group::SELECTING)]
     pub time: Option<Range<u64>>,
     /// Only these instructions, counted from 0 in the order of the output.
-    #[arg(long, value_name = "N..M", value_parser = offsets)]
+    #[arg(long, value_name = "N..M", value_parser = offsets, help_heading = group::SELECTING)]
     pub instruction: Option<Range<u64>>,
     /// Only the element with this number, as `find` reports it.
-    #[arg(long, value_name = "N", value_parser = one)]
+    #[arg(long, value_name = "N", value_parser = one, help_heading = group::SELECTING)]
     pub at: Option<u64>,
     /// --at: K elements before and after it, too.
-    #[arg(long, value_name = "K", requires = "at", default_value_t = 0)]
+    #[arg(long, value_name = "K", requires = "at", default_value_t = 0,
+          help_heading = group::SELECTING)]
     pub around: u64,
     #[command(flatten)]
     pub index: UseIndexArgs,
@@ -49,22 +51,22 @@ impl WindowArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub struct SelectArgs {
     /// Only these kinds of elements, as the listing names them; of packets, as in JSON.
-    #[arg(long, value_delimiter = ',', value_name = "KIND,...")]
+    #[arg(long, value_delimiter = ',', value_name = "KIND,...", help_heading = group::SELECTING)]
     pub only: Vec<String>,
     /// Only what is at these addresses: A..B, A.. or ..B (repeatable).
-    #[arg(long, value_name = "A..B", value_parser = offsets)]
+    #[arg(long, value_name = "A..B", value_parser = offsets, help_heading = group::SELECTING)]
     pub address: Vec<Range<u64>>,
     /// Only what is in this function (repeatable).
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = group::SELECTING)]
     pub function: Vec<String>,
     /// Only while the context ID is this one.
-    #[arg(long, value_name = "ID", value_parser = context)]
+    #[arg(long, value_name = "ID", value_parser = context, help_heading = group::SELECTING)]
     pub context: Option<u32>,
     /// Add the source line to the names of functions, from the DWARF of the program images.
-    #[arg(long)]
+    #[arg(long, help_heading = group::SELECTING)]
     pub lines: bool,
     /// At most N lines of packets, elements and instructions.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = group::SELECTING)]
     pub limit: Option<u64>,
 }
 
@@ -80,10 +82,10 @@ impl SelectArgs {
 #[derive(Debug, Args)]
 pub struct UseIndexArgs {
     /// The index. Default: INPUT.twx beside the capture, if there is one.
-    #[arg(long, value_name = "FILE", conflicts_with = "no_index")]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_index", help_heading = group::SELECTING)]
     pub index: Option<PathBuf>,
     /// Decode from the beginning, even if there is an index.
-    #[arg(long)]
+    #[arg(long, help_heading = group::SELECTING)]
     pub no_index: bool,
 }
 

@@ -20,10 +20,10 @@ use crate::run::{self, Runs};
 pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
-    input.readable(args.strict)?;
+    input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     let inputs = index::inputs(&input, &args.window.index);
-    let mut output = Output::open(args.output.as_deref(), &inputs)?;
+    let mut output = Output::open(args.outcome.output.as_deref(), &inputs)?;
     let json = args.format == InfoFormat::Json;
     if json {
         output.json(&json::head("branches"))?;
@@ -58,5 +58,5 @@ pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
     let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !input.is_contradicted() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !input.is_contradicted() && !problems.fail(args.outcome.strict))
 }

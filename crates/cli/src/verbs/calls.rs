@@ -24,10 +24,10 @@ use crate::stacks;
 pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
-    input.readable(args.strict)?;
+    input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     let mut output =
-        Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
+        Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let json = args.format == InfoFormat::Json;
     if json {
         output.json(&json::head("calls"))?;
@@ -70,5 +70,5 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     if nothing && (selected.is_some() || args.function.is_some()) {
         report::nothing_selected(&input);
     }
-    Ok(input.is_unchanged() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
 }

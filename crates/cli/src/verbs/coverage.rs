@@ -55,7 +55,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         return Err(Fail::input(&args.input.input, what));
     }
     let mut output =
-        Output::open(args.output.as_deref(), &index::inputs(&first, &args.window.index))?;
+        Output::open(args.outcome.output.as_deref(), &index::inputs(&first, &args.window.index))?;
     let mut sources = BTreeMap::new();
     let (mut programs, mut losses, mut good) = (Vec::new(), 0, true);
     let mut input = first;
@@ -64,7 +64,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         threads: &args.threads,
         window: Some(&args.window),
         path: &args.input.input,
-        strict: args.strict,
+        strict: args.outcome.strict,
     };
     let mut known = None;
     let checks = !args.further.is_empty();
@@ -92,7 +92,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         programs.extend(own);
         let Some(next) = further.next() else { break };
         input = Input::open_other(next, &args.input, Some(&args.how))?;
-        input.inputs.refuse(args.output.as_deref())?;
+        input.inputs.refuse(args.outcome.output.as_deref())?;
     }
     finish(&mut sources, losses);
     if losses > 0 {
@@ -100,7 +100,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
             "note: losses of trace: {losses}; what is not executed in the trace may have been \
              executed there, and is unknown"
         ));
-        good &= !args.strict;
+        good &= !args.outcome.strict;
     }
     write(args, &sources, &programs, losses, &mut output)?;
     output.close()?;
@@ -236,7 +236,7 @@ fn write(
         let own = || files.text(Path::new(name)).ok();
         let text = files.read(path, &source).map(|(text, _)| text);
         let text = text.or_else(|error| own().ok_or(error));
-        files.refuse(args.output.as_deref())?;
+        files.refuse(args.outcome.output.as_deref())?;
         let text = text.map_err(|error| {
             let what = format!(
                 "cannot read the source file {path}: {error}; name its folder with --source-root"

@@ -52,26 +52,21 @@ Columns: byte offset in the trace buffer, trace source, decoded element.
 
 const NEXT: &str = "
 Next:
+  tracewright demo --report report.html     one page with functions, flame graph, timeline, coverage
   tracewright demo --write FOLDER           write this capture as a snapshot, with its program
   tracewright info FOLDER                   describe it, each register field by field
   tracewright decode --packets FOLDER       interleave its packets with the decoded elements
   tracewright instructions FOLDER           every executed instruction
   tracewright coverage FOLDER --annotate program.c
                                             the source, with what was executed and what was not
-  tracewright report FOLDER -o report.html  one page with functions, flame graph, timeline, coverage
-With your own capture:
-  tracewright decode SNAPSHOT               a snapshot: its folder, or its snapshot.ini
-  tracewright decode trace.bin --protocol ETM4 --config TRCCONFIGR=0xc1 ... --image program.elf
-  tracewright info ...                      list what is missing to decode it
+With your own capture, a snapshot, a perf.data or a dump of a trace buffer:
+  tracewright info CAPTURE --image program.elf   what it is, what is missing, and the next command
 ";
 
 /// The lines of the calls, the instructions before the fault, and the lines of elements.
 const CALL_LINES: u64 = 30;
 const INSTRUCTIONS: usize = 6;
 const ELEMENT_LINES: usize = 31;
-
-/// The file of the report, where the command line names none.
-const REPORT: &str = "tracewright-demo.html";
 
 /// The exception number of UsageFault. (Armv7-M ARM, B1.5.2)
 const USAGE_FAULT: u16 = 6;
@@ -121,8 +116,13 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     output.failed()?;
 
     output.print(NEXT)?;
-    let path = args.report.as_deref().unwrap_or(Path::new(REPORT));
-    write_report(&input, path, &mut output)?;
+    if let Some(path) = &args.report {
+        report(&input, path)?;
+        let name = path.display();
+        output.print(&format!(
+            "\nThe report of this example is in {name}: open it in a browser.\n"
+        ))?;
+    }
     output.close()?;
     Ok(true)
 }
@@ -187,20 +187,4 @@ fn report(input: &Input, path: &Path) -> Result<(), Fail> {
     report::write(input, &how, &mut file)?;
     file.failed()?;
     file.close()
-}
-
-/// Writes the report, and its name. The example does not fail where the file cannot be written.
-fn write_report(input: &Input, path: &Path, output: &mut Output) -> Result<(), Fail> {
-    match report(input, path) {
-        Ok(()) => {
-            let name = path.display();
-            output.print(&format!(
-                "\nThe report of this example is in {name}: open it in a browser.\n"
-            ))
-        }
-        Err(error) => {
-            message::line(&format!("note: no report: {error}"));
-            Ok(())
-        }
-    }
 }

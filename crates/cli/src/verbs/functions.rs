@@ -163,9 +163,9 @@ fn gather(
 pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
-    input.readable(args.strict)?;
+    input.readable(args.outcome.strict)?;
     let mut output =
-        Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
+        Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     if recordings::only(&input) {
         return sampled(args, &input, output);
     }
@@ -231,7 +231,7 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
     if nothing {
         report::nothing_selected(&input);
     }
-    Ok(input.is_unchanged() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
 }
 
 /// The functions of a capture of ITMs, which have samples of the program counter only.
@@ -279,5 +279,5 @@ fn sampled(args: &FunctionsArgs, input: &Input, mut output: Output) -> Result<bo
     }
     output.failed()?;
     output.close()?;
-    Ok(input.is_unchanged() && !(args.strict && lost > 0))
+    Ok(input.is_unchanged() && !(args.outcome.strict && lost > 0))
 }

@@ -26,17 +26,17 @@ use crate::run::{self, Runs};
 pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
-    input.readable(args.strict)?;
+    input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     // With --strict, the whole trace is checked.
     let index = match &selected {
-        None if !args.how.committed && !args.strict && !index::is_piped(&input) => {
+        None if !args.how.committed && !args.outcome.strict && !index::is_piped(&input) => {
             index::open(&input, &args.window.index)?
         }
         _ => None,
     };
     let mut output =
-        Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
+        Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let colour = output.colour();
     let mut runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     runs.part |= index.is_some();
@@ -64,7 +64,7 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
     let problems = listing::buffers(&input, &jobs, &mut output, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
 }
 
 /// Writes what was found.

@@ -24,11 +24,11 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     input.show_lines(args.select.lines);
     let format = args.output.format;
     report::notes(&input);
-    input.readable(args.output.strict)?;
+    input.readable(args.output.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     select::check(&args.select, select::Listed { packets: false, elements: true }, &input)?;
     let inputs = index::inputs(&input, &args.window.index);
-    let mut output = Output::open(args.output.output.as_deref(), &inputs)?;
+    let mut output = Output::open(args.output.outcome.output.as_deref(), &inputs)?;
     if format == InstructionFormat::Json {
         output.json(&json::head("instructions"))?;
     }
@@ -101,7 +101,9 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     if instructions.into_inner() == 0 && data.into_inner() > 0 {
         report::no_instructions();
     }
-    Ok(input.is_unchanged() && !input.is_contradicted() && !problems.fail(args.output.strict))
+    Ok(input.is_unchanged()
+        && !input.is_contradicted()
+        && !problems.fail(args.output.outcome.strict))
 }
 
 /// Decodes to instructions for `view`. `timed`: the output has times.

@@ -19,8 +19,8 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, None)?;
     let linux = samples::linux(&input)?;
     report::notes(&input);
-    input.readable(args.strict)?;
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    input.readable(args.outcome.strict)?;
+    let mut output = Output::open(args.outcome.output.as_deref(), &input.inputs)?;
     let samples = samples::timed(samples, linux);
     let fields = Fields {
         branches: args.fields == Some(FieldsArg::Brstack),
@@ -34,5 +34,5 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
     })?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
 }

@@ -67,11 +67,11 @@ pub struct How<'a> {
 pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
-    input.readable(args.strict)?;
+    input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     stacks::one_buffer(&input, &args.input.input)?;
     let mut output =
-        Output::open(args.output.as_deref(), &index::inputs(&input, &args.window.index))?;
+        Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let files = Sources::new(&args.source_roots);
     let signals = args.signals.signals(&input.capture, comparators(&input.capture))?;
     if selected.is_some() && recordings::has_any(&input) {
@@ -93,13 +93,13 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
             let (text, file) = files.read(path, source).ok()?;
             Some((text, file.display().to_string()))
         },
-        check: &|| files.refuse(args.output.as_deref()),
+        check: &|| files.refuse(args.outcome.output.as_deref()),
     };
     let problems = write(&input, &how, &mut output)?;
     input.decodable()?;
     output.close()?;
     files.print();
-    Ok(input.is_unchanged() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
 }
 
 /// The options that change what the page shows.

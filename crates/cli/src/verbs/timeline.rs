@@ -22,14 +22,14 @@ use crate::stacks;
 pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
-    input.readable(args.strict)?;
+    input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     stacks::one_buffer(&input, &args.input.input)?;
     let format = args.format.format();
     // The format of a folder has no output file.
-    let file = args.output.as_deref().filter(|_| format.is_some());
+    let file = args.outcome.output.as_deref().filter(|_| format.is_some());
     let mut output = Output::open(file, &index::inputs(&input, &args.window.index))?;
-    let folder = match (format, &args.output) {
+    let folder = match (format, &args.outcome.output) {
         (Some(_), _) => None,
         (None, Some(folder)) => {
             check_empty(folder)?;
@@ -101,7 +101,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     let problems = listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
 }
 
 /// The values of the signals of ITMs.

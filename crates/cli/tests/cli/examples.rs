@@ -1,4 +1,5 @@
-//! The examples of the help pages: every verb has some, and each of them runs.
+//! The examples of the help pages: every verb has some, and each of them runs; and the first
+//! commands of the README.
 
 use std::fs;
 use std::path::Path;
@@ -23,8 +24,10 @@ fn verbs() -> Vec<Vec<String>> {
     let mut verbs = Vec::new();
     for verb in listed(&[]) {
         match verb.as_str() {
+            // It has the examples of the other verbs.
+            "help" => {}
             "unit" | "log" => {
-                let inner = listed(&[&verb]).into_iter();
+                let inner = listed(&[&verb]).into_iter().filter(|inner| inner != "help");
                 verbs.extend(inner.map(|inner| vec![verb.clone(), inner]));
             }
             _ => verbs.push(vec![verb]),
@@ -70,6 +73,54 @@ fn files(folder: &Folder) {
     fs::write(folder.path("a.list"), &list).unwrap();
     fs::write(folder.path("b.list"), &list).unwrap();
     fs::write(folder.path("LIST"), "a.list\nb.list\n").unwrap();
+}
+
+/// The commands in a table of the README, of the files that a reader has.
+#[test]
+fn the_first_commands_of_the_readme_run() {
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(tree.join("README.md")).unwrap();
+    let (_, part) = readme.split_once("## First commands\n").unwrap();
+    let (part, _) = part.split_once("\n## ").unwrap();
+    let cells = part.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").nth(1));
+    let commands: Vec<_> =
+        cells.filter_map(|cell| cell.strip_prefix("`tracewright ")?.strip_suffix('`')).collect();
+    assert_eq!(commands.len(), 5, "{commands:?}");
+
+    let folder = Folder::new("first-commands");
+    let capture = folder.path("capture-of-the-example");
+    assert_eq!(tracewright(&["demo", "--write", capture.to_str().unwrap()]).code, Some(0));
+    for (from, to) in [
+        (capture.join("ETB.bin"), "dump.bin"),
+        (tree.join("crates/cli/src/demo/program.elf"), "firmware.elf"),
+        (tree.join("tests/captures/itm/capture/ETB_0.bin"), "swo.bin"),
+        (tree.join("tests/captures/etmv4/log.csv"), "log.csv"),
+    ] {
+        fs::copy(from, folder.path(to)).unwrap();
+    }
+    for (from, to) in [
+        ("captures/simpleperf-etm/perf_etm.data", "perf.data"),
+        ("captures/simpleperf-etm/etm_test_loop", "etm_test_loop"),
+        ("captures/riscv/etrace-ref/itype3_basic/dhrystone.te_inst_raw", "hart.te_inst_raw"),
+        ("captures/riscv/etrace-ref/elf/dhrystone.riscv", "program.elf"),
+    ] {
+        if let Some(from) = shared(from) {
+            fs::copy(from, folder.path(to)).unwrap();
+        }
+    }
+    let contents = ["Hello, world", "ID 0x10 ETM4", " instructions in 1 file", "Proc_1", ""];
+    for (command_line, content) in commands.iter().zip(contents) {
+        let words: Vec<_> = command_line.split_whitespace().collect();
+        let present = |word: &&str| !word.contains('.') || folder.path(word).exists();
+        if !words.iter().all(present) {
+            continue;
+        }
+        let output = command(&words).current_dir(folder.path("")).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{command_line}: {output:?}");
+        assert!(text.contains(content), "{command_line}: {text}");
+    }
+    assert!(folder.path("capture/snapshot.ini").exists());
 }
 
 #[test]

@@ -92,6 +92,8 @@ const ROWS: &[(&str, &[Test])] = &[
         Named(PERF, "fn a_fork_copies_what_the_child_has_only")]),
     ("`perf.data` with events of several PMUs: buffers of one CPU or thread", &[
         Named("capture/tests/integration/perf_events.rs", "fn buffers_of_events_are_bounded")]),
+    ("a compressed section of debug information: the size that it states", &[
+        Named("image/src/debug_sections.rs", "the stated size of a compressed section is too large")]),
     ("a compressed module of the kernel: its size; memory for the dictionary of xz", &[
         Named("capture/src/perf/packed.rs", "fn files_that_unpack_to_too_much_are_refused")]),
     ("a trace buffer: as text; in records; bytes that are swapped", &[

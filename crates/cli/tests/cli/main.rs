@@ -14,6 +14,7 @@ mod examples;
 mod files;
 mod first_paint;
 mod frames;
+mod help;
 mod hostile;
 mod index;
 mod input_limits;

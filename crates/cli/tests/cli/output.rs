@@ -22,17 +22,25 @@ fn the_demo_is_reproducible() {
     assert_eq!((first.code, first.err.as_str()), (Some(0), ""));
     assert_eq!(first.out, second.out);
     assert_eq!(first.out, include_str!("golden/demo.txt"));
-    // The report that it names has the functions of the example.
-    let report = fs::read_to_string(folder.path("tracewright-demo.html")).unwrap();
+    // No file is written unless it is asked for.
+    assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 0);
+    let output: Output = command(&["demo", "--report", "r.html"])
+        .current_dir(folder.path(""))
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let named = output.out.strip_prefix(first.out.as_str()).unwrap();
+    assert!(named.contains("r.html"), "{named}");
+    // The report has the functions of the example.
+    let report = fs::read_to_string(folder.path("r.html")).unwrap();
     let texts = ["\"is_safe\"", "\"systick_handler\"", "\n24135\n", "fault: division by zero"];
     // Its source is built in: there is no file of that name.
     let source = "if (is_safe(row, at)) {";
     assert!(texts.iter().chain(&[source]).all(|text| report.contains(text)));
-    // Without a place for the report, the example is the same.
     let output = tracewright(&["demo", "--report", "/nonexistent/report.html"]);
-    assert_eq!(output.code, Some(0));
-    assert!(output.err.contains("no report"), "{}", output.err);
-    assert!(first.out.starts_with(&output.out));
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("/nonexistent/report.html"), "{}", output.err);
 }
 
 /// The expected addresses follow from the program: three iterations of the loop, the call, the

@@ -1,7 +1,7 @@
 //! The traced processors, as far as the name of a core or the machine of a program states them, and
 //! the protocols that such a processor can have.
 
-use tracewright_base::{CoreType, Profile};
+use tracewright_base::{CoreType, Profile, take_uleb128};
 use tracewright_capture::{Capture, Form};
 use tracewright_image::{Elf, Load};
 use tracewright_protocols::registry::AnyProtocol;
@@ -161,16 +161,16 @@ fn profile_of(mut attributes: &[u8]) -> Option<Profile> {
     const COMPATIBILITY: u64 = 32;
     const PROFILE: u64 = 7;
     loop {
-        let tag = uleb(&mut attributes)?;
+        let tag = take_uleb128(&mut attributes)?;
         if tag == COMPATIBILITY {
-            uleb(&mut attributes)?;
+            take_uleb128(&mut attributes)?;
         }
         if tag == COMPATIBILITY || TEXTS.contains(&tag) || tag > COMPATIBILITY && tag % 2 == 1 {
             let end = attributes.iter().position(|byte| *byte == 0)?;
             attributes = attributes.get(end + 1..)?;
             continue;
         }
-        let value = uleb(&mut attributes)?;
+        let value = take_uleb128(&mut attributes)?;
         if tag == PROFILE {
             return match u8::try_from(value).ok()? {
                 b'A' => Some(Profile::Application),
@@ -180,20 +180,6 @@ fn profile_of(mut attributes: &[u8]) -> Option<Profile> {
             };
         }
     }
-}
-
-/// Takes a number in ULEB128 from the start of `bytes`.
-fn uleb(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for n in 0..9 {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << (7 * n);
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

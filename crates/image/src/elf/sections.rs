@@ -1,4 +1,4 @@
-//! The sections of an ELF file by name. (System V gABI, "Sections")
+//! The sections of an ELF file by type. (System V gABI, "Sections")
 
 use object::read::elf::{FileHeader, SectionHeader};
 use object::{Endianness, elf};
@@ -6,11 +6,8 @@ use object::{Endianness, elf};
 /// A section.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section<'a> {
-    pub(crate) name: &'a [u8],
     /// `sh_type`.
     pub(crate) kind: u32,
-    /// The section has SHF_COMPRESSED.
-    pub(crate) compressed: bool,
     pub(crate) data: &'a [u8],
 }
 
@@ -21,8 +18,6 @@ pub(crate) struct Sections<'a> {
     pub(crate) big: bool,
     /// Addresses have 8 bytes.
     pub(crate) bits64: bool,
-    /// `e_machine`.
-    pub(crate) machine: u16,
     all: Vec<Section<'a>>,
 }
 
@@ -36,11 +31,6 @@ impl<'a> Sections<'a> {
         }
     }
 
-    /// The first section with this name.
-    pub(crate) fn named(&self, name: &str) -> Option<Section<'a>> {
-        self.all.iter().find(|section| section.name == name.as_bytes()).copied()
-    }
-
     /// All sections of a type.
     pub(crate) fn of_kind(&self, kind: u32) -> impl Iterator<Item = Section<'a>> {
         self.all.iter().filter(move |section| section.kind == kind).copied()
@@ -52,15 +42,8 @@ fn read<'a, H: FileHeader<Endian = Endianness>>(file: &'a [u8]) -> Option<Sectio
     let endian = header.endian().ok()?;
     let table = header.sections(endian, file).ok()?;
     let all = table.iter().map(|section| Section {
-        name: table.section_name(endian, section).unwrap_or_default(),
         kind: section.sh_type(endian).0,
-        compressed: section.sh_flags(endian).0 & elf::SHF_COMPRESSED.0 != 0,
         data: section.data(endian, file).unwrap_or_default(),
     });
-    Some(Sections {
-        big: header.is_big_endian(),
-        bits64: header.is_type_64(),
-        machine: header.e_machine(endian).0,
-        all: all.collect(),
-    })
+    Some(Sections { big: header.is_big_endian(), bits64: header.is_type_64(), all: all.collect() })
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, OnceLock};
 
-use tracewright_testing::{c_library, c_options, skip, tool};
+use tracewright_testing::{c_library, c_options, skip, tool, without_tool};
 
 /// Where Debian installs OpenCSD's headers.
 const HEADERS: &str = "/usr/include/opencsd/c_api/opencsd_c_api.h";
@@ -47,7 +47,7 @@ pub fn installed() -> Option<PathBuf> {
     let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"];
     let found = folders.iter().map(|folder| Path::new(folder).join(LIBRARY)).find(|p| p.exists());
     if found.is_none() {
-        skip("not installed: libopencsd_c_api.so.1 (Debian: libopencsd1)");
+        without_tool("not installed: libopencsd_c_api.so.1 (Debian: libopencsd1)");
     }
     found
 }
@@ -91,7 +91,7 @@ pub fn compile_without_headers(source: &str) -> Option<PathBuf> {
 /// As [`compile`], with one more option of the compiler; none where it is empty.
 pub fn compile_with(source: &str, option: &str) -> Option<PathBuf> {
     if !Path::new(HEADERS).exists() {
-        skip("not installed: opencsd_c_api.h (Debian: libopencsd-dev)");
+        without_tool("not installed: opencsd_c_api.h (Debian: libopencsd-dev)");
         return None;
     }
     compile_as(

@@ -8,8 +8,33 @@ use tracewright::isa::assemble::a64;
 use tracewright::isa::{ItState, classify};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
-use tracewright::{Capture, DecodeError, Element, Item, Listener, Trace};
+use tracewright::{Capture, DecodeError, Element, Item, Listener, OpenError, Trace};
 use tracewright_testing::shared;
+
+/// What threads may share and send.
+const _: () = {
+    const fn sent<T: Send>() {}
+    const fn shared_by_threads<T: Send + Sync>() {}
+    shared_by_threads::<Trace>();
+    shared_by_threads::<Capture>();
+    shared_by_threads::<DecodeError>();
+    shared_by_threads::<OpenError>();
+    sent::<tracewright::Elements<'_>>();
+    sent::<tracewright::Summary>();
+    sent::<tracewright::decode::Session>();
+    sent::<tracewright::decode::Plan>();
+};
+
+/// The name of the variant is in the debug format, and the message in the other.
+#[test]
+fn errors_have_two_formats() {
+    let error = tracewright::open("/nonexistent/capture").err().unwrap();
+    assert!(format!("{error:?}").contains("Unreadable"), "{error:?}");
+    assert!(error.to_string().starts_with("/nonexistent/capture: "), "{error}");
+    let error = Trace::new(Capture::default()).elements().err().unwrap();
+    assert!(format!("{error:?}").starts_with("NothingToDecode"), "{error:?}");
+    assert!(error.to_string().starts_with("the capture has no trace buffer"), "{error}");
+}
 
 const START: u64 = 0x8_0000;
 

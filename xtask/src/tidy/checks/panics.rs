@@ -1,18 +1,31 @@
-//! Input never panics.
+//! Input never panics, and libraries print nothing: Clippy checks both, with lints that the root of
+//! each crate enables.
 
-use super::{Finding, Tree, lines_with};
+use super::crates::roots;
+use super::{Finding, Tree};
 
-const WORDS: [&str; 7] =
-    [".unwrap()", ".unwrap_err()", ".expect(", "panic!", "todo!", "unimplemented!", "unreachable!"];
+/// Lints of the code outside tests.
+const PANICS: [&str; 2] = [
+    "#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]",
+    "#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]",
+];
 
-/// Nothing outside tests gives up. Indexing cannot be seen by reading; the properties in `fuzz/`
-/// look for it.
+/// Lints of libraries.
+const PRINTS: &str = "#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]";
+
+/// Crates of tests, which may panic and print.
+const TESTS: [&str; 2] = ["model", "testing"];
+
+/// The root of each crate enables the lints.
 pub(super) fn panics(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree.sources() {
-        for word in WORDS {
-            let uses = lines_with(&file.code, word);
-            findings.extend(uses.map(|line| Finding::new(file, line, format!("`{word}`"))));
+    for root in roots(tree) {
+        let Some(name) = root.crate_name().filter(|name| !TESTS.contains(name)) else { continue };
+        let prints = Some(PRINTS).filter(|_| name != "cli");
+        for lint in PANICS.into_iter().chain(prints) {
+            if !root.code.contains(lint) {
+                findings.push(Finding::new(root, 1, format!("no {lint}")));
+            }
         }
     }
     findings
@@ -24,15 +37,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_tests_may_panic() {
-        let bad = "fn f(x: Option<u8>) -> u8 {\n    x.unwrap()\n}\nfn g() { todo!() }\n";
-        assert_eq!(
-            findings(panics, &[("crates/base/src/a.rs", bad)]),
-            ["crates/base/src/a.rs:2", "crates/base/src/a.rs:4"]
-        );
-        let good =
-            "//! x.unwrap()\nfn f() { x.unwrap_or(1); }\n#[cfg(test)]\nmod tests { y.unwrap() }";
-        assert_eq!(findings(panics, &[("crates/base/src/a.rs", good)]), [""; 0]);
-        assert_eq!(findings(panics, &[("crates/base/tests/a.rs", bad)]), [""; 0]);
+    fn the_lints_are_enabled() {
+        let panics_only = PANICS.join("\n");
+        let all = format!("{panics_only}\n{PRINTS}\n");
+        let at = |path: &str, text: &str| findings(panics, &[(path, text)]).len();
+        assert_eq!(at("crates/base/src/lib.rs", &all), 0);
+        assert_eq!(at("crates/base/src/lib.rs", &panics_only), 1);
+        assert_eq!(at("crates/base/src/lib.rs", PRINTS), 2);
+        assert_eq!(at("crates/cli/src/main.rs", &panics_only), 0);
+        assert_eq!(at("crates/model/src/lib.rs", ""), 0);
+        assert_eq!(at("crates/base/src/a.rs", ""), 0);
     }
 }

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
-use cpu_time::ProcessTime;
 use tracewright::Listener;
 use tracewright::decode::input::{self, Input as Bytes, Known, Parts};
 use tracewright::decode::parallel::Work;
@@ -35,8 +34,8 @@ const MAX_IN_MEMORY: u64 = 256 << 20;
 pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
-    input.readable(args.strict)?;
-    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
+    input.readable(args.outcome.strict)?;
+    let mut output = Output::open(args.outcome.output.as_deref(), &input.inputs)?;
     if args.format == BenchFormat::Json {
         output.json(&json::head("bench"))?;
     }
@@ -57,7 +56,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     }
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
 }
 
 /// Counts and times of one buffer.
@@ -75,6 +74,19 @@ struct Found<'a> {
     passes: Vec<Pass>,
     /// Distribution of the bytes among threads in the first pass.
     work: Work,
+}
+
+/// The processor time of all threads of this process, where the system reports it.
+#[cfg(unix)]
+fn processor_time() -> Option<Duration> {
+    use rustix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
+}
+
+#[cfg(not(unix))]
+fn processor_time() -> Option<Duration> {
+    None
 }
 
 /// The times of one pass: wall clock, and processor time of all threads.
@@ -167,11 +179,10 @@ impl Found<'_> {
     }
 
     fn time<T>(&mut self, pass: impl FnOnce() -> T) -> T {
-        let (clock, processor) = (Instant::now(), ProcessTime::try_now().ok());
+        let (clock, processor) = (Instant::now(), processor_time());
         let found = pass();
         let clock = clock.elapsed();
-        let processor =
-            processor.and_then(|start| Some(ProcessTime::try_now().ok()?.duration_since(start)));
+        let processor = processor.and_then(|start| processor_time()?.checked_sub(start));
         self.passes.push(Pass { clock, processor });
         found
     }

@@ -127,7 +127,7 @@ impl Encoder {
         // Format 2 with F counts commits down from MAXSPEC.
         let from_max = (n + 15).checked_sub(max).filter(|&a| a <= 15);
         let packet = match (n, above) {
-            (_, _) if unknown => Packet::CycleCount1 { commit: commits.then_some(n), cycles: None },
+            _ if unknown => Packet::CycleCount1 { commit: commits.then_some(n), cycles: None },
             (_, 0..=3) if !commits => Packet::CycleCount3 { commit: 0, cycles: above as u8 },
             (1..=4, 0..=3) => Packet::CycleCount3 { commit: n as u8 - 1, cycles: above as u8 },
             (_, 0..=15) if !commits => {
@@ -136,10 +136,15 @@ impl Encoder {
             (1..=16, 0..=15) => {
                 Packet::CycleCount2 { from_max: false, commit: n as u8 - 1, cycles: above as u8 }
             }
-            (_, 0..=15) if let Some(commit) = from_max => {
-                Packet::CycleCount2 { from_max: true, commit: commit as u8, cycles: above as u8 }
-            }
-            _ => Packet::CycleCount1 { commit: commits.then_some(n), cycles: Some(above as u32) },
+            _ => match from_max.filter(|_| above <= 15) {
+                Some(commit) => {
+                    let (commit, cycles) = (commit as u8, above as u8);
+                    Packet::CycleCount2 { from_max: true, commit, cycles }
+                }
+                None => {
+                    Packet::CycleCount1 { commit: commits.then_some(n), cycles: Some(above as u32) }
+                }
+            },
         };
         self.put(packet, config, out);
         self.cancelled(n);
