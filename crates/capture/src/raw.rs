@@ -62,14 +62,11 @@ impl Capture {
                 Some(_) => None,
                 None => raw.selection.select(&bytes).map_err(failed)?,
             };
-            match selected {
-                Some(selected) => {
-                    bytes = selected.bytes;
-                    let note =
-                        |what| Note { origin: Origin::file(path), problem: Problem::Memory(what) };
-                    notes.extend(selected.what.map(note));
-                }
-                None => {}
+            if let Some(selected) = selected {
+                bytes = selected.bytes;
+                let note =
+                    |what| Note { origin: Origin::file(path), problem: Problem::Memory(what) };
+                notes.extend(selected.what.map(note));
             }
             buffer.files.push(File {
                 name: label(path),

@@ -21,8 +21,8 @@ pub struct Contradictions {
 }
 
 impl Contradictions {
-    /// Those of the selected part of all buffers, for what is listed while they are decoded. They are
-    /// decoded once for it. Of a pipe, which can be read only once, nothing is known.
+    /// Those of the selected part of all buffers, for what is listed while they are decoded. They
+    /// are decoded once for it. Of a pipe, which can be read only once, nothing is known.
     pub fn before(
         input: &Input,
         committed: bool,

@@ -188,11 +188,10 @@ const fn is_rv64_only(opcode: Opcode) -> bool {
     if size == 2 {
         return bits & 0xfc03 == 0x9c01 && bits & 0x40 == 0;
     }
-    match (bits & 0x7f, bits >> 12 & 0b111) {
-        (0x03, 0b011 | 0b110) | (0x23, 0b011) | (0x2f, 0b011) => true,
-        (0x1b | 0x3b, _) => true,
-        _ => false,
-    }
+    matches!(
+        (bits & 0x7f, bits >> 12 & 0b111),
+        (0x03, 0b011 | 0b110) | (0x23 | 0x2f, 0b011) | (0x1b | 0x3b, _)
+    )
 }
 
 #[cfg(test)]

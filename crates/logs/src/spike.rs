@@ -28,8 +28,8 @@ pub struct Parser {
     raised: Option<(u16, Raised)>,
 }
 
-/// The instruction set by the digits of the first address, which are those of the registers. (Spike,
-/// riscv/processor.cc, `processor_t::disasm`: `max_xlen / 4`)
+/// The instruction set by the digits of the first address, which are those of the registers.
+/// (Spike, riscv/processor.cc, `processor_t::disasm`: `max_xlen / 4`)
 pub fn width(head: &[u8]) -> Option<Isa> {
     let address = |line: &[u8]| {
         let mut words = Words(line);

@@ -249,7 +249,8 @@ impl Comparison {
         Some((i, j))
     }
 
-    /// Skips all events of `source` that are there. The result is the number of events of each side.
+    /// Skips all events of `source` that are there. The result is the number of events of each
+    /// side.
     pub fn skip_all(&mut self, source: usize) -> (u64, u64) {
         let mut counts = [0; 2];
         for (side, count) in [&mut self.a, &mut self.b].into_iter().zip(&mut counts) {

@@ -3,6 +3,7 @@
 mod cause;
 mod path;
 mod profiles;
+mod source_line;
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -194,7 +195,7 @@ impl Decoded<'_> {
         }
         out.push('\n');
         for (n, source) in self.sources.iter().enumerate() {
-            source_line(source, &t.of(n), &mut out);
+            source_line::write(source, &t.of(n), &mut out);
         }
         let (unknown_ids, others) = largest(self.unknown_ids());
         for (id, bytes) in unknown_ids {
@@ -760,40 +761,6 @@ pub fn data_stream(capture: &Capture, plan: &Plan, id: u16, bytes: u64) -> Optio
 /// The value of `--framing` for a plan.
 pub fn plan_framing(plan: &Plan) -> &'static str {
     if plan.messages.is_some() { plan.framing_name() } else { plan.framing.option() }
-}
-
-fn source_line(source: &Source, c: &Counts, out: &mut String) {
-    let _ = write!(out, "  {} ({}", source.name, source.protocol());
-    if let Some(id) = source.id {
-        let _ = write!(out, ", ID {id:#04x}");
-    }
-    let _ = write!(out, "): {} bytes, {} packets, {} syncs", c.bytes(), c.packets, c.syncs);
-    let mut rest = vec![(c.elements, "elements")];
-    if source.config.protocol().traces_instructions() {
-        rest.extend([(c.ranges, "ranges"), (c.instructions, "instructions")]);
-    }
-    for (count, what) in rest {
-        let _ = write!(out, ", {count} {what}");
-    }
-    for (count, what) in [
-        (c.unknown_instructions, "further instructions on unknown paths"),
-        (c.exceptions, "exceptions"),
-        (c.software_writes, "software writes"),
-        (c.dwt_events, "DWT events"),
-        (c.data_accesses, "data accesses"),
-        (c.gaps, "gaps"),
-        (c.unsynchronised, "bytes before a synchronisation"),
-        (c.undecodable - c.truncated, "undecodable bytes"),
-        (c.truncated, "bytes of an incomplete packet"),
-        (c.no_code, "addresses without program memory"),
-        (c.ambiguities, "ambiguities"),
-        (c.inconsistencies, "inconsistencies"),
-    ] {
-        if count > 0 {
-            let _ = write!(out, ", {count} {what}");
-        }
-    }
-    out.push('\n');
 }
 
 /// Whether the configuration is that of the trace unit of a core of the M profile.

@@ -204,8 +204,8 @@ pub(super) fn logged(text: &[u8]) -> Option<Bytes> {
     let inside = lines(text.get(start..)?).map(|(_, line)| line).skip(1);
     let inside = inside.take_while(|line| position_of(line, ESP_END).is_none());
     let last = |line: &[u8]| -> Vec<u8> {
-        let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        words.last().unwrap_or_default().to_vec()
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        words.next_back().unwrap_or_default().to_vec()
     };
     let inside: Vec<Vec<u8>> = inside.map(last).collect();
     lists::base64(&inside.join(&b'\n')).map(|list| Bytes::from(list.bytes))

@@ -199,7 +199,9 @@ impl BranchList {
             }
         }
         self.sampled.add(other.sampled);
-        self.binaries.iter_mut().fold(false, |any, binary| binary.sum() || any)
+        let mut any = false;
+        self.binaries.iter_mut().for_each(|binary| any |= binary.sum());
+        any
     }
 }
 

@@ -44,8 +44,8 @@ pub struct LogArgs {
     /// Executed program: an ELF file, or raw bytes at an address (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
-    /// Instruction set where the log does not record it. Default: that of the image, or the one that
-    /// the addresses and opcodes of the log show.
+    /// Instruction set where the log does not record it. Default: that of the image, or the one
+    /// that the addresses and opcodes of the log show.
     #[arg(long, value_enum)]
     pub isa: Option<IsaArg>,
     /// Exception level or privilege mode where the log does not record it.

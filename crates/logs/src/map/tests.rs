@@ -340,8 +340,8 @@ fn none_is_taken_for_another() {
     }
 }
 
-/// A log that is read as one of another format has no instructions there, or ends with an error: but
-/// Spike, CVA6 and Dromajo share the line of an instruction that retired.
+/// A log that is read as one of another format has no instructions there, or ends with an error:
+/// but Spike, CVA6 and Dromajo share the line of an instruction that retired.
 #[test]
 fn no_format_has_the_lines_of_another() {
     let shared = [("cva6", "spike"), ("dromajo", "spike"), ("dromajo", "cva6"), ("sail", "spike")];
@@ -425,7 +425,7 @@ const VARIANTS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
-        // docs/source/handshake.rst of riscv-dv, and a converter that prints PRV_M and ends with CR.
+        // docs/source/handshake.rst of riscv-dv, and a converter that prints PRV_M and ends in CR.
         "riscv-dv",
         "pc,instr,gpr,csr,binary,mode,instr_str,operand,pad\r\n\
          ffffffff8000000c,c.addi,ra:daab700e,,000000b9,3,\"c.addi  ra, 14\",\"ra,14\",\r\n\

@@ -158,9 +158,8 @@ fn access(bits: u32, get: &impl Fn(&str) -> Option<u64>) -> Option<Access> {
 
 /// Whether an instruction reads memory: LOAD, LOAD-FP, AMO; C.LW, C.LWSP and the like.
 const fn loads(bits: u32) -> bool {
-    match (bits & 0b11, bits & 0x7f, bits >> 13 & 0b111) {
-        (0b11, 0x03 | 0x07 | 0x2f, _) => true,
-        (0b00 | 0b10, _, 0b001..=0b011) => true,
-        _ => false,
-    }
+    matches!(
+        (bits & 0b11, bits & 0x7f, bits >> 13 & 0b111),
+        (0b11, 0x03 | 0x07 | 0x2f, _) | (0b00 | 0b10, _, 0b001..=0b011)
+    )
 }

@@ -13,8 +13,6 @@ mod returns;
 mod vendor;
 mod walk;
 
-use alloc::boxed::Box;
-
 use tracewright_base::{
     BlockCache, Decode, Element, Exception, Fault, Feed, Gap, Inconsistency, Kind, Sink, Space,
     Spanned, Start,
@@ -25,7 +23,7 @@ use super::names;
 use super::packet::{Message, Packet, Process};
 use outcomes::Outcomes;
 use returns::Returns;
-use vendor::Learned;
+use vendor::Model;
 use walk::{Last, Walk};
 
 /// Decodes the messages of one encoder. It is a plain value: it holds the state that the next
@@ -54,7 +52,7 @@ pub struct Decoder {
     /// The message that RepeatBranch repeats.
     branch: Option<Branch>,
     /// The predictor and the targets of the Accemic encoder, where they are known.
-    learned: Option<Box<Learned>>,
+    learned: Model,
     /// The mode that messages have shown.
     mode: Option<Mode>,
     /// The last timestamp.
@@ -475,7 +473,7 @@ impl Decoder {
         }
         self.restart(Phase::Following);
         if restarts && config.profile == Profile::Ctte {
-            self.learned = Some(Learned::new());
+            self.learned.begin();
         }
         (self.reference, self.position) = (Some(faddr), Position::At(address));
     }
@@ -484,7 +482,7 @@ impl Decoder {
     fn stop(&mut self, phase: Phase) {
         self.restart(phase);
         (self.reference, self.position) = (None, Position::Unknown);
-        self.learned = None;
+        self.learned.forget();
     }
 
     /// Drops the state that a synchronisation resets. ("Synchronizing Messages")

@@ -246,5 +246,5 @@ fn a_dump_without_a_description() {
     assert_eq!(elements(&dump), want);
     assert!(notes.iter().any(|note| note.starts_with("detected: ")), "{notes:?}");
     let missing = tracewright::open_raw("no such file", RawTrace::default(), &[]).err().unwrap();
-    assert_eq!(format!("{missing:?}"), missing.to_string());
+    assert!(missing.to_string().starts_with("no such file: "), "{missing}");
 }

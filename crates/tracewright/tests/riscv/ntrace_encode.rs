@@ -293,7 +293,7 @@ fn settings_have_effects() {
         let mix = Mix { rv64: true, traps: 30, astray: 5, levels: true, ..Mix::default() };
         let run = run(seed, 60, 3000, mix);
         // A timestamp ends a block of the ingress port.
-        let time = |n: u64| (n % 50 == 0).then_some(Step::Timestamp(1000 + 3 * n));
+        let time = |n: u64| n.is_multiple_of(50).then_some(Step::Timestamp(1000 + 3 * n));
         let timed = |(n, step): (u64, &Step)| time(n).into_iter().chain([*step]);
         let steps: Vec<Step> = (0..).zip(&run.steps).flat_map(timed).collect();
         let bytes = |names: Names<'_>| {

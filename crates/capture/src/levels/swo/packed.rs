@@ -61,7 +61,7 @@ pub fn packed_swo(bytes: &[u8], order: BitOrder) -> Option<Packed> {
     let found = decode(recorded, &SwoOptions::default()).ok()?;
     let is_swo = found.bytes.len() >= LEAST && found.errors as usize * ERRORS <= found.bytes.len();
     let samples = (1u64 << 32) as f64 / found.baud? as f64 / REPEATED as f64;
-    is_swo.then(|| Packed { bytes: found.bytes, coding: found.coding, samples })
+    is_swo.then_some(Packed { bytes: found.bytes, coding: found.coding, samples })
 }
 
 #[cfg(test)]

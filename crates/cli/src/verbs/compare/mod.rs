@@ -231,7 +231,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         }
     }
     if same == 0 {
-        return Err(Fail::input(&args.a, &raw::nothing(args, missing)));
+        return Err(Fail::input(&args.a, &raw::nothing(&first, second.as_ref(), missing)));
     }
     raw::note_missing(missing);
     let word = if sources == 1 { "source" } else { "sources" };

@@ -1,13 +1,8 @@
 //! What is stated of two inputs beside their differences: how each was read, and what could not be
 //! compared.
 
-use std::fs::File;
-use std::io::{BufReader, Read as _};
-use std::path::Path;
-
 use tracewright::views::compare::Missing;
 
-use crate::args::CompareArgs;
 use crate::input::Input;
 use crate::message;
 
@@ -51,7 +46,7 @@ pub fn note_missing(missing: [Missing; 2]) {
 }
 
 /// Why nothing was compared.
-pub fn nothing(args: &CompareArgs, missing: [Missing; 2]) -> String {
+pub fn nothing(a: &Input, b: Option<&Input>, missing: [Missing; 2]) -> String {
     let mut text = "nothing was compared: no instruction was decoded from either input".to_owned();
     for (name, Missing { count, first }) in ["A", "B"].into_iter().zip(missing) {
         if let Some(first) = first {
@@ -62,21 +57,21 @@ pub fn nothing(args: &CompareArgs, missing: [Missing; 2]) -> String {
     if missing.iter().any(|missing| missing.count > 0) {
         text += "; add the program with --image";
     }
-    text + &bytes(&args.a, &args.b).unwrap_or_default()
+    text + &b.map(|b| bytes(a, b)).unwrap_or_default()
 }
 
-/// Whether the bytes of two files are equal.
-fn bytes(a: &Path, b: &Path) -> Option<String> {
-    let open = |path: &Path| path.is_file().then(|| File::open(path).ok()).flatten();
-    let (mut a, mut b) = (BufReader::new(open(a)?).bytes(), BufReader::new(open(b)?).bytes());
-    for at in 0u64.. {
-        let (left, right) = (a.next().transpose().ok()?, b.next().transpose().ok()?);
-        if left != right {
-            return Some(format!("; the bytes of the files differ from offset {at:#x} on"));
-        }
-        if left.is_none() {
-            break;
+/// Whether the trace data of both are equal.
+fn bytes(a: &Input, b: &Input) -> String {
+    let all = |input: &Input| {
+        let buffers = input.buffers.iter().filter_map(|&n| input.capture.buffers.get(n));
+        buffers.flat_map(|buffer| buffer.bytes().into_owned()).collect::<Vec<u8>>()
+    };
+    let (a, b) = (all(a), all(b));
+    match a.iter().zip(&b).position(|(a, b)| a != b) {
+        None if a.len() == b.len() => "; the bytes of the files are equal".to_owned(),
+        at => {
+            let at = at.unwrap_or_else(|| a.len().min(b.len()));
+            format!("; the bytes of the files differ from offset {at:#x} on")
         }
     }
-    Some("; the bytes of the files are equal".to_owned())
 }

@@ -26,12 +26,47 @@ pub(super) struct Learned {
     targets: [Option<u64>; TARGETS],
 }
 
-impl Learned {
-    /// After a start of trace: branches are not taken, and there are no targets.
-    pub(super) fn new() -> Box<Learned> {
-        Box::new(Learned { counters: [1; COUNTERS], targets: [None; TARGETS] })
+/// [`Learned`] where it is known. Its memory is used again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Model {
+    known: bool,
+    memory: Option<Box<Learned>>,
+}
+
+impl PartialEq for Model {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for Model {}
+
+impl Model {
+    /// A start of trace: branches are not taken, and there are no targets.
+    pub(super) fn begin(&mut self) {
+        const EMPTY: Learned = Learned { counters: [1; COUNTERS], targets: [None; TARGETS] };
+        self.known = true;
+        match &mut self.memory {
+            Some(memory) => **memory = EMPTY,
+            None => self.memory = Some(Box::new(EMPTY)),
+        }
     }
 
+    /// What the encoder knows is not known.
+    pub(super) fn forget(&mut self) {
+        self.known = false;
+    }
+
+    fn get(&self) -> Option<&Learned> {
+        self.memory.as_deref().filter(|_| self.known)
+    }
+
+    fn get_mut(&mut self) -> Option<&mut Learned> {
+        self.memory.as_deref_mut().filter(|_| self.known)
+    }
+}
+
+impl Learned {
     fn counter(&mut self, branch: u64) -> Option<&mut u8> {
         self.counters.get_mut((branch >> 2) as usize % COUNTERS)
     }
@@ -72,7 +107,7 @@ impl Decoder {
     /// Takes the address field of a target that a message has in full.
     pub(super) fn learn_target(&mut self, field: u64, config: &Config) {
         if config.profile == Profile::Ctte
-            && let Some(learned) = &mut self.learned
+            && let Some(learned) = self.learned.get_mut()
         {
             learned.store(config.address(field), field, config);
         }
@@ -85,7 +120,7 @@ impl Decoder {
         index: u64,
         sink: &mut S,
     ) -> Option<u64> {
-        let target = self.learned.as_ref().and_then(|learned| learned.target(index));
+        let target = self.learned.get().and_then(|learned| learned.target(index));
         if target.is_none() && self.reference.is_some() {
             self.lose(at, Inconsistency::Unexpected, sink);
         }
@@ -111,7 +146,7 @@ impl Decoder {
     /// The outcome of the branch at this address in branch prediction mode.
     pub(super) fn predicted(&mut self, branch: u64, walk: &mut Walk) -> Option<bool> {
         let known = walk.outcomes.take();
-        let Some(learned) = &mut self.learned else { return known };
+        let Some(learned) = self.learned.get_mut() else { return known };
         let taken = match known {
             Some(taken) => taken,
             None if walk.count == 0 && walk.end == End::Taken => true,
