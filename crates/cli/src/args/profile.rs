@@ -13,6 +13,9 @@ use super::random::WindowArgs;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("input", not_alone), mut_group("capture", |group| group.required(false)))]
+#[command(override_usage = "\
+tracewright profile [OPTIONS] <INPUT|--pins <FILE>> [INPUT]...
+       tracewright profile [OPTIONS] --add <INPUT|@FILE>")]
 #[command(after_long_help = "\
 Examples:
   tracewright profile CAPTURE                         functions, source lines and branches
