@@ -65,6 +65,7 @@ mod elements;
 #[cfg(feature = "std")]
 mod error;
 #[cfg(feature = "std")]
+pub mod joined;
 #[cfg(feature = "std")]
 mod sinks;
 #[cfg(feature = "std")]

@@ -19,6 +19,7 @@ mod input_limits;
 mod interleaved;
 mod itm;
 mod itm_values;
+mod joined;
 mod limits;
 mod loader;
 mod logs;
