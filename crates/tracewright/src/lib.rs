@@ -18,9 +18,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Trace::ranges`], [`Trace::functions`], [`Trace::call_trees`], [`Trace::timelines`] and
-//! [`Trace::profile`] give a table of functions, a flame graph or a profile for a compiler in a few
-//! lines: see the examples. [`itm::PortReader`] reads what software writes to a port of an ITM.
+//! [`Trace::ranges`], [`Trace::functions`], [`Trace::call_trees`], [`Trace::timelines`],
+//! [`Trace::profile`] and [`Trace::coverage`] give a table of functions, a flame graph or a profile
+//! for a compiler in a few lines: see the examples. [`itm::PortReader`] reads what software writes
+//! to a port of an ITM.
 //!
 //! [`open_raw`] reads a dump of a trace buffer, of which nothing needs to be known.
 //! [`Trace::decode`] gives the elements to a [`Listener`], which can also receive packets and

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tracewright_analysis::coverage::{self, Losses, ProgramCoverage, SourceFile, program_files};
 use tracewright_analysis::functions::{FunctionTotals, by_thread, together};
 use tracewright_analysis::stacks::{FunctionId, Part, SWITCHES, StackCounts, Stacks, Visitor};
 use tracewright_analysis::{
@@ -86,6 +87,9 @@ impl Stacked<Paths> {
     }
 }
 
+/// The source that executed a thread first, and the identifier of the thread.
+type ThreadKey = (usize, Option<u64>);
+
 /// How the frames of a part are taken, and the names of the threads found: the source that executed
 /// each first, and its identifier.
 struct Frames<V: Visitor> {
@@ -94,7 +98,7 @@ struct Frames<V: Visitor> {
     /// The frames of each part are looked for.
     by_parts: bool,
     take: fn(&mut Stacks<V>, &Part),
-    threads: fn(&V) -> Vec<(usize, Option<u64>)>,
+    threads: fn(&V) -> Vec<ThreadKey>,
     /// The sources are the threads.
     threads_are_sources: bool,
 }
@@ -184,6 +188,47 @@ impl Trace {
         Ok(profile)
     }
 
+    /// The source files of the programs by their paths: the executions of their lines, the outcomes
+    /// of branches, and functions. Empty where no program has line numbers. Where trace was lost,
+    /// what was not executed is unknown.
+    ///
+    /// # Errors
+    /// As [`decode`](Trace::decode).
+    pub fn coverage(&self) -> Result<BTreeMap<String, SourceFile>, DecodeError> {
+        self.check()?;
+        let files = program_files(self.capture());
+        let mut covered = vec![ProgramCoverage::default(); files.len()];
+        let buffers: Vec<usize> = self.plans().iter().map(|plan| plan.buffer).collect();
+        let mut losses = self.capture().losses(&buffers);
+        let mut instructions = 0;
+        for (number, plan) in self.plans().iter().enumerate() {
+            let sources = self.sources_of(number);
+            let programs = sources.iter().map(|own| own.program.clone());
+            let listener = (Profiler::new(programs), Merging(Losses::default()));
+            let mut all = (RawProfile::default(), Losses::default());
+            let (tally, _) = self.run(plan, self.session(plan)?, listener, |more| {
+                all.merge(more);
+                true
+            })?;
+            let (raw, lost) = all;
+            losses += lost.count + self.unseen(plan, sources, &tally);
+            instructions += tally.sources.iter().map(|counts| counts.instructions).sum::<u64>();
+            let program = |own: &Source| (own.program.clone(), cache_options(own));
+            let programs: Vec<_> = sources.iter().map(program).collect();
+            ProgramCoverage::add(&mut covered, &files, raw, &programs);
+        }
+        if losses == 0 && instructions == 0 {
+            // The trace does not show what was executed while it was recorded.
+            losses = 1;
+        }
+        let mut sources = BTreeMap::new();
+        for (file, covered) in files.iter().zip(&covered) {
+            covered.lines(file, &mut sources);
+        }
+        coverage::finish(&mut sources, losses);
+        Ok(sources)
+    }
+
     fn stacked<V: Visitor>(
         &self,
         limit: usize,
@@ -213,10 +258,8 @@ impl Trace {
     /// Finds the transfers of the sources of a buffer.
     fn transfers(&self, number: usize, code: &Code, frames: bool) -> Transfers {
         let sources = self.sources_of(number);
-        let cache = |source: &Source| {
-            let options = CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() };
-            source.program.cache(Waypoints::default(), options)
-        };
+        let cache =
+            |source: &Source| source.program.cache(Waypoints::default(), cache_options(source));
         let code = code.with_programs(sources.iter().map(|source| source.program.clone()));
         let transfers = Transfers::new(code, sources.iter().map(cache).collect());
         if frames { transfers.with_frames() } else { transfers }
@@ -316,4 +359,8 @@ impl Trace {
         stacked.buffers.push(CallStacks { frames: stacks.visitor, threads, sources });
         Ok(())
     }
+}
+
+fn cache_options(source: &Source) -> CacheOptions {
+    CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() }
 }

@@ -12,6 +12,7 @@ use tracewright_decode::{
     input, parallel,
 };
 use tracewright_index::{Window, window};
+use tracewright_views::explain::Decoded;
 use tracewright_views::{Source, SymbolAt};
 
 use crate::chunks::Chunks;
@@ -211,6 +212,12 @@ impl Trace {
         let rest = self.sources.get(before..).unwrap_or_default();
         let count = self.plans.get(number).map_or(0, |plan| plan.sources.len());
         rest.get(..count).unwrap_or(rest)
+    }
+
+    /// The sources of whose trace in a buffer nothing was decoded.
+    pub(crate) fn unseen(&self, plan: &Plan, sources: &[Source], tally: &Tally) -> u64 {
+        let Trace { capture, memory, options, .. } = self;
+        Decoded { capture, plan, sources, memory, options, tally }.unseen()
     }
 
     /// Whether only a part of each buffer is decoded.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use tracewright::Capture;
-use tracewright::analysis::coverage::{Losses, ProgramCoverage, SourceFile, program_files};
+use tracewright::analysis::coverage::{self, Losses, ProgramCoverage, SourceFile, program_files};
 use tracewright::analysis::itm::Signals;
 use tracewright::analysis::{Code, Paths, Profiler, RawProfile, Timeline};
 use tracewright::base::{Channel, Code as _, Pc, Space, Waypoints};
@@ -29,7 +29,6 @@ use crate::report;
 use crate::run::Runs;
 use crate::sources::{self, Sources};
 use crate::stacks;
-use crate::verbs::coverage;
 
 /// The functions whose code is shown, and the most lines of each.
 const LISTINGS: usize = 12;
