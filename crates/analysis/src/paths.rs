@@ -480,6 +480,15 @@ impl Visitor for Paths {
             clock.lost = true;
         }
     }
+
+    fn buffer(&mut self, source: usize) {
+        for which in 0..2 {
+            self.advance(source, which, None);
+        }
+        for clock in self.clocks(source).into_iter().flatten() {
+            *clock = Clock::default();
+        }
+    }
 }
 
 #[inline]

@@ -75,14 +75,25 @@ impl Axis {
 /// A thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimelineThread {
-    /// The source.
+    /// The source; of joined buffers, the number of the thread.
     pub source: usize,
     /// Its identifier in the trace.
     pub id: Option<u64>,
+    /// The source that executed it first.
+    pub first_source: usize,
     /// Where its first frame begins.
     begin: Option<u64>,
     /// Callers that were found beneath its first frame.
     beneath: i32,
+}
+
+impl Joined {
+    /// Makes room for the source with this number.
+    fn reserve(&mut self, source: usize) {
+        if self.sources.len() <= source {
+            self.sources.resize_with(source + 1, JoinedSource::default);
+        }
+    }
 }
 
 /// The frames of all threads.
@@ -103,6 +114,25 @@ pub struct Timeline {
     limit: usize,
     /// Frames that were left out, because there are more than the limit.
     pub left_out: u64,
+    joined: Option<Joined>,
+}
+
+/// The threads of joined buffers. Each has positions of its own: its instructions, on all sources.
+#[derive(Clone, Debug, Default)]
+struct Joined {
+    /// Instructions of each thread.
+    executed: Vec<u64>,
+    sources: Vec<JoinedSource>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct JoinedSource {
+    thread: Option<usize>,
+    /// The last timestamp.
+    ticks: Option<u64>,
+    /// The threads that it executed before the first timestamp of its buffer, each with its
+    /// instructions before.
+    early: Vec<(usize, u64)>,
 }
 
 /// A frame that is left out.
@@ -121,7 +151,15 @@ impl Timeline {
             untimed: BTreeSet::new(),
             limit,
             left_out: 0,
+            joined: None,
         }
+    }
+
+    /// As [`new`](Self::new), of [joined](crate::stacks::Stacks::joined) buffers: a thread may
+    /// move between sources. Positions are numbers of instructions of the thread, and what is of a
+    /// source elsewhere is of a thread.
+    pub fn joined(limit: usize) -> Timeline {
+        Timeline { joined: Some(Joined::default()), ..Timeline::new(limit) }
     }
 
     /// The frames of each thread in order of their begin; a caller precedes what it calls.
@@ -150,8 +188,10 @@ impl Timeline {
 
     /// Whether all sources with frames have timestamps.
     pub fn has_time(&self) -> bool {
-        // Those of ITMs have positions of their own.
-        let timed = |thread: &TimelineThread| self.knots(thread.source).len() > 1;
+        // Those of ITMs have positions of their own. A thread of joined buffers may execute between
+        // two timestamps.
+        let least = if self.joined.is_some() { 1 } else { 2 };
+        let timed = |thread: &TimelineThread| self.knots(thread.source).len() >= least;
         !self.slices.is_empty()
             && self.threads.iter().filter(|thread| thread.begin.is_some()).all(timed)
     }
@@ -160,7 +200,13 @@ impl Timeline {
     /// positions are ticks, or where it has no times, offsets.
     pub fn add_recording(&mut self, source: usize, recording: &Recording) {
         let thread = self.threads.len();
-        self.threads.push(TimelineThread { source, id: None, begin: None, beneath: 0 });
+        self.threads.push(TimelineThread {
+            source,
+            id: None,
+            first_source: source,
+            begin: None,
+            beneath: 0,
+        });
         for slice in recording.slices() {
             self.add(Slice {
                 thread: thread as u32,
@@ -209,6 +255,48 @@ impl Timeline {
         Moment { after: before.map(ticks), before: after.map(ticks), estimate }
     }
 
+    /// The number of the source on the timeline, and the instructions before a position.
+    fn place(&mut self, position: &Position) -> (usize, u64) {
+        let (number, thread) = (position.source, position.thread);
+        let Some(joined) = &mut self.joined else { return (number, position.instructions) };
+        if joined.executed.len() <= thread {
+            joined.executed.resize(thread + 1, 0);
+        }
+        joined.reserve(number);
+        let executed = |joined: &Joined, n: usize| joined.executed.get(n).copied().unwrap_or(0);
+        let at = executed(joined, thread);
+        let Some(source) = joined.sources.get_mut(number) else { return (thread, at) };
+        if source.thread == Some(thread) {
+            return (thread, at);
+        }
+        let before = source.thread.replace(thread);
+        match source.ticks {
+            // The switch is after this timestamp.
+            Some(ticks) => {
+                if let Some(before) = before {
+                    let end = executed(joined, before);
+                    self.knot(before, Knot { instructions: end, ticks });
+                }
+                self.knot(thread, Knot { instructions: at, ticks });
+            }
+            None => source.early.push((thread, at)),
+        }
+        (thread, at)
+    }
+
+    fn knot(&mut self, source: usize, knot: Knot) {
+        if source >= self.knots.len() {
+            self.knots.resize_with(source + 1, Vec::new);
+        }
+        let Some(knots) = self.knots.get_mut(source) else { return };
+        match knots.last_mut() {
+            // Time never goes back.
+            Some(last) if knot.ticks < last.ticks => {}
+            Some(last) if last.instructions == knot.instructions => last.ticks = knot.ticks,
+            _ => knots.push(knot),
+        }
+    }
+
     fn add(&mut self, slice: Slice) -> usize {
         if self.slices.len() >= self.limit {
             self.left_out += 1;
@@ -226,15 +314,16 @@ impl Visitor for Timeline {
         if thread >= self.threads.len() {
             self.threads.resize(thread + 1, TimelineThread::default());
         }
+        let number = if self.joined.is_some() { thread } else { source };
         if let Some(own) = self.threads.get_mut(thread) {
-            (own.source, own.id) = (source, id);
+            (own.source, own.id, own.first_source) = (number, id, source);
         }
         NONE
     }
 
     fn begin(&mut self, position: &Position, _: usize, begin: &Begin) -> usize {
+        let (_, at) = self.place(position);
         let Some(thread) = self.threads.get_mut(position.thread) else { return NONE };
-        let at = position.instructions;
         thread.begin.get_or_insert(at);
         let depth = position.depth as i32 - thread.beneath;
         self.add(Slice {
@@ -250,8 +339,13 @@ impl Visitor for Timeline {
     }
 
     fn end(&mut self, position: &Position, node: usize, ending: Ending, uncertain: bool) {
+        let at = match &self.joined {
+            None => position.instructions,
+            // The trace of the thread ends, whatever its source executes.
+            Some(joined) => joined.executed.get(position.thread).copied().unwrap_or(0),
+        };
         if let Some(slice) = self.slices.get_mut(node) {
-            slice.end = position.instructions;
+            slice.end = at;
             (slice.ending, slice.uncertain) = (ending, uncertain);
         }
     }
@@ -274,6 +368,13 @@ impl Visitor for Timeline {
     }
 
     fn run(&mut self, position: &Position, _: usize, instructions: u64, _: u64) {
+        self.place(position);
+        if let Some(joined) = &mut self.joined {
+            if let Some(executed) = joined.executed.get_mut(position.thread) {
+                *executed = executed.saturating_add(instructions);
+            }
+            return;
+        }
         let last = self.running.iter().rev().find(|run| run.0 == position.source);
         if last.is_none_or(|run| run.2 != position.thread) && self.running.len() < self.limit {
             let from = position.instructions.saturating_sub(instructions);
@@ -283,21 +384,35 @@ impl Visitor for Timeline {
 
     fn time(&mut self, position: &Position, time: Time) {
         let Time::Timestamp(ticks) = time else { return };
-        if position.source >= self.knots.len() {
-            self.knots.resize_with(position.source + 1, Vec::new);
+        // A source may have a timestamp before its first thread.
+        let known = self.joined.is_none() || position.thread < self.threads.len();
+        let place = known.then(|| self.place(position));
+        if let Some(joined) = &mut self.joined {
+            joined.reserve(position.source);
         }
-        let Some(knots) = self.knots.get_mut(position.source) else { return };
-        let instructions = position.instructions;
-        match knots.last_mut() {
-            // Time never goes back.
-            Some(last) if ticks < last.ticks => {}
-            Some(last) if last.instructions == instructions => last.ticks = ticks,
-            _ => knots.push(Knot { instructions, ticks }),
+        let own = self.joined.as_mut().and_then(|own| own.sources.get_mut(position.source));
+        let early = own.map(|own| {
+            own.ticks = own.ticks.max(Some(ticks));
+            std::mem::take(&mut own.early)
+        });
+        for (thread, instructions) in early.into_iter().flatten() {
+            self.knot(thread, Knot { instructions, ticks });
+        }
+        if let Some((source, instructions)) = place {
+            self.knot(source, Knot { instructions, ticks });
         }
     }
 
     fn lost(&mut self, position: &Position) {
-        self.losses.push((position.source, position.instructions));
+        let place = self.place(position);
+        self.losses.push(place);
+    }
+
+    fn buffer(&mut self, source: usize) {
+        let joined = self.joined.as_mut();
+        if let Some(own) = joined.and_then(|joined| joined.sources.get_mut(source)) {
+            *own = JoinedSource::default();
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::{fmt, io};
 
-use tracewright::OpenError;
 use tracewright::analysis::DifferentPrograms;
 use tracewright::capture::Note;
 use tracewright::decode::ForeignPlan;
+use tracewright::{DecodeError, OpenError};
 
 /// A fatal error.
 #[derive(Debug)]
@@ -48,6 +48,15 @@ impl Fail {
         match path {
             Some(path) => Fail(format!("cannot write {}: {error}", path.display())),
             None => Fail(format!("cannot write to standard output: {error}")),
+        }
+    }
+}
+
+impl From<DecodeError> for Fail {
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::Read { buffer, error } => Fail::read(&buffer, &error),
+            other => Fail(other.to_string()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tracewright::Capture;
-use tracewright::analysis::Code;
+use tracewright::analysis::{Code, thread_names};
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::levels::{Names, SwoOptions, read_swo};
 use tracewright::capture::{
@@ -392,31 +392,13 @@ impl Job<'_> {
         all.with_programs(self.sources.iter().map(|source| source.program.clone()))
     }
 
-    /// The name of a thread of a source, which has the identifier `id` in the trace.
-    pub fn thread_name(&self, source: usize, id: Option<u64>) -> String {
-        let source = self.sources.get(source).map_or("", |source| source.name.as_str());
-        match id {
-            Some(id) => format!("{source} thread {id}"),
-            None => source.to_owned(),
-        }
-    }
-
-    /// The names of threads of call stacks, each with its source and its identifier. Threads
-    /// without an identifier have numbers, but for the first one of a source.
+    /// The names of threads of call stacks, each with its source and its identifier.
     pub fn thread_names(
         &self,
         threads: impl IntoIterator<Item = (usize, Option<u64>)>,
     ) -> Vec<String> {
-        let mut counts = vec![0; self.sources.len()];
-        let name = |(source, id): (usize, Option<u64>)| {
-            let name = self.thread_name(source, id);
-            let count = counts.get_mut(source).map_or(1, |count| {
-                *count += 1;
-                *count
-            });
-            if id.is_none() && count > 1 { format!("{name} task {count}") } else { name }
-        };
-        threads.into_iter().map(name).collect()
+        let sources: Vec<String> = self.sources.iter().map(|source| source.name.clone()).collect();
+        thread_names(&sources, threads)
     }
 
     /// As [`session`](Job::session), with the caches of another session of the same input.

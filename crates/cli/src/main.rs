@@ -12,6 +12,7 @@ mod hardware;
 mod index;
 mod input;
 mod inputs;
+mod joined;
 mod listing;
 mod live;
 mod logs;

@@ -8,7 +8,7 @@ use tracewright::analysis::stacks::{
 };
 use tracewright::analysis::{Code, Transfers};
 use tracewright::base::Waypoints;
-use tracewright::decode::{Fork, Merging, Tally};
+use tracewright::decode::{Fork, Merging, Session, Tally};
 use tracewright::image::CacheOptions;
 
 use crate::fail::Fail;
@@ -19,7 +19,7 @@ use crate::message;
 use crate::run::RunOptions;
 
 /// No other listener: of a type that receives sums of ranges, as the transfers do.
-const NO_OTHER: Option<Merging<Tally>> = None;
+pub const NO_OTHER: Option<Merging<Tally>> = None;
 
 /// Decodes `job` to the call stacks of its threads, with `visitor`. `more` is called after each
 /// part, and returns whether more is needed.
@@ -43,16 +43,36 @@ pub fn run_joined<V: Join>(
     switches: &[u32],
     visitor: V,
 ) -> Result<(V, StackCounts, Tally), Fail> {
+    let more = |_: &mut V, _| true;
+    run_how(job, options, code, switches, visitor, NO_OTHER, by_frames(), more)
+}
+
+/// The frames of each part are taken, where their order does not matter.
+pub fn by_frames<V: Join>() -> (bool, Take<V>) {
     let take: Take<V> = |stacks, part, _| {
         stacks.part(part);
         true
     };
-    run_how(job, options, code, switches, visitor, NO_OTHER, (true, take), |_: &mut V, _| true)
+    (true, take)
+}
+
+/// The transfers are taken in order.
+pub fn in_order<V: Visitor>() -> (bool, Take<V>) {
+    (false, |stacks, part, more| {
+        let mut transfers = part.transfers().peekable();
+        while transfers.peek().is_some() {
+            stacks.transfers(transfers.by_ref().take(PIECE));
+            if !more(&mut stacks.visitor) {
+                return false;
+            }
+        }
+        true
+    })
 }
 
 /// How a part of the trace is taken. The last argument is called after pieces of the part, and
 /// returns whether more is needed; so does the function.
-type Take<V> = fn(&mut Stacks<V>, &Part, &mut dyn FnMut(&mut V) -> bool) -> bool;
+pub type Take<V> = fn(&mut Stacks<V>, &Part, &mut dyn FnMut(&mut V) -> bool) -> bool;
 
 /// Transfers between two calls of what takes the output of a visitor, so that it is not collected.
 const PIECE: usize = 1 << 12;
@@ -67,17 +87,7 @@ pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
     listener: L,
     more: impl FnMut(&mut V, Option<L::Output>) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
-    let how: (bool, Take<V>) = (false, |stacks, part, more| {
-        let mut transfers = part.transfers().peekable();
-        while transfers.peek().is_some() {
-            stacks.transfers(transfers.by_ref().take(PIECE));
-            if !more(&mut stacks.visitor) {
-                return false;
-            }
-        }
-        true
-    });
-    run_how(job, options, code, switches, visitor, listener, how, more)
+    run_how(job, options, code, switches, visitor, listener, in_order(), more)
 }
 
 /// `how`: whether the frames of each part are looked for, and what takes the parts.
@@ -92,37 +102,57 @@ fn run_how<V: Visitor, L: Listener + Fork + Send>(
     (frames, take): (bool, Take<V>),
     mut more: impl FnMut(&mut V, Option<L::Output>) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
+    let transfers = transfers(job, code, frames);
+    let mut stacks = Stacks::new(job.sources.len(), visitor)
+        .with_switches(switches.iter().copied())
+        .with_unwind_targets(code.unwind_targets());
+    let write = |(found, output): (Part, L::Output)| {
+        take(&mut stacks, &found, &mut |visitor| more(visitor, None))
+            && more(&mut stacks.visitor, Some(output))
+    };
+    let session = job.session()?;
+    let tally = decode(job, session, options, (transfers, listener), write)?;
+    stacks.finish();
+    more(&mut stacks.visitor, None);
+    too_deep(&job.buffer.name, &stacks.counts);
+    Ok((stacks.visitor, stacks.counts, tally))
+}
+
+/// Finds the transfers of the sources of `job`; with `frames`, those of each part.
+pub fn transfers(job: &Job<'_>, code: &Code, frames: bool) -> Transfers {
     let caches = job.sources.iter().map(|source| {
         let options = CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() };
         source.program.cache(Waypoints::default(), options)
     });
     let transfers = Transfers::new(code.clone(), caches.collect());
-    let transfers = if frames { transfers.with_frames() } else { transfers };
-    let mut stacks = Stacks::new(job.sources.len(), visitor)
-        .with_switches(switches.iter().copied())
-        .with_unwind_targets(code.unwind_targets());
+    if frames { transfers.with_frames() } else { transfers }
+}
+
+/// Decodes `job` to the transfers and the output of another listener, which `write` receives.
+pub fn decode<L: Listener + Fork + Send>(
+    job: &Job<'_>,
+    session: Session,
+    options: &RunOptions<'_>,
+    both: (Transfers, L),
+    mut write: impl FnMut((Part, L::Output)) -> bool,
+) -> Result<Tally, Fail> {
     let bytes = &mut *live::input_of(job.buffer);
-    let both = (transfers, listener);
-    let mut write = |(found, output): (Part, L::Output)| {
-        take(&mut stacks, &found, &mut |visitor| more(visitor, None))
-            && more(&mut stacks.visitor, Some(output))
-    };
-    let tally = if options.committed {
+    if options.committed {
         let both = (both, listing::Nothing::<true>);
-        listing::decode(job, bytes, options, both, &mut None, |(found, ())| write(found))?.1
-    } else {
-        crate::run::run(job.session()?, job.buffer, bytes, both, options, write)?.1
-    };
-    stacks.finish();
-    more(&mut stacks.visitor, None);
-    if stacks.counts.too_deep > 0 {
+        let write = |(found, ())| write(found);
+        return Ok(listing::decode(job, bytes, options, both, &mut None, write)?.1);
+    }
+    Ok(crate::run::run(session, job.buffer, bytes, both, options, write)?.1)
+}
+
+/// Prints that calls of the trace with this name were too deep.
+pub fn too_deep(name: &str, counts: &StackCounts) {
+    if counts.too_deep > 0 {
         message::line(&format!(
-            "note: {}: calls are nested more than {MAX_DEPTH} deep, or more than {MAX_FRAMES} are open: \
-             deeper ones are shown beside each other",
-            job.buffer.name
+            "note: {name}: calls are nested more than {MAX_DEPTH} deep, or more than {MAX_FRAMES} are \
+             open: deeper ones are shown beside each other"
         ));
     }
-    Ok((stacks.visitor, stacks.counts, tally))
 }
 
 /// The only buffer of `input`, for an output that has one.

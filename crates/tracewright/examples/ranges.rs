@@ -1,19 +1,10 @@
 //! Prints the executed ranges of a capture: `cargo run --example ranges -- CAPTURE`.
 
-use tracewright::Element;
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let trace = tracewright::open(path("etmv4"))?;
-    let mut elements = trace.elements()?;
-    for item in &mut elements {
-        let item = item?;
-        if let Element::Range(range) = item.element {
-            let source = &trace.sources()[item.source].name;
-            let symbol = trace.symbol(item.source, range.start).unwrap_or_default();
-            println!("{:>6}  {source}  {range} {symbol}", item.offset);
-        }
+    for range in tracewright::open(path("etmv4"))?.ranges()? {
+        let range = range?;
+        println!("{:>6}  {} {}", range.offset, range.range, range.symbol);
     }
-    eprint!("{}", elements.summary());
     Ok(())
 }
 

@@ -22,6 +22,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`Trace::ranges`], [`Trace::functions`], [`Trace::call_trees`], [`Trace::timelines`],
+//! [`Trace::profile`] and [`Trace::coverage`] give a table of functions, a flame graph or a profile
+//! for a compiler in a few lines: see the examples. [`itm::PortReader`] reads what software writes
+//! to a port of an ITM.
+//!
 //! [`open_raw`] reads a dump of a trace buffer, of which nothing needs to be known.
 //! [`Trace::decode`] gives the elements to a [`Listener`], which can also receive packets and
 //! formatter frames, and returns a [`Summary`]. [`decode::parallel`] decodes one buffer on several
@@ -82,6 +87,13 @@ mod elements;
 #[cfg(feature = "std")]
 mod error;
 #[cfg(feature = "std")]
+pub mod itm;
+#[cfg(feature = "std")]
+pub mod joined;
+#[cfg(feature = "std")]
+mod ranges;
+#[cfg(feature = "std")]
+mod results;
 #[cfg(feature = "std")]
 mod sinks;
 #[cfg(feature = "std")]
@@ -99,6 +111,10 @@ pub use tracewright_decode::Listener;
 pub use elements::{Elements, Item};
 #[cfg(feature = "std")]
 pub use error::DecodeError;
+#[cfg(feature = "std")]
+pub use ranges::{ExecutedRange, Ranges};
+#[cfg(feature = "std")]
+pub use results::{CallStacks, FunctionRow, Functions, Stacked};
 #[cfg(feature = "std")]
 pub use summary::Summary;
 #[cfg(feature = "std")]

@@ -36,6 +36,14 @@ impl Summary {
         self.formatter.merge(formatter);
     }
 
+    /// Adds the counts of a buffer with these sources.
+    pub(crate) fn add_buffer(&mut self, sources: &[Source], mut tally: Tally) {
+        let counts = sources.iter().enumerate();
+        self.sources.extend(counts.map(|(n, source)| (source.name.clone(), tally.of(n))));
+        tally.sources.clear();
+        self.formatter.merge(tally);
+    }
+
     /// Whether nothing is missing from what was decoded: no source left out, no byte undecodable,
     /// no packet inconsistent, no program memory missing, and no bytes of trace IDs without a
     /// source.

@@ -7,7 +7,12 @@ use tracewright_decode::detect::Detection;
 use tracewright_decode::detect::complete::complete;
 use tracewright_decode::plan::Why;
 use tracewright_decode::raw::{self, RawTrace};
-use tracewright_decode::{Listener, Memory, Options, Plan, Session, Skipped, Tally};
+use tracewright_decode::{
+    Caches, Fork, Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, Skipped, Tally,
+    input, parallel,
+};
+use tracewright_index::{Window, window};
+use tracewright_views::explain::Decoded;
 use tracewright_views::{Source, SymbolAt};
 
 use crate::chunks::Chunks;
@@ -25,6 +30,8 @@ pub struct Trace {
     memory: Memory,
     options: Options,
     partial: bool,
+    jobs: Jobs,
+    window: Window,
     plans: Vec<Plan>,
     sources: Vec<Source>,
 }
@@ -37,7 +44,9 @@ impl Trace {
     pub fn new(capture: Capture) -> Trace {
         let (memory, options) = (Memory::new(&capture), Options::default());
         let (plans, sources) = (Vec::new(), Vec::new());
-        let mut trace = Trace { capture, memory, options, partial: false, plans, sources };
+        let (jobs, window) = (Jobs::all(), Window::default());
+        let mut trace =
+            Trace { capture, memory, options, partial: false, jobs, window, plans, sources };
         trace.plan();
         trace
     }
@@ -76,6 +85,22 @@ impl Trace {
     #[must_use]
     pub fn partial(mut self) -> Trace {
         self.partial = true;
+        self
+    }
+
+    /// The threads of [`functions`](Trace::functions), [`call_trees`](Trace::call_trees),
+    /// [`timelines`](Trace::timelines) and [`profile`](Trace::profile): one for each processor
+    /// otherwise.
+    #[must_use]
+    pub fn with_jobs(mut self, jobs: Jobs) -> Trace {
+        self.jobs = jobs;
+        self
+    }
+
+    /// The part of each buffer that these use: all of it otherwise.
+    #[must_use]
+    pub fn with_window(mut self, window: Window) -> Trace {
+        self.window = window;
         self
     }
 
@@ -143,6 +168,61 @@ impl Trace {
             return Err(DecodeError::NothingToDecode { buffers, left_out });
         }
         Ok(())
+    }
+
+    /// Decodes the part of a buffer that the window selects on the threads of
+    /// [`with_jobs`](Self::with_jobs). `write` receives the output of `listener`, and returns
+    /// whether more is wanted.
+    pub(crate) fn run<L: Listener + Fork + Send>(
+        &self,
+        plan: &Plan,
+        mut session: Session,
+        listener: L,
+        mut write: impl FnMut(L::Output) -> bool,
+    ) -> Result<(Tally, Caches), DecodeError> {
+        let buffer = &self.capture.buffers[plan.buffer];
+        let mut both = (listener, Merging(Tally::default()));
+        let mut tally = Tally::default();
+        let mut take = |(output, counts)| {
+            tally.merge(counts);
+            write(output)
+        };
+        let failed = |error| DecodeError::Read { buffer: buffer.name.clone(), error };
+        if !self.window.is_all() {
+            let all = &mut |_, _| ();
+            window::run(session, buffer, &self.window, None, both, all, &mut take)
+                .map_err(failed)?;
+            return Ok((tally, Caches::default()));
+        }
+        let input = &mut *input::of(buffer);
+        parallel::run(&mut session, input, &mut both, &self.jobs, |output, _| take(output))
+            .map_err(failed)?;
+        Ok((tally, session.into_caches()))
+    }
+
+    /// A session for a buffer, with the caches of another one.
+    pub(crate) fn session_with(&self, plan: &Plan, caches: Caches) -> Result<Session, DecodeError> {
+        Session::with_caches(&self.capture, plan, &self.memory, &self.options, caches)
+            .map_err(DecodeError::Plan)
+    }
+
+    /// The sources of the plan with this number among the plans.
+    pub(crate) fn sources_of(&self, number: usize) -> &[Source] {
+        let before = self.plans.iter().take(number).map(|plan| plan.sources.len()).sum();
+        let rest = self.sources.get(before..).unwrap_or_default();
+        let count = self.plans.get(number).map_or(0, |plan| plan.sources.len());
+        rest.get(..count).unwrap_or(rest)
+    }
+
+    /// The sources of whose trace in a buffer nothing was decoded.
+    pub(crate) fn unseen(&self, plan: &Plan, sources: &[Source], tally: &Tally) -> u64 {
+        let Trace { capture, memory, options, .. } = self;
+        Decoded { capture, plan, sources, memory, options, tally }.unseen()
+    }
+
+    /// Whether only a part of each buffer is decoded.
+    pub(crate) fn is_part(&self) -> bool {
+        !self.window.is_all()
     }
 
     pub(crate) fn plans(&self) -> &[Plan] {

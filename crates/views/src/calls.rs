@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use tracewright_analysis::Code;
 use tracewright_analysis::stacks::{Begin, Ending, Entry, FunctionId, Position, Time, Visitor};
+use tracewright_analysis::{Code, ThreadNames};
 use tracewright_capture::plain::line;
 
 use crate::functions::is_called;
@@ -54,6 +54,7 @@ struct Thread {
 pub struct Calls {
     code: Code,
     sources: Arc<[String]>,
+    names: Option<ThreadNames>,
     shown: Shown,
     threads: Vec<Thread>,
     open: Vec<Open>,
@@ -74,6 +75,7 @@ impl Calls {
         Calls {
             code,
             sources: sources.into_iter().collect(),
+            names: None,
             shown,
             threads: Vec::new(),
             open: Vec::new(),
@@ -84,6 +86,12 @@ impl Calls {
             lines: 0,
             out: String::new(),
         }
+    }
+
+    /// The same, where threads have these names.
+    #[must_use]
+    pub fn with_names(self, names: ThreadNames) -> Calls {
+        Calls { names: Some(names), ..self }
     }
 
     /// Takes the text so far.
@@ -300,11 +308,12 @@ impl Visitor for Calls {
         // Threads without an identifier have numbers, but for the first one of a source.
         let of_source = |own: &&Thread| own.source == source && !own.name.is_empty();
         let number = self.threads.iter().take(thread).filter(of_source).count() + 1;
-        let name = match id {
+        let known = self.names.as_ref().map(|names| names.name(source, id));
+        let name = known.unwrap_or_else(|| match id {
             Some(id) => format!("{source_name} thread {id}"),
             None if number > 1 => format!("{source_name} task {number}"),
             None => source_name,
-        };
+        });
         if let Some(own) = self.threads.get_mut(thread) {
             (own.source, own.name) = (source, name);
         }

@@ -197,6 +197,17 @@ impl<'a> Bodies<'a> {
     }
 }
 
+/// Sums what several program files and captures have of each source file. With `losses`, what was
+/// not executed is unknown.
+pub fn finish(sources: &mut BTreeMap<String, SourceFile>, losses: u64) {
+    for source in sources.values_mut() {
+        source.join();
+        if losses > 0 {
+            source.lose();
+        }
+    }
+}
+
 impl ProgramCoverage {
     /// Adds the lines of a program file to `sources`, the source files by their paths. Returns
     /// whether the file has line numbers.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tracewright_symbols::UnwindTargets;
 
+use super::buffers::Joined;
 use super::suspended::Switches;
 use super::{
     Begin, Beyond, Ending, Entry, Frame, FunctionId, MAX_DEPTH, MAX_FRAMES, Position, StackCounts,
@@ -19,7 +20,7 @@ pub(super) struct Source {
     /// The current thread, a number over all sources.
     pub(super) current: usize,
     /// The threads by their identifier.
-    known: HashMap<u64, usize>,
+    pub(super) known: HashMap<u64, usize>,
     /// All threads of the source.
     pub(super) threads: Vec<usize>,
     pub(super) instructions: u64,
@@ -30,6 +31,27 @@ pub(super) struct Source {
     /// Threads are known by identifiers in the trace.
     pub(super) has_ids: bool,
     pub(super) switched: u64,
+    /// The thread that executes at the beginning of a buffer, and the one without an identifier,
+    /// where buffers are joined.
+    pub(super) first: Option<u64>,
+    pub(super) unknown: Option<usize>,
+}
+
+impl Source {
+    pub(super) fn new(current: usize, threads: Vec<usize>) -> Source {
+        Source {
+            current,
+            known: HashMap::new(),
+            threads,
+            instructions: 0,
+            here: FunctionId::Unknown,
+            deferred: None,
+            has_ids: false,
+            switched: 0,
+            first: None,
+            unknown: None,
+        }
+    }
 }
 
 /// The call stacks of all threads of all sources.
@@ -41,6 +63,8 @@ pub struct Stacks<V: Visitor> {
     pub(super) threads: Vec<Thread<V::Node>>,
     pub(super) switches: Switches,
     pub(super) unwind_targets: Arc<UnwindTargets>,
+    /// The buffers are joined.
+    pub(super) joined: Option<Box<Joined>>,
     /// What was found.
     pub counts: StackCounts,
 }
@@ -67,22 +91,14 @@ impl<V: Visitor> Stacks<V> {
             threads: Vec::new(),
             switches: Switches::default(),
             unwind_targets: Arc::default(),
+            joined: None,
             counts: StackCounts::default(),
         };
         for source in 0..sources {
             let current = stacks.threads.len();
             let root = stacks.visitor.thread(source, current, None);
             stacks.threads.push(Thread::new(None, root));
-            stacks.sources.push(Source {
-                current,
-                known: HashMap::new(),
-                threads: vec![current],
-                instructions: 0,
-                here: FunctionId::Unknown,
-                deferred: None,
-                has_ids: false,
-                switched: 0,
-            });
+            stacks.sources.push(Source::new(current, vec![current]));
         }
         stacks
     }
@@ -114,6 +130,17 @@ impl<V: Visitor> Stacks<V> {
 
     #[inline]
     fn transfer(&mut self, transfer: &Transfer) {
+        match &self.joined {
+            None => self.numbered(transfer),
+            Some(joined) => {
+                let transfer = joined.numbered(transfer);
+                self.numbered(&transfer);
+            }
+        }
+    }
+
+    #[inline]
+    fn numbered(&mut self, transfer: &Transfer) {
         if !self.common(transfer) {
             self.any(transfer);
         }
@@ -189,6 +216,9 @@ impl<V: Visitor> Stacks<V> {
 
     fn any(&mut self, transfer: &Transfer) {
         let source = usize::from(transfer.source);
+        if self.joined.is_some() && !self.resolved(source, transfer) {
+            return;
+        }
         if transfer.instructions > 0 || transfer.cycles > 0 {
             self.run(source, transfer);
         }
@@ -198,6 +228,9 @@ impl<V: Visitor> Stacks<V> {
             Kind::Timestamp => return self.time(source, at, Time::Timestamp(transfer.target)),
             Kind::Cycles => return self.time(source, at, Time::Cycles(transfer.target)),
             Kind::CyclesLost => return self.time(source, at, Time::CyclesLost),
+            Kind::Context if self.joined.is_some() => {
+                return self.joined_context(source, transfer);
+            }
             Kind::Context => return self.context(source, at, transfer.target),
             Kind::Call => self.call(source, transfer, Entry::Call),
             Kind::Return | Kind::Swap => self.returned(source, transfer),

@@ -24,14 +24,18 @@
 //! | `branches.rs` | calls, returns and branches out of a function |
 //! | `exceptions.rs` | exceptions, and losses of trace |
 //! | `switches.rs`, `suspended.rs` | threads without identifiers in the trace |
+//! | `buffers.rs` | [`BufferSources`] |
+//! | `joined.rs` | the trace of a thread in several buffers, of several processors |
 //! | `part/` | [`Part`]: frames of a part of a trace, found without those before |
 //! | `counts.rs` | [`StackCounts`] |
 
 mod branches;
+mod buffers;
 mod counts;
 mod engine;
 mod exceptions;
 mod frame;
+mod joined;
 mod part;
 mod suspended;
 mod switches;
@@ -40,6 +44,7 @@ mod tests;
 mod visitor;
 
 pub use crate::code::FunctionId;
+pub use buffers::{BufferSource, BufferSources, ThreadIdentifier};
 pub use counts::StackCounts;
 pub use engine::Stacks;
 pub use frame::{Begin, Ending, Entry};

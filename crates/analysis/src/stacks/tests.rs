@@ -519,3 +519,86 @@ fn suspended_coroutines_are_bounded() {
         assert_eq!(stacks.switches.suspended.len(), stored, "{frames}");
     }
 }
+
+/// Buffer `n` of source `source`, whose thread at the beginning is known.
+fn buffer(source: usize, thread: Option<u64>, lost: bool) -> BufferSources {
+    let identifier =
+        if thread.is_some() { ThreadIdentifier::None } else { ThreadIdentifier::ContextId };
+    BufferSources { sources: [BufferSource { source, thread, identifier }].into(), offset: 0, lost }
+}
+
+/// A thread calls a function on source 0 and returns on source 1. `shared`: it has one stack.
+#[test]
+fn joined_buffers() {
+    let call = to(Kind::Call, 0x200, 0x114);
+    let on = Transfer { target: 0x210, function: 1, instructions: 0, ..START };
+    let back = to(Kind::Return, 0x114, 0);
+    let context = |id| Transfer { kind: Kind::Context, target: id, ..EMPTY };
+    for (shared, buffers, want) in [
+        // By the threads of the records.
+        (
+            true,
+            [
+                (buffer(0, Some(7), false), vec![START, call]),
+                (buffer(1, Some(7), false), vec![on, back]),
+            ],
+            "thread 7 >a(before) a+1 >b b+1 <b <a:trace-end",
+        ),
+        // By identifiers in the trace.
+        (
+            true,
+            [
+                (buffer(0, None, false), vec![context(7), START, call]),
+                (buffer(1, None, false), vec![context(7), on, back]),
+            ],
+            "thread 7 >a(before) a+1 >b b+1 <b <a:trace-end",
+        ),
+        // The order of the sources is not known.
+        (
+            false,
+            [
+                (buffer(0, Some(7), false), vec![START, call]),
+                (buffer(1, Some(7), false), vec![on, back]),
+            ],
+            "thread 7 >a(before) a+1 >b thread 7 >b(before) b+1 <b:return-unseen-call ^a <b:trace-end \
+             <a:trace-end <a:trace-end",
+        ),
+        // Each processor has an idle thread of its own.
+        (
+            true,
+            [
+                (buffer(0, None, false), vec![context(0), START, call]),
+                (buffer(1, None, false), vec![context(0), on, back]),
+            ],
+            "thread 0 >a(before) a+1 >b thread 0 >b(before) b+1 <b:return-unseen-call ^a <b:trace-end \
+             <a:trace-end <a:trace-end",
+        ),
+        // A loss between two buffers is no call and no return.
+        (
+            true,
+            [
+                (buffer(0, Some(7), false), vec![START, call]),
+                (buffer(0, Some(7), true), vec![START, to(Kind::Run, 0x110, 0)]),
+            ],
+            "thread 7 >a(before) a+1 >b <b:lost? a+1 <a:trace-end?",
+        ),
+        // A thread that is not known.
+        (
+            true,
+            [
+                (buffer(0, None, false), vec![START, call]),
+                (buffer(1, None, false), vec![context(7), on]),
+            ],
+            ">a(before) a+1 >b thread 7 >b(before) <b:trace-end <a:trace-end <b:trace-end",
+        ),
+    ] {
+        let mut stacks = Stacks::joined(2, Log::default(), shared);
+        for (sources, transfers) in &buffers {
+            stacks.begin_buffer(sources);
+            stacks.transfers(transfers);
+        }
+        stacks.finish();
+        assert_eq!(stacks.visitor.text.trim_end(), want);
+        assert_eq!(stacks.counts.begun, stacks.counts.ended);
+    }
+}

@@ -66,6 +66,11 @@ pub trait Visitor {
     fn lost(&mut self, position: &Position) {
         let _ = position;
     }
+
+    /// The next buffer of a source begins: the time up to its first timestamp is not known.
+    fn buffer(&mut self, source: usize) {
+        let _ = source;
+    }
 }
 
 /// Both visitors receive everything.
@@ -109,5 +114,10 @@ impl<A: Visitor, B: Visitor> Visitor for (A, B) {
     fn lost(&mut self, position: &Position) {
         self.0.lost(position);
         self.1.lost(position);
+    }
+
+    fn buffer(&mut self, source: usize) {
+        self.0.buffer(source);
+        self.1.buffer(source);
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use tracewright::capture::Source;
 use tracewright::decode::ordered::{self, Part};
 use tracewright::decode::{Jobs, Tally, TimedText, interleaved};
+use tracewright::joined::traces_time;
 use tracewright::views::Stats;
 
 use crate::fail::Fail;
@@ -69,12 +69,6 @@ pub fn timed_series(input: &Input) -> Option<Vec<Vec<usize>>> {
     }
     let mut sources = input.capture.sources.iter().filter(|source| !source.buffers.is_empty());
     sources.all(traces_time).then(|| series.into_values().collect())
-}
-
-/// Whether the registers of `source` enable timestamps: TRCCONFIGR.TS, ETMCR\[28].
-fn traces_time(source: &Source) -> bool {
-    let bit = |name, bit: u32| source.register(name).is_some_and(|value| value >> bit & 1 != 0);
-    bit("TRCCONFIGR", 11) || bit("ETMCR", 28)
 }
 
 /// What was wrong with the trace.

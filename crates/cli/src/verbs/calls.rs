@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tracewright::analysis::Code;
 use tracewright::capture::plain::plain;
 use tracewright::decode::Jobs;
 use tracewright::views::calls::{Calls, Shown};
@@ -12,6 +13,7 @@ use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
+use crate::joined;
 use crate::listing;
 use crate::output::Output;
 use crate::recordings;
@@ -39,28 +41,54 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
         let known = Contradictions::before(&input, args.how.committed, selected.as_ref(), &jobs)?;
         output.print(&known.text())?;
     }
-    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let nothing = AtomicBool::new(true);
+    let recipe = joined::Recipe {
+        committed: args.how.committed,
+        jobs: args.threads.jobs(),
+        switches: &args.switches,
+        selected: selected.as_ref(),
+        path: &args.input.input,
+    };
+    let shown = || {
+        let (depth, function, limit) = (args.depth, args.function.clone(), args.limit);
+        Shown { json, depth, function, limit }
+    };
+    let text = |calls: &mut Calls| {
+        let text = calls.take();
+        if !text.is_empty() {
+            nothing.store(false, Ordering::Relaxed);
+        }
+        if json { text } else { plain(&text).into_owned() }
+    };
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let code = job.code();
         let switches = args.switches.numbers(&code, &args.input.input)?;
-        let (depth, function, limit) = (args.depth, args.function.clone(), args.limit);
-        let shown = Shown { json, depth, function, limit };
         let names = job.sources.iter().map(|source| source.name.clone());
-        let calls = Calls::new(code.clone(), names, shown);
+        let calls = Calls::new(code.clone(), names, shown());
         let more = |calls: &mut Calls| {
-            let text = calls.take();
-            if !text.is_empty() {
-                nothing.store(false, Ordering::Relaxed);
-            }
-            let text = if json { text } else { plain(&text).into_owned() };
+            let text = text(calls);
             (text.is_empty() || write(text.into_bytes())) && !calls.full()
         };
         let (.., tally) = stacks::run(job, &options, &code, &switches, calls, more)?;
         Ok(tally)
     };
-    let problems = listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?;
+    let problems = match joined::of(&input, &recipe) {
+        None => listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?,
+        Some(buffers) => {
+            let visitor =
+                |code: &Code| Calls::new(code.clone(), [], shown()).with_names(buffers.names());
+            let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, stacks::in_order());
+            let mut more = |calls: &mut Calls, _| -> Result<bool, Fail> {
+                let text = text(calls);
+                let wanted = text.is_empty() || output.put(text.as_bytes());
+                output.failed()?;
+                Ok(wanted && !calls.full())
+            };
+            joined::run(&input, &buffers, &recipe, visitor, how, &other, &mut more)?.problems
+        }
+    };
     input.decodable()?;
     let nothing = nothing.into_inner() && !output.closed() && args.limit != Some(0);
     if nothing && let Some(name) = &args.function {

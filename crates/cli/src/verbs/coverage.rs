@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use tracewright::analysis::coverage::{
-    Losses, ProgramCoverage, ProgramFile, SourceFile, program_files,
+    Losses, ProgramCoverage, ProgramFile, SourceFile, finish, program_files,
 };
 use tracewright::analysis::{Profiler, RawProfile};
 use tracewright::decode::{Jobs, Merge, Merging};
@@ -141,17 +141,6 @@ pub fn sources(
     }
     finish(&mut sources, losses);
     Ok(sources)
-}
-
-/// Sums what several program files and captures have of each source file. With `losses`, what was
-/// not executed is unknown.
-pub fn finish(sources: &mut BTreeMap<String, SourceFile>, losses: u64) {
-    for source in sources.values_mut() {
-        source.join();
-        if losses > 0 {
-            source.lose();
-        }
-    }
 }
 
 /// The coverage of a capture, and whether the command succeeds.

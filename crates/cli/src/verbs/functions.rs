@@ -6,10 +6,11 @@ use std::sync::Mutex;
 
 use tracewright::analysis::functions::{FunctionTotals, by_thread};
 use tracewright::analysis::stacks::StackCounts;
-use tracewright::analysis::{Code, MAX_CALLERS, Paths};
+use tracewright::analysis::{Code, FunctionId, MAX_CALLERS, Paths};
 use tracewright::decode::Jobs;
 use tracewright::export::paths::{PathFormat, PathView};
 use tracewright::export::samples::SampleFormat;
+use tracewright::joined::JoinedBuffers;
 use tracewright::symbols::Functions;
 use tracewright::views::functions::{FunctionTable, Shown, counts_json, counts_text};
 use tracewright::views::itm::SampleTable;
@@ -20,6 +21,7 @@ use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
+use crate::joined;
 use crate::listing;
 use crate::message;
 use crate::output::Output;
@@ -73,6 +75,25 @@ impl All {
     }
 }
 
+impl All {
+    /// Adds the functions of a thread.
+    fn add(&mut self, name: String, functions: BTreeMap<FunctionId, FunctionTotals>) {
+        let table = self.threads.entry(name.clone()).or_default();
+        table.thread = Some(name);
+        for (function, totals) in functions {
+            table.functions.entry(function).or_default().add(&totals);
+        }
+    }
+}
+
+/// Prints that paths of the trace with this name are too long.
+fn too_deep(name: &str) {
+    message::line(&format!(
+        "note: {name}: paths of calls have at most {MAX_CALLERS} callers: deeper functions are beside \
+         their callers, whose totals lack them"
+    ));
+}
+
 /// The functions of a capture by name. Functions with the same name are one.
 pub fn by_name(
     input: &Input,
@@ -110,6 +131,16 @@ fn gather(
     output: &mut Output,
 ) -> Result<(All, listing::Problems), Fail> {
     let selected = Selected::open(input, how.window, how.committed)?;
+    let recipe = joined::Recipe {
+        committed: how.committed,
+        jobs: how.threads.jobs(),
+        switches: how.switches,
+        selected: selected.as_ref(),
+        path: how.path,
+    };
+    if let Some(buffers) = joined::of(input, &recipe) {
+        return gather_joined(input, &recipe, &buffers, format, output);
+    }
     let runs = Runs::new(input.buffers.len(), how.committed, selected.as_ref());
     let all = Mutex::new(All::default());
     let alone = input.buffers.len() == 1;
@@ -120,11 +151,7 @@ fn gather(
         let (paths, counts, tally) =
             stacks::run_joined(job, &options, &code, &switches, Paths::new())?;
         if paths.too_deep {
-            message::line(&format!(
-                "note: {}: paths of calls have at most {MAX_CALLERS} callers: deeper functions are \
-                 beside their callers, whose totals lack them",
-                job.buffer.name
-            ));
+            too_deep(&job.buffer.name);
         }
         let names = job.thread_names(paths.threads().iter().map(|t| (t.source, t.id)));
         if let Some(format) = format.filter(|_| alone) {
@@ -144,11 +171,7 @@ fn gather(
             all.contradictions.add(&tally);
             all.overflowed |= paths.overflowed;
             for (name, functions) in names.into_iter().zip(by_thread(&paths)) {
-                let table = all.threads.entry(name.clone()).or_default();
-                table.thread = Some(name);
-                for (function, totals) in functions {
-                    table.functions.entry(function).or_default().add(&totals);
-                }
+                all.add(name, functions);
             }
             all.code = code;
         }
@@ -157,6 +180,37 @@ fn gather(
     let problems = listing::buffers(input, &how.threads.jobs(), output, &runs, work)?;
     input.decodable()?;
     Ok((all.into_inner().unwrap_or_default(), problems))
+}
+
+/// As [`gather`], with the buffers joined by thread.
+fn gather_joined(
+    input: &Input,
+    recipe: &joined::Recipe<'_>,
+    buffers: &JoinedBuffers<'_>,
+    format: Option<PathFormat>,
+    output: &mut Output,
+) -> Result<(All, listing::Problems), Fail> {
+    let other = |_: &Job<'_>| stacks::NO_OTHER;
+    let (visitor, how) = (|_: &Code| Paths::new(), stacks::by_frames());
+    let joined::Found { visitor: paths, code, counts, problems, tallies } =
+        joined::run(input, buffers, recipe, visitor, how, &other, &mut |_, _| Ok(true))?;
+    input.decodable()?;
+    if paths.too_deep {
+        too_deep(&recipe.path.display().to_string());
+    }
+    let threads = buffers.thread_names(paths.threads().iter().map(|t| (t.source, t.id)));
+    if let Some(format) = format {
+        let view = PathView { paths: &paths, code: &code, threads: &threads };
+        format.write(&view, &mut |bytes| output.put(&bytes));
+        output.failed()?;
+        return Ok((All::default(), problems));
+    }
+    let mut all = All { code, counts, overflowed: paths.overflowed, ..All::default() };
+    tallies.iter().for_each(|(_, tally)| all.contradictions.add(tally));
+    for (name, functions) in threads.into_iter().zip(by_thread(&paths)) {
+        all.add(name, functions);
+    }
+    Ok((all, problems))
 }
 
 /// Runs the verb.

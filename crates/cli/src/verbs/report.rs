@@ -5,16 +5,18 @@ use std::path::Path;
 
 use tracewright::Capture;
 use tracewright::analysis::coverage::{
-    Losses, ProgramCoverage, ProgramFile, SourceFile, program_files,
+    self, Losses, ProgramCoverage, ProgramFile, SourceFile, program_files,
 };
 use tracewright::analysis::itm::Signals;
 use tracewright::analysis::{Code, FunctionId, Paths, Profiler, RawProfile, Timeline};
 use tracewright::base::{Channel, Code as _, Pc, Space, Waypoints};
 use tracewright::capture::Stamp;
-use tracewright::decode::{Jobs, Merge, Merging};
+use tracewright::decode::{Jobs, Merge, Merging, Program};
 use tracewright::export::report::{Executions, Listing, Naming, Report};
 use tracewright::image::CacheOptions;
+use tracewright::joined::JoinedBuffers;
 use tracewright::symbols::Lines;
+use tracewright::views::Source;
 use tracewright::views::disassembly::disassemble;
 
 use crate::args::{ReportArgs, SwitchArgs, comparators};
@@ -22,6 +24,7 @@ use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
+use crate::joined;
 use crate::listing;
 use crate::message;
 use crate::output::Output;
@@ -30,7 +33,6 @@ use crate::report;
 use crate::run::Runs;
 use crate::sources::{self, Sources};
 use crate::stacks;
-use crate::verbs::coverage;
 
 /// The functions whose code is shown, and the most lines of each.
 const LISTINGS: usize = 12;
@@ -69,7 +71,9 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
-    stacks::one_buffer(&input, &args.input.input)?;
+    if input.capture.linux.is_none() {
+        stacks::one_buffer(&input, &args.input.input)?;
+    }
     let mut output =
         Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let files = Sources::new(&args.source_roots);
@@ -110,8 +114,18 @@ fn shown_options(args: &ReportArgs) -> Vec<String> {
     images.chain(own).chain(watched).collect()
 }
 
-/// Writes the page of the only buffer of `input`.
+/// Writes the page of the only buffer of `input`, or of all whose threads are known.
 pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listing::Problems, Fail> {
+    let recipe = joined::Recipe {
+        committed: how.committed,
+        jobs: how.jobs.clone(),
+        switches: how.switches,
+        selected: how.selected,
+        path: how.title,
+    };
+    if let Some(buffers) = joined::of(input, &recipe) {
+        return write_joined(input, how, &recipe, &buffers, output);
+    }
     let runs = Runs::new(input.buffers.len(), how.committed, how.selected);
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
@@ -140,13 +154,11 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listin
             let name = job.sources.get(source).and_then(|s| s.exception_name(number));
             name.map_or_else(|| number.to_string(), |name| format!("{number} {name}"))
         };
-        let name = how.title.file_name().unwrap_or(how.title.as_os_str());
-        let title = name.to_string_lossy().into_owned();
         let lines = program_lines(job.capture());
         let group = |function| group(function, &code, &lines);
         let naming = Naming { threads: &threads, exception: &exception, group: &group };
-        let mut page = Report::new(&title, &code, &paths, &timeline, &counts, &naming);
-        page.about = about(job, how);
+        let mut page = Report::new(&title(how), &code, &paths, &timeline, &counts, &naming);
+        page.about = about(job.capture(), &job.sources, how);
         page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
         let decoded = job.decoded(&tally);
         page.statistics.extend(decoded.summary().lines().map(|line| line.trim().to_owned()));
@@ -167,7 +179,7 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listin
         }
         let (raw, losses) = all;
         let losses = losses.count + decoded.unseen() + job.capture().losses(&[job.plan.buffer]);
-        add_code(job, &code, how, raw, losses, &mut page);
+        add_code(job.capture(), &code, how, vec![(programs_of(job), raw)], losses, &mut page);
         (how.check)()?;
         write(page.html().into_bytes());
         Ok(tally)
@@ -200,6 +212,95 @@ fn group(function: FunctionId, code: &Code, lines: &[(ProgramFile, Lines)]) -> S
     source.unwrap_or_else(|| "code without lines".to_owned())
 }
 
+/// The name of the trace.
+fn title(how: &How<'_>) -> String {
+    how.title.file_name().unwrap_or(how.title.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The buffers whose counts are on a page.
+const STATISTICS: usize = 32;
+
+/// Writes the page of all buffers, joined by thread.
+fn write_joined(
+    input: &Input,
+    how: &How<'_>,
+    recipe: &joined::Recipe<'_>,
+    buffers: &JoinedBuffers<'_>,
+    output: &mut Output,
+) -> Result<listing::Problems, Fail> {
+    let mut counted: BTreeMap<usize, (RawProfile, Losses)> = BTreeMap::new();
+    let visitor = |_: &Code| (Paths::new(), Timeline::joined(how.limit));
+    let listener = |job: &Job<'_>| {
+        let programs = job.sources.iter().map(|source| source.program.clone());
+        (Profiler::new(programs), Merging(Losses::default()))
+    };
+    let mut more = |_: &mut _, found| {
+        if let Some((buffer, output)) = found {
+            counted.entry(buffer).or_default().merge(output);
+        }
+        Ok(true)
+    };
+    let in_order = stacks::in_order();
+    let found = joined::run(input, buffers, recipe, visitor, in_order, &listener, &mut more)?;
+    let joined::Found { visitor: (paths, timeline), code, counts, problems, tallies } = found;
+    // A thread is the source of its trace.
+    let threads = buffers.thread_names(timeline.threads.iter().map(|t| (t.first_source, t.id)));
+    let all: Vec<Source> =
+        input.buffers.iter().flat_map(|&buffer| input.job(buffer).sources).collect();
+    let exception = |_: usize, number: u16| {
+        let name = all.first().and_then(|source| source.exception_name(number));
+        name.map_or_else(|| number.to_string(), |name| format!("{number} {name}"))
+    };
+    let lines = program_lines(&input.capture);
+    let group = |function| group(function, &code, &lines);
+    let naming = Naming { threads: &threads, exception: &exception, group: &group };
+    let mut page = Report::new(&title(how), &code, &paths, &timeline, &counts, &naming);
+    page.about = about(&input.capture, &all, how);
+    let bytes = input.buffers.iter().filter_map(|&buffer| input.capture.buffers[buffer].size());
+    page.facts.push(("bytes of trace".to_owned(), bytes.sum::<u64>().to_string()));
+    page.facts.push(("AUX records".to_owned(), input.buffers.len().to_string()));
+    let mut losses = input.capture.losses(&input.buffers);
+    let mut known = BTreeSet::new();
+    for (n, (buffer, tally)) in tallies.iter().enumerate() {
+        let job = input.job(*buffer);
+        let decoded = job.decoded(tally);
+        losses += decoded.unseen();
+        if n < STATISTICS {
+            page.statistics.extend(decoded.summary().lines().map(|line| line.trim().to_owned()));
+        }
+        let diagnosis = decoded.diagnosis();
+        let to = if diagnosis.is_problem { &mut page.notes } else { &mut page.information };
+        let causes = diagnosis.cause.iter().map(|cause| decoded.cause_remark(cause).what);
+        let texts = causes.chain(diagnosis.remarks.iter().map(|remark| remark.what.clone()));
+        to.extend(texts.filter(|text| known.insert(text.clone())));
+    }
+    if let Some(more @ 1..) = tallies.len().checked_sub(STATISTICS) {
+        page.statistics.push(format!("{more} further AUX records"));
+    }
+    let counted = counted.into_iter().map(|(buffer, (raw, lost))| {
+        losses += lost.count;
+        (programs_of(&input.job(buffer)), raw)
+    });
+    let counted = counted.collect();
+    add_code(&input.capture, &code, how, counted, losses, &mut page);
+    (how.check)()?;
+    output.put(page.html().as_bytes());
+    output.failed()?;
+    Ok(problems)
+}
+
+/// The programs of the sources of a buffer.
+fn programs_of(job: &Job<'_>) -> Programs {
+    let program = |source: &Source| {
+        let riscv = source.config.riscv();
+        (source.program.clone(), CacheOptions { riscv, ..CacheOptions::default() })
+    };
+    job.sources.iter().map(program).collect()
+}
+
+/// The programs of sources.
+type Programs = Vec<(Program, CacheOptions)>;
+
 /// The name of a port or channel.
 fn port_name(channel: Channel) -> String {
     match channel {
@@ -211,9 +312,8 @@ fn port_name(channel: Channel) -> String {
 }
 
 /// What the page is made of, and how.
-fn about(job: &Job<'_>, how: &How<'_>) -> Vec<(String, String)> {
+fn about(capture: &Capture, sources: &[Source], how: &How<'_>) -> Vec<(String, String)> {
     let mut about = vec![("trace".to_owned(), how.title.display().to_string())];
-    let capture = job.capture();
     let programs: BTreeSet<&str> = capture.memory.iter().map(|dump| dump.file.as_str()).collect();
     let programs: Vec<&str> = programs.into_iter().filter(|file| !file.is_empty()).collect();
     let cores: BTreeSet<String> = capture.cores.iter().map(|core| core.name.clone()).collect();
@@ -222,14 +322,16 @@ fn about(job: &Job<'_>, how: &How<'_>) -> Vec<(String, String)> {
             about.push((what.to_owned(), values.join(", ")));
         }
     };
-    let files: BTreeSet<&Path> = job.buffer.files.iter().map(|file| file.path.as_path()).collect();
+    let files = capture.buffers.iter().flat_map(|buffer| &buffer.files);
+    let files: BTreeSet<&Path> = files.map(|file| file.path.as_path()).collect();
     let stamps = capture.stamps.iter().filter(|stamp| files.contains(stamp.path.as_path()));
     let dates: BTreeSet<String> = stamps.filter_map(Stamp::date).collect();
     add("trace written", dates.into_iter().next_back().into_iter().collect());
     add("program", programs.into_iter().map(str::to_owned).collect());
     add("core", cores.into_iter().collect());
-    let sources = job.sources.iter().map(|source| source.name.clone());
-    add("sources", sources.collect());
+    let mut known = BTreeSet::new();
+    let sources = sources.iter().map(|source| source.name.clone());
+    add("sources", sources.filter(|name| known.insert(name.clone())).collect());
     add("options", how.options.to_vec());
     add("made by", vec![format!("tracewright {}", env!("CARGO_PKG_VERSION"))]);
     about
@@ -237,24 +339,22 @@ fn about(job: &Job<'_>, how: &How<'_>) -> Vec<(String, String)> {
 
 /// Adds the coverage, and the code of the functions with the most instructions.
 fn add_code(
-    job: &Job<'_>,
+    capture: &Capture,
     code: &Code,
     how: &How<'_>,
-    raw: RawProfile,
+    counted: Vec<(Programs, RawProfile)>,
     losses: u64,
     page: &mut Report,
 ) {
-    let files = program_files(job.capture());
+    let files = program_files(capture);
     let mut covered = vec![ProgramCoverage::default(); files.len()];
-    let programs: Vec<_> = job
-        .sources
-        .iter()
-        .map(|source| {
-            let riscv = source.config.riscv();
-            (source.program.clone(), CacheOptions { riscv, ..CacheOptions::default() })
-        })
-        .collect();
-    ProgramCoverage::add(&mut covered, &files, raw, &programs);
+    let mut programs = Programs::default();
+    for (own, raw) in counted {
+        ProgramCoverage::add(&mut covered, &files, raw, &own);
+        if programs.is_empty() {
+            programs = own;
+        }
+    }
     let mut sources: BTreeMap<String, SourceFile> = BTreeMap::new();
     for (file, covered) in files.iter().zip(&covered) {
         covered.lines(file, &mut sources);

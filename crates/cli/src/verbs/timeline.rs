@@ -1,6 +1,6 @@
 //! `tracewright timeline`
 
-use tracewright::analysis::Timeline;
+use tracewright::analysis::{Code, Timeline};
 use tracewright::capture::{NewFolder, check_empty};
 use tracewright::decode::Jobs;
 use tracewright::export::timeline::{Counter, TimelineView};
@@ -10,6 +10,7 @@ use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
+use crate::joined;
 use crate::listing;
 use crate::message;
 use crate::output::Output;
@@ -24,23 +25,24 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
-    stacks::one_buffer(&input, &args.input.input)?;
+    if input.capture.linux.is_none() {
+        stacks::one_buffer(&input, &args.input.input)?;
+    }
     let format = args.format.format();
     // The format of a folder has no output file.
     let file = args.outcome.output.as_deref().filter(|_| format.is_some());
     let mut output = Output::open(file, &index::inputs(&input, &args.window.index))?;
-    let folder = match (format, &args.outcome.output) {
-        (Some(_), _) => None,
+    match (format, &args.outcome.output) {
+        (Some(_), _) => {}
         (None, Some(folder)) => {
             check_empty(folder)?;
             input.inputs.refuse(Some(&folder.join("metadata")))?;
-            Some(folder)
         }
         (None, None) => {
             let what = "the format is a folder; name it with --output";
             return Err(Fail::input(&args.input.input, what));
         }
-    };
+    }
     if selected.is_some() && recordings::has_any(&input) {
         message::line(
             "note: the events of ITMs are shown of the whole trace only, and are left out",
@@ -62,46 +64,86 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
         let counters = counters(&recorded);
         let mut threads = job.thread_names(timeline.threads.iter().map(|t| (t.source, t.id)));
         recordings::add_to(&mut timeline, &mut threads, &recorded);
-        if timeline.left_out > 0 {
-            message::line(&format!(
-                "note: {} frames and events after the first {} are left out; see --limit",
-                timeline.left_out, args.limit
-            ));
-        }
         let mut contradictions = Contradictions::default();
         contradictions.add(&tally);
-        let warning = contradictions.text();
-        warning.lines().for_each(|line| message::line(&format!("note: {line}")));
         let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
-        let view = TimelineView {
-            timeline: &timeline,
-            code: &code,
-            threads: &threads,
-            sources: &sources,
-            counters: &counters,
-            warning: warning.trim_end(),
-            frequency: args.frequency,
-        };
-        match (format, folder) {
-            (Some(format), _) => format.write(&view, write),
-            (None, Some(folder)) => {
-                let new = NewFolder::new(folder)?;
-                let mut done = Ok(());
-                view.ctf(&mut |name, bytes| {
-                    done = new.append(name, &bytes);
-                    done.is_ok()
-                });
-                done?;
-                new.finish()?;
-            }
-            (None, None) => {}
-        }
+        let names = Names { threads: &threads, sources: &sources };
+        let warning = contradictions.text();
+        write_view(args, &timeline, &code, &names, (&counters, &warning), write)?;
         Ok(tally)
     };
+    let recipe = joined::Recipe {
+        committed: args.how.committed,
+        jobs: args.threads.jobs(),
+        switches: &args.switches,
+        selected: selected.as_ref(),
+        path: &args.input.input,
+    };
+    if let Some(buffers) = joined::of(&input, &recipe) {
+        let visitor = |_: &Code| Timeline::joined(args.limit);
+        let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, stacks::in_order());
+        let found =
+            joined::run(&input, &buffers, &recipe, visitor, how, &other, &mut |_, _| Ok(true))?;
+        input.decodable()?;
+        let threads = found.visitor.threads.iter().map(|t| (t.first_source, t.id));
+        let threads = buffers.thread_names(threads);
+        // A thread is the source of its trace.
+        let names = Names { threads: &threads, sources: &threads };
+        let write = &mut |bytes: Vec<u8>| output.put(&bytes);
+        let mut contradictions = Contradictions::default();
+        found.tallies.iter().for_each(|(_, tally)| contradictions.add(tally));
+        let warning = contradictions.text();
+        write_view(args, &found.visitor, &found.code, &names, (&[], &warning), write)?;
+        output.failed()?;
+        output.close()?;
+        return Ok(input.is_unchanged() && !found.problems.fail(args.outcome.strict));
+    }
     let problems = listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?;
     input.decodable()?;
     output.close()?;
     Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
+}
+
+/// The names of threads and of sources.
+struct Names<'a> {
+    threads: &'a [String],
+    sources: &'a [String],
+}
+
+/// Writes the timeline to `write`, or into the folder of the command line.
+fn write_view(
+    args: &TimelineArgs,
+    timeline: &Timeline,
+    code: &Code,
+    names: &Names<'_>,
+    (counters, warning): (&[Counter], &str),
+    write: &mut listing::Write<'_>,
+) -> Result<(), Fail> {
+    if timeline.left_out > 0 {
+        message::line(&format!(
+            "note: {} frames and events after the first {} are left out; see --limit",
+            timeline.left_out, args.limit
+        ));
+    }
+    warning.lines().for_each(|line| message::line(&format!("note: {line}")));
+    let &Names { threads, sources } = names;
+    let (frequency, warning) = (args.frequency, warning.trim_end());
+    let view = TimelineView { timeline, code, threads, sources, counters, warning, frequency };
+    match (args.format.format(), &args.outcome.output) {
+        (Some(format), _) => format.write(&view, write),
+        (None, Some(folder)) => {
+            let new = NewFolder::new(folder)?;
+            let mut done = Ok(());
+            view.ctf(&mut |name, bytes| {
+                done = new.append(name, &bytes);
+                done.is_ok()
+            });
+            done?;
+            new.finish()?;
+        }
+        (None, None) => {}
+    }
+    Ok(())
 }
 
 /// The values of the signals of ITMs.

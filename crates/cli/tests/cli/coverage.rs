@@ -429,3 +429,16 @@ fn source_files_are_not_outputs() {
     let done = redirected.current_dir(folder.path("")).stdout(emptied).output().unwrap();
     assert_eq!(Output::from(done).code, Some(2));
 }
+
+/// The library has the files and the lines of the command.
+#[test]
+fn the_library_has_the_same_coverage() {
+    let folder = Folder::new("coverage-of-the-library");
+    let demo = folder.path("demo");
+    let made = tracewright(&args("demo --write", &[&demo]));
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    let output = tracewright(&args("coverage", &[&demo]));
+    let sources = tracewright::open(&demo).unwrap().coverage().unwrap();
+    assert!(!sources.is_empty());
+    assert_eq!(tracewright::views::coverage::files_text(&sources), output.out);
+}

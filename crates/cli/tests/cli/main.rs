@@ -21,6 +21,7 @@ mod input_limits;
 mod interleaved;
 mod itm;
 mod itm_values;
+mod joined;
 mod limits;
 mod loader;
 mod logs;

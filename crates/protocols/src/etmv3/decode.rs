@@ -421,7 +421,7 @@ impl Decoder {
             self.pending.withdraw(Withdrawal::Branch);
         }
         let (mut number, mut resume) = (0, 0);
-        let expected = self.expected(branch);
+        let mut expected = self.expected(branch);
         let mut interrupted = self.next_address();
         if let Some(info) = branch.info {
             if let Info::Bytes(info) = info {
@@ -439,7 +439,10 @@ impl Decoder {
         if let Some(info) = branch.info {
             match info.exception(address) {
                 Some(exception) => number = exception,
-                None => self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink),
+                None => {
+                    expected = None;
+                    self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink);
+                }
             }
         }
         if let (Some(expected), Flow::At(traced)) = (expected, self.flow)

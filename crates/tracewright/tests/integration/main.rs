@@ -17,5 +17,6 @@ mod perf_processes;
 mod programmed;
 mod reference;
 mod reference_arm32;
+mod results;
 mod selection;
 mod sinks;

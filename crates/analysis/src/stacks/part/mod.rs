@@ -275,8 +275,19 @@ impl<V: Join> Stacks<V> {
     }
 
     fn frames(&mut self, local: &Local, log: &TransferLog, numbers: &mut Vec<V::Node>) {
-        let source = local.source;
+        let source = match &self.joined {
+            None => local.source,
+            Some(joined) => joined.number(local.source),
+        };
+        let base = self.joined.as_ref().map_or(0, |joined| joined.offset());
         let mut all = log.range(local.transfers.clone());
+        let own = |transfer: &Transfer| usize::from(transfer.source) == local.source;
+        if self.is_unresolved(source) {
+            if local.counts.instructions == 0 {
+                return self.transfers(all.filter(own));
+            }
+            self.resolve(source);
+        }
         let Some(thread) = self.thread(source) else { return };
         let settled = self.sources.get(source).is_some_and(|own| own.deferred.is_none());
         let open = self.counts.open().saturating_add(local.deepest as u64);
@@ -284,9 +295,9 @@ impl<V: Join> Stacks<V> {
         let deep = thread.beyond.is_some() || depth >= MAX_DEPTH || open >= MAX_FRAMES;
         if deep || !settled || local.assumed.iter().any(|to| thread.returning_to(*to).is_some()) {
             // They depend on earlier frames.
-            return self.transfers(all.filter(|transfer| usize::from(transfer.source) == source));
+            return self.transfers(all.filter(own));
         }
-        let at = all.next().map_or(0, |transfer| transfer.at);
+        let at = all.next().map_or(0, |transfer| transfer.at.wrapping_add(base));
         if let Some(own) = self.sources.get_mut(source) {
             own.instructions = own.instructions.saturating_add(local.counts.instructions);
         }
@@ -314,7 +325,7 @@ impl<V: Join> Stacks<V> {
             }
             next = runs;
             if let Some(time) = time {
-                position.at = at;
+                position.at = at.wrapping_add(base);
                 self.visitor.time(&position, time);
             }
         }

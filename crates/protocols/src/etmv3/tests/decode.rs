@@ -50,7 +50,11 @@ fn instructions() {
         (&[0x90], &["8000E", "8004E", "8010E", "inconsistency: NoAddress"]),
         // Of several packets for one instruction the last one is valid.
         (&[0x8c, 0x01, 0x03, 0x84], &["8000E", "8004E", "8010E", "8004E"]),
-        (&[0x84, 0x0b, 0x88, 0x84], &["8000E", "8014E", "no code at 8018"]),
+        // The instruction before a branch packet is none that leads to its target.
+        (
+            &[0x84, 0x0b, 0x88, 0x84],
+            &["8000E", "inconsistency: AddressNotReached", "8014E", "no code at 8018"],
+        ),
         (&[0x80, 0x84], &["8000E"]),
     ] {
         check(&plain, code, ARM, bytes, want);
@@ -151,8 +155,10 @@ fn privilege() {
     // Of two successive packets the last one is valid, also for the exception.
     let bytes = [&hyp[..], &ns].concat();
     check(&unit(5, 0), code, ARM, &bytes, &["in A32 ns hyp", "in A32 ns"]);
+    // 0x8010 does not follow itself.
     let bytes = [&hyp[..], &[0x84], &ns].concat();
-    let want = ["in A32 ns hyp", "exception 3", "8010E", "in A32 ns"];
+    let contradiction = "inconsistency: AddressNotReached";
+    let want = ["in A32 ns hyp", "exception 3", "8010E", "in A32 ns", contradiction];
     check(&unit(5, 0), code, ARM, &bytes, &want);
     // Halting debug: the address has no meaning.
     let halt = [0xb5, 0x9c, 0xab, 0x80, 0x57, 0x22];

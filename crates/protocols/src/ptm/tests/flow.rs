@@ -513,8 +513,9 @@ fn instruction_sets_that_cannot_be_followed() {
             &program(),
             &bytes,
             &[
-                // the branch itself: 0x8004 was taken
+                // the branch itself: 0x8004 was taken, to where it does not lead
                 (0, ran(0x8000, 2, conditional(branch(ARM)), true)),
+                (0, Element::Inconsistency(Inconsistency::AddressNotReached)),
                 (n, Element::Inconsistency(Inconsistency::UnsupportedIsa)),
                 go_on(n + 7),
             ],
