@@ -196,6 +196,16 @@ fn without_timestamps_each_cpu_is_by_itself() {
     assert_eq!(sum, 24);
 }
 
+/// The trace units of processors without trace are not listed one by one.
+#[test]
+fn processors_without_trace_are_one_row() {
+    let Some(captures) = shared("captures/simpleperf-etm") else { return };
+    let output = tracewright(&args("info", &[&captures.join("perf_etm.data")]));
+    let sources: Vec<&str> = output.out.lines().filter(|row| row.starts_with("source ")).collect();
+    let rest = "source     7 without a trace buffer, cpu0 to cpu6";
+    assert!(sources.len() == 2 && sources[0].contains("cpu7: ") && sources[1] == rest, "{sources:?}");
+}
+
 /// The functions of real files have the instructions of the ranges, which `decode` lists.
 #[test]
 fn functions_have_all_instructions_of_captures() {

@@ -422,7 +422,7 @@ impl Decoder {
         }
         let (mut number, mut resume) = (0, 0);
         let mut expected = self.expected(branch);
-        let mut interrupted = self.next_address();
+        let mut interrupted = self.next_address().map(u64::from);
         if let Some(info) = branch.info {
             if let Info::Bytes(info) = info {
                 resume = info.resume;
@@ -488,17 +488,16 @@ impl Decoder {
     /// cancels it: that of a direct branch, or of an instruction that is none. It is not known
     /// where another branch packet came after the instruction.
     fn expected(&self, branch: &Branch) -> Option<(u32, Isa)> {
-        let Flow::At(pc) = self.flow else { return None };
         let cancels = branch.info.is_some_and(|info| info.cancel());
-        let traced = self.pending.last().is_some() && self.halves.first.is_none();
-        (traced && !self.pending.branched() && !cancels).then_some((pc, self.context.isa))
+        let traced = self.pending.last().is_some() || self.halves.first.is_some();
+        let next = self.next_address().filter(|_| traced && !self.pending.branched() && !cancels)?;
+        Some((next, self.context.isa))
     }
 
     /// The address of the next instruction, or of its second half if the first one was executed.
-    fn next_address(&self) -> Option<u64> {
+    fn next_address(&self) -> Option<u32> {
         let Flow::At(pc) = self.flow else { return None };
-        let half = if self.halves.first.is_some() { 2 } else { 0 };
-        Some(pc.wrapping_add(half).into())
+        Some(pc.wrapping_add(if self.halves.first.is_some() { 2 } else { 0 }))
     }
 
     /// The address of the last instruction, which an exception cancels after `resume` transfers. Of

@@ -12,7 +12,7 @@ use tracewright_decode::detect::fill::{filled_from, filling as filling_word};
 use tracewright_decode::detect::{Candidate, HEAD};
 use tracewright_decode::{Listener, Memory, Options, Plan, Session, Tally};
 
-use super::Info;
+use super::{Info, SourceInfo};
 use crate::explain::{Decoded, Diagnosis, Remark};
 use crate::sources::Source;
 
@@ -222,7 +222,15 @@ impl Info {
                 ),
             );
         }
+        let in_no_buffer = |source: &&SourceInfo| source.buffers.is_empty();
+        let mut idle: Vec<&SourceInfo> = self.sources.iter().filter(in_no_buffer).collect();
+        if idle.len() < 2 || idle.len() == self.sources.len() {
+            idle.clear();
+        }
         for source in &self.sources {
+            if !idle.is_empty() && source.buffers.is_empty() {
+                continue;
+            }
             let id = source.id.map_or(String::new(), |id| format!(", ID {id:#04x}"));
             let core = match &source.core {
                 Some((name, kind)) if kind.is_empty() => format!(", traces {name}"),
@@ -231,6 +239,10 @@ impl Info {
             };
             let title = source.protocol.unwrap_or("unknown protocol");
             row("source", &format!("{}: {title}{id}{core}", line(&source.name)));
+        }
+        if let [first, .., last] = idle[..] {
+            let (count, first, last) = (idle.len(), line(&first.name), line(&last.name));
+            row("source", &format!("{count} without a trace buffer, {first} to {last}"));
         }
         let amount = |count: u64, none: &str, some: &str| match count {
             0 => none.to_owned(),
