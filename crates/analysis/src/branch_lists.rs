@@ -158,6 +158,9 @@ impl Listener for BranchLister {
             _ => {}
         }
     }
+
+    /// Turns beyond the expansion that the options allow have no branches in the list.
+    fn repeat_unlisted(&mut self, _: usize, _: u64, _: &[Range], _: u64) {}
 }
 
 impl Fork for BranchLister {

@@ -189,6 +189,9 @@ impl Listener for Branches {
             _ => {}
         }
     }
+
+    /// Turns beyond the expansion that the options allow have no lines.
+    fn repeat_unlisted(&mut self, _: usize, _: u64, _: &[Range], _: u64) {}
 }
 
 impl Fork for Branches {

@@ -1,6 +1,6 @@
 //! A trial: some bytes of one source, decoded with one configuration, and what was counted.
 
-use tracewright_base::{Channel, Context, CoreType, Element, Gap, Isa};
+use tracewright_base::{Channel, Context, CoreType, Element, Gap, Isa, Range};
 use tracewright_capture::{Capture, Source};
 use tracewright_frames::Framing;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
@@ -315,5 +315,13 @@ impl Listener for Features {
             Element::Inconsistency(_) => self.mark(at, Mark::Contradiction),
             _ => {}
         }
+    }
+
+    fn repeat(&mut self, _: usize, at: u64, _: Range, _: u32) {
+        self.mark(at, Mark::Executed);
+    }
+
+    fn repeat_path(&mut self, _: usize, at: u64, _: &[Range], _: u64) {
+        self.mark(at, Mark::Executed);
     }
 }

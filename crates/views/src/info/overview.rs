@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use tracewright_base::Element;
+use tracewright_base::{Element, Range};
 use tracewright_capture::plain::line;
 use tracewright_capture::{Capture, Kind};
 use tracewright_decode::detect::cause::Cause;
@@ -168,6 +168,11 @@ impl Listener for Times {
             Element::Range(range) => self.cycles += u64::from(range.cycles.get().is_some()),
             _ => {}
         }
+    }
+
+    fn repeat_path(&mut self, _: usize, _: u64, ranges: &[Range], times: u64) {
+        let counted = ranges.iter().filter(|range| range.cycles.get().is_some()).count() as u64;
+        self.cycles = self.cycles.saturating_add(counted.saturating_mul(times));
     }
 }
 

@@ -12,7 +12,7 @@ mod records;
 mod sampler;
 mod text;
 
-use tracewright_base::Element;
+use tracewright_base::{Element, Range};
 use tracewright_decode::{Fork, Listener};
 
 pub use records::{Records, SAMPLE_TYPE};
@@ -71,6 +71,9 @@ impl<R: Receiver> Listener for PerfScript<R> {
     fn element(&mut self, n: usize, _: u64, element: Element) {
         self.sampler.element(n, &element, &mut self.receiver);
     }
+
+    /// Turns beyond the expansion that the options allow have no samples.
+    fn repeat_unlisted(&mut self, _: usize, _: u64, _: &[Range], _: u64) {}
 }
 
 impl<R: Receiver> Fork for PerfScript<R> {
