@@ -79,7 +79,8 @@ impl fmt::Display for Problem {
                 f,
                 "{what}, not trace data, and no dump of memory in a known form (GDB, OpenOCD, U-Boot, \
                  J-Link, xxd, hexdump, od, arrays, records); give the file that the text was made \
-                 from; with --protocol it is decoded as trace"
+                 from, or a dump with addresses, as of `xxd` or `od -t x1`; with --protocol it is \
+                 decoded as trace"
             ),
             P::Empty => f.write_str(
                 "there are no bytes: nothing was captured; check that the trace unit and the path to \

@@ -45,11 +45,22 @@ pub(super) fn read(text: &[u8]) -> Option<Rows> {
 fn read_as(text: &[u8], forms: &[Form]) -> Option<Rows> {
     let (_, first) = lines(text).find(|(_, line)| address(line).is_some())?;
     let (_, prefixed, mark, _) = address(first)?;
-    let radixes: &[u32] = if mark == Mark::Blank { &[8, 16, 10] } else { &[16] };
-    let found = radixes.iter().find_map(|radix| {
-        let rows = rows(text, *radix, (prefixed, mark))?;
-        forms.iter().find_map(|form| Some((*form, bytes(&rows, *form)?)))
-    });
+    let read = |forms: &[Form], like: (bool, Mark), split: Split| {
+        let radixes: &[u32] = if like.1 == Mark::Blank { &[8, 16, 10] } else { &[16] };
+        radixes.iter().find_map(|radix| {
+            let rows = rows(text, *radix, like, split)?;
+            forms.iter().find_map(|form| Some((*form, bytes(&rows, *form)?)))
+        })
+    };
+    let mut found = read(forms, (prefixed, mark), address);
+    // The first character of a row may be a mark of other rows.
+    if forms.contains(&Form::Characters) {
+        let other = read(&[Form::Characters], (false, Mark::Blank), apart);
+        let len = |found: &Option<(Form, (u64, Vec<u8>))>| {
+            found.as_ref().map_or(0, |(_, (_, bytes))| bytes.len())
+        };
+        found = if len(&other) > len(&found) { other } else { found };
+    }
     let (form, (start, bytes)) = found?;
     let form = match (form, mark) {
         (Form::Decimal, Mark::Blank) => "decimal rows of `od` or `hexdump`",
@@ -62,16 +73,26 @@ fn read_as(text: &[u8], forms: &[Form]) -> Option<Rows> {
     (bytes.len() >= super::LEAST).then(|| Rows { form, pieces: vec![(start, bytes)], offsets })
 }
 
+/// Splits a line into the digits of its address, whether it has `0x`, its mark, and what follows.
+type Split = fn(&[u8]) -> Option<(&[u8], bool, Mark, &[u8])>;
+
+/// The address of a line that only a blank ends, as of `od -c`.
+fn apart(line: &[u8]) -> Option<(&[u8], bool, Mark, &[u8])> {
+    let len = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let (digits, rest) = line.split_at_checked(len).filter(|_| (4..=16).contains(&len))?;
+    matches!(rest.first(), None | Some(b' ')).then_some((digits, false, Mark::Blank, rest))
+}
+
 /// The rows of a text with addresses of `radix`, in the form of the first; the last may have no
 /// numbers. `None` where there are other lines, but for those of a prompt before the first row.
-fn rows(text: &[u8], radix: u32, like: (bool, Mark)) -> Option<Vec<Row<'_>>> {
+fn rows(text: &[u8], radix: u32, like: (bool, Mark), split: Split) -> Option<Vec<Row<'_>>> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     for (_, line) in lines(text) {
         if line == b"*" {
             rows.last_mut()?.repeats = true;
             continue;
         }
-        match address(line).filter(|(_, prefixed, mark, _)| (*prefixed, *mark) == like) {
+        match split(line).filter(|(_, prefixed, mark, _)| (*prefixed, *mark) == like) {
             Some((digits, .., rest)) => {
                 rows.push(Row { address: number(digits, radix)?, rest, repeats: false });
             }
@@ -87,6 +108,9 @@ fn bytes(rows: &[Row<'_>], form: Form) -> Option<(u64, Vec<u8>)> {
     let start = rows.first()?.address;
     let mut bytes: Vec<u8> = Vec::new();
     let mut size = None;
+    if form == Form::Characters && !fills(rows) {
+        return None;
+    }
     for (n, row) in rows.iter().enumerate() {
         let next = rows.get(n + 1).map(|next| next.address);
         let is_end = next.is_none();
@@ -137,6 +161,18 @@ fn bytes(rows: &[Row<'_>], form: Form) -> Option<(u64, Vec<u8>)> {
         }
     }
     Some((start, bytes))
+}
+
+/// Whether the characters of a row are as many as its addresses say: blanks at the end of a row are
+/// lost, but not of each.
+fn fills(rows: &[Row<'_>]) -> bool {
+    rows.windows(2).any(|pair| match pair {
+        [row, next] => {
+            let len = tokens(row.rest, Form::Characters).len() as u64;
+            row.address.checked_add(len) == Some(next.address)
+        }
+        _ => false,
+    })
 }
 
 /// The number of tokens that are bytes in binary: the text beside them follows.
@@ -203,5 +239,40 @@ fn character(cell: &[u8]) -> Option<u8> {
         // A blank at the end of a line is lost.
         cell if cell.iter().all(|byte| *byte == b' ') => Some(b' '),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `od -c` prints of `bytes`, with addresses as `address` writes them.
+    fn characters(bytes: &[u8], address: impl Fn(usize) -> String) -> String {
+        let cell = |byte: &u8| match byte {
+            0 => "  \\0".to_owned(),
+            b'\n' => "  \\n".to_owned(),
+            b' '..=b'~' => format!("   {}", char::from(*byte)),
+            byte => format!(" {byte:03o}"),
+        };
+        let rows = bytes.chunks(16).enumerate().map(|(n, row)| {
+            format!("{}{}\n", address(16 * n), row.iter().map(cell).collect::<String>())
+        });
+        rows.collect::<String>() + &address(bytes.len()) + "\n"
+    }
+
+    #[test]
+    fn a_first_character_is_no_mark() {
+        for first in b"<:=|>a\0" {
+            let row = |n: u8| [&[*first][..], b" a:", &[n, 0, 0x80, b'\n'], b"<=|> 123"].concat();
+            let bytes: Vec<u8> = (0..9).flat_map(row).collect();
+            for text in [
+                characters(&bytes, |at| format!("{at:07o}")),
+                characters(&bytes, |at| format!("{at:07}")),
+                characters(&bytes, |at| format!("{at:07x}")),
+            ] {
+                let rows = read(text.as_bytes()).unwrap_or_else(|| panic!("{text}"));
+                assert_eq!(rows.pieces, [(0, bytes.clone())], "{text}");
+            }
+        }
     }
 }

@@ -43,7 +43,31 @@ pub(super) fn text(file: &[u8]) -> Option<Cow<'_, [u8]>> {
             .then(|| Cow::Owned(wide.trim_start_matches('\u{feff}').as_bytes().to_vec()));
     }
     let narrow = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
-    is_text(narrow.get(..LOOK).unwrap_or(narrow)).then_some(Cow::Borrowed(narrow))
+    is_text(narrow.get(..LOOK).unwrap_or(narrow)).then(|| without_colours(narrow))
+}
+
+/// `text` without the escape sequences of a terminal that select colours: `ESC [`, parameters, `m`.
+fn without_colours(text: &[u8]) -> Cow<'_, [u8]> {
+    const ESCAPE: u8 = 0x1b;
+    if !text.contains(&ESCAPE) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|byte| *byte == ESCAPE) {
+        let (before, escape) = rest.split_at(at);
+        out.extend_from_slice(before);
+        let end = escape.strip_prefix(b"\x1b[").and_then(|parameters| {
+            let is_parameter = |byte: &&u8| matches!(byte, b'0'..=b'9' | b';' | b':');
+            let len = parameters.iter().take_while(is_parameter).count();
+            parameters.get(len).filter(|byte| **byte == b'm').map(|_| len + 3)
+        });
+        let (sequence, behind) = escape.split_at(end.unwrap_or(1));
+        out.extend_from_slice(if end.is_some() { &[] } else { sequence });
+        rest = behind;
+    }
+    out.extend_from_slice(rest);
+    Cow::Owned(out)
 }
 
 /// Whether `head` has characters of lines only. A tab alone is also the header of a write to a port
@@ -97,4 +121,21 @@ pub(super) fn pairs(digits: &[u8], to: &mut Vec<u8>) -> Option<()> {
         to.push(u8::try_from(byte).ok()?);
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_left_out() {
+        for (text, want) in [
+            ("\x1b[1;32m48\x1b[0m\x1b[1;31m65\x1b[0m", "4865"),
+            ("a\x1b[2Jb\x1b", "a\x1b[2Jb\x1b"),
+            ("a\x1b[12", "a\x1b[12"),
+            ("\x1b[mplain", "plain"),
+        ] {
+            assert_eq!(without_colours(text.as_bytes()).as_ref(), want.as_bytes(), "{text:?}");
+        }
+    }
 }

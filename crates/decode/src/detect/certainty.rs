@@ -116,6 +116,14 @@ impl SourceCandidate {
         self.inferences.iter().any(other)
     }
 
+    /// The score of a source of frames that is likely at least, with enough bytes to show where
+    /// frames begin.
+    fn shows_frames(&self) -> Option<i64> {
+        let best = self.best()?;
+        let enough = self.bytes as u64 >= PROVEN && best.counts.bytes() >= PROVEN;
+        (enough && self.certainty() >= Certainty::Likely).then_some(best.score.min(1000))
+    }
+
     /// Whether its bytes alone prove its protocol.
     fn is_proven(&self) -> bool {
         self.inferences.first().is_some_and(|best| {
@@ -123,6 +131,25 @@ impl SourceCandidate {
             synced && best.score >= GOOD && best.counts.bytes() >= PROVEN
         })
     }
+}
+
+/// Other sources of frames may lack their synchronisation, and damage may follow: where the best of
+/// `candidates` is not certain, frames have the score of a source that is likely, or of the bytes
+/// before damage. `candidates` are sorted, and are again.
+pub(super) fn raise_frames(candidates: &mut [Candidate]) {
+    let Some(best) = candidates.first() else { return };
+    let is_raw = best.framing == Framing::Raw && best.score < GOOD;
+    if !is_raw && best.score >= LEAST {
+        return;
+    }
+    let is_framed = |candidate: &&mut Candidate| candidate.framing != Framing::Raw;
+    for candidate in candidates.iter_mut().filter(is_framed) {
+        let few = candidate.sources.len() <= 2 * SOURCES;
+        let shown = candidate.sources.iter().filter_map(SourceCandidate::shows_frames).max();
+        let shown = shown.filter(|_| few).unwrap_or(0);
+        candidate.score = candidate.score.max(shown).max(candidate.undamaged);
+    }
+    candidates.sort_by_key(|candidate| -candidate.score);
 }
 
 /// Limits the certainty of sources to what the other candidates, the other sources and the

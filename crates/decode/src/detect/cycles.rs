@@ -180,6 +180,7 @@ pub(super) fn candidate(
         sources: vec![source],
         score: best.score,
         reason: best.form.reason(),
+        undamaged: 0,
         profile_known: true,
         other_processor: false,
     })

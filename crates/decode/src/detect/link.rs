@@ -73,7 +73,12 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
         }
     }
     let part = head.get(..ALIGNED).unwrap_or(head);
-    let mut costs = costs(part);
+    let mut found_costs = costs(part);
+    // Damage in the middle of a short buffer hides the frames before it.
+    if head.len() < 6 * PART && found_costs.iter().all(|link| link.cost > MAX_COST) {
+        found_costs = costs(part.get(..part.len() / 2).unwrap_or(part));
+    }
+    let mut costs = found_costs;
     if full == 0 && half > 0 {
         costs.extend(half_costs(part));
     }
@@ -170,8 +175,9 @@ fn framed(framing: Framing, head: &[u8], skip: usize, reason: String) -> LinkCan
     LinkCandidate { framing, skip, cost: 0, streams, unassigned, regular, reason }
 }
 
-/// Bytes of frames in which damage is searched for.
+/// Bytes of frames in which damage is searched for, and those in a short buffer.
 const PART: usize = 1 << 10;
+const SHORT_PART: usize = 1 << 7;
 
 /// The most sources of a link whose damage is searched for.
 const SOURCES: usize = 8;
@@ -179,7 +185,8 @@ const SOURCES: usize = 8;
 /// The number of bytes before those whose frames have other IDs than the ones before: nearly all
 /// bytes of the first parts have a few IDs, and most parts behind do not.
 fn undamaged(frames: &[u8]) -> usize {
-    let parts: Vec<&[u8]> = frames.chunks(PART).collect();
+    let size = if frames.len() < 6 * PART { SHORT_PART } else { PART };
+    let parts: Vec<&[u8]> = frames.chunks(size).collect();
     let Some((first, _)) = parts.split_at_checked(4).filter(|_| parts.len() >= 6) else {
         return frames.len();
     };
@@ -211,7 +218,7 @@ fn undamaged(frames: &[u8]) -> usize {
     let behind = odd.get(from..).unwrap_or_default();
     let is_damaged = behind.iter().filter(|odd| **odd).count() * 4 >= behind.len() * 3;
     match known.len() <= SOURCES && from >= 4 && behind.len() >= 2 && is_damaged && many {
-        true => from * PART,
+        true => from * size,
         false => frames.len(),
     }
 }

@@ -201,6 +201,8 @@ pub struct Candidate {
     pub sources: Vec<SourceCandidate>,
     /// How well it explains the bytes: 1000 at most.
     pub score: i64,
+    /// How well it explains the bytes before damage.
+    undamaged: i64,
     /// Why.
     pub reason: String,
     /// A core or a program states the profile of the processor.
@@ -399,6 +401,7 @@ impl Detection {
             candidates.extend(cycles::candidate(trace, bench, given, true));
         }
         candidates.sort_by_key(|candidate| -candidate.score);
+        certainty::raise_frames(&mut candidates);
         certainty::settle(&mut candidates, &bench.processors);
         Detection { looked: head.len(), candidates }
     }
@@ -550,7 +553,8 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
         sources.push(source);
     }
     settle_profile(&mut sources, given);
-    let mut score = weigh(explained / total.max(1) as i64, regular);
+    let undamaged = explained / total.max(1) as i64;
+    let mut score = weigh(undamaged, regular);
     if framed {
         // Frames that cost less are more regular.
         score += 20 - i64::from(link.cost / 16).min(20);
@@ -563,6 +567,7 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
         skip,
         sources,
         score,
+        undamaged,
         reason,
         profile_known,
         other_processor: false,

@@ -13,6 +13,7 @@ use tracewright_protocols::registry::AnyProtocol;
 
 use super::fill::is_periodic;
 use super::{Candidate, Detection, Given};
+use crate::swo::is_likely_itm;
 
 /// How bytes were received or stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,11 +98,14 @@ fn samples(head: &[u8]) -> Option<Reception> {
     [BitOrder::LeastFirst, BitOrder::MostFirst].into_iter().find_map(|order| {
         let found = packed_swo(head, order)?;
         let what = detected(&found.bytes);
-        // Bytes that repeat may have stop bits by accident.
-        let is_evidence = found.samples >= SAMPLES || what.is_some();
+        // Bytes that repeat, and pictures of one bit a point, may have stop bits by accident.
+        let is_evidence = what.is_some() || found.samples >= SAMPLES && is_likely_itm(&found.bytes);
         is_evidence.then_some(Reception::Samples(found, order, what))
     })
 }
+
+/// The different bytes that are evidence of Manchester coding, which has 16: two are a pattern.
+const CODED: usize = 8;
 
 /// The two halves of a bit differ, from bit 0 or bit 1 of the first byte on.
 fn manchester(head: &[u8]) -> Option<Reception> {
@@ -110,7 +114,10 @@ fn manchester(head: &[u8]) -> Option<Reception> {
             let within = if order == BitOrder::MostFirst { 7 - n % 8 } else { n % 8 };
             head.get(n / 8).map(|byte| byte >> within & 1)
         };
-        (0..2).find_map(|phase| {
+        let mut different = [false; 256];
+        head.iter().for_each(|byte| different[usize::from(*byte)] = true);
+        let enough = different.iter().filter(|is| **is).count() >= CODED;
+        (0..2).filter(|_| enough).find_map(|phase| {
             let bits = (phase..head.len() * 8 - 1).step_by(2);
             let all = bits.len();
             let equal = bits.filter(|n| bit(*n) == bit(n + 1)).count();
@@ -321,5 +328,19 @@ mod tests {
             assert!(matches!(reception(&syncs[1..], None), Some(Reception::SyncsOnly(_))));
         }
         assert_eq!(reception(&[0xff; 400], None), None);
+    }
+
+    /// A disc of one bit a point, and random bytes 0x55 and 0xaa.
+    #[test]
+    fn pictures_and_patterns_are_no_reception() {
+        let point =
+            |x: i32, y: i32, bit: i32| (x * 8 + bit - 256).pow(2) + (y - 128).pow(2) < 10_000;
+        let byte = |(x, y)| (0..8).map(|bit| u8::from(point(x, y, bit)) << (7 - bit)).sum();
+        let disc: Vec<u8> = (0..256).flat_map(|y| (0..64).map(move |x| (x, y))).map(byte).collect();
+        assert_eq!(reception(&disc, None), None);
+        let pattern: Vec<u8> = (0..4000u32)
+            .map(|n| if n.wrapping_mul(2_654_435_761) >> 31 == 0 { 0x55 } else { 0xaa })
+            .collect();
+        assert_eq!(reception(&pattern, None), None);
     }
 }

@@ -46,8 +46,29 @@ fn kind(bytes: &[u8]) -> &'static str {
         words.filter(|word| !word.is_empty())
     };
     let (all, hex) = (words().count(), words().filter(is_hex).count());
-    if hex * 2 > all { "hexadecimal digits as text" } else { "text" }
+    let is_number = |word: &&[u8]| {
+        let digits = word.strip_prefix(b"-").unwrap_or(word);
+        let padded = digits.len() > 1 && digits.starts_with(b"0");
+        !padded && digits.len() <= 20 && digits.iter().all(u8::is_ascii_digit)
+    };
+    let is_name = |word: &&[u8]| NAMES.contains(word);
+    match () {
+        () if words().filter(is_name).count() * 8 > all => {
+            "names of characters as of `od -t a`, which leaves out bit 7 of each byte"
+        }
+        () if all > 0 && words().all(|word| is_number(&word)) => {
+            "numbers without the addresses that show how many bytes each is"
+        }
+        () if hex * 2 > all => "hexadecimal digits as text",
+        () => "text",
+    }
 }
+
+/// Names of control characters in POSIX, but for those that are other words or digits.
+const NAMES: [&[u8]; 19] = [
+    b"nul", b"soh", b"stx", b"etx", b"eot", b"enq", b"ack", b"bel", b"dle", b"dc1", b"dc2", b"dc3",
+    b"dc4", b"nak", b"syn", b"etb", b"esc", b"nl", b"del",
+];
 
 #[cfg(test)]
 mod tests {
@@ -60,6 +81,14 @@ mod tests {
             (b" [ {\"a\":1}, {\"a\":2} ]", Some("JSON text")),
             (b"00000000: 0000 0000 0000 8001  ........\n", Some("hexadecimal digits as text")),
             (b"0x80000000:\t0x12345678\t0x9abcdef0\r\n", Some("hexadecimal digits as text")),
+            (
+                b"0000000 soh   h soh   i nul del\n",
+                Some("names of characters as of `od -t a`, which leaves out bit 7 of each byte"),
+            ),
+            (
+                b"    1  104    1  105\n  255    0\n",
+                Some("numbers without the addresses that show how many bytes each is"),
+            ),
             (b"fn main() {\n\tprintln!();\n}\n", Some("text")),
             ("Größe, naïve".as_bytes(), Some("text")),
             (b"Gr\xf6\xdfe, na\xefve", Some("text")),

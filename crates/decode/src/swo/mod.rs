@@ -7,6 +7,7 @@
 //! | `evidence.rs` | whether few bytes suffice to determine the form |
 //! | `form.rs` | [`Form`]: the framing, the trace ID, and where packets begin |
 //! | `greeting.rs` | [`Greeting`]: the line of text of a terminal port |
+//! | `resume.rs` | where packets begin after damage |
 //! | `receiver.rs` | [`Receiver`]: from bytes, as they arrive, to elements |
 
 mod evidence;
@@ -15,7 +16,9 @@ mod grammar;
 mod greeting;
 mod packet_evidence;
 mod receiver;
+mod resume;
 
 pub use form::Form;
 pub use greeting::Greeting;
+pub(crate) use packet_evidence::is_likely_itm;
 pub use receiver::{Receiver, Wanted};

@@ -50,6 +50,12 @@ pub(super) fn better_start(bytes: &[u8], start: usize) -> usize {
     if best.1 >= own.1 + MARGIN { best.0 } else { start }
 }
 
+/// Whether the packets of `bytes`, which may begin inside one, are likely those of an ITM.
+pub(crate) fn is_likely_itm(bytes: &[u8]) -> bool {
+    let head = bytes.get(..COMPARED).unwrap_or(bytes);
+    (0..LONGEST).any(|start| from(head, start, Ports::Many) >= MARGIN)
+}
+
 /// The evidence for packets from byte `start` on.
 pub(super) fn from(head: &[u8], start: usize, ports: Ports) -> f64 {
     bits(head.get(start..).unwrap_or_default(), ports) - if start == 0 { 0.0 } else { CUT }

@@ -10,6 +10,7 @@ use tracewright_protocols::{Stream, itm};
 use super::Form;
 use super::evidence::few;
 use super::form::splitter;
+use super::resume::{damage_end, resume};
 
 /// The form is determined for good from this number of bytes, or from all of a shorter trace.
 pub(super) const HEAD: usize = 1 << 16;
@@ -75,6 +76,8 @@ pub struct Receiver {
     router: Router,
     /// Bytes that were taken.
     fed: u64,
+    /// The first packet is searched for after damage, too.
+    searches: bool,
 }
 
 /// Decodes the bytes of the ITM, and counts those of the other sources.
@@ -92,7 +95,22 @@ struct Router {
     others: BTreeMap<u16, u64>,
     /// Undecodable bytes of the frames.
     bad: u64,
+    /// The first packet is searched for after damage, too; `None`: not of a trace that arrives
+    /// while it is decoded.
+    searches: Option<Searches>,
 }
+
+/// The searches for a first packet after damage.
+#[derive(Debug, Default)]
+struct Searches {
+    /// Their number.
+    count: usize,
+    /// Bytes wait for those that follow, in which the packet is searched for.
+    waiting: bool,
+}
+
+/// The most searches of one trace: noise has damage everywhere.
+const MAX_SEARCHES: usize = 1 << 12;
 
 impl Split for Router {
     fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
@@ -107,7 +125,7 @@ impl Split for Router {
     fn event(&mut self, at: u64, event: Event) {
         if let Event::Bad { len, .. } = event {
             self.bad += u64::from(len);
-            self.decode();
+            self.decode(true);
             self.stream.lost(at, &mut self.elements);
         }
     }
@@ -124,11 +142,56 @@ impl Router {
             synced: false,
             others: BTreeMap::new(),
             bad: 0,
+            searches: None,
         }
     }
 
-    /// Decodes the bytes of the ITM so far.
-    fn decode(&mut self) {
+    /// Decodes the bytes of the ITM so far. `last`: none follow that continue them.
+    fn decode(&mut self, last: bool) {
+        self.begin();
+        while self.pass_damage(last) {}
+        if self.searches.as_ref().is_some_and(|searches| searches.waiting) {
+            return;
+        }
+        let Router { source, stream, elements, .. } = self;
+        let taken = stream.feed(source.bytes(), &source.offsets(), &mut NoMemory, elements);
+        source.consume(taken);
+    }
+
+    /// Decodes the bytes up to the end of the first damage, and skips those before the next whole
+    /// packet. Returns whether more may follow.
+    fn pass_damage(&mut self, last: bool) -> bool {
+        let Router { source, stream, elements, searches: Some(searches), .. } = self else {
+            return false;
+        };
+        if searches.waiting {
+            let Some(skip) = resume(source.bytes(), last) else { return false };
+            searches.waiting = false;
+            if skip > 0 {
+                let at = source.offsets().at(0);
+                stream.lost(at, elements);
+                let fault = Fault::Unsynchronised;
+                elements.push((at, Element::Undecodable { len: skip as u32, fault }));
+                source.consume(skip);
+            }
+        }
+        if searches.count >= MAX_SEARCHES {
+            return false;
+        }
+        let Some(end) = damage_end(source.bytes()) else { return false };
+        let part = source.bytes().get(..end).unwrap_or_default();
+        let taken = stream.feed(part, &source.offsets(), &mut NoMemory, elements);
+        source.consume(taken);
+        if taken < end {
+            return false;
+        }
+        searches.count += 1;
+        searches.waiting = true;
+        true
+    }
+
+    /// Skips the bytes before the first packet.
+    fn begin(&mut self) {
         let Router { source, stream, elements, .. } = self;
         if self.skip > 0 && !source.bytes().is_empty() {
             let len = self.skip.min(source.bytes().len());
@@ -142,8 +205,6 @@ impl Router {
             let zeros = source.bytes().iter().take_while(|&&byte| byte == 0).count();
             self.synced = zeros >= 5 && source.bytes().get(zeros) == Some(&0x80);
         }
-        let taken = stream.feed(source.bytes(), &source.offsets(), &mut NoMemory, elements);
-        source.consume(taken);
     }
 
     /// The offset of the first byte that is not decoded.
@@ -158,7 +219,7 @@ impl Router {
 impl Receiver {
     /// A receiver of a trace of which `wanted` is known.
     pub fn new(wanted: Wanted) -> Receiver {
-        let mut receiver = Receiver { next: FEW, ..Receiver::recorded(wanted) };
+        let mut receiver = Receiver { next: FEW, searches: false, ..Receiver::recorded(wanted) };
         if let (Some(framing), id @ Some(_)) | (Some(framing @ Framing::Raw), id) =
             (wanted.framing, wanted.id)
         {
@@ -183,6 +244,7 @@ impl Receiver {
             link: None,
             router: Router::new(0, 0),
             fed: 0,
+            searches: true,
         }
     }
 
@@ -239,8 +301,9 @@ impl Receiver {
         }
         if let Some(link) = &mut self.link {
             link.finish(&mut self.router);
-            self.router.decode();
         }
+        self.router.decode(true);
+        elements.append(&mut self.router.elements);
         let Router { source, stream, elements: last, .. } = &mut self.router;
         stream.finish(source.bytes(), &source.offsets(), &mut NoMemory, last);
         elements.append(last);
@@ -319,6 +382,7 @@ impl Receiver {
         self.form = Some((form, certain));
         self.link = Some(link).filter(|_| form.framing != Framing::Raw);
         self.router = Router::new(form.id.map_or(0, u16::from), form.start);
+        self.router.searches = self.searches.then(Searches::default);
     }
 
     fn pass(&mut self, bytes: &[u8], elements: &mut Vec<(u64, Element)>) {
@@ -331,7 +395,7 @@ impl Receiver {
             Some(link) => link.split(at, bytes, &mut self.router),
             None => self.router.piece(self.router.source.id(), at, true, bytes),
         }
-        self.router.decode();
+        self.router.decode(false);
         elements.append(&mut self.router.elements);
     }
 }
