@@ -48,8 +48,7 @@ fn read_as(text: &[u8], forms: &[Form]) -> Option<Rows> {
     let (_, first) = lines(text).find(|(_, line)| address(line).is_some())?;
     let (_, prefixed, mark, _) = address(first)?;
     let read = |forms: &[Form], like: (bool, Mark), split: Split| {
-        let radixes: &[u32] =
-            if like == (false, Mark::Blank) { &[8, 16, 10] } else { &[16] };
+        let radixes: &[u32] = if like == (false, Mark::Blank) { &[8, 16, 10] } else { &[16] };
         radixes.iter().find_map(|radix| {
             let rows = rows(text, *radix, like, split)?;
             forms.iter().find_map(|form| Some((*form, bytes(&rows, *form)?)))

@@ -203,7 +203,10 @@ fn processors_without_trace_are_one_row() {
     let output = tracewright(&args("info", &[&captures.join("perf_etm.data")]));
     let sources: Vec<&str> = output.out.lines().filter(|row| row.starts_with("source ")).collect();
     let rest = "source     7 without a trace buffer, cpu0 to cpu6";
-    assert!(sources.len() == 2 && sources[0].contains("cpu7: ") && sources[1] == rest, "{sources:?}");
+    assert!(
+        sources.len() == 2 && sources[0].contains("cpu7: ") && sources[1] == rest,
+        "{sources:?}"
+    );
 }
 
 /// The functions of real files have the instructions of the ranges, which `decode` lists.
