@@ -220,6 +220,7 @@ fn infer(
         start: start.unwrap_or(0),
         read,
         unconfirmed: false,
+        foreign: None,
         counts: *c,
     })
 }
@@ -438,6 +439,7 @@ fn branch_records(stream: &[u8]) -> Option<Inference> {
         start: 0,
         read: score,
         unconfirmed: false,
+        foreign: None,
         counts: crate::tally::Counts::default(),
     })
 }

@@ -167,6 +167,7 @@ pub(super) fn candidate(
         start: 0,
         read,
         unconfirmed: false,
+        foreign: None,
         counts: best.trial.counts,
     };
     let mut source = SourceCandidate::new(0, head.len(), vec![inference]);

@@ -121,6 +121,8 @@ pub struct Inference {
     pub read: i64,
     /// The program that distinguishes the profiles of RISC-V was not followed.
     pub unconfirmed: bool,
+    /// What shows that the image is not the traced program, so that the bytes alone decide.
+    pub foreign: Option<String>,
     /// The counts of the trial.
     pub counts: Counts,
 }
@@ -292,6 +294,12 @@ impl Candidate {
         let assumptions = self.sources.iter().filter_map(|source| {
             let best = source.best()?;
             let name = best.protocol.about().names.first().copied().unwrap_or_default();
+            if let Some(foreign) = &best.foreign {
+                return Some(format!(
+                    "{name}: the image is not the program that was traced: {foreign}; the messages \
+                     alone decide the parameters"
+                ));
+            }
             if source.is_assumed() {
                 let missing = match best.counts.first_no_code {
                     Some(address) => format!("program memory is missing at {address:#x}"),

@@ -203,9 +203,15 @@ struct Followed {
     /// Messages before the first synchronisation: a wrong width of SRC hides it.
     before: u64,
     explained: u64,
-    /// Those that contradict the program, and those after them up to a synchronisation, for which
-    /// nothing is known.
+    /// Those that contradict the program or follow lost bytes, and those after them up to a
+    /// synchronisation, for which nothing is known.
     unexplained: u64,
+    /// Of these, the ones from a contradiction on.
+    contradicted: u64,
+    /// Messages whose instructions are in the program, and those after an address outside of it
+    /// that execute none.
+    inside: u64,
+    outside: u64,
 }
 
 impl Followed {
@@ -216,6 +222,7 @@ impl Followed {
         enum State {
             Before,
             Lost,
+            Contradicted,
             Open,
             Following,
         }
@@ -239,13 +246,18 @@ impl Followed {
             };
             at += len;
             if own.contains(&Mark::Contradiction) {
-                state = State::Lost;
+                state = State::Contradicted;
             } else if own.contains(&Mark::NoCode) {
                 state = State::Open;
             }
             let executes = executes(&packet.message);
-            self.explained += u64::from(state == State::Following && own.contains(&Mark::Executed));
-            self.unexplained += u64::from(state == State::Lost && executes);
+            let executed = own.contains(&Mark::Executed);
+            let is_contradicted = state == State::Contradicted && executes;
+            self.explained += u64::from(state == State::Following && executed);
+            self.unexplained += u64::from(is_contradicted || state == State::Lost && executes);
+            self.contradicted += u64::from(is_contradicted);
+            self.inside += u64::from(executed);
+            self.outside += u64::from(state == State::Open && executes && !executed);
             self.before += u64::from(state == State::Before && executes);
             if packet.message.sync().is_some() && state != State::Open {
                 state = State::Following;
@@ -314,6 +326,24 @@ impl Reading {
         Reading { trial, followed }
     }
 
+    /// Whether the program is the traced one: it has the instructions of most messages, and
+    /// contradicts few.
+    fn fits(&self) -> bool {
+        let Followed { inside, outside, contradicted, .. } = self.followed;
+        self.trial.fits() && inside >= outside && inside >= contradicted * CONTRADICTED
+    }
+
+    /// What shows that the program is not the traced one.
+    fn foreign(&self) -> Option<String> {
+        match self.trial.counts.first_no_code {
+            Some(address) => Some(format!("program memory is missing at {address:#x}")),
+            None if self.followed.contradicted > 0 => {
+                Some("its instructions contradict the messages".to_owned())
+            }
+            None => None,
+        }
+    }
+
     /// How well a configuration that is `plausible` without the program explains the messages.
     fn score(&self, plausible: i64, decides: bool) -> i64 {
         let score = self.trial.score(AnyProtocol::Ntrace) - self.followed.penalty(decides);
@@ -323,6 +353,9 @@ impl Reading {
 
 /// What a program that explains no message takes from the score.
 const UNEXPLAINED: i64 = 400;
+
+/// The traced program explains this many messages for each that contradicts it.
+const CONTRADICTED: u64 = 8;
 
 /// What a message before the first synchronisation counts, in thousandths of one that is not
 /// explained.
@@ -359,27 +392,26 @@ impl Tried {
 
     /// With the value 1 of the flag `name`.
     fn with(&self, name: &'static str, part: &[u8], given: &Given<'_>) -> Tried {
-        let mut setting = self.setting();
+        let mut setting = setting(&self.config);
         setting.set(name, 1);
         Tried::new(&setting, part, given)
     }
+}
 
-    /// The parameters, those that differ from the defaults.
-    fn setting(&self) -> Setting {
-        let config = &self.config;
-        let mut setting = Setting::default();
-        setting.set("profile", config.profile.number());
-        setting.set("xlen", if config.rv64 { 64 } else { 32 });
-        if config.has_sources() {
-            setting.set("source_width", config.link.source_bits.into());
-        }
-        for (name, is_set) in [("extend_msb", config.extend_msb), ("all_jumps", config.all_jumps)] {
-            if is_set {
-                setting.set(name, 1);
-            }
-        }
-        setting
+/// The parameters of `config`, those that differ from the defaults.
+fn setting(config: &Config) -> Setting {
+    let mut setting = Setting::default();
+    setting.set("profile", config.profile.number());
+    setting.set("xlen", if config.rv64 { 64 } else { 32 });
+    if config.has_sources() {
+        setting.set("source_width", config.link.source_bits.into());
     }
+    for (name, is_set) in [("extend_msb", config.extend_msb), ("all_jumps", config.all_jumps)] {
+        if is_set {
+            setting.set(name, 1);
+        }
+    }
+    setting
 }
 
 /// The configurations for `stream` that differ, the most plausible first.
@@ -409,12 +441,41 @@ fn all(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec<Tried> {
     all
 }
 
-/// The best inferences for `stream`; none if its bytes are no messages.
+/// The best inferences for `stream`; none if its bytes are no messages. The program decides only
+/// where it is the traced one.
 pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec<Inference> {
-    let part = |len: usize| stream.get(..len).unwrap_or(stream);
-    if nexus::messages(part(LONG)).is_none() {
+    if nexus::messages(stream.get(..LONG).unwrap_or(stream)).is_none() {
         return Vec::new();
     }
+    let traced = if bench.has_code() { units(stream, bench, given) } else { Vec::new() };
+    let best = traced.first().map(|best| best.score);
+    if traced.iter().any(|other| Some(other.score) == best && other.reading.fits()) {
+        return ranked(traced, bench);
+    }
+    let alone = bench.without_code();
+    let alone_units = units(stream, &alone, given);
+    let config = alone_units.first().map(|unit| unit.config);
+    let mut inferences = ranked(alone_units, &alone);
+    if let (true, Some(config)) = (bench.has_code(), config) {
+        let foreign = Reading::of(stream.get(..LONG).unwrap_or(stream), config, bench).foreign();
+        inferences.iter_mut().for_each(|inference| inference.foreign.clone_from(&foreign));
+    }
+    inferences
+}
+
+/// The inferences of `explained`.
+fn ranked(explained: Vec<Explained>, bench: &Bench) -> Vec<Inference> {
+    let units = explained.into_iter().map(|explained| {
+        let Explained { score, config, reading } = explained;
+        let setting = setting(&config);
+        Unit { score, complexity: setting.registers.len(), setting, trial: reading.trial }
+    });
+    riscv::ranked(AnyProtocol::Ntrace, units.collect(), bench)
+}
+
+/// The configurations that explain `stream` best, the best first.
+fn units(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec<Explained> {
+    let part = |len: usize| stream.get(..len).unwrap_or(stream);
     let mut tried = all(stream, bench, given);
     if bench.has_code() {
         tried.truncate(MAX_TRIED);
@@ -432,11 +493,20 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
     let read = |tried: Tried| (Reading::of(part(LONG), tried.config, bench), tried);
     let all: Vec<(Reading, Tried)> = tried.into_iter().map(read).collect();
     let decides = decides(all.iter().map(|(reading, _)| reading));
-    let units = all.into_iter().map(|(reading, tried)| {
-        let (score, setting) = (reading.score(tried.plausible, decides), tried.setting());
-        Unit { score, complexity: setting.registers.len(), setting, trial: reading.trial }
+    let explained = all.into_iter().map(|(reading, tried)| {
+        let score = reading.score(tried.plausible, decides);
+        Explained { score, config: tried.config, reading }
     });
-    riscv::ranked(AnyProtocol::Ntrace, units.collect(), bench)
+    let mut explained: Vec<Explained> = explained.collect();
+    explained.sort_by_key(|explained| -explained.score);
+    explained
+}
+
+/// A configuration, and how well it explains the bytes.
+struct Explained {
+    score: i64,
+    config: Config,
+    reading: Reading,
 }
 
 /// Whether the program explains any message.
@@ -456,10 +526,12 @@ pub(super) fn better(head: &[u8], config: &Config, bench: &Bench) -> Option<Infe
     let width = |inference: &Inference| inference.setting.get("source_width");
     // Without a program, the codes of the messages alone must distinguish the width.
     let rival = found.find(|other| width(other) != width(&best));
-    if !bench.has_code() && rival.is_some_and(|rival| rival.score + CLEAR > best.score) {
+    if best.counts.instructions == 0 && rival.is_some_and(|rival| rival.score + CLEAR > best.score)
+    {
         return None;
     }
     let decides = best.counts.instructions > 0;
+    let bench = if decides { bench } else { &bench.without_code() };
     let score = Reading::of(part(LONG), own, bench).score(plausible, decides);
     (best.score >= score + BETTER).then_some(best)
 }

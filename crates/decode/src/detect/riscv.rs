@@ -83,7 +83,12 @@ pub(super) fn inferences(stream: &[u8], bench: &Bench, given: &Given<'_>) -> Vec
     all.truncate(MAX_TRIED);
     let again = all.into_iter().filter_map(|(_, unit, _)| {
         let (score, trial) = run(bench, part(LONG), &unit, 0)?;
-        Some((score, unit, trial))
+        if trial.fits() || !bench.has_code() {
+            return Some((score, unit, trial));
+        }
+        // A program that is not the traced one speaks for no unit.
+        let (alone, _) = run(&plain, part(LONG), &unit, 0)?;
+        Some((score.min(alone), unit, trial))
     });
     let units = again.map(|(score, unit, trial)| Unit {
         score,
@@ -156,6 +161,7 @@ pub(super) fn ranked(protocol: AnyProtocol, units: Vec<Unit>, bench: &Bench) -> 
             read: (trial.read() * 1000 / trial.len.max(1)) as i64,
             // Where the program is not followed, it does not distinguish the profiles.
             unconfirmed: c.instructions < c.packets,
+            foreign: None,
             counts: *c,
         }
     };

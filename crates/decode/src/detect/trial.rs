@@ -133,10 +133,19 @@ pub(super) struct Trial {
 /// The longest packet whose end may be missing.
 const LONGEST: u64 = 64;
 
+/// The traced program is contradicted by less than one packet of these.
+const CONTRADICTED: u64 = 20;
+
 impl Trial {
     /// The bytes in packets, with those of one that the end truncates.
     pub(super) fn read(&self) -> u64 {
         self.counts.packet_bytes + self.counts.truncated.min(LONGEST)
+    }
+
+    /// Whether most addresses are in the program, and few packets contradict it.
+    pub(super) fn fits(&self) -> bool {
+        let c = &self.counts;
+        c.ranges > 0 && c.no_code <= c.ranges && c.inconsistencies * CONTRADICTED <= c.packets
     }
 
     /// Adds the trial of another source of the same stream. What its addresses have in common is
