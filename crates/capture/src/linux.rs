@@ -143,6 +143,9 @@ impl Linux {
             }
             Form::Elf => {
                 let elf = Elf::read(bytes, name, Load::default())?;
+                if !ARM.contains(&elf.machine) {
+                    return Err(ElfError::Foreign(elf.machine));
+                }
                 let load = Load { bias: dump.address, ..Load::default() };
                 let regions = Elf::read(bytes, name, load)?.regions;
                 let kernel = regions.iter().any(|region| region.start() & KERNEL != 0);
@@ -176,6 +179,9 @@ impl Linux {
         names.cloned().unwrap_or_default()
     }
 }
+
+/// The `e_machine` of ELF files: none stated, Arm, AArch64.
+const ARM: [u16; 3] = [0, 40, 183];
 
 /// The bit that distinguishes the addresses of the kernel.
 const KERNEL: u64 = 1 << 63;

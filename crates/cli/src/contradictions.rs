@@ -49,6 +49,13 @@ impl Contradictions {
         Ok(found)
     }
 
+    /// Those of a buffer.
+    pub fn of(tally: &Tally) -> Contradictions {
+        let mut found = Contradictions::default();
+        found.add(tally);
+        found
+    }
+
     /// Adds others.
     pub fn merge(&mut self, other: Contradictions) {
         self.ranges += other.ranges;
@@ -65,22 +72,32 @@ impl Contradictions {
         }
     }
 
+    /// The share of the ranges and of `count`, in percent.
+    fn share(&self, count: u64) -> f64 {
+        100.0 * count as f64 / (self.ranges + count).max(1) as f64
+    }
+
+    /// The line that the program is another one; empty where it fits.
+    pub fn misfit(&self) -> String {
+        let (ranges, wrong) = (self.ranges, self.inconsistencies);
+        if wrong == 0 || wrong.saturating_mul(STATED) < ranges + wrong {
+            return String::new();
+        }
+        format!(
+            "{:.1} % of the trace contradicts the program: {wrong} inconsistencies beside {ranges} \
+             ranges; the image may be another one\n",
+            self.share(wrong)
+        )
+    }
+
     /// Lines that precede a table; empty where the program fits.
     pub fn text(&self) -> String {
-        let share = |count: u64| 100.0 * count as f64 / (self.ranges + count).max(1) as f64;
-        let mut text = String::new();
-        let (ranges, wrong, missing) = (self.ranges, self.inconsistencies, self.missing);
-        if wrong > 0 && wrong.saturating_mul(STATED) >= ranges + wrong {
-            text += &format!(
-                "{:.1} % of the trace contradicts the program: {wrong} inconsistencies beside {ranges} \
-                 ranges; the image may be another one\n",
-                share(wrong)
-            );
-        }
+        let mut text = self.misfit();
+        let (ranges, missing) = (self.ranges, self.missing);
         if missing > ranges {
             text += &format!(
                 "{:.1} % of the addresses are outside of the images: {missing} beside {ranges} ranges\n",
-                share(missing)
+                self.share(missing)
             );
         }
         text

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tracewright::Capture;
 use tracewright::base::Isa;
-use tracewright::capture::{Dump, Form, Source, stream};
+use tracewright::capture::{Container, Dump, Form, Source, stream};
 use tracewright::decode::Memory;
 use tracewright::image::{Elf, Extensions, Load};
 use tracewright::logs::{
@@ -29,6 +29,12 @@ pub struct Log<'a> {
     /// The first bytes, read to detect the format.
     first: Vec<u8>,
     reader: Reader,
+    /// The number of entries that were read.
+    entries: u64,
+    /// The options select the format.
+    is_selected: bool,
+    /// The log is read only for its opcodes: nothing is stated of its end.
+    pub is_silent: bool,
     /// The program images.
     pub images: Vec<Dump>,
     pub format: Format,
@@ -88,6 +94,7 @@ impl<'a> Log<'a> {
         let map = described(args)?;
         let found = args.log_format.as_deref().and_then(Format::named);
         let found = map.as_ref().map(|_| Format::Described).or(found);
+        let is_selected = found.is_some();
         let found = found.or_else(|| Format::detect(&first));
         let format = found.ok_or_else(|| {
             let names: Vec<_> = Format::all().map(Format::name).collect();
@@ -95,6 +102,14 @@ impl<'a> Log<'a> {
             let head = first.split(|&b| b == b'\n').next().unwrap_or_default();
             let column = csv::unknown_column(head).map(String::from_utf8_lossy);
             let column = column.filter(|column| !column.contains(char::is_control));
+            let packed = Container::probe(&first).filter(|container| {
+                use Container::{Gzip, Xz, Zip, Zstandard};
+                matches!(container, Gzip | Xz | Zip | Zstandard)
+            });
+            if let Some(container) = packed {
+                let (name, help) = (container.name(), container.help());
+                return Fail::input(path, &format!("{name}, not an execution log; {help}"));
+            }
             let what = match (first.is_empty(), column) {
                 (true, _) => {
                     "the log is empty; check that the simulator was run with logging".to_owned()
@@ -124,7 +139,19 @@ impl<'a> Log<'a> {
             (None, None) => Reader::new(format, isa),
         };
         let images = program.memory;
-        Ok(Log { path, input, first, reader, images, format, isa, set })
+        Ok(Log {
+            path,
+            input,
+            first,
+            reader,
+            entries: 0,
+            is_selected,
+            is_silent: false,
+            images,
+            format,
+            isa,
+            set,
+        })
     }
 
     /// The assembler of the log's entries to steps, for the RISC-V extensions `riscv`.
@@ -154,18 +181,49 @@ impl<'a> Log<'a> {
     pub fn part(&mut self, len: usize, out: &mut impl FnMut(Entry)) -> Result<bool, Fail> {
         let path = self.path;
         let invalid = |error: LogError| Fail::input(path, &error.to_string());
+        let entries = &mut self.entries;
+        let out = &mut |entry: Entry| {
+            *entries += 1;
+            out(entry);
+        };
         if self.first.is_empty() {
             let read = self.input.by_ref().take(len as u64).read_to_end(&mut self.first);
             read.map_err(|error| Fail::input(path, &error.to_string()))?;
             if self.first.is_empty() {
                 self.reader.finish(out).map_err(invalid)?;
-                return Ok(false);
+                return self.ended().map(|()| false);
             }
         }
         let len = len.min(self.first.len());
         self.reader.feed(&self.first[..len], out).map_err(invalid)?;
         self.first.drain(..len);
         Ok(true)
+    }
+
+    /// What is stated at the end of a log: that it ends inside a line.
+    ///
+    /// # Errors
+    /// No line is one of the format that the options select.
+    fn ended(&self) -> Result<(), Fail> {
+        if self.is_selected && self.entries == 0 && self.reader.lines() > 0 {
+            let what = format!(
+                "none of its {} lines is an instruction or event of the format {}; without --log-format, \
+                 the format is detected",
+                self.reader.lines(),
+                self.format.name()
+            );
+            return Err(Fail::input(self.path, &what));
+        }
+        if let Some(LogError { line, found, .. }) = self.reader.unfinished()
+            && !self.is_silent
+        {
+            let path = self.path.display();
+            message::line(&format!(
+                "tracewright: note: {path}: the log ends inside line {line}, `{found}`, which is left \
+                 out"
+            ));
+        }
+        Ok(())
     }
 
     /// Number of lines read.

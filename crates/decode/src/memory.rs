@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use tracewright_base::{Context, Element, Space, Waypoints};
+use tracewright_base::{Context, Element, Isa, Profile, Space, Waypoints};
 use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_image::{
     AddressSpaces, Cache, CacheOptions, Change, Conditions, ContextKey, Elf, Host, Image, Load,
     MAX_CONDITIONAL, Module, ModuleFile, Region, Segment, Selection, SpaceMask, Symbol, Symbols,
-    Thread, Viewpoint,
+    Thread, Viewpoint, machine_name,
 };
+use tracewright_protocols::registry::AnyProtocol;
 
 /// Program memory for each source of a capture.
 #[derive(Clone, Debug)]
@@ -269,6 +270,10 @@ fn loaded(
             let load = Load { bias: dump.address, spaces, ..Load::default() };
             match Elf::read(&bytes, dump.name.as_str(), load) {
                 Ok(elf) => {
+                    if let Some(why) = foreign(capture, elf.machine) {
+                        problems.push(format!("{}: {why}", dump.name));
+                        return Vec::new();
+                    }
                     symbols.push(elf.symbols);
                     elf.regions.into_iter().map(|region| region.of_module(module)).collect()
                 }
@@ -279,6 +284,52 @@ fn loaded(
             }
         }
     }
+}
+
+/// The machines of ELF files whose code a trace unit traces: none stated, Arm, AArch64, RISC-V. (System
+/// V gABI, "ELF Header", `e_machine`)
+const TRACED: [u16; 4] = [0, ARM, AARCH64, RISCV];
+const ARM: u16 = 40;
+const AARCH64: u16 = 183;
+const RISCV: u16 = 243;
+
+/// Why the code of an ELF file of `machine` is not used: no source of `capture` traces such a
+/// processor. `None` where one does, or may.
+pub fn foreign(capture: &Capture, machine: u16) -> Option<String> {
+    let isas = |source: &Source| {
+        let isas = AnyProtocol::named(&source.device_type).map(|protocol| protocol.about().isas);
+        isas.filter(|isas| !isas.is_empty())
+    };
+    let executes = |source: &Source, isas: &[Isa]| {
+        let core = capture.core_type(source);
+        let is_small = core.is_some_and(|core| core.profile == Profile::Microcontroller);
+        match machine {
+            ARM => isas.contains(&Isa::T32),
+            AARCH64 => isas.contains(&Isa::A64) && !is_small,
+            RISCV => isas.contains(&Isa::Rv32),
+            _ => machine == 0,
+        }
+    };
+    let mut traced = capture.sources.iter().filter_map(|source| Some((source, isas(source)?)));
+    let first = traced.clone().next();
+    if TRACED.contains(&machine)
+        && (first.is_none() || traced.any(|(source, isas)| executes(source, isas)))
+    {
+        return None;
+    }
+    let traced = match first {
+        Some((source, isas)) if isas.contains(&Isa::Rv32) => {
+            format!("{} traces RISC-V", source.name)
+        }
+        Some((source, _)) => match capture.core(source).filter(|core| !core.device_type.is_empty())
+        {
+            Some(core) => format!("{} traces {}", source.name, core.device_type),
+            None => format!("{} traces Arm", source.name),
+        },
+        None => "no trace unit traces it".to_owned(),
+    };
+    let machine = machine_name(machine);
+    Some(format!("it is a program of another processor, {machine}, and is not used: {traced}"))
 }
 
 fn spaces(dump: &Dump) -> Result<SpaceMask, tracewright_image::UnknownSpace> {

@@ -84,6 +84,8 @@ pub enum ElfError {
     BigEndianCode,
     /// It has no LOAD segment.
     NoSegments,
+    /// It is a program of another processor than the traced one: its `e_machine`.
+    Foreign(u16),
 }
 
 impl fmt::Display for ElfError {
@@ -95,12 +97,35 @@ impl fmt::Display for ElfError {
                 "a relocatable object file: its code has no addresses; use the linked program",
             ),
             ElfError::BigEndianCode => f.write_str("big-endian Arm instructions are not supported"),
+            ElfError::Foreign(machine) => {
+                let machine = machine_name(*machine);
+                write!(f, "a program of another processor, {machine}: the trace is of Arm")
+            }
             ElfError::NoSegments => f.write_str("no LOAD segment: there is no memory in this file"),
         }
     }
 }
 
 impl Error for ElfError {}
+
+/// The processor architecture `e_machine` in words. (System V gABI, "ELF Header")
+pub fn machine_name(machine: u16) -> String {
+    let name = match machine {
+        3 => "x86",
+        8 => "MIPS",
+        20 => "PowerPC",
+        21 => "PowerPC, 64-bit",
+        22 => "S/390",
+        40 => "Arm, 32-bit",
+        62 => "x86-64",
+        94 => "Xtensa",
+        183 => "AArch64",
+        243 => "RISC-V",
+        258 => "LoongArch",
+        other => return format!("machine {other}"),
+    };
+    name.to_owned()
+}
 
 impl Elf {
     /// Reads an ELF file of either class and byte order. A segment that extends beyond the end of

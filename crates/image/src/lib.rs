@@ -63,7 +63,7 @@ pub use bytes::{Bytes, BytesReader, OnDemand, Owner};
 pub use cache::{Cache, CacheOptions};
 pub use conditions::{Conditions, MAX_CONDITIONAL, Overlay, Selection, When};
 pub use debug_info::{DebugInfo, Frame, FunctionCode, Located};
-pub use elf::{Elf, ElfError, Load, Segment};
+pub use elf::{Elf, ElfError, Load, Segment, machine_name};
 pub use fetched::BlockMaker;
 pub use host::Host;
 pub use image::{Conflict, Image, View};

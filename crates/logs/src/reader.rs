@@ -46,6 +46,7 @@ pub struct Reader {
     isa: Isa,
     rest: Vec<u8>,
     lines: u64,
+    unfinished: Option<LogError>,
 }
 
 #[derive(Clone, Debug)]
@@ -92,12 +93,18 @@ impl Reader {
     }
 
     fn of(parser: Parser, isa: Isa) -> Self {
-        Reader { parser, isa, rest: Vec::new(), lines: 0 }
+        Reader { parser, isa, rest: Vec::new(), lines: 0, unfinished: None }
     }
 
     /// Number of lines read.
     pub const fn lines(&self) -> u64 {
         self.lines
+    }
+
+    /// The last line, where it has no line break and cannot be read, as of a simulator that was
+    /// stopped: it is left out. Known after [`finish`](Reader::finish).
+    pub const fn unfinished(&self) -> Option<&LogError> {
+        self.unfinished.as_ref()
     }
 
     /// Takes the next bytes of the log.
@@ -138,11 +145,17 @@ impl Reader {
     /// Ends the log.
     ///
     /// # Errors
-    /// [`LogError`] if a last line without a line break cannot be read.
+    /// [`LogError`] if the end cannot be read. A last line without a line break that cannot be read is
+    /// [`unfinished`](Reader::unfinished), unless it is the only one.
     pub fn finish(&mut self, out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
         let rest = std::mem::take(&mut self.rest);
-        if !rest.is_empty() {
-            self.all(&rest, out)?;
+        if !rest.is_empty()
+            && let Err(error) = self.all(&rest, out)
+        {
+            if error.line <= 1 {
+                return Err(error);
+            }
+            self.unfinished = Some(error);
         }
         match &mut self.parser {
             Parser::Qemu(parser) => parser.finish(out),

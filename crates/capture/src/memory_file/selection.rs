@@ -194,7 +194,13 @@ impl MemoryFile {
                 Some(address) => format!(" from {address:#x} on"),
                 None => String::new(),
             };
-            let what = Some(format!("it is {form}: {len} bytes{from} are read"));
+            let help = match form.contains("core") {
+                true => {
+                    "; a trace buffer in it is selected with --buffer ADDRESS, or SYMBOL with --image"
+                }
+                false => "",
+            };
+            let what = Some(format!("it is {form}: {len} bytes{from} are read{help}"));
             return Ok(Selected { bytes: piece.bytes.clone(), what });
         };
         let found = self.pieces.iter().find_map(|piece| {

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use tracewright::capture::{Found, probe};
 use tracewright::decode::More;
+use tracewright::decode::detect::Candidate;
 use tracewright::decode::raw::Unit;
-use tracewright::frames::{Event, Numbering, Split};
+use tracewright::frames::{Event, Framing, Numbering, Split};
 use tracewright::views::explain::Remark;
 use tracewright::views::frames::{Json, Opencsd, Part, Text};
 use tracewright::views::json;
@@ -122,6 +123,15 @@ fn open(args: &FramesArgs) -> Result<Input, Fail> {
     let raw = pins || matches!(probe(args.input.path()), Ok(Found::Raw));
     if !raw || !sources.protocols.is_empty() {
         return Input::open(&args.input, None);
+    }
+    let is_file = args.input.path().is_file();
+    if is_file && !pins && sources.framing == FramingArg::Auto {
+        let input = Input::open(&args.input, None).ok();
+        let unframed = |best: &Candidate| best.framing == Framing::Raw && best.is_sure();
+        let input = input.filter(|input| input.detected.as_ref().is_some_and(unframed));
+        if let Some(input) = input {
+            return Ok(input);
+        }
     }
     let mut frames = args.input.clone();
     frames.sources.ids.clear();

@@ -12,6 +12,7 @@ use tracewright::views::history::{Event, History, OTHERS};
 use tracewright::views::instructions::{Expand, Text};
 
 use crate::args::HistoryArgs;
+use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -57,6 +58,7 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
         let bytes = &mut *live::input_of(job.buffer);
         let (mut found, tally) =
             run::run(job.session()?, job.buffer, bytes, expand, &options, |()| true)?;
+        write(Contradictions::of(&tally).misfit().into_bytes());
         show(&mut found.listener.view, job, args, colour, write);
         Ok(tally)
     };

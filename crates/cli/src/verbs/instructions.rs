@@ -8,6 +8,7 @@ use tracewright::views::instructions::{Expand, Json, Pcs, Picked, Slice, Steps, 
 use tracewright::views::json;
 
 use crate::args::{InstructionFormat, InstructionsArgs};
+use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -49,7 +50,9 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         let tally = match format {
             InstructionFormat::Text => {
                 let view = Text::new(Vec::new(), sources, colour).with_names(timed);
-                expand(job, &options, view, filter, timed, write)?
+                let tally = expand(job, &options, view, filter, timed, write)?;
+                end = Contradictions::of(&tally).misfit();
+                tally
             }
             InstructionFormat::Json => {
                 let (name, len) = (&job.buffer.name, job.buffer.size());

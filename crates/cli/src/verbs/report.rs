@@ -10,7 +10,7 @@ use tracewright::analysis::coverage::{
 use tracewright::analysis::itm::Signals;
 use tracewright::analysis::{Code, FunctionId, Paths, Profiler, RawProfile, Timeline};
 use tracewright::base::{Channel, Code as _, Pc, Space, Waypoints};
-use tracewright::capture::Stamp;
+use tracewright::capture::{Kind, Stamp};
 use tracewright::decode::{Jobs, Merge, Merging, Program};
 use tracewright::export::report::{Executions, Listing, Naming, Report};
 use tracewright::image::CacheOptions;
@@ -316,7 +316,12 @@ fn about(capture: &Capture, sources: &[Source], how: &How<'_>) -> Vec<(String, S
     let mut about = vec![("trace".to_owned(), how.title.display().to_string())];
     let programs: BTreeSet<&str> = capture.memory.iter().map(|dump| dump.file.as_str()).collect();
     let programs: Vec<&str> = programs.into_iter().filter(|file| !file.is_empty()).collect();
-    let cores: BTreeSet<String> = capture.cores.iter().map(|core| core.name.clone()).collect();
+    // The core of raw trace data has no name.
+    let cores = capture.cores.iter().map(|core| match capture.kind {
+        Kind::Raw => core.device_type.clone(),
+        _ => core.name.clone(),
+    });
+    let cores: BTreeSet<String> = cores.filter(|name| !name.is_empty()).collect();
     let mut add = |what: &str, values: Vec<String>| {
         if !values.is_empty() {
             about.push((what.to_owned(), values.join(", ")));

@@ -591,6 +591,12 @@ fn a_wrong_program_gives_no_confident_table() {
         let found = run(verb, right.clone());
         assert!(!found.out.contains("contradicts"), "{verb}: {}", found.out);
     }
+    for verb in ["instructions", "history --before end"] {
+        let found = run(verb, wrong.clone());
+        let has = |line: &str| line.contains(share);
+        assert_eq!(found.out.lines().filter(|line| has(line)).count(), 1, "{verb}: {}", found.out);
+        assert!(!run(verb, right.clone()).out.contains("contradicts"), "{verb}");
+    }
     // A page has it among its notes; a file for a program has it in its own form, or not at all.
     let found = run("report", wrong.clone());
     assert!(found.out.contains(&format!("{share}: ")) && found.out.contains("<p class=\"note\">"));

@@ -112,3 +112,22 @@ fn options_without_an_effect_are_refused() {
         assert_eq!(output.out, "", "{words}");
     }
 }
+
+/// Data that are detected as unframed have no frames.
+#[test]
+fn unframed_data_have_no_frames() {
+    let folder = Folder::new("frames-none");
+    let path = folder.path("swo.bin");
+    let text = b"Hello from the target, line 1\nand line 2\n".repeat(20);
+    let sync = [0, 0, 0, 0, 0, 0x80];
+    let packets: Vec<u8> = text.iter().flat_map(|byte| [1, *byte]).collect();
+    fs::write(&path, [&sync[..], &packets, &sync, &packets].concat()).unwrap();
+    for format in ["text", "json", "none"] {
+        let output = tracewright(&args(&format!("frames --format {format}"), &[&path]));
+        let part = "contains unframed trace data of one source";
+        assert!(output.err.contains(part), "{format}: {}{}", output.out, output.err);
+        assert!(!output.out.contains("frame "), "{format}: {}", output.out);
+    }
+    let output = tracewright(&args("frames --framing coresight", &[&path]));
+    assert!(output.out.contains("frame"), "{}", output.err);
+}

@@ -575,3 +575,105 @@ fn n_trace_is_encoded() {
     assert_eq!(all[1], all[0]);
     assert_eq!(all[2], all[0]);
 }
+
+/// The last line of a simulator that was stopped is left out, and the lines before are read.
+#[test]
+fn logs_may_end_inside_a_line() {
+    let folder = Folder::new("log-cut");
+    let log = folder.path("log");
+    for (format, line, cut) in [
+        (
+            "spike",
+            "core   0: 3 0x00000000800002d2 (0x00000013)\n",
+            "core   0: 3 0x00000000800002d6 (0x00",
+        ),
+        ("cva6", "3 0x00000000800002d2 (0x00000013) x10 0x0\n", "3 0x00000000800002d6 (0x00"),
+        (
+            "dromajo",
+            "0 3 0x00000000800002d2 (0x00000013) x10 0x0\n",
+            "0 3 0x00000000800002d6 (0x00",
+        ),
+        ("execlog", "0, 0x800002d2, 0x13, \"nop\"\n", "0, 0x8000"),
+        (
+            "qemu",
+            "Trace 0: 0x7f0000000000 [0000000000000000/00000000800002d2/00000003/ff020001] \n",
+            "Trace 0: 0x7f0000000000 [0000000000000000/0000",
+        ),
+        ("tarmac", "1 clk IT (1) 00080000 d503201f O EL1h_n : NOP\n", "2 clk IT (2) 0008"),
+        ("csv", "80004,A64,d503201f\n", "80008,A6"),
+    ] {
+        let head = if format == "csv" { "address,isa,opcode\n" } else { "" };
+        let whole = format!("{head}{}", line.repeat(3));
+        let isa = if format == "execlog" || format == "qemu" { " --isa rv64" } else { "" };
+        let words = format!("log info --log-format {format}{isa}");
+        fs::write(&log, &whole).unwrap();
+        let want = tracewright(&args(&words, &[&log]));
+        assert_eq!(want.code, Some(0), "{format}: {}", want.err);
+        assert!(!want.err.contains("ends inside"), "{format}: {}", want.err);
+        let count = |text: &str| {
+            let entries = text.lines().next().and_then(|line| line.rsplit(", ").next());
+            entries.filter(|entries| !entries.starts_with("0 ")).map(str::to_owned)
+        };
+        assert!(count(&want.out).is_some(), "{format}: {}", want.out);
+        fs::write(&log, whole.clone() + cut).unwrap();
+        let got = tracewright(&args(&words, &[&log]));
+        let number = whole.lines().count() + 1;
+        let note = format!("the log ends inside line {number}, `{cut}`, which is left out");
+        assert_eq!(got.code, Some(0), "{format}: {}", got.err);
+        assert!(got.err.contains(&note), "{format}: {}", got.err);
+        assert_eq!(count(&got.out), count(&want.out), "{format}: {}", got.out);
+        // An invalid line that ends is an error.
+        fs::write(&log, format!("{whole}{cut}\n{line}")).unwrap();
+        let bad = tracewright(&args(&words, &[&log]));
+        assert_eq!(bad.code, Some(2), "{format}: {}{}", bad.out, bad.err);
+        assert!(bad.err.contains(&format!("line {number}: expected")), "{format}: {}", bad.err);
+    }
+}
+
+/// A format that no line has, and a compressed log, are errors.
+#[test]
+fn what_is_no_log_of_the_format() {
+    let folder = Folder::new("log-other");
+    let log = folder.path("log");
+    fs::write(&log, "core   0: 3 0x00000000800002d2 (0x00000013)\n".repeat(9)).unwrap();
+    for verb in ["log info", "log convert --to csv", "encode --protocol etrace --log"] {
+        let mut all = args(verb, &[&log]);
+        all.extend(args("--log-format sail --isa rv64 -o", &[&folder.path("to")]));
+        if verb == "log info" {
+            all.truncate(all.len() - 2);
+        }
+        let output = tracewright(&all);
+        assert_eq!(output.code, Some(2), "{verb}: {}{}", output.out, output.err);
+        let part = "none of its 9 lines is an instruction or event of the format sail";
+        assert!(output.err.contains(part), "{verb}: {}", output.err);
+    }
+    for (head, name) in [
+        (&b"\x1f\x8b\x08\0\0\0\0\0"[..], "a file compressed by gzip, not an execution log; unpack"),
+        (b"\xfd7zXZ\0\0\x04", "a file compressed by xz, not an execution log; unpack"),
+        (b"\x28\xb5\x2f\xfd\x04", "a file compressed by Zstandard, not an execution log; unpack"),
+    ] {
+        fs::write(&log, head).unwrap();
+        let output = tracewright(&args("log info", &[&log]));
+        assert!(output.err.contains(name), "{}", output.err);
+    }
+}
+
+/// An ITM has no instructions that a log could have, and two that differ are counted to their ends.
+#[test]
+fn itms_are_compared_with_itms() {
+    let folder = Folder::new("log-itms");
+    let (a, b, log) = (folder.path("a.bin"), folder.path("b.bin"), folder.path("log.csv"));
+    let letters = |first: u8| (0..400u32).flat_map(move |n| [1, first + (n * n % 23) as u8]);
+    fs::write(&a, letters(b'a').collect::<Vec<u8>>()).unwrap();
+    fs::write(&b, letters(b'A').collect::<Vec<u8>>()).unwrap();
+    fs::write(&log, LOG).unwrap();
+    let output = tracewright(&args("compare --protocol ITM", &[&a, &log]));
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+    let part = "it traces no instructions (ITM), and ";
+    assert!(output.err.contains(part), "{}", output.err);
+    let output = tracewright(&args("compare --protocol ITM", &[&a, &b]));
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    let part = "1 difference: A has 400 instructions and events that B lacks, and B 400 that A \
+                lacks; 0 are the same; the inputs do not agree again";
+    assert!(output.out.contains(part), "{}", output.out);
+}

@@ -16,6 +16,7 @@ mod first_paint;
 mod frames;
 mod help;
 mod hostile;
+mod images;
 mod index;
 mod input_limits;
 mod interleaved;

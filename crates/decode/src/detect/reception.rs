@@ -216,13 +216,13 @@ impl fmt::Display for Reception {
             Reception::Samples(found, order, what) => {
                 let Packed { bytes, coding, samples } = found;
                 let inside = match what {
-                    Some(what) => format!("; they are {what}"),
-                    None => String::new(),
+                    Some(what) => format!(" are {what}"),
+                    None => " have no known form".to_owned(),
                 };
                 write!(
                     f,
                     "the bytes are samples of the level of a serial wire (SWO), {order}: {} coding with \
-                     {samples:.1} samples a bit, in which the first {} bytes{inside}; record the \
+                     {samples:.1} samples a bit; the first {} bytes in them{inside}; record the \
                      bytes with a UART, or the level as .sr, .vcd or .csv",
                     coding.name(),
                     bytes.len(),

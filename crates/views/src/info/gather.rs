@@ -8,9 +8,10 @@ use tracewright_capture::sink::{Kind, Sink};
 use tracewright_capture::{
     Capture, Dump, File, Form, Note, Problem, Register as CapturedRegister, Source,
 };
+use tracewright_decode::memory::foreign;
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Planned, Skipped, Why};
 use tracewright_frames::Numbering;
-use tracewright_image::{AddressSpaces, Bytes, Elf, Load};
+use tracewright_image::{AddressSpaces, Bytes, Elf, Load, machine_name};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 use tracewright_units::buffers::{mtb, tmc, trbe};
 use tracewright_units::etm::registers::numbered;
@@ -49,7 +50,12 @@ impl Info {
             }
         }
         let of_sink = |note: &&Note| {
-            matches!(note.problem, Problem::SinkEmpty { .. } | Problem::SinkRegisters { .. })
+            match &note.problem {
+                Problem::SinkEmpty { .. } | Problem::SinkRegisters { .. } => true,
+                // What follows is the help.
+                Problem::Memory(what) => what.contains("; "),
+                _ => false,
+            }
         };
         let assumed = plans.iter().flat_map(|plan| &plan.sources).flat_map(Planned::assumptions);
         let sinks = capture.notes.iter().filter(of_sink).map(ToString::to_string);
@@ -62,7 +68,7 @@ impl Info {
         for planned in plans.iter().filter(|p| p.messages.is_some()).flat_map(|p| &p.sources) {
             sources.get_mut(planned.source).into_iter().for_each(|info| info.id = Some(planned.id));
         }
-        let mut images: Vec<_> = capture.memory.iter().map(image).collect();
+        let mut images: Vec<_> = capture.memory.iter().map(|dump| image(capture, dump)).collect();
         images.extend(capture.linux.iter().flat_map(|linux| mapped(&linux.spaces)));
         program(capture, &images, &overview, &mut missing);
         let mut notes: Vec<_> = capture.notes.iter().map(ToString::to_string).collect();
@@ -331,7 +337,7 @@ fn etm_register(register: &CapturedRegister, source: &Source) -> Option<Register
     })
 }
 
-fn image(dump: &Dump) -> ImageInfo {
+fn image(capture: &Capture, dump: &Dump) -> ImageInfo {
     let mut info = ImageInfo {
         name: dump.name.clone(),
         file: dump.file.clone(),
@@ -349,12 +355,13 @@ fn image(dump: &Dump) -> ImageInfo {
                 Ok(elf) => {
                     info.parts =
                         elf.regions.iter().filter_map(|r| Some((r.start(), r.last()?))).collect();
-                    info.machine = Some(machine(elf.machine));
+                    info.machine = Some(machine_name(elf.machine));
                     info.symbols = elf.symbols.len();
                     let lost: u64 = elf.regions.iter().map(|r| r.missing()).sum();
-                    info.problem = (lost > 0).then(|| {
+                    let lost = (lost > 0).then(|| {
                         format!("the file is truncated: {lost} bytes of its segments are missing")
                     });
+                    info.problem = foreign(capture, elf.machine).or(lost);
                 }
                 Err(error) => info.problem = Some(error.to_string()),
             }
@@ -373,7 +380,7 @@ fn mapped(spaces: &AddressSpaces) -> Vec<ImageInfo> {
             file: module.found.as_ref()?.to_string_lossy().into_owned(),
             parts: parts.into_iter().collect(),
             spaces: Vec::new(),
-            machine: module.content.as_ref().and_then(elf_machine).map(machine),
+            machine: module.content.as_ref().and_then(elf_machine).map(machine_name),
             symbols: module.symbols.len(),
             problem: None,
         })
@@ -392,18 +399,6 @@ fn elf_machine(bytes: &Bytes) -> Option<u16> {
     }
 }
 
-/// `e_machine`. (System V gABI, "ELF Header")
-fn machine(machine: u16) -> String {
-    match machine {
-        40 => "Arm, 32-bit".into(),
-        183 => "AArch64".into(),
-        243 => "RISC-V".into(),
-        3 => "x86".into(),
-        62 => "x86-64".into(),
-        other => format!("machine {other}"),
-    }
-}
-
 fn program(
     capture: &Capture,
     images: &[ImageInfo],
@@ -414,7 +409,7 @@ fn program(
         if let Some(problem) = &image.problem {
             missing.push(Remark {
                 what: format!("image {}: {problem}", image.file),
-                help: "copy the file there, or add it with --image FILE[@ADDRESS]".into(),
+                help: "copy the right file there, or add it with --image FILE[@ADDRESS]".into(),
             });
         }
     }

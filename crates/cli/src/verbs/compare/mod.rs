@@ -213,6 +213,9 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         sources += compare.sources();
         if let Some(difference) = difference {
             comparable(args, &difference)?;
+            if let (Some(left), None) = (&left, &second) {
+                with_log(args, left, &difference)?;
+            }
             let mut text = explain(args, &difference, left.as_ref(), right.as_ref());
             for (side, event) in [("A", difference.a), ("B", difference.b)] {
                 if event.is_none() && difference.same == 0 {
@@ -305,6 +308,7 @@ fn logged_memory(args: &CompareArgs) -> Result<Vec<Dump>, Fail> {
         return Ok(Vec::new());
     }
     let mut log = Log::open_any(&args.b, &args.how)?;
+    log.is_silent = true;
     if log.set == InstructionSet::Unknown {
         return Ok(Vec::new());
     }
@@ -406,8 +410,8 @@ struct Differences {
     /// Events that one side has and the other lacks.
     only_a: u64,
     only_b: u64,
-    /// The inputs were not compared to their ends.
-    stopped: Option<&'static str>,
+    /// How the rest was compared, where it is not as usual.
+    rest: Option<&'static str>,
 }
 
 /// After more differences than these, the inputs are not compared further.
@@ -415,12 +419,12 @@ const MAX_DIFFERENCES: u64 = 1000;
 
 impl Differences {
     fn text(&self, same: u64) -> String {
-        let Differences { count, only_a, only_b, stopped } = self;
+        let Differences { count, only_a, only_b, rest } = self;
         let word = if *count == 1 { "difference" } else { "differences" };
-        let stopped = stopped.map_or(String::new(), |why| format!("; {why}"));
+        let rest = rest.map_or(String::new(), |why| format!("; {why}"));
         format!(
             "{count} {word}: A has {only_a} instructions and events that B lacks, and B {only_b} that \
-             A lacks; {same} are the same{stopped}\n"
+             A lacks; {same} are the same{rest}\n"
         )
     }
 }
@@ -433,7 +437,7 @@ fn further<'r>(
     of: &Range<usize>,
     source: usize,
 ) -> Result<Differences, Fail> {
-    let mut found = Differences { count: 1, only_a: 0, only_b: 0, stopped: None };
+    let mut found = Differences { count: 1, only_a: 0, only_b: 0, rest: None };
     let mut source = source;
     loop {
         for (reading, is_a) in [(&mut *a, true), (&mut *b, false)] {
@@ -459,8 +463,7 @@ fn further<'r>(
                     matches!(reading, Reading::Ended(_)) && side.ready(source) == 0
                 };
                 if !over(a, &mut compare.a) && !over(b, &mut compare.b) {
-                    found.stopped = Some("the inputs do not agree again after it");
-                    return Ok(found);
+                    found.rest = Some("the inputs do not agree again, and all behind is counted");
                 }
                 let (rest_a, rest_b) = rest(args, (a, b), compare, of, source)?;
                 found.only_a += rest_a;
@@ -473,7 +476,7 @@ fn further<'r>(
         }
         found.count += 1;
         if found.count >= MAX_DIFFERENCES {
-            found.stopped = Some("the inputs were not compared further");
+            found.rest = Some("the inputs were not compared further");
             return Ok(found);
         }
     }
@@ -523,6 +526,23 @@ fn comparable(args: &CompareArgs, difference: &Difference) -> Result<(), Fail> {
         }
     }
     Ok(())
+}
+
+/// Refuses the instructions of a log where no source of the capture traces any.
+fn with_log(args: &CompareArgs, capture: &Job<'_>, difference: &Difference) -> Result<(), Fail> {
+    let traces = |source: &Source| source.config.protocol().traces_instructions();
+    let is_instruction =
+        difference.b.is_some_and(|event| matches!(event.what, What::Instruction { .. }));
+    if !is_instruction || capture.sources.iter().any(traces) {
+        return Ok(());
+    }
+    let names: Vec<_> = capture.sources.iter().map(|source| source.name.as_str()).collect();
+    let why = format!(
+        "it traces no instructions ({}), and {} is a log of instructions: they cannot be compared",
+        names.join(", "),
+        args.b.display()
+    );
+    Err(Fail::input(&args.a, &why))
 }
 
 /// Reorders the sources of `right` like those of `left`, if both have the same trace IDs.

@@ -62,9 +62,10 @@ pub fn check(path: &Path, selection: Selection) -> Result<Option<String>, Fail> 
     if may_be_itm {
         return Ok(None);
     }
+    let notes = capture.notes.iter().map(|note| format!("; {}", note.problem)).collect::<String>();
     let what = format!(
         "it has no ITM; detected: {}; `tracewright decode` reads it; --framing and --id decode it as \
-         an ITM",
+         an ITM{notes}",
         best.summary()
     );
     Err(OpenError::new(path, Problem::Parameter(what)).into())
