@@ -18,4 +18,5 @@ mod receiver;
 
 pub use form::Form;
 pub use greeting::Greeting;
+pub(crate) use packet_evidence::evidence_a_byte;
 pub use receiver::{Receiver, Wanted};

@@ -490,7 +490,8 @@ impl Decoder {
     fn expected(&self, branch: &Branch) -> Option<(u32, Isa)> {
         let cancels = branch.info.is_some_and(|info| info.cancel());
         let traced = self.pending.last().is_some() || self.halves.first.is_some();
-        let next = self.next_address().filter(|_| traced && !self.pending.branched() && !cancels)?;
+        let next =
+            self.next_address().filter(|_| traced && !self.pending.branched() && !cancels)?;
         Some((next, self.context.isa))
     }
 
