@@ -1,8 +1,11 @@
 //! The ITMs and STMs of a buffer over time.
 
+use std::collections::BTreeSet;
+
 use tracewright::Capture;
 use tracewright::analysis::Timeline;
-use tracewright::analysis::itm::{Recording, SampleProfile, Samples, Signals};
+use tracewright::analysis::itm::{Origin, Recording, SampleProfile, Samples, Signals};
+use tracewright::base::Dwt;
 use tracewright::decode::{Options, Plan, Session};
 use tracewright::image::Bytes;
 use tracewright::protocols::registry::AnyProtocol;
@@ -77,6 +80,8 @@ pub fn sample_profile(samples: &Samples, capture: &Capture) -> SampleProfile {
 struct Recorder {
     /// As many as sources of the session.
     recordings: Vec<Option<Recorded>>,
+    /// The ports, comparators and channels that have values.
+    origins: BTreeSet<Origin>,
 }
 
 impl Listener for Recorder {
@@ -85,8 +90,33 @@ impl Listener for Recorder {
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let Some(Some(recorded)) = self.recordings.get_mut(source) {
+            self.origins.extend(origin(&element));
             recorded.recording.element(at, None, &element);
         }
+    }
+}
+
+/// What wrote the value of `element`.
+fn origin(element: &Element) -> Option<Origin> {
+    match element {
+        Element::SoftwareWrite(write) => Origin::of(write.channel),
+        Element::DwtEvent(event) => match event.meaning() {
+            Dwt::DataValue { comparator, .. } => Some(Origin::Comparator(comparator)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Prints which `signals` have no values; `seen` have.
+fn note_unused(signals: &Signals, seen: &BTreeSet<Origin>) {
+    for origin in signals.origins().filter(|origin| !seen.contains(origin)) {
+        let option = match origin {
+            Origin::Port(port) => format!("--type {port}"),
+            Origin::Comparator(number) => format!("--type or --watch dwt{number}"),
+            Origin::Master(master, channel) => format!("--type {master}:{channel}"),
+        };
+        message::line(&format!("note: {option}: no ITM or STM of the trace has values of it"));
     }
 }
 
@@ -95,6 +125,7 @@ pub fn of(job: &Job<'_>, signals: &Signals, limit: usize) -> Result<Vec<Recorded
     let capture = job.capture();
     let own = job.options();
     if !job.sources.iter().any(is_itm) {
+        note_unused(signals, &BTreeSet::new());
         return Ok(Vec::new());
     }
     if job.buffer.is_piped() {
@@ -117,7 +148,8 @@ pub fn of(job: &Job<'_>, signals: &Signals, limit: usize) -> Result<Vec<Recorded
         let name = job.sources.get(source).filter(|source| is_itm(source))?.name.clone();
         Some(Recorded { source, name, recording: Recording::new(signals.clone(), limit) })
     });
-    let mut recorder = Recorder { recordings: recordings.collect() };
+    let recordings = recordings.collect();
+    let mut recorder = Recorder { recordings, origins: BTreeSet::new() };
     let mut session = Session::new(capture, &plan, job.memory(), &options)?;
     let mut bytes = live::input_of(job.buffer);
     let mut block = Vec::new();
@@ -131,6 +163,7 @@ pub fn of(job: &Job<'_>, signals: &Signals, limit: usize) -> Result<Vec<Recorded
         session.feed(&block, &mut recorder);
     }
     session.finish(&mut recorder);
+    note_unused(signals, &recorder.origins);
     let recorded = recorder.recordings.into_iter().flatten();
     Ok(recorded
         .map(|mut recorded| {

@@ -21,6 +21,7 @@ mod index;
 mod input_limits;
 mod interleaved;
 mod itm;
+mod itm_forms;
 mod itm_values;
 mod joined;
 mod limits;

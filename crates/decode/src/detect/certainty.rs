@@ -84,6 +84,7 @@ impl SourceCandidate {
             LEAST..LEAST_LIKELY => Certainty::Possible,
             _ if c.bytes() < FEW || c.packets < PACKETS => Certainty::Possible,
             _ if best.read < MOST || self.is_assumed() => Certainty::Possible,
+            _ if !has_address(best) => Certainty::Possible,
             _ if c.syncs == 0 && c.bytes() < UNSYNCED => Certainty::Possible,
             GOOD.. if margin >= 150 && c.syncs > 0 => Certainty::Certain,
             _ if margin >= 30 => Certainty::Likely,
@@ -150,6 +151,13 @@ pub(super) fn raise_frames(candidates: &mut [Candidate]) {
         candidate.score = candidate.score.max(shown).max(candidate.undamaged);
     }
     candidates.sort_by_key(|candidate| -candidate.score);
+}
+
+/// Whether messages of E-Trace, which have no pattern that begins them, have an address. Other
+/// protocols have one.
+const fn has_address(best: &Inference) -> bool {
+    let c = &best.counts;
+    !matches!(best.protocol, AnyProtocol::Etrace) || c.no_code + c.ranges > 0
 }
 
 /// Limits the certainty of sources to what the other candidates, the other sources and the

@@ -24,6 +24,8 @@ pub struct Description {
     pub framing: RawFraming,
     /// The bytes before the first frame.
     pub skip: u64,
+    /// The words in which the bytes are reversed.
+    pub swap: Option<Swap>,
     /// The trace units.
     pub units: Vec<Unit>,
     /// The registers: `NAME=VALUE`, or `NAME@ID=VALUE` where units differ.
@@ -36,6 +38,9 @@ impl Description {
     /// The options of the command line.
     pub fn options(&self) -> Vec<String> {
         let mut out = Vec::new();
+        if let Some(swap) = self.swap {
+            out.extend(["--swap".to_owned(), swap.size().to_string()]);
+        }
         if self.framing == RawFraming::Etb {
             out.extend(["--framing", "etb"].map(ToOwned::to_owned));
         }
@@ -102,6 +107,7 @@ impl Candidate {
                 framing => RawFraming::Framed(framing),
             },
             skip: self.skip as u64,
+            swap: self.swap,
             ..of_units(found)
         }
     }
@@ -236,14 +242,12 @@ pub fn complete(
         }
         if let Some(swap) = swapped(raw, &head, &capture, given_framing) {
             raw.selection.swap = Some(swap);
-            let bits = 8 * swap.size();
-            notes.push(format!(
-                "the bytes are swapped in words of {bits} bits, as a host of the other byte order \
-                 reads them, and are put in the order of memory (--swap {})",
-                swap.size()
-            ));
+            notes.push(swap_note(swap));
             // Bytes are skipped in the order of memory.
-            return complete(path, raw, images, align.map(|_| 0), notes);
+            let mut found = complete(path, raw, images, align.map(|_| 0), notes)?;
+            let candidates = found.iter_mut().flat_map(|found| &mut found.candidates);
+            candidates.for_each(|candidate| candidate.swap = Some(swap));
+            return Ok(found);
         }
     }
     let stated = raw.clone();
@@ -338,6 +342,22 @@ fn converted(capture: &Capture, problem: Problem) -> Problem {
         Some(converted) => Problem::Memory(format!("{converted}; {problem}")),
         None => problem,
     }
+}
+
+/// The note on bytes that are put in the order of memory.
+pub fn swap_note(swap: Swap) -> String {
+    let size = swap.size();
+    format!(
+        "the bytes are swapped in words of {} bits, as a host of the other byte order reads them, and \
+         are put in the order of memory (--swap {size})",
+        8 * size
+    )
+}
+
+/// The words in which the bytes of `head`, of which nothing is known, are reversed; `None` where
+/// they are in the order of memory, or that is not known.
+pub fn order(head: &[u8]) -> Option<Swap> {
+    swapped(&RawTrace::default(), head, &Capture::default(), None)
 }
 
 /// A score from which on the bytes are in the order of memory.

@@ -177,6 +177,7 @@ pub(super) fn candidate(
     Some(Candidate {
         framing: Framing::Raw,
         words: best.form.words,
+        swap: None,
         skip: best.form.skip,
         sources: vec![source],
         score: best.score,

@@ -39,6 +39,20 @@ const PERIOD: usize = 16;
 /// Whether `bytes` repeat at most [`PERIOD`] bytes, from which at most one byte of `odd` differs:
 /// whatever reads one period reads them all.
 pub(super) fn is_periodic(bytes: &[u8], odd: usize) -> bool {
+    repeats(bytes, PERIOD, odd)
+}
+
+/// The longest period of packets that may be an accident, and the bytes in which it is searched.
+const PACKETS: usize = 256;
+const SEARCHED: usize = 1 << 11;
+
+/// Whether the first of `bytes` repeat some packets: that one period can be read is no evidence.
+pub(super) fn repeats_packets(bytes: &[u8]) -> bool {
+    repeats(bytes.get(..SEARCHED).unwrap_or(bytes), PACKETS, 64)
+}
+
+/// Whether `bytes` repeat at most `longest` bytes, from which at most one byte of `odd` differs.
+fn repeats(bytes: &[u8], longest: usize, odd: usize) -> bool {
     let has_period = |period: usize| {
         let after = bytes.get(period..).unwrap_or_default();
         after.len() >= period && {
@@ -46,7 +60,7 @@ pub(super) fn is_periodic(bytes: &[u8], odd: usize) -> bool {
             others * odd <= after.len()
         }
     };
-    (1..=PERIOD).any(has_period)
+    (1..=longest).any(has_period)
 }
 
 /// What the filling that begins at `from` repeats.
@@ -91,6 +105,8 @@ mod tests {
         assert!(
             !is_periodic(&trace, 8) && !is_periodic(&trace.repeat(9), 8) && !is_periodic(&frame, 8)
         );
+        let line: Vec<u8> = (0..100).collect();
+        assert!(repeats_packets(&line.repeat(3)) && !repeats_packets(&line[..99]));
         assert_eq!(filled_from(&[0; 1000]), 0);
         assert_eq!(filled_from(&[0; 3]), 3);
         assert_eq!(filling(&[0; 8], 0), "0x00");

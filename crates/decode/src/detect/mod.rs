@@ -27,12 +27,13 @@ mod text;
 mod trial;
 
 use tracewright_base::CoreType;
-use tracewright_capture::{Capture, Problem};
+use tracewright_capture::{Capture, Problem, Swap};
 use tracewright_frames::Framing;
 use tracewright_protocols::etrace::config::{Profile, Version};
 use tracewright_protocols::ntrace::config as ntrace_config;
 use tracewright_protocols::registry::AnyProtocol;
 
+use crate::swo::evidence_a_byte;
 use crate::tally::Counts;
 
 pub use certainty::Certainty;
@@ -197,6 +198,8 @@ pub struct Candidate {
     pub framing: Framing,
     /// The bytes are words of a 24-bit Embedded Trace Buffer, which has the cycles of a port.
     pub words: bool,
+    /// The words in which the bytes were reversed, where that was detected.
+    pub swap: Option<Swap>,
     /// The bytes before the first whole frame, record or word.
     pub skip: usize,
     /// The sources by ID.
@@ -530,6 +533,17 @@ fn settle_profile(sources: &mut [SourceCandidate], given: &Given<'_>) {
     }
 }
 
+/// With less evidence for each byte, in bits, packets of an ITM are an accident: any bytes are
+/// packets, and those of one kind recur in records of another kind.
+const EVIDENCE: f64 = 2.0;
+
+/// Whether `source` is an ITM without synchronisation whose packets prove little.
+fn is_weak_itm(source: &SourceCandidate, bytes: &[u8]) -> bool {
+    let best = source.best().filter(|best| best.protocol == AnyProtocol::Itm);
+    best.is_some_and(|best| best.counts.syncs == 0)
+        && (evidence_a_byte(bytes) < EVIDENCE || fill::repeats_packets(bytes))
+}
+
 fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bool) -> Candidate {
     let framed = link.framing != Framing::Raw;
     let total: usize = link.streams.iter().map(|(_, bytes)| bytes.len()).sum();
@@ -555,7 +569,7 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
         explained += best * bytes.len() as i64;
         let mut source = SourceCandidate::new(id, bytes.len(), inferences);
         let is_no_proof = || fill::is_periodic(&bytes, 64) || link::is_one_source(&bytes);
-        if fill::is_sparse(&bytes) || !framed && is_no_proof() {
+        if fill::is_sparse(&bytes) || !framed && is_no_proof() || is_weak_itm(&source, &bytes) {
             source.most = Certainty::Possible;
         }
         sources.push(source);
@@ -572,6 +586,7 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
     Candidate {
         framing,
         words: false,
+        swap: None,
         skip,
         sources,
         score,

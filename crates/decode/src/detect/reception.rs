@@ -11,9 +11,10 @@ use tracewright_capture::levels::{BitOrder, Packed, packed_swo};
 use tracewright_frames::sync;
 use tracewright_protocols::registry::AnyProtocol;
 
+use super::arm::sync_points;
 use super::fill::is_periodic;
-use super::{Candidate, Detection, Given};
-use crate::swo::is_likely_itm;
+use super::{Candidate, Detection, GOOD, Given};
+use crate::swo::{evidence_a_byte, is_likely_itm};
 
 /// How bytes were received or stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,8 @@ pub enum Reception {
     Inverted(String),
     /// Bit 7 of each byte is bit 0; in the right order, this is detected.
     Reversed(String),
+    /// Both; without them, this is detected.
+    InvertedReversed(String),
     /// A UART received SWO at this multiple of its bit rate.
     Fast(f64),
     /// A UART received SWO at half of its bit rate.
@@ -60,8 +63,7 @@ pub fn reception(head: &[u8], best: Option<&Candidate>) -> Option<Reception> {
     }
     samples(head).or_else(|| manchester(head)).or_else(|| match best {
         Some(best) if best.is_sure() => None,
-        Some(_) => other_rate(head),
-        None => other_rate(head).or_else(|| inverted(head)),
+        _ => other_rate(head).or_else(|| inverted(head)),
     })
 }
 
@@ -107,8 +109,21 @@ fn samples(head: &[u8]) -> Option<Reception> {
 /// The different bytes that are evidence of Manchester coding, which has 16: two are a pattern.
 const CODED: usize = 8;
 
+/// Whether at least one byte of ten differs from the most frequent one: a filling is no evidence.
+fn varies(head: &[u8]) -> bool {
+    let mut counts = [0usize; 256];
+    for byte in head {
+        counts.get_mut(usize::from(*byte)).into_iter().for_each(|count| *count += 1);
+    }
+    let most = counts.iter().max().copied().unwrap_or(0);
+    (head.len() - most) * 10 >= head.len()
+}
+
 /// The two halves of a bit differ, from bit 0 or bit 1 of the first byte on.
 fn manchester(head: &[u8]) -> Option<Reception> {
+    if !varies(head) {
+        return None;
+    }
     [BitOrder::LeastFirst, BitOrder::MostFirst].into_iter().find_map(|order| {
         let bit = |n: usize| {
             let within = if order == BitOrder::MostFirst { 7 - n % 8 } else { n % 8 };
@@ -126,13 +141,59 @@ fn manchester(head: &[u8]) -> Option<Reception> {
     })
 }
 
-fn inverted(head: &[u8]) -> Option<Reception> {
-    let changed = |change: fn(u8) -> u8| {
-        let bytes: Vec<u8> = head.iter().map(|byte| change(*byte)).collect();
-        detected(&bytes)
+/// Evidence of a synchronisation, in bits for each byte: more than packets have.
+const SYNCHRONISED: f64 = 16.0;
+
+/// The evidence of one order of the bits exceeds that of each other one by this factor.
+const EXCEEDS: f64 = 1.5;
+
+/// What is detected in `bytes`, where a certain detection has such a score, and the evidence for
+/// it. Messages without a pattern that begins them are no evidence.
+fn proven(bytes: &[u8]) -> Option<(String, f64)> {
+    let detection = Detection::of(bytes, &Capture::default(), &Given::default());
+    let best = detection.best().filter(|best| best.is_sure())?;
+    let mut found = best.sources.iter().filter_map(|source| source.best());
+    let is_synchronised = found.any(|best| {
+        let is_itm = best.protocol == AnyProtocol::Itm;
+        best.counts.syncs > 0 && (is_itm || sync_points(best.protocol) > 0)
+    });
+    let (least, evidence) = match is_synchronised {
+        true => (GOOD, SYNCHRONISED),
+        false if proves_itself(best) => return None,
+        false => (GOOD - UNSYNCHRONISED, evidence_a_byte(bytes)),
     };
-    let inverted = changed(|byte| !byte).map(Reception::Inverted);
-    inverted.or_else(|| changed(u8::reverse_bits).map(Reception::Reversed))
+    (best.score >= least).then(|| (best.summary(), evidence))
+}
+
+/// The points against an ITM without synchronisation.
+const UNSYNCHRONISED: i64 = 150;
+
+/// The bits are inverted, in the reverse order, or both, where only one of these explains the
+/// bytes, and far better than the others and than the bytes as they are.
+fn inverted(head: &[u8]) -> Option<Reception> {
+    type Change = (fn(u8) -> u8, fn(String) -> Reception);
+    const CHANGES: [Change; 3] = [
+        (|byte| !byte, Reception::Inverted),
+        (u8::reverse_bits, Reception::Reversed),
+        (|byte| !byte.reverse_bits(), Reception::InvertedReversed),
+    ];
+    let changed = CHANGES.map(|(change, reception)| {
+        let bytes: Vec<u8> = head.iter().map(|byte| change(*byte)).collect();
+        let (what, evidence) = match proven(&bytes) {
+            Some((what, evidence)) => (Some(what), evidence),
+            None => (None, evidence_a_byte(&bytes)),
+        };
+        (reception, what, evidence)
+    });
+    let [first, second, third] = changed.each_ref().map(|(.., evidence)| *evidence);
+    let as_is = evidence_a_byte(head);
+    let others = [second.max(third), first.max(third), first.max(second)];
+    let mut found =
+        changed.into_iter().zip(others).filter_map(|((reception, what, own), other)| {
+            let exceeds = own >= EXCEEDS * other.max(as_is);
+            what.filter(|_| exceeds).map(reception)
+        });
+    found.next()
 }
 
 /// The multiples of the bit rate that leave a pattern in each byte.
@@ -243,6 +304,11 @@ impl fmt::Display for Reception {
                 "the bits of each byte are in the reverse order: in the right one, it is {what}; \
                  receive the least significant bit first"
             ),
+            Reception::InvertedReversed(what) => write!(
+                f,
+                "each bit is inverted, and the bits of each byte are in the reverse order: without \
+                 that, it is {what}; invert the line, and receive the least significant bit first"
+            ),
             Reception::Fast(rate) => write!(
                 f,
                 "nearly each byte repeats bits as a UART receives them at about {rate} times the bit \
@@ -315,6 +381,8 @@ mod tests {
         );
         let reversed: Vec<u8> = swo().iter().map(|byte| byte.reverse_bits()).collect();
         assert!(matches!(reception(&reversed, None), Some(Reception::Reversed(_))));
+        let both: Vec<u8> = reversed.iter().map(|byte| !byte).collect();
+        assert!(matches!(reception(&both, None), Some(Reception::InvertedReversed(_))));
         // Each bit as two: a 1 is high and then low.
         let halves = |byte: &u8| {
             let word =
@@ -342,5 +410,27 @@ mod tests {
             .map(|n| if n.wrapping_mul(2_654_435_761) >> 31 == 0 { 0x55 } else { 0xaa })
             .collect();
         assert_eq!(reception(&pattern, None), None);
+    }
+
+    /// Memory that is filled with halves of bits, and records of a length and random bytes.
+    #[test]
+    fn fillings_and_records_are_no_reception() {
+        let random = |n: u32| {
+            let mixed = n.wrapping_mul(2_654_435_761);
+            ((mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b) >> 24) as u8
+        };
+        for filling in [0xa5, 0x99] {
+            let rest = (0..60).map(random);
+            let stack: Vec<u8> = std::iter::repeat_n(filling, 4000).chain(rest).collect();
+            assert_eq!(reception(&stack, None), None, "{filling:#x}");
+        }
+        for len in [4, 7] {
+            let record = |n: u32| {
+                let data = (0..u32::from(len)).map(move |i| random(n * 16 + i));
+                std::iter::once(len).chain(data)
+            };
+            let records: Vec<u8> = (0..300).flat_map(record).collect();
+            assert_eq!(reception(&records, None), None, "{len}");
+        }
     }
 }

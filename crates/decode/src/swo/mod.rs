@@ -20,5 +20,5 @@ mod resume;
 
 pub use form::Form;
 pub use greeting::Greeting;
-pub(crate) use packet_evidence::is_likely_itm;
+pub(crate) use packet_evidence::{evidence_a_byte, is_likely_itm};
 pub use receiver::{Receiver, Wanted};

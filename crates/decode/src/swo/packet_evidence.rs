@@ -61,6 +61,13 @@ pub(super) fn from(head: &[u8], start: usize, ports: Ports) -> f64 {
     bits(head.get(start..).unwrap_or_default(), ports) - if start == 0 { 0.0 } else { CUT }
 }
 
+/// The evidence for packets in the first bytes, which may begin inside one, in bits for each byte.
+pub(crate) fn evidence_a_byte(bytes: &[u8]) -> f64 {
+    let head = bytes.get(..COMPARED).unwrap_or(bytes);
+    let most = (0..LONGEST).map(|start| from(head, start, Ports::Many)).fold(0.0, f64::max);
+    most / head.len().max(1) as f64
+}
+
 /// The offsets of packets from byte `start` on.
 pub(super) fn boundaries(head: &[u8], start: usize) -> Vec<usize> {
     let mut at = start;

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::slice;
 
 use tracewright::capture::{Capture, OpenError, Problem, Raw, Selection};
+use tracewright::decode::detect::complete::{order, swap_note};
 use tracewright::decode::detect::{
     Candidate, Certainty, Detection, Given, HEAD, SourceCandidate, reception, recognised,
 };
 use tracewright::protocols::registry::AnyProtocol;
 
 use crate::fail::Fail;
+use crate::message;
 
 /// Fewer bytes than these, which are possibly others, may be packets of an ITM.
 const FEW: usize = 512;
@@ -25,23 +27,56 @@ fn is_synchronised(source: &SourceCandidate) -> bool {
     })
 }
 
+/// What a file shows.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// The part of the file, with the order of its bytes.
+    pub selection: Selection,
+    /// How its bytes were received, where that is not as they were sent, or that they are no trace.
+    pub doubt: Option<String>,
+    /// No source is likely: that the bytes are frames may be an accident.
+    pub unlikely: bool,
+}
+
 /// Fails where the part `selection` of the file at `path` is text or a program, or the trace of
-/// other units only. Returns how its bytes were received, where that is not as they were sent.
-pub fn check(path: &Path, selection: Selection) -> Result<Option<String>, Fail> {
+/// other units only. Prints the order of its bytes, where that is not the one of memory.
+pub fn check(path: &Path, selection: Selection) -> Result<Checked, Fail> {
+    let mut checked = Checked { selection, ..Checked::default() };
     if !path.is_file() {
-        return Ok(None);
+        return Ok(checked);
     }
     let raw = Raw { selection, ..Raw::default() };
     let capture = Capture::raw(slice::from_ref(&path.to_owned()), &raw)?;
     let head = capture.buffers.first().map(|buffer| buffer.head(HEAD)).unwrap_or_default();
+    let mut head = head.into_owned();
     if let Some(problem) = recognised(&head) {
         return Err(OpenError::new(path, problem).into());
     }
+    if selection.swap.is_none()
+        && let Some(swap) = order(&head)
+    {
+        message::line(&format!("note: {}: {}", path.display(), swap_note(swap)));
+        checked.selection.swap = Some(swap);
+        head = swap.apply(&head);
+    }
     let detection = Detection::of(&head, &Capture::default(), &Given::default());
     if let Some(found) = reception(&head, detection.best()) {
-        return Ok(Some(found.to_string()));
+        checked.doubt = Some(found.to_string());
+        return Ok(checked);
     }
-    let Some(best) = detection.best() else { return Ok(None) };
+    let many = detection.looked >= FEW;
+    let Some(best) = detection.best() else {
+        let what = || {
+            format!(
+                "no framing and protocol explains its first {} bytes as trace: the events may be an \
+                 accident; --framing and --id select",
+                detection.looked
+            )
+        };
+        checked.doubt = many.then(what);
+        return Ok(checked);
+    };
+    checked.unlikely = many && !best.is_sure();
     let is_itm = |protocol| matches!(protocol, AnyProtocol::Itm | AnyProtocol::Stm);
     let has_itm = |candidate: &Candidate| {
         candidate.sources.iter().any(|source| {
@@ -60,7 +95,7 @@ pub fn check(path: &Path, selection: Selection) -> Result<Option<String>, Fail> 
         false => detection.candidates.iter().any(has_itm),
     };
     if may_be_itm {
-        return Ok(None);
+        return Ok(checked);
     }
     let notes = capture.notes.iter().map(|note| format!("; {}", note.problem)).collect::<String>();
     let what = format!(

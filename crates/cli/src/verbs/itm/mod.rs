@@ -24,6 +24,7 @@ use crate::input::Input;
 use crate::inputs::Inputs;
 use crate::live::{Stop, Stoppable};
 use crate::message;
+use detection::Checked;
 use printer::Printer;
 
 /// Bytes that are read at a time.
@@ -79,16 +80,15 @@ pub fn run(args: &ItmArgs) -> Result<bool, Fail> {
     if has_signal(args) {
         return Err(not_swo(path, NO_SIGNAL));
     }
-    let selection = args.selection()?;
-    let mut received = None;
+    let mut checked = Checked { selection: args.selection()?, ..Checked::default() };
     if !live && args.framing.chosen().is_none() && args.id.is_none() {
-        received = detection::check(path, selection)?;
+        checked = detection::check(path, checked.selection)?;
     }
-    let certain = stream(args, path, selection)?;
-    if let Some(what) = &received {
+    let certain = stream(args, path, &checked)?;
+    if let Some(what) = &checked.doubt {
         message::line(&format!("note: {}: {what}", path.display()));
     }
-    Ok(certain && received.is_none())
+    Ok(certain && checked.doubt.is_none())
 }
 
 /// What refuses --signal, --baud and --coding.
@@ -162,7 +162,7 @@ fn recorded(args: &ItmArgs, recording: &SwoRecording) -> Result<bool, Fail> {
     receiver.finish(&mut elements);
     printer.elements(elements.drain(..), times);
     let lost = printer.close()?;
-    let certain = summary(args, &receiver, true);
+    let certain = summary(args, &receiver, true, false);
     losses(lost);
     Ok(certain && !(args.strict && lost > 0))
 }
@@ -172,7 +172,8 @@ fn wanted(args: &ItmArgs) -> Wanted {
 }
 
 /// Bytes from a file, a pipe, a connection or a serial port.
-fn stream(args: &ItmArgs, path: &Path, selection: Selection) -> Result<bool, Fail> {
+fn stream(args: &ItmArgs, path: &Path, checked: &Checked) -> Result<bool, Fail> {
+    let selection = checked.selection;
     let source = Live::open(path)?;
     let (connection, growing) = (matches!(source, Live::Connection(_)), args.follow);
     let is_file = matches!(source, Live::File(_));
@@ -265,7 +266,7 @@ fn stream(args: &ItmArgs, path: &Path, selection: Selection) -> Result<bool, Fai
     }
     let has_time = printer.has_time();
     let lost = printer.close()?;
-    let certain = summary(args, &receiver, has_time);
+    let certain = summary(args, &receiver, has_time, checked.unlikely);
     losses(lost);
     if let Some(error) = ended {
         return Err(Fail::input(
@@ -347,8 +348,9 @@ fn is_stray(receiver: &Receiver) -> bool {
     receiver.others().count() > SOURCES && own * 8 < others
 }
 
-/// Prints what was found. Returns whether most of the bytes are packets of an ITM.
-fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool) -> bool {
+/// Prints what was found. `unlikely`: detection finds no likely source. Returns whether most of the
+/// bytes are packets of an ITM.
+fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool, unlikely: bool) -> bool {
     let name = args.input.display();
     let Some((form, certain)) = receiver.form() else { return true };
     let bytes = receiver.bytes();
@@ -365,8 +367,16 @@ fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool) -> bool {
     };
     message::line(&format!("{name}: {bytes} bytes {framing}"));
     let is_given = args.id.is_some() || args.framing.chosen().is_some();
-    let certain = certain && (is_given || !is_stray(receiver));
-    if !certain {
+    // Synchronisation packets of a port prove its frames.
+    let is_accident = unlikely && form.framing == Framing::Coresight;
+    let enough = certain && (is_given || !is_stray(receiver));
+    let certain = enough && !is_accident;
+    if enough && is_accident {
+        message::line(&format!(
+            "note: {name}: the frames may be an accident, as no source in them is likely; \
+             `tracewright info` shows what the file may contain; --framing and --id select"
+        ));
+    } else if !certain {
         message::line(&format!("note: {name}: few of the bytes are packets of an ITM"));
         message::line(
             "help: `tracewright info` shows what the file may contain; --framing and --id select",

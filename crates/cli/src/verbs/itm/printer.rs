@@ -43,6 +43,8 @@ pub struct Printer {
     /// How often packets were lost, or bytes undecodable.
     losses: u64,
     seen: Seen,
+    /// Lines of events that were written, with the heads of tables.
+    lines: usize,
     /// Events have times.
     timed: bool,
     arrivals: Arrivals,
@@ -104,14 +106,16 @@ impl Seen {
             });
         }
         for kind in args.kinds.iter().filter(|kind| !self.kinds.contains(kind)) {
-            let kinds = self.kinds.iter().map(|kind| kind.name().to_owned()).collect();
-            notes.push(format!(
-                "--only {}: the trace has no such events; it has: {}",
-                kind.name(),
-                list(kinds, "none")
-            ));
+            let (kind, kinds) = (kind.name(), self.list());
+            notes.push(format!("--only {kind}: the trace has no such events; it has: {kinds}"));
         }
         notes
+    }
+
+    /// The kinds of events that the trace has.
+    fn list(&self) -> String {
+        let kinds: Vec<&str> = self.kinds.iter().map(|kind| kind.name()).collect();
+        if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") }
     }
 }
 
@@ -228,6 +232,7 @@ impl Printer {
             output,
             losses,
             seen: Seen::default(),
+            lines: 0,
             timed,
             arrivals,
         })
@@ -307,7 +312,40 @@ impl Printer {
             What::Events => self.view.take(),
             What::Exceptions | What::Samples => String::new(),
         };
+        self.lines += text.lines().count();
         text.is_empty() || self.output.put(text.as_bytes())
+    }
+
+    /// Whether the trace has no events.
+    pub fn is_empty(&self) -> bool {
+        self.seen.kinds.is_empty()
+    }
+
+    /// What the output lacks, where it has nothing of what was asked for.
+    fn lacking(&self) -> Option<String> {
+        let has = |kind| self.seen.kinds.contains(&kind);
+        let option = match (self.what, self.format) {
+            (What::Exceptions, _) if !has(Kind::Exception) => "--exceptions: the trace has none",
+            (What::Samples, _) if !has(Kind::Sample) => {
+                "--profile: the trace has no samples of the program counter"
+            }
+            (What::Events, Format::Plain) if self.lines == 0 => {
+                "--format plain: there are no lines of text to print"
+            }
+            (What::Events, Format::PlotJuggler) if self.lines == 0 => {
+                "--format plotjuggler: there are no values to print"
+            }
+            (What::Events, Format::Wide) if self.lines <= 1 => {
+                "--format wide: there are no values to print"
+            }
+            (What::Events, Format::Vcd)
+                if matches!(self.selected.kinds.as_slice(), [Kind::Text]) =>
+            {
+                "--only text: a Value Change Dump has no text; --only write selects the writes"
+            }
+            _ => return None,
+        };
+        Some(format!("{option}; events of the trace: {}", self.seen.list()))
     }
 
     /// Writes the rest, and returns how often packets were lost, or bytes undecodable.
@@ -317,6 +355,7 @@ impl Printer {
             What::Exceptions | What::Samples if self.of_samples.is_none() => self.tables(),
             What::Exceptions | What::Samples => String::new(),
         };
+        self.lines += text.lines().count();
         self.output.put(text.as_bytes());
         if let Some(format) = self.of_samples {
             let mut all = Samples::default();
@@ -324,9 +363,10 @@ impl Printer {
             let profile = recordings::sample_profile(&all, &self.programs);
             self.output.put(&format.write(&profile));
         }
+        let mut notes = self.seen.notes(&self.selected);
+        notes.extend(self.lacking());
         self.output.failed()?;
         self.output.close()?;
-        let notes = self.seen.notes(&self.selected);
         notes.iter().for_each(|note| message::line(&format!("note: {note}")));
         Ok(self.losses)
     }

@@ -10,6 +10,7 @@ use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing::Problems;
 use crate::live;
+use crate::message;
 use crate::report;
 
 /// Passes the elements of ITMs and STMs on.
@@ -86,10 +87,18 @@ pub fn decode(args: &ItmArgs, input: &Input) -> Result<bool, Fail> {
         }
         session.finish(&mut listener);
     }
+    let is_empty = printer.is_empty();
     let losses = printer.close()?;
     super::losses(losses);
+    if is_empty {
+        message::line(&format!(
+            "note: {}: its ITMs and STMs sent nothing; `tracewright info` lists the sources and the \
+             trace IDs that have data",
+            input.path.display()
+        ));
+    }
     // The losses of the trace buffers.
     let lost = input.capture.losses(&input.buffers);
     let problems = Problems { flawed: losses > 0, losses: lost };
-    Ok(input.is_unchanged() && !problems.fail(args.strict))
+    Ok(input.is_unchanged() && !problems.fail(args.strict) && !is_empty)
 }

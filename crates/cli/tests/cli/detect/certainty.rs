@@ -205,6 +205,30 @@ fn other_files() -> Vec<(String, Vec<u8>)> {
     let wide = "UTF-16, two bytes each\n".repeat(50);
     let wide = wide.encode_utf16().flat_map(u16::to_le_bytes);
     add("UTF-16", [0xff, 0xfe].into_iter().chain(wide).collect());
+    add(
+        "Shift JIS",
+        b"\x93\xfa\x96{\x8c\xea\x82\xcc\x83e\x83L\x83X\x83g\x83t\x83@\x83C\x83\x8b\x81B"
+            .repeat(200),
+    );
+    add("modem commands", [&[0; 20][..], &b"AT+CSQ\r\nOK\r\n".repeat(100)].concat());
+    let field = |n: u8| [&[8, n, 0x12, 5][..], b"hello"].concat();
+    add("protocol buffers", (0..500u32).flat_map(|n| field(n as u8 % 128)).collect());
+    add("a ramp of 16 bits", (0..8192u16).flat_map(u16::to_le_bytes).collect());
+    let ring = [0x0800_1234u32, 0x2000_0100, 0x400, 0x12c, 0, 0].map(u32::to_le_bytes).concat();
+    add("rings of RTT", [&b"SEGGER RTT\0\0\0\0\0\0"[..], &ring.repeat(46)].concat());
+    for filling in [0x99, 0xa5] {
+        add(&format!("a stack of {filling:#x}"), [vec![filling; 3800], random.bytes(40)].concat());
+    }
+    for len in [3, 4, 6, 7, 8, 12] {
+        let record = |random: &mut Random| {
+            let data = random.bytes(usize::from(len)).into_iter();
+            std::iter::once(len).chain(data.map(|byte| byte.max(1))).collect::<Vec<u8>>()
+        };
+        let records: Vec<Vec<u8>> = (0..600).map(|_| record(&mut random)).collect();
+        add(&format!("a length and {len} bytes"), records.concat());
+        let stuffed = |record: &Vec<u8>| [record.as_slice(), &[0]].concat();
+        add(&format!("{len} bytes before a zero"), records.iter().flat_map(stuffed).collect());
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for name in [
         "README.md",
@@ -236,6 +260,11 @@ fn other_files_are_not_likely() {
             let sure = format!(r#""certainty":"{certainty}""#);
             assert!(!output.out.contains(&sure), "{name}: {}", output.out);
         }
+        assert!(
+            !output.err.contains("inverted") && !output.err.contains("reverse order"),
+            "{name}"
+        );
+        assert!(!output.err.contains("Manchester"), "{name}: {}", output.err);
         let output = tracewright(&args("itm", &[&path]));
         let silent = output.out.is_empty() && output.code == Some(0);
         assert!(output.code != Some(0) || silent || is_itm(&name), "{name}: {}", output.err);
@@ -246,7 +275,14 @@ fn other_files_are_not_likely() {
 fn is_itm(name: &str) -> bool {
     matches!(
         name,
-        "bytes 0x01" | "bytes 0x08" | "bytes 0x55" | "bytes 0x80" | "bytes 0xaa" | "bytes 0xf7"
+        "bytes 0x01"
+            | "bytes 0x08"
+            | "bytes 0x55"
+            | "bytes 0x80"
+            | "bytes 0xaa"
+            | "bytes 0xf7"
+            | "Shift JIS"
+            | "3 bytes before a zero"
     )
 }
 
