@@ -96,6 +96,8 @@ struct Number {
     value: u64,
     negative: bool,
     digits: Option<usize>,
+    /// The size in bytes of its type, where a cast or a suffix names it.
+    size: Option<usize>,
 }
 
 impl Number {
@@ -124,10 +126,16 @@ fn array_at(text: &[u8], start: usize) -> Option<List> {
     let is_hex = |cell: &[u8]| cell.iter().all(u8::is_ascii_hexdigit);
     let has_letters = |cell: &[u8]| cell.iter().any(u8::is_ascii_alphabetic);
     let bare = cells().all(is_hex) && cells().any(has_letters);
+    let radix = radix_of(&cells)?;
     let mut numbers: Vec<Number> = Vec::new();
     for cell in cells() {
+        let (index, cell) = indexed(cell)?;
+        if let Some(index) = index {
+            let index = array_number(index, radix)?.value;
+            (index == numbers.len() as u64).then_some(())?;
+        }
         let (cell, times) = repeated(cell)?;
-        let number = if bare { hex_number(cell)? } else { array_number(cell)? };
+        let number = if bare { hex_number(cell)? } else { array_number(cell, radix)? };
         if numbers.len().checked_add(times)? > MAX_NUMBERS {
             return None;
         }
@@ -166,12 +174,51 @@ pub(super) fn numbers(text: &[u8]) -> Option<List> {
     of_numbers(b"", &numbers).map(|list| List { form, ..list })
 }
 
+/// The radix of the numbers of an array without `0x`. GDB prints octal numbers with a zero before
+/// them, and binary ones without. `None`: it is not known.
+fn radix_of<'a, I: Iterator<Item = &'a [u8]>>(cells: &impl Fn() -> I) -> Option<u32> {
+    /// The fewest digits of a number that has no digits but 0 and 1 by chance.
+    const BINARY: usize = 4;
+    let digits = || {
+        let value = |cell| repeated(indexed(cell)?.1).map(|(value, _)| value);
+        cells().filter_map(value).filter(|value| *value != b"0")
+    };
+    let is_padded = |cell: &[u8]| cell.len() > 1 && cell.first() == Some(&b'0');
+    let longest = digits().map(<[u8]>::len).max().unwrap_or(0);
+    let shortest = digits().map(<[u8]>::len).min().unwrap_or(0);
+    let padded = digits().filter(|cell| is_padded(cell)).count();
+    let only = |known: &[u8]| digits().all(|cell| cell.iter().all(|byte| known.contains(byte)));
+    let is_whole = shortest == longest && matches!(longest, 8 | 16 | 32 | 64);
+    if only(b"01") && longest > 1 && (padded == 0 || is_whole) {
+        return Some(2).filter(|_| longest >= BINARY);
+    }
+    if padded == 0 || !only(b"0123456789") {
+        return Some(10);
+    }
+    match padded == digits().count() && only(b"01234567") {
+        true => Some(8),
+        // Decimal numbers of one width.
+        false => Some(10).filter(|_| shortest == longest),
+    }
+}
+
+/// `cell` without the index before it, `[0] = `, and the index.
+fn indexed(cell: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
+    let Some(rest) = cell.strip_prefix(b"[") else { return Some((None, cell)) };
+    let end = rest.iter().position(|byte| *byte == b']')?;
+    let value = rest.get(end + 1..)?.trim_ascii_start().strip_prefix(b"=")?;
+    Some((rest.get(..end), value.trim_ascii()))
+}
+
 /// The size of the words of an array: by its type in `before`, by their digits, or by the greatest.
 fn size_of(before: &[u8], numbers: &[Number]) -> Option<usize> {
     let declared = before.rsplit(|byte| b";}\n".contains(byte)).next().unwrap_or_default();
     let declared = String::from_utf8_lossy(declared);
     if let Some((_, size)) = TYPES.iter().find(|(name, _)| declared.contains(name)) {
         return Some(*size);
+    }
+    if let Some(size) = numbers.iter().find_map(|number| number.size) {
+        return Some(size);
     }
     let first = numbers.first()?.digits;
     if let Some(digits @ (2 | 4 | 8 | 16)) =
@@ -190,23 +237,42 @@ fn repeated(cell: &[u8]) -> Option<(&[u8], usize)> {
     Some((number_text.trim_ascii(), usize::try_from(number(count, 10)?).ok()?))
 }
 
-/// A number of a program: decimal, or hexadecimal with `0x`, with the suffixes of C and a sign.
-fn array_number(cell: &[u8]) -> Option<Number> {
-    let (cell, negative) = match cell {
+/// The size of a type in bytes in a cast of Java or C, and in a suffix of Rust.
+const CASTS: [(&[u8], usize); 4] = [(b"(byte)", 1), (b"(short)", 2), (b"(int)", 4), (b"(long)", 8)];
+const SUFFIXES: [(&[u8], usize); 8] = [
+    (b"u8", 1),
+    (b"i8", 1),
+    (b"u16", 2),
+    (b"i16", 2),
+    (b"u32", 4),
+    (b"i32", 4),
+    (b"u64", 8),
+    (b"i64", 8),
+];
+
+/// A number of a program: of `radix`, or hexadecimal with `0x`, with the casts of Java, the
+/// suffixes of C and Rust, and a sign.
+fn array_number(cell: &[u8], radix: u32) -> Option<Number> {
+    let cast = CASTS.iter().find_map(|(cast, size)| Some((cell.strip_prefix(*cast)?, *size)));
+    let (cell, size) = cast.map_or((cell, None), |(cell, size)| (cell.trim_ascii(), Some(size)));
+    let suffix = SUFFIXES.iter().find_map(|(end, size)| Some((cell.strip_suffix(*end)?, *size)));
+    let (cell, size) = suffix.map_or((cell, size), |(cell, size)| (cell, Some(size)));
+    let cell: Vec<u8> = cell.iter().copied().filter(|byte| *byte != b'_').collect();
+    let (cell, negative) = match cell.as_slice() {
         [b'-', cell @ ..] => (cell, true),
         cell => (cell, false),
     };
     let (digits, prefixed) = without_prefix(cell);
     let end = digits.iter().rposition(|byte| !b"uUlL".contains(byte))? + 1;
     let digits = digits.get(..end)?;
-    let value = number(digits, if prefixed { 16 } else { 10 })?;
+    let value = number(digits, if prefixed { 16 } else { radix })?;
     let value = if negative { value.wrapping_neg() } else { value };
-    Some(Number { value, negative, digits: prefixed.then_some(digits.len()) })
+    Some(Number { value, negative, digits: prefixed.then_some(digits.len()), size })
 }
 
 /// A hexadecimal number without `0x`.
 fn hex_number(cell: &[u8]) -> Option<Number> {
-    Some(Number { value: number(cell, 16)?, negative: false, digits: None })
+    Some(Number { value: number(cell, 16)?, negative: false, digits: None, size: None })
 }
 
 /// `text` without the comments of C.
@@ -255,11 +321,49 @@ pub(super) fn base64(text: &[u8]) -> Option<List> {
         }
         (bits, count) = (0, 0);
     }
-    // Numbers and identifiers in hexadecimal digits are no base64.
-    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() && !byte.is_ascii_hexdigit();
-    let letters = text.iter().any(is_letter);
-    let is_whole = letters && count % 4 == 0 && bytes.len() >= 2 * LEAST;
-    is_whole.then_some(List { form: "base64", bytes })
+    let is_whole = count % 4 == 0 && bytes.len() >= 2 * LEAST;
+    (is_whole && is_mixed(text)).then_some(List { form: "base64", bytes })
+}
+
+/// Whether the characters of `text` are those of base64, not of hexadecimal digits or base32: there
+/// are letters in both cases, and few of them are hexadecimal digits by chance.
+fn is_mixed(text: &[u8]) -> bool {
+    let lines = lines(text).map(|(_, line)| line).filter(|line| !line.starts_with(b"-----"));
+    // Bytes of zeros are the digit A.
+    let digits = lines.flatten().filter(|byte| base64_digit(**byte).is_some_and(|digit| digit > 0));
+    let (mut upper, mut lower, mut others, mut all) = (false, false, 0, 0);
+    for byte in digits {
+        upper |= byte.is_ascii_uppercase();
+        lower |= byte.is_ascii_lowercase();
+        others += usize::from(!byte.is_ascii_hexdigit());
+        all += 1;
+    }
+    upper && lower && 4 * others > all
+}
+
+/// Why a text of digits cannot be read: a few of its characters are no hexadecimal digits, or it is
+/// base32. `None`: it is another text.
+pub(super) fn damaged_digits(text: &[u8]) -> Option<String> {
+    const SHORTEST: usize = 4 * LEAST;
+    let digits = || lines(text).flat_map(|(_, line)| line).filter(|byte| **byte != b'=');
+    let count = digits().count();
+    if count < SHORTEST || !digits().all(u8::is_ascii_alphanumeric) {
+        return None;
+    }
+    if digits().all(|byte| matches!(byte, b'A'..=b'Z' | b'2'..=b'7')) {
+        let others = digits().filter(|byte| !byte.is_ascii_hexdigit()).count();
+        return (4 * others > count)
+            .then(|| "it is base32, which is not read; give the bytes that it encodes".to_owned());
+    }
+    let others = digits().filter(|byte| !byte.is_ascii_hexdigit()).count();
+    let mut places = lines(text).filter_map(|(n, line)| {
+        let column = line.iter().position(|byte| !byte.is_ascii_hexdigit())?;
+        Some((n, column + 1, char::from(*line.get(column)?)))
+    });
+    let (line, column, found) = places.next().filter(|_| 16 * others < count)?;
+    Some(format!(
+        "it is hexadecimal digits, and damaged: line {line} has `{found}` in column {column}"
+    ))
 }
 
 fn base64_digit(byte: u8) -> Option<u8> {

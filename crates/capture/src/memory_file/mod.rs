@@ -156,8 +156,10 @@ fn printed(text: &[u8]) -> Option<Result<MemoryFile, String>> {
         .or_else(|| lists::array(text))
         .or_else(|| lists::base64(text))
         .or_else(|| lists::numbers(text))
+        .or_else(|| strings::printed(text))
         .or_else(|| strings::string(text))
-        .or_else(|| strings::tails(text))?;
+        .or_else(|| strings::tails(text));
+    let Some(list) = list else { return lists::damaged_digits(text).map(Err) };
     let bytes = Bytes::from(list.bytes);
     if let Some((form, pieces)) = core::binary(&bytes) {
         let form = format!("{form} in {}", list.form);

@@ -6,14 +6,14 @@
 //! | `0000000 001 150 377` | `od -b`, `od -t o4`, ..; `hexdump -b` |
 //! | `0000000 001   h  \\n 377` | `od -c`, `hexdump -c` |
 //! | `00000000: 00000001 01101000 ..  .h` | `xxd -b` |
-//! | `0x20001000 <buffer>:` and numbers | GDB, `x` with `d`, `u`, `o`, `t` or `c` |
+//! | `0x20001000 <buffer>:` and numbers | GDB, `x` with `d`, `u`, `o`, `t`, `a` or `c` |
 //!
 //! The distance of the addresses of two rows is the number of bytes in the first, which shows the
 //! size of the numbers. All rows must agree.
 
 use super::rows::{Mark, Rows, address};
 use super::strings::escape;
-use super::text::{Order, Word, lines, number};
+use super::text::{Order, Word, lines, number, without_prefix};
 
 /// The radix of numbers, or another way to write bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ enum Form {
     Decimal,
     Octal,
     Binary,
+    /// With `0x`, without the zeros before it; a negative number may have more digits.
+    Hexadecimal,
     Characters,
 }
 
@@ -39,13 +41,13 @@ pub(super) fn binary(text: &[u8]) -> Option<Rows> {
 
 /// Reads rows of other numbers. `None`: it is none.
 pub(super) fn read(text: &[u8]) -> Option<Rows> {
-    read_as(text, &[Form::Octal, Form::Decimal, Form::Characters])
+    read_as(text, &[Form::Octal, Form::Decimal, Form::Hexadecimal, Form::Characters])
 }
 
 fn read_as(text: &[u8], forms: &[Form]) -> Option<Rows> {
     let (_, first) = lines(text).find(|(_, line)| address(line).is_some())?;
     let (_, prefixed, mark, _) = address(first)?;
-    let radixes: &[u32] = if mark == Mark::Blank { &[8, 16, 10] } else { &[16] };
+    let radixes: &[u32] = if mark == Mark::Blank && !prefixed { &[8, 16, 10] } else { &[16] };
     let found = radixes.iter().find_map(|radix| {
         let rows = rows(text, *radix, (prefixed, mark))?;
         forms.iter().find_map(|form| Some((*form, bytes(&rows, *form)?)))
@@ -103,15 +105,22 @@ fn bytes(rows: &[Row<'_>], form: Form) -> Option<(u64, Vec<u8>)> {
         // The size of the first row is that of all.
         let size = match size {
             Some(size) => size,
-            None => *size.insert(size_of(step?, tokens.len(), form)?),
+            None => *size.insert(size_of(step, &tokens, form)?),
         };
         let most = match (step, row.repeats) {
             (Some(step), false) => step.div_ceil(size),
             _ => tokens.len(),
         };
-        let most =
-            if form == Form::Binary && is_end { most.min(binary_count(&tokens)) } else { most };
+        let most = if form == Form::Binary && is_end {
+            most.min(binary_count(&tokens, size))
+        } else {
+            most
+        };
         let mut tokens = tokens;
+        // GDB's `c` shows the least significant byte of a number.
+        if form == Form::Decimal && size > 1 && row.rest.contains(&b'\'') {
+            return None;
+        }
         if form == Form::Characters && tokens.len() < most {
             tokens.resize(most, b"    ");
         }
@@ -139,18 +148,29 @@ fn bytes(rows: &[Row<'_>], form: Form) -> Option<(u64, Vec<u8>)> {
     Some((start, bytes))
 }
 
-/// The number of tokens that are bytes in binary: the text beside them follows.
-fn binary_count(tokens: &[&[u8]]) -> usize {
+/// The number of tokens that are numbers of `size` bytes in binary: the text beside them follows.
+fn binary_count(tokens: &[&[u8]], size: usize) -> usize {
     let is_binary =
-        |token: &&&[u8]| token.len() == 8 && token.iter().all(|byte| b"01".contains(byte));
+        |token: &&&[u8]| token.len() == 8 * size && token.iter().all(|byte| b"01".contains(byte));
     tokens.iter().take_while(is_binary).count()
 }
 
-/// The size of the numbers of a row of `step` bytes with `count` tokens.
-fn size_of(step: usize, count: usize, form: Form) -> Option<usize> {
+/// The size of the numbers of a row of `step` bytes. Where no row follows, digits in binary show it.
+fn size_of(step: Option<usize>, tokens: &[&[u8]], form: Form) -> Option<usize> {
+    let count = tokens.len();
+    if form == Form::Binary {
+        let digits = tokens.first()?.len();
+        let size = Some(digits / 8).filter(|size| matches!(size, 1 | 2 | 4 | 8))?;
+        let is_known = match step {
+            // Text stands beside them.
+            Some(step) => count.saturating_mul(size) >= step,
+            // Words of 16 hexadecimal digits have no more.
+            None => digits > 16,
+        };
+        return Some(size).filter(|_| digits.is_multiple_of(8) && is_known);
+    }
+    let step = step?;
     match form {
-        // Text stands beside them.
-        Form::Binary => Some(1).filter(|_| count >= step),
         // Blanks at the end of a row are lost.
         Form::Characters => Some(1).filter(|_| count > 0 && count <= step),
         _ if count == 0 || !step.is_multiple_of(count) => None,
@@ -167,14 +187,25 @@ fn tokens(rest: &[u8], form: Form) -> Vec<&[u8]> {
         return rest.chunks(CELL).collect();
     }
     let tokens = rest.split(|byte| b" \t".contains(byte)).filter(|token| !token.is_empty());
-    // GDB prints a character behind its number.
-    tokens.filter(|token| form == Form::Binary || token.first() != Some(&b'\'')).collect()
+    // GDB prints a character or a symbol behind its number.
+    let is_beside = |token: &[u8]| matches!(token, [b'\'', ..] | [b'<', .., b'>']);
+    tokens.filter(|token| form == Form::Binary || !is_beside(token)).collect()
 }
 
 /// The number of a token of `size` bytes.
 fn value(token: &[u8], size: usize, form: Form) -> Option<Word> {
     let value = match form {
-        Form::Binary => number(token, 2).filter(|_| token.len() == 8)?,
+        Form::Binary => number(token, 2).filter(|_| token.len() == 8 * size)?,
+        Form::Hexadecimal => {
+            let (digits, prefixed) = without_prefix(token);
+            let value = number(digits, 16).filter(|_| prefixed)?;
+            let sign = u64::MAX << (8 * size - 1);
+            let is_negative = [value, value | u64::MAX << 32].into_iter().any(|v| v & sign == sign);
+            if is_negative {
+                return Some(Word { value, size });
+            }
+            value
+        }
         Form::Octal => {
             // `od` and `hexdump` print all digits, GDB a zero before them.
             let digits = (8 * size).div_ceil(3);

@@ -30,6 +30,16 @@ const FRAME: usize = 3;
 /// The most lines of other text, beside as many as there are rows.
 const OTHERS: usize = 8;
 
+/// The most words of a command and its arguments, which have the form of a short row.
+const COMMAND: usize = 8;
+
+/// More words than a command has behind an address, such as a size.
+const ARGUMENTS: usize = 3;
+
+/// What debuggers and boot loaders print before a command.
+const PROMPTS: [&[u8]; 8] =
+    [b"(gdb)", b"(lldb)", b"=>", b"J-Link>", b"pyocd>", b"U-Boot>", b"$", b">"];
+
 /// What is between the address and the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
@@ -169,15 +179,60 @@ fn rows(text: &[u8]) -> (Vec<Row<'_>>, usize) {
             }
             continue;
         }
+        if is_command(line) || is_register(line) {
+            continue;
+        }
         let like = rows.first();
         let starts = std::iter::once(0).chain(word_starts(line)).take(PREFIX + 1);
-        let mut found = starts.filter_map(|at| row(line.get(at..)?, like));
+        let mut found = starts.filter_map(|at| {
+            let row = row(line.get(at..)?, like)?;
+            let is_short = like.is_none() && row.mark == Mark::Blank && row.words.len() < ARGUMENTS;
+            Some(row).filter(|_| !(is_short && ends_with_name(line.get(..at).unwrap_or_default())))
+        });
         match found.next() {
             Some(row) => rows.push(row),
             None => others += 1,
         }
     }
     (rows, others)
+}
+
+/// Whether `line` is a prompt and a command, which may have the form of a row.
+fn is_command(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let Some(command) = PROMPTS.iter().find_map(|prompt| line.strip_prefix(*prompt)) else {
+        return false;
+    };
+    let words = command.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+    let command = command.trim_ascii_start();
+    let is_name = command.first().is_some_and(u8::is_ascii_alphabetic);
+    is_name && words <= COMMAND && address(command).is_none()
+}
+
+/// Whether the last word of `before` is a name, as of a command or a register, without a mark.
+fn ends_with_name(before: &[u8]) -> bool {
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace();
+    let before = before.trim_ascii_end();
+    let start = before.iter().rposition(is_blank).map_or(0, |at| at + 1);
+    let name = before.get(start..).unwrap_or_default();
+    let is_inside = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/".contains(byte);
+    name.first().is_some_and(u8::is_ascii_alphabetic) && name.iter().all(is_inside)
+}
+
+/// Whether `line` is a register as GDB's `info registers` prints it: a name and its value twice.
+fn is_register(line: &[u8]) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let value = |word: Option<&[u8]>| {
+        let (digits, prefixed) = without_prefix(word?);
+        Some((number(digits, if prefixed { 16 } else { 10 })?, prefixed))
+    };
+    let has_name = words.next().and_then(|name| name.first()).is_some_and(u8::is_ascii_alphabetic);
+    let (first, second) = (value(words.next()), value(words.next()));
+    let is_same = match (first, second) {
+        (Some((first, true)), Some((second, _))) => first == second,
+        _ => false,
+    };
+    has_name && is_same && words.count() <= 1
 }
 
 /// The offsets of the words of a line, behind the first.
@@ -220,7 +275,8 @@ fn row<'a>(text: &'a [u8], like: Option<&Row<'_>>) -> Option<Row<'a>> {
     // The text beside the words has a character for each byte; a log has more.
     let bytes: usize = words.iter().map(|word| word.digits.len() / 2).sum();
     let end = words.last().map_or(0, |word| word.end);
-    let beside = rest.get(end..).unwrap_or_default().trim_ascii().len();
+    let beside = rest.get(end..).unwrap_or_default().trim_ascii();
+    let beside = beside.iter().filter(|byte| **byte != b'|').count();
     if !words.is_empty() && beside > bytes + FRAME {
         return None;
     }
@@ -373,6 +429,12 @@ fn order(rows: &[Row<'_>], layout: &Layout) -> Order {
         let beside = row.rest.get(end..).unwrap_or_default();
         let blanks = beside.iter().take_while(|byte| **byte == b' ').count();
         let shown = beside.get(blanks..).unwrap_or_default();
+        let len: usize = words.iter().map(|word| word.digits.len() / 2).sum();
+        // pyOCD prints the bytes of each word in the order of its digits, between bars.
+        let has_bars = matches!(shown, [b'|', .., b'|']) && shown.len() >= len + 2;
+        if row.mark == Mark::Colon && has_bars {
+            return Order::Value;
+        }
         let shown = shown.strip_prefix(b"|").unwrap_or(shown);
         near += usize::from(blanks == 2 && !shown.is_empty());
         let matches = |order| {

@@ -2,19 +2,32 @@
 
 use super::LEAST;
 use super::lists::{List, base64, digits};
-use super::text::{lines, pairs};
+use super::text::{lines, number, pairs};
 
-/// Reads the only string of a text that has escapes such as `\x1f`, of C, Python or Rust, or that
+/// Reads the strings of a text that have escapes such as `\x1f`, of C, Python or Rust, or the only
+/// one that
 /// has only hexadecimal digits or base64, as in JSON.
 pub(super) fn string(text: &[u8]) -> Option<List> {
     let strings = quoted(text);
-    let escaped = |string: &&&[u8]| string.windows(2).any(|pair| pair == b"\\x");
-    let mut with_escapes = strings.iter().filter(escaped);
-    if let Some(first) = with_escapes.next() {
+    // GDB's `print` leaves bytes out.
+    let has = |what: &[u8]| text.windows(what.len()).any(|window| window == what);
+    if has(b" <repeats ") || has(b"\"...") {
+        return None;
+    }
+    // A character in octal is one of several forms of a number.
+    let escaped = |string: &&[u8]| {
+        let octal = |digits: &[u8]| {
+            matches!(digits, [b'\\', b'0'..=b'3', b'0'..=b'7', b'0'..=b'7'])
+                && string.len() > digits.len()
+        };
+        string.windows(2).any(|pair| pair == b"\\x") || string.windows(4).any(octal)
+    };
+    let first = strings.iter().position(escaped);
+    if let Some((first, last)) = first.zip(strings.iter().rposition(escaped)) {
         // C joins strings that follow one another.
-        let mut bytes = unescaped(first)?;
-        for more in with_escapes {
-            bytes.extend(unescaped(more)?);
+        let mut bytes = Vec::new();
+        for string in strings.get(first..=last)? {
+            bytes.extend(unescaped(string)?);
         }
         let form = "a string with escapes";
         return (bytes.len() >= LEAST).then_some(List { form, bytes });
@@ -37,22 +50,74 @@ pub(super) fn string(text: &[u8]) -> Option<List> {
     found.next().filter(|_| found.next().is_none())
 }
 
+/// Reads what GDB's `print` shows of an array of characters: strings, and characters that repeat.
+/// `None`: the text is none, or a part of the array is left out.
+pub(super) fn printed(text: &[u8]) -> Option<List> {
+    let starts = text.windows(2).zip(2..).filter(|(pair, _)| *pair == b"= ");
+    starts.map(|(_, start)| start).find_map(|start| {
+        let head = text.get(..start)?.rsplit(|byte| *byte == b'\n').next()?;
+        let is_value = head.starts_with(b"$") || head.starts_with(b"(gdb)");
+        characters(text.get(start..).filter(|_| is_value)?)
+    })
+}
+
+/// The array of characters with which `rest` begins.
+fn characters(mut rest: &[u8]) -> Option<List> {
+    let mut bytes = Vec::new();
+    loop {
+        let mark = *rest.first().filter(|mark| b"\"'".contains(mark))?;
+        let (string, after) = until(rest.get(1..)?, mark)?;
+        rest = after;
+        let string = unescaped(string)?;
+        let times = match rest.strip_prefix(b" <repeats ") {
+            Some(repeated) => {
+                let end = repeated.iter().position(|byte| *byte == b' ')?;
+                let (count, after) = repeated.split_at_checked(end)?;
+                rest = after.strip_prefix(b" times>")?;
+                usize::try_from(number(count, 10)?).ok()?
+            }
+            None => 1,
+        };
+        if string.len().checked_mul(times)?.checked_add(bytes.len())? > super::LARGEST {
+            return None;
+        }
+        bytes.extend((0..times).flat_map(|_| &string));
+        rest = rest.trim_ascii_start();
+        // With `...`, the rest is left out.
+        match rest.strip_prefix(b",") {
+            Some(after) => rest = after.trim_ascii_start(),
+            None if rest.starts_with(b"...") => return None,
+            None => break,
+        }
+    }
+    // A zero at the end is left out.
+    if bytes.len() % 4 == 3 {
+        bytes.push(0);
+    }
+    let form = "an array of characters of GDB's `print`";
+    (bytes.len() >= LEAST).then_some(List { form, bytes })
+}
+
+/// What is before the quotation mark `mark` in `text`, and what is behind it.
+fn until(text: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {
+    let mut escaped = false;
+    let end = text.iter().position(|byte| {
+        let ends = !escaped && *byte == mark;
+        escaped = !escaped && *byte == b'\\';
+        ends
+    })?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
+}
+
 /// What is between the quotation marks of a text.
 fn quoted(text: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.iter().position(|byte| b"\"'".contains(byte)) {
-        let mark = rest.get(start).copied();
-        rest = rest.get(start + 1..).unwrap_or_default();
-        let mut escaped = false;
-        let end = rest.iter().position(|byte| {
-            let ends = !escaped && Some(*byte) == mark;
-            escaped = !escaped && *byte == b'\\';
-            ends
-        });
-        let Some(end) = end else { break };
-        found.extend(rest.get(..end));
-        rest = rest.get(end + 1..).unwrap_or_default();
+        let Some((mark, after)) = rest.get(start..).and_then(<[u8]>::split_first) else { break };
+        let Some((string, after)) = until(after, *mark) else { break };
+        found.push(string);
+        rest = after;
     }
     found
 }

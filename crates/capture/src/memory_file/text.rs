@@ -40,10 +40,37 @@ pub(super) fn text(file: &[u8]) -> Option<Cow<'_, [u8]>> {
     const LOOK: usize = 1 << 12;
     if let Some(wide) = utf16(file) {
         return is_text(wide.as_bytes().get(..LOOK).unwrap_or(wide.as_bytes()))
-            .then(|| Cow::Owned(wide.trim_start_matches('\u{feff}').as_bytes().to_vec()));
+            .then(|| Cow::Owned(without_escapes(wide.trim_start_matches('\u{feff}').as_bytes())));
     }
     let narrow = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
-    is_text(narrow.get(..LOOK).unwrap_or(narrow)).then_some(Cow::Borrowed(narrow))
+    let has_escapes = narrow.contains(&ESCAPE);
+    is_text(narrow.get(..LOOK).unwrap_or(narrow)).then(|| match has_escapes {
+        true => Cow::Owned(without_escapes(narrow)),
+        false => Cow::Borrowed(narrow),
+    })
+}
+
+/// The first byte of a control sequence of a terminal.
+const ESCAPE: u8 = 0x1b;
+
+/// `text` without the control sequences of a terminal, such as those of colours. (ECMA-48, 5.3 and
+/// 5.4)
+fn without_escapes(text: &[u8]) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != ESCAPE {
+            out.push(byte);
+            continue;
+        }
+        let is_sequence = rest.first() == Some(&b'[');
+        rest = rest.get(usize::from(is_sequence)..).unwrap_or_default();
+        let most = if is_sequence { b'?' } else { b'/' };
+        let inner = rest.iter().take_while(|byte| (b' '..=most).contains(*byte)).count();
+        let is_end = rest.get(inner).is_some_and(|byte| (b'0'..=b'~').contains(byte));
+        rest = rest.get(inner + usize::from(is_end)..).unwrap_or_default();
+    }
+    out
 }
 
 /// Whether `head` has characters of lines only. A tab alone is also the header of a write to a port
@@ -62,7 +89,7 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> + Clone
     (1..).zip(lines).filter(|(_, line)| !line.is_empty())
 }
 
-/// A number of at most 16 digits of `radix`.
+/// A number of `radix` of at most 64 bits.
 pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
     let digits = std::str::from_utf8(digits).ok()?;
     let plain = digits.bytes().all(|byte| byte.is_ascii_alphanumeric());

@@ -173,6 +173,172 @@ fn text_of_target_tools() {
     }
 }
 
+/// pyOCD (`pyocd/utility/hex.py`) prints the bytes of each word beside it in the order of its digits.
+fn pyocd(bytes: &[u8], size: usize) -> String {
+    let lines = rows(bytes, size, 16, |at| format!("{at:08x}: "), false);
+    let lines = lines.lines().zip(bytes.chunks(16));
+    let shown = |byte: &u8| if matches!(byte, b' '..=b'~') { char::from(*byte) } else { '.' };
+    let beside = |row: &[u8]| -> String {
+        row.chunks(size).flat_map(|word| word.iter().rev()).map(shown).collect()
+    };
+    lines.map(|(line, row)| format!("{line}    |{}|\n", beside(row))).collect()
+}
+
+/// Elements of an array as GDB prints them, of which those that repeat are counted.
+fn elements(bytes: &[u8], value: impl Fn(u8) -> String, index: bool) -> String {
+    let mut at = 0;
+    let groups = bytes.chunk_by(|a, b| a == b).map(|group| {
+        let (first, shown) = (at, value(group[0]));
+        at += group.len();
+        let element = |at: usize, text: &str| match index {
+            true => format!("[{at:#x}] = {text}"),
+            false => text.to_owned(),
+        };
+        match group.len() {
+            10.. => element(first, &format!("{shown} <repeats {} times>", group.len())),
+            len => {
+                (first..first + len).map(|at| element(at, &shown)).collect::<Vec<_>>().join(", ")
+            }
+        }
+    });
+    format!("$1 = {{{}}}\n", groups.collect::<Vec<_>>().join(", "))
+}
+
+/// What is around a dump in a session, and the forms of numbers of GDB, Java and Rust.
+#[test]
+fn sessions_and_numbers_of_tools() {
+    let folder = Folder::new();
+    let dump = &dump()[..224];
+    let short = &dump[..64];
+    let colon = |at: usize| format!("{at:08x}:");
+    let openocd = |at: usize| format!("0x{at:08x}:");
+    let mdw = |bytes: &[u8]| rows(bytes, 4, 32, openocd, false);
+    let xw = rows(dump, 4, 16, |at| format!("{at:#x}:\t"), false).replace(": ", ":\t0x");
+    let lldb = rows(dump, 1, 16, openocd, true);
+    let registers: String = (0..32).map(|n| format!("r{n}  {:#x}  {}\n", n * 77, n * 77)).collect();
+    let gdb = |bytes: &[u8], size: usize, row: usize, word: &dyn Fn(u64) -> String| -> String {
+        let lines = bytes.chunks(row).enumerate().map(|(n, line)| {
+            let words = line.chunks(size).map(|bytes| {
+                bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+            });
+            let words: String = words.map(|value| format!("\t{}", word(value))).collect();
+            format!("{:#x}:{words}\n", ADDRESS + n * row)
+        });
+        lines.collect()
+    };
+    let each = |value: &dyn Fn(u8) -> String| {
+        dump.iter().map(|byte| value(*byte)).collect::<Vec<_>>().join(", ")
+    };
+    let octal = |bytes: &[u8]| -> String {
+        let shown = |byte: &u8| match byte {
+            b' '..=b'~' if !b"\"\\".contains(byte) => char::from(*byte).to_string(),
+            byte => format!("\\{byte:03o}"),
+        };
+        bytes.iter().map(shown).collect()
+    };
+    let zeros = |bytes: &[u8]| [bytes, &[0; 20], bytes].concat();
+    let with_zeros = zeros(dump);
+    let string =
+        format!("(gdb) p etb\n$3 = \"{0}\", '\\000' <repeats 20 times>, \"{0}\"\n", octal(dump));
+    let coloured: String = rows(dump, 1, 16, |_| "I (312) etb:".to_owned(), false)
+        .lines()
+        .map(|line| format!("\x1b[0;32m{line}\x1b[0m\n"))
+        .collect();
+    let uncoloured = coloured.replace("\x1b[0;32m", "");
+    let digits: String = dump.iter().map(|byte| format!("{byte:02x}")).collect();
+    let base32 = |n: u8| char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[usize::from(n & 31)]);
+    let typing = format!("{}fzz6{}", &digits[..200], &digits[204..]);
+    for (name, text, want) in [
+        ("pyocd-8", pyocd(dump, 1), Ok(dump)),
+        ("pyocd-16", pyocd(dump, 2), Ok(dump)),
+        ("pyocd-32", pyocd(dump, 4), Ok(dump)),
+        ("mdw-16", format!("> mdw 0x20001000 16\n{}", mdw(short)), Ok(short)),
+        ("mdw-bare", format!("mdw 0x20001000 16\n{}", mdw(short)), Ok(short)),
+        ("mdw-32-bit", format!("read_memory 0x20001000 32 16\n{}", mdw(short)), Ok(short)),
+        ("md-10", format!("=> md 20001000 10\n{}", rows(short, 4, 16, colon, true)), Ok(short)),
+        ("pyocd-session", format!("0 pyocd> rw 0x20001000 64\n{}", pyocd(short, 4)), Ok(short)),
+        (
+            "two",
+            format!(
+                "> mdw 0x20000000 16\n{}> mdw 0x20001000 56\n{}",
+                mdw(short).replace("0x20001", "0x20000"),
+                mdw(dump)
+            ),
+            Err("64 bytes at 0x20000000, 224 bytes at 0x20001000; --buffer"),
+        ),
+        ("lldb", format!("(lldb) memory read 0x20001000 0x200010e0\n{lldb}"), Ok(dump)),
+        ("coloured", coloured, Ok(dump)),
+        ("reset", uncoloured, Ok(dump)),
+        (
+            "registers",
+            format!("(gdb) info registers\n{registers}(gdb) x/56xw 0x20001000\n{xw}"),
+            Ok(dump),
+        ),
+        ("x-tw", gdb(dump, 4, 16, &|value| format!("{value:032b}")), Ok(dump)),
+        ("x-4tw", gdb(&dump[16..32], 4, 16, &|value| format!("{value:032b}")), Ok(&dump[16..32])),
+        ("x-tg", gdb(dump, 8, 16, &|value| format!("{value:064b}")), Ok(dump)),
+        ("x-ab", gdb(dump, 1, 8, &|value| format!("{:#x}", value as u8 as i8 as i64)), Ok(dump)),
+        (
+            "x-aw",
+            gdb(dump, 4, 16, &|value| format!("{value:#x} <main+{}>", value & 0xff)),
+            Ok(dump),
+        ),
+        ("x-cw", gdb(dump, 4, 16, &|value| format!("{} 'x'", value as i8)), Err("")),
+        ("p", string.clone(), Ok(with_zeros.as_slice())),
+        ("p-cut", string.replace("\"\n", "\"...\n"), Err("")),
+        (
+            "p-o",
+            elements(&with_zeros, |byte| format!("{byte:#o}").replace("0o", "0"), false)
+                .replace("00 <", "0 <")
+                .replace(" 00,", " 0,"),
+            Ok(with_zeros.as_slice()),
+        ),
+        (
+            "p-t",
+            elements(&with_zeros, |byte| format!("{byte:b}"), false),
+            Ok(with_zeros.as_slice()),
+        ),
+        (
+            "p-x-index",
+            elements(&with_zeros, |byte| format!("{byte:#x}"), true),
+            Ok(with_zeros.as_slice()),
+        ),
+        (
+            "java",
+            format!("byte[] etb = {{ {} }};\n", each(&|byte| format!("(byte) {byte:#04x}"))),
+            Ok(dump),
+        ),
+        ("java-joined", format!("{{{}}}\n", each(&|byte| format!("(byte)0x{byte:X}"))), Ok(dump)),
+        ("rust-u8", format!("[{}]\n", each(&|byte| format!("{byte:#x}u8"))), Ok(dump)),
+        ("rust-u8-apart", format!("[{}]\n", each(&|byte| format!("{byte:#04x}_u8"))), Ok(dump)),
+        (
+            "c-octal",
+            format!("char etb[] = \"{}\"\n  \"{}\";\n", octal(short), octal(&dump[64..])),
+            Ok(dump),
+        ),
+        ("typing", typing, Err("hexadecimal digits, and damaged: line 1 has `z` in column 202")),
+        (
+            "base32",
+            dump.iter().map(|byte| base32(byte >> 2)).chain("GXYZ".repeat(40).chars()).collect(),
+            Err("base32"),
+        ),
+    ] {
+        let path = folder.0.join(name);
+        fs::write(&path, &text).unwrap();
+        match (read(&path), want) {
+            (Ok((bytes, note)), Ok(want)) => {
+                assert!(bytes == want, "{name}: {note}: {bytes:02x?}\n{text}");
+            }
+            // Text of another kind is left as it is.
+            (Ok((bytes, note)), Err("")) => {
+                assert_eq!((bytes, note), (text.into_bytes(), String::new()), "{name}");
+            }
+            (Err(why), Err(want)) => assert!(why.contains(want), "{name}: {why}"),
+            (got, want) => panic!("{name}: {got:?}, not {want:?}\n{text}"),
+        }
+    }
+}
+
 /// The PC and the bytes of one packet in a text do not make it a dump.
 #[test]
 fn other_text_is_none() {
