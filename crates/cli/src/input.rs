@@ -149,8 +149,17 @@ impl Input {
             }
             Found::Perf if args.protocols.is_empty() => perf::open(path, &args.search.search())?,
             Found::Raw if args.protocols.is_empty() && path == Path::new("-") => {
-                let what = "standard input without --protocol must be perf.data, and";
-                let failed = |error: OpenError| Fail::input(path, &format!("{what} {error}"));
+                let failed = |error: OpenError| match *error.problem {
+                    Problem::Perf(ref why) => Fail::input(
+                        path,
+                        &format!(
+                            "standard input without --protocol must be perf.data, and is none that \
+                             can be read ({why}); give other data with --protocol, or as a file, \
+                             whose kind is detected"
+                        ),
+                    ),
+                    _ => error.into(),
+                };
                 perf::open(path, &args.search.search()).map_err(failed)?
             }
             // What is recognised is never decoded as trace.
