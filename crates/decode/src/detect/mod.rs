@@ -412,7 +412,10 @@ impl Detection {
             candidates.extend(cycles::candidate(trace, bench, given, true));
         }
         candidates.sort_by_key(|candidate| -candidate.score);
-        certainty::raise_frames(&mut candidates);
+        // Fewer bytes are regular frames by accident.
+        if head.len() >= 512 {
+            certainty::raise_frames(&mut candidates);
+        }
         certainty::settle(&mut candidates, &bench.processors);
         Detection { looked: head.len(), candidates }
     }
