@@ -286,8 +286,8 @@ fn loaded(
     }
 }
 
-/// The machines of ELF files whose code a trace unit traces: none stated, Arm, AArch64, RISC-V. (System
-/// V gABI, "ELF Header", `e_machine`)
+/// The machines of ELF files whose code a trace unit traces: none stated, Arm, AArch64, RISC-V.
+/// (System V gABI, "ELF Header", `e_machine`)
 const TRACED: [u16; 4] = [0, ARM, AARCH64, RISCV];
 const ARM: u16 = 40;
 const AARCH64: u16 = 183;

@@ -172,7 +172,7 @@ fn bytes(rows: &[Row<'_>], form: Form) -> Option<(u64, Vec<u8>)> {
     Some((start, bytes))
 }
 
-/// Whether the characters of a row are as many as its addresses say: blanks at the end of a row are
+/// Whether the characters of a row are as many as its addresses state: blanks at the end of a row are
 /// lost, but not of each.
 fn fills(rows: &[Row<'_>]) -> bool {
     rows.windows(2).any(|pair| match pair {
@@ -191,7 +191,7 @@ fn binary_count(tokens: &[&[u8]], size: usize) -> usize {
     tokens.iter().take_while(is_binary).count()
 }
 
-/// The size of the numbers of a row of `step` bytes. Where no row follows, digits in binary show it.
+/// The size of the numbers of a row of `step` bytes. Where no row follows, binary digits show it.
 fn size_of(step: Option<usize>, tokens: &[&[u8]], form: Form) -> Option<usize> {
     let count = tokens.len();
     if form == Form::Binary {

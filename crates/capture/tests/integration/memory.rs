@@ -173,7 +173,8 @@ fn text_of_target_tools() {
     }
 }
 
-/// pyOCD (`pyocd/utility/hex.py`) prints the bytes of each word beside it in the order of its digits.
+/// pyOCD (`pyocd/utility/hex.py`) prints the bytes of each word beside it in the order of its
+/// digits.
 fn pyocd(bytes: &[u8], size: usize) -> String {
     let lines = rows(bytes, size, 16, |at| format!("{at:08x}: "), false);
     let lines = lines.lines().zip(bytes.chunks(16));

@@ -33,7 +33,7 @@ pub struct Checked {
     /// The part of the file, with the order of its bytes.
     pub selection: Selection,
     /// How its bytes were received, where that is not as they were sent, or that they are no trace.
-    pub doubt: Option<String>,
+    pub unexplained: Option<String>,
     /// No source is likely: that the bytes are frames may be an accident.
     pub unlikely: bool,
 }
@@ -61,7 +61,7 @@ pub fn check(path: &Path, selection: Selection) -> Result<Checked, Fail> {
     }
     let detection = Detection::of(&head, &Capture::default(), &Given::default());
     if let Some(found) = reception(&head, detection.best()) {
-        checked.doubt = Some(found.to_string());
+        checked.unexplained = Some(found.to_string());
         return Ok(checked);
     }
     let many = detection.looked >= FEW;
@@ -73,7 +73,7 @@ pub fn check(path: &Path, selection: Selection) -> Result<Checked, Fail> {
                 detection.looked
             )
         };
-        checked.doubt = many.then(what);
+        checked.unexplained = many.then(what);
         return Ok(checked);
     };
     checked.unlikely = many && !best.is_sure();

@@ -85,10 +85,10 @@ pub fn run(args: &ItmArgs) -> Result<bool, Fail> {
         checked = detection::check(path, checked.selection)?;
     }
     let certain = stream(args, path, &checked)?;
-    if let Some(what) = &checked.doubt {
+    if let Some(what) = &checked.unexplained {
         message::line(&format!("note: {}: {what}", path.display()));
     }
-    Ok(certain && checked.doubt.is_none())
+    Ok(certain && checked.unexplained.is_none())
 }
 
 /// What refuses --signal, --baud and --coding.
