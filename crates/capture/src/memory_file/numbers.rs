@@ -172,8 +172,8 @@ fn bytes(rows: &[Row<'_>], form: Form) -> Option<(u64, Vec<u8>)> {
     Some((start, bytes))
 }
 
-/// Whether the characters of a row are as many as its addresses state: blanks at the end of a row are
-/// lost, but not of each.
+/// Whether the characters of a row are as many as its addresses state. Blanks at the end of a row
+/// are lost, but not of each.
 fn fills(rows: &[Row<'_>]) -> bool {
     rows.windows(2).any(|pair| match pair {
         [row, next] => {
