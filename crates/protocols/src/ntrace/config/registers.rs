@@ -6,7 +6,7 @@ use tracewright_units::riscv::registers::{self as rows, Row};
 
 use super::{Config, Mode};
 
-/// The registers from which [`apply`] reads.
+/// The registers from which `apply` reads.
 pub const CONTROL: &[Register] = &[register(&rows::CONTROL), register(&rows::INST_FEATURES)];
 
 const fn register(row: &Row) -> Register {
