@@ -195,6 +195,12 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     /// Searches `bytes` for an offset where a decoder in its initial state may start.
     fn sync(config: &Self::Config, bytes: &[u8]) -> SyncSearch;
 
+    /// As [`sync`](Self::sync), for bytes behind others in which there is no such offset. The result
+    /// does not depend on where the bytes are cut.
+    fn sync_behind(config: &Self::Config, bytes: &[u8]) -> SyncSearch {
+        Self::sync(config, bytes)
+    }
+
     /// Whether the first byte begins a packet: no synchronisation is searched for.
     fn starts_synced(config: &Self::Config) -> bool {
         let _ = config;

@@ -283,7 +283,9 @@ impl<P: Listed> Stream<P> {
                     feed.taken += len;
                     continue;
                 }
-                let (skip, found) = match P::sync(&self.config, rest) {
+                let skipped = matches!(self.undecodable, Some((.., Fault::Unsynchronised)));
+                let search = if skipped { P::sync_behind } else { P::sync };
+                let (skip, found) = match search(&self.config, rest) {
                     SyncSearch::At(n) => (n, true),
                     SyncSearch::NotIn(n) => match P::sync_at_end(&self.config, rest) {
                         Some(n) if end => (n, true),

@@ -110,6 +110,10 @@ impl Protocol for Ntrace {
         sync::find(bytes, config)
     }
 
+    fn sync_behind(_: &Config, bytes: &[u8]) -> SyncSearch {
+        sync::find_end(bytes)
+    }
+
     fn is_sync(packet: &Packet) -> bool {
         packet.sync().is_some()
     }

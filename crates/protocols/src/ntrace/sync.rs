@@ -14,11 +14,13 @@ pub fn find(bytes: &[u8], config: &Config) -> SyncSearch {
     match chain(bytes, config) {
         Chain::Whole => SyncSearch::At(0),
         Chain::Unfinished { .. } => SyncSearch::NotIn(0),
-        Chain::Broken => match end_of_message(bytes) {
-            Some(at) => SyncSearch::At(at),
-            None => SyncSearch::NotIn(bytes.len()),
-        },
+        Chain::Broken => find_end(bytes),
     }
+}
+
+/// Finds the byte after the first one with MSEO 11.
+pub fn find_end(bytes: &[u8]) -> SyncSearch {
+    end_of_message(bytes).map_or(SyncSearch::NotIn(bytes.len()), SyncSearch::At)
 }
 
 /// The offset in the last bytes of a trace: fewer messages suffice if they reach the end.
