@@ -11,11 +11,11 @@ use tracewright::analysis::stacks::{Part, StackCounts};
 use tracewright::analysis::{
     Code, Filter, Paths, Profile, Profiler, RawProfile, Stacks, Transfers,
 };
-use tracewright::base::{self, CachedBlocks, Element, Waypoints};
+use tracewright::base::{self, Element, Waypoints};
 use tracewright::capture::Capture;
 use tracewright::decode::{
-    Caches, CountEdges, Counted, Counting, Fork, Jobs, Listener, Memory, Merge, Merging, Options,
-    Plan, Program, Session, Tally, input, memory, parallel,
+    Caches, Fork, Jobs, Listener, Memory, Merge, Merging, Options, Plan, Program, Session, Tally,
+    input, memory, parallel,
 };
 use tracewright::export::{Dialect, Format};
 use tracewright::image::CacheOptions;
@@ -113,12 +113,12 @@ fn times(path: &Path, passes: usize, jobs: &Jobs, only: Option<&str>) -> Result<
         }
         if wanted("edges") {
             let start = Point::here();
-            let edges = on.count::<Edges>()?;
+            let edges = on.sum::<Edges>()?;
             println!("edges      {}, {} edges", start.since(), edges.len());
         }
         if wanted("coverage") {
             let start = Point::here();
-            let covered = on.count::<Coverage>()?;
+            let covered = on.sum::<Coverage>()?;
             println!("coverage   {}, {} bytes", start.since(), covered.bytes());
         }
         for (name, counted) in [("functions", false), ("counted", true)] {
@@ -145,12 +145,9 @@ fn times(path: &Path, passes: usize, jobs: &Jobs, only: Option<&str>) -> Result<
 struct Nothing;
 
 impl Listener for Nothing {
-    const PACKETS: bool = false;
-    const PATHS: bool = true;
-
-    fn path(&mut self, _: usize, _: u64, _: &base::Path, _: &CachedBlocks<'_>) {}
-
     fn element(&mut self, _: usize, _: u64, _: Element) {}
+
+    fn batch(&mut self, _: &base::Batch<'_>) {}
 }
 
 impl Merge for Nothing {
@@ -176,17 +173,6 @@ impl Trial<'_> {
             true
         };
         self.pass(add, |_, _| Merging(L::default()))?;
-        Ok(sum)
-    }
-
-    /// The same with counted blocks.
-    fn count<L: CountEdges + Send>(&self) -> Result<L, String> {
-        let mut sum = L::default();
-        let add = |more: Counted<L>, _| {
-            more.add_to(&mut sum);
-            true
-        };
-        self.pass(add, |_, _| Counting::new(L::default()))?;
         Ok(sum)
     }
 

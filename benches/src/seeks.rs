@@ -109,8 +109,6 @@ impl Answers {
 }
 
 impl Listener for Answers {
-    const PACKETS: bool = false;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if self.times.len() <= source {
             self.times.resize(source + 1, None);
@@ -330,13 +328,9 @@ fn search(
 struct Nothing;
 
 impl Listener for Nothing {
-    const PACKETS: bool = false;
-
     fn element(&mut self, _: usize, _: u64, _: Element) {}
 
-    fn repeat(&mut self, _: usize, _: u64, _: tracewright::base::Range, _: u32) {}
-
-    fn repeat_path(&mut self, _: usize, _: u64, _: &[tracewright::base::Range], _: u64) {}
+    fn batch(&mut self, _: &tracewright::base::Batch<'_>) {}
 }
 
 /// Decodes the buffer of `plan`, and returns the time.

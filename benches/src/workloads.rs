@@ -152,8 +152,6 @@ mod tests {
     struct Branches(u64);
 
     impl Listener for Branches {
-        const ERASED: bool = true;
-
         fn element(&mut self, _: usize, _: u64, element: Element) {
             if let Element::Range(range) = element {
                 self.0 = self.0.wrapping_add(range.last_address());

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use tracewright::base::{Block, BlockCache, Code, Instruction, Miss, Pc, Range, Sink};
-use tracewright::base::{Element, OffsetMap, Piece};
+use tracewright::base::{
+    Block, BlockCache, Code, Element, Instruction, Miss, OffsetMap, Pc, Piece, Sink, Turns,
+};
 use tracewright::image::{Cache, CacheOptions};
 use tracewright::protocols::Observer;
 
@@ -100,8 +101,13 @@ impl Sink for CountedSink {
         }
     }
 
-    fn repeat(&mut self, at: u64, range: Range, _: u32) {
-        self.element(at, Element::Range(range));
+    fn turns(&mut self, turns: Turns<'_>) {
+        if let ([range], 1..) = (turns.ranges, turns.times) {
+            return self.element(turns.at, Element::Range(*range));
+        }
+        for range in (0..turns.times).flat_map(|_| turns.ranges) {
+            self.element(turns.at, Element::Range(*range));
+        }
     }
 }
 

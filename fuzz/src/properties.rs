@@ -1,17 +1,16 @@
 //! What must hold of any bytes.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use tracewright::base::{Code, CoreType, Isa, OffsetMap, Pc, Profile, Space, Step};
 use tracewright::capture::{Buffer, BufferRef, Capture, Dump, Format, Source};
-use tracewright::decode::{Memory, Options, Plan, Session};
+use tracewright::decode::{Event, Memory, Options, Plan, Session, Wants};
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter, sync};
 use tracewright::image::{Bytes, Cache, CacheOptions, Elf, Image, Load, Region};
 use tracewright::isa::classify;
 use tracewright::logs::{Assembler, Format as Log, Lookup, Reader};
 use tracewright::protocols::encoders::AnyUnit;
-use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyProtocol};
+use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
 use tracewright::views::disassembly::disassemble;
 use tracewright::{Element, Listener};
 use tracewright_model::trial::Trial;
@@ -237,15 +236,14 @@ impl Listener for Observed {
         self.0.push((source, format!("{at} {element}")));
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        self.0.push((source, format!("{} {packet}", offsets.at(span.start))));
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Packet { source, bytes, packet } = event {
+            self.0.push((*source, format!("{} {packet}", bytes.at())));
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        Wants::EACH_PACKET
     }
 }
 

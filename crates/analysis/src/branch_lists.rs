@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tracewright_base::{Element, Gap, Isa, Kind, Range};
-use tracewright_decode::{Fork, Listener, Merge, Program};
+use tracewright_base::{Batch, Element, Gap, Isa, Kind, Range, Turns};
+use tracewright_decode::listener::each_part;
+use tracewright_decode::{Event, Fork, Listener, Merge, Program, Wants};
 use tracewright_image::{MemoryId, Selection};
 
 /// The most branches of a sequence. A longer one is continued by another from the next address on.
@@ -126,15 +127,6 @@ impl BranchLister {
 }
 
 impl Listener for BranchLister {
-    const PACKETS: bool = false;
-    const BY_SOURCE: bool = true;
-
-    fn select(&mut self, source: usize, selection: Selection) {
-        if let Some(state) = self.states.get_mut(source) {
-            state.memory = Some(selection);
-        }
-    }
-
     fn element(&mut self, source: usize, _: u64, element: Element) {
         match element {
             Element::Range(range) => {
@@ -159,8 +151,28 @@ impl Listener for BranchLister {
         }
     }
 
-    /// Turns beyond the expansion that the options allow have no branches in the list.
-    fn repeat_unlisted(&mut self, _: usize, _: u64, _: &[Range], _: u64) {}
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let source = batch.source;
+        each_part(self, batch, |lister, turns| {
+            let Turns { at, ranges, times, listed } = *turns;
+            // Turns beyond the expansion that the options allow have no branches in the list.
+            for _ in 0..if listed { times } else { 0 } {
+                ranges.iter().for_each(|range| lister.element(source, at, Element::Range(*range)));
+            }
+        });
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Select { source, selection } = *event
+            && let Some(state) = self.states.get_mut(source)
+        {
+            state.memory = Some(selection);
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
+    }
 }
 
 impl Fork for BranchLister {

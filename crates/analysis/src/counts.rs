@@ -86,6 +86,14 @@ impl<K: Copy + Eq + Hash> Counts<K> {
         self.table.into_iter()
     }
 
+    /// The sum of all counts, each multiplied by the weight of its key.
+    pub fn sum(&mut self, weight: impl Fn(&K) -> u64) -> u64 {
+        self.settle();
+        self.fill_table();
+        let all = self.table.iter().map(|(key, count)| weight(key).saturating_mul(*count));
+        all.fold(0, u64::saturating_add)
+    }
+
     /// Moves recent counts to the table.
     fn settle(&mut self) {
         for (key, count) in std::mem::take(&mut self.recent) {

@@ -2,13 +2,29 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tracewright_base::{
-    BlockId, BlockTransfer, CachedBlocks, FunctionMarks, Kind as Effect, Range, Role,
-};
-use tracewright_image::MemoryId;
+use tracewright_base::{BlockId, BlockStep, Kind as Effect, Range, Role};
 
 use crate::code::Place;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
+
+/// A block after a step that execution may leave its function by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockTransfer {
+    /// The step before, at the offset of the block.
+    pub(crate) from: BlockStep,
+    /// The block.
+    pub(crate) to: BlockId,
+    /// Instructions up to the end of the step before, since the last transfer.
+    pub(crate) instructions: u32,
+}
+
+const _: () = assert!(size_of::<BlockTransfer>() == 16);
+
+impl BlockTransfer {
+    /// No transfer of a table.
+    pub(crate) const NONE: BlockTransfer =
+        BlockTransfer { from: BlockStep::from_word(0, 0), to: BlockId::NONE, instructions: 0 };
+}
 
 /// A cached block that is entered by transfers.
 // In 16 bytes, as an exit: the tables of a program are larger than the nearest cache.
@@ -95,12 +111,17 @@ impl SharedBlocks {
     /// A transfer, without its source and what precedes it.
     pub(crate) fn transfer(&self, transfer: &BlockTransfer) -> Option<Transfer> {
         let blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let exit = *blocks.exits.get(transfer.from().0.index())?;
-        let to = *blocks.entered.get(transfer.to().index())?;
+        let exit = *blocks.exits.get(transfer.from.id().index())?;
+        let to = *blocks.entered.get(transfer.to.index())?;
         let EnteredBlock { target, function, entry, stub, .. } = to;
         let (kind, instructions) = (exit.kind()?, transfer.instructions);
         let ret = exit.return_address();
         Some(Transfer { target, ret, function, instructions, kind, entry, stub, ..empty(0, 0) })
+    }
+
+    /// Whether both are the same.
+    pub(crate) fn is(&self, other: &SharedBlocks) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Changes what is known of block `index`.
@@ -117,9 +138,6 @@ impl SharedBlocks {
 /// What is known of the cached blocks of a source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entered {
-    marks: FunctionMarks,
-    /// The memory whose functions these are.
-    memory: Option<MemoryId>,
     blocks: Blocks,
     /// The same.
     shared: SharedBlocks,
@@ -144,8 +162,8 @@ impl Entered {
     #[inline]
     pub(crate) fn load(&self, transfers: &[BlockTransfer]) {
         let sum = transfers.iter().fold(0, |sum, transfer| {
-            let exit = self.exit(transfer.from().0).0;
-            sum ^ exit ^ self.get(transfer.to()).map_or(0, |block| block.target)
+            let exit = self.exit(transfer.from.id()).0;
+            sum ^ exit ^ self.get(transfer.to).map_or(0, |block| block.target)
         });
         std::hint::black_box(sum);
     }
@@ -182,25 +200,7 @@ impl Entered {
         }
     }
 
-    /// Prepares for `blocks` in `memory`, and takes the marks.
-    pub(crate) fn take_marks(
-        &mut self,
-        memory: MemoryId,
-        blocks: &CachedBlocks<'_>,
-    ) -> FunctionMarks {
-        let same = self.marks.prepare(blocks);
-        let known = self.memory.replace(memory) == Some(memory);
-        if !known {
-            self.marks.clear();
-        }
-        if !(same && known) {
-            self.blocks = Blocks::default();
-            self.shared = SharedBlocks::default();
-        }
-        self.resize(blocks.all().len());
-        std::mem::take(&mut self.marks)
-    }
-
+    /// Prepares for blocks with numbers below `len`.
     pub(crate) fn resize(&mut self, len: usize) {
         self.blocks.resize(len);
     }
@@ -208,11 +208,6 @@ impl Entered {
     /// The blocks, for a log.
     pub(crate) const fn shared(&self) -> &SharedBlocks {
         &self.shared
-    }
-
-    /// Takes back the marks.
-    pub(crate) fn return_marks(&mut self, marks: FunctionMarks) {
-        self.marks = marks;
     }
 }
 

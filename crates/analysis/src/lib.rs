@@ -3,17 +3,19 @@
 //! | file | contents |
 //! |---|---|
 //! | `profiler.rs` | [`Profiler`]: counts each range of instructions and what follows it |
-//! | `range_tree.rs` | counts of ranges by the path to each of them, from which the others follow |
+//! | `runs.rs`, `run_counts.rs` | counts of cached blocks between two branches that were taken |
+//! | `range_tree.rs` | counts of other ranges by the path to each of them |
 //! | `branch_lists.rs` | [`BranchLister`]: counts sequences of branches from an address on |
 //! | `counts.rs` | [`Counts`]: a table of counts that saturate |
 //! | `replay.rs` | the executions that a branch list describes |
 //! | `samples.rs`, `listed_samples.rs` | the executions that samples with branches describe: of `perf.data`, and of a branch list |
+//! | `executed.rs` | [`Executed`]: a range and what follows it |
 //! | `raw_profile.rs` | [`RawProfile`]: the counts of a profiler, at addresses in memory |
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
 //! | `code.rs` | [`Code`]: the functions that the sources execute |
 //! | `transfer.rs` | [`Transfer`]: a call, a return, another transfer of control |
 //! | `transfers/` | [`Transfers`]: finds them in elements |
-//! | `entered.rs` | the functions of cached blocks, so that transfers between them are found by number |
+//! | `entered.rs` | the functions of cached blocks: transfers between them are found by number |
 //! | `transfer_log.rs` | the transfers of a part, in order, in little memory |
 //! | `stacks/` | [`Stacks`]: the call stack of each thread, from transfers |
 //! | `paths.rs` | [`Paths`]: sums by call path |
@@ -51,6 +53,7 @@ mod code;
 mod counts;
 pub mod coverage;
 mod entered;
+mod executed;
 pub mod functions;
 pub mod itm;
 mod listed_samples;
@@ -58,9 +61,13 @@ mod paths;
 mod profile;
 mod profiler;
 mod programs;
+#[cfg(test)]
+mod random_blocks;
 mod range_tree;
 mod raw_profile;
 mod replay;
+mod run_counts;
+mod runs;
 mod samples;
 pub mod stacks;
 mod thread_names;
@@ -72,6 +79,7 @@ mod transfers;
 pub use branch_lists::{BranchLister, BranchLists, Branches};
 pub use code::{Code, FunctionId, Known};
 pub use counts::Counts;
+pub use executed::Executed;
 pub use paths::{MAX_CALLERS, Path, PathId, Paths, ThreadPaths};
 pub use profile::{
     Branch, BranchCount, FileKey, Filter, Listed, MissingCode, ModuleProfile, Profile, RangeCount,
@@ -79,7 +87,7 @@ pub use profile::{
 };
 pub use profiler::Profiler;
 pub use programs::{DifferentPrograms, Programs};
-pub use raw_profile::{Executed, Following, Missing, RawProfile};
+pub use raw_profile::{Executions, RawProfile};
 pub use replay::Replayed;
 pub use samples::Sampled;
 pub use stacks::Stacks;

@@ -8,8 +8,8 @@ use tracewright_decode::Program;
 use tracewright_image::{Cache, CacheOptions, Image, MemoryId, Module, ModuleFile};
 
 use crate::branch_lists::{BranchLists, Branches};
+use crate::executed::{Executed, Following, Missing};
 use crate::raw_profile::RawProfile;
-use crate::raw_profile::{Executed, Following, Missing};
 
 /// The counts of a range of instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -213,8 +213,8 @@ impl Profile {
         modules: &[ModuleFile],
         filter: &Filter,
     ) {
+        raw.settle();
         self.saturated |= raw.saturated;
-        self.saturated |= raw.executed.is_saturated() || raw.following.is_saturated();
         let mut resolver = Resolver { programs, modules, filter, images: HashMap::new() };
         for (executed, count) in raw.executed.into_counts() {
             self.executed(&mut resolver, &executed, count);

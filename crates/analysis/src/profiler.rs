@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use tracewright_base::{self as base, Element, Gap};
-use tracewright_decode::{Fork, Listener, Program};
+use tracewright_base::{self as base, Batch, BlockStep, CachedBlocks, Element, Gap, Part, Turns};
+use tracewright_decode::{Event, Fork, Listener, Program, Wants};
 use tracewright_image::{MemoryId, Selection};
 
+use crate::executed::{Missing, branches};
 use crate::range_tree::{NONE, RangeTree};
-use crate::raw_profile::{Missing, RawProfile};
+use crate::raw_profile::RawProfile;
+use crate::runs::{ELSEWHERE, Position, Runs};
 
 /// What the counts of later elements of a source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,19 +27,25 @@ pub struct State {
 struct Current {
     /// What selects the memory, where it is not that at the beginning.
     memory: Option<Selection>,
-    /// The last range, and the path to it; [`NONE`] where it is not known what precedes the next.
+    /// The position among runs of cached blocks, where it is among them.
+    run: Option<Position>,
+    /// The last range, and the path to it; [`NONE`] where it is not known what precedes the next,
+    /// and where `run` is.
     node: u32,
     /// The memory is known, and is that of the last range.
     settled: bool,
 }
 
-const BEGIN: Current = Current { memory: None, node: NONE, settled: false };
+const BEGIN: Current = Current { memory: None, run: None, node: NONE, settled: false };
 
 /// Counts ranges and sequences of all sources.
 #[derive(Clone, Debug)]
 pub struct Profiler {
     programs: Arc<[Program]>,
     sources: Vec<Current>,
+    /// The cached blocks of each source.
+    runs: Vec<Runs>,
+    /// All other ranges.
     paths: RangeTree,
     counts: RawProfile,
     /// Executed ranges may select other memory.
@@ -50,6 +58,7 @@ impl Profiler {
         let programs: Arc<[Program]> = programs.into_iter().collect();
         Profiler {
             sources: vec![BEGIN; programs.len()],
+            runs: vec![Runs::default(); programs.len()],
             paths: RangeTree::default(),
             counts: RawProfile::default(),
             watches_addresses: programs.iter().any(Program::watches_addresses),
@@ -61,8 +70,18 @@ impl Profiler {
     /// what is known of the paths is used again. Output that was not taken is dropped.
     #[must_use]
     pub fn for_trace(mut self, programs: impl IntoIterator<Item = Program>) -> Profiler {
+        self.drop_counts();
+        let next = Profiler::new(programs);
+        self.runs.resize(next.sources.len(), Runs::default());
+        Profiler { paths: self.paths, runs: self.runs, ..next }
+    }
+
+    /// Drops all counts.
+    fn drop_counts(&mut self) {
         self.paths.reset();
-        Profiler { paths: self.paths, ..Profiler::new(programs) }
+        for runs in &mut self.runs {
+            runs.take(0);
+        }
     }
 
     /// The memory at the beginning of a source's trace.
@@ -78,6 +97,83 @@ impl Profiler {
         {
             program.follow(current.memory.get_or_insert(first), element);
             current.settled = false;
+        }
+    }
+
+    /// Takes consecutive steps of a batch.
+    fn steps(&mut self, batch: &Batch<'_>, steps: &[BlockStep]) {
+        let (source, blocks) = (batch.source, &batch.blocks);
+        self.settle_run(source);
+        let counts = blocks.numbering().is_some() && !self.watches_addresses;
+        if counts && !self.runs.get(source).is_some_and(|runs| runs.is_ready(blocks)) {
+            self.renew_runs(source, blocks);
+        }
+        if let Some(runs) = self.runs.get_mut(source) {
+            runs.prepare(blocks, steps.len());
+        }
+        let mut left = steps;
+        loop {
+            if let (Some(current), Some(runs)) =
+                (self.sources.get_mut(source), self.runs.get_mut(source))
+                && let Some(run) = &mut current.run
+            {
+                left = runs.run(run, left, blocks);
+                if run.before != ELSEWHERE {
+                    current.node = NONE;
+                }
+            }
+            let [step, others @ ..] = left else { return };
+            left = others;
+            let Some(range) = batch.range(*step) else { continue };
+            self.leave_run(source);
+            self.range(source, &range, 1);
+            if self.watches_addresses {
+                self.follow(source, &Element::Range(range));
+            }
+            if let (Some(current), Some(runs)) =
+                (self.sources.get_mut(source), self.runs.get_mut(source))
+                && counts
+                && branches(range.last)
+            {
+                let memory = current.memory.unwrap_or_default().memory;
+                current.run = runs.after(*step, memory, blocks);
+            }
+        }
+    }
+
+    /// Where other memory was selected, the current run ends.
+    #[inline]
+    fn settle_run(&mut self, source: usize) {
+        if let Some(Current { memory, run: Some(run), settled: false, .. }) =
+            self.sources.get(source)
+            && memory.is_none_or(|selection| selection.memory != run.memory)
+        {
+            self.leave_run(source);
+        }
+    }
+
+    /// The cached blocks have other numbers, or there are many counts.
+    #[cold]
+    fn renew_runs(&mut self, source: usize, blocks: &CachedBlocks<'_>) {
+        self.leave_run(source);
+        if let Some(runs) = self.runs.get_mut(source) {
+            if let Some(counts) = runs.take(source as u16) {
+                self.counts.executed.add_runs(counts);
+            }
+            runs.renew(blocks);
+        }
+    }
+
+    /// What follows the last range is no cached block, or is not known.
+    #[inline]
+    fn leave_run(&mut self, source: usize) {
+        if let Some(current) = self.sources.get_mut(source)
+            && let Some(run) = current.run.take()
+            && run.before != ELSEWHERE
+            && let Some(runs) = self.runs.get_mut(source)
+            && let Some((range, sequence)) = runs.leave(&run)
+        {
+            current.node = self.paths.resume(&range, run.memory, source as u16, sequence);
         }
     }
 
@@ -110,6 +206,7 @@ impl Profiler {
 
     /// It is not known what follows the last range of `source`.
     fn end(&mut self, source: usize, times: u64) {
+        self.leave_run(source);
         if let Some(current) = self.sources.get_mut(source) {
             self.paths.end(current.node, times);
             current.node = NONE;
@@ -130,6 +227,14 @@ impl Profiler {
 
     /// Moves the counts of paths to the others. The last range of each source is not counted yet.
     fn flush(&mut self) {
+        for source in 0..self.sources.len() {
+            self.leave_run(source);
+            if let Some(runs) = self.runs.get_mut(source)
+                && let Some(counts) = runs.take(source as u16)
+            {
+                self.counts.executed.add_runs(counts);
+            }
+        }
         let pending: Vec<u32> = self.sources.iter().map(|current| current.node).collect();
         self.paths.take_into(&mut self.counts, &pending);
     }
@@ -137,8 +242,8 @@ impl Profiler {
     /// Makes the paths anew.
     #[cold]
     fn renew(&mut self) {
-        let states = self.state();
         self.flush();
+        let states = self.state();
         self.paths.clear();
         self.begin(&states);
     }
@@ -152,30 +257,17 @@ impl Profiler {
                 }
                 _ => NONE,
             };
-            *current = Current { memory: state.memory, node, settled: false };
+            *current = Current { memory: state.memory, run: None, node, settled: false };
         }
     }
 }
 
 impl Listener for Profiler {
-    const PACKETS: bool = false;
-    const BY_SOURCE: bool = true;
-
-    fn select(&mut self, source: usize, selection: Selection) {
-        if let Some(current) = self.sources.get_mut(source) {
-            (current.memory, current.settled) = (Some(selection), false);
-        }
-    }
-
-    #[inline(always)]
-    fn cached_range(&mut self, source: usize, _: u64, range: base::Range) {
-        self.range(source, &range, 1);
-    }
-
     #[inline]
     fn element(&mut self, source: usize, _: u64, element: Element) {
         match element {
             Element::Range(range) => {
+                self.leave_run(source);
                 self.range(source, &range, 1);
                 if self.watches_addresses {
                     self.follow(source, &element);
@@ -185,6 +277,7 @@ impl Listener for Profiler {
                 self.follow(source, &element);
             }
             Element::Corrected { taken } => {
+                self.leave_run(source);
                 if let Some(current) = self.sources.get_mut(source) {
                     current.node = self.paths.correct(current.node, taken);
                 }
@@ -195,17 +288,34 @@ impl Listener for Profiler {
         }
     }
 
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        self.repeat_path(source, at, &[range], times.into());
-    }
-
-    fn repeat_path(&mut self, source: usize, _: u64, ranges: &[base::Range], times: u64) {
-        // After the first turn, each turn has the same counts.
-        for (turn, count) in [(0, 1), (1, times.saturating_sub(1))] {
-            if times > turn {
-                ranges.iter().for_each(|range| self.range(source, range, count));
+    fn batch(&mut self, batch: &Batch<'_>) {
+        for part in batch.parts() {
+            match part {
+                Part::Steps(steps) => self.steps(batch, steps),
+                Part::Element(at, element) => self.element(batch.source, at, element),
+                Part::Turns(Turns { ranges, times, .. }) => {
+                    self.leave_run(batch.source);
+                    // After the first turn, each turn has the same counts.
+                    for (turn, count) in [(0, 1), (1, times.saturating_sub(1))] {
+                        if times > turn {
+                            ranges.iter().for_each(|range| self.range(batch.source, range, count));
+                        }
+                    }
+                }
             }
         }
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Select { source, selection } = *event
+            && let Some(current) = self.sources.get_mut(source)
+        {
+            (current.memory, current.settled) = (Some(selection), false);
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
     }
 }
 
@@ -233,6 +343,7 @@ impl Fork for Profiler {
         Profiler {
             programs: Arc::clone(&self.programs),
             sources: vec![BEGIN; self.programs.len()],
+            runs: vec![Runs::default(); self.programs.len()],
             paths: RangeTree::default(),
             counts: RawProfile::default(),
             watches_addresses: self.watches_addresses,
@@ -252,7 +363,7 @@ impl Fork for Profiler {
     }
 
     fn resume(&mut self, states: Vec<State>) {
-        self.paths.reset();
+        self.drop_counts();
         self.counts = RawProfile::default();
         if self.paths.is_full() {
             self.paths.clear();
@@ -270,13 +381,13 @@ impl Fork for Profiler {
 mod tests {
     use std::collections::BTreeMap;
 
-    use tracewright_base::{Counted, Instruction, Isa, Kind, Last, Range, Space};
+    use tracewright_base::{BatchBuffer, Counted, Instruction, Isa, Kind, Last, Range, Space};
     use tracewright_decode::Merge;
     use tracewright_testing::Random;
 
     use super::*;
-    use crate::raw_profile::Executed;
-    use crate::raw_profile::branches;
+    use crate::executed::Executed;
+    use crate::random_blocks::RandomBlocks;
 
     type Ends = BTreeMap<(u64, u32, bool, Option<u64>), u64>;
     type Sequences = BTreeMap<(Option<u64>, u64, u64), u64>;
@@ -337,14 +448,18 @@ mod tests {
         (ends, sequences, instructions)
     }
 
-    fn found(raw: RawProfile) -> (Ends, Sequences, u64) {
+    fn found(mut raw: RawProfile) -> (Ends, Sequences, u64) {
+        raw.settle();
+        let mut all = 0;
         let ends = raw.executed.into_counts().map(|(key, count)| {
             let Executed { start, last, instructions, next, .. } = key;
+            all += u64::from(instructions) * count;
             ((start, last.word(), instructions == 1, next), count)
         });
+        let ends = ends.collect();
         let sequences = raw.following.into_counts();
         let sequences = sequences.map(|(key, count)| ((key.from, key.start, key.last), count));
-        (ends.collect(), sequences.collect(), raw.instructions)
+        (ends, sequences.collect(), all)
     }
 
     /// Random ranges, whole and in parts: taken out, and resumed by another profiler.
@@ -387,6 +502,72 @@ mod tests {
             }
             all.merge(profiler.take());
             assert_eq!(found(all), expected(&elements), "round {round}: {elements:?}");
+        }
+    }
+
+    /// The same with cached blocks: in batches, between other elements, also where they get other
+    /// numbers.
+    #[test]
+    fn counts_of_cached_blocks_are_those_of_the_definition() {
+        let mut random = Random::new(22);
+        for round in 0..tracewright_testing::times(40) {
+            let mut blocks = RandomBlocks::new(&mut random);
+            let mut profiler = Profiler::new([Program::Image(Arc::default())]);
+            let (mut buffer, mut elements) = (BatchBuffer::default(), Vec::new());
+            let (mut all, mut last) = (RawProfile::default(), None);
+            let rare = [10, 100, 1000][round as usize % 3];
+            for _ in 0..2000 {
+                if random.one_in(rare) {
+                    let other = element(&mut random);
+                    buffer.element(0, other);
+                    elements.push(other);
+                    if !matches!(other, Element::Corrected { .. }) && random.one_in(2) {
+                        last = None;
+                    }
+                }
+                let step = blocks.step(&mut random, last);
+                buffer.step(0, step.id(), step.taken());
+                elements.push(Element::Range(blocks.range(step)));
+                last = Some(step);
+                if random.one_in(rare / 4) {
+                    let ranges = [blocks.range(step), range(&mut random)];
+                    let (times, listed) = (random.below(4), true);
+                    buffer.turns(Turns { at: 0, ranges: &ranges, times, listed });
+                    for _ in 0..times {
+                        elements.extend(ranges.map(Element::Range));
+                    }
+                }
+                if buffer.is_full(0) || random.one_in(rare / 5) {
+                    profiler.batch(&buffer.batch(0, blocks.blocks()));
+                    buffer.clear();
+                    match random.below(rare) {
+                        0..3 => all.merge(profiler.take()),
+                        3..5 => {
+                            all.merge(profiler.take());
+                            let mut other = profiler.fork();
+                            other.resume(profiler.state());
+                            assert_eq!(profiler.state(), other.state());
+                            profiler = other;
+                        }
+                        5 => {
+                            all.merge(profiler.take());
+                            let state = profiler.state();
+                            profiler.batch(&buffer.batch(0, blocks.blocks()));
+                            profiler.resume(state);
+                        }
+                        6 => (blocks, last) = (RandomBlocks::new(&mut random), None),
+                        _ => {}
+                    }
+                }
+            }
+            buffer.element(0, Element::End);
+            elements.push(Element::End);
+            profiler.batch(&buffer.batch(0, blocks.blocks()));
+            all.merge(profiler.take());
+            let mut instructions = all.clone();
+            let want = expected(&elements);
+            assert_eq!(instructions.instructions(), want.2);
+            assert!(found(all) == want, "round {round}");
         }
     }
 }

@@ -14,7 +14,8 @@ use tracewright_base::{Counted, Range};
 use tracewright_image::MemoryId;
 
 use crate::counts::Mix;
-use crate::raw_profile::{Executed, Following, RawProfile, branches};
+use crate::executed::{Executed, Following, branches};
+use crate::raw_profile::RawProfile;
 
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -76,6 +77,9 @@ const FREE: Recent = Recent { start: 0, before: NONE, word: 0, bytes: 0, node: N
 /// Memory, source, node before, and the range without its cycles.
 type Key = (MemoryId, u16, u32, u64, u32, u32);
 
+/// The branch before a sequence, and its first address.
+type Sequence = (Option<u64>, u64);
+
 /// The nodes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RangeTree {
@@ -84,6 +88,8 @@ pub(crate) struct RangeTree {
     paths: Vec<Path>,
     recent: Vec<Recent>,
     known: HashMap<Key, u32, BuildHasherDefault<Mix>>,
+    /// Those that [`resume`](RangeTree::resume) makes.
+    resumed: HashMap<(Key, Sequence), u32, BuildHasherDefault<Mix>>,
     /// The nodes with counts that were not taken.
     counted: Vec<u32>,
     saturated: bool,
@@ -220,8 +226,10 @@ impl RangeTree {
     /// It is not known what follows `node`.
     pub(crate) fn end(&mut self, node: u32, times: u64) {
         if let Some(path) = self.paths.get_mut(node as usize) {
+            if path.ended == 0 {
+                self.counted.push(node);
+            }
             path.ended = path.ended.saturating_add(times);
-            self.counted.push(node);
         }
     }
 
@@ -252,13 +260,22 @@ impl RangeTree {
         range: &Range,
         memory: MemoryId,
         source: u16,
-        sequence: (Option<u64>, u64),
+        sequence: Sequence,
     ) -> u32 {
-        let node = self.nodes.len() as u32;
-        let ((from, start), range) = (sequence, *range);
-        let (before, link, earlier, ended) = (NONE, node, 1, 0);
-        self.push(Path { range, memory, source, before, link, earlier, ended, from, start });
-        self.counted.push(node);
+        let new = self.nodes.len() as u32;
+        let key = (memory, source, NONE, range.start, range.last.word(), range.bytes);
+        let node = *self.resumed.entry((key, sequence)).or_insert(new);
+        if node == new {
+            let ((from, start), range) = (sequence, *range);
+            let (before, link, earlier, ended) = (NONE, node, 0, 0);
+            self.push(Path { range, memory, source, before, link, earlier, ended, from, start });
+        }
+        if let Some(path) = self.paths.get_mut(node as usize) {
+            if path.earlier == 0 {
+                self.counted.push(node);
+            }
+            path.earlier = path.earlier.saturating_add(1);
+        }
         node
     }
 
@@ -300,6 +317,7 @@ impl RangeTree {
         self.nodes.clear();
         self.paths.clear();
         self.known.clear();
+        self.resumed.clear();
         self.recent.fill(FREE);
         self.counted.clear();
         self.saturated = false;
@@ -338,8 +356,6 @@ impl RangeTree {
             let last = path.range.last_address();
             raw.following.add(Following { memory, source, from, start, last }, ends);
         }
-        let all = u64::from(path.range.instructions).saturating_mul(count);
-        raw.instructions = raw.instructions.saturating_add(all);
     }
 }
 

@@ -1,96 +1,87 @@
 //! Counts of executed ranges and of what follows each, at addresses in memory.
 
-use tracewright_base::{Kind, Last};
 use tracewright_decode::Merge;
-use tracewright_image::MemoryId;
 
 use crate::counts::Counts;
+use crate::executed::{Executed, Following, Missing};
+use crate::run_counts::RunCounts;
 
-/// A range of instructions, and the address that follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Executed {
-    /// The memory that the range is in.
-    pub memory: MemoryId,
-    /// The source.
-    pub source: u16,
-    /// The address of the first instruction.
-    pub start: u64,
-    /// Length in bytes.
-    pub bytes: u32,
-    /// Number of instructions.
-    pub instructions: u32,
-    /// The last instruction.
-    pub last: Last,
-    /// The start of the range that follows; `None` where it is not known, and where an exception
-    /// follows.
-    pub next: Option<u64>,
+/// Counts of ranges with what follows them.
+#[derive(Clone, Debug, Default)]
+pub struct Executions {
+    counts: Counts<Executed>,
+    /// Those of cached blocks.
+    runs: Vec<RunCounts>,
 }
 
-impl Executed {
-    /// The address of the last instruction.
-    pub fn last_address(&self) -> u64 {
-        let end = self.start.wrapping_add(self.bytes.into()) & self.last.isa.address_mask();
-        end.wrapping_sub(self.last.size().into())
+/// The most counts of cached blocks with different numbers.
+const MAX_RUNS: usize = 1 << 6;
+
+impl Executions {
+    /// Adds `count` executions.
+    pub(crate) fn add(&mut self, executed: Executed, count: u64) {
+        self.counts.add(executed, count);
     }
 
-    /// Whether the last instruction is a branch that was taken.
-    pub fn branches(&self) -> bool {
-        branches(self.last)
+    /// Adds counts of cached blocks.
+    pub(crate) fn add_runs(&mut self, later: RunCounts) {
+        match self.runs.iter_mut().find(|runs| runs.is_like(&later)) {
+            Some(runs) => runs.merge(later),
+            None => self.runs.push(later),
+        }
     }
-}
 
-/// Whether `last` is a branch that was taken.
-pub(crate) fn branches(last: Last) -> bool {
-    matches!(last.kind, Kind::Branch | Kind::Indirect) && last.taken()
-}
+    /// All ranges and their counts, in no order.
+    pub fn into_counts(mut self) -> impl Iterator<Item = (Executed, u64)> {
+        self.settle(&mut Counts::default());
+        self.counts.into_counts()
+    }
 
-/// Instructions that were executed in sequence after a branch that was taken, up to the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Following {
-    /// The memory.
-    pub memory: MemoryId,
-    /// The source.
-    pub source: u16,
-    /// The address of the branch before; `None` where it is not known.
-    pub from: Option<u64>,
-    /// The address of the first instruction.
-    pub start: u64,
-    /// The address of the last instruction.
-    pub last: u64,
-}
-
-/// An address without program memory, at which the path ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Missing {
-    /// The memory.
-    pub memory: MemoryId,
-    /// The source.
-    pub source: u16,
-    /// The address.
-    pub address: u64,
+    /// Finds the ranges of cached blocks, and adds their sequences to `following`.
+    fn settle(&mut self, following: &mut Counts<Following>) {
+        for runs in self.runs.drain(..) {
+            runs.add_to(&mut self.counts, following);
+        }
+    }
 }
 
 /// The counts of a [`Profiler`](crate::Profiler).
 #[derive(Clone, Debug, Default)]
 pub struct RawProfile {
     /// Ranges with what follows them.
-    pub executed: Counts<Executed>,
-    /// Sequences between branches that were taken.
-    pub following: Counts<Following>,
+    pub executed: Executions,
+    /// Sequences between branches that were taken, those of cached blocks excepted: see
+    /// [`settle`](Self::settle).
+    pub(crate) following: Counts<Following>,
     /// Addresses without program memory.
-    pub missing: Counts<Missing>,
-    /// Instructions.
-    pub instructions: u64,
+    pub(crate) missing: Counts<Missing>,
     /// A count was larger than `u64::MAX` and is that number.
     pub saturated: bool,
 }
 
+impl RawProfile {
+    /// The number of instructions.
+    pub fn instructions(&mut self) -> u64 {
+        self.settle();
+        self.executed.counts.sum(|executed| executed.instructions.into())
+    }
+
+    /// Finds the ranges and sequences of cached blocks.
+    pub(crate) fn settle(&mut self) {
+        self.executed.settle(&mut self.following);
+        self.saturated |= self.executed.counts.is_saturated() || self.following.is_saturated();
+    }
+}
+
 impl Merge for RawProfile {
     fn merge(&mut self, later: Self) {
-        self.executed.merge(later.executed);
+        self.executed.counts.merge(later.executed.counts);
+        later.executed.runs.into_iter().for_each(|runs| self.executed.add_runs(runs));
+        if self.executed.runs.len() > MAX_RUNS {
+            self.settle();
+        }
         self.following.merge(later.following);
         self.missing.merge(later.missing);
-        self.instructions = self.instructions.saturating_add(later.instructions);
         self.saturated |= later.saturated;
     }
 }
@@ -99,11 +90,11 @@ impl Merge for RawProfile {
 mod tests {
     use std::collections::HashMap;
 
-    use tracewright_base::{Counted, Element, Instruction, Isa, Kind, Range};
+    use tracewright_base::{Counted, Element, Instruction, Isa, Kind, Last, Range};
     use tracewright_capture::{Capture, Dump, Overlay, Source};
     use tracewright_decode::{Fork, Listener, Memory};
+    use tracewright_image::MemoryId;
 
-    use super::*;
     use crate::profiler::Profiler;
 
     /// Two images at the same address, which the instructions at other addresses select.

@@ -7,8 +7,9 @@ use tracewright_capture::perf::{BinaryKind, ListedProgram, Sequence};
 use tracewright_image::{Cache, CacheOptions, Image};
 
 use crate::branch_lists::Branches;
-use crate::profile::add;
-use crate::profile::{Branch, BranchCount, Filter, Listed, ModuleProfile, Profile, Target, Trace};
+use crate::profile::{
+    Branch, BranchCount, Filter, Listed, ModuleProfile, Profile, Target, Trace, add,
+};
 
 /// EM_ARM and EM_AARCH64.
 const ARM: u16 = 40;

@@ -7,9 +7,9 @@ use tracewright_capture::perf::{BranchSample, BranchSamples};
 use tracewright_decode::Program;
 use tracewright_image::{Cache, CacheOptions, ContextKey, Host, MemoryId, Viewpoint};
 
+use crate::executed::{Executed, Following, Missing};
 use crate::profile::{Filter, Profile};
-use crate::raw_profile::Missing;
-use crate::raw_profile::{Executed, Following, RawProfile};
+use crate::raw_profile::RawProfile;
 
 /// The most bytes between two branches: more are the result of lost branches.
 pub(crate) const MOST: u64 = 1 << 16;

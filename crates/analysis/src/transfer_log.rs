@@ -3,9 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use tracewright_base::BlockTransfer;
-
-use crate::entered::SharedBlocks;
+use crate::entered::{BlockTransfer, SharedBlocks};
 use crate::transfer::Transfer;
 
 /// Consecutive transfers between cached blocks of a source.
@@ -15,8 +13,6 @@ struct Batch {
     first: usize,
     /// What is added to the offsets.
     base: u64,
-    /// What is added to the instructions of the first one.
-    instructions: u32,
     source: u16,
     blocks: SharedBlocks,
 }
@@ -118,7 +114,7 @@ impl TransferLog {
     }
 
     /// Appends transfers of a source between `blocks`, whose functions and exits are known. `at` is
-    /// added to the offsets, and `instructions` to those of the first one.
+    /// added to the offsets, and `instructions` to those of the first one, whose sum is below 2^32.
     pub(crate) fn push_all(
         &mut self,
         transfers: &[BlockTransfer],
@@ -126,8 +122,15 @@ impl TransferLog {
         at: u64,
         instructions: u32,
     ) {
-        let (first, base, blocks) = (self.count, at, blocks.clone());
-        self.batches.push(Batch { first, base, instructions, source, blocks });
+        let known = self
+            .batches
+            .last()
+            .is_some_and(|last| (last.source, last.base) == (source, at) && last.blocks.is(blocks));
+        if !known {
+            let (first, base, blocks) = (self.count, at, blocks.clone());
+            self.batches.push(Batch { first, base, source, blocks });
+        }
+        let (piece, place) = (self.count / PIECE, self.count % PIECE);
         self.count += transfers.len();
         let mut left = transfers;
         while !left.is_empty() {
@@ -139,6 +142,9 @@ impl TransferLog {
                 }
                 _ => self.short.push(self.spare.take(PIECE)),
             }
+        }
+        if let Some(first) = self.short.get_mut(piece).and_then(|piece| piece.get_mut(place)) {
+            first.instructions = first.instructions.saturating_add(instructions);
         }
     }
 
@@ -163,22 +169,17 @@ impl TransferLog {
     fn whole(&self, number: usize) -> Option<Transfer> {
         let short = self.short.get(number / PIECE)?.get(number % PIECE)?;
         let batch = self.batches.partition_point(|batch| batch.first <= number).checked_sub(1)?;
-        let Batch { first, base, instructions, source, blocks } = self.batches.get(batch)?;
-        let more = if *first == number { *instructions } else { 0 };
-        let transfer = blocks.transfer(short)?;
-        Some(Transfer {
-            at: base.wrapping_add(short.at.into()),
-            instructions: transfer.instructions.saturating_add(more),
-            source: *source,
-            ..transfer
-        })
+        let Batch { base, source, blocks, .. } = self.batches.get(batch)?;
+        let at = base.wrapping_add(short.from.offset());
+        Some(Transfer { at, source: *source, ..blocks.transfer(short)? })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use tracewright_base::{
-        BlockId, Counted, Instruction, Isa, Kind as Effect, Last, Range as Executed, Role,
+        BlockId, BlockStep, Counted, Instruction, Isa, Kind as Effect, Last, Range as Executed,
+        Role,
     };
     use tracewright_symbols::Found;
 
@@ -208,8 +209,9 @@ mod tests {
     }
 
     fn transfer(from: usize, at: u32) -> BlockTransfer {
-        let before = BlockTransfer::block_before(BlockId::new(from), true);
-        BlockTransfer::new(before, BlockId::new(from + 1), 10 + at, at)
+        let (from, to) =
+            (BlockStep::new(BlockId::new(from), true, at.into()), BlockId::new(from + 1));
+        BlockTransfer { from, to, instructions: 10 + at }
     }
 
     /// Batches that end in other pieces than they begin in, also in memory that was used before.
@@ -229,7 +231,7 @@ mod tests {
             assert_eq!((log.len(), log.short.len()), (all.len(), all.len() / PIECE + 1));
             assert!(log.weight() >= log.short.len() * LEAST);
             let found = log.range(0..log.len()).map(|transfer| transfer.at);
-            assert!(found.eq(all.iter().map(|transfer| 7 + u64::from(transfer.at))));
+            assert!(found.eq(all.iter().map(|transfer| 7 + transfer.from.offset())));
             let spare = log.spare.clone();
             log = log.next();
             assert!(spare.0.lock().unwrap().len() >= 5, "pieces are retained");

@@ -128,8 +128,8 @@ impl BlockId {
 const BEHIND_CALL: u32 = 1 << 31;
 
 /// What selects a block in addition to its address: the instruction set and the memory view. Spaces
-/// with the same memory have the same code space. Bits \[7:0] instruction set, \[15:8] memory view,
-/// \[31:16] number of the image in the cache.
+/// with the same memory have the same code space. Bits \[3:0] instruction set, \[11:4] memory view,
+/// \[31:12] number of the image in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodeSpace(pub u32);
 
@@ -140,14 +140,14 @@ impl CodeSpace {
     /// The code space of `isa` in the memory view with the number `view`.
     #[inline]
     pub const fn new(isa: Isa, view: u8) -> CodeSpace {
-        CodeSpace(isa as u32 | (view as u32) << 8)
+        CodeSpace(isa as u32 | (view as u32) << 4)
     }
 
     /// The same code in memory number `memory`, where there are several images.
     #[inline]
     #[must_use]
-    pub const fn in_memory(self, memory: u16) -> CodeSpace {
-        CodeSpace(self.0 & 0xffff | (memory as u32) << 16)
+    pub const fn in_memory(self, memory: u32) -> CodeSpace {
+        CodeSpace(self.0 & 0xfff | memory << 12)
     }
 }
 
@@ -168,6 +168,65 @@ pub struct CachedBlock {
 /// [`BlockId::NONE`]. [`BlockId::NONE`] also if more than one block can be next, as after an indirect branch, or if the
 /// next block is not known yet.
 pub type Successors = [BlockId; 2];
+
+/// The next block if the waypoint of a block does not take effect, and if it does, in the form in
+/// which the loop over atoms needs it: the [`index`](crate::BlockStep::index) of a step whose
+/// waypoint does not take effect, bits \[27:0], or [`Links::NONE`], and bits for what needs more
+/// work. With any of these it is greater than any index of a step.
+pub struct Links;
+
+impl Links {
+    /// No block: greater than any index of a step.
+    pub const NONE: u32 = (1 << 28) - 2;
+    /// A call took effect.
+    pub const CALL: u32 = 1 << 28;
+    /// A return from an exception took effect.
+    pub const EXCEPTION_RETURN: u32 = 1 << 29;
+    /// An indirect branch took effect.
+    pub const INDIRECT: u32 = 1 << 30;
+    /// The block at the return address of a call without a condition, to which only a return leads.
+    pub const BEHIND_CALL: u32 = 1 << 31;
+
+    /// Those of a block.
+    #[inline]
+    pub const fn of(cached: &CachedBlock, successors: &Successors) -> [u32; 2] {
+        let mut kinds = 0;
+        if cached.is_any_of(CachedBlock::CALL) {
+            kinds |= Links::CALL;
+        }
+        if cached.is_any_of(CachedBlock::EXCEPTION_RETURN) {
+            kinds |= Links::EXCEPTION_RETURN;
+        }
+        if cached.is_any_of(CachedBlock::INDIRECT) {
+            kinds |= Links::INDIRECT;
+        }
+        let [not, yes] = *successors;
+        let not = match not.can_be_next() {
+            true => Links::to(not),
+            false => Links::to(not.after_return()) | Links::BEHIND_CALL,
+        };
+        [not, Links::to(yes) | kinds]
+    }
+
+    /// The link to `id`.
+    #[inline]
+    pub const fn to(id: BlockId) -> u32 {
+        if id.can_be_next() && id.index() < (Links::NONE >> 1) as usize {
+            (id.index() as u32) << 1
+        } else {
+            Links::NONE
+        }
+    }
+
+    /// The block to which `link` leads.
+    #[inline]
+    pub const fn id(link: u32) -> BlockId {
+        match link & Links::NONE {
+            Links::NONE => BlockId::NONE,
+            index => BlockId(index >> 1),
+        }
+    }
+}
 
 /// What many blocks have in common: code space, bits \[63:32] of the address, and the kind of the
 /// waypoint.
@@ -368,6 +427,8 @@ pub struct CachedBlocks<'a> {
     blocks: &'a [CachedBlock],
     /// As many as `blocks`.
     successors: &'a [Successors],
+    /// As many, or none.
+    links: &'a [[u32; 2]],
     classes: &'a [BlockClass; BLOCK_CLASSES],
     paths: &'a Paths,
     numbering: Option<&'a Numbering>,
@@ -386,9 +447,23 @@ impl<'a> CachedBlocks<'a> {
             blocks: blocks.get(..len).unwrap_or_default(),
             successors: successors.get(..len).unwrap_or_default(),
             classes,
+            links: &[],
             paths: &[],
             numbering: None,
         }
+    }
+
+    /// The same with the [links](Links) of all blocks.
+    #[inline]
+    #[must_use]
+    pub const fn with_links(self, links: &'a [[u32; 2]]) -> Self {
+        CachedBlocks { links, ..self }
+    }
+
+    /// The [links](Links) of all blocks, by the index of a step.
+    #[inline]
+    pub const fn links(&self) -> &'a [u32] {
+        self.links.as_flattened()
     }
 
     /// The same with a table of paths through them.
@@ -408,7 +483,14 @@ impl<'a> CachedBlocks<'a> {
     /// No blocks.
     pub const fn none() -> CachedBlocks<'static> {
         const NONE: &[BlockClass; BLOCK_CLASSES] = &[BlockClass::NONE; BLOCK_CLASSES];
-        CachedBlocks { blocks: &[], successors: &[], classes: NONE, paths: &[], numbering: None }
+        CachedBlocks {
+            blocks: &[],
+            successors: &[],
+            links: &[],
+            classes: NONE,
+            paths: &[],
+            numbering: None,
+        }
     }
 
     /// A block and its class.

@@ -211,7 +211,7 @@ pub trait Code {
     /// The maximum number of instructions that a decoder follows for each byte of a packet. A
     /// packet that needs more is reported as
     /// [`ExpansionLimit`](crate::Inconsistency::ExpansionLimit). Turns of a counted loop beyond it
-    /// are [`Sink::repeat_unlisted`](crate::Sink::repeat_unlisted) instead.
+    /// are not [listed](crate::Turns::listed).
     #[inline]
     fn max_expansion(&self) -> u32 {
         MAX_EXPANSION

@@ -33,8 +33,7 @@
 extern crate alloc;
 
 pub mod access;
-#[doc(hidden)]
-pub mod block_counts;
+pub mod batch;
 #[doc(hidden)]
 pub mod cached_block;
 pub mod code;
@@ -43,13 +42,8 @@ pub mod core_type;
 mod display;
 pub mod dwt_event;
 pub mod element;
-#[doc(hidden)]
-pub mod execution_counts;
-#[doc(hidden)]
-pub mod execution_list;
 pub mod fault;
 pub mod feed;
-mod function_marks;
 pub mod instruction;
 pub mod isa;
 mod leb128;
@@ -65,11 +59,10 @@ mod unshown;
 pub mod wire;
 
 pub use access::{Access, Direction};
-#[doc(hidden)]
-pub use block_counts::{BlockCounts, CountedEdge};
+pub use batch::{Batch, BatchBuffer, BlockStep, Part, Parts, Turns};
 #[doc(hidden)]
 pub use cached_block::{
-    BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace,
+    BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, Links,
     Successors,
 };
 pub use code::{Block, Code, End, MAX_EXPANSION, Miss, NoMemory, Pc, Uncached, Waypoints};
@@ -77,14 +70,8 @@ pub use context::{Context, El, Security, Space};
 pub use core_type::{CoreType, Profile};
 pub use dwt_event::{Dwt, DwtEvent, ExceptionStep, LocalTimestamp, TimeDelay};
 pub use element::{Element, Exception, Start, Transaction};
-#[doc(hidden)]
-pub use execution_counts::{ExecutedBlock, ExecutionCounts};
-#[doc(hidden)]
-pub use execution_list::ExecutionList;
 pub use fault::{Fault, Gap, Inconsistency};
 pub use feed::Feed;
-#[doc(hidden)]
-pub use function_marks::{BlockTransfer, FunctionMark, FunctionMarks};
 pub use instruction::{Instruction, Kind, Role};
 pub use isa::Isa;
 pub use leb128::{put_uleb128, take_uleb128};
@@ -92,7 +79,7 @@ pub use leb128::{put_uleb128, take_uleb128};
 pub use numbering::Numbering;
 pub use offset_map::{Forward, OffsetMap, Piece};
 pub use path::{Path, PathSlot, Paths};
-pub use range::{Counted, Last, Range, RangeSum};
+pub use range::{Counted, Last, Range};
 pub use register::{Field, MissingRegister, Register};
 pub use sink::Sink;
 pub use software::{Channel, Software};

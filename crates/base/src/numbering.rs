@@ -16,13 +16,13 @@ impl Numbering {
     }
 
     /// What identifies the numbering as long as it exists.
-    pub(crate) fn downgrade(&self) -> Weak<()> {
+    pub fn downgrade(&self) -> Weak<()> {
         Arc::downgrade(&self.0)
     }
 
     /// Whether `known` is what [`downgrade`](Numbering::downgrade) returns.
     #[inline]
-    pub(crate) fn is(&self, known: &Weak<()>) -> bool {
+    pub fn is(&self, known: &Weak<()>) -> bool {
         Arc::as_ptr(&self.0) == known.as_ptr()
     }
 }

@@ -3,14 +3,13 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::cached_block::{BlockId, CachedBlock, CachedBlocks, CodeSpace};
-use crate::range::Range;
 
 /// The blocks that atoms of one packet execute, from a cached block on: up to the last atom, the
 /// first waypoint of a special kind that takes effect, or the first indirect branch that is taken.
 /// Of RISC-V, the blocks up to the last of several branches whose outcomes are known.
 ///
 /// A path is stored when it is executed for the first time. Later the decoder takes all of its
-/// atoms at once, and so does a listener that only counts: [`Sink::path`](crate::Sink::path).
+/// atoms at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     /// Address of the first instruction.
@@ -253,19 +252,16 @@ impl Path {
         self.special
     }
 
-    /// Calls `each` with the ranges, in order. `blocks` are those of the path.
-    pub fn for_each(&self, blocks: &CachedBlocks<'_>, mut each: impl FnMut(Range)) {
-        self.for_each_block(blocks, |_, range| each(range));
-    }
-
-    /// The same with the numbers of the blocks.
-    pub fn for_each_block(&self, blocks: &CachedBlocks<'_>, mut each: impl FnMut(BlockId, Range)) {
+    /// Calls `each` with the number of each block and whether its waypoint took effect, in order.
+    /// `blocks` are those of the path.
+    #[inline]
+    pub fn for_each_step(&self, blocks: &CachedBlocks<'_>, mut each: impl FnMut(BlockId, bool)) {
         let (mut next, mut left) = (self.first, self.steps);
         for _ in 0..self.ranges {
-            let Some((cached, successors, class)) = blocks.step(next) else { return };
+            let Some((cached, successors, _)) = blocks.step(next) else { return };
             let passed = self.branches && cached.is_any_of(CachedBlock::UNCONDITIONAL);
             let taken = passed || left & 1 != 0;
-            each(next, cached.range(class, taken));
+            each(next, taken);
             next = successors[usize::from(taken)];
             left >>= u32::from(!passed);
         }
@@ -400,9 +396,8 @@ mod tests {
             assert_eq!((path.next, path.last), (BlockId::NONE, id(2)));
             assert_eq!(path.key(), (0x1000, 3 << 32 | 0b11_1011));
             let mut starts = Vec::new();
-            path.for_each(&blocks, |range| starts.push((range.start, range.taken())));
-            let want =
-                [(0x1000, true), (0x1000, true), (0x1000, false), (0x100c, true), (0x2000, true)];
+            path.for_each_step(&blocks, |id, taken| starts.push((id.index(), taken)));
+            let want = [(0, true), (0, true), (0, false), (1, true), (2, true)];
             assert_eq!(starts, want);
             let path = blocks.path(id(0), 0b101, 0).expect("a path");
             assert_eq!((path.next, path.last, path.taken()), (id(1), id(0), false));
@@ -451,7 +446,7 @@ mod tests {
             assert_eq!((path.half_words(), path.has_calls()), (48, true));
             assert_eq!((path.next, path.last, path.taken()), (id(1), id(2), true));
             let mut found = Vec::new();
-            path.for_each_block(&blocks, |id, range| found.push((id.index(), range.taken())));
+            path.for_each_step(&blocks, |id, taken| found.push((id.index(), taken)));
             let branches = [(2, false), (2, true), (2, true)];
             let want = [(0, true), (1, true), branches[0], (0, true), (1, true), branches[1]];
             assert_eq!(found, [&want[..], &[(1, true), branches[2]]].concat());

@@ -45,18 +45,6 @@ impl Range {
     }
 }
 
-/// Consecutive ranges of cached blocks that are received as one: see
-/// [`Sink::sum`](crate::Sink::sum).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RangeSum {
-    /// The number of ranges.
-    pub ranges: u64,
-    /// The instructions of all of them.
-    pub instructions: u64,
-    /// The last one.
-    pub last: Range,
-}
-
 /// A count that may be unknown, in four bytes. Counts saturate at `u32::MAX - 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Counted(u32);

@@ -1,7 +1,8 @@
 //! Collects elements.
 
-use tracewright::base::Range;
+use tracewright::base::Turns;
 use tracewright::decode::Fork;
+use tracewright::decode::listener::{each_part, each_turn};
 use tracewright::{Element, Listener};
 
 use crate::element::TwElement;
@@ -24,18 +25,11 @@ impl Batch {
     }
 }
 
-impl Listener for Batch {
-    const PACKETS: bool = false;
-
-    #[inline]
-    fn element(&mut self, source: usize, at: u64, element: Element) {
-        let source = self.source(source);
-        self.elements.push(TwElement::new(source, at, &element));
-    }
-
+impl Batch {
     /// Of the turns beyond those that are listed, the first one has the ranges, and an element
     /// states the number of the others.
-    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[Range], times: u64) {
+    fn unlisted(&mut self, source: usize, turns: &Turns<'_>) {
+        let &Turns { at, ranges, times, .. } = turns;
         let Some(further) = times.checked_sub(1) else { return };
         for range in ranges {
             self.element(source, at, Element::Range(*range));
@@ -44,6 +38,21 @@ impl Listener for Batch {
             let source = self.source(source);
             self.elements.push(TwElement::repeat(source, at, ranges.len(), further));
         }
+    }
+}
+
+impl Listener for Batch {
+    #[inline]
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        let source = self.source(source);
+        self.elements.push(TwElement::new(source, at, &element));
+    }
+
+    fn batch(&mut self, batch: &tracewright::base::Batch<'_>) {
+        each_part(self, batch, |own, turns| match turns.listed {
+            true => each_turn(own, batch.source, turns),
+            false => own.unlisted(batch.source, turns),
+        });
     }
 }
 
@@ -75,7 +84,7 @@ impl Fork for Batch {
 mod tests {
     use super::*;
     use crate::element::{TW_ELEMENT_RANGE, TW_ELEMENT_REPEAT};
-    use tracewright::base::{Counted, Instruction, Last};
+    use tracewright::base::{Counted, Instruction, Last, Range};
 
     #[test]
     fn turns_that_are_not_listed_take_one_element() {
@@ -83,14 +92,15 @@ mod tests {
         let (cycles, bytes) = (Counted::UNKNOWN, 4);
         let range = Range { start: 0, bytes, instructions: 1, cycles, last };
         let mut batch = Batch::new(2);
-        batch.repeat_unlisted(1, 5, &[range, Range { start: 8, ..range }], 1 << 40);
+        let ranges = &[range, Range { start: 8, ..range }];
+        batch.unlisted(1, &Turns { at: 5, ranges, times: 1 << 40, listed: false });
         let kinds: Vec<u32> = batch.elements.iter().map(|element| element.kind).collect();
         assert_eq!(kinds, [TW_ELEMENT_RANGE, TW_ELEMENT_RANGE, TW_ELEMENT_REPEAT]);
         let repeat = batch.elements[2];
         assert_eq!((repeat.source, repeat.number, repeat.value), (3, 2, (1 << 40) - 1));
         batch.resume(());
-        batch.repeat_unlisted(0, 5, &[range], 1);
-        batch.repeat_unlisted(0, 5, &[range], 0);
+        batch.unlisted(0, &Turns { at: 5, ranges: &[range], times: 1, listed: false });
+        batch.unlisted(0, &Turns { at: 5, ranges: &[range], times: 0, listed: false });
         assert_eq!(batch.take().len(), 1);
     }
 }

@@ -41,7 +41,7 @@ impl Contradictions {
                 continue;
             }
             let bytes = &mut *live::input_of(job.buffer);
-            let (options, none) = (runs.options(jobs.clone()), listing::Nothing::<true>);
+            let (options, none) = (runs.options(jobs.clone()), listing::Nothing);
             let (_, tally) =
                 run::run(job.session()?, job.buffer, bytes, none, &options, |()| true)?;
             found.add(&tally);

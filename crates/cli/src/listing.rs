@@ -4,9 +4,11 @@ mod buffers;
 mod opencsd;
 
 use tracewright::Listener;
-use tracewright::base::{CachedBlocks, Path};
+use tracewright::base::Batch;
 use tracewright::decode::input::Input as Bytes;
-use tracewright::decode::{CommittedListener, Folded, Fork, Jobs, Merge, Merging, Tally, Timed};
+use tracewright::decode::{
+    CommittedListener, Folded, Fork, Jobs, Merge, Merging, Tally, Timed, Wants,
+};
 use tracewright::frames::Numbering;
 use tracewright::image::OpcodeCheck;
 use tracewright::views::opencsd::Shown;
@@ -154,12 +156,7 @@ impl Lister<'_> {
                 end = json::summary(&job.sources, &job.buffer.name, &tally, stats.as_ref());
                 tally
             }
-            // Without other listeners, counting has a fast path.
-            Format::None if stats.is_none() && !options.committed => {
-                let (session, nothing) = (job.session()?, Nothing::<false>);
-                run::run(session, job.buffer, bytes, nothing, options, |()| true)?.1
-            }
-            Format::None => decode(job, bytes, options, Nothing::<true>, &mut stats, |()| true)?.1,
+            Format::None => decode(job, bytes, options, Nothing, &mut stats, |()| true)?.1,
         };
         Ok(Found { tally, stats, end })
     }
@@ -229,11 +226,10 @@ pub fn decode<L: Listener + Fork + Send>(
     Ok((both.listener.0, tally))
 }
 
-/// Ignores all elements: counting alone has a fast path. `ERASED`: a listener beside it is reached
-/// through a pointer, as [`Listener::ERASED`] states. For combinations that are rarely used.
-pub struct Nothing<const ERASED: bool>;
+/// Ignores all elements.
+pub struct Nothing;
 
-impl<const ERASED: bool> Fork for Nothing<ERASED> {
+impl Fork for Nothing {
     type State = ();
     type Output = ();
     const GROWS: bool = false;
@@ -249,16 +245,12 @@ impl<const ERASED: bool> Fork for Nothing<ERASED> {
     fn take(&mut self) {}
 }
 
-impl<const ERASED: bool> Listener for Nothing<ERASED> {
-    const PACKETS: bool = false;
-    const ERASED: bool = ERASED;
-    const BRANCH_PATHS: bool = true;
-
+impl Listener for Nothing {
     fn element(&mut self, _: usize, _: u64, _: tracewright::Element) {}
 
-    fn path(&mut self, _: usize, _: u64, _: &Path, _: &CachedBlocks<'_>) {}
+    fn batch(&mut self, _: &Batch<'_>) {}
 
-    fn repeat(&mut self, _: usize, _: u64, _: tracewright::base::Range, _: u32) {}
-
-    fn repeat_path(&mut self, _: usize, _: u64, _: &[tracewright::base::Range], _: u64) {}
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use tracewright::Capture;
 use tracewright::analysis::Timeline;
 use tracewright::analysis::itm::{Origin, Recording, SampleProfile, Samples, Signals};
 use tracewright::base::Dwt;
@@ -10,7 +9,7 @@ use tracewright::decode::{Options, Plan, Session};
 use tracewright::image::Bytes;
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::views::Source;
-use tracewright::{Element, Listener};
+use tracewright::{Capture, Element, Listener};
 
 use crate::fail::Fail;
 use crate::input::{Input, Job};
@@ -85,9 +84,6 @@ struct Recorder {
 }
 
 impl Listener for Recorder {
-    const PACKETS: bool = false;
-    const ERASED: bool = true;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let Some(Some(recorded)) = self.recordings.get_mut(source) {
             self.origins.extend(origin(&element));

@@ -138,7 +138,7 @@ pub fn decode<L: Listener + Fork + Send>(
 ) -> Result<Tally, Fail> {
     let bytes = &mut *live::input_of(job.buffer);
     if options.committed {
-        let both = (both, listing::Nothing::<true>);
+        let both = (both, listing::Nothing);
         let write = |(found, ())| write(found);
         return Ok(listing::decode(job, bytes, options, both, &mut None, write)?.1);
     }

@@ -91,10 +91,6 @@ impl<S: Sink> Sink for Committed<S> {
             _ => self.sink.element(at, element),
         }
     }
-
-    fn full(&self) -> bool {
-        self.sink.full()
-    }
 }
 
 #[cfg(test)]

@@ -1,17 +1,10 @@
 //! Removes what ran in failed transactions from the output of a session.
 
-use std::ops::Range;
-
-use tracewright_base::{
-    self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path, Sink,
-};
-use tracewright_frames::{Event, Frame};
-use tracewright_protocols::registry::AnyPacket;
+use tracewright_base::{Batch, Element, Sink};
 
 use crate::committed::Committed;
 use crate::fork::Fork;
-use crate::listener::Listener;
-use crate::listener::pass_on;
+use crate::listener::{Event, Listener, Wants, each_element};
 
 /// A [`Committed`] for each source of a session. Packets and link events are passed on unchanged.
 ///
@@ -83,11 +76,6 @@ impl<L: Listener> CommittedListener<L> {
 }
 
 impl<L: Listener> Listener for CommittedListener<L> {
-    const PACKETS: bool = L::PACKETS;
-    const ERASED: bool = L::ERASED;
-    const FRAMES: bool = L::FRAMES;
-    const BRANCH_PATHS: bool = L::BRANCH_PATHS;
-
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if self.passes {
@@ -101,51 +89,20 @@ impl<L: Listener> Listener for CommittedListener<L> {
         }
     }
 
-    #[inline]
-    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        if self.passes {
-            self.listener.path(source, at, path, blocks);
-        } else {
-            path.for_each(blocks, |range| self.element(source, at, Element::Range(range)));
+    fn batch(&mut self, batch: &Batch<'_>) {
+        match self.passes {
+            true => self.listener.batch(batch),
+            false => each_element(self, batch),
         }
     }
 
-    #[inline]
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        if self.passes {
-            self.listener.repeat(source, at, range, times);
-        } else {
-            (0..times).for_each(|_| self.element(source, at, Element::Range(range)));
-        }
+    fn event(&mut self, event: &Event<'_>) {
+        self.listener.event(event);
     }
 
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        if self.passes {
-            self.listener.repeat_path(source, at, ranges, times);
-        } else {
-            for _ in 0..times {
-                ranges.iter().for_each(|range| self.delay(source, at, Element::Range(*range)));
-            }
-        }
+    fn wants(&self) -> Wants {
+        self.listener.wants()
     }
-
-    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        if self.passes {
-            self.listener.repeat_unlisted(source, at, ranges, times);
-        } else {
-            self.repeat_path(source, at, ranges, times);
-        }
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        self.listener.wants_each_packet()
-    }
-
-    fn wants_frames(&self) -> bool {
-        self.listener.wants_frames()
-    }
-
-    pass_on!(|this| Some(&mut this.listener));
 
     fn full(&self) -> bool {
         self.listener.full()
@@ -191,14 +148,6 @@ impl<L: Listener + Fork> Fork for CommittedListener<L> {
         }
         self.delay(source, at, element);
         self.more()
-    }
-
-    #[inline(always)]
-    fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
-        if self.passes {
-            return self.listener.start_block(source, at, id, range);
-        }
-        self.start(source, at, Element::Range(range))
     }
 
     fn more(&mut self) -> bool {

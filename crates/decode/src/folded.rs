@@ -1,14 +1,12 @@
 //! Joins the ranges of an ETMv3, which traces every instruction, up to the next waypoint.
 
-use std::ops::Range;
-
-use tracewright_base::{self as base, Element, Fault, Kind, Last, OffsetMap};
-use tracewright_frames::{Event, Frame};
-use tracewright_image::Selection;
-use tracewright_protocols::registry::{AnyPacket, AnyProtocol};
+use tracewright_base::{
+    self as base, Batch, BatchBuffer, CachedBlocks, Element, Kind, Last, Turns,
+};
+use tracewright_protocols::registry::AnyProtocol;
 
 use crate::fork::Fork;
-use crate::listener::Listener;
+use crate::listener::{Event, Listener, Packets, Wants, each_part};
 use crate::plan::Plan;
 
 /// Passes on one range for consecutive instructions up to a branch or a barrier, as the other
@@ -118,18 +116,6 @@ fn joined(before: &base::Range, range: &base::Range) -> base::Range {
 }
 
 impl<L: Listener> Listener for Folded<L> {
-    const PACKETS: bool = L::PACKETS;
-    const ERASED: bool = L::ERASED;
-    const FRAMES: bool = L::FRAMES;
-
-    fn enter_source(&mut self, source: usize) {
-        self.listener.enter_source(source);
-    }
-
-    fn select(&mut self, source: usize, selection: Selection) {
-        self.listener.select(source, selection);
-    }
-
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if !self.folds(source) {
@@ -144,96 +130,30 @@ impl<L: Listener> Listener for Folded<L> {
         }
     }
 
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        self.flush(source);
-        self.listener.repeat(source, at, range, times);
-    }
-
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        self.flush(source);
-        if self.folds(source) {
-            return self.listener.repeat_path(source, at, &Self::path(ranges), times);
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let source = batch.source;
+        if !self.folds(source) {
+            return self.listener.batch(batch);
         }
-        self.listener.repeat_path(source, at, ranges, times);
+        each_part(self, batch, |folded, turns| {
+            folded.flush(source);
+            let mut joined = BatchBuffer::default();
+            joined.turns(Turns { ranges: &Self::path(turns.ranges), ..*turns });
+            folded.listener.batch(&joined.batch(source, CachedBlocks::none()));
+        });
     }
 
-    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        self.flush(source);
-        if self.folds(source) {
-            return self.listener.repeat_unlisted(source, at, &Self::path(ranges), times);
-        }
-        self.listener.repeat_unlisted(source, at, ranges, times);
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        self.listener.wants_each_packet()
-    }
-
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if self.listener.wants_each_packet() {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Packet { source, .. } | Event::Undecodable { source, .. } = *event
+            && self.listener.wants().packets == Packets::Each
+        {
             self.flush(source);
         }
-        self.listener.packet(source, offsets, span, bytes, packet);
+        self.listener.event(event);
     }
 
-    fn skipped_packet(&mut self, source: usize, at: u64, packet: Option<AnyPacket<'_>>) {
-        self.listener.skipped_packet(source, at, packet);
-    }
-
-    fn packets(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        count: usize,
-        syncs: usize,
-    ) {
-        self.listener.packets(source, offsets, span, count, syncs);
-    }
-
-    fn undecodable(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        if self.listener.wants_each_packet() {
-            self.flush(source);
-        }
-        self.listener.undecodable(source, offsets, span, bytes, fault);
-    }
-
-    fn awaiting_sync(&mut self, source: usize, bytes: &[u8]) {
-        self.listener.awaiting_sync(source, bytes);
-    }
-
-    fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
-        self.listener.unknown_id(id, at, len);
-    }
-
-    fn link(&mut self, at: u64, event: Event) {
-        self.listener.link(at, event);
-    }
-
-    fn frame(&mut self, frame: &Frame<'_>) {
-        self.listener.frame(frame);
-    }
-
-    fn packed(&mut self, at: u64, bytes: &[u8]) {
-        self.listener.packed(at, bytes);
-    }
-
-    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
-        self.listener.fragment(id, at, bytes);
+    fn wants(&self) -> Wants {
+        self.listener.wants()
     }
 
     fn full(&self) -> bool {
@@ -273,13 +193,12 @@ impl<L: Listener + Fork> Fork for Folded<L> {
         self.listener.state_weight()
     }
 
-    #[inline(always)]
-    fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool {
+    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
         if self.folds(source) {
-            self.range(source, at, range);
+            self.element(source, at, element);
             return false;
         }
-        self.listener.start_cached(source, at, range)
+        self.listener.start(source, at, element)
     }
 
     fn more(&mut self) -> bool {
@@ -290,14 +209,13 @@ impl<L: Listener + Fork> Fork for Folded<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tracewright_base::{Counted, Instruction, Isa};
+    use crate::listener::SourceBytes;
+    use tracewright_base::{Counted, Fault, Instruction, Isa, OffsetMap};
 
     #[derive(Default)]
     struct Ranges(Vec<(u64, u64, u64, u32)>, usize);
 
     impl Listener for Ranges {
-        const PACKETS: bool = false;
-
         fn element(&mut self, _: usize, at: u64, element: Element) {
             match element {
                 Element::Range(range) => {
@@ -357,26 +275,23 @@ mod tests {
 
     /// A listener of packets: offsets of ranges, and `None` for undecodable bytes.
     #[derive(Default)]
-    struct Packets(Vec<Option<u64>>);
+    struct Offsets(Vec<Option<u64>>);
 
-    impl Listener for Packets {
-        const PACKETS: bool = true;
-
+    impl Listener for Offsets {
         fn element(&mut self, _: usize, _: u64, element: Element) {
             if let Element::Range(range) = element {
                 self.0.push(Some(range.start));
             }
         }
 
-        fn undecodable(
-            &mut self,
-            _: usize,
-            _: &OffsetMap<'_>,
-            _: Range<usize>,
-            _: &[u8],
-            _: Fault,
-        ) {
-            self.0.push(None);
+        fn event(&mut self, event: &Event<'_>) {
+            if let Event::Undecodable { .. } = event {
+                self.0.push(None);
+            }
+        }
+
+        fn wants(&self) -> Wants {
+            Wants::EACH_PACKET
         }
     }
 
@@ -384,10 +299,12 @@ mod tests {
     #[test]
     fn ranges_come_before_undecodable_bytes() {
         let plain = |start| one(start, Kind::Plain, true, Counted::UNKNOWN);
-        let mut folded = Folded::new(vec![true], Packets::default());
+        let mut folded = Folded::new(vec![true], Offsets::default());
         let offsets = OffsetMap::new(&[]);
         (0..2).for_each(|at| folded.element(0, at, plain(0x100 + 4 * at)));
-        folded.undecodable(0, &offsets, 2..3, &[0xff], Fault::Overlong);
+        let bytes = SourceBytes { bytes: &[0xff; 3], span: 2..3, offsets: &offsets };
+        let fault = Fault::Overlong;
+        folded.event(&Event::Undecodable { source: 0, bytes, fault });
         folded.element(0, 3, plain(0x108));
         folded.finish();
         assert_eq!(folded.listener.0, [Some(0x100), None, Some(0x108)]);
@@ -398,7 +315,10 @@ mod tests {
         let Element::Range(first) = one(0x100, Kind::Plain, true, Counted::UNKNOWN) else { return };
         let Element::Range(last) = one(0x104, Kind::Branch, true, Counted::UNKNOWN) else { return };
         let mut folded = Folded::new(vec![true], Ranges::default());
-        folded.repeat_path(0, 7, &[first, last], 2);
+        let mut buffer = BatchBuffer::default();
+        let ranges = &[first, last][..];
+        buffer.turns(Turns { at: 7, ranges, times: 2, listed: true });
+        folded.batch(&buffer.batch(0, CachedBlocks::none()));
         assert_eq!(folded.listener.0, [(7, 0x100, 0x108, 2); 2]);
     }
 }

@@ -1,16 +1,8 @@
 //! Listeners that can be forked: one for each worker; their outputs are joined in order.
 
-use std::ops::Range;
+use tracewright_base::{Batch, Element};
 
-use tracewright_base::{
-    self as base, BlockId, BlockTransfer, CachedBlocks, Element, Fault, FunctionMarks, OffsetMap,
-    Path, RangeSum,
-};
-use tracewright_frames::{Event, Frame};
-use tracewright_protocols::registry::AnyPacket;
-
-use crate::listener::Listener;
-use crate::listener::pass_on;
+use crate::listener::{Event, Listener, Wants};
 use crate::merge::Merge;
 
 /// A listener of which there can be several, each for a chunk of the trace.
@@ -73,25 +65,6 @@ pub trait Fork: Sized {
         false
     }
 
-    /// As [`start`](Fork::start), for [`Listener::cached_range`].
-    #[inline(always)]
-    fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool
-    where
-        Self: Listener,
-    {
-        self.start(source, at, Element::Range(range))
-    }
-
-    /// As [`start`](Fork::start), for [`Listener::cached_block`].
-    #[inline(always)]
-    fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool
-    where
-        Self: Listener,
-    {
-        let _ = id;
-        self.start_cached(source, at, range)
-    }
-
     /// Makes more of the output that [`start`](Fork::start) has not made. Returns whether there is
     /// still more.
     fn more(&mut self) -> bool {
@@ -136,91 +109,24 @@ impl<L: Merge + Send> Fork for Merging<L> {
     fn take(&mut self) -> L {
         std::mem::take(&mut self.0)
     }
-
-    #[inline(always)]
-    fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool
-    where
-        Self: Listener,
-    {
-        self.cached_range(source, at, range);
-        false
-    }
 }
 
 impl<L: Listener> Listener for Merging<L> {
-    const PACKETS: bool = L::PACKETS;
-    const ERASED: bool = L::ERASED;
-    const BY_SOURCE: bool = L::BY_SOURCE;
-    const FRAMES: bool = L::FRAMES;
-    const PATHS: bool = L::PATHS;
-    const BRANCH_PATHS: bool = L::BRANCH_PATHS;
-    const SUMS: bool = L::SUMS;
-    const FUNCTIONS: bool = L::FUNCTIONS;
-
-    #[inline(always)]
-    fn sums_within(&self, source: usize) -> (u64, u64) {
-        self.0.sums_within(source)
-    }
-
-    #[inline(always)]
-    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
-        self.0.sum(source, at, sum);
-    }
-
-    #[inline(always)]
-    fn transfers(
-        &mut self,
-        source: usize,
-        at: u64,
-        transfers: &[BlockTransfer],
-        blocks: &CachedBlocks<'_>,
-    ) {
-        self.0.transfers(source, at, transfers, blocks);
-    }
-
-    #[inline]
-    fn take_marks(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> FunctionMarks {
-        self.0.take_marks(source, blocks)
-    }
-
-    #[inline]
-    fn return_marks(&mut self, source: usize, marks: FunctionMarks) {
-        self.0.return_marks(source, marks);
-    }
-
-    #[inline]
-    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        self.0.path(source, at, path, blocks);
-    }
-
-    #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
     }
 
-    #[inline(always)]
-    fn cached_range(&mut self, source: usize, at: u64, range: base::Range) {
-        self.0.cached_range(source, at, range);
+    fn batch(&mut self, batch: &Batch<'_>) {
+        self.0.batch(batch);
     }
 
-    #[inline]
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        self.0.repeat(source, at, range, times);
+    fn event(&mut self, event: &Event<'_>) {
+        self.0.event(event);
     }
 
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        self.0.repeat_path(source, at, ranges, times);
+    fn wants(&self) -> Wants {
+        self.0.wants()
     }
-
-    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        self.0.repeat_unlisted(source, at, ranges, times);
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        self.0.wants_each_packet()
-    }
-
-    pass_on!(|this| Some(&mut this.0));
 
     fn full(&self) -> bool {
         self.0.full()
@@ -331,16 +237,6 @@ impl<A: Fork + Listener, B: Fork + Listener> Fork for (A, B) {
     #[inline]
     fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
         self.0.start(source, at, element) | self.1.start(source, at, element)
-    }
-
-    #[inline(always)]
-    fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool {
-        self.0.start_cached(source, at, range) | self.1.start_cached(source, at, range)
-    }
-
-    #[inline(always)]
-    fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
-        self.0.start_block(source, at, id, range) | self.1.start_block(source, at, id, range)
     }
 
     fn more(&mut self) -> bool {

@@ -17,7 +17,7 @@
 //! | `ordered.rs` | [`ordered::each`]: several tasks at once, with their output in order |
 //! | `interleaved.rs`, `timed.rs` | [`interleaved::each`]: the same in the order of timestamps |
 //! | `input.rs` | [`Input`]: bytes from memory, a file or a pipe |
-//! | `counting.rs` | [`Counting`]: counts cached blocks for listeners that count ranges |
+//! | `step_counts.rs` | [`StepCounts`]: counts of executed cached blocks, for listeners |
 //! | `fork.rs` | [`Fork`]: listeners that can be forked for each worker |
 //! | `raw.rs` | captures made of raw trace data |
 //! | `swo/` | [`swo::Receiver`]: the trace of an ITM without registers, from any byte on, as it arrives |
@@ -67,16 +67,13 @@
 mod checkpoint;
 pub mod committed;
 pub mod committed_listener;
-pub mod counting;
 pub mod detect;
-mod erased;
 mod folded;
 pub mod fork;
-mod forwarded;
 pub mod input;
 pub mod interleaved;
 pub mod jump_table;
-mod listener;
+pub mod listener;
 pub mod memory;
 pub mod merge;
 pub mod ordered;
@@ -90,6 +87,7 @@ pub mod session;
 mod source;
 mod source_memory;
 mod start;
+pub mod step_counts;
 pub mod swo;
 pub mod tally;
 pub mod timed;
@@ -97,17 +95,17 @@ pub mod timed;
 pub use checkpoint::Checkpoint;
 pub use committed::Committed;
 pub use committed_listener::CommittedListener;
-pub use counting::{CountEdges, Counted, Counting};
 pub use folded::Folded;
 pub use fork::{Fork, ForkState, Merging};
 pub use input::{Input, More};
 pub use jump_table::{JUMP_TABLE, JumpTable};
-pub use listener::Listener;
+pub use listener::{Event, Listener, Packets, SourceBytes, Wants};
 pub use memory::{Memory, Program};
 pub use merge::Merge;
 pub use parallel::Jobs;
 pub use plan::{ForeignPlan, Options, Plan, Planned, Skipped, Why};
 pub use route::Route;
 pub use session::{Caches, Session};
+pub use step_counts::StepCounts;
 pub use tally::{Counts, Tally};
 pub use timed::{Timed, TimedText};

@@ -38,8 +38,7 @@ pub struct Options {
     /// The maximum number of instructions that a decoder follows for each byte of a packet, at
     /// least 1. A packet that needs more is reported as
     /// [`Inconsistency::ExpansionLimit`](tracewright_base::Inconsistency::ExpansionLimit). Turns of
-    /// a counted loop beyond it are [`Listener::repeat_unlisted`](crate::Listener::repeat_unlisted)
-    /// instead.
+    /// a counted loop beyond it are not [listed](tracewright_base::Turns::listed).
     pub max_expansion: u32,
 }
 

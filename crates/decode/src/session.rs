@@ -8,13 +8,11 @@ use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions, MemorySelectors, Selection};
 
 use crate::checkpoint::Checkpoint;
-use crate::erased::{Erased, Receive, Typed};
-use crate::listener::Listener;
+use crate::listener::{self, Listener, Packets};
 use crate::memory::Memory;
-use crate::plan::Planned;
-use crate::plan::{ForeignPlan, Options, Plan};
+use crate::plan::{ForeignPlan, Options, Plan, Planned};
 use crate::route::Route;
-use crate::source::Source;
+use crate::source::{Receiver, Source};
 use crate::source_memory::SourceMemories;
 
 /// A source's bytes are decoded when this many wait, or when bytes of another source follow.
@@ -193,21 +191,19 @@ impl Session {
     }
 
     /// Takes the next bytes of the buffer, which need not be in the capture: see [`Plan::new`].
-    pub fn feed<L: Listener>(&mut self, bytes: &[u8], listener: &mut L) {
-        if L::ERASED {
-            return self.erased(Call::Feed(bytes), listener);
-        }
+    pub fn feed(&mut self, bytes: &[u8], listener: &mut dyn Listener) {
+        let mut to = Receiver::new(listener);
         if self.raw {
-            return self.feed_raw(bytes, listener);
+            // The numbers of blocks stay valid in a part.
+            return bytes.chunks(CHUNK).for_each(|part| self.feed_raw(part, &mut to));
         }
         let Session { state, slots, programs, first, .. } = self;
         let Checkpoint { route, sources, current, fed, .. } = state;
         let at = *fed;
         *fed += bytes.len() as u64;
         let all = route.loses_all();
-        let frames = L::FRAMES && listener.wants_frames();
-        let first = *first;
-        let mut router = Router { sources, programs, slots, current, first, all, listener };
+        let (first, frames) = (*first, to.wants.frames);
+        let mut router = Router::new(sources, programs, slots, current, first, all, &mut to);
         if frames {
             route.split(at, bytes, &mut FrameRouter(router));
         } else {
@@ -235,19 +231,16 @@ impl Session {
     }
 
     /// The buffer ends: pending elements are emitted.
-    pub fn finish<L: Listener>(&mut self, listener: &mut L) {
-        if L::ERASED {
-            return self.erased(Call::Finish, listener);
-        }
+    pub fn finish(&mut self, listener: &mut dyn Listener) {
+        let mut to = Receiver::new(listener);
         if self.raw {
-            return self.finish_raw(listener);
+            return self.finish_raw(&mut to);
         }
         let Session { state, slots, programs, first, .. } = self;
         let Checkpoint { route, sources, current, fed, .. } = state;
         let all = route.loses_all();
-        let frames = L::FRAMES && listener.wants_frames();
-        let first = *first;
-        let mut router = Router { sources, programs, slots, current, first, all, listener };
+        let (first, frames) = (*first, to.wants.frames);
+        let mut router = Router::new(sources, programs, slots, current, first, all, &mut to);
         if frames {
             route.finish(*fed, &mut FrameRouter(router));
         } else {
@@ -256,16 +249,16 @@ impl Session {
         }
         for n in by_id(sources) {
             if let (Some(source), Some(program)) = (sources.get_mut(n), programs.get_mut(n)) {
-                source.finish(program, first + n, listener);
+                source.finish(program, first + n, &mut to);
             }
         }
     }
 
     /// Decodes `parts` to their end, or until the listener is [full](Listener::full).
-    pub fn run<'a, L: Listener>(
+    pub fn run<'a>(
         &mut self,
         parts: impl IntoIterator<Item = &'a [u8]>,
-        listener: &mut L,
+        listener: &mut dyn Listener,
     ) {
         for part in parts {
             for chunk in part.chunks(CHUNK) {
@@ -300,7 +293,7 @@ impl Session {
         }
     }
 
-    fn feed_raw<L: Listener>(&mut self, bytes: &[u8], listener: &mut L) {
+    fn feed_raw(&mut self, bytes: &[u8], to: &mut Receiver<'_>) {
         let waiting = self.state.rest.len();
         let at = self.state.fed - waiting as u64;
         self.state.fed += bytes.len() as u64;
@@ -311,7 +304,8 @@ impl Session {
         self.raw_pieces(at, len);
         let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, first, .. } = self;
         let (Some(source), Some(program)) = (sources.first_mut(), programs.get_mut(0)) else {
-            return listener.unknown_id(0, at, bytes.len());
+            let unknown = listener::Event::UnknownId { id: 0, at, len: bytes.len() };
+            return to.listener.event(&unknown);
         };
         if !source.in_place() {
             // An STM. The source's block holds what makes no whole packet, and `rest` stays empty.
@@ -319,12 +313,12 @@ impl Session {
                 let end = pieces.get(n + 1).map_or(len, |next| next.start as usize);
                 source.push(piece.at, true, &bytes[piece.start as usize..end]);
             }
-            return source.feed(program, *first, listener);
+            return source.feed(program, *first, to);
         }
         source.bytes_received += bytes.len() as u64;
         let offsets = OffsetMap::new(pieces);
         let whole = if waiting > 0 { &rest[..] } else { bytes };
-        let taken = source.feed_raw(whole, &offsets, program, *first, listener);
+        let taken = source.feed_raw(whole, &offsets, program, *first, to);
         if waiting > 0 {
             rest.drain(..taken);
         } else {
@@ -332,7 +326,7 @@ impl Session {
         }
     }
 
-    fn finish_raw<L: Listener>(&mut self, listener: &mut L) {
+    fn finish_raw(&mut self, to: &mut Receiver<'_>) {
         let at = self.state.fed - self.state.rest.len() as u64;
         self.raw_pieces(at, self.state.rest.len());
         let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, first, .. } = self;
@@ -340,55 +334,9 @@ impl Session {
             return;
         };
         if source.in_place() {
-            source.finish_raw(rest, &OffsetMap::new(pieces), program, *first, listener);
+            source.finish_raw(rest, &OffsetMap::new(pieces), program, *first, to);
         } else {
-            source.finish(program, *first, listener);
-        }
-    }
-}
-
-/// What a session does for an erased listener.
-#[derive(Clone, Copy)]
-enum Call<'a> {
-    Feed(&'a [u8]),
-    Finish,
-}
-
-impl Session {
-    /// [`feed`](Session::feed) or [`finish`](Session::finish), for a listener with
-    /// [`Listener::ERASED`].
-    fn erased<L: Listener>(&mut self, call: Call<'_>, listener: &mut L) {
-        let mut typed = Typed(listener);
-        if L::FRAMES {
-            self.with_frames(call, &mut typed);
-        } else if L::PACKETS {
-            self.with_packets(call, &mut typed);
-        } else {
-            self.with_elements(call, &mut typed);
-        }
-    }
-
-    // None is generic or in line, so that all are compiled in this crate. A listener of frames may
-    // get packets that it does not want.
-    #[inline(never)]
-    fn with_frames(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
-        self.call(call, &mut Erased::<true, true>(listener));
-    }
-
-    #[inline(never)]
-    fn with_packets(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
-        self.call(call, &mut Erased::<true, false>(listener));
-    }
-
-    #[inline(never)]
-    fn with_elements(&mut self, call: Call<'_>, listener: &mut dyn Receive) {
-        self.call(call, &mut Erased::<false, false>(listener));
-    }
-
-    fn call<L: Listener>(&mut self, call: Call<'_>, listener: &mut L) {
-        match call {
-            Call::Feed(bytes) => self.feed(bytes, listener),
-            Call::Finish => self.finish(listener),
+            source.finish(program, *first, to);
         }
     }
 }
@@ -401,7 +349,7 @@ fn by_id(sources: &[Source]) -> Vec<usize> {
 }
 
 /// Appends each piece to its source, and decodes a source when a piece of another one follows.
-struct Router<'a, L> {
+struct Router<'a, 'b> {
     sources: &'a mut [Source],
     programs: &'a mut SourceMemories,
     slots: &'a [u16],
@@ -410,17 +358,29 @@ struct Router<'a, L> {
     first: usize,
     /// All sources are notified of undecodable bytes of the link: see [`Route::loses_all`].
     all: bool,
-    listener: &'a mut L,
+    /// As many waiting bytes of a source are decoded, whatever follows.
+    block: usize,
+    to: &'a mut Receiver<'b>,
 }
 
-impl<L: Listener> Router<'_, L> {
-    /// As many waiting bytes of a source are decoded, whatever follows.
-    const BLOCK: usize = if L::BY_SOURCE { SHARE } else { BLOCK };
+impl<'a, 'b> Router<'a, 'b> {
+    fn new(
+        sources: &'a mut [Source],
+        programs: &'a mut SourceMemories,
+        slots: &'a [u16],
+        current: &'a mut Option<usize>,
+        first: usize,
+        all: bool,
+        to: &'a mut Receiver<'b>,
+    ) -> Self {
+        let block = if to.wants.any_order { SHARE } else { BLOCK };
+        Router { sources, programs, slots, current, first, all, block, to }
+    }
 
     /// Decodes all waiting bytes.
     fn flush(&mut self) {
         let current = self.current.take();
-        if L::BY_SOURCE {
+        if self.to.wants.any_order {
             for n in 0..self.sources.len() {
                 if self.sources.get(n).is_some_and(|source| source.waiting() > 0) {
                     self.feed(n);
@@ -439,28 +399,28 @@ impl<L: Listener> Router<'_, L> {
             if let (Some(source), Some(program)) =
                 (self.sources.get_mut(n), self.programs.get_mut(n))
             {
-                source.restart(at, program, self.first + n, self.listener);
+                source.restart(at, program, self.first + n, self.to);
             }
         }
     }
 
-    /// Whether the waiting bytes of source `n` are decoded now. How a listener with `FRAMES` groups
-    /// bytes before a synchronisation depends on the pieces.
+    /// Whether the waiting bytes of source `n` are decoded now. How a listener groups bytes
+    /// before a synchronisation may depend on the [pieces](listener::Wants::pieces).
     #[inline]
     fn due(&self, n: usize, block: usize) -> bool {
         let source = self.sources.get(n);
-        source.is_some_and(|s| s.waiting() >= block || L::FRAMES && !s.stays_synced())
+        source.is_some_and(|s| s.waiting() >= block || self.to.wants.pieces && !s.stays_synced())
     }
 
     /// Decodes the waiting bytes of source `n`.
     fn feed(&mut self, n: usize) {
         if let (Some(source), Some(program)) = (self.sources.get_mut(n), self.programs.get_mut(n)) {
-            source.feed(program, self.first + n, self.listener);
+            source.feed(program, self.first + n, self.to);
         }
     }
 }
 
-impl<L: Listener> Router<'_, L> {
+impl Router<'_, '_> {
     /// Makes the source of `id` the current one and returns its index. Decodes the waiting bytes of
     /// another one first, where the order matters. Where there is no source, reports the bytes to
     /// the listener and returns `None`.
@@ -468,10 +428,10 @@ impl<L: Listener> Router<'_, L> {
     fn select(&mut self, id: u16, at: u64, len: usize) -> Option<usize> {
         let n = self.slots.get(usize::from(id)).map_or(usize::MAX, |n| usize::from(*n));
         if n >= self.sources.len() {
-            self.listener.unknown_id(id, at, len);
+            self.to.listener.event(&listener::Event::UnknownId { id, at, len });
             return None;
         }
-        if !L::BY_SOURCE && *self.current != Some(n) {
+        if !self.to.wants.any_order && *self.current != Some(n) {
             self.flush();
             *self.current = Some(n);
         }
@@ -479,12 +439,12 @@ impl<L: Listener> Router<'_, L> {
     }
 }
 
-impl<L: Listener> Split for Router<'_, L> {
+impl Split for Router<'_, '_> {
     fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
         let Some(n) = self.select(id, at, bytes.len()) else { return };
         let source = &mut self.sources[n];
         source.push(at, fragment, bytes);
-        if self.due(n, Self::BLOCK) {
+        if self.due(n, self.block) {
             self.feed(n);
         }
     }
@@ -494,14 +454,15 @@ impl<L: Listener> Split for Router<'_, L> {
         let Some(n) = self.select(id, at, len) else { return };
         let source = &mut self.sources[n];
         source.push_short(at, fragment, word, len);
-        if self.due(n, Self::BLOCK) {
+        if self.due(n, self.block) {
             self.feed(n);
         }
     }
 
     fn plain(&mut self, id: u8, at: u64, _: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
         let Some(n) = self.select(id.into(), at, data.len() * (FRAME - 1)) else { return };
-        let frames = if L::FRAMES && !self.sources[n].stays_synced() { 1 } else { PLAIN / FRAME };
+        let pieces = self.to.wants.pieces && !self.sources[n].stays_synced();
+        let frames = if pieces { 1 } else { PLAIN / FRAME };
         for (k, data) in data.chunks(frames).enumerate() {
             self.sources[n].push_plain(at.wrapping_add((k * frames * FRAME) as u64), data);
             if self.due(n, PLAIN) {
@@ -514,14 +475,14 @@ impl<L: Listener> Split for Router<'_, L> {
         if event == Event::Barrier {
             self.restart(at);
         }
-        if L::PACKETS {
-            self.listener.link(at, event);
+        if self.to.wants.packets != Packets::None {
+            self.to.listener.event(&listener::Event::Link { at, event });
         }
         if self.all && matches!(event, Event::Bad { .. }) {
             self.flush();
             for n in by_id(self.sources) {
                 if let Some(source) = self.sources.get_mut(n) {
-                    source.lost(at, self.first + n, self.listener);
+                    source.lost(at, self.first + n, self.to);
                 }
             }
         }
@@ -530,9 +491,9 @@ impl<L: Listener> Split for Router<'_, L> {
 
 /// A router for a listener that wants frames, too: each piece is decoded at once. The default
 /// methods of [`Split`] pass short pieces and frames without an ID byte to `piece`.
-struct FrameRouter<'a, L>(Router<'a, L>);
+struct FrameRouter<'a, 'b>(Router<'a, 'b>);
 
-impl<L: Listener> Split for FrameRouter<'_, L> {
+impl Split for FrameRouter<'_, '_> {
     const FRAGMENTS: bool = true;
 
     fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
@@ -545,14 +506,14 @@ impl<L: Listener> Split for FrameRouter<'_, L> {
     }
 
     fn frame(&mut self, frame: &Frame<'_>) {
-        self.0.listener.frame(frame);
+        self.0.to.listener.event(&listener::Event::Frame(frame));
     }
 
     fn packed(&mut self, at: u64, bytes: &[u8]) {
-        self.0.listener.packed(at, bytes);
+        self.0.to.listener.event(&listener::Event::Packed { at, bytes });
     }
 
     fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
-        self.0.listener.fragment(id, at, bytes);
+        self.0.to.listener.event(&listener::Event::Fragment { id, at, bytes });
     }
 }

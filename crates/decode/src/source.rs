@@ -3,20 +3,18 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCounts, BlockId, BlockTransfer, CachedBlocks, Element, ExecutionCounts,
-    ExecutionList, Fault, FunctionMarks, OffsetMap, Path, RangeSum, Sink,
+    BatchBuffer, BlockCache, BlockId, CachedBlocks, Element, Fault, OffsetMap, Sink, Turns,
 };
 use tracewright_frames as frames;
-use tracewright_image::{MemorySelectors, Selection};
+use tracewright_image::{Cache, MemorySelectors, Selection};
 use tracewright_protocols::registry::AnyPacket;
 use tracewright_protocols::{AnyStream, Observer};
 
-use crate::listener::Listener;
+use crate::listener::{Event, Listener, Packets, SourceBytes, Wants};
 use crate::source_memory::SourceMemory;
 
 /// Stored paths for each block. The blocks of a loop may have many: one for each packet that begins
-/// at it. Paths of several branches are more.
-const PATHS: usize = 4;
+/// at it.
 const BRANCH_PATHS: usize = 32;
 
 /// The state of one source of a session.
@@ -109,37 +107,34 @@ impl Source {
         self.block.push_plain(at, data);
     }
 
-    fn use_paths<L: Listener>(&self, program: &mut SourceMemory) {
-        match self.stream {
-            AnyStream::Etrace(_) | AnyStream::Ntrace(_) if L::BRANCH_PATHS => {
-                program.cache.use_paths(BRANCH_PATHS);
-            }
-            AnyStream::Etrace(_) | AnyStream::Ntrace(_) => {}
-            _ if L::PATHS => program.cache.use_paths(PATHS),
-            _ => {}
+    /// Paths of several branches are stored for RISC-V.
+    fn use_paths(&self, program: &mut SourceMemory) {
+        if matches!(self.stream, AnyStream::Etrace(_) | AnyStream::Ntrace(_)) {
+            program.cache.use_paths(BRANCH_PATHS);
         }
     }
 
     /// Decodes the waiting bytes up to the last whole packet.
-    pub(crate) fn feed<L: Listener>(
+    pub(crate) fn feed(
         &mut self,
         program: &mut SourceMemory,
         source: usize,
-        listener: &mut L,
+        to: &mut Receiver<'_>,
     ) {
         if self.stream.nibbles() {
-            return self.feed_nibbles(program, source, listener);
+            return self.feed_nibbles(program, source, to);
         }
         // A source has few bytes in each block of a formatter with many sources.
         let one_memory = program.cache.has_one_memory();
         if !one_memory {
             program.cache.select(self.memory);
         }
-        self.use_paths::<L>(program);
+        self.use_paths(program);
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
-        let selectors = program.cache.memory_selectors();
-        let observer = &mut SourceObserver::new(source, listener, selectors);
-        let taken = self.stream.feed(bytes, &offsets, &mut program.cache, observer);
+        let SourceMemory { cache, buffer, .. } = program;
+        let taken = observe(source, to, cache, buffer, |cache, observer| {
+            self.stream.feed(bytes, &offsets, cache, observer)
+        });
         if !one_memory {
             self.memory = program.cache.selection();
         }
@@ -147,20 +142,22 @@ impl Source {
     }
 
     /// Bytes that may belong to this source are missing at offset `at`.
-    pub(crate) fn lost<L: Listener>(&mut self, at: u64, source: usize, listener: &mut L) {
+    pub(crate) fn lost(&mut self, at: u64, source: usize, to: &mut Receiver<'_>) {
         self.events += 1;
-        let selectors = None;
-        self.stream.lost(at, &mut SourceObserver::new(source, listener, selectors));
+        let mut buffer = BatchBuffer::default();
+        let mut observer = SourceObserver::new(source, to, &mut buffer, None);
+        self.stream.lost(at, &mut observer);
+        observer.pass(&CachedBlocks::none());
     }
 
     /// A barrier of the link at offset `at` ends the trace, and another one follows. The processor
     /// ran on: its time and the images that it selected stay, until the trace reports others.
-    pub(crate) fn restart<L: Listener>(
+    pub(crate) fn restart(
         &mut self,
         at: u64,
         program: &mut SourceMemory,
         source: usize,
-        listener: &mut L,
+        to: &mut Receiver<'_>,
     ) {
         self.events += 1;
         // Without bytes the stream is in its initial state.
@@ -168,17 +165,12 @@ impl Source {
             return;
         }
         self.begin = self.bytes_received;
-        let SourceMemory { cache, nibbles } = program;
+        let SourceMemory { cache, nibbles, buffer } = program;
         cache.select(self.memory);
-        let selectors = cache.memory_selectors();
         let Rest { stream, bytes, offsets } = self.rest(nibbles);
-        stream.restart(
-            at,
-            bytes,
-            &offsets,
-            cache,
-            &mut SourceObserver::new(source, listener, selectors),
-        );
+        observe(source, to, cache, buffer, |cache, observer| {
+            stream.restart(at, bytes, &offsets, cache, observer);
+        });
         self.memory = cache.selection();
         self.block.consume(self.block.bytes().len());
         self.taken = 0;
@@ -190,38 +182,34 @@ impl Source {
     }
 
     /// Decodes `bytes` in place and returns the number of bytes taken.
-    pub(crate) fn feed_raw<L: Listener>(
+    pub(crate) fn feed_raw(
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
         program: &mut SourceMemory,
         source: usize,
-        listener: &mut L,
+        to: &mut Receiver<'_>,
     ) -> usize {
         program.cache.select(self.memory);
-        self.use_paths::<L>(program);
-        let selectors = program.cache.memory_selectors();
-        let observer = &mut SourceObserver::new(source, listener, selectors);
-        let taken = self.stream.feed(bytes, offsets, &mut program.cache, observer);
+        self.use_paths(program);
+        let SourceMemory { cache, buffer, .. } = program;
+        let taken = observe(source, to, cache, buffer, |cache, observer| {
+            self.stream.feed(bytes, offsets, cache, observer)
+        });
         self.memory = program.cache.selection();
         taken
     }
 
-    fn feed_nibbles<L: Listener>(
-        &mut self,
-        program: &mut SourceMemory,
-        source: usize,
-        listener: &mut L,
-    ) {
-        let SourceMemory { cache, nibbles } = program;
+    fn feed_nibbles(&mut self, program: &mut SourceMemory, source: usize, to: &mut Receiver<'_>) {
+        let SourceMemory { cache, nibbles, buffer } = program;
         cache.select(self.memory);
         unpack(self.block.bytes(), nibbles);
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let offsets = self.block.offsets().of_nibbles();
         let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
-        let selectors = cache.memory_selectors();
-        let observer = &mut SourceObserver::new(source, listener, selectors);
-        self.taken += self.stream.feed(fresh, &offsets, cache, observer);
+        self.taken += observe(source, to, cache, buffer, |cache, observer| {
+            self.stream.feed(fresh, &offsets, cache, observer)
+        });
         self.memory = cache.selection();
         self.block.consume(self.taken / 2);
         self.taken %= 2;
@@ -241,42 +229,35 @@ impl Source {
     }
 
     /// The trace ends.
-    pub(crate) fn finish<L: Listener>(
+    pub(crate) fn finish(
         &mut self,
         program: &mut SourceMemory,
         source: usize,
-        listener: &mut L,
+        to: &mut Receiver<'_>,
     ) {
-        let SourceMemory { cache, nibbles } = program;
+        let SourceMemory { cache, nibbles, buffer } = program;
         cache.select(self.memory);
-        let selectors = cache.memory_selectors();
         let Rest { stream, bytes, offsets } = self.rest(nibbles);
-        stream.finish(
-            bytes,
-            &offsets,
-            cache,
-            &mut SourceObserver::new(source, listener, selectors),
-        );
+        observe(source, to, cache, buffer, |cache, observer| {
+            stream.finish(bytes, &offsets, cache, observer);
+        });
         self.memory = cache.selection();
     }
 
     /// The trace ends. `rest` is what [`feed_raw`](Self::feed_raw) did not take.
-    pub(crate) fn finish_raw<L: Listener>(
+    pub(crate) fn finish_raw(
         &mut self,
         rest: &[u8],
         offsets: &OffsetMap<'_>,
         program: &mut SourceMemory,
         source: usize,
-        listener: &mut L,
+        to: &mut Receiver<'_>,
     ) {
         program.cache.select(self.memory);
-        let selectors = program.cache.memory_selectors();
-        self.stream.finish(
-            rest,
-            offsets,
-            &mut program.cache,
-            &mut SourceObserver::new(source, listener, selectors),
-        );
+        let SourceMemory { cache, buffer, .. } = program;
+        observe(source, to, cache, buffer, |cache, observer| {
+            self.stream.finish(rest, offsets, cache, observer);
+        });
         self.memory = program.cache.selection();
     }
 }
@@ -294,154 +275,153 @@ fn unpack(bytes: &[u8], nibbles: &mut Vec<u8>) {
     nibbles.extend(bytes.iter().flat_map(|b| [b & 0xf, b >> 4]));
 }
 
-/// Passes one source's elements and packets to a listener, with the number of the source.
-struct SourceObserver<'a, L> {
+/// Decodes by `decode`, and passes on what it has written: the numbers of blocks stay valid until
+/// then.
+fn observe<T>(
     source: usize,
-    listener: &'a mut L,
+    to: &mut Receiver<'_>,
+    cache: &mut Cache,
+    buffer: &mut BatchBuffer,
+    decode: impl FnOnce(&mut Cache, &mut SourceObserver<'_, '_>) -> T,
+) -> T {
+    cache.hold_numbers(true);
+    let selectors = cache.memory_selectors();
+    let mut observer = SourceObserver::new(source, to, buffer, selectors);
+    let result = decode(cache, &mut observer);
+    observer.pass(&cache.blocks());
+    cache.hold_numbers(false);
+    result
+}
+
+/// A listener, and what it wants beside elements.
+pub(crate) struct Receiver<'a> {
+    pub(crate) listener: &'a mut dyn Listener,
+    pub(crate) wants: Wants,
+}
+
+impl<'a> Receiver<'a> {
+    pub(crate) fn new(listener: &'a mut dyn Listener) -> Self {
+        let wants = listener.wants();
+        Receiver { listener, wants }
+    }
+}
+
+/// Writes the elements of one source to batches, and passes these and its packets to a listener.
+struct SourceObserver<'a, 'b> {
+    source: usize,
+    to: &'a mut Receiver<'b>,
+    buffer: &'a mut BatchBuffer,
     /// Receives the elements that may select other program memory, where there are such.
     selectors: Option<MemorySelectors>,
+    /// Packets are received between the elements.
+    each: bool,
 }
 
-impl<'a, L: Listener> SourceObserver<'a, L> {
-    fn new(source: usize, listener: &'a mut L, selectors: Option<MemorySelectors>) -> Self {
-        listener.enter_source(source);
-        SourceObserver { source, listener, selectors }
+impl<'a, 'b> SourceObserver<'a, 'b> {
+    fn new(
+        source: usize,
+        to: &'a mut Receiver<'b>,
+        buffer: &'a mut BatchBuffer,
+        selectors: Option<MemorySelectors>,
+    ) -> Self {
+        let each = to.wants.packets == Packets::Each;
+        SourceObserver { source, to, buffer, selectors, each }
     }
 
-    /// Passes on an element that may select other memory. Apart from the common case, because a
-    /// reference to the element would store it in memory for each range.
+    /// Passes on what was written. The steps are of `blocks`.
     #[cold]
     #[inline(never)]
-    fn select(&mut self, at: u64, element: Element) {
-        if let Some(selectors) = &self.selectors {
-            selectors.element(&element);
+    fn pass(&mut self, blocks: &CachedBlocks<'_>) {
+        if !self.buffer.is_empty() {
+            self.to.listener.batch(&self.buffer.batch(self.source, *blocks));
+            self.buffer.clear();
         }
-        self.listener.element(self.source, at, element);
+    }
+
+    /// Passes on elements, where there are no steps.
+    #[inline]
+    fn pass_elements(&mut self) {
+        if !self.buffer.has_steps() {
+            self.pass(&CachedBlocks::none());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn select(&self, element: &Element) {
+        if let Some(selectors) = &self.selectors {
+            selectors.element(element);
+        }
+    }
+
+    /// Passes on what is beside the elements, after those before it where the order matters.
+    fn event(&mut self, event: &Event<'_>) {
+        if self.each {
+            self.pass_elements();
+        }
+        self.to.listener.event(event);
     }
 }
 
-impl<L: Listener> Sink for SourceObserver<'_, L> {
-    const PATHS: bool = L::PATHS;
-    const BRANCH_PATHS: bool = L::BRANCH_PATHS;
-    const SUMS: bool = L::SUMS && L::FUNCTIONS;
-    const COUNTS: bool = L::COUNTS;
-    const EXECUTIONS: bool = L::EXECUTIONS;
-
+impl Sink for SourceObserver<'_, '_> {
     #[inline]
-    fn take_executions(&mut self, blocks: &CachedBlocks<'_>, slow: u16) -> ExecutionCounts {
-        self.listener.take_executions(self.source, blocks, slow)
-    }
-
-    #[inline]
-    fn executed(&mut self, counts: ExecutionCounts) {
-        self.listener.executed(self.source, counts);
-    }
-
-    #[inline]
-    fn take_list(&mut self) -> ExecutionList {
-        self.listener.take_list(self.source)
-    }
-
-    #[inline]
-    fn listed(&mut self, list: ExecutionList, blocks: &CachedBlocks<'_>) {
-        self.listener.listed(self.source, list, blocks);
-    }
-
-    #[inline]
-    fn take_counts(&mut self, blocks: &CachedBlocks<'_>) -> BlockCounts {
-        self.listener.take_counts(self.source, blocks)
-    }
-
-    #[inline]
-    fn counted(&mut self, counts: BlockCounts, at: u64, last: Option<base::Range>) {
-        self.listener.counted(self.source, counts, at, last);
-    }
-
-    #[inline(always)]
-    fn sums_within(&self) -> (u64, u64) {
-        self.listener.sums_within(self.source)
-    }
-
-    #[inline(always)]
-    fn sum(&mut self, at: u64, sum: &RangeSum) {
-        self.listener.sum(self.source, at, sum);
-    }
-
-    #[inline(always)]
-    fn transfers(&mut self, at: u64, transfers: &[BlockTransfer], blocks: &CachedBlocks<'_>) {
-        self.listener.transfers(self.source, at, transfers, blocks);
-    }
-
-    #[inline]
-    fn take_marks(&mut self, blocks: &CachedBlocks<'_>) -> FunctionMarks {
-        self.listener.take_marks(self.source, blocks)
-    }
-
-    #[inline]
-    fn return_marks(&mut self, marks: FunctionMarks) {
-        self.listener.return_marks(self.source, marks);
-    }
-
-    // Called for each range: a call that is not inlined costs as much as most listeners do.
-    #[inline(always)]
     fn element(&mut self, at: u64, element: Element) {
-        // The kind is constant where the call is put in line.
         let selects = matches!(
             element,
             Element::Range(_) | Element::Timestamp { .. } | Element::DataAccess(_)
         );
         if selects && self.selectors.is_some() {
-            return self.select(at, element);
+            self.select(&element);
         }
-        self.listener.element(self.source, at, element);
+        if self.buffer.is_full(at) {
+            self.pass_elements();
+        }
+        self.buffer.element(at, element);
     }
 
     // Where there are selectors, the block cache has no cached blocks, and this is not called.
-    #[inline(always)]
-    fn cached_range(&mut self, at: u64, range: base::Range) {
-        self.listener.cached_range(self.source, at, range);
-    }
-
-    // As `cached_range`.
-    #[inline(always)]
-    fn cached_block(&mut self, at: u64, id: BlockId, range: base::Range) {
-        self.listener.cached_block(self.source, at, id, range);
-    }
-
-    // As `cached_range`.
-    #[inline(always)]
-    fn path(&mut self, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        self.listener.path(self.source, at, path, blocks);
+    #[inline]
+    fn step(&mut self, at: u64, id: BlockId, taken: bool, blocks: &CachedBlocks<'_>) {
+        if self.buffer.is_full(at) {
+            self.pass(blocks);
+        }
+        self.buffer.step(at, id, taken);
     }
 
     // The turns of a loop are not given to `selectors`: where there are any, the fast paths have no
     // cached blocks, and a RISC-V loop has a turn that `element` takes, which selects the same.
-    #[inline(always)]
-    fn repeat(&mut self, at: u64, range: base::Range, times: u32) {
-        self.listener.repeat(self.source, at, range, times);
-    }
-
-    #[inline(always)]
-    fn repeat_block(&mut self, at: u64, id: BlockId, range: base::Range, times: u32) {
-        self.listener.repeat_block(self.source, at, id, range, times);
-    }
-
-    fn repeat_path(&mut self, at: u64, ranges: &[base::Range], times: u64) {
-        self.listener.repeat_path(self.source, at, ranges, times);
-    }
-
-    fn repeat_unlisted(&mut self, at: u64, ranges: &[base::Range], times: u64) {
-        self.listener.repeat_unlisted(self.source, at, ranges, times);
+    fn turns(&mut self, turns: Turns<'_>) {
+        if self.buffer.is_full(turns.at) {
+            self.pass_elements();
+        }
+        self.buffer.turns(turns);
     }
 
     #[inline]
-    fn full(&self) -> bool {
-        self.listener.full()
+    fn take_steps(&mut self, at: u64, blocks: &CachedBlocks<'_>) -> BatchBuffer {
+        if self.buffer.is_full(at) {
+            self.pass(blocks);
+        }
+        std::mem::take(self.buffer)
+    }
+
+    #[inline]
+    fn return_steps(&mut self, buffer: BatchBuffer, blocks: &CachedBlocks<'_>) {
+        let _ = blocks;
+        *self.buffer = buffer;
+    }
+
+    #[inline]
+    fn prepare(&mut self, blocks: &CachedBlocks<'_>, many: bool) {
+        // Elements without steps are passed on at any time.
+        if self.buffer.has_steps() && (many || self.each || self.buffer.is_crowded()) {
+            self.pass(blocks);
+        }
     }
 }
 
-impl<L: Listener> Observer for SourceObserver<'_, L> {
-    const RUNS: bool = L::PACKETS;
+impl Observer for SourceObserver<'_, '_> {
+    const RUNS: bool = true;
 
     #[inline]
     fn packet(
@@ -451,24 +431,32 @@ impl<L: Listener> Observer for SourceObserver<'_, L> {
         bytes: &[u8],
         packet: AnyPacket<'_>,
     ) {
-        if L::PACKETS {
-            self.listener.packet(self.source, offsets, span, bytes, packet);
+        if self.to.wants.packets != Packets::None {
+            let bytes = SourceBytes { bytes, span, offsets };
+            self.event(&Event::Packet { source: self.source, bytes, packet });
         }
     }
 
     #[inline]
     fn wants_each_packet(&self) -> bool {
-        L::PACKETS && self.listener.wants_each_packet()
+        self.each
     }
 
     #[inline]
-    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize, syncs: usize) {
-        if L::PACKETS {
-            self.listener.packets(self.source, offsets, span, count, syncs);
+    fn packets(
+        &mut self,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        count: usize,
+        syncs: usize,
+    ) {
+        if self.to.wants.packets != Packets::None {
+            let bytes = SourceBytes { bytes, span, offsets };
+            self.event(&Event::Packets { source: self.source, bytes, count, syncs });
         }
     }
 
-    #[inline]
     fn undecodable(
         &mut self,
         offsets: &OffsetMap<'_>,
@@ -476,15 +464,15 @@ impl<L: Listener> Observer for SourceObserver<'_, L> {
         bytes: &[u8],
         fault: Fault,
     ) {
-        if L::PACKETS {
-            self.listener.undecodable(self.source, offsets, span, bytes, fault);
+        if self.to.wants.packets != Packets::None {
+            let bytes = SourceBytes { bytes, span, offsets };
+            self.event(&Event::Undecodable { source: self.source, bytes, fault });
         }
     }
 
-    #[inline]
     fn awaiting_sync(&mut self, bytes: &[u8]) {
-        if L::PACKETS {
-            self.listener.awaiting_sync(self.source, bytes);
+        if self.to.wants.packets != Packets::None {
+            self.event(&Event::AwaitingSync { source: self.source, bytes });
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the sources of a session need besides their state: block caches.
 
+use tracewright_base::BatchBuffer;
 use tracewright_image::{Cache, MemorySelectors};
 
 /// A block cache, and a buffer for nibbles.
@@ -8,6 +9,8 @@ pub(crate) struct SourceMemory {
     pub(crate) cache: Cache,
     /// The block, one nibble in each byte.
     pub(crate) nibbles: Vec<u8>,
+    /// Empty between calls.
+    pub(crate) buffer: BatchBuffer,
 }
 
 impl SourceMemory {
@@ -32,7 +35,11 @@ impl SourceMemories {
         let index = same.unwrap_or(self.memories.len());
         self.of.push(index);
         if same.is_none() {
-            self.memories.push(SourceMemory { cache, nibbles: Vec::new() });
+            self.memories.push(SourceMemory {
+                cache,
+                nibbles: Vec::new(),
+                buffer: BatchBuffer::default(),
+            });
         }
         &mut self.memories[index]
     }

@@ -1,16 +1,11 @@
 //! Counts at each stage, from bytes to instructions.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use tracewright_base::{
-    self as base, CachedBlocks, Element, Fault, Gap, Inconsistency, OffsetMap, Path, RangeSum,
-    Space,
-};
-use tracewright_frames::Event;
-use tracewright_protocols::registry::AnyPacket;
+use tracewright_base::{Batch, Element, Fault, Gap, Inconsistency, Part, Space};
+use tracewright_frames as frames;
 
-use crate::listener::Listener;
+use crate::listener::{Event, Listener, Wants};
 use crate::merge::Merge;
 
 /// Counts of one source.
@@ -79,7 +74,7 @@ pub struct Tally {
     pub unknown_ids: BTreeMap<u16, u64>,
     /// Bytes of padding.
     pub padding: u64,
-    /// Undecodable bytes of the trace link ([`Event::Bad`]), such as those of incomplete
+    /// Undecodable bytes of the trace link ([`frames::Event::Bad`]), such as those of incomplete
     /// frames.
     pub bad_frames: u64,
     /// Bytes before the first trace ID.
@@ -152,6 +147,10 @@ impl Tally {
         &mut self.sources[source]
     }
 
+    fn unknown_id(&mut self, id: u16, bytes: u64) {
+        *self.unknown_ids.entry(id).or_default() += bytes;
+    }
+
     #[cold]
     #[inline(never)]
     fn grow(&mut self, sources: usize) {
@@ -189,7 +188,7 @@ impl Merge for Tally {
             self.source(n).merge(counts);
         }
         for (id, bytes) in later.unknown_ids {
-            self.unknown_id(id, 0, bytes as usize);
+            self.unknown_id(id, bytes);
         }
         self.padding += later.padding;
         self.bad_frames += later.bad_frames;
@@ -257,131 +256,91 @@ impl Merge for Counts {
     }
 }
 
+impl Counts {
+    /// Counts `times` executions of `ranges` ranges with `instructions` in sum.
+    fn ranges(&mut self, ranges: u64, instructions: u64, times: u64) {
+        self.elements += times * ranges;
+        self.ranges += times * ranges;
+        self.instructions += times * instructions;
+    }
+}
+
 impl Listener for Tally {
-    const PATHS: bool = true;
-    const BRANCH_PATHS: bool = true;
-    const BY_SOURCE: bool = true;
-    const SUMS: bool = true;
-
-    #[inline(always)]
-    fn sum(&mut self, source: usize, _: u64, sum: &RangeSum) {
-        let c = self.source(source);
-        c.elements += sum.ranges;
-        c.ranges += sum.ranges;
-        c.instructions += sum.instructions;
-    }
-
-    #[inline]
-    fn path(&mut self, source: usize, _: u64, path: &Path, _: &CachedBlocks<'_>) {
-        let c = self.source(source);
-        c.elements += u64::from(path.ranges());
-        c.ranges += u64::from(path.ranges());
-        c.instructions += u64::from(path.instructions());
-    }
-
-    #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let c = self.source(source);
-        c.elements += 1;
         match element {
-            Element::Range(range) => {
-                c.ranges += 1;
-                c.instructions += u64::from(range.instructions);
-            }
-            // Nearly all elements are ranges: the others are counted out of line.
-            other => c.other(at, other),
-        }
-    }
-
-    #[inline(always)]
-    fn cached_range(&mut self, source: usize, _: u64, range: base::Range) {
-        let c = self.source(source);
-        c.elements += 1;
-        c.ranges += 1;
-        c.instructions += u64::from(range.instructions);
-    }
-
-    #[inline]
-    fn repeat(&mut self, source: usize, _: u64, range: base::Range, times: u32) {
-        let c = self.source(source);
-        c.elements += u64::from(times);
-        c.ranges += u64::from(times);
-        c.instructions += u64::from(times) * u64::from(range.instructions);
-    }
-
-    fn repeat_path(&mut self, source: usize, _: u64, ranges: &[base::Range], times: u64) {
-        let c = self.source(source);
-        c.elements += times * ranges.len() as u64;
-        c.ranges += times * ranges.len() as u64;
-        c.instructions += times * ranges.iter().map(|r| u64::from(r.instructions)).sum::<u64>();
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        false
-    }
-
-    fn packets(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        count: usize,
-        syncs: usize,
-    ) {
-        let c = self.source(source);
-        c.packets += count as u64;
-        c.syncs += syncs as u64;
-        c.packet_bytes += offsets.bytes_in(&span) as u64;
-    }
-
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        let c = self.source(source);
-        c.packets += 1;
-        c.syncs += u64::from(packet.is_sync());
-        c.packet_bytes += offsets.bytes_in(&span) as u64;
-    }
-
-    fn undecodable(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        fault: Fault,
-    ) {
-        let (c, len) = (self.source(source), offsets.bytes_in(&span) as u64);
-        match fault {
-            Fault::Unsynchronised => c.unsynchronised += len,
-            Fault::Truncated => {
-                c.undecodable += len;
-                c.truncated += len;
-            }
-            _ => {
-                c.undecodable += len;
-                c.first_undecodable.get_or_insert_with(|| (offsets.at(span.start), fault));
+            Element::Range(range) => c.ranges(1, range.instructions.into(), 1),
+            other => {
+                c.elements += 1;
+                c.other(at, other);
             }
         }
     }
 
-    fn unknown_id(&mut self, id: u16, _at: u64, len: usize) {
-        *self.unknown_ids.entry(id).or_default() += len as u64;
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let c = self.source(batch.source);
+        let steps = batch.steps();
+        c.ranges(steps.len() as u64, batch.instructions(steps), 1);
+        for part in batch.parts() {
+            match part {
+                Part::Steps(_) => {}
+                Part::Element(_, Element::Range(range)) => {
+                    c.ranges(1, range.instructions.into(), 1);
+                }
+                Part::Element(at, element) => {
+                    c.elements += 1;
+                    c.other(at, element);
+                }
+                Part::Turns(turns) => {
+                    let instructions = turns.ranges.iter().map(|r| u64::from(r.instructions));
+                    c.ranges(turns.ranges.len() as u64, instructions.sum(), turns.times);
+                }
+            }
+        }
     }
 
-    fn link(&mut self, _at: u64, event: Event) {
+    fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Null { len } => self.padding += u64::from(len),
-            Event::Bad { len, .. } => self.bad_frames += u64::from(len),
-            Event::NoSource { len } => self.no_source += u64::from(len),
-            Event::Trigger(_) => self.triggers += 1,
+            Event::Packet { source, bytes, packet } => {
+                let c = self.source(*source);
+                c.packets += 1;
+                c.syncs += u64::from(packet.is_sync());
+                c.packet_bytes += bytes.count() as u64;
+            }
+            Event::Packets { source, bytes, count, syncs } => {
+                let c = self.source(*source);
+                c.packets += *count as u64;
+                c.syncs += *syncs as u64;
+                c.packet_bytes += bytes.count() as u64;
+            }
+            Event::Undecodable { source, bytes, fault } => {
+                let (c, len) = (self.source(*source), bytes.count() as u64);
+                match fault {
+                    Fault::Unsynchronised => c.unsynchronised += len,
+                    Fault::Truncated => {
+                        c.undecodable += len;
+                        c.truncated += len;
+                    }
+                    _ => {
+                        c.undecodable += len;
+                        c.first_undecodable.get_or_insert_with(|| (bytes.at(), *fault));
+                    }
+                }
+            }
+            Event::UnknownId { id, len, .. } => self.unknown_id(*id, *len as u64),
+            Event::Link { event, .. } => match event {
+                frames::Event::Null { len } => self.padding += u64::from(*len),
+                frames::Event::Bad { len, .. } => self.bad_frames += u64::from(*len),
+                frames::Event::NoSource { len } => self.no_source += u64::from(*len),
+                frames::Event::Trigger(_) => self.triggers += 1,
+                _ => {}
+            },
             _ => {}
         }
+    }
+
+    fn wants(&self) -> Wants {
+        Wants::COUNTS
     }
 }
 

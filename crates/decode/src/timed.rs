@@ -1,14 +1,9 @@
 //! Text with the times of its parts.
 
-use std::ops::Range;
-
-use tracewright_base::{self as base, BlockId, CachedBlocks, Element, Fault, OffsetMap, Path};
-use tracewright_frames::{Event, Frame};
-use tracewright_protocols::registry::AnyPacket;
+use tracewright_base::{Batch, Element, Part};
 
 use crate::fork::Fork;
-use crate::listener::Listener;
-use crate::listener::pass_on;
+use crate::listener::{Event, Listener, Wants};
 
 /// Text of a listener, and where timestamps are in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,39 +62,31 @@ impl<L: Fork<Output = Vec<u8>>> Timed<L> {
 }
 
 impl<L: Listener + Fork<Output = Vec<u8>>> Listener for Timed<L> {
-    const PACKETS: bool = L::PACKETS;
-    const ERASED: bool = L::ERASED;
-    const FRAMES: bool = L::FRAMES;
-    const BRANCH_PATHS: bool = L::BRANCH_PATHS;
-
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.mark(&element);
         self.listener.element(source, at, element);
     }
 
-    #[inline]
-    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        self.listener.path(source, at, path, blocks);
+    fn batch(&mut self, batch: &Batch<'_>) {
+        if !self.wanted {
+            return self.listener.batch(batch);
+        }
+        for (part, alone) in batch.parts_alone() {
+            if let Part::Element(_, element) = part {
+                self.mark(&element);
+            }
+            self.listener.batch(&alone);
+        }
     }
 
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        self.listener.repeat(source, at, range, times);
+    fn event(&mut self, event: &Event<'_>) {
+        self.listener.event(event);
     }
 
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        self.listener.repeat_path(source, at, ranges, times);
+    fn wants(&self) -> Wants {
+        self.listener.wants()
     }
-
-    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        self.listener.repeat_unlisted(source, at, ranges, times);
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        self.listener.wants_each_packet()
-    }
-
-    pass_on!(|this| Some(&mut this.listener));
 
     fn full(&self) -> bool {
         self.listener.full()
@@ -143,16 +130,6 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Fork for Timed<L> {
     fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
         self.mark(&element);
         self.listener.start(source, at, element)
-    }
-
-    #[inline(always)]
-    fn start_cached(&mut self, source: usize, at: u64, range: base::Range) -> bool {
-        self.listener.start_cached(source, at, range)
-    }
-
-    #[inline(always)]
-    fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: base::Range) -> bool {
-        self.listener.start_block(source, at, id, range)
     }
 
     fn more(&mut self) -> bool {

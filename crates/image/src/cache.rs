@@ -33,14 +33,17 @@ pub struct Cache {
     viewpoint: Option<Viewpoint>,
     /// What selects the memory of [`image`](Self::image), and its number in [`CodeSpace`]s.
     selection: Selection,
-    number: u16,
+    number: u32,
     /// Where memory depends on more than the context: elements that may select other memory.
     selectors: Option<Box<MemorySelectors>>,
     /// With `selectors`, for a decoder whose blocks are single instructions: address and length in
     /// bytes of the last one.
     executed: Option<(u64, u32)>,
-    /// The images so far. The number of an image is its index.
+    /// The images so far. The number of an image is its index, plus `first`.
     known: Vec<(MemoryId, Arc<Image>)>,
+    first: u32,
+    /// The numbers of blocks stay valid.
+    held: bool,
     rules: Rules,
     table: Table,
     /// The number of blocks above which the cache explores: see [`CacheOptions::explored`].
@@ -117,6 +120,10 @@ const MAX_STUBS: usize = 1 << 13;
 const MAX_MEMORIES: usize = 1 << 10;
 const MAX_REGIONS: usize = 1 << 18;
 
+/// The greatest number of an image. Where numbers of blocks stay valid, images get other ones, as
+/// long as that is not too often: a context takes three bytes of trace at least.
+const MAX_NUMBER: u32 = (1 << 20) - 1;
+
 /// The maximum number of consecutive blocks that are explored at once.
 const MAX_EXPLORED: usize = 32;
 
@@ -131,6 +138,8 @@ impl Cache {
             selectors: None,
             executed: None,
             known: Vec::new(),
+            first: 0,
+            held: false,
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
             explored: options.explored,
@@ -245,37 +254,77 @@ impl Cache {
 
     #[cold]
     fn switch(&mut self, memory: MemoryId) {
-        let current = self.known.get(usize::from(self.number));
+        let current = self.known.get(self.number.wrapping_sub(self.first) as usize);
         if current.is_some_and(|(id, _)| *id == memory) {
             return;
         }
         let Some(viewpoint) = &self.viewpoint else { return };
         let known = self.known.iter().position(|(id, _)| *id == memory);
-        let index = known.unwrap_or_else(|| {
-            let regions: usize = self.known.iter().map(|(_, image)| image.regions().len()).sum();
-            if self.known.len() >= MAX_MEMORIES || regions > MAX_REGIONS {
-                self.known.clear();
-                self.table.clear();
-                self.pieces = None;
-                for stub in &mut self.stubs {
-                    stub.code_space = CodeSpace::NONE;
-                }
-                self.absent.clear();
-                self.instruction_cache.clear();
-            }
-            self.known.push((memory, viewpoint.spaces.image(memory)));
-            self.known.len() - 1
-        });
+        let Some(index) = known else {
+            let image = viewpoint.spaces.image(memory);
+            return self.add_memory(memory, image);
+        };
         let Some((_, image)) = self.known.get(index) else { return };
         self.image = Arc::clone(image);
-        self.number = index as u16;
+        self.number = self.first + index as u32;
+    }
+
+    /// Uses another memory.
+    fn add_memory(&mut self, memory: MemoryId, image: Arc<Image>) {
+        let regions: usize = self.known.iter().map(|(_, image)| image.regions().len()).sum();
+        if self.known.len() >= MAX_MEMORIES || regions > MAX_REGIONS {
+            // Blocks whose numbers stay valid are not found again.
+            self.first += self.known.len() as u32;
+            self.known.clear();
+            if !self.held {
+                self.first = 0;
+                self.table.clear();
+                self.forget_others();
+            }
+        }
+        self.number = self.first + self.known.len() as u32;
+        self.image = Arc::clone(&image);
+        self.known.push((memory, image));
+    }
+
+    /// Removes all blocks and all other memories.
+    #[cold]
+    fn forget(&mut self) {
+        self.table.clear();
+        self.forget_others();
+        let current = self.known.get(self.number.wrapping_sub(self.first) as usize).cloned();
+        self.known.clear();
+        self.known.extend(current);
+        (self.first, self.number) = (0, 0);
+    }
+
+    /// Removes what is known of memory beside the blocks of the table.
+    fn forget_others(&mut self) {
+        self.pieces = None;
+        for stub in &mut self.stubs {
+            stub.code_space = CodeSpace::NONE;
+        }
+        self.absent.clear();
+        self.instruction_cache.clear();
     }
 
     /// Stores paths through the blocks from here on, about `for_each` for each block, in 128 KiB to
-    /// 2 MiB of memory, for listeners that take them ([`tracewright_base::Sink::path`]).
+    /// 2 MiB of memory.
     #[inline]
     pub fn use_paths(&mut self, for_each: usize) {
         self.table.use_paths(for_each);
+    }
+
+    /// Whether every [`BlockId`] stays valid from here on, for a decoder whose steps are read
+    /// later: the cache does not sort its blocks then, nor make room for others. It does so when it
+    /// is called with `false`.
+    #[inline]
+    pub fn hold_numbers(&mut self, hold: bool) {
+        self.held = hold;
+        let cleared = self.table.hold(hold);
+        if cleared || !hold && self.first > MAX_NUMBER / 2 {
+            self.forget();
+        }
     }
 
     /// An empty cache has room for this many blocks from its first block on: it is not sorted until
@@ -296,12 +345,7 @@ impl Cache {
         }
         self.image = image;
         self.table.clear();
-        self.pieces = None;
-        for stub in &mut self.stubs {
-            stub.code_space = CodeSpace::NONE;
-        }
-        self.absent.clear();
-        self.instruction_cache.clear();
+        self.forget_others();
     }
 
     /// The RISC-V extensions.

@@ -2,7 +2,7 @@
 
 use tracewright_base::{
     BLOCK_CLASSES, Block, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, End,
-    Instruction, Numbering, PathSlot, Successors,
+    Instruction, Links, Numbering, PathSlot, Successors,
 };
 use tracewright_scan::{huge, prefetch};
 
@@ -18,6 +18,8 @@ pub(crate) struct Table {
     blocks: Vec<CachedBlock>,
     /// Those of each block.
     successors: Vec<Successors>,
+    /// The same as [`Links`].
+    links: Vec<[u32; 2]>,
     /// Empty, or [`BLOCK_CLASSES`] of them.
     classes: Vec<BlockClass>,
     /// How many of `classes` are used.
@@ -42,8 +44,13 @@ pub(crate) struct Table {
     /// How many for each block.
     paths_for_each: usize,
     numbering: Numbering,
-    /// The table was full and has been cleared.
+    /// The table was full and has been cleared, or is to be.
     overflowed: bool,
+    /// The numbers of blocks stay valid.
+    held: bool,
+    /// Where they need not: the blocks are to be sorted, or removed because the table is full.
+    wants_order: bool,
+    full: bool,
 }
 
 /// The branch target of a block; an odd number if it is not known.
@@ -94,6 +101,7 @@ impl Table {
         Table {
             blocks: Vec::new(),
             successors: Vec::new(),
+            links: Vec::new(),
             classes: Vec::new(),
             known: 0,
             targets: Vec::new(),
@@ -106,6 +114,9 @@ impl Table {
             paths_for_each: 0,
             numbering: Numbering::default(),
             overflowed: false,
+            held: false,
+            wants_order: false,
+            full: false,
         }
     }
 
@@ -127,6 +138,7 @@ impl Table {
         self.numbering.renew();
         self.blocks.clear();
         self.successors.clear();
+        self.links.clear();
         self.known = 0;
         self.targets.clear();
         self.slots.fill(FREE);
@@ -139,6 +151,7 @@ impl Table {
     pub(crate) fn blocks(&self) -> CachedBlocks<'_> {
         match self.classes.first_chunk() {
             Some(classes) => CachedBlocks::new(&self.blocks, &self.successors, classes)
+                .with_links(&self.links)
                 .with_paths(&self.paths)
                 .with_numbering(&self.numbering),
             None => CachedBlocks::none(),
@@ -184,6 +197,12 @@ impl Table {
         }
         if taken && let Some(cached) = self.blocks.get_mut(from.index()) {
             *cached = cached.with_loop(to == from);
+        }
+        if let Some(cached) = self.blocks.get(from.index())
+            && let Some(successors) = self.successors.get(from.index())
+            && let Some(links) = self.links.get_mut(from.index())
+        {
+            *links = Links::of(cached, successors);
         }
     }
 
@@ -261,13 +280,40 @@ impl Table {
         // With unused capacity, it is the classes that are full.
         let mut renumbered = false;
         if self.blocks.len() == self.limit || self.blocks.len() < self.blocks.capacity() {
+            self.overflowed = true;
+            if self.held {
+                self.full = true;
+                return None;
+            }
             self.clear();
-            (self.overflowed, renumbered) = (true, true);
+            renumbered = true;
         }
         if self.blocks.len() == self.blocks.capacity() {
             renumbered |= self.grow(1);
         }
         Some((self.add(block, code_space)?, renumbered))
+    }
+
+    /// Whether the numbers of blocks stay valid from here on: a full table takes no further block
+    /// then, and blocks are not sorted. They are sorted when it is called with `false`.
+    /// Returns whether all blocks are to be removed, because the table is full.
+    #[inline]
+    pub(crate) fn hold(&mut self, hold: bool) -> bool {
+        self.held = hold;
+        if !hold && self.wants_order {
+            self.put_in_order();
+        }
+        !hold && core::mem::take(&mut self.full)
+    }
+
+    #[cold]
+    fn put_in_order(&mut self) {
+        self.wants_order = false;
+        let capacity = self.blocks.capacity();
+        self.sort(capacity);
+        self.fill_slots(capacity);
+        self.numbering.renew();
+        self.make_paths(capacity);
     }
 
     /// Makes room for `count` more blocks, if the limit allows for them. The value is `true` if
@@ -334,7 +380,9 @@ impl Table {
     fn push(&mut self, cached: CachedBlock, hash: u64, target: Option<u64>) {
         self.put(hash, self.blocks.len() as u32);
         self.blocks.push(cached);
-        self.successors.push([BlockId::NONE; 2]);
+        let successors = [BlockId::NONE; 2];
+        self.successors.push(successors);
+        self.links.push(Links::of(&cached, &successors));
         self.targets.push(Target::new(target));
     }
 
@@ -349,17 +397,22 @@ impl Table {
             _ => (2 * len).max(least).next_power_of_two(),
         };
         let capacity = capacity.min(self.limit);
-        let sorted = len < MANY || (len - self.ordered) > len / DISORDERED;
+        let wants_order = len < MANY || (len - self.ordered) > len / DISORDERED;
+        let sorted = wants_order && !self.held;
+        self.wants_order = wants_order && self.held;
         if sorted {
             self.sort(capacity);
         } else {
             self.blocks = with_capacity(&self.blocks, capacity);
             self.successors = with_capacity(&self.successors, capacity);
+            self.links = with_capacity(&self.links, capacity);
             self.targets = with_capacity(&self.targets, capacity);
         }
         self.fill_slots(capacity);
-        if sorted || self.paths.len() != self.paths_for(capacity) {
+        if sorted {
             self.numbering.renew();
+        }
+        if sorted || self.paths.len() != self.paths_for(capacity) {
             self.make_paths(capacity);
         }
         self.target_cache.reserve(capacity);
@@ -392,6 +445,10 @@ impl Table {
         self.successors = in_order(&self.successors, &order, capacity, |successors| {
             successors.map(|id| id.renumbered(to))
         });
+        self.links = Vec::with_capacity(capacity);
+        huge(&self.links);
+        let all = self.blocks.iter().zip(&self.successors);
+        self.links.extend(all.map(|(cached, successors)| Links::of(cached, successors)));
         self.targets = in_order(&self.targets, &order, capacity, |target| target);
         self.target_cache.renumber(to);
         self.ordered = len;

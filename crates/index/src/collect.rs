@@ -1,15 +1,10 @@
 //! Collects what the index holds of a segment, while the segment is decoded.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright_base::{
-    self as base, CachedBlocks, Element, ExecutionCounts, ExecutionList, Fault, OffsetMap,
-};
-use tracewright_decode::Listener;
-use tracewright_frames::Event;
-use tracewright_protocols::registry::AnyPacket;
+use tracewright_base::{self as base, Batch, BlockId, BlockStep, CachedBlocks, Element, Part};
+use tracewright_decode::{Event, Listener, Packets, SourceBytes, StepCounts, Wants};
 
 use crate::entries::Starts;
 use crate::executed::{Executed, mix};
@@ -31,6 +26,10 @@ pub(crate) struct Collector {
     streams: Vec<Collected>,
 }
 
+/// Up to this number of blocks, their counters are in the processor's caches. Of more, most
+/// executions in a segment are the first of their block, whose record costs more than the range.
+const FEW: usize = 1 << 15;
+
 /// What one source has in the current segment.
 #[derive(Clone, Debug, Default)]
 struct Collected {
@@ -39,10 +38,17 @@ struct Collected {
     /// A packet was received: the offsets of others are not less.
     begun: bool,
     executed: Executed,
-    /// Ranges that are not in `executed`.
-    counts: ExecutionCounts,
-    list: ExecutionList,
+    /// By number: blocks that are not in `executed`.
+    counts: StepCounts<Block>,
     keys: BTreeMap<Key, u64>,
+}
+
+/// A block that was executed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    start: u64,
+    bytes: u32,
+    instructions: u32,
 }
 
 impl Collector {
@@ -125,31 +131,42 @@ impl Collector {
 
     /// Packets and undecodable bytes of a source have ascending offsets: only the first counts.
     #[inline]
-    fn packet_at(&mut self, source: usize, offsets: &OffsetMap<'_>, span: &Range<usize>) {
+    fn packet_at(&mut self, source: usize, bytes: &SourceBytes<'_>) {
         if let Some(begun) = self.streams.get_mut(source).map(|collected| &mut collected.begun)
             && !std::mem::replace(begun, true)
         {
-            self.first = self.first.min(offsets.at(span.start));
+            self.first = self.first.min(bytes.at());
         }
     }
 
     #[inline(always)]
     fn ranges(&mut self, source: usize, at: u64, range: &base::Range, times: u64) {
-        if at < self.first {
-            self.first = at;
-        }
+        self.first = self.first.min(at);
         let Some(Collected { executed, .. }) = self.streams.get_mut(source) else { return };
         executed.add(range.start, range.bytes, range.instructions, times);
     }
 }
 
 impl Collected {
+    /// These steps, which are of `blocks`, were executed.
+    fn count(&mut self, steps: &[BlockStep], blocks: &CachedBlocks<'_>) {
+        if blocks.all().len() > FEW {
+            return self.executed.add_steps(steps, blocks);
+        }
+        let Collected { counts, executed, .. } = self;
+        counts.prepare(blocks, |b, count| executed.add(b.start, b.bytes, b.instructions, count));
+        for step in steps {
+            let id = step.id();
+            counts.add(id.index(), 1, || Block::of(blocks, id));
+        }
+    }
+
     /// The stream, with the keys and lines of the ranges.
     fn settle(&mut self) -> Stream {
         let (mut stream, mut keys) =
             (std::mem::take(&mut self.stream), std::mem::take(&mut self.keys));
         let own = &mut self.executed;
-        self.counts.take(|block| own.add_block(&block));
+        self.counts.take(|b, count| own.add(b.start, b.bytes, b.instructions, count));
         let executed = self.executed.take();
         stream.checksum = stream.checksum.wrapping_add(executed.checksum);
         stream.elements += executed.ranges;
@@ -160,6 +177,17 @@ impl Collected {
         stream.lines = executed.lines;
         stream.keys = keys.into_iter().collect();
         stream
+    }
+}
+
+impl Block {
+    /// The block `id` of `blocks`.
+    fn of(blocks: &CachedBlocks<'_>, id: BlockId) -> Block {
+        let range = blocks.get(id).map(|(cached, class)| cached.range(class, false));
+        range.map_or(Block::default(), |range| {
+            let base::Range { start, bytes, instructions, .. } = range;
+            Block { start, bytes, instructions }
+        })
     }
 }
 
@@ -182,50 +210,6 @@ fn fold(element: &Element) -> u64 {
 }
 
 impl Listener for Collector {
-    const BY_SOURCE: bool = true;
-    // The offset of a range is not less than that of the first packet.
-    const COUNTS: bool = true;
-    const EXECUTIONS: bool = true;
-
-    fn take_executions(
-        &mut self,
-        source: usize,
-        blocks: &CachedBlocks<'_>,
-        slow: u16,
-    ) -> ExecutionCounts {
-        let Some(Collected { counts, executed, .. }) = self.streams.get_mut(source) else {
-            return ExecutionCounts::default();
-        };
-        let mut counts = std::mem::take(counts);
-        counts.prepare(blocks, slow, |block| executed.add_block(&block));
-        counts
-    }
-
-    #[inline]
-    fn executed(&mut self, source: usize, counts: ExecutionCounts) {
-        if let Some(collected) = self.streams.get_mut(source) {
-            collected.counts = counts;
-        }
-    }
-
-    #[inline]
-    fn take_list(&mut self, source: usize) -> ExecutionList {
-        let list = self.streams.get_mut(source).map(|collected| &mut collected.list);
-        let mut list = list.map(std::mem::take).unwrap_or_default();
-        list.prepare();
-        list
-    }
-
-    #[inline(never)]
-    fn listed(&mut self, source: usize, mut list: ExecutionList, blocks: &CachedBlocks<'_>) {
-        if let Some(collected) = self.streams.get_mut(source) {
-            collected.executed.add_blocks(list.blocks(), blocks.classes());
-            list.clear();
-            collected.list = list;
-        }
-    }
-
-    #[inline(always)]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let Element::Range(range) = element {
             return self.ranges(source, at, &range, 1);
@@ -237,78 +221,90 @@ impl Listener for Collector {
         self.other(source, at, element);
     }
 
-    #[inline]
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        if times > 0 {
-            self.ranges(source, at, &range, times.into());
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let Batch { source, blocks, start, .. } = *batch;
+        // The offsets of steps are not less than `start`, which may be that of none of them.
+        if start < self.first {
+            let steps = batch.steps().iter();
+            let first = steps.map(|step| batch.at(*step)).min();
+            self.first = self.first.min(first.unwrap_or(u64::MAX));
+        }
+        let full = self.full;
+        if !full && let Some(collected) = self.streams.get_mut(source) {
+            collected.count(batch.steps(), &blocks);
+        }
+        for part in batch.parts() {
+            match part {
+                Part::Steps(_) if !full => {}
+                // Records have the number of ranges before them.
+                Part::Steps(steps) => {
+                    if let Some(collected) = self.streams.get_mut(source) {
+                        collected.executed.add_steps(steps, &blocks);
+                    }
+                }
+                // Only some fields of a range are copied.
+                Part::Element(at, Element::Range(range)) => self.ranges(source, at, &range, 1),
+                Part::Element(at, element) => self.element(source, at, element),
+                Part::Turns(turns) if turns.times > 0 => {
+                    for range in turns.ranges {
+                        self.ranges(source, turns.at, range, turns.times);
+                    }
+                }
+                Part::Turns(_) => {}
+            }
         }
     }
 
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        if times > 0 {
-            ranges.iter().for_each(|range| self.ranges(source, at, range, times));
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Packet { source, bytes, packet } => {
+                self.packet_at(*source, bytes);
+                if self.full && packet.is_sync() {
+                    self.sync(*source, bytes.at());
+                }
+            }
+            Event::Packets { source, bytes, .. } | Event::Undecodable { source, bytes, .. } => {
+                self.packet_at(*source, bytes);
+            }
+            Event::UnknownId { id, at, len } => {
+                self.first = self.first.min(*at);
+                *self.unknown.entry(*id).or_default() += *len as u64;
+            }
+            Event::Link { at, event } => {
+                self.first = self.first.min(*at);
+                if let Some(kind) = self.events.count(event).filter(|_| self.full) {
+                    self.link_records.push(LinkRecord { kind, at: *at });
+                }
+            }
+            _ => {}
         }
     }
 
-    /// How packets are counted together does not depend on the trace alone.
-    fn wants_each_packet(&self) -> bool {
-        self.full
-    }
-
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        self.packet_at(source, offsets, &span);
-        if self.full && packet.is_sync() {
-            self.sync(source, offsets.at(span.start));
+    /// Records of synchronisations are between those of elements.
+    fn wants(&self) -> Wants {
+        let mut wants = Wants::COUNTS;
+        if self.full {
+            wants.packets = Packets::Each;
         }
-    }
-
-    #[inline]
-    fn packets(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: usize,
-        _: usize,
-    ) {
-        self.packet_at(source, offsets, &span);
-    }
-
-    fn undecodable(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        _: Fault,
-    ) {
-        self.packet_at(source, offsets, &span);
-    }
-
-    fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
-        self.first = self.first.min(at);
-        *self.unknown.entry(id).or_default() += len as u64;
-    }
-
-    fn link(&mut self, at: u64, event: Event) {
-        self.first = self.first.min(at);
-        if let Some(kind) = self.events.count(&event).filter(|_| self.full) {
-            self.link_records.push(LinkRecord { kind, at });
-        }
+        wants
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tracewright_base::{Counted, Exception, Instruction, Isa, Last};
+    use tracewright_base::{
+        BLOCK_CLASSES, BatchBuffer, BlockClass, CachedBlock, CodeSpace, Counted, Exception,
+        Instruction, Isa, Last, Numbering, Turns,
+    };
+    use tracewright_decode::listener::each_element;
+
+    const EXCEPTION: Element = Element::Exception(Exception {
+        number: 5,
+        return_address: None,
+        also_target: false,
+        tail_chain: false,
+    });
 
     fn range(start: u64, bytes: u32) -> base::Range {
         let nop = Instruction { isa: Isa::A64, size: 4, ..Instruction::default() };
@@ -321,11 +317,13 @@ mod tests {
         let functions: Functions = vec![Arc::from([0x100, 0x13c, 0x140, 0x200, 0x1000])];
         let mut collector = Collector::new(functions, true);
         collector.element(0, 9, Element::Range(range(0x100, 0x40)));
-        collector.repeat(0, 8, range(0x13c, 8), 5);
-        collector.repeat_path(0, 7, &[range(0x1f8, 8), range(0x200, 4)], 2);
-        let exception =
-            Exception { number: 5, return_address: None, also_target: false, tail_chain: false };
-        collector.element(0, 6, Element::Exception(exception));
+        let (mut buffer, listed) = (BatchBuffer::default(), true);
+        buffer.turns(Turns { at: 8, ranges: &[range(0x13c, 8)], times: 5, listed });
+        buffer.turns(Turns { at: 1, ranges: &[range(0x13c, 8)], times: 0, listed });
+        let ranges = &[range(0x1f8, 8), range(0x200, 4)];
+        buffer.turns(Turns { at: 7, ranges, times: 2, listed: false });
+        buffer.element(6, EXCEPTION);
+        collector.batch(&buffer.batch(0, CachedBlocks::none()));
         let segment = collector.take(&[30]);
         assert_eq!(segment.first, Some(6));
         let [stream] = &segment.streams[..] else { panic!("one stream") };
@@ -347,5 +345,64 @@ mod tests {
         let [record] = stream.records[..] else { panic!("one record") };
         assert_eq!((record.at, record.element, record.instruction), (6, 10, 32));
         assert_eq!(collector.take(&[0]), Segment::default());
+    }
+
+    /// Blocks of 4, 8 and 12 bytes, each with a line, and their classes.
+    fn cached(count: u64) -> (Vec<CachedBlock>, Vec<BlockClass>) {
+        let mut classes = vec![BlockClass::NONE; BLOCK_CLASSES];
+        let blocks = (0..count).map(|n| {
+            let (start, instructions) = (0x100 + 0x40 * n, 1 + (n % 3) as u32);
+            let bytes = 4 * instructions;
+            let block = base::Block { start, bytes, instructions, ..Default::default() };
+            classes[0] = BlockClass::of(&block, CodeSpace(3));
+            CachedBlock::new(&block, 0).expect("a short block")
+        });
+        (blocks.collect(), classes)
+    }
+
+    /// The segments are those of single elements: with records of all occurrences and without, for
+    /// few blocks and for many, which get other numbers.
+    #[test]
+    fn steps_are_collected_as_their_ranges() {
+        for (full, count) in [(false, 3), (false, FEW + 1), (true, 3)] {
+            let (cached, classes) = cached(count as u64);
+            let successors = vec![[BlockId::NONE; 2]; count];
+            let classes = classes.first_chunk().expect("all classes");
+            let blocks = CachedBlocks::new(&cached, &successors, classes);
+            let mut batches = Collector::new(vec![Arc::from([0x100, 0x140, 0x180])], full);
+            let mut elements = batches.clone();
+            let numberings = [Numbering::default(), Numbering::default()];
+            for (round, numbering) in [0, 0, 1, 0].into_iter().enumerate() {
+                let mut buffer = BatchBuffer::default();
+                // No step has the offset from which theirs are counted.
+                let start = buffer.begin(3);
+                let places = buffer.places().expect("room");
+                places[0] = BlockStep::new(BlockId::new(0), true, 9 - start);
+                buffer.set_len(1);
+                for (at, n) in [(8, 1), (8, 1), (12, round % 3)] {
+                    buffer.step(at, BlockId::new(n), n == 0);
+                    if round % 2 == 1 {
+                        buffer.element(at, EXCEPTION);
+                    }
+                }
+                let batch = buffer.batch(0, blocks.with_numbering(&numberings[numbering]));
+                batches.batch(&batch);
+                each_element(&mut elements, &batch);
+                if round > 0 {
+                    let segment = batches.take(&[1]);
+                    assert_eq!(segment, elements.take(&[1]), "{full} {count} {round}");
+                    assert_eq!(segment.first, Some(8));
+                    let [stream] = &segment.streams[..] else { panic!("one stream") };
+                    assert_eq!(stream.records.len(), if full && round != 2 { 3 } else { 0 });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn packets_of_a_full_index_are_received_between_elements() {
+        let wants = |full| Collector::new(Vec::new(), full).wants();
+        assert_eq!(wants(false), Wants::COUNTS);
+        assert_eq!((wants(true).packets, wants(true).any_order), (Packets::Each, true));
     }
 }

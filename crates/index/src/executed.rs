@@ -1,10 +1,13 @@
 //! What was executed: lines, entries of functions, and a checksum of the ranges.
 
-use tracewright_base::{BLOCK_CLASSES, BlockClass, CachedBlock, ExecutedBlock};
+use tracewright_base::{BLOCK_CLASSES, BlockClass, BlockStep, CachedBlock, CachedBlocks};
 
 use crate::entries::{EntryCounts, Starts};
 use crate::lines::ExecutedLines;
 use crate::runs::Lines;
+
+/// Steps whose blocks are read before they are summed.
+const AT_ONCE: usize = 1 << 8;
 
 /// What was executed in a segment so far. The sums do not depend on the order of the ranges.
 #[derive(Clone, Debug, Default)]
@@ -59,27 +62,27 @@ impl Executed {
         }
     }
 
-    /// A block was executed.
-    pub(crate) fn add_block(&mut self, block: &ExecutedBlock) {
-        let ExecutedBlock { start, bytes, instructions, count } = *block;
-        self.add(start, bytes, instructions, count);
-    }
-
-    /// These blocks, which have these classes, were executed.
-    pub(crate) fn add_blocks(
-        &mut self,
-        blocks: &[CachedBlock],
-        classes: &[BlockClass; BLOCK_CLASSES],
-    ) {
-        self.ranges = self.ranges.wrapping_add(blocks.len() as u64);
-        match self.starts.len() {
-            0 => self.add_each::<false>(blocks, classes),
-            _ => self.add_each::<true>(blocks, classes),
+    /// These steps, which are of `blocks`, were executed.
+    pub(crate) fn add_steps(&mut self, steps: &[BlockStep], blocks: &CachedBlocks<'_>) {
+        let (all, classes) = (blocks.all(), blocks.classes());
+        let Some(first) = all.first() else { return };
+        self.ranges = self.ranges.wrapping_add(steps.len() as u64);
+        let mut executed = [*first; AT_ONCE];
+        for steps in steps.chunks(AT_ONCE) {
+            // A loop of loads only: the processor waits for many of them at a time.
+            for (cached, step) in executed.iter_mut().zip(steps) {
+                *cached = *all.get(step.id().index()).unwrap_or(first);
+            }
+            let executed = executed.get(..steps.len()).unwrap_or_default();
+            match self.starts.len() {
+                0 => self.add_each::<false>(executed, classes),
+                _ => self.add_each::<true>(executed, classes),
+            }
         }
     }
 
     /// `MARKS`: there are functions.
-    // The sums are in registers, and no step depends on the one before it.
+    // The sums are in registers, and no block depends on the one before it.
     fn add_each<const MARKS: bool>(
         &mut self,
         blocks: &[CachedBlock],
@@ -146,7 +149,7 @@ pub(crate) const fn mix(a: u64, b: u64) -> u64 {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use tracewright_base::{Block, CodeSpace};
+    use tracewright_base::{Block, BlockId, CodeSpace};
 
     use super::*;
 
@@ -193,13 +196,13 @@ mod tests {
     /// The same sums as those of the single ranges, with and without functions, also for blocks of
     /// other pages and in another half of the address space.
     #[test]
-    fn sums_of_blocks_are_those_of_their_ranges() {
+    fn sums_of_steps_are_those_of_their_ranges() {
         for functions in [0, 300] {
             let starts = || Starts::new((0..functions).map(|n| n * 612).collect());
             let (mut each, mut all) = (Executed::new(starts()), Executed::new(starts()));
             let mut classes = vec![BlockClass::NONE; BLOCK_CLASSES];
             for round in 0..3u64 {
-                let mut blocks = Vec::new();
+                let (mut cached, mut steps) = (Vec::new(), Vec::new());
                 for n in 0..5000u64 {
                     let base = [0, 0, 0, 1 << 30, 0xffff_8000_0000_0000][n as usize % 5];
                     let start = base + n * n % 50_021 * 4 + round * 64;
@@ -208,11 +211,14 @@ mod tests {
                     let block = Block { start, bytes, instructions, ..Block::default() };
                     let class = (base >> 60) as usize;
                     classes[class] = BlockClass::of(&block, CodeSpace(0));
-                    blocks.push(CachedBlock::new(&block, class).expect("a short block"));
+                    steps.push(BlockStep::new(BlockId::new(cached.len()), n % 2 == 0, 0));
+                    cached.push(CachedBlock::new(&block, class).expect("a short block"));
                     each.add(start, bytes, instructions, 1);
                 }
+                let successors = vec![[BlockId::NONE; 2]; cached.len()];
                 let classes = classes.first_chunk().expect("all classes");
-                blocks.chunks(700).for_each(|blocks| all.add_blocks(blocks, classes));
+                let blocks = CachedBlocks::new(&cached, &successors, classes);
+                steps.chunks(700).for_each(|steps| all.add_steps(steps, &blocks));
                 assert_eq!(all.totals(), each.totals());
                 let taken = all.take();
                 assert_eq!(taken.entries.is_empty(), functions == 0);

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use tracewright_base::{self as base, Context, Element};
+use tracewright_base::{Batch, BlockStep, Context, Element, Part, Turns};
 use tracewright_capture::Buffer;
-use tracewright_decode::ordered::{self, Part};
+use tracewright_decode::ordered;
 use tracewright_decode::{Listener, Plan, Session};
 
 use crate::error::{FindError, IndexError};
@@ -252,7 +252,7 @@ impl<'a> Finder<'a> {
         let mut outcome = Ok(());
         let damage = &mut self.search.damage;
         ordered::each(self.jobs, groups, work, |_, part| {
-            let Part::Done(done) = part else { return true };
+            let ordered::Part::Done(done) = part else { return true };
             match done {
                 Ok((count, found, damaged)) => {
                     hits.count = hits.count.saturating_add(count);
@@ -477,6 +477,40 @@ impl<'a> Hits<'a> {
         self.position.instructions = after;
     }
 
+    /// Takes `steps` of `batch`.
+    fn steps(&mut self, batch: &Batch<'_>, steps: &[BlockStep]) {
+        if self.least != (0, 0) {
+            let Position { elements, instructions, .. } = &mut self.position;
+            let after = instructions.saturating_add(batch.instructions(steps));
+            let last = steps.iter().map(|step| batch.at(*step)).max().unwrap_or(0);
+            if last < self.least.0 || after < self.least.1 {
+                *elements = elements.saturating_add(steps.len() as u64);
+                *instructions = after;
+                return;
+            }
+        }
+        for step in steps {
+            if let Some(range) = batch.range(*step) {
+                self.take(batch.source, batch.at(*step), Element::Range(range), 1);
+            }
+        }
+    }
+
+    fn turns(&mut self, source: usize, turns: &Turns<'_>) {
+        let Turns { at, ranges, times, .. } = *turns;
+        if let [range] = ranges {
+            return self.take(source, at, Element::Range(*range), times);
+        }
+        for _ in 0..times {
+            for range in ranges {
+                self.take(source, at, Element::Range(*range), 1);
+            }
+            if self.full() {
+                return;
+            }
+        }
+    }
+
     /// `times` matches in a row.
     fn hits(&mut self, source: usize, at: u64, element: Element, instructions: u64, times: u64) {
         let Position { elements, instructions: before, .. } = self.position;
@@ -522,9 +556,6 @@ impl<'a> Hits<'a> {
 }
 
 impl Listener for Hits<'_> {
-    const PACKETS: bool = false;
-    const ERASED: bool = true;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let (Some(time), Some(last)) = (element.ticks(), self.position.times.get_mut(source)) {
             *last = Some(time);
@@ -537,14 +568,12 @@ impl Listener for Hits<'_> {
         self.take(source, at, element, 1);
     }
 
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        self.take(source, at, Element::Range(range), times.into());
-    }
-
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        for _ in 0..times {
-            for range in ranges {
-                self.element(source, at, Element::Range(*range));
+    fn batch(&mut self, batch: &Batch<'_>) {
+        for part in batch.parts() {
+            match part {
+                Part::Steps(steps) => self.steps(batch, steps),
+                Part::Element(at, element) => self.element(batch.source, at, element),
+                Part::Turns(turns) => self.turns(batch.source, &turns),
             }
             if self.full() {
                 return;

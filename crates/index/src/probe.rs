@@ -6,7 +6,7 @@
 //! its cached code.
 //! This needs no knowledge of a protocol, and no state of a decoder has to be stored.
 
-use tracewright_base::{Element, Range};
+use tracewright_base::{Batch, Element};
 use tracewright_decode::{Checkpoint, Listener, Route, Session};
 
 use crate::segment::Restart;
@@ -144,12 +144,7 @@ pub(crate) fn known_link(link: &Route) -> Option<Route> {
 pub(crate) struct Nothing;
 
 impl Listener for Nothing {
-    const PACKETS: bool = false;
-
-    #[inline]
     fn element(&mut self, _: usize, _: u64, _: Element) {}
 
-    fn repeat(&mut self, _: usize, _: u64, _: Range, _: u32) {}
-
-    fn repeat_path(&mut self, _: usize, _: u64, _: &[Range], _: u64) {}
+    fn batch(&mut self, _: &Batch<'_>) {}
 }

@@ -68,7 +68,7 @@ impl<'a> Scan<'a> {
     /// Decodes the segments before segment `end` for `listener`, and the rest of the last step. The
     /// steps are at fixed offsets of the buffer, as the order of packets and events of the link
     /// depends on them.
-    pub(crate) fn run<L: Listener>(&mut self, end: usize, listener: &mut L) -> io::Result<()> {
+    pub(crate) fn run(&mut self, end: usize, listener: &mut dyn Listener) -> io::Result<()> {
         let last = end >= self.len();
         let end = match self.index {
             Some(index) if !last => index.begin(end).unwrap_or(u64::MAX),
@@ -110,7 +110,7 @@ impl<'a> Scan<'a> {
 
     /// Goes to segment `n`, or to one before it, and returns what is known there. What is decoded
     /// for this is passed to `listener`: see [`IndexedBuffer::seek`].
-    pub(crate) fn go<L: Listener>(&mut self, n: usize, listener: &mut L) -> io::Result<Position> {
+    pub(crate) fn go(&mut self, n: usize, listener: &mut dyn Listener) -> io::Result<Position> {
         if self.next == n {
             return Ok(self.position(n));
         }
@@ -132,7 +132,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Decodes the next segment for `listener`. Returns whether another one follows.
-    pub(crate) fn next<L: Listener>(&mut self, listener: &mut L) -> io::Result<bool> {
+    pub(crate) fn next(&mut self, listener: &mut dyn Listener) -> io::Result<bool> {
         let at = self.session.state().at();
         let end = self.index.and_then(|index| index.begin(self.next + 1)).unwrap_or(u64::MAX);
         let reader = self.reader.get_or_insert_with(|| from(self.buffer, at));

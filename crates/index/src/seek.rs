@@ -44,12 +44,12 @@ impl IndexedBuffer {
     /// # Errors
     /// Where the buffer cannot be read, or summaries of segments are
     /// [damaged](IndexedBuffer::damage).
-    pub fn seek<L: Listener>(
+    pub fn seek(
         &self,
         session: &mut Session,
         buffer: &Buffer,
         n: usize,
-        listener: &mut L,
+        listener: &mut dyn Listener,
     ) -> io::Result<Start> {
         let blank = session.state().clone();
         let n = (1..=n.min(self.len())).rev().find(|n| self.link(&blank, *n).is_some());
@@ -95,14 +95,14 @@ impl IndexedBuffer {
     /// Decodes each source from its restart on, with the link in its actual state, and copies their
     /// states to `state`. Bytes between two runs are decoded once, and only for the sources that
     /// have begun.
-    fn decode_frames<L: Listener>(
+    fn decode_frames(
         &self,
         session: &mut Session,
         blank: &Checkpoint,
         buffer: &Buffer,
         runs: Vec<Run>,
         state: &mut Checkpoint,
-        listener: &mut L,
+        listener: &mut dyn Listener,
     ) -> io::Result<()> {
         let mut runs = runs.into_iter().peekable();
         while let Some(Run { from, mut to, mut sources }) = runs.next() {
@@ -125,14 +125,14 @@ impl IndexedBuffer {
 
     /// Decodes each source from its restart to offset `end`, with the link in its initial state
     /// there. The state of the link is that of the session that began last.
-    fn decode_messages<L: Listener>(
+    fn decode_messages(
         &self,
         session: &mut Session,
         blank: &Checkpoint,
         buffer: &Buffer,
         mut runs: Vec<Run>,
         end: u64,
-        listener: &mut L,
+        listener: &mut dyn Listener,
     ) -> io::Result<Checkpoint> {
         if runs.is_empty() {
             runs.push(Run { from: 0, to: end, sources: Vec::new() });
@@ -193,11 +193,11 @@ impl IndexedBuffer {
 }
 
 /// Decodes the bytes up to offset `to`.
-fn feed<L: Listener>(
+fn feed(
     session: &mut Session,
     buffer: &Buffer,
     to: u64,
-    listener: &mut L,
+    listener: &mut dyn Listener,
 ) -> io::Result<()> {
     let mut at = session.state().at();
     let mut space = vec![0; STEP];

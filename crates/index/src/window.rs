@@ -3,12 +3,10 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, OffsetMap};
+use tracewright_base::{Batch, BatchBuffer, BlockStep, Element, Part, Turns};
 use tracewright_capture::Buffer;
-use tracewright_decode::{Fork, Listener, Session};
-use tracewright_frames::Event;
+use tracewright_decode::{Event, Fork, Listener, Packets, Session, Wants};
 use tracewright_image::{MemorySelectors, Selection};
-use tracewright_protocols::registry::AnyPacket;
 
 use crate::build::{fill, from};
 use crate::index::IndexedBuffer;
@@ -22,6 +20,9 @@ const OUTPUT: usize = 1 << 18;
 
 /// Bytes that are decoded at a time beside a listener of the whole trace.
 const WHOLE_STEP: usize = 1 << 16;
+
+/// Cached blocks whose output is made before it is written: their instructions are few.
+const AT_ONCE: usize = 64;
 
 /// What is selected: all that is inside each range that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,8 +78,9 @@ impl Window {
 
 /// Passes what is inside the window of `buffer` to `listener`, which is in its initial state, and
 /// its output to `write`, which returns whether more is wanted. With an index, decoding begins near
-/// the window and ends after it; the output is the same. `begin` is called before the first range
-/// inside, with the number of its instructions that are before the window.
+/// the window and ends after it; the output is the same. With [`Window::instruction`], `begin` is
+/// called before each range, with the number of its instructions that are before the window, and
+/// that of those inside.
 ///
 /// The first element of a source is preceded by its context, where one is known.
 ///
@@ -183,32 +185,31 @@ pub fn run_beside<A: Listener, L: Listener + Fork>(
 struct Before<'a, L>(&'a mut L);
 
 impl<L: Listener> Listener for Before<'_, L> {
-    const PACKETS: bool = L::PACKETS;
-    const ERASED: bool = true;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let Element::Undecodable { .. } = element {
-            self.0.skipped_packet(source, at, None);
+            self.0.event(&Event::Skipped { source, at, packet: None });
         }
     }
 
-    fn repeat(&mut self, _: usize, _: u64, _: base::Range, _: u32) {}
-
-    fn repeat_path(&mut self, _: usize, _: u64, _: &[base::Range], _: u64) {}
-
-    fn wants_each_packet(&self) -> bool {
-        self.0.wants_each_packet()
+    fn batch(&mut self, batch: &Batch<'_>) {
+        for part in batch.parts() {
+            if let Part::Element(at, element) = part {
+                self.element(batch.source, at, element);
+            }
+        }
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        self.0.skipped_packet(source, offsets.at(span.start), Some(packet));
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Packet { source, bytes, packet } = event {
+            let (source, at, packet) = (*source, bytes.at(), Some(*packet));
+            self.0.event(&Event::Skipped { source, at, packet });
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        let mut wants = Wants::ELEMENTS;
+        wants.packets = self.0.wants().packets;
+        wants
     }
 }
 
@@ -253,22 +254,27 @@ impl<L: Listener + Fork> Windowed<'_, L> {
             })
     }
 
-    fn pass(&mut self, source: usize, at: u64, element: Element) {
+    /// Something of `source` is passed on: its memory and its context precede the first.
+    fn show(&mut self, source: usize, element: Option<&Element>) {
         if let Some(shown) = self.shown.get_mut(source).filter(|shown| !**shown) {
             *shown = true;
             if let Some(Some((_, selection))) = self.selections.get(source) {
-                self.listener.select(source, *selection);
+                self.listener.event(&Event::Select { source, selection: *selection });
             }
             let context = self.position.contexts.get(source).copied().flatten();
             if let Some((at, context)) = context
-                && !matches!(element, Element::Context(_))
+                && !matches!(element, Some(Element::Context(_)))
             {
                 self.listener.element(source, at, Element::Context(context));
             }
         }
-        if let Element::Range(range) = element {
-            let all = 0..u64::MAX;
-            let Range { start, end } = self.window.instruction.as_ref().unwrap_or(&all);
+    }
+
+    fn pass(&mut self, source: usize, at: u64, element: Element) {
+        self.show(source, Some(&element));
+        if let Element::Range(range) = element
+            && let Some(Range { start, end }) = &self.window.instruction
+        {
             let (first, last) = (
                 self.position.instructions,
                 self.position.instructions.saturating_add(range.instructions.into()),
@@ -286,9 +292,99 @@ impl<L: Listener + Fork> Windowed<'_, L> {
         }
     }
 
-    /// How many of `times` repetitions of these many elements and instructions are all before the
-    /// window.
-    fn repetitions_before(&self, elements: u64, instructions: u64, times: u64) -> u64 {
+    /// Whether all of these steps are inside, or none of them. `None` where some may be.
+    fn has_all(&self, batch: &Batch<'_>, steps: &[BlockStep], instructions: u64) -> Option<bool> {
+        let within = |range: &Option<Range<u64>>, first: u64, end: u64| match range {
+            Some(range) if end <= range.start || range.end <= first => Some(false),
+            Some(range) if first < range.start || range.end < end => None,
+            _ => Some(true),
+        };
+        let Window { offset, time, instruction, element } = self.window;
+        let Position { elements, instructions: executed, times, .. } = &self.position;
+        let ticks = times.get(batch.source).copied().flatten();
+        let timed = time.as_ref().is_none_or(|t| ticks.is_some_and(|ticks| t.contains(&ticks)));
+        let mut at = 0..0;
+        if offset.is_some() {
+            let offsets = || steps.iter().map(|step| batch.at(*step));
+            at.start = offsets().min().unwrap_or(0);
+            at.end = offsets().max().unwrap_or(0).saturating_add(1);
+        }
+        let all = [
+            Some(timed),
+            within(offset, at.start, at.end),
+            within(element, *elements, elements.saturating_add(steps.len() as u64)),
+            within(instruction, *executed, executed.saturating_add(instructions)),
+        ];
+        match all.contains(&Some(false)) {
+            true => Some(false),
+            false => all.iter().all(Option::is_some).then_some(true),
+        }
+    }
+
+    /// Takes `steps`, all of `batch`.
+    fn steps(&mut self, batch: &Batch<'_>, steps: &[BlockStep]) {
+        let instructions = batch.instructions(steps);
+        // Each range is passed on by itself where its parts matter, and where it may select memory.
+        let together = self.window.instruction.is_none()
+            && self.selections.get(batch.source).is_none_or(Option::is_none);
+        match self.has_all(batch, steps, instructions) {
+            Some(true) if together => {
+                self.show(batch.source, None);
+                for steps in steps.chunks(if L::GROWS { AT_ONCE } else { BatchBuffer::STEPS }) {
+                    self.listener.batch(&batch.with_steps(steps));
+                    self.relieve(OUTPUT);
+                    if self.stopped {
+                        return;
+                    }
+                }
+            }
+            Some(false) => {}
+            _ => {
+                for step in steps {
+                    if let Some(range) = batch.range(*step) {
+                        self.element(batch.source, batch.at(*step), Element::Range(range));
+                    }
+                }
+                return;
+            }
+        }
+        self.skip(steps.len() as u64, instructions, 1);
+        self.over = self.window.is_over(&self.position);
+    }
+
+    /// Takes `turns`, all of `batch`.
+    fn turns(&mut self, batch: &Batch<'_>, turns: &Turns<'_>) {
+        let Turns { at, ranges, times, listed } = *turns;
+        let source = batch.source;
+        let elements = ranges.len() as u64;
+        let instructions = ranges.iter().map(|range| u64::from(range.instructions)).sum();
+        let mut before = 0;
+        if self.window.instruction.is_some() || self.window.element.is_some() {
+            before = self.turns_before(elements, instructions, times);
+            self.skip(elements, instructions, before);
+        } else {
+            let inside = self.has(Some(source), at, 1);
+            if !inside || !listed || !L::GROWS {
+                if inside {
+                    self.show(source, None);
+                    self.listener.batch(batch);
+                    self.relieve(OUTPUT);
+                }
+                return self.skip(elements, instructions, times);
+            }
+        }
+        for _ in before..times {
+            for range in ranges {
+                self.element(source, at, Element::Range(*range));
+            }
+            if self.over || self.stopped {
+                return;
+            }
+        }
+    }
+
+    /// How many of `times` turns of these many elements and instructions are all before the window.
+    fn turns_before(&self, elements: u64, instructions: u64, times: u64) -> u64 {
         let before = |range: &Option<Range<u64>>, at: u64, each: u64| match range {
             Some(range) => range.start.saturating_sub(at).checked_div(each).unwrap_or(0),
             None => 0,
@@ -308,13 +404,6 @@ impl<L: Listener + Fork> Windowed<'_, L> {
 }
 
 impl<L: Listener + Fork> Listener for Windowed<'_, L> {
-    const PACKETS: bool = L::PACKETS;
-    const ERASED: bool = true;
-
-    fn enter_source(&mut self, source: usize) {
-        self.listener.enter_source(source);
-    }
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if self.over || self.stopped {
             return;
@@ -343,104 +432,41 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
         self.over = self.window.is_over(&self.position);
     }
 
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        let (times, instructions) = (u64::from(times), u64::from(range.instructions));
-        let before = self.repetitions_before(1, instructions, times);
-        self.skip(1, instructions, before);
-        let outside = |range: &Option<Range<u64>>| range.is_none();
-        if outside(&self.window.instruction)
-            && outside(&self.window.element)
-            && !self.has(Some(source), at, instructions)
-        {
-            return self.skip(1, instructions, times - before);
-        }
-        for _ in before..times {
+    fn batch(&mut self, batch: &Batch<'_>) {
+        for (part, alone) in batch.parts_alone() {
             if self.over || self.stopped {
                 return;
             }
-            self.element(source, at, Element::Range(range));
-        }
-    }
-
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        let elements = ranges.len() as u64;
-        let instructions = ranges.iter().map(|range| u64::from(range.instructions)).sum();
-        let before = self.repetitions_before(elements, instructions, times);
-        self.skip(elements, instructions, before);
-        let numbered = self.window.instruction.is_some() || self.window.element.is_some();
-        if !numbered && !self.has(Some(source), at, 1) {
-            return self.skip(elements, instructions, times - before);
-        }
-        for _ in before..times {
-            for range in ranges {
-                self.element(source, at, Element::Range(*range));
-            }
-            if self.over || self.stopped {
-                return;
+            match part {
+                Part::Steps(steps) => self.steps(&alone, steps),
+                Part::Element(at, element) => self.element(batch.source, at, element),
+                Part::Turns(turns) => self.turns(&alone, &turns),
             }
         }
     }
 
-    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
-        if self.window.instruction.is_some() || self.window.element.is_some() {
-            return self.repeat_path(source, at, ranges, times);
-        }
-        if self.over || self.stopped {
-            return;
-        }
-        if self.has(Some(source), at, 1) {
-            self.listener.repeat_unlisted(source, at, ranges, times);
-        }
-        let instructions = ranges.iter().map(|range| u64::from(range.instructions)).sum();
-        self.skip(ranges.len() as u64, instructions, times);
-        self.over = self.window.is_over(&self.position);
-    }
-
-    /// How packets are counted together does not depend on the trace alone.
-    fn wants_each_packet(&self) -> bool {
-        L::PACKETS
-    }
-
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
+    fn event(&mut self, event: &Event<'_>) {
         if self.over {
             return;
         }
-        if self.has(Some(source), offsets.at(span.start), 0) {
-            self.listener.packet(source, offsets, span, bytes, packet);
-        } else {
-            Before(&mut self.listener).packet(source, offsets, span, bytes, packet);
+        let inside = match event {
+            Event::Packet { source, bytes, .. } | Event::Undecodable { source, bytes, .. } => {
+                self.has(Some(*source), bytes.at(), 0)
+            }
+            Event::UnknownId { at, .. } | Event::Link { at, .. } => self.has(None, *at, 0),
+            _ => return,
+        };
+        match inside {
+            true => self.listener.event(event),
+            false => Before(&mut self.listener).event(event),
         }
     }
 
-    fn undecodable(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        if !self.over && self.has(Some(source), offsets.at(span.start), 0) {
-            self.listener.undecodable(source, offsets, span, bytes, fault);
-        }
-    }
-
-    fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
-        if !self.over && self.has(None, at, 0) {
-            self.listener.unknown_id(id, at, len);
-        }
-    }
-
-    fn link(&mut self, at: u64, event: Event) {
-        if !self.over && self.has(None, at, 0) {
-            self.listener.link(at, event);
+    /// How packets are counted together does not depend on the trace alone.
+    fn wants(&self) -> Wants {
+        match self.listener.wants().packets {
+            Packets::None => Wants::ELEMENTS,
+            _ => Wants::EACH_PACKET,
         }
     }
 

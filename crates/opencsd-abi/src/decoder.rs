@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use tracewright_base::{self as base, BlockCache, Element, Fault, NoMemory, OffsetMap, Sink};
+use tracewright_base::{
+    self as base, BlockCache, BlockId, CachedBlocks, Element, Fault, NoMemory, OffsetMap, Sink,
+};
 use tracewright_frames::Source;
 use tracewright_image::{Cache, CacheOptions, OpcodeCheck};
 use tracewright_protocols::Observer;
@@ -318,24 +320,33 @@ impl Receiver<'_> {
     }
 }
 
-impl Sink for Receiver<'_> {
-    #[inline]
-    fn element(&mut self, at: u64, element: Element) {
-        match element {
-            Element::Range(range) => self.cached_range(at, range),
-            element => self.any_element(at, element),
-        }
-    }
-
-    // In line, fields of the range go from the block cache to the client's element without a copy.
+impl Receiver<'_> {
     #[inline(always)]
-    fn cached_range(&mut self, at: u64, range: base::Range) {
+    fn range(&mut self, at: u64, range: base::Range) {
         let Some(client) = self.client_of_ranges else {
             return self.any_element(at, Element::Range(range));
         };
         let answer = client.receive(at, self.id, self.maker.range(&range));
         if answer != response::CONT {
             self.respond(answer);
+        }
+    }
+}
+
+impl Sink for Receiver<'_> {
+    #[inline]
+    fn element(&mut self, at: u64, element: Element) {
+        match element {
+            Element::Range(range) => self.range(at, range),
+            element => self.any_element(at, element),
+        }
+    }
+
+    // In line, fields of the range go from the block cache to the client's element without a copy.
+    #[inline(always)]
+    fn step(&mut self, at: u64, id: BlockId, taken: bool, blocks: &CachedBlocks<'_>) {
+        if let Some((cached, class)) = blocks.get(id) {
+            self.range(at, cached.range(class, taken));
         }
     }
 }

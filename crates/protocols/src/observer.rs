@@ -49,8 +49,15 @@ pub trait Observer: Sink {
     /// `count` packets, `span`, that the decoder took at once. `syncs` of them are packets from
     /// which a decoder may start.
     #[inline]
-    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize, syncs: usize) {
-        let _ = (offsets, span, count, syncs);
+    fn packets(
+        &mut self,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        count: usize,
+        syncs: usize,
+    ) {
+        let _ = (offsets, span, bytes, count, syncs);
     }
 
     /// Undecodable bytes.
@@ -96,8 +103,15 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     }
 
     #[inline]
-    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize, syncs: usize) {
-        (**self).packets(offsets, span, count, syncs);
+    fn packets(
+        &mut self,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        count: usize,
+        syncs: usize,
+    ) {
+        (**self).packets(offsets, span, bytes, count, syncs);
     }
 
     #[inline]

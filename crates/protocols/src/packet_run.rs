@@ -1,6 +1,8 @@
 //! The packets that a decoder takes at once, one by one between their elements.
 
-use tracewright_base::{BlockId, Element, Feed, Forward, OffsetMap, Parse, Range, Sink, Wire};
+use tracewright_base::{
+    BatchBuffer, BlockId, CachedBlocks, Element, Feed, Forward, OffsetMap, Parse, Sink, Turns, Wire,
+};
 
 use crate::observer::Observer;
 use crate::registry::Listed;
@@ -74,39 +76,25 @@ impl<P: Listed, O: Observer> Sink for PacketRun<'_, P, O> {
     }
 
     #[inline(always)]
-    fn cached_range(&mut self, at: u64, range: Range) {
-        self.until(at);
-        self.observer.cached_range(at, range);
+    fn step(&mut self, at: u64, id: BlockId, taken: bool, blocks: &CachedBlocks<'_>) {
+        if self.at <= at {
+            self.observer.prepare(blocks, true);
+            self.until(at);
+        }
+        self.observer.step(at, id, taken, blocks);
     }
 
-    #[inline(always)]
-    fn cached_block(&mut self, at: u64, id: BlockId, range: Range) {
-        self.until(at);
-        self.observer.cached_block(at, id, range);
+    fn return_steps(&mut self, buffer: BatchBuffer, blocks: &CachedBlocks<'_>) {
+        let batch = buffer.batch(0, *blocks);
+        for &step in batch.steps() {
+            self.step(batch.at(step), step.id(), step.taken(), blocks);
+        }
+        // Elements that follow may come after further packets.
+        self.observer.prepare(blocks, true);
     }
 
-    #[inline(always)]
-    fn repeat_block(&mut self, at: u64, id: BlockId, range: Range, times: u32) {
-        self.until(at);
-        self.observer.repeat_block(at, id, range, times);
-    }
-
-    fn repeat(&mut self, at: u64, range: Range, times: u32) {
-        self.until(at);
-        self.observer.repeat(at, range, times);
-    }
-
-    fn repeat_path(&mut self, at: u64, ranges: &[Range], times: u64) {
-        self.until(at);
-        self.observer.repeat_path(at, ranges, times);
-    }
-
-    fn repeat_unlisted(&mut self, at: u64, ranges: &[Range], times: u64) {
-        self.until(at);
-        self.observer.repeat_unlisted(at, ranges, times);
-    }
-
-    fn full(&self) -> bool {
-        self.observer.full()
+    fn turns(&mut self, turns: Turns<'_>) {
+        self.until(turns.at);
+        self.observer.turns(turns);
     }
 }

@@ -73,6 +73,8 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     /// Whether the fast path emits elements at the offset of the packet that it takes, or before it
     /// takes the first one, if the sink has [`WITH_PACKETS`](tracewright_base::Sink::WITH_PACKETS).
     const IN_ORDER: bool = false;
+    /// Whether a packet may have very many elements.
+    const EXPANDS: bool = false;
     /// The instruction sets whose execution it traces. Empty where it traces no instructions.
     const ISAS: &'static [Isa];
 

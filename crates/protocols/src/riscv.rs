@@ -1,7 +1,7 @@
 //! What the decoders of the RISC-V protocols share: the walk through the program's blocks.
 
 use tracewright_base::{
-    Block, BlockCache, Counted, Element, Instruction, Last, Pc, Range, Sink, Space,
+    Block, BlockCache, Counted, Element, Instruction, Last, Pc, Range, Sink, Space, Turns,
 };
 use tracewright_isa::rv::Upper;
 
@@ -99,9 +99,10 @@ impl<'a, S: Sink> Recorder<'a, S> {
     /// Emits `times` further turns, of which listings have `listed`.
     pub(crate) fn repeat(&mut self, at: u64, listed: u64, times: u64) {
         let ranges = self.ranges.get(..self.len).unwrap_or_default();
-        self.sink.repeat_path(at, ranges, listed);
+        let turns = Turns { at, ranges, times: listed, listed: true };
+        self.sink.turns(turns);
         if listed < times {
-            self.sink.repeat_unlisted(at, ranges, times - listed);
+            self.sink.turns(Turns { times: times - listed, listed: false, ..turns });
         }
     }
 }

@@ -317,7 +317,7 @@ impl<P: Listed> Stream<P> {
                 self.last = feed.last;
                 if feed.taken != taken {
                     let span = taken..feed.taken;
-                    observer.packets(offsets, span, feed.packets, feed.syncs);
+                    observer.packets(offsets, span, bytes, feed.packets, feed.syncs);
                     continue;
                 }
             }
@@ -339,6 +339,7 @@ impl<P: Listed> Stream<P> {
                     self.report_undecodable(observer);
                     let at = feed.offsets.at(taken);
                     self.last = at;
+                    observer.prepare(&code.blocks(), P::EXPANDS);
                     if !passed {
                         observer.packet(offsets, taken..taken + len, bytes, P::any_packet(packet));
                     }

@@ -1,8 +1,9 @@
 //! Elements as an iterator.
 
 use std::collections::VecDeque;
+use tracewright_decode::listener::each_part;
 
-use tracewright_base::{Element, Range};
+use tracewright_base::{Batch, Element, Range, Turns};
 use tracewright_decode::{Listener, Session, Tally};
 
 use crate::chunks::Chunks;
@@ -75,8 +76,8 @@ struct Items {
 /// Items that are not taken yet. A packet can count billions of them.
 #[derive(Debug)]
 enum Waiting {
-    /// An item, and the number of times that it occurs in a row, at least 1.
-    Item(Item, u32),
+    /// An item.
+    Item(Item),
     /// The turns of a loop, at least one.
     Path {
         source: usize,
@@ -90,20 +91,10 @@ enum Waiting {
 }
 
 impl Items {
-    fn repeat_element(&mut self, source: usize, offset: u64, element: Element, times: u32) {
-        if times > 0 {
-            let item = Item { source, offset, element };
-            self.waiting.push_back(Waiting::Item(item, times));
-        }
-    }
-
     /// The next item.
     fn take(&mut self) -> Option<Item> {
         let (item, finished) = match self.waiting.front_mut()? {
-            Waiting::Item(item, times) => {
-                *times -= 1;
-                (*item, *times == 0)
-            }
+            Waiting::Item(item) => (*item, true),
             Waiting::Path { source, offset, ranges, next, times } => {
                 let element = Element::Range(*ranges.get(*next)?);
                 *next += 1;
@@ -121,22 +112,19 @@ impl Items {
 }
 
 impl Listener for Items {
-    const PACKETS: bool = false;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
-        self.repeat_element(source, at, element, 1);
+        self.waiting.push_back(Waiting::Item(Item { source, offset: at, element }));
     }
 
-    /// The iterations of a loop take one entry: a packet can count billions of them.
-    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
-        self.repeat_element(source, at, Element::Range(range), times);
-    }
-
-    fn repeat_path(&mut self, source: usize, offset: u64, ranges: &[Range], times: u64) {
-        if times > 0 && !ranges.is_empty() {
-            let ranges = ranges.to_vec();
-            self.waiting.push_back(Waiting::Path { source, offset, ranges, next: 0, times });
-        }
+    fn batch(&mut self, batch: &Batch<'_>) {
+        // The turns of a loop take one entry: a packet can count billions of them.
+        each_part(self, batch, |items, turns| {
+            let &Turns { at: offset, ranges, times, .. } = turns;
+            if times > 0 && !ranges.is_empty() {
+                let (source, ranges) = (batch.source, ranges.to_vec());
+                items.waiting.push_back(Waiting::Path { source, offset, ranges, next: 0, times });
+            }
+        });
     }
 }
 
@@ -199,7 +187,7 @@ impl Iterator for Elements<'_> {
 
 #[cfg(test)]
 mod tests {
-    use tracewright_base::{Counted, Isa, Last};
+    use tracewright_base::{BatchBuffer, CachedBlocks, Counted, Isa, Last};
     use tracewright_isa::assemble::a64;
     use tracewright_isa::{ItState, classify};
 
@@ -211,8 +199,13 @@ mod tests {
         let nop = classify(Isa::A64, &a64::NOP.to_le_bytes(), 0, &mut ItState::default()).unwrap();
         let last = Last::new(&nop, false);
         let range = Range { start: 0, bytes: 4, instructions: 1, cycles: Counted::UNKNOWN, last };
-        items.repeat(0, 1, range, u32::MAX);
-        items.repeat(0, 2, range, 0);
+        let turns = |items: &mut Items, at, ranges: &[Range], times| {
+            let mut buffer = BatchBuffer::default();
+            buffer.turns(Turns { at, ranges, times, listed: true });
+            items.batch(&buffer.batch(0, CachedBlocks::none()));
+        };
+        turns(&mut items, 1, &[range], u64::MAX);
+        turns(&mut items, 2, &[range], 0);
         items.element(0, 3, Element::End);
         assert_eq!(items.waiting.len(), 2);
 
@@ -220,7 +213,7 @@ mod tests {
             std::iter::from_fn(|| items.take()).take(3).map(|item| item.offset).collect();
         assert_eq!(offsets, [1, 1, 1]);
         items.waiting.pop_front();
-        items.repeat_path(0, 4, &[range, Range { start: 8, ..range }], 2);
+        turns(&mut items, 4, &[range, Range { start: 8, ..range }], 2);
         let rest = std::iter::from_fn(|| items.take()).map(|item| item.offset).collect::<Vec<_>>();
         assert_eq!(rest, [3, 4, 4, 4, 4]);
     }

@@ -138,7 +138,7 @@ impl Trace {
     /// # Errors
     /// [`DecodeError`] where there is nothing to decode, where a source cannot be decoded (see
     /// [`partial`](Trace::partial)), or where a buffer cannot be read.
-    pub fn decode<L: Listener>(&self, listener: &mut L) -> Result<Summary, DecodeError> {
+    pub fn decode(&self, listener: &mut dyn Listener) -> Result<Summary, DecodeError> {
         self.check()?;
         let mut summary = Summary::new(self.left_out());
         let mut both = (listener, Tally::default());

@@ -19,8 +19,6 @@ use case::Case;
 struct Elements(u64);
 
 impl Listener for Elements {
-    const PACKETS: bool = false;
-
     fn element(&mut self, _: usize, _: u64, _: Element) {
         self.0 += 1;
     }

@@ -1,8 +1,9 @@
 //! Branches that were taken and exceptions, in order: from which address to which.
 
 use std::fmt::Write;
+use tracewright_decode::listener::{each_part, each_turn};
 
-use tracewright_base::{Context, Element, Exception, Kind, Range, Role};
+use tracewright_base::{Batch, Context, Element, Exception, Kind, Range, Role};
 use tracewright_capture::plain;
 use tracewright_decode::{Fork, Listener};
 
@@ -163,9 +164,6 @@ fn kind(role: Role, indirect: bool) -> &'static str {
 }
 
 impl Listener for Branches {
-    const PACKETS: bool = false;
-    const ERASED: bool = true;
-
     fn element(&mut self, n: usize, at: u64, element: Element) {
         match element {
             Element::Range(range) => self.range(n, at, &range),
@@ -190,8 +188,14 @@ impl Listener for Branches {
         }
     }
 
-    /// Turns beyond the expansion that the options allow have no lines.
-    fn repeat_unlisted(&mut self, _: usize, _: u64, _: &[Range], _: u64) {}
+    fn batch(&mut self, batch: &Batch<'_>) {
+        // Turns beyond the expansion that the options allow have no lines.
+        each_part(self, batch, |branches, turns| {
+            if turns.listed {
+                each_turn(branches, batch.source, turns);
+            }
+        });
+    }
 }
 
 impl Fork for Branches {

@@ -20,18 +20,6 @@ impl Fold {
         self.count += 1;
     }
 
-    /// [`push`](Self::push) of the same value, `times` times.
-    #[inline]
-    pub(crate) fn push_times(&mut self, value: u64, times: u32) {
-        match TIMES.get(times as usize) {
-            Some(&[power, series]) => {
-                self.sum = self.sum.wrapping_mul(power).wrapping_add(value.wrapping_mul(series));
-                self.count += u64::from(times);
-            }
-            None => self.join_times(Fold { sum: value, count: 1 }, times.into()),
-        }
-    }
-
     /// [`join`](Self::join) of the same values, `times` times.
     pub(crate) fn join_times(&mut self, values: Fold, mut times: u64) {
         // The values 1, 2, 4, ... times.
@@ -51,18 +39,6 @@ impl Fold {
         self.count = self.count.wrapping_add(later.count);
     }
 }
-
-/// By exponent: the power of [`STEP`], and the sum of the lower powers.
-const TIMES: [[u64; 2]; 32] = {
-    let mut all = [[1, 0]; 32];
-    let mut n = 1;
-    while n < all.len() {
-        let [power, series] = all[n - 1];
-        all[n] = [STEP.wrapping_mul(power), series.wrapping_mul(STEP).wrapping_add(1)];
-        n += 1;
-    }
-    all
-};
 
 /// [`STEP`] to the power of `n`.
 fn power(mut n: u64) -> u64 {

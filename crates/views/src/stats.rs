@@ -3,12 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::ops::Range;
 
-use tracewright_base::{self as base, Element, OffsetMap};
-use tracewright_decode::{Listener, Merge};
+use tracewright_base::{Batch, Element, Part};
+use tracewright_decode::{Event, Listener, Merge, Packets, Wants};
 use tracewright_protocols::PacketKind;
-use tracewright_protocols::registry::AnyPacket;
 
 use crate::json_object::Object;
 use crate::sources::Source;
@@ -85,34 +83,49 @@ impl Merge for Stats {
     }
 }
 
+impl Stats {
+    /// Counts `times` elements of a kind.
+    fn add(&mut self, source: usize, element: &Element, times: u64) {
+        let count = self.source(source).elements.entry(element.kind()).or_default();
+        *count = count.saturating_add(times);
+    }
+}
+
 impl Listener for Stats {
-    const BY_SOURCE: bool = true;
-
     fn element(&mut self, source: usize, _at: u64, element: Element) {
-        *self.source(source).elements.entry(element.kind()).or_default() += 1;
+        self.add(source, &element, 1);
     }
 
-    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        self.repeat_path(source, at, &[range], times.into());
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let ranges = batch.steps().len() as u64;
+        if let Some(&step) = batch.steps().first()
+            && let Some(range) = batch.range(step)
+        {
+            self.add(batch.source, &Element::Range(range), ranges);
+        }
+        for part in batch.parts() {
+            match part {
+                Part::Steps(_) => {}
+                Part::Element(_, element) => self.add(batch.source, &element, 1),
+                Part::Turns(turns) => {
+                    if let Some(range) = turns.ranges.first() {
+                        let ranges = turns.times.saturating_mul(turns.ranges.len() as u64);
+                        self.add(batch.source, &Element::Range(*range), ranges);
+                    }
+                }
+            }
+        }
     }
 
-    fn repeat_path(&mut self, source: usize, _at: u64, ranges: &[base::Range], times: u64) {
-        let Some(range) = ranges.first() else { return };
-        let kind = Element::Range(*range).kind();
-        let count = self.source(source).elements.entry(kind).or_default();
-        *count = count.saturating_add(times.saturating_mul(ranges.len() as u64));
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Packet { source, bytes, packet } = event {
+            let (count, total) = self.source(*source).packets.entry(packet.kind()).or_default();
+            *count += 1;
+            *total += bytes.count() as u64;
+        }
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        let (count, total) = self.source(source).packets.entry(packet.kind()).or_default();
-        *count += 1;
-        *total += offsets.bytes_in(&span) as u64;
+    fn wants(&self) -> Wants {
+        Wants::COUNTS.with_packets(Packets::Each)
     }
 }

@@ -1,7 +1,7 @@
 //! Losses of trace.
 
-use tracewright_base::{CachedBlocks, Element, Gap, Path, Start};
-use tracewright_decode::{Listener, Merge};
+use tracewright_base::{Batch, Element, Gap, Part, Start};
+use tracewright_decode::{Listener, Merge, Wants};
 
 /// Counts losses. Without any, what was not executed in the trace was not executed at all while it
 /// was recorded.
@@ -18,14 +18,6 @@ impl Merge for Losses {
 }
 
 impl Listener for Losses {
-    const PACKETS: bool = false;
-    const PATHS: bool = true;
-    const BY_SOURCE: bool = true;
-
-    #[inline]
-    fn path(&mut self, _: usize, _: u64, _: &Path, _: &CachedBlocks<'_>) {}
-
-    #[inline]
     fn element(&mut self, _: usize, _: u64, element: Element) {
         let lost = match element {
             Element::Range(_) => false,
@@ -40,8 +32,15 @@ impl Listener for Losses {
         self.count += u64::from(lost);
     }
 
-    #[inline]
-    fn repeat(&mut self, _: usize, _: u64, _: tracewright_base::Range, _: u32) {}
+    fn batch(&mut self, batch: &Batch<'_>) {
+        for part in batch.parts() {
+            if let Part::Element(at, element) = part {
+                self.element(batch.source, at, element);
+            }
+        }
+    }
 
-    fn repeat_path(&mut self, _: usize, _: u64, _: &[tracewright_base::Range], _: u64) {}
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
+    }
 }

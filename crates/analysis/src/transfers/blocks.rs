@@ -1,22 +1,87 @@
 //! Transfers between cached blocks, which are known by their numbers.
 
-use tracewright_base::{BlockId, BlockTransfer, CachedBlocks, Range};
+use tracewright_base::{Batch, BlockId, BlockStep, Range};
 
 use super::Transfers;
+use super::marks::Walk;
 use super::state::{Before, Pending};
 use crate::code::Place;
-use crate::entered::{EnteredBlock, Exit};
+use crate::entered::{BlockTransfer, Entered, EnteredBlock, Exit};
 use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
 
+/// Transfers that are taken at once: what is known of their blocks fits into the nearest cache.
+const AT_ONCE: usize = 128;
+
 impl Transfers {
-    /// Takes transfers of a source: see [`Sink::transfers`](tracewright_base::Sink::transfers).
-    pub(super) fn block_transfers(
-        &mut self,
-        source: usize,
-        at: u64,
-        transfers: &[BlockTransfer],
-        blocks: &CachedBlocks<'_>,
-    ) {
+    /// Takes consecutive steps of a batch.
+    pub(super) fn steps(&mut self, batch: &Batch<'_>, mut steps: &[BlockStep]) {
+        let (source, blocks) = (batch.source, &batch.blocks);
+        let memory = self.memory(source);
+        let (Some(marks), Some(entered)) =
+            (self.marks.get_mut(source), self.entered.get_mut(source))
+        else {
+            return;
+        };
+        let known = marks.prepare(memory, blocks);
+        if !known {
+            *entered = Entered::default();
+        }
+        entered.resize(blocks.all().len());
+        let mut last = self.sources.get(source).and_then(|current| current.step).filter(|_| known);
+        let mut walk = std::mem::take(&mut self.walk);
+        while !steps.is_empty() {
+            // The steps of which all is known are those after `last`.
+            if let (Some(last), Some(marks)) = (last, self.marks.get(source)) {
+                steps = walk.run(marks, last, steps);
+                self.walked(batch, &walk);
+            }
+            if let [step, left @ ..] = steps {
+                self.step(batch, *step);
+                (last, steps) = (Some(*step), left);
+            }
+        }
+        self.walk = walk;
+    }
+
+    /// Takes a step by its addresses.
+    #[inline(never)]
+    fn step(&mut self, batch: &Batch<'_>, step: BlockStep) {
+        let Some(range) = batch.range(step) else { return };
+        self.range(batch.source, batch.at(step), range);
+        if let (Some(marks), Some(current)) =
+            (self.marks.get_mut(batch.source), self.sources.get(batch.source))
+        {
+            marks.learn(step, current.state.within, &batch.blocks);
+        }
+        self.precedes(batch.source, step);
+    }
+
+    /// The next steps follow `step`.
+    fn precedes(&mut self, source: usize, step: BlockStep) {
+        if let Some(current) = self.sources.get_mut(source) {
+            current.step = Some(step);
+        }
+    }
+
+    /// Takes the steps of a walk.
+    fn walked(&mut self, batch: &Batch<'_>, walk: &Walk) {
+        for transfers in walk.transfers().chunks(AT_ONCE) {
+            self.block_transfers(batch, transfers);
+        }
+        if let Some(last) = walk.last
+            && let Some(range) = batch.range(last)
+            && let Some(current) = self.sources.get_mut(batch.source)
+        {
+            current.pending.at = batch.at(last);
+            current.pending.instructions += u64::from(walk.instructions);
+            current.precede(Before::Range(range.last, range.end()));
+            self.precedes(batch.source, last);
+        }
+    }
+
+    /// Takes transfers of a source.
+    fn block_transfers(&mut self, batch: &Batch<'_>, transfers: &[BlockTransfer]) {
+        let (source, at, blocks) = (batch.source, batch.start, &batch.blocks);
         if self.frames.is_some()
             && let Some(entered) = self.entered.get(source)
         {
@@ -27,8 +92,8 @@ impl Transfers {
             left = left.get(self.known_transfers(source, at, left)..).unwrap_or_default();
             let [transfer, others @ ..] = left else { return self.weigh() };
             left = others;
-            let ((from, taken), to) = (transfer.from(), transfer.to());
-            let at = at.wrapping_add(transfer.at.into());
+            let BlockTransfer { from, to, .. } = *transfer;
+            let at = batch.at(from);
             if let Some(current) = self.sources.get_mut(source) {
                 current.pending.at = at;
                 current.pending.instructions += u64::from(transfer.instructions);
@@ -36,11 +101,10 @@ impl Transfers {
             if self.known_transfer(source, at, transfer) {
                 continue;
             }
-            let known = blocks.get(from).zip(blocks.get(to));
-            let Some(((last, class), (block, its))) = known else { continue };
-            let last = last.range(class, taken);
+            let known = batch.range(from).zip(blocks.get(to));
+            let Some((last, (block, its))) = known else { continue };
             if let Some(entered) = self.entered.get_mut(source) {
-                entered.learn(from, &last);
+                entered.learn(from.id(), &last);
             }
             self.enter(source, at, &last, (to, block.start(its)));
         }
@@ -79,12 +143,12 @@ impl Transfers {
         let Ok(before) = u32::try_from(before) else { return 0 };
         let (mut function, mut here, mut more) = (current.state.function, None, before);
         let taken = transfers.iter().take_while(|transfer| {
-            let ((from, taken), to) = (transfer.from(), transfer.to());
-            let (exit, Some(block)) = (entered.exit(from), entered.get(to)) else { return false };
-            let Some(executed) = transfer.instructions.checked_add(more) else { return false };
-            if !(block.entered && taken) {
+            let BlockTransfer { from, to, .. } = **transfer;
+            let (exit, block) = (entered.exit(from.id()), entered.get(to));
+            let Some(block) = block.filter(|block| block.entered && from.taken()) else {
                 return false;
-            }
+            };
+            let Some(executed) = transfer.instructions.checked_add(more) else { return false };
             let EnteredBlock { target, function: to, .. } = *block;
             match (exit, exit.return_address()) {
                 (_, Some(ret)) if !block.stub && target != ret => {
@@ -123,9 +187,11 @@ impl Transfers {
     fn known_transfer(&mut self, source: usize, at: u64, transfer: &BlockTransfer) -> bool {
         let memory = self.memory(source);
         let Some(entered) = self.entered.get(source) else { return false };
-        let ((from, taken), to) = (transfer.from(), transfer.to());
-        let (exit, Some(block)) = (entered.exit(from), entered.get(to)) else { return false };
-        let (Some(kind), true) = (exit.kind(), block.entered && taken) else { return false };
+        let BlockTransfer { from, to, .. } = *transfer;
+        let (exit, Some(block)) = (entered.exit(from.id()), entered.get(to)) else { return false };
+        let (Some(kind), true) = (exit.kind(), block.entered && from.taken()) else {
+            return false;
+        };
         let EnteredBlock { target, function, entry, stub, .. } = *block;
         let Some(current) = self.sources.get_mut(source) else { return false };
         let ret = exit.return_address();

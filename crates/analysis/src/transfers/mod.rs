@@ -6,11 +6,12 @@
 //! the call stack is made of them in order ([`Stacks`](crate::Stacks)).
 
 mod blocks;
+mod marks;
 mod state;
 
 use tracewright_base::{
-    BlockTransfer, CachedBlocks, Code as _, Context, Counted, Element, FunctionMarks, Gap, Isa,
-    Kind as Effect, Last, Pc, Range, RangeSum, Role, Start,
+    Batch, Code as _, Context, Counted, Element, Gap, Isa, Kind as Effect, Last, Part as Executed,
+    Pc, Range, Role, Start, Turns,
 };
 use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, MemoryId};
@@ -21,6 +22,7 @@ use crate::entered::Entered;
 use crate::stacks::{Part, PartBuilder};
 use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
 use crate::transfer_log::TransferLog;
+use marks::{Marks, Walk};
 use state::{Before, Current, Pending, State};
 
 /// Finds the transfers of all sources.
@@ -31,7 +33,10 @@ pub struct Transfers {
     caches: Vec<Cache>,
     sources: Vec<Current>,
     /// The cached blocks of each source.
+    marks: Vec<Marks>,
     entered: Vec<Entered>,
+    /// Memory for the transfers between them.
+    walk: Walk,
     found: TransferLog,
     /// Finds the frames of each part.
     frames: Option<PartBuilder>,
@@ -48,7 +53,9 @@ impl Transfers {
             finder: Finder::new(code),
             caches,
             sources: vec![Current::default(); sources],
+            marks: vec![Marks::default(); sources],
             entered: vec![Entered::default(); sources],
+            walk: Walk::default(),
             found: TransferLog::default(),
             frames: None,
             frames_weight: 0,
@@ -280,6 +287,26 @@ impl Transfers {
         })
     }
 
+    fn turns(&mut self, source: usize, turns: &Turns<'_>) {
+        let Turns { at, ranges, times, .. } = *turns;
+        let mut done = 0;
+        // The second turn follows the last range of the first.
+        while done < times && (done < 2 || !self.stays(source, ranges)) {
+            ranges.iter().for_each(|range| self.range(source, at, *range));
+            done += 1;
+        }
+        let left = times - done;
+        if left > 0
+            && let Some(Current { pending, .. }) = self.sources.get_mut(source)
+        {
+            for range in ranges {
+                let cycles = u64::from(range.cycles.get().unwrap_or(0));
+                pending.instructions += u64::from(range.instructions).saturating_mul(left);
+                pending.cycles += cycles.saturating_mul(left);
+            }
+        }
+    }
+
     fn exception(&mut self, source: usize, at: u64, exception: &tracewright_base::Exception) {
         let Some(state) = self.sources.get(source).map(|current| current.state) else { return };
         let ret = exception.return_address;
@@ -397,50 +424,6 @@ impl Transfers {
 }
 
 impl Listener for Transfers {
-    const PACKETS: bool = false;
-    const SUMS: bool = true;
-    const FUNCTIONS: bool = true;
-
-    #[inline(always)]
-    fn sums_within(&self, source: usize) -> (u64, u64) {
-        self.sources.get(source).map_or((1, 0), |current| current.state.within)
-    }
-
-    #[inline(always)]
-    fn sum(&mut self, source: usize, at: u64, sum: &RangeSum) {
-        let Some(current) = self.sources.get_mut(source) else { return };
-        current.pending.at = at;
-        current.pending.instructions += sum.instructions;
-        current.precede(Before::Range(sum.last.last, sum.last.end()));
-    }
-
-    fn transfers(
-        &mut self,
-        source: usize,
-        at: u64,
-        transfers: &[BlockTransfer],
-        blocks: &CachedBlocks<'_>,
-    ) {
-        self.block_transfers(source, at, transfers, blocks);
-    }
-
-    fn take_marks(&mut self, source: usize, blocks: &CachedBlocks<'_>) -> FunctionMarks {
-        let memory = self.memory(source);
-        let entered = self.entered.get_mut(source);
-        entered.map(|entered| entered.take_marks(memory, blocks)).unwrap_or_default()
-    }
-
-    fn return_marks(&mut self, source: usize, marks: FunctionMarks) {
-        if let Some(entered) = self.entered.get_mut(source) {
-            entered.return_marks(marks);
-        }
-    }
-
-    #[inline(always)]
-    fn cached_range(&mut self, source: usize, at: u64, range: Range) {
-        self.range(source, at, range);
-    }
-
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         match element {
@@ -450,25 +433,12 @@ impl Listener for Transfers {
         }
     }
 
-    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
-        self.repeat_path(source, at, &[range], times.into());
-    }
-
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[Range], times: u64) {
-        let mut done = 0;
-        // The second turn follows the last range of the first.
-        while done < times && (done < 2 || !self.stays(source, ranges)) {
-            ranges.iter().for_each(|range| self.range(source, at, *range));
-            done += 1;
-        }
-        let left = times - done;
-        if left > 0
-            && let Some(Current { pending, .. }) = self.sources.get_mut(source)
-        {
-            for range in ranges {
-                let cycles = u64::from(range.cycles.get().unwrap_or(0));
-                pending.instructions += u64::from(range.instructions).saturating_mul(left);
-                pending.cycles += cycles.saturating_mul(left);
+    fn batch(&mut self, batch: &Batch<'_>) {
+        for part in batch.parts() {
+            match part {
+                Executed::Steps(steps) => self.steps(batch, steps),
+                Executed::Element(at, element) => self.element(batch.source, at, element),
+                Executed::Turns(turns) => self.turns(batch.source, &turns),
             }
         }
     }
@@ -485,7 +455,9 @@ impl Fork for Transfers {
             finder: self.finder.clone(),
             caches: self.caches.clone(),
             sources: vec![Current::default(); self.sources.len()],
+            marks: vec![Marks::default(); self.sources.len()],
             entered: vec![Entered::default(); self.sources.len()],
+            walk: Walk::default(),
             found: TransferLog::default(),
             frames: self.frames.as_ref().map(PartBuilder::fork),
             frames_weight: 0,
@@ -522,13 +494,6 @@ impl Fork for Transfers {
             None => Part::of_transfers(found),
         }
     }
-
-    #[inline(always)]
-    fn start_cached(&mut self, source: usize, at: u64, range: Range) -> bool {
-        self.range(source, at, range);
-        false
-    }
-
     #[inline]
     fn weight(&self) -> usize {
         self.found.weight() + self.frames_weight

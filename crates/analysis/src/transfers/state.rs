@@ -1,6 +1,6 @@
 //! What the transfers of later elements depend on.
 
-use tracewright_base::{Kind as Effect, Last, Range, Role, Space};
+use tracewright_base::{BlockStep, Kind as Effect, Last, Range, Role, Space};
 use tracewright_image::Selection;
 
 use crate::transfer::{Kind, NO_FUNCTION};
@@ -50,7 +50,7 @@ impl Default for State {
 
 /// How a range continues, by the last instruction: see [`continues`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Continues {
+pub(super) enum Continues {
     /// At the next instruction.
     Next,
     /// At the target of a direct branch that is no call and no return.
@@ -60,7 +60,7 @@ enum Continues {
 }
 
 #[inline]
-fn continues(last: Last) -> Continues {
+pub(super) fn continues(last: Last) -> Continues {
     let branch = matches!(last.kind, Effect::Branch | Effect::Indirect) & last.taken();
     let jump = matches!(last.role, Role::Jump | Role::Loop | Role::Compare);
     match (branch, jump & (last.kind == Effect::Branch)) {
@@ -135,6 +135,8 @@ pub(super) struct Current {
     pub(super) expects: (u64, u64),
     pub(super) pending: Pending,
     pub(super) state: State,
+    /// The step of a cached block whose range precedes the next one.
+    pub(super) step: Option<BlockStep>,
     /// The function was found in other memory.
     pub(super) stale: bool,
     /// Its first address is that of a function, and not of another part of it.
@@ -153,7 +155,8 @@ impl Current {
     pub(super) fn new(state: State) -> Current {
         let pending = Pending::default();
         let expects = state.expects();
-        Current { expects, pending, state, stale: true, whole: false, stub: false }
+        let (stale, whole, stub) = (true, false, false);
+        Current { expects, pending, state, step: None, stale, whole, stub }
     }
 
     /// Whether a range at `start` needs no transfer.
@@ -176,11 +179,13 @@ impl Current {
         self.pending.cycles += u64::from(range.cycles.get().unwrap_or(0));
         self.state.before = Before::Range(range.last, end);
         self.expects = self.state.expects_after(range.last, end);
+        self.step = None;
     }
 
     pub(super) fn precede(&mut self, before: Before) {
         self.state.before = before;
         self.expects = self.state.expects();
+        self.step = None;
     }
 }
 

@@ -80,9 +80,6 @@ fn a_search_finds_what_the_index_has() {
 struct Both(Transfers, u64);
 
 impl Listener for Both {
-    const ERASED: bool = true;
-    const PACKETS: bool = false;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.1 += u64::from(matches!(element, Element::Exception(_)));
         self.0.element(source, at, element);

@@ -177,14 +177,14 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
             true
         };
         let tally = if how.committed {
-            let listener = (listener, listing::Nothing::<true>);
+            let listener = (listener, listing::Nothing);
             listing::decode(job, bytes, &options, listener, &mut None, |(found, ())| write(found))?
                 .1
         } else {
             run::run(job.session()?, job.buffer, bytes, listener, &options, write)?.1
         };
         if let Ok(mut total) = total.lock() {
-            total.instructions = total.instructions.saturating_add(all.0.instructions);
+            total.instructions = total.instructions.saturating_add(all.0.instructions());
             total.contradictions.add(&tally);
             total.losses += all.1.count + job.decoded(&tally).unseen();
             ProgramCoverage::add(&mut total.covered, &files, all.0, &programs);

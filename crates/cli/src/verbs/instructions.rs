@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, Timed, TimedText};
-use tracewright::views::Filter;
 use tracewright::views::instructions::{Expand, Json, Pcs, Picked, Slice, Steps, Text};
-use tracewright::views::json;
+use tracewright::views::{Filter, json};
 
 use crate::args::{InstructionFormat, InstructionsArgs};
 use crate::contradictions::Contradictions;
@@ -69,7 +68,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
             InstructionFormat::None => {
                 // Only counts are shown, which depend neither on the filter nor on `committed`.
                 let (session, bytes) = (job.session()?, &mut *live::input_of(job.buffer));
-                let nothing = listing::Nothing::<false>;
+                let nothing = listing::Nothing;
                 run::run(session, job.buffer, bytes, nothing, &options, |()| true)?.1
             }
         };

@@ -1,12 +1,12 @@
 //! A trial: some bytes of one source, decoded with one configuration, and what was counted.
 
-use tracewright_base::{Channel, Context, CoreType, Element, Gap, Isa, Range};
+use tracewright_base::{Batch, Channel, Context, CoreType, Element, Gap, Isa};
 use tracewright_capture::{Capture, Source};
 use tracewright_frames::Framing;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::processor::Processors;
-use crate::listener::Listener;
+use crate::listener::{Listener, each_part};
 use crate::memory::Memory;
 use crate::plan::{Options, Plan, Planned};
 use crate::session::Session;
@@ -281,9 +281,6 @@ impl Features {
 }
 
 impl Listener for Features {
-    const PACKETS: bool = false;
-    const ERASED: bool = true;
-
     fn element(&mut self, _: usize, at: u64, element: Element) {
         match element {
             Element::Range(_) => self.mark(at, Mark::Executed),
@@ -326,11 +323,7 @@ impl Listener for Features {
         }
     }
 
-    fn repeat(&mut self, _: usize, at: u64, _: Range, _: u32) {
-        self.mark(at, Mark::Executed);
-    }
-
-    fn repeat_path(&mut self, _: usize, at: u64, _: &[Range], _: u64) {
-        self.mark(at, Mark::Executed);
+    fn batch(&mut self, batch: &Batch<'_>) {
+        each_part(self, batch, |features, turns| features.mark(turns.at, Mark::Executed));
     }
 }

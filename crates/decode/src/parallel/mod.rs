@@ -358,8 +358,6 @@ mod tests {
     struct Offsets(Vec<u64>);
 
     impl Listener for Offsets {
-        const PACKETS: bool = false;
-
         fn element(&mut self, _: usize, at: u64, _: Element) {
             self.0.push(at);
         }

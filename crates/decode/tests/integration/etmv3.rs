@@ -1,10 +1,8 @@
 //! ETMv3 captures compared with the output of other decoders.
 
-use std::ops::Range;
-
-use tracewright_base::{Element, Gap, OffsetMap, Start};
+use tracewright_base::{Element, Gap, Start};
 use tracewright_capture::{Capture, Format, Raw};
-use tracewright_decode::{Listener, Memory, Options, Plan, Session};
+use tracewright_decode::{Event, Listener, Memory, Options, Plan, Session, Wants};
 use tracewright_protocols::etmv3::Packet;
 use tracewright_protocols::registry::AnyPacket;
 use tracewright_testing::{shared, text};
@@ -13,9 +11,6 @@ use tracewright_testing::{shared, text};
 struct Elements(usize, Vec<(u64, Element)>);
 
 impl Listener for Elements {
-    const ERASED: bool = true;
-    const PACKETS: bool = false;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if source == self.0 {
             self.1.push((at, element));
@@ -135,27 +130,24 @@ fn freertos_decodes_whole() {
 struct Cycles(Elements, u64);
 
 impl Listener for Cycles {
-    const ERASED: bool = true;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        _: &OffsetMap<'_>,
-        _: Range<usize>,
-        _: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if source == self.0.0 {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Packet { source, packet, .. } = event
+            && *source == self.0.0
+        {
             self.1 += match packet {
                 AnyPacket::Etmv3(Packet::Atoms(atoms)) => atoms.cycles().into(),
                 AnyPacket::Etmv3(Packet::Isync(isync)) => isync.cycles.unwrap_or(0).into(),
                 _ => 0,
             };
         }
+    }
+
+    fn wants(&self) -> Wants {
+        Wants::EACH_PACKET
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::io;
 
-use tracewright_base::{Element, Fault, Gap};
+use tracewright_base::{Batch, Element, Fault, Gap};
 use tracewright_capture::{Buffer, BufferRef, Capture, Dump, Format, Registers, Source, When};
 use tracewright_decode::input::{Input, More, Parts};
+use tracewright_decode::listener::each_element;
 use tracewright_decode::{
-    Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, parallel,
+    Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, Wants, parallel,
 };
 use tracewright_frames::{Framing, Joiner, sync};
 
@@ -14,8 +15,6 @@ use tracewright_frames::{Framing, Joiner, sync};
 struct Recorder(Vec<(usize, u64, Element)>);
 
 impl Listener for Recorder {
-    const PACKETS: bool = false;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.push((source, at, element));
     }
@@ -109,16 +108,20 @@ struct BySource {
 }
 
 impl Listener for BySource {
-    const PACKETS: bool = false;
-    const BY_SOURCE: bool = true;
-
-    fn enter_source(&mut self, source: usize) {
-        self.turns.push(source);
-    }
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         assert_eq!(self.turns.last(), Some(&source));
         self.recorder.element(source, at, element);
+    }
+
+    fn batch(&mut self, batch: &Batch<'_>) {
+        if self.turns.last() != Some(&batch.source) {
+            self.turns.push(batch.source);
+        }
+        each_element(self, batch);
+    }
+
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
     }
 }
 

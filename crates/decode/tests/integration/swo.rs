@@ -13,9 +13,6 @@ use tracewright_testing::shared;
 struct Elements(Vec<Element>);
 
 impl Listener for Elements {
-    const ERASED: bool = true;
-    const PACKETS: bool = false;
-
     fn element(&mut self, _: usize, _: u64, element: Element) {
         self.0.push(element);
     }

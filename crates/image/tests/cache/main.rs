@@ -1,5 +1,6 @@
 //! The results of the cache equal those of a walk without a cache, in any order of the calls.
 
+mod held;
 mod riscv;
 
 use std::collections::HashSet;

@@ -1,11 +1,8 @@
 //! Records of a full index, compared with all elements, packets and events of the link.
 
-use std::ops::Range;
-
-use tracewright_base::{Element, OffsetMap};
-use tracewright_decode::Listener;
-use tracewright_frames::Event;
-use tracewright_protocols::registry::AnyPacket;
+use tracewright_base::Element;
+use tracewright_decode::{Event, Listener, Wants};
+use tracewright_frames::Event as Link;
 
 use super::{Case, captures, making, shared};
 use crate::key::{Key, Kind};
@@ -25,8 +22,6 @@ struct All {
 }
 
 impl Listener for All {
-    const ERASED: bool = true;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let (elements, instructions) = (self.elements[source], self.instructions[source]);
         Key::each(&element, |key| self.sources[source].push((key, at, elements, instructions)));
@@ -36,31 +31,30 @@ impl Listener for All {
         }
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if packet.is_sync() {
-            let (elements, instructions) = (self.elements[source], self.instructions[source]);
-            let key = Key::new(Kind::Sync, 0);
-            self.sources[source].push((key, offsets.at(span.start), elements, instructions));
+    fn event(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Packet { source, ref bytes, packet } if packet.is_sync() => {
+                let (elements, instructions) = (self.elements[source], self.instructions[source]);
+                let key = Key::new(Kind::Sync, 0);
+                self.sources[source].push((key, bytes.at(), elements, instructions));
+            }
+            Event::Link { at, event } => {
+                let kind = match event {
+                    Link::FullSync | Link::HalfSync => LinkKind::Sync,
+                    Link::Trigger(_) => LinkKind::Trigger,
+                    Link::Flush(_) => LinkKind::Flush,
+                    Link::Bad { .. } => LinkKind::Bad,
+                    Link::Barrier => LinkKind::Barrier,
+                    _ => return,
+                };
+                self.links.push((kind, at));
+            }
+            _ => {}
         }
     }
 
-    fn link(&mut self, at: u64, event: Event) {
-        let kind = match event {
-            Event::FullSync | Event::HalfSync => LinkKind::Sync,
-            Event::Trigger(_) => LinkKind::Trigger,
-            Event::Flush(_) => LinkKind::Flush,
-            Event::Bad { .. } => LinkKind::Bad,
-            Event::Barrier => LinkKind::Barrier,
-            _ => return,
-        };
-        self.links.push((kind, at));
+    fn wants(&self) -> Wants {
+        Wants::EACH_PACKET
     }
 }
 

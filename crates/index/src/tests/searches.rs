@@ -29,9 +29,6 @@ pub(super) struct Item {
 }
 
 impl Listener for Items {
-    const ERASED: bool = true;
-    const PACKETS: bool = false;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         match element {
             Element::Timestamp { value, .. } | Element::GlobalTimestamp { value, .. } => {

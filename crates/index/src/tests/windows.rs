@@ -2,26 +2,25 @@
 
 use std::ops::Range;
 
-use tracewright_base::{Element, Fault, OffsetMap};
-use tracewright_decode::{Fork, Listener, Plan};
-use tracewright_frames::Event;
-use tracewright_protocols::registry::AnyPacket;
+use tracewright_base::Element;
+use tracewright_decode::{Event, Fork, Listener, Plan, Wants};
 use tracewright_testing::Random;
 
 use super::{Case, captures, making, shared};
 use crate::index::IndexedBuffer;
 use crate::window::{self, Window};
 
-/// Writes a line for each call.
+/// Writes a line for each call. `GROWS`: its output is taken while it is made.
 #[derive(Default)]
-struct Lines {
+struct Lines<const GROWS: bool> {
     lines: Vec<String>,
     packets: bool,
 }
 
-impl Fork for Lines {
+impl<const GROWS: bool> Fork for Lines<GROWS> {
     type State = ();
     type Output = Vec<String>;
+    const GROWS: bool = GROWS;
 
     fn fork(&self) -> Self {
         Lines::default()
@@ -40,44 +39,28 @@ impl Fork for Lines {
     }
 }
 
-impl Listener for Lines {
-    const ERASED: bool = true;
-
+impl<const GROWS: bool> Listener for Lines<GROWS> {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.lines.push(format!("{source} {at} {element:?}"));
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if self.packets {
-            self.lines.push(format!("{source} {} packet {packet}", offsets.at(span.start)));
-        }
+    fn event(&mut self, event: &Event<'_>) {
+        let line = match event {
+            _ if !self.packets => return,
+            Event::Packet { source, bytes, packet } => {
+                format!("{source} {} packet {packet}", bytes.at())
+            }
+            Event::Undecodable { source, bytes, fault } => {
+                format!("{source} {} undecodable {:?} {fault}", bytes.at(), bytes.span)
+            }
+            Event::Link { at, event } => format!("link {at} {event:?}"),
+            _ => return,
+        };
+        self.lines.push(line);
     }
 
-    fn undecodable(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        fault: Fault,
-    ) {
-        if self.packets {
-            let at = offsets.at(span.start);
-            self.lines.push(format!("{source} {at} undecodable {span:?} {fault}"));
-        }
-    }
-
-    fn link(&mut self, at: u64, event: Event) {
-        if self.packets {
-            self.lines.push(format!("link {at} {event:?}"));
-        }
+    fn wants(&self) -> Wants {
+        if self.packets { Wants::EACH_PACKET } else { Wants::ELEMENTS }
     }
 }
 
@@ -88,9 +71,6 @@ struct Items {
 }
 
 impl Listener for Items {
-    const ERASED: bool = true;
-    const PACKETS: bool = false;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.items.push((source, at, element));
     }
@@ -162,10 +142,19 @@ pub(super) fn lines(
     indexed: Option<&IndexedBuffer>,
     packets: bool,
 ) -> (Vec<String>, Vec<(u64, u64)>) {
+    lines_of(case, plan, window, indexed, Lines::<true> { packets, ..Lines::default() })
+}
+
+fn lines_of<const GROWS: bool>(
+    case: &Case,
+    plan: &Plan,
+    window: &Window,
+    indexed: Option<&IndexedBuffer>,
+    listener: Lines<GROWS>,
+) -> (Vec<String>, Vec<(u64, u64)>) {
     let session = case.subject().session(plan).expect("a session");
     let buffer = &case.capture.buffers[plan.buffer];
     let (mut lines, mut parts) = (Vec::new(), Vec::new());
-    let listener = Lines { packets, ..Lines::default() };
     window::run(
         session,
         buffer,
@@ -216,6 +205,12 @@ fn check(case: &Case, times: u64) {
             let (with, without) = (run(index.buffer(plan.buffer)), run(None));
             same(&with.0, &without.0, &format!("{}: {window:?}", case.name));
             assert_eq!(with.1, without.1, "{}: {window:?}", case.name);
+            if !packets {
+                let indexed = index.buffer(plan.buffer);
+                let at_once = lines_of(case, plan, &window, indexed, Lines::<false>::default());
+                same(&at_once.0, &with.0, &format!("{}: {window:?}, at once", case.name));
+                assert_eq!(at_once.1, with.1, "{}: {window:?}", case.name);
+            }
             let parts = &without.1;
             // Only the first and the last range may be cut.
             if let Some(range) = window.instruction.clone().filter(|_| window.offset.is_none()) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tracewright_base::{Element, Fault, OffsetMap};
-use tracewright_decode::Listener;
+use tracewright_decode::{Event, Listener, SourceBytes};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use tracewright_views::opencsd::Listing;
 
@@ -50,7 +50,8 @@ impl PacketPrinter {
         packet: AnyPacket<'_>,
         outlet: &Outlet,
     ) {
-        self.listing.packet(0, offsets, span, bytes, packet);
+        let bytes = SourceBytes { bytes, span, offsets };
+        self.listing.event(&Event::Packet { source: 0, bytes, packet });
         self.print(outlet);
     }
 
@@ -63,13 +64,14 @@ impl PacketPrinter {
         fault: Fault,
         outlet: &Outlet,
     ) {
-        self.listing.undecodable(0, offsets, span, bytes, fault);
+        let bytes = SourceBytes { bytes, span, offsets };
+        self.listing.event(&Event::Undecodable { source: 0, bytes, fault });
         self.print(outlet);
     }
 
     /// Prints what is complete where `bytes` may begin a synchronisation.
     pub fn awaiting_sync(&mut self, bytes: &[u8], outlet: &Outlet) {
-        self.listing.awaiting_sync(0, bytes);
+        self.listing.event(&Event::AwaitingSync { source: 0, bytes });
         self.print(outlet);
     }
 

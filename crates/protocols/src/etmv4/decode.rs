@@ -15,8 +15,6 @@ mod returns;
 mod rules;
 mod speculative;
 mod straight;
-mod sums;
-mod tallied;
 mod window;
 
 use tracewright_base::{

@@ -73,6 +73,7 @@ impl Protocol for Etrace {
     const RESUME: Resume = Resume::Seek;
     const FORM: TraceForm = TraceForm::Messages;
     const ID_REGISTER: Option<(&'static str, u32)> = Some(("trace_id", 0));
+    const EXPANDS: bool = true;
     const ISAS: &'static [Isa] = &[Isa::Rv32, Isa::Rv64];
 
     type Config = Params;

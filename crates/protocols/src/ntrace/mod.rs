@@ -57,6 +57,7 @@ impl Protocol for Ntrace {
     const RESUME: Resume = Resume::Next;
     const FORM: TraceForm = TraceForm::Messages;
     const ID_REGISTER: Option<(&'static str, u32)> = Some(("trace_id", 0));
+    const EXPANDS: bool = true;
     const ISAS: &'static [Isa] = &[Isa::Rv32, Isa::Rv64];
 
     type Config = Config;

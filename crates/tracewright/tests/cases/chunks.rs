@@ -5,8 +5,7 @@ use tracewright::capture::{self, Buffer, BufferRef, Capture, Dump};
 use tracewright::decode::input::Parts;
 use tracewright::decode::parallel::{self, Work};
 use tracewright::decode::{
-    CommittedListener, Counting, Jobs, Memory, Merge, Merging, Options, Plan, Planned, Session,
-    Tally,
+    CommittedListener, Jobs, Memory, Merge, Merging, Options, Plan, Planned, Session, Tally,
 };
 use tracewright::frames::{Framing, Numbering};
 use tracewright::views::instructions::{Expand, Pcs, Text};
@@ -144,16 +143,16 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
     let (elements, edges) = (sums.0.elements(), sums.1.0.sorted());
     counted.extend(format!("{:?} {} {elements} {edges:?}", found.1, sums.0).into_bytes());
 
-    // Blocks are counted instead of ranges.
-    let mut counting = Counting::new((Edges::default(), Coverage::default()));
-    let mut all = <(Edges, Coverage)>::default();
-    let mut counted_session = session(Numbering::Capture);
-    parallel::run(&mut counted_session, &mut input(), &mut counting, jobs, |output, _| {
-        output.add_to(&mut all);
+    // Each packet is wanted above, so that no blocks are steps there.
+    let mut of_steps = Merging((Checksum::default(), (Edges::default(), Coverage::default())));
+    let mut all = <(Checksum, (Edges, Coverage))>::default();
+    let mut step_session = session(Numbering::Capture);
+    parallel::run(&mut step_session, &mut input(), &mut of_steps, jobs, |output, _| {
+        all.merge(output);
         true
     })
     .expect("bytes in memory can be read");
-    assert_eq!(all, sums.1, "counted blocks");
+    assert_eq!(all, sums, "steps");
     // A listener without packets: packets are counted many at a time, and not listed.
     let what = text::Shown { packets: false, bytes: true, elements: true, ..Default::default() };
     let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);

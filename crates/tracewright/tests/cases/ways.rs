@@ -100,7 +100,7 @@ impl<const RUNS: bool> Observer for Recorder<'_, RUNS> {
         self.quiet.is_none()
     }
 
-    fn packets(&mut self, _: &OffsetMap<'_>, span: Range<usize>, count: usize, _: usize) {
+    fn packets(&mut self, _: &OffsetMap<'_>, span: Range<usize>, _: &[u8], count: usize, _: usize) {
         if let Some(quiet) = &mut self.quiet {
             quiet.packets += count;
             quiet.units += span.len();
@@ -115,7 +115,7 @@ impl<const RUNS: bool> Observer for Recorder<'_, RUNS> {
         packet: AnyPacket<'_>,
     ) {
         if self.quiet.is_some() {
-            return self.packets(offsets, span, 1, 0);
+            return self.packets(offsets, span, bytes, 1, 0);
         }
         let mut emitted = Vec::new();
         packet.emit(self.unit, &mut emitted);

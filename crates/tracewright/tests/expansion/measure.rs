@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracewright::base::{OffsetMap, Piece, Range};
+use tracewright::base::{BatchBuffer, CachedBlocks, OffsetMap, Piece, Turns};
 use tracewright::capture::{self, Buffer, BufferRef, Capture};
 use tracewright::decode::{Fork, Listener, Memory, Plan, Planned};
 use tracewright::frames::Framing;
@@ -45,9 +45,15 @@ impl Sink for Count {
         }
     }
 
-    /// A line for all of them.
-    fn repeat_unlisted(&mut self, _: u64, _: &[Range], _: u64) {
-        self.0.elements += 1;
+    fn turns(&mut self, turns: Turns<'_>) {
+        if !turns.listed {
+            // A line for all of them.
+            self.0.elements += 1;
+            return;
+        }
+        for range in (0..turns.times).flat_map(|_| turns.ranges) {
+            self.element(turns.at, Element::Range(*range));
+        }
     }
 }
 
@@ -67,10 +73,16 @@ impl<L: Listener> Sink for Listed<L> {
         }
     }
 
-    fn repeat_unlisted(&mut self, at: u64, ranges: &[Range], times: u64) {
-        if self.left > 0 {
+    fn turns(&mut self, turns: Turns<'_>) {
+        if turns.listed {
+            for range in (0..turns.times).flat_map(|_| turns.ranges) {
+                self.element(turns.at, Element::Range(*range));
+            }
+        } else if self.left > 0 {
             self.left -= 1;
-            self.listing.repeat_unlisted(0, at, ranges, times);
+            let mut buffer = BatchBuffer::default();
+            buffer.turns(turns);
+            self.listing.batch(&buffer.batch(0, CachedBlocks::none()));
         }
     }
 }

@@ -20,9 +20,9 @@ use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::Framing;
 use tracewright::image::Image;
 use tracewright::logs::{
-    Assembler, Entry, Event, Executed, Format, Lookup, Mode, Raised, Reader, Writer,
+    Assembler, Entry, Event, Executed, Format, Lookup, Mode, Raised, Reader, Recorder, Recording,
+    Writer,
 };
-use tracewright::logs::{Recorder, Recording};
 use tracewright::protocols::registry::AnyProtocol::{
     self, Ete, Etmv1, Etmv2, Etmv3, Etmv4, Etrace, Itm, Ntrace, Ptm, Stm,
 };
@@ -371,9 +371,6 @@ fn decode(capture: &Capture) -> (String, Vec<Element>) {
 struct Elements(Vec<Element>);
 
 impl Listener for Elements {
-    const ERASED: bool = true;
-    const PACKETS: bool = false;
-
     fn element(&mut self, _: usize, _: u64, element: Element) {
         self.0.push(element);
     }

@@ -10,8 +10,8 @@
 
 use std::ops::Range;
 
-use tracewright::base::{Element, Fault, OffsetMap};
-use tracewright::decode::{Listener, Memory, Options, Plan, Session};
+use tracewright::base::Element;
+use tracewright::decode::{Event, Listener, Memory, Options, Plan, Session, Wants};
 use tracewright::protocols::registry::AnyPacket;
 use tracewright::protocols::{etmv3, etmv4, etmv4d, ptm};
 use tracewright_testing::{Random, shared, short_or_long, times};
@@ -65,77 +65,49 @@ impl Decoded {
 struct Record(Vec<Decoded>);
 
 impl Listener for Record {
-    const ERASED: bool = true;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0[source].elements.push((at, element));
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        let (at, of) = (offsets.at(span.start), &mut self.0[source]);
-        of.len += span.len();
-        of.packets.push(at);
-        if is_alignment(packet) {
-            of.alignments.push(at);
-        }
-        if packet.is_sync() {
-            of.syncs.push(at);
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Packet { source, bytes, packet } => {
+                let (at, of) = (bytes.at(), &mut self.0[*source]);
+                of.len += bytes.span.len();
+                of.packets.push(at);
+                if is_alignment(*packet) {
+                    of.alignments.push(at);
+                }
+                if packet.is_sync() {
+                    of.syncs.push(at);
+                }
+            }
+            Event::Undecodable { source, bytes, .. } => self.0[*source].len += bytes.span.len(),
+            _ => {}
         }
     }
 
-    fn undecodable(
-        &mut self,
-        source: usize,
-        _: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        _: Fault,
-    ) {
-        self.0[source].len += span.len();
+    fn wants(&self) -> Wants {
+        Wants::EACH_PACKET
     }
 }
 
 /// The offsets of the bytes of each source.
 struct Places(Vec<Vec<u64>>);
 
-impl Places {
-    fn add(&mut self, source: usize, offsets: &OffsetMap<'_>, span: Range<usize>) {
-        self.0[source].extend(span.map(|n| offsets.at(n)));
-    }
-}
-
 impl Listener for Places {
-    const ERASED: bool = true;
-
     fn element(&mut self, _: usize, _: u64, _: Element) {}
 
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        _: AnyPacket<'_>,
-    ) {
-        self.add(source, offsets, span);
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Packet { source, bytes, .. } | Event::Undecodable { source, bytes, .. } =
+            event
+        {
+            self.0[*source].extend(bytes.span.clone().map(|n| bytes.offsets.at(n)));
+        }
     }
 
-    fn undecodable(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        _: Fault,
-    ) {
-        self.add(source, offsets, span);
+    fn wants(&self) -> Wants {
+        Wants::EACH_PACKET
     }
 }
 

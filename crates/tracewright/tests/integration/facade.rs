@@ -101,8 +101,6 @@ fn capture() -> Capture {
 struct All(Vec<(usize, u64, Element)>);
 
 impl Listener for All {
-    const PACKETS: bool = false;
-
     fn element(&mut self, source: usize, offset: u64, element: Element) {
         self.0.push((source, offset, element));
     }
@@ -214,8 +212,6 @@ fn a_listener_that_is_full_ends_the_decoding() {
     struct One(usize);
 
     impl Listener for One {
-        const ERASED: bool = true;
-
         fn element(&mut self, _: usize, _: u64, _: Element) {
             self.0 += 1;
         }

@@ -1,82 +1,69 @@
-//! A trace calls the same methods of a listener as a session does.
+//! A trace gives the same to a listener as a session does, and what the listener wants.
 
 use std::path::Path;
 
-use tracewright::base::{self, BlockId, CachedBlocks};
-use tracewright::decode::{Listener, Memory, Options, Plan, Session};
-use tracewright::frames::Frame;
-use tracewright::protocols::registry::AnyPacket;
+use tracewright::base::{Batch, Part};
+use tracewright::decode::listener::each_element;
+use tracewright::decode::{Event, Listener, Memory, Options, Packets, Plan, Session, Wants};
 use tracewright::{Element, Trace};
 
-/// Counts calls by method.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Calls<const FRAMES: bool, const PATHS: bool> {
+/// Counts what is received.
+#[derive(Debug, Default, PartialEq)]
+struct Counts {
+    wants: Wants,
     elements: usize,
-    paths: usize,
-    cached: usize,
+    /// Steps of cached blocks.
+    steps: usize,
     frames: usize,
     packets: usize,
+    /// Packets that are only counted.
+    counted: usize,
+    links: usize,
+    /// The sources in turn.
     sources: Vec<usize>,
 }
 
-impl<const FRAMES: bool, const PATHS: bool> Listener for Calls<FRAMES, PATHS> {
-    const FRAMES: bool = FRAMES;
-    const PATHS: bool = PATHS;
-    const BRANCH_PATHS: bool = PATHS;
-
-    fn enter_source(&mut self, source: usize) {
+impl Listener for Counts {
+    fn element(&mut self, source: usize, _: u64, _: Element) {
+        self.elements += 1;
         self.sources.push(source);
         self.sources.dedup();
     }
 
-    fn element(&mut self, _: usize, _: u64, _: Element) {
-        self.elements += 1;
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let before = self.elements;
+        each_element(self, batch);
+        let parts = batch.parts().map(|part| match part {
+            Part::Steps(steps) => steps.len(),
+            Part::Element(..) => 1,
+            Part::Turns(turns) => turns.ranges.len() * turns.times as usize,
+        });
+        assert_eq!(self.elements - before, parts.sum::<usize>());
+        self.steps += batch.steps().len();
     }
 
-    fn path(&mut self, _: usize, _: u64, _: &base::Path, _: &CachedBlocks<'_>) {
-        self.paths += 1;
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Frame(_) | Event::Packed { .. } | Event::Fragment { .. } => self.frames += 1,
+            Event::Packet { .. } => self.packets += 1,
+            Event::Packets { count, .. } => self.counted += count,
+            Event::Link { .. } => self.links += 1,
+            _ => {}
+        }
     }
 
-    fn cached_block(&mut self, _: usize, _: u64, _: BlockId, _: base::Range) {
-        self.cached += 1;
-    }
-
-    fn cached_range(&mut self, _: usize, _: u64, _: base::Range) {
-        self.cached += 1;
-    }
-
-    fn frame(&mut self, _: &Frame<'_>) {
-        self.frames += 1;
-    }
-
-    // Frames are not wanted, although the type can take them.
-    fn wants_frames(&self) -> bool {
-        false
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        false
-    }
-
-    fn packet(
-        &mut self,
-        _: usize,
-        _: &base::OffsetMap<'_>,
-        _: std::ops::Range<usize>,
-        _: &[u8],
-        _: AnyPacket<'_>,
-    ) {
-        self.packets += 1;
+    fn wants(&self) -> Wants {
+        self.wants
     }
 }
 
-fn both_ways<const FRAMES: bool, const PATHS: bool>(folder: &str) -> Calls<FRAMES, PATHS> {
+fn both_ways(folder: &str, wants: Wants) -> Counts {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures").join(folder);
     let trace: Trace = tracewright::open(path.join("capture")).unwrap();
-    let mut by_trace = Calls::<FRAMES, PATHS>::default();
+    let mut by_trace = Counts { wants, ..Counts::default() };
     let _ = trace.decode(&mut by_trace).unwrap();
 
-    let mut by_session = Calls::default();
+    let mut by_session = Counts { wants, ..Counts::default() };
     let (capture, options) = (trace.capture(), Options::default());
     let memory = Memory::new(capture);
     let mut first = 0;
@@ -84,7 +71,9 @@ fn both_ways<const FRAMES: bool, const PATHS: bool>(folder: &str) -> Calls<FRAME
         let plan = Plan::new(capture, n, &options).unwrap();
         let session = Session::new(capture, &plan, &memory, &options).unwrap();
         let mut session = session.numbered_from(first);
-        session.run(capture.buffers[n].parts(), &mut by_session);
+        // A trace counts packets itself.
+        let mut both = (&mut by_session, tracewright::decode::Tally::default());
+        session.run(capture.buffers[n].parts(), &mut both);
         first += plan.sources.len();
     }
     assert_eq!(by_trace, by_session, "{folder}");
@@ -92,16 +81,41 @@ fn both_ways<const FRAMES: bool, const PATHS: bool>(folder: &str) -> Calls<FRAME
 }
 
 #[test]
-fn frames_that_are_not_wanted_are_not_passed() {
+fn a_listener_receives_what_it_wants() {
     for folder in ["etmv4", "ete", "ptm", "etmv3"] {
-        assert_eq!(both_ways::<true, false>(folder).frames, 0);
+        let elements = both_ways(folder, Wants::ELEMENTS);
+        let each = both_ways(folder, Wants::EACH_PACKET);
+        assert_eq!(each.elements, elements.elements, "{folder}");
+        assert_eq!((each.counted, each.steps), (0, elements.steps), "{folder}");
+        assert_eq!(each.packets, elements.packets + elements.counted, "{folder}");
+        let frames = both_ways(folder, Wants::ELEMENTS.with_frames(true));
+        assert_eq!((elements.frames, each.frames, frames.frames > 0), (0, 0, true), "{folder}");
+        assert_eq!(frames.elements, elements.elements, "{folder}");
     }
 }
 
 #[test]
-fn ranges_come_as_the_listener_states() {
-    let paths: usize =
-        ["etmv4", "ete"].map(|folder| both_ways::<false, true>(folder).paths).iter().sum();
-    assert!(paths > 0);
-    assert_eq!(both_ways::<false, false>("etmv4").paths, 0);
+fn cached_blocks_are_steps() {
+    for folder in ["etmv4", "ete", "ptm", "etrace-2.0"] {
+        let counts = both_ways(folder, Wants::ANY_ORDER);
+        assert!(counts.steps > 0, "{folder}");
+    }
+}
+
+/// A session alone reports nothing that is not wanted.
+#[test]
+fn packets_that_are_not_wanted_are_not_reported() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/etmv4/capture");
+    let trace = tracewright::open(path).unwrap();
+    let (capture, options) = (trace.capture(), Options::default());
+    let plan = Plan::new(capture, 0, &options).unwrap();
+    for packets in [Packets::None, Packets::Counted, Packets::Each] {
+        let wants = Wants::ELEMENTS.with_packets(packets);
+        let mut counts = Counts { wants, ..Counts::default() };
+        let mut session = Session::new(capture, &plan, &Memory::new(capture), &options).unwrap();
+        session.run(capture.buffers[0].parts(), &mut counts);
+        let any = counts.packets + counts.counted > 0;
+        assert_eq!(any, packets != Packets::None);
+        assert_eq!(counts.counted > 0, packets == Packets::Counted);
+    }
 }

@@ -192,9 +192,6 @@ fn caches_are_used_for_the_next_buffer() {
 struct Each(Profiler);
 
 impl Listener for Each {
-    const ERASED: bool = true;
-    const PACKETS: bool = false;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright::base::{self, Element, MAX_EXPANSION, OffsetMap, Sink};
+use tracewright::base::{Element, MAX_EXPANSION, OffsetMap, Sink, Turns};
 use tracewright::protocols::Observer;
 use tracewright::protocols::registry::AnyPacket;
 
@@ -50,8 +50,14 @@ impl Sink for Packets {
         }
     }
 
-    fn repeat_unlisted(&mut self, _: u64, _: &[base::Range], times: u64) {
-        self.unlisted += times;
+    fn turns(&mut self, turns: Turns<'_>) {
+        if !turns.listed {
+            self.unlisted += turns.times;
+            return;
+        }
+        for range in (0..turns.times).flat_map(|_| turns.ranges) {
+            self.element(turns.at, Element::Range(*range));
+        }
     }
 }
 

@@ -26,8 +26,6 @@ struct Elements {
 
 /// The path of several branches is received as its ranges.
 impl Sink for Elements {
-    const BRANCH_PATHS: bool = true;
-
     fn element(&mut self, at: u64, element: Element) {
         self.elements.push((at, element));
     }

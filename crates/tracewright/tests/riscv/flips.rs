@@ -6,7 +6,7 @@
 //! `TRACEWRIGHT_TIMES=56` makes some 5,000 trials; `--nocapture` shows the numbers.
 
 use tracewright::base::{
-    Block, BlockCache, Code, Element, Inconsistency, Instruction, Miss, Parse, Pc, Range, Sink,
+    Block, BlockCache, Code, Element, Inconsistency, Instruction, Miss, Parse, Pc, Sink, Turns,
     Wire,
 };
 use tracewright::image::Cache;
@@ -69,20 +69,16 @@ impl Sink for Decoded {
         self.lines += 1;
     }
 
-    fn repeat(&mut self, at: u64, range: Range, times: u32) {
-        self.elements.push((at, Element::Range(range)));
-        self.lines += u64::from(times);
-    }
-
-    fn repeat_path(&mut self, at: u64, ranges: &[Range], times: u64) {
+    fn turns(&mut self, turns: Turns<'_>) {
+        let Turns { at, ranges, times, listed } = turns;
+        if !listed {
+            // A listing states how many turns it does not have.
+            self.stated = true;
+            self.lines += 1;
+            return;
+        }
         self.elements.extend(ranges.iter().map(|range| (at, Element::Range(*range))));
         self.lines += times * ranges.len() as u64;
-    }
-
-    /// A listing states how many turns it does not have.
-    fn repeat_unlisted(&mut self, _: u64, _: &[Range], _: u64) {
-        self.stated = true;
-        self.lines += 1;
     }
 }
 

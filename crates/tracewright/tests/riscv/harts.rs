@@ -7,7 +7,9 @@ use tracewright::Listener;
 use tracewright::base::{Element, Parse, StepSink, Wire};
 use tracewright::capture::{Buffer, BufferRef, Capture, Core, Dump, Format, Owner, Source};
 use tracewright::decode::input::Parts;
-use tracewright::decode::{Jobs, Memory, Merge, Merging, Options, Plan, Session, Why, parallel};
+use tracewright::decode::{
+    Event, Jobs, Memory, Merge, Merging, Options, Plan, Session, Wants, Why, parallel,
+};
 use tracewright::frames::{Framing as Frames, Joiner};
 use tracewright::image::Image;
 use tracewright::logs::{Recorder, Recording};
@@ -121,14 +123,18 @@ impl Listener for Recorded {
         self.0[source].push((at, element));
     }
 
-    fn unknown_id(&mut self, id: u16, _: u64, len: usize) {
-        self.1.push((id, len));
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::UnknownId { id, len, .. } => self.1.push((*id, *len)),
+            Event::Link { event: tracewright::frames::Event::Bad { len, .. }, .. } => {
+                self.2 += u64::from(*len);
+            }
+            _ => {}
+        }
     }
 
-    fn link(&mut self, _: u64, event: tracewright::frames::Event) {
-        if let tracewright::frames::Event::Bad { len, .. } = event {
-            self.2 += u64::from(len);
-        }
+    fn wants(&self) -> Wants {
+        Wants::EACH_PACKET
     }
 }
 

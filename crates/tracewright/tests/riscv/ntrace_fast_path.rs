@@ -13,35 +13,34 @@ use crate::ntrace_run::cache;
 use crate::program;
 
 /// The elements of a stream. Whether its decoder must take packets one by one.
-struct Elements<const PATHS: bool> {
+struct Elements {
     each_packet: bool,
     elements: Vec<(u64, Element)>,
 }
 
-impl<const PATHS: bool> Sink for Elements<PATHS> {
-    const BRANCH_PATHS: bool = PATHS;
-
+impl Sink for Elements {
     fn element(&mut self, at: u64, element: Element) {
         self.elements.push((at, element));
     }
 }
 
-impl<const PATHS: bool> Observer for Elements<PATHS> {
+impl Observer for Elements {
     fn wants_each_packet(&self) -> bool {
         self.each_packet
     }
 }
 
 /// The elements of a stream, fed in pieces of `size()` bytes, and its decoder at the end.
-fn fed<const PATHS: bool>(
+fn fed(
     bytes: &[u8],
     config: &Config,
-    code: &mut Cache,
+    (code, paths): (&mut Cache, bool),
     size: impl Fn() -> usize,
     each_packet: bool,
 ) -> (Vec<(u64, Element)>, Decoder) {
     let mut stream = Stream::<Ntrace>::new(*config);
-    let mut output = Elements::<PATHS> { each_packet, elements: Vec::new() };
+    code.use_paths(paths.into());
+    let mut output = Elements { each_packet, elements: Vec::new() };
     let piece = |at| [Piece { start: 0, at, fragment: true }];
     let (mut taken, mut end) = (0, 0);
     while end < bytes.len() {
@@ -56,13 +55,13 @@ fn fed<const PATHS: bool>(
 }
 
 fn check(name: &str, bytes: &[u8], config: &Config, code: &mut Cache, random: &mut Random) {
-    let (want, decoder) = fed::<false>(bytes, config, code, || bytes.len(), true);
+    let (want, decoder) = fed(bytes, config, (code, false), || bytes.len(), true);
     let size = 1 + random.below(90) as usize;
     for (way, (got, last)) in [
-        ("whole", fed::<true>(bytes, config, code, || bytes.len(), false)),
-        ("without paths", fed::<false>(bytes, config, code, || bytes.len(), false)),
-        ("in pieces", fed::<true>(bytes, config, code, || size, false)),
-        ("byte by byte", fed::<true>(bytes, config, code, || 1, false)),
+        ("whole", fed(bytes, config, (code, true), || bytes.len(), false)),
+        ("without paths", fed(bytes, config, (code, false), || bytes.len(), false)),
+        ("in pieces", fed(bytes, config, (code, true), || size, false)),
+        ("byte by byte", fed(bytes, config, (code, true), || 1, false)),
     ] {
         let same = want.iter().zip(&got).take_while(|(a, b)| a == b).count();
         assert!(
@@ -79,7 +78,7 @@ fn check(name: &str, bytes: &[u8], config: &Config, code: &mut Cache, random: &m
 /// The messages that are on the fast path, and the branch messages that are not.
 fn on_fast_path(bytes: &[u8], config: &Config, code: &mut Cache) -> (usize, usize) {
     let mut decoder = Decoder::default();
-    let mut output = Elements::<true> { each_packet: false, elements: Vec::new() };
+    let mut output = Elements { each_packet: false, elements: Vec::new() };
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
     let (mut at, mut fast, mut slow) = (0, 0, 0);
     loop {
@@ -116,7 +115,6 @@ fn at_once_and_one_by_one() {
         let steps = marked(&mut random, &run.steps);
         let (_, bytes) = encode(&steps, &config, &settings);
         let mut code = cache(&run.image, &config);
-        code.use_paths(1);
         let name = format!("seed {seed} {options:?}");
         check(&name, &bytes, &config, &mut code, &mut random);
         for _ in 0..4 {

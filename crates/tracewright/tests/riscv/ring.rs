@@ -129,9 +129,6 @@ impl Folder {
 fn opened(folder: &Path, params: &Params) -> Vec<(u64, Element)> {
     struct Recorded(Vec<(u64, Element)>);
     impl tracewright::Listener for Recorded {
-        const ERASED: bool = true;
-        const PACKETS: bool = false;
-
         fn element(&mut self, _: usize, at: u64, element: Element) {
             self.0.push((at, element));
         }

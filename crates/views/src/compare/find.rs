@@ -1,10 +1,7 @@
 //! The packet of an event.
 
-use std::ops::Range;
-
-use tracewright_base::{self as base, Element, OffsetMap};
-use tracewright_decode::Listener;
-use tracewright_protocols::registry::AnyPacket;
+use tracewright_base::{Batch, Element};
+use tracewright_decode::{Event, Listener, Wants};
 
 use crate::sources::Source;
 
@@ -26,33 +23,27 @@ impl<'a> Find<'a> {
 }
 
 impl Listener for Find<'_> {
-    const ERASED: bool = true;
-
     fn element(&mut self, _: usize, _: u64, _: Element) {}
 
-    fn repeat(&mut self, _: usize, _: u64, _: base::Range, _: u32) {}
+    fn batch(&mut self, _: &Batch<'_>) {}
 
-    fn repeat_path(&mut self, _: usize, _: u64, _: &[base::Range], _: u64) {}
-
-    fn packet(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if source != self.source || self.found.is_some() || offsets.at(span.start) != self.at {
+    fn event(&mut self, event: &Event<'_>) {
+        let Event::Packet { source, bytes, packet } = event else { return };
+        if *source != self.source || self.found.is_some() || bytes.at() != self.at {
             return;
         }
         let mut text = format!("{packet}, bytes");
-        if let (Some(source), Some(bytes)) = (self.sources.get(source), bytes.get(span)) {
+        if let Some(source) = self.sources.get(*source) {
             let mut digits = String::new();
-            source.packet_bytes(bytes, " ", &mut digits);
+            source.packet_bytes(bytes.get(), " ", &mut digits);
             text.push(' ');
             text.push_str(digits.trim_end());
         }
         self.found = Some(text);
+    }
+
+    fn wants(&self) -> Wants {
+        Wants::EACH_PACKET
     }
 
     fn full(&self) -> bool {

@@ -1,7 +1,8 @@
 //! One of two sides.
 
-use tracewright_base::{Element, Kind, Range, Step, StepSink};
+use tracewright_base::{Batch, Element, Kind, Step, StepSink, Turns};
 use tracewright_decode::Listener;
+use tracewright_decode::listener::each_part;
 
 use super::What;
 use super::queue::{Queue, Queued};
@@ -153,9 +154,6 @@ impl Side {
 
 /// The side of a capture.
 impl Listener for Side {
-    const PACKETS: bool = false;
-    const ERASED: bool = true;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let Element::NoCode { address, .. } = element {
             self.missing.count += 1;
@@ -164,21 +162,23 @@ impl Listener for Side {
         self.queue(source, Queued::Element { at, element, times: 1 });
     }
 
-    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
-        if times > 0 {
-            self.queue(source, Queued::Element { at, element: Element::Range(range), times });
-        }
-    }
-
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) {
-        if turns > 0 && !ranges.is_empty() {
-            self.queue(source, Queued::Turns { at, ranges: ranges.into(), next: 0, turns });
-        }
-    }
-
-    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) {
-        let start = ranges.first().map_or(0, |range| range.start);
-        self.queue(source, Queued::Unlisted { at, start, turns });
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let source = batch.source;
+        each_part(self, batch, |side, &Turns { at, ranges, times, listed }| match *ranges {
+            _ if !listed => {
+                let start = ranges.first().map_or(0, |range| range.start);
+                side.queue(source, Queued::Unlisted { at, start, turns: times });
+            }
+            [range] if let Ok(times @ 1..) = u32::try_from(times) => {
+                side.queue(source, Queued::Element { at, element: Element::Range(range), times });
+            }
+            [] => {}
+            _ if times > 0 => {
+                let turns = Queued::Turns { at, ranges: ranges.into(), next: 0, turns: times };
+                side.queue(source, turns);
+            }
+            _ => {}
+        });
     }
 }
 

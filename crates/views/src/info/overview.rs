@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use tracewright_base::{Element, Range};
+use tracewright_base::{Batch, Element, Part, Turns};
 use tracewright_capture::plain::line;
 use tracewright_capture::{Capture, Kind};
 use tracewright_decode::detect::cause::Cause;
@@ -154,9 +154,6 @@ struct Times {
 }
 
 impl Listener for Times {
-    const PACKETS: bool = false;
-    const ERASED: bool = true;
-
     fn element(&mut self, _: usize, _: u64, element: Element) {
         match element {
             Element::Timestamp { cycles, .. } => {
@@ -170,9 +167,19 @@ impl Listener for Times {
         }
     }
 
-    fn repeat_path(&mut self, _: usize, _: u64, ranges: &[Range], times: u64) {
-        let counted = ranges.iter().filter(|range| range.cycles.get().is_some()).count() as u64;
-        self.cycles = self.cycles.saturating_add(counted.saturating_mul(times));
+    fn batch(&mut self, batch: &Batch<'_>) {
+        for part in batch.parts() {
+            match part {
+                // Cached blocks have no cycles.
+                Part::Steps(_) => {}
+                Part::Element(at, element) => self.element(batch.source, at, element),
+                Part::Turns(Turns { ranges, times, .. }) => {
+                    let counted = ranges.iter().filter(|range| range.cycles.get().is_some());
+                    let cycles = (counted.count() as u64).saturating_mul(times);
+                    self.cycles = self.cycles.saturating_add(cycles);
+                }
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
-//! The lines of cached blocks and of paths through them, each at the number of its block or path:
-//! for formats whose lines depend on the address alone.
+//! The lines of cached blocks, each at the number of its block: for formats whose lines depend on
+//! the address alone.
 
-use tracewright_base::{BlockId, Path, Range};
+use tracewright_base::{BlockId, Range};
 use tracewright_scan::AsciiTexts;
 
 use super::expand::ProgramId;
@@ -13,21 +13,17 @@ const MOST_SLOTS: usize = 1 << 16;
 /// When there are more chunks of text than these, there is room for all.
 const FEW_CHUNKS: usize = 1 << 11;
 
-/// The lines of blocks and of paths.
+/// The lines of blocks.
 #[derive(Debug)]
 pub(super) struct BlockLines {
     blocks: Store,
-    paths: Store,
-    /// The positions of the lines of the last range and of the last path, and the number of writes
-    /// before them.
+    /// The position of the lines of the last range, and the number of writes before them.
     range_begun: (usize, u64),
-    path_begun: (usize, u64),
 }
 
 impl Default for BlockLines {
     fn default() -> Self {
-        let (blocks, paths) = (Store::new(1 << 17, 1 << 13), Store::new(1 << 18, 1 << 14));
-        BlockLines { blocks, paths, range_begun: (0, 0), path_begun: (0, 0) }
+        BlockLines { blocks: Store::new(1 << 17, 1 << 13), range_begun: (0, 0) }
     }
 }
 
@@ -71,34 +67,6 @@ impl BlockLines {
             self.blocks.store(id.index(), &key, text.unwrap_or_default());
         }
     }
-
-    /// Appends the lines of a path. Where there are none, they follow.
-    #[inline(always)]
-    pub(super) fn recall_path<W>(
-        &mut self,
-        program: ProgramId,
-        path: &Path,
-        lines: &mut Lines<W>,
-    ) -> bool {
-        let found = self.paths.recall(path.slot(), Key::of_path(program, path), &mut lines.text);
-        if !found {
-            self.path_begun = (lines.text.len(), lines.writes);
-        }
-        found
-    }
-
-    /// Stores the lines since [`recall_path`](Self::recall_path).
-    pub(super) fn store_path<W>(&mut self, program: ProgramId, path: &Path, lines: &Lines<W>) {
-        if let Some(text) = since(self.path_begun, lines) {
-            // Most paths of a large program are executed once: they are stored the second time.
-            let key = Key::of_path(program, path);
-            if self.paths.has(path.slot(), &key) {
-                self.paths.store(path.slot(), &key, text);
-            } else {
-                self.paths.claim(path.slot(), key);
-            }
-        }
-    }
 }
 
 /// The text since then.
@@ -133,7 +101,7 @@ struct Slot {
 struct Key {
     start: u64,
     /// Of a block its length, its number of instructions, and the last one, as if it had taken
-    /// effect; bit 30 of that: cycles follow. Of a path its atoms and its code space.
+    /// effect; bit 30 of that: cycles follow.
     words: [u32; 3],
     /// [`ProgramId::NONE`] in a free slot.
     program: ProgramId,
@@ -147,12 +115,6 @@ impl Key {
         let &Range { start, bytes, instructions, cycles, last } = range;
         let last = last.with_taken(true).word() | u32::from(cycles.get().is_some()) << 30;
         Key { start, words: [bytes, instructions, last], program }
-    }
-
-    #[inline(always)]
-    fn of_path(program: ProgramId, path: &Path) -> Self {
-        let (start, steps) = path.key();
-        Key { start, words: [steps as u32, (steps >> 32) as u32, 0], program }
     }
 
     #[inline(always)]

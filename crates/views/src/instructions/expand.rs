@@ -1,9 +1,10 @@
 //! From ranges to instructions.
 
 use tracewright_base::{
-    BlockId, CachedBlocks, Code, Context, Element, Isa, Kind, Path, Pc, Range, Waypoints,
+    Batch, BlockId, Code, Context, Element, Isa, Kind, Part, Pc, Range, Turns, Waypoints,
 };
-use tracewright_decode::{self as decode, Fork, Listener};
+use tracewright_decode::listener::each_turn;
+use tracewright_decode::{self as decode, Event, Fork, Listener};
 use tracewright_image::{Cache, CacheOptions, MemoryId, Selection};
 
 use crate::disassembly::narrow;
@@ -32,8 +33,6 @@ pub struct Step {
 pub trait Steps {
     /// Steps have opcodes.
     const OPCODES: bool = true;
-    /// [`recall_path`](Self::recall_path) is implemented.
-    const PATHS: bool = false;
 
     /// An instruction was executed.
     fn step(&mut self, source: usize, at: u64, step: &Step);
@@ -49,8 +48,7 @@ pub trait Steps {
     /// The last instruction of the range was taken.
     fn store(&mut self) {}
 
-    /// Whether [`recall_block`](Self::recall_block) and [`recall_path`](Self::recall_path) may be
-    /// called: all instructions are taken.
+    /// Whether [`recall_block`](Self::recall_block) may be called: all instructions are taken.
     fn takes_blocks(&self) -> bool {
         false
     }
@@ -73,19 +71,6 @@ pub trait Steps {
     /// All instructions of the block were taken since [`begin_block`](Self::begin_block).
     fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
         let _ = (program, id, range);
-    }
-
-    /// Takes all instructions of a path. `false`: those of its blocks follow, and then
-    /// [`store_path`](Self::store_path).
-    #[inline(always)]
-    fn recall_path(&mut self, program: ProgramId, path: &Path) -> bool {
-        let _ = (program, path);
-        false
-    }
-
-    /// All instructions of the path were taken since [`recall_path`](Self::recall_path) was called.
-    fn store_path(&mut self, program: ProgramId, path: &Path) {
-        let _ = (program, path);
     }
 
     /// An element other than a range.
@@ -295,21 +280,25 @@ impl<V: Steps> Expand<V> {
         more
     }
 
-    /// Passes on the blocks of a path that the view has not stored.
-    #[cold]
-    #[inline(never)]
-    fn blocks_of(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        let (entered, program) = self.entered;
-        path.for_each_block(blocks, |id, range| {
-            let recalled = entered == source && self.view.recall_block(program, id, &range);
-            let mut more = !recalled && self.begin_block(source, at, id, range);
-            while more && !self.view.full() {
-                more = self.continue_range();
-            }
-        });
-        if entered == source && program != ProgramId::NONE {
-            self.view.store_path(program, path);
+    /// A cached block. It has few instructions.
+    #[inline]
+    fn block(&mut self, source: usize, at: u64, id: BlockId, range: Range) {
+        if self.view.recall_block(self.entered.1, id, &range) {
+            return;
         }
+        let mut more = self.begin_block(source, at, id, range);
+        while more && !self.view.full() {
+            more = self.continue_range();
+        }
+    }
+
+    /// Elements that are not received selected other memory.
+    fn select(&mut self, source: usize, selection: Selection) {
+        if let Some(program) = self.sources.get_mut(source) {
+            program.enter(program.context, selection);
+        }
+        self.enter(source);
+        self.view.select(source, selection);
     }
 
     /// Passes on the first instructions of a range, or all of them from the view's cache. Returns
@@ -450,47 +439,12 @@ impl<V: Steps + Fork> Fork for Expand<V> {
         false
     }
 
-    #[inline(always)]
-    fn start_block(&mut self, source: usize, at: u64, id: BlockId, range: Range) -> bool {
-        let (entered, program) = self.entered;
-        if entered == source && self.view.recall_block(program, id, &range) {
-            return false;
-        }
-        self.begin_block(source, at, id, range)
-    }
-
     fn more(&mut self) -> bool {
         self.continue_range()
     }
 }
 
 impl<V: Steps> Listener for Expand<V> {
-    const PACKETS: bool = false;
-    const BRANCH_PATHS: bool = V::PATHS;
-
-    #[inline]
-    fn path(&mut self, source: usize, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        let (entered, program) = self.entered;
-        if entered != source || !self.view.recall_path(program, path) {
-            self.blocks_of(source, at, path, blocks);
-        }
-    }
-
-    #[inline]
-    fn enter_source(&mut self, source: usize) {
-        if self.entered.0 != source {
-            self.enter(source);
-        }
-    }
-
-    fn select(&mut self, source: usize, selection: Selection) {
-        if let Some(program) = self.sources.get_mut(source) {
-            program.enter(program.context, selection);
-        }
-        self.enter(source);
-        self.view.select(source, selection);
-    }
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let Element::Range(range) = element else {
             return self.other(source, at, &element);
@@ -501,9 +455,34 @@ impl<V: Steps> Listener for Expand<V> {
         }
     }
 
-    fn repeat_unlisted(&mut self, source: usize, at: u64, ranges: &[Range], turns: u64) {
-        if !self.view.unlisted(source, at, ranges, turns) {
-            self.repeat_path(source, at, ranges, turns);
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let source = batch.source;
+        if self.entered.0 != source {
+            self.enter(source);
+        }
+        for part in batch.parts() {
+            match part {
+                Part::Steps(steps) => {
+                    for &step in steps {
+                        if let Some(range) = batch.range(step) {
+                            self.block(source, batch.at(step), step.id(), range);
+                        }
+                    }
+                }
+                Part::Element(at, element) => self.element(source, at, element),
+                Part::Turns(turns) => {
+                    let Turns { at, ranges, times, listed } = turns;
+                    if listed || !self.view.unlisted(source, at, ranges, times) {
+                        each_turn(self, source, &turns);
+                    }
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Select { source, selection } = event {
+            self.select(*source, *selection);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tracewright_base::{BlockId, Counted, Path, Range};
+use tracewright_base::{BlockId, Counted, Range};
 use tracewright_decode::Fork;
 
 use super::block_lines::BlockLines;
@@ -66,7 +66,6 @@ impl Fork for Pcs<Vec<u8>> {
 
 impl<W: io::Write> Steps for Pcs<W> {
     const OPCODES: bool = false;
-    const PATHS: bool = true;
 
     #[inline]
     fn step(&mut self, _source: usize, _at: u64, step: &Step) {
@@ -99,17 +98,6 @@ impl<W: io::Write> Steps for Pcs<W> {
     fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
         let range = Range { cycles: Counted::UNKNOWN, ..*range };
         self.blocks.store(program, id, &range, "", &self.lines);
-    }
-
-    #[inline(always)]
-    fn recall_path(&mut self, program: ProgramId, path: &Path) -> bool {
-        let found = self.blocks.recall_path(program, path, &mut self.lines);
-        self.lines.relieve();
-        found
-    }
-
-    fn store_path(&mut self, program: ProgramId, path: &Path) {
-        self.blocks.store_path(program, path, &self.lines);
     }
 
     fn store(&mut self) {

@@ -1,6 +1,6 @@
 //! Instructions by address, and elements by kind.
 
-use tracewright_base::{BlockId, Element, Path, Range};
+use tracewright_base::{BlockId, Element, Range};
 use tracewright_decode::Fork;
 use tracewright_image::Selection;
 
@@ -27,7 +27,6 @@ impl<V> Picked<V> {
 
 impl<V: Steps> Steps for Picked<V> {
     const OPCODES: bool = V::OPCODES;
-    const PATHS: bool = V::PATHS;
 
     #[inline]
     fn step(&mut self, source: usize, at: u64, step: &Step) {
@@ -74,15 +73,6 @@ impl<V: Steps> Steps for Picked<V> {
 
     fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
         self.view.store_block(program, id, range);
-    }
-
-    #[inline(always)]
-    fn recall_path(&mut self, program: ProgramId, path: &Path) -> bool {
-        self.view.recall_path(program, path)
-    }
-
-    fn store_path(&mut self, program: ProgramId, path: &Path) {
-        self.view.store_path(program, path);
     }
 
     fn other(&mut self, source: usize, at: u64, element: &Element) {

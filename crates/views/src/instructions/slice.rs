@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tracewright_base::{BlockId, Element, Path, Range};
+use tracewright_base::{BlockId, Element, Range};
 use tracewright_decode::Fork;
 use tracewright_image::Selection;
 
@@ -63,7 +63,6 @@ impl<'a, V> Slice<'a, V> {
 
 impl<V: Steps> Steps for Slice<'_, V> {
     const OPCODES: bool = V::OPCODES;
-    const PATHS: bool = V::PATHS;
 
     #[inline]
     fn step(&mut self, source: usize, at: u64, step: &Step) {
@@ -101,15 +100,6 @@ impl<V: Steps> Steps for Slice<'_, V> {
 
     fn store_block(&mut self, program: ProgramId, id: BlockId, range: &Range) {
         self.view.store_block(program, id, range);
-    }
-
-    #[inline(always)]
-    fn recall_path(&mut self, program: ProgramId, path: &Path) -> bool {
-        self.view.recall_path(program, path)
-    }
-
-    fn store_path(&mut self, program: ProgramId, path: &Path) {
-        self.view.store_path(program, path);
     }
 
     fn other(&mut self, source: usize, at: u64, element: &Element) {

@@ -1,10 +1,10 @@
 //! Packets and elements as JSON Lines.
 
 use std::io;
-use std::ops::Range;
+use tracewright_decode::listener::{each_part, each_turn};
 
-use tracewright_base::{self as base, Channel, Element, OffsetMap};
-use tracewright_decode::{Fork, Listener, Plan, Tally};
+use tracewright_base::{self as base, Batch, Channel, Element};
+use tracewright_decode::{Event, Fork, Listener, Plan, SourceBytes, Tally, Wants};
 use tracewright_image::Selection;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
@@ -183,7 +183,7 @@ impl Fork for Listing<Vec<u8>> {
     }
 }
 
-impl<W: io::Write> Listener for Listing<W> {
+impl<W: io::Write> Listing<W> {
     fn select(&mut self, n: usize, selection: Selection) {
         if let Some(source) = self.sources.get_mut(n) {
             source.select(selection);
@@ -191,6 +191,72 @@ impl<W: io::Write> Listener for Listing<W> {
         self.ranges.clear();
     }
 
+    fn unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
+        if !self.shown.elements || !self.filter.is_all() && !self.filter.turns(n, KIND, ranges) {
+            return;
+        }
+        let Some(source) = self.sources.get(n) else { return };
+        loop_turns(&source.name, at, LoopTurns { ranges, turns }, &mut self.lines.text);
+        self.lines.end();
+    }
+
+    fn packet(&mut self, n: usize, bytes: &SourceBytes<'_>, packet: AnyPacket<'_>) {
+        if !self.shown.packets {
+            return;
+        }
+        let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
+        let mut text = String::new();
+        let Some(transcript) = interpretation::of(&mut self.transcripts, n) else { return };
+        let made = transcript.address(source, packet);
+        let address = made.and_then(|made| made.whole());
+        if !self.filter.is_all() && !self.filter.packet(n, packet.kind().as_str(), address) {
+            return;
+        }
+        let interpretation =
+            transcript.interpret(source, bytes.at(), packet, &mut text).then_some(text);
+        let packet_bytes = bytes.get();
+        let fields = if self.shown.fields {
+            self.fields.of(n, source, packet_bytes, packet)
+        } else {
+            Vec::new()
+        };
+        let out = &mut self.lines.text;
+        out.push_str("{\"type\":\"packet\",");
+        out.push_str(head);
+        let o = Object::more(out)
+            .number("offset", bytes.at())
+            .text("kind", packet.kind().as_str())
+            .value("bytes", |out| {
+                out.push('"');
+                source.packet_bytes(packet_bytes, "", out);
+                out.push('"');
+            })
+            .text("text", &packet.to_string())
+            .maybe_text("interpretation", interpretation.as_deref())
+            .maybe_hex("address", address);
+        let o = match fields.is_empty() {
+            true => o,
+            false => o.list("fields", &fields, |field, out| {
+                Object::new(out)
+                    .text("name", field.name)
+                    .number("at", field.at.into())
+                    .number("width", field.width.into())
+                    .number("sent", field.sent.into())
+                    .hex("value", field.value)
+                    .end();
+            }),
+        };
+        o.end();
+        self.lines.end();
+    }
+
+    fn skipped_packet(&mut self, n: usize, at: u64, packet: Option<AnyPacket<'_>>) {
+        let fields = self.shown.fields.then_some(&mut self.fields);
+        interpretation::skip(&mut self.transcripts, fields, &self.sources, n, at, packet);
+    }
+}
+
+impl<W: io::Write> Listener for Listing<W> {
     fn element(&mut self, n: usize, at: u64, what: Element) {
         let bad = matches!(what, Element::Undecodable { .. });
         if bad && let Some(transcript) = self.transcripts.get_mut(n) {
@@ -230,79 +296,27 @@ impl<W: io::Write> Listener for Listing<W> {
         done.iter().filter(last).for_each(|line| self.text_line(n, line));
     }
 
-    fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
-        if !self.shown.elements || !self.filter.is_all() && !self.filter.turns(n, KIND, ranges) {
-            return;
-        }
-        let Some(source) = self.sources.get(n) else { return };
-        loop_turns(&source.name, at, LoopTurns { ranges, turns }, &mut self.lines.text);
-        self.lines.end();
+    fn batch(&mut self, batch: &Batch<'_>) {
+        each_part(self, batch, |listing, turns| match turns.listed {
+            true => each_turn(listing, batch.source, turns),
+            false => listing.unlisted(batch.source, turns.at, turns.ranges, turns.times),
+        });
     }
 
-    fn wants_each_packet(&self) -> bool {
-        self.shown.packets
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Packet { source, bytes, packet } => self.packet(*source, bytes, *packet),
+            Event::Skipped { source, at, packet } => self.skipped_packet(*source, *at, *packet),
+            Event::Select { source, selection } => self.select(*source, *selection),
+            _ => {}
+        }
     }
 
-    fn packet(
-        &mut self,
-        n: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if !self.shown.packets {
-            return;
+    fn wants(&self) -> Wants {
+        match self.shown.packets {
+            true => Wants::EACH_PACKET,
+            false => Wants::ELEMENTS,
         }
-        let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
-        let mut text = String::new();
-        let Some(transcript) = interpretation::of(&mut self.transcripts, n) else { return };
-        let made = transcript.address(source, packet);
-        let address = made.and_then(|made| made.whole());
-        if !self.filter.is_all() && !self.filter.packet(n, packet.kind().as_str(), address) {
-            return;
-        }
-        let interpretation =
-            transcript.interpret(source, offsets.at(span.start), packet, &mut text).then_some(text);
-        let packet_bytes = bytes.get(span.clone()).unwrap_or_default();
-        let fields = if self.shown.fields {
-            self.fields.of(n, source, packet_bytes, packet)
-        } else {
-            Vec::new()
-        };
-        let out = &mut self.lines.text;
-        out.push_str("{\"type\":\"packet\",");
-        out.push_str(head);
-        let o = Object::more(out)
-            .number("offset", offsets.at(span.start))
-            .text("kind", packet.kind().as_str())
-            .value("bytes", |out| {
-                out.push('"');
-                source.packet_bytes(packet_bytes, "", out);
-                out.push('"');
-            })
-            .text("text", &packet.to_string())
-            .maybe_text("interpretation", interpretation.as_deref())
-            .maybe_hex("address", address);
-        let o = match fields.is_empty() {
-            true => o,
-            false => o.list("fields", &fields, |field, out| {
-                Object::new(out)
-                    .text("name", field.name)
-                    .number("at", field.at.into())
-                    .number("width", field.width.into())
-                    .number("sent", field.sent.into())
-                    .hex("value", field.value)
-                    .end();
-            }),
-        };
-        o.end();
-        self.lines.end();
-    }
-
-    fn skipped_packet(&mut self, n: usize, at: u64, packet: Option<AnyPacket<'_>>) {
-        let fields = self.shown.fields.then_some(&mut self.fields);
-        interpretation::skip(&mut self.transcripts, fields, &self.sources, n, at, packet);
     }
 
     fn full(&self) -> bool {

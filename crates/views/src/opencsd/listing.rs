@@ -8,10 +8,11 @@ mod source;
 use std::io;
 use std::mem;
 use std::ops::Range;
+use tracewright_decode::listener::{each_part, each_turn};
 
-use tracewright_base::{self as base, Element, Fault, Gap, Inconsistency, OffsetMap};
-use tracewright_decode::{Listener, Plan};
-use tracewright_frames::{Event, Frame, Framing};
+use tracewright_base::{self as base, Batch, Element, Fault, Gap, Inconsistency, OffsetMap};
+use tracewright_decode::{Event, Listener, Packets, Plan, Wants};
+use tracewright_frames::{self as frames, Framing};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use self::byte_texts::ByteTexts;
@@ -567,10 +568,8 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-impl<W: io::Write> Listener for Listing<W> {
-    const FRAMES: bool = true;
-
-    fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
+impl<W: io::Write> Listing<W> {
+    fn unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
         use std::fmt::Write;
         if self.shown.elements {
             let at = self.sources[n].listed_at(at);
@@ -579,59 +578,6 @@ impl<W: io::Write> Listener for Listing<W> {
             let _ = writeln!(self.line, " {KIND} {}", LoopTurns { ranges, turns });
             self.write(false);
         }
-    }
-
-    fn element(&mut self, n: usize, at: u64, what: Element) {
-        if self.sources[n].behaviour.drops_at_end {
-            let missing = self.sources[n].held.missing_before(at, &what);
-            if self.sources[n].held.waits(at, &what) {
-                return;
-            }
-            self.release(n);
-            if let Some(missing) = missing {
-                self.other_element(n, at, missing);
-            }
-        }
-        // Most elements are ranges, and most sources list them as they are decoded.
-        if let Element::Range(range) = what
-            && self.sources[n].behaviour.plain_ranges
-            && self.shown.elements
-        {
-            return self.plain_range(n, at, range);
-        }
-        let what = match what {
-            // OpenCSD reports a reset with what follows it.
-            Element::Gap(Gap::Reset) => {
-                self.order.lost(n);
-                let source = &mut self.sources[n];
-                (source.running, source.overflowed) = (false, false);
-                source.lost = Some(Gap::Reset);
-                return;
-            }
-            Element::Gap(Gap::Start) if !self.shown.packets => {
-                Element::Gap(self.sources[n].lost.take().unwrap_or(Gap::Start))
-            }
-            Element::Undecodable { .. } => {
-                self.sources[n].fault = None;
-                what
-            }
-            what => what,
-        };
-        self.other_element(n, at, what);
-        if what == Element::End {
-            self.data_end(n);
-        }
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        let needed = |source: &Source| {
-            source.behaviour.late_elements || source.behaviour.elements_need_packets
-        };
-        self.shown.packets || self.sources.iter().any(needed)
-    }
-
-    fn wants_frames(&self) -> bool {
-        self.shown.packed || self.shown.unpacked
     }
 
     fn packet(
@@ -731,10 +677,6 @@ impl<W: io::Write> Listener for Listing<W> {
         self.unsynced(n, |unsynced, line| unsynced.held(bytes, line));
     }
 
-    fn frame(&mut self, _frame: &Frame<'_>) {
-        self.frames.frame(&mut self.line);
-    }
-
     fn packed(&mut self, at: u64, bytes: &[u8]) {
         if !self.frames.is_open() {
             self.select_frame(at, bytes.len());
@@ -747,12 +689,92 @@ impl<W: io::Write> Listener for Listing<W> {
         self.frames.fragment(id, at, bytes, &mut self.line);
     }
 
-    fn link(&mut self, at: u64, event: Event) {
-        if matches!(event, Event::Footer(_)) {
+    fn link(&mut self, at: u64, event: frames::Event) {
+        if matches!(event, frames::Event::Footer(_)) {
             self.frames.finish(&mut self.line);
             self.select_frame(at, 1);
             self.frames.event(at, event, &mut self.line);
         }
+    }
+}
+
+impl<W: io::Write> Listener for Listing<W> {
+    fn element(&mut self, n: usize, at: u64, what: Element) {
+        if self.sources[n].behaviour.drops_at_end {
+            let missing = self.sources[n].held.missing_before(at, &what);
+            if self.sources[n].held.waits(at, &what) {
+                return;
+            }
+            self.release(n);
+            if let Some(missing) = missing {
+                self.other_element(n, at, missing);
+            }
+        }
+        // Most elements are ranges, and most sources list them as they are decoded.
+        if let Element::Range(range) = what
+            && self.sources[n].behaviour.plain_ranges
+            && self.shown.elements
+        {
+            return self.plain_range(n, at, range);
+        }
+        let what = match what {
+            // OpenCSD reports a reset with what follows it.
+            Element::Gap(Gap::Reset) => {
+                self.order.lost(n);
+                let source = &mut self.sources[n];
+                (source.running, source.overflowed) = (false, false);
+                source.lost = Some(Gap::Reset);
+                return;
+            }
+            Element::Gap(Gap::Start) if !self.shown.packets => {
+                Element::Gap(self.sources[n].lost.take().unwrap_or(Gap::Start))
+            }
+            Element::Undecodable { .. } => {
+                self.sources[n].fault = None;
+                what
+            }
+            what => what,
+        };
+        self.other_element(n, at, what);
+        if what == Element::End {
+            self.data_end(n);
+        }
+    }
+
+    fn batch(&mut self, batch: &Batch<'_>) {
+        each_part(self, batch, |listing, turns| match turns.listed {
+            true => each_turn(listing, batch.source, turns),
+            false => listing.unlisted(batch.source, turns.at, turns.ranges, turns.times),
+        });
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Packet { source, ref bytes, packet } => {
+                self.packet(source, bytes.offsets, bytes.span.clone(), bytes.bytes, packet);
+            }
+            Event::Undecodable { source, ref bytes, fault } => {
+                self.undecodable(source, bytes.offsets, bytes.span.clone(), bytes.bytes, fault);
+            }
+            Event::AwaitingSync { source, bytes } => self.awaiting_sync(source, bytes),
+            Event::Frame(_) => self.frames.frame(&mut self.line),
+            Event::Packed { at, bytes } => self.packed(at, bytes),
+            Event::Fragment { id, at, bytes } => self.fragment(id, at, bytes),
+            Event::Link { at, event } => self.link(at, event),
+            _ => {}
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        let needed = |source: &Source| {
+            source.behaviour.late_elements || source.behaviour.elements_need_packets
+        };
+        let packets = match self.shown.packets || self.sources.iter().any(needed) {
+            true => Packets::Each,
+            false => Packets::Counted,
+        };
+        let frames = self.shown.packed || self.shown.unpacked;
+        Wants::ELEMENTS.with_packets(packets).with_frames(frames).with_pieces()
     }
 
     fn full(&self) -> bool {

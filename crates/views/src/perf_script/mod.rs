@@ -12,7 +12,8 @@ mod records;
 mod sampler;
 mod text;
 
-use tracewright_base::{Element, Range};
+use tracewright_base::{Batch, Element};
+use tracewright_decode::listener::{each_part, each_turn};
 use tracewright_decode::{Fork, Listener};
 
 pub use records::{Records, SAMPLE_TYPE};
@@ -65,15 +66,18 @@ impl<R: Receiver> PerfScript<R> {
 }
 
 impl<R: Receiver> Listener for PerfScript<R> {
-    const PACKETS: bool = false;
-    const ERASED: bool = true;
-
     fn element(&mut self, n: usize, _: u64, element: Element) {
         self.sampler.element(n, &element, &mut self.receiver);
     }
 
-    /// Turns beyond the expansion that the options allow have no samples.
-    fn repeat_unlisted(&mut self, _: usize, _: u64, _: &[Range], _: u64) {}
+    fn batch(&mut self, batch: &Batch<'_>) {
+        // Turns beyond the expansion that the options allow have no samples.
+        each_part(self, batch, |script, turns| {
+            if turns.listed {
+                each_turn(script, batch.source, turns);
+            }
+        });
+    }
 }
 
 impl<R: Receiver> Fork for PerfScript<R> {

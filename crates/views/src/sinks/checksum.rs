@@ -3,9 +3,10 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use tracewright_base::{Element, Range};
-use tracewright_decode::{Listener, Merge};
+use tracewright_base::{Batch, BlockStep, Element, Part, Range, Turns};
+use tracewright_decode::{Listener, Merge, Wants};
 
+use super::step_table::StepTables;
 use crate::fold::{Fold, Mixer, mix, spread};
 
 /// Folds all fields of each element, its source and its offset, in the order of each source. Two
@@ -20,6 +21,8 @@ pub struct Checksum {
     current: Fold,
     /// By source. The one of `source` is empty.
     others: Vec<Fold>,
+    /// What is folded of each step, without the offset.
+    values: StepTables<[u64; 2]>,
 }
 
 impl Checksum {
@@ -67,34 +70,52 @@ impl fmt::Display for Checksum {
 }
 
 impl Listener for Checksum {
-    const PACKETS: bool = false;
-    const BY_SOURCE: bool = true;
-
-    fn enter_source(&mut self, source: usize) {
-        self.select(source);
-    }
-
-    #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.select(source);
         let value = match &element {
             Element::Range(range) => of_range(range, origin(source, at)),
             // Traces with cycle counts have about as many of these as of ranges.
             &Element::Cycles(cycles) => of_cycles(cycles, origin(source, at)),
             element => of_any(element, origin(source, at)),
         };
-        debug_assert_eq!(source, self.source);
         self.current.push(value);
     }
 
-    #[inline]
-    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
-        self.current.push_times(of_range(&range, origin(source, at)), times);
+    fn batch(&mut self, batch: &Batch<'_>) {
+        self.select(batch.source);
+        for part in batch.parts() {
+            match part {
+                Part::Steps(steps) => self.steps(batch, steps),
+                Part::Element(at, element) => self.element(batch.source, at, element),
+                Part::Turns(Turns { at, ranges, times, .. }) => {
+                    let origin = origin(batch.source, at);
+                    let mut turn = Fold::default();
+                    ranges.iter().for_each(|range| turn.push(of_range(range, origin)));
+                    self.current.join_times(turn, times);
+                }
+            }
+        }
     }
 
-    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[Range], times: u64) {
-        let mut turn = Fold::default();
-        ranges.iter().for_each(|range| turn.push(of_range(range, origin(source, at))));
-        self.current.join_times(turn, times);
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
+    }
+}
+
+impl Checksum {
+    /// [`of_range`] of each step.
+    fn steps(&mut self, batch: &Batch<'_>, steps: &[BlockStep]) {
+        let origin = origin(batch.source, 0);
+        let values = self.values.of(batch.source, &batch.blocks, |step| {
+            batch.range(step).map_or([0; 2], |range| words_of_range(&range, origin))
+        });
+        let mut fold = self.current;
+        for &step in steps {
+            if let Some(&[start, rest]) = values.get(step.index()) {
+                fold.push(spread(start, rest ^ batch.at(step)));
+            }
+        }
+        self.current = fold;
     }
 }
 
@@ -113,14 +134,21 @@ const fn origin(source: usize, at: u64) -> u64 {
     (source as u64).rotate_right(8) ^ at
 }
 
-/// Folds a range. Most elements are ranges, so the fields are folded as two words. The counts are
-/// combined with the bits of the address that change least. Unknown cycles are zero.
+/// Folds a range.
 #[inline]
 fn of_range(range: &Range, origin: u64) -> u64 {
+    let [start, rest] = words_of_range(range, origin);
+    spread(start, rest)
+}
+
+/// Most elements are ranges, so the fields are folded as two words. The counts are combined with
+/// the bits of the address that change least. Unknown cycles are zero.
+#[inline]
+fn words_of_range(range: &Range, origin: u64) -> [u64; 2] {
     let &Range { start, bytes, instructions, cycles, last } = range;
     let counts = (u64::from(bytes) ^ u64::from(instructions) << 9).rotate_left(32);
     let last = u64::from(!cycles.word()) ^ u64::from(last.word()) << 32;
-    spread(start ^ counts, origin ^ last)
+    [start ^ counts, origin ^ last]
 }
 
 #[inline]

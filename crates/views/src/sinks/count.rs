@@ -1,7 +1,7 @@
 //! Counts.
 
-use tracewright_base::{Element, Range};
-use tracewright_decode::{Listener, Merge};
+use tracewright_base::{Batch, Element, Part, Turns};
+use tracewright_decode::{Listener, Merge, Wants};
 
 /// Counts elements, ranges and instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,30 +14,39 @@ pub struct Count {
     pub instructions: u64,
 }
 
-impl Listener for Count {
-    const PACKETS: bool = false;
-    const BY_SOURCE: bool = true;
+impl Count {
+    fn add(&mut self, ranges: u64, instructions: u64) {
+        self.elements += ranges;
+        self.ranges += ranges;
+        self.instructions += instructions;
+    }
+}
 
-    #[inline]
+impl Listener for Count {
     fn element(&mut self, _: usize, _: u64, element: Element) {
-        self.elements += 1;
-        if let Element::Range(range) = element {
-            self.ranges += 1;
-            self.instructions += u64::from(range.instructions);
+        match element {
+            Element::Range(range) => self.add(1, range.instructions.into()),
+            _ => self.elements += 1,
         }
     }
 
-    #[inline]
-    fn repeat(&mut self, _: usize, _: u64, range: Range, times: u32) {
-        self.elements += u64::from(times);
-        self.ranges += u64::from(times);
-        self.instructions += u64::from(times) * u64::from(range.instructions);
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let steps = batch.steps();
+        self.add(steps.len() as u64, batch.instructions(steps));
+        for part in batch.parts() {
+            match part {
+                Part::Steps(_) => {}
+                Part::Element(at, element) => self.element(batch.source, at, element),
+                Part::Turns(Turns { ranges, times, .. }) => {
+                    let turn: u64 = ranges.iter().map(|range| u64::from(range.instructions)).sum();
+                    self.add(times * ranges.len() as u64, times * turn);
+                }
+            }
+        }
     }
 
-    fn repeat_path(&mut self, _: usize, _: u64, ranges: &[Range], times: u64) {
-        self.elements += times * ranges.len() as u64;
-        self.ranges += times * ranges.len() as u64;
-        self.instructions += times * ranges.iter().map(|r| u64::from(r.instructions)).sum::<u64>();
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
     }
 }
 

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use tracewright_base::{self as base, CountedEdge, Element};
-use tracewright_decode::{CountEdges, Listener, Merge};
+use tracewright_base::{self as base, Batch, Element, Part};
+use tracewright_decode::{Listener, Merge, Wants};
+
+use super::step_table::StepTables;
 
 /// Bytes of code for each bit: the size of the smallest instruction.
 const UNIT: u64 = 2;
@@ -30,11 +32,18 @@ pub struct Coverage {
     bits: Vec<u64>,
     /// A direct-mapped cache of `index`.
     recent: Vec<(u64, usize)>,
+    /// The steps whose code is covered.
+    executed: StepTables<bool>,
 }
 
 impl Default for Coverage {
     fn default() -> Self {
-        Coverage { index: HashMap::new(), bits: Vec::new(), recent: vec![(u64::MAX, 0); RECENT] }
+        Coverage {
+            index: HashMap::new(),
+            bits: Vec::new(),
+            recent: vec![(u64::MAX, 0); RECENT],
+            executed: StepTables::default(),
+        }
     }
 }
 
@@ -158,42 +167,37 @@ impl PartialEq for Coverage {
 }
 
 impl Listener for Coverage {
-    const PACKETS: bool = false;
-    const BY_SOURCE: bool = true;
-
-    #[inline]
     fn element(&mut self, _: usize, _: u64, element: Element) {
         if let Element::Range(range) = element {
             self.cover(&range);
         }
     }
 
-    #[inline(always)]
-    fn cached_range(&mut self, _: usize, _: u64, range: base::Range) {
-        self.cover(&range);
-    }
-
-    #[inline]
-    fn repeat(&mut self, _: usize, _: u64, range: base::Range, times: u32) {
-        if times > 0 {
-            self.cover(&range);
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let mut executed = std::mem::take(&mut self.executed);
+        let known = executed.of(batch.source, &batch.blocks, |_| false);
+        for step in batch.steps() {
+            if let Some(known @ false) = known.get_mut(step.index())
+                && let Some(range) = batch.range(*step)
+            {
+                *known = true;
+                self.cover(&range);
+            }
+        }
+        self.executed = executed;
+        for part in batch.parts() {
+            match part {
+                Part::Element(_, Element::Range(range)) => self.cover(&range),
+                Part::Turns(turns) if turns.times > 0 => {
+                    turns.ranges.iter().for_each(|range| self.cover(range));
+                }
+                _ => {}
+            }
         }
     }
 
-    fn repeat_path(&mut self, _: usize, _: u64, ranges: &[base::Range], times: u64) {
-        if times > 0 {
-            ranges.iter().for_each(|range| self.cover(range));
-        }
-    }
-}
-
-impl CountEdges for Coverage {
-    fn edge(&mut self, edge: &CountedEdge) {
-        self.cover(&edge.range);
-    }
-
-    fn last(&mut self, _: usize, range: &base::Range) {
-        self.cover(range);
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
     }
 }
 

@@ -1,9 +1,10 @@
 //! Control-flow edges and their counts.
 
-use tracewright_base::{CountedEdge, Element, Range, Role};
-use tracewright_decode::{CountEdges, Listener, Merge};
+use tracewright_base::{Batch, Element};
+use tracewright_decode::{Listener, Merge, Wants};
 
 use super::chain::Chains;
+use super::edge_steps::{self, EdgeCounts, Places};
 use crate::fold::mix;
 
 /// A control-flow edge.
@@ -22,76 +23,105 @@ pub struct Edge {
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
     chains: Chains,
-    /// A hash table with linear probing: its size is a power of two, and at most half of it is
-    /// used.
-    table: Vec<Edge>,
-    used: usize,
+    places: Places,
+    table: Table,
+}
+
+/// Edges, each at a place that stays.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    edges: Vec<Edge>,
+    /// A hash table with linear probing, of places plus 1: its size is a power of two, and at most
+    /// half of it is used.
+    slots: Vec<u32>,
 }
 
 impl Edges {
     /// The number of different edges.
-    pub const fn len(&self) -> usize {
-        self.used
+    pub fn len(&self) -> usize {
+        self.table.edges.len()
     }
 
     /// There are no edges.
-    pub const fn is_empty(&self) -> bool {
-        self.used == 0
+    pub fn is_empty(&self) -> bool {
+        self.table.edges.is_empty()
     }
 
     /// All edges, by their addresses.
     pub fn sorted(&self) -> Vec<Edge> {
-        let mut edges: Vec<Edge> = self.table.iter().copied().filter(|e| e.count > 0).collect();
+        let mut edges = self.table.edges.clone();
         edges.sort_unstable();
         edges
     }
 
     /// The count of the edge from `from` to `to`.
     pub fn count(&self, from: u64, to: u64) -> u64 {
-        self.slot(from, to).and_then(|n| self.table.get(n)).map_or(0, |edge| edge.count)
+        let place = self.table.slot(from, to).and_then(|slot| self.table.place(slot));
+        place.and_then(|place| self.table.edges.get(place)).map_or(0, |edge| edge.count)
+    }
+}
+
+impl Table {
+    /// The edge at a slot.
+    #[inline]
+    fn place(&self, slot: usize) -> Option<usize> {
+        (self.slots.get(slot).copied()? as usize).checked_sub(1)
     }
 
     /// The slot of an edge, or the slot where it belongs. `None` for an empty table.
     #[inline]
     fn slot(&self, from: u64, to: u64) -> Option<usize> {
-        let mask = self.table.len().checked_sub(1)?;
-        let mut n = mix(from, to) as usize & mask;
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut slot = mix(from, to) as usize & mask;
         loop {
-            let edge = self.table.get(n)?;
-            if edge.count == 0 || edge.from == from && edge.to == to {
-                return Some(n);
+            let Some(edge) = self.place(slot).and_then(|place| self.edges.get(place)) else {
+                return Some(slot);
+            };
+            if edge.from == from && edge.to == to {
+                return Some(slot);
             }
-            n = (n + 1) & mask;
+            slot = (slot + 1) & mask;
         }
-    }
-
-    #[inline]
-    fn add(&mut self, from: u64, to: u64, count: u64) {
-        if let Some(edge) = self.slot(from, to).and_then(|n| self.table.get_mut(n))
-            && edge.count > 0
-        {
-            edge.count += count;
-            return;
-        }
-        self.insert(Edge { from, to, count });
     }
 
     #[cold]
-    fn insert(&mut self, edge: Edge) {
-        if 2 * (self.used + 1) > self.table.len() {
-            let double = (2 * self.table.len()).max(1024);
-            let old = std::mem::replace(&mut self.table, vec![Edge::default(); double]);
-            for edge in old.into_iter().filter(|edge| edge.count > 0) {
-                self.set(edge);
-            }
+    fn insert(&mut self, edge: Edge) -> u32 {
+        self.edges.push(edge);
+        if 2 * self.edges.len() > self.slots.len() {
+            self.slots = vec![0; (2 * self.slots.len()).max(1024)];
+            (0..self.edges.len()).for_each(|place| self.enter(place));
+        } else {
+            self.enter(self.edges.len() - 1);
         }
-        self.used += 1;
-        self.set(edge);
+        (self.edges.len() - 1) as u32
     }
 
-    fn set(&mut self, edge: Edge) {
-        if let Some(slot) = self.slot(edge.from, edge.to).and_then(|n| self.table.get_mut(n)) {
-            *slot = edge;
+    fn enter(&mut self, place: usize) {
+        if let Some(edge) = self.edges.get(place)
+            && let Some(slot) = self.slot(edge.from, edge.to)
+            && let Some(slot) = self.slots.get_mut(slot)
+        {
+            *slot = place as u32 + 1;
+        }
+    }
+}
+
+impl EdgeCounts for Table {
+    #[inline]
+    fn add(&mut self, from: u64, to: u64, times: u64) -> u32 {
+        if let Some(place) = self.slot(from, to).and_then(|slot| self.place(slot))
+            && let Some(edge) = self.edges.get_mut(place)
+        {
+            edge.count += times;
+            return place as u32;
+        }
+        self.insert(Edge { from, to, count: times })
+    }
+
+    #[inline(always)]
+    fn add_at(&mut self, place: u32) {
+        if let Some(edge) = self.edges.get_mut(place as usize) {
+            edge.count += 1;
         }
     }
 }
@@ -104,47 +134,20 @@ impl PartialEq for Edges {
 }
 
 impl Listener for Edges {
-    const PACKETS: bool = false;
-    const BY_SOURCE: bool = true;
-
-    #[inline]
     fn element(&mut self, source: usize, _: u64, element: Element) {
         let edge = self.chains.of(source).and_then(|chain| chain.element(&element));
         if let Some((from, to)) = edge {
-            self.add(from, to, 1);
+            self.table.add(from, to, 1);
         }
     }
 
-    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
-        self.repeat_path(source, at, &[range], times.into());
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let Edges { chains, places, table } = self;
+        edge_steps::count(batch, chains, places, table);
     }
 
-    fn repeat_path(&mut self, source: usize, _: u64, ranges: &[Range], times: u64) {
-        // After the first turn, each turn has the same edges.
-        for times in [times.min(1), times.saturating_sub(1)] {
-            for range in ranges.iter().filter(|_| times > 0) {
-                let edge = self.chains.of(source);
-                let edge = edge.and_then(|chain| chain.element(&Element::Range(*range)));
-                if let Some((from, to)) = edge {
-                    self.add(from, to, times);
-                }
-            }
-        }
-    }
-}
-
-impl CountEdges for Edges {
-    fn edge(&mut self, edge: &CountedEdge) {
-        // No edge leads from an exception return.
-        if edge.count > 0 && edge.range.last.role != Role::ExceptionReturn {
-            self.add(edge.range.last_address(), edge.to, edge.count);
-        }
-    }
-
-    fn last(&mut self, source: usize, range: &Range) {
-        if let Some(chain) = self.chains.of(source) {
-            chain.element(&Element::Range(*range));
-        }
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
     }
 }
 
@@ -152,9 +155,11 @@ impl Merge for Edges {
     fn merge(&mut self, later: Self) {
         let mut between = Vec::new();
         self.chains.join(later.chains, |from, to| between.push((from, to)));
-        between.into_iter().for_each(|(from, to)| self.add(from, to, 1));
-        for edge in later.table.into_iter().filter(|edge| edge.count > 0) {
-            self.add(edge.from, edge.to, edge.count);
+        for (from, to) in between {
+            self.table.add(from, to, 1);
+        }
+        for edge in later.table.edges {
+            self.table.add(edge.from, edge.to, edge.count);
         }
     }
 }

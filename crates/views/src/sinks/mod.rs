@@ -9,6 +9,8 @@
 //! | `coverage.rs` | [`Coverage`]: a bit for each two bytes of executed code |
 //! | `bitmap.rs` | [`Bitmap`]: edges as a fuzzer counts them |
 //! | `chain.rs` | consecutive ranges: the definition of an edge |
+//! | `edge_steps.rs` | edges between the steps of a batch |
+//! | `step_table.rs` | what a sink stores for each step |
 //!
 //! All are [`Listener`](tracewright_decode::Listener)s, and all implement
 //! [`Merge`](tracewright_decode::Merge): the results of chunks merge to the result of the whole
@@ -19,8 +21,10 @@ mod chain;
 mod checksum;
 mod count;
 mod coverage;
+mod edge_steps;
 mod edges;
 mod ranges;
+mod step_table;
 #[cfg(test)]
 mod tests;
 

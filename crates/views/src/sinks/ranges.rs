@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use tracewright_base::{Element, Isa, Kind, Range, Role};
-use tracewright_decode::{Listener, Merge};
+use tracewright_base::{Batch, Element, Isa, Kind, Part, Range, Role};
+use tracewright_decode::{Listener, Merge, Wants};
 
+use super::step_table::StepTables;
 use crate::fold::{Fold, mix};
 
 /// Folds the ranges of each source in order, with the fields of OpenCSD's
@@ -17,26 +18,31 @@ use crate::fold::{Fold, mix};
 /// data barrier or a wait; and the condition of a T32 instruction other than a direct branch
 /// (OpenCSD's decoders of ETMv3 and PTM do not decode IT blocks).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RangeChecksum(Vec<Fold>);
+pub struct RangeChecksum {
+    /// By source.
+    folds: Vec<Fold>,
+    /// What is folded of each step.
+    steps: StepTables<u64>,
+}
 
 impl RangeChecksum {
     /// The number.
     pub fn value(&self) -> u64 {
-        let used = self.0.iter().filter(|fold| fold.count > 0);
+        let used = self.folds.iter().filter(|fold| fold.count > 0);
         used.fold(0, |sum, fold| sum.wrapping_add(mix(fold.sum, fold.count)))
     }
 
     /// The number of ranges.
     pub fn ranges(&self) -> u64 {
-        self.0.iter().map(|fold| fold.count).sum()
+        self.folds.iter().map(|fold| fold.count).sum()
     }
 
     #[inline]
     fn of(&mut self, source: usize) -> Option<&mut Fold> {
-        if source >= self.0.len() {
-            self.0.resize(source + 1, Fold::default());
+        if source >= self.folds.len() {
+            self.folds.resize(source + 1, Fold::default());
         }
-        self.0.get_mut(source)
+        self.folds.get_mut(source)
     }
 }
 
@@ -47,9 +53,6 @@ impl fmt::Display for RangeChecksum {
 }
 
 impl Listener for RangeChecksum {
-    const PACKETS: bool = false;
-    const BY_SOURCE: bool = true;
-
     #[inline]
     fn element(&mut self, source: usize, _: u64, element: Element) {
         if let Element::Range(range) = element
@@ -59,16 +62,34 @@ impl Listener for RangeChecksum {
         }
     }
 
-    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
-        self.repeat_path(source, at, &[range], times.into());
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let source = batch.source;
+        let values = self
+            .steps
+            .of(source, &batch.blocks, |step| batch.range(step).map_or(0, |range| value(&range)));
+        if source >= self.folds.len() {
+            self.folds.resize(source + 1, Fold::default());
+        }
+        let Some(fold) = self.folds.get_mut(source) else { return };
+        for part in batch.parts() {
+            match part {
+                Part::Steps(steps) => {
+                    let values = steps.iter().filter_map(|step| values.get(step.index()));
+                    values.for_each(|value| fold.push(*value));
+                }
+                Part::Element(_, Element::Range(range)) => fold.push(value(&range)),
+                Part::Element(..) => {}
+                Part::Turns(turns) => {
+                    let mut turn = Fold::default();
+                    turns.ranges.iter().for_each(|range| turn.push(value(range)));
+                    fold.join_times(turn, turns.times);
+                }
+            }
+        }
     }
 
-    fn repeat_path(&mut self, source: usize, _: u64, ranges: &[Range], times: u64) {
-        if let Some(fold) = self.of(source) {
-            let mut turn = Fold::default();
-            ranges.iter().for_each(|range| turn.push(value(range)));
-            fold.join_times(turn, times);
-        }
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
     }
 }
 
@@ -81,7 +102,7 @@ fn value(range: &Range) -> u64 {
 
 impl Merge for RangeChecksum {
     fn merge(&mut self, later: Self) {
-        for (source, later) in later.0.into_iter().enumerate() {
+        for (source, later) in later.folds.into_iter().enumerate() {
             if let Some(fold) = self.of(source) {
                 fold.join(later);
             }

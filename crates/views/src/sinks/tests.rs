@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tracewright_base::{
-    Context, Counted, Element, Exception, Gap, Instruction, Isa, Kind, Last, Range, Role,
+    BatchBuffer, CachedBlocks, Context, Counted, Element, Exception, Gap, Instruction, Isa, Kind,
+    Last, Range, Role, Turns,
 };
 use tracewright_decode::{Listener, Merge};
 use tracewright_testing::Random;
@@ -53,7 +54,6 @@ fn random_elements(seed: u64, len: usize) -> Vec<Output> {
 fn result_of<L: Listener + Default>(outputs: &[Output]) -> L {
     let mut sink = L::default();
     for &(source, at, element) in outputs {
-        sink.enter_source(source);
         sink.element(source, at, element);
     }
     sink
@@ -90,25 +90,28 @@ fn chunks_merge_to_the_whole() {
 fn repeats<L: Listener + Merge + PartialEq + std::fmt::Debug>(before: &[Output], times: u32) {
     let Element::Range(r) = range(0x1f00, 3) else { unreachable!() };
     let (mut each, mut at_once): (L, L) = (result_of(before), result_of(before));
-    each.enter_source(1);
-    at_once.enter_source(1);
     (0..times).for_each(|_| each.element(1, 7, Element::Range(r)));
-    at_once.repeat(1, 7, r, times);
+    turns(&mut at_once, &[r], times.into());
     assert_eq!(at_once, each, "{times} times");
 
     let Element::Range(other) = range(0x2f00, 5) else { unreachable!() };
     let (mut each, mut at_once): (L, L) = (result_of(before), result_of(before));
-    each.enter_source(1);
-    at_once.enter_source(1);
     for _ in 0..times {
         each.element(1, 7, Element::Range(r));
         each.element(1, 7, Element::Range(other));
     }
-    at_once.repeat_path(1, 7, &[r, other], times.into());
+    turns(&mut at_once, &[r, other], times.into());
     assert_eq!(at_once, each, "{times} times two ranges");
 }
 
-/// `repeat` is the same as each range alone.
+/// Takes turns of a loop.
+fn turns(listener: &mut impl Listener, ranges: &[Range], times: u64) {
+    let mut buffer = BatchBuffer::default();
+    buffer.turns(Turns { at: 7, ranges, times, listed: true });
+    listener.batch(&buffer.batch(1, CachedBlocks::none()));
+}
+
+/// Turns are the same as each range alone.
 #[test]
 fn repeats_are_ranges() {
     let before = random_elements(3, 20);

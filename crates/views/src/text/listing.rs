@@ -1,10 +1,10 @@
 //! The text listing: a line for each packet and element.
 
 use std::io;
-use std::ops::Range;
+use tracewright_decode::listener::{each_part, each_turn};
 
-use tracewright_base::{self as base, Element, OffsetMap};
-use tracewright_decode::{Fork, Listener};
+use tracewright_base::{self as base, Batch, Element};
+use tracewright_decode::{Event, Fork, Listener, SourceBytes, Wants};
 use tracewright_image::Selection;
 use tracewright_protocols::Field;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
@@ -269,18 +269,9 @@ impl Fork for Listing<Vec<u8>> {
     fn weight(&self) -> usize {
         self.lines.waiting()
     }
-
-    #[inline(always)]
-    fn start_cached(&mut self, n: usize, at: u64, range: base::Range) -> bool {
-        match self.shown.elements && self.filter.is_all() {
-            true => self.range_line(n, at, range),
-            false => self.element(n, at, Element::Range(range)),
-        }
-        false
-    }
 }
 
-impl<W: io::Write> Listener for Listing<W> {
+impl<W: io::Write> Listing<W> {
     fn select(&mut self, n: usize, selection: Selection) {
         if let Some(source) = self.sources.get_mut(n) {
             source.select(selection);
@@ -288,6 +279,81 @@ impl<W: io::Write> Listener for Listing<W> {
         self.ranges.clear();
     }
 
+    fn unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
+        use std::fmt::Write;
+        if !self.shown.elements || !self.filter.is_all() && !self.filter.turns(n, KIND, ranges) {
+            return;
+        }
+        self.begin(n, at);
+        let start = self.lines.text.len();
+        let _ = write!(self.lines.text, "{KIND:<10} {}", LoopTurns { ranges, turns });
+        if self.shown.colour {
+            Tone::Lost.paint(start, &mut self.lines.text);
+        }
+        self.lines.end();
+    }
+
+    fn packet(&mut self, n: usize, bytes: &SourceBytes<'_>, packet: AnyPacket<'_>) {
+        if !self.shown.packets {
+            return;
+        }
+        let made = match (interpretation::of(&mut self.transcripts, n), self.sources.get(n)) {
+            (Some(transcript), Some(source)) => transcript.address(source, packet),
+            _ => None,
+        };
+        let address = made.and_then(|made| made.whole());
+        if !self.filter.is_all() && !self.filter.packet(n, packet.kind().as_str(), address) {
+            return;
+        }
+        self.begin(n, bytes.at());
+        let Some(source) = self.sources.get(n) else { return };
+        let out = &mut self.lines.text;
+        let start = out.len();
+        if self.shown.elements {
+            out.push_str("packet     ");
+        }
+        if self.shown.bytes {
+            let begin = out.len();
+            source.packet_bytes(bytes.get(), " ", out);
+            // The text after the bytes of short packets is aligned.
+            let len = out.len() - begin;
+            out.extend(std::iter::repeat_n(' ', 24usize.saturating_sub(len)));
+        }
+        let before = out.len();
+        packet_text(packet, out);
+        if let Some(made) = made {
+            let mut address = String::new();
+            made.write(&mut address);
+            // A whole address is in the text of its packet.
+            if !out.get(before..).is_some_and(|text| text.contains(&address)) {
+                out.push_str(" = ");
+                out.push_str(&address);
+            }
+        }
+        let after = out.len();
+        if let Some(transcript) = interpretation::of(&mut self.transcripts, n)
+            && transcript.interpret(source, bytes.at(), packet, out)
+        {
+            // The interpretation of cycles is aligned.
+            let pad = 11usize.saturating_sub(after - before);
+            out.insert_str(after, &"           "[..pad]);
+        }
+        if self.shown.colour && self.shown.elements {
+            Tone::Quiet.paint(start, out);
+        }
+        self.lines.end();
+        if self.shown.fields {
+            self.field_lines(n, bytes.at(), bytes.get(), packet);
+        }
+    }
+
+    fn skipped_packet(&mut self, n: usize, at: u64, packet: Option<AnyPacket<'_>>) {
+        let fields = self.shown.fields.then_some(&mut self.fields);
+        interpretation::skip(&mut self.transcripts, fields, &self.sources, n, at, packet);
+    }
+}
+
+impl<W: io::Write> Listener for Listing<W> {
     #[inline]
     fn element(&mut self, n: usize, at: u64, what: Element) {
         if let Element::Undecodable { .. } = what
@@ -335,93 +401,36 @@ impl<W: io::Write> Listener for Listing<W> {
         done.iter().filter(last).for_each(|line| self.text_line(n, line));
     }
 
-    fn repeat_unlisted(&mut self, n: usize, at: u64, ranges: &[base::Range], turns: u64) {
-        use std::fmt::Write;
-        if !self.shown.elements || !self.filter.is_all() && !self.filter.turns(n, KIND, ranges) {
-            return;
-        }
-        self.begin(n, at);
-        let start = self.lines.text.len();
-        let _ = write!(self.lines.text, "{KIND:<10} {}", LoopTurns { ranges, turns });
-        if self.shown.colour {
-            Tone::Lost.paint(start, &mut self.lines.text);
-        }
-        self.lines.end();
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        self.shown.packets
-    }
-
-    fn packet(
-        &mut self,
-        n: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if !self.shown.packets {
-            return;
-        }
-        let made = match (interpretation::of(&mut self.transcripts, n), self.sources.get(n)) {
-            (Some(transcript), Some(source)) => transcript.address(source, packet),
-            _ => None,
-        };
-        let address = made.and_then(|made| made.whole());
-        if !self.filter.is_all() && !self.filter.packet(n, packet.kind().as_str(), address) {
-            return;
-        }
-        self.begin(n, offsets.at(span.start));
-        let Some(source) = self.sources.get(n) else { return };
-        let out = &mut self.lines.text;
-        let start = out.len();
-        if self.shown.elements {
-            out.push_str("packet     ");
-        }
-        if self.shown.bytes {
-            let begin = out.len();
-            source.packet_bytes(bytes.get(span.clone()).unwrap_or_default(), " ", out);
-            // The text after the bytes of short packets is aligned.
-            let len = out.len() - begin;
-            out.extend(std::iter::repeat_n(' ', 24usize.saturating_sub(len)));
-        }
-        let before = out.len();
-        packet_text(packet, out);
-        if let Some(made) = made {
-            let mut address = String::new();
-            made.write(&mut address);
-            // A whole address is in the text of its packet.
-            if !out.get(before..).is_some_and(|text| text.contains(&address)) {
-                out.push_str(" = ");
-                out.push_str(&address);
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let n = batch.source;
+        if self.shown.elements && self.filter.is_all() && batch.is_steps() {
+            for &step in batch.steps() {
+                if let Some(range) = batch.range(step) {
+                    self.range_line(n, batch.at(step), range);
+                }
             }
+            return;
         }
-        let after = out.len();
-        if let Some(transcript) = interpretation::of(&mut self.transcripts, n)
-            && transcript.interpret(source, offsets.at(span.start), packet, out)
-        {
-            // The interpretation of cycles is aligned.
-            let pad = 11usize.saturating_sub(after - before);
-            out.insert_str(after, &"           "[..pad]);
-        }
-        if self.shown.colour && self.shown.elements {
-            Tone::Quiet.paint(start, out);
-        }
-        self.lines.end();
-        if self.shown.fields {
-            self.field_lines(
-                n,
-                offsets.at(span.start),
-                bytes.get(span).unwrap_or_default(),
-                packet,
-            );
+        each_part(self, batch, |listing, turns| match turns.listed {
+            true => each_turn(listing, n, turns),
+            false => listing.unlisted(n, turns.at, turns.ranges, turns.times),
+        });
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Packet { source, bytes, packet } => self.packet(*source, bytes, *packet),
+            Event::Skipped { source, at, packet } => self.skipped_packet(*source, *at, *packet),
+            Event::Select { source, selection } => self.select(*source, *selection),
+            _ => {}
         }
     }
 
-    fn skipped_packet(&mut self, n: usize, at: u64, packet: Option<AnyPacket<'_>>) {
-        let fields = self.shown.fields.then_some(&mut self.fields);
-        interpretation::skip(&mut self.transcripts, fields, &self.sources, n, at, packet);
+    fn wants(&self) -> Wants {
+        match self.shown.packets {
+            true => Wants::EACH_PACKET,
+            false => Wants::ELEMENTS,
+        }
     }
 
     fn full(&self) -> bool {

@@ -70,8 +70,6 @@ struct Clock {
 }
 
 impl Listener for Clock {
-    const ERASED: bool = true;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let (last, cycles) = self.sources.entry(source).or_default();
         match element {

@@ -1,7 +1,5 @@
 //! `tracewright bench`
 
-mod erased;
-
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
@@ -9,14 +7,11 @@ use std::time::{Duration, Instant};
 use tracewright::Listener;
 use tracewright::decode::input::{self, Input as Bytes, Known, Parts};
 use tracewright::decode::parallel::Work;
-use tracewright::decode::{
-    CommittedListener, CountEdges, Counting, Fork, Jobs, Merge, Merging, Tally, parallel,
-};
+use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally, parallel};
 use tracewright::views::json::{self, Object};
 use tracewright::views::sinks::{Bitmap, Checksum, Count, Coverage, Edges, RangeChecksum};
 use tracewright::views::{opencsd, text};
 
-use self::erased::Erased;
 use crate::args::{BenchArgs, BenchFormat, BenchSink};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
@@ -108,7 +103,7 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
         parts: None,
     };
     let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
-    let counting = (Merging(Default::default()), listing::Nothing::<true>);
+    let counting = (Merging(Default::default()), listing::Nothing);
     let counting = CommittedListener::when(options.committed, counting);
     let work = job.decode(&options, counting, |(output, ())| seen.merge(output))?;
     if let Some(threads) = work.refused {
@@ -146,12 +141,12 @@ impl Found<'_> {
                 ("checksum", self.time(|| job.sum::<Checksum>(options))?.value())
             }
             BenchSink::Count => ("elements", self.time(|| job.sum::<Count>(options))?.elements),
-            BenchSink::Edges => ("edges", self.time(|| job.count::<Edges>(options))?.len() as u64),
+            BenchSink::Edges => ("edges", self.time(|| job.sum::<Edges>(options))?.len() as u64),
             BenchSink::Coverage => {
-                ("bytes of code", self.time(|| job.count::<Coverage>(options))?.bytes())
+                ("bytes of code", self.time(|| job.sum::<Coverage>(options))?.bytes())
             }
             BenchSink::Bitmap => {
-                ("bytes in use", self.time(|| job.count::<Bitmap>(options))?.used() as u64)
+                ("bytes in use", self.time(|| job.sum::<Bitmap>(options))?.used() as u64)
             }
             BenchSink::Text => {
                 let shown = text::Shown { elements: true, ..Default::default() };
@@ -339,27 +334,14 @@ fn median(sorted: &[f64]) -> Option<f64> {
 
 impl Job<'_> {
     /// Decodes the buffer to a sink.
-    fn sum<L: Listener + Merge + Send + 'static>(
-        &self,
-        options: &RunOptions<'_>,
-    ) -> Result<L, Fail> {
+    fn sum<L: Listener + Merge + Send>(&self, options: &RunOptions<'_>) -> Result<L, Fail> {
         let mut found = L::default();
         if options.committed {
-            let sink = CommittedListener::new(Erased::new::<L>());
-            self.decode(options, sink, |output| found.merge(erased::downcast(output)))?;
+            let sink = CommittedListener::new(Merging(L::default()));
+            self.decode(options, sink, |output| found.merge(output))?;
         } else {
             self.decode(options, Merging(L::default()), |output| found.merge(output))?;
         }
-        Ok(found)
-    }
-
-    /// As [`sum`](Self::sum), for a sink for which blocks can be counted.
-    fn count<L: CountEdges + Send + 'static>(&self, options: &RunOptions<'_>) -> Result<L, Fail> {
-        if options.committed {
-            return self.sum(options);
-        }
-        let mut found = L::default();
-        self.decode(options, Counting::new(L::default()), |output| output.add_to(&mut found))?;
         Ok(found)
     }
 

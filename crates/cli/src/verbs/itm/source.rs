@@ -21,9 +21,6 @@ pub struct Writes<'a> {
 }
 
 impl Listener for Writes<'_> {
-    const PACKETS: bool = false;
-    const ERASED: bool = true;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let Some(&Some(n)) = self.numbers.get(source) {
             self.printer.element(n, at, None, &element);

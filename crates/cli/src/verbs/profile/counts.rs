@@ -254,7 +254,7 @@ impl Counter<'_> {
             true
         };
         let (profiler, tally, caches) = if self.args.how.committed || self.selected.is_some() {
-            let profiler = (profiler, listing::Nothing::<true>);
+            let profiler = (profiler, listing::Nothing);
             let write = |(more, ())| write(more);
             let ((profiler, _), tally) =
                 listing::decode(job, bytes, options, profiler, &mut None, write)?;

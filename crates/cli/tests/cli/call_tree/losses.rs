@@ -79,9 +79,6 @@ impl Visitor for Frames {
 struct Executed(Vec<(u64, u64)>);
 
 impl Listener for Executed {
-    const ERASED: bool = true;
-    const PACKETS: bool = false;
-
     fn element(&mut self, _: usize, at: u64, element: Element) {
         let Element::Range(range) = element else { return };
         if self.0.last().is_none_or(|last| last.0 != at) {

@@ -28,8 +28,6 @@ struct Found {
 struct Each(Transfers);
 
 impl Listener for Each {
-    const ERASED: bool = true;
-
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
     }

@@ -103,11 +103,15 @@ impl Decoder {
                         };
                         count = self.second_half(count, first);
                     }
-                    let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
-                    let range = Range { cycles: count, ..range };
                     let id = cursor.next;
                     cursor = cursor.pass(passed, &blocks);
-                    sink.cached_block(at, id, range);
+                    match accurate {
+                        true => {
+                            let range = Range { cycles: Counted::of(count), ..range };
+                            sink.element(at, Element::Range(range));
+                        }
+                        false => sink.step(at, id, passed, &blocks),
+                    }
                 }
                 // Up to the next header with an instruction.
                 while left <= reserved {

@@ -1,13 +1,11 @@
 //! The loop that takes each atom through cached blocks.
 
-use core::mem::ManuallyDrop;
+use tracewright_base::{
+    BatchBuffer, BlockId, BlockStep, CachedBlock, CachedBlocks, Feed, Links, Sink,
+};
 
-use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Feed, Sink};
-
-use super::lookup::prefetch_block;
+use super::lookup::prefetch_links;
 use super::returns::{Calls, Returns};
-use super::sums::Sums;
-use super::tallied::Tallied;
 use crate::cursor::Cursor;
 use crate::etmv4::packet::Atoms;
 
@@ -17,8 +15,7 @@ pub(super) struct BlockWalk {
     pub(super) next: BlockId,
     /// The block before it; [`BlockId::NONE`] if the flow is up to date.
     pub(super) last: BlockId,
-    /// `steps` before the atom of `last`. Bit 0: the waypoint of `last` took effect, or there is no
-    /// `last`.
+    /// Bit 0: the waypoint of `last` took effect, or there is no `last`.
     before: u32,
     /// The remaining atoms from bit 0 on, and a 1 after them.
     steps: u32,
@@ -126,22 +123,9 @@ impl BlockWalk {
                 .is_some_and(|(cached, _)| cached.is_any_of(CachedBlock::INDIRECT))
     }
 
-    /// The block to which the last block returns, where its call was passed and that block is
-    /// known.
-    // Inlined, its first condition would be evaluated for each atom.
-    #[inline(never)]
-    fn return_to(&mut self, blocks: &CachedBlocks<'_>) -> BlockId {
-        if self.is_indirect(blocks) { self.calls.pop(blocks) } else { BlockId::NONE }
-    }
-
-    /// Whether ranges are received as sums.
-    const fn sums<S: Sink>() -> bool {
-        S::SUMS && !S::PATHS
-    }
-
     /// Takes the remaining atoms and then `packets`. `special`: the kinds of waypoints that need
     /// more work if they take effect. `PREFETCH`: blocks are prefetched.
-    // All variables of the loop are in registers: only the sink is called for an atom.
+    // The variables of the loop are in registers: it calls nothing for an atom.
     #[inline(never)]
     pub(super) fn run<'a, const PREFETCH: bool, R: PacketSource<'a>, S: Sink>(
         &mut self,
@@ -150,181 +134,155 @@ impl BlockWalk {
         special: u16,
         sink: &mut S,
     ) -> Stop {
-        // Made again here, so that the compiler knows that both slices have the same length, and
-        // checks bounds once for each atom.
-        let numbering = blocks.numbering();
-        let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes())
-            .with_paths(blocks.paths());
-        let blocks = numbering.map_or(blocks, |numbering| blocks.with_numbering(numbering));
-        // An index costs less than a branch on whether the waypoint takes effect.
-        let check = [0, special | CachedBlock::LOOP];
-        let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
-        let (mut base, mut piece) = packets.piece(taken);
-        let (counts, lists) = (S::COUNTS, Tallied::lists::<PREFETCH, S>());
-        // Without code to drop them, which a sink without sums or counts would execute, too.
-        let mut sums = ManuallyDrop::new(match Self::sums::<S>() {
-            true => Sums::new(sink.take_marks(&blocks)),
-            false => Sums::default(),
-        });
-        let mut tallied = ManuallyDrop::new(Tallied::new::<PREFETCH, S>(&blocks, special, sink));
-        let stop = 'walk: loop {
-            while steps > 1 {
-                if Self::sums::<S>()
-                    && let Some(taken) =
-                        sums.atoms::<PREFETCH, S>((next, last), (steps, before), at, &blocks, sink)
-                {
-                    ((next, last), (steps, before)) = taken;
-                    if special & CachedBlock::CALL != 0
-                        && sums.left
-                        && before & 1 != 0
-                        && blocks.get(last).is_some_and(|(c, _)| c.is_any_of(CachedBlock::CALL))
-                    {
-                        self.calls.push(last);
+        let links = blocks.links();
+        let mut mask = Links::NONE | Links::INDIRECT | Links::BEHIND_CALL;
+        if special & CachedBlock::CALL != 0 {
+            mask |= Links::CALL;
+        }
+        if special & CachedBlock::EXCEPTION_RETURN != 0 {
+            mask |= Links::EXCEPTION_RETURN;
+        }
+        let (mut base, mut piece) = packets.piece(self.taken);
+        let stop = 'room: loop {
+            let mut buffer = sink.take_steps(self.at, blocks);
+            let start = buffer.begin(self.at);
+            let first = buffer.len();
+            let mut used = first;
+            let Some(places) = buffer.places() else { return Stop::Packet };
+            let BlockWalk { mut steps, mut at, mut taken, .. } = *self;
+            let mut next = Links::to(self.next);
+            let mut offset = at.wrapping_sub(start);
+            let stop = 'walk: loop {
+                loop {
+                    let mut hot = Hot { next, steps, used };
+                    hot.follow::<PREFETCH>(links, places, offset, mask);
+                    Hot { next, steps, used } = hot;
+                    let kinds = next & !Links::NONE;
+                    if kinds & Links::BEHIND_CALL != 0 {
+                        next = Links::NONE;
+                    } else if kinds & Links::EXCEPTION_RETURN != 0 {
+                        next &= Links::NONE;
+                        break 'walk Some(Stop::ExceptionReturn);
+                    } else if kinds & Links::CALL != 0 {
+                        self.calls.push(places[used.wrapping_sub(1) % BatchBuffer::STEPS].id());
+                        next &= !Links::CALL;
+                        continue;
                     }
-                    continue;
-                }
-                if counts && !tallied.first {
-                    ((next, last), (steps, before)) =
-                        tallied.atoms::<PREFETCH, S>((next, last), (steps, before), &blocks);
                     if steps <= 1 {
                         break;
                     }
-                }
-                if S::PATHS
-                    && next.can_be_next()
-                    && let Some(path) = blocks.path(next, steps, special)
-                {
-                    sink.path(at, &path, &blocks);
-                    (next, last) = (path.next, path.last);
-                    before = u32::from(path.taken());
-                    steps >>= path.ranges();
-                    if path.is_special() {
-                        if blocks.get(last).is_some_and(|(cached, _)| {
-                            cached.is_any_of(special & CachedBlock::EXCEPTION_RETURN)
-                        }) {
-                            break 'walk Stop::ExceptionReturn;
-                        }
-                        // The other special kind is a branch with link.
-                        self.calls.push(last);
+                    // An indirect branch has no successor, but a return may lead to a known block.
+                    let indirect = match used > first {
+                        true => kinds & Links::INDIRECT != 0,
+                        false => self.is_indirect(blocks),
+                    };
+                    next = match indirect {
+                        true => self.calls.pop(links),
+                        false => Links::NONE,
+                    };
+                    if PREFETCH {
+                        prefetch_links(links, next);
                     }
-                    continue;
-                }
-                let Some((cached, successors, class)) = blocks.step(next) else {
-                    (self.last, self.before) = (last, before);
-                    next = self.return_to(&blocks);
-                    if next == BlockId::NONE {
-                        break 'walk Stop::Unknown;
+                    if next == Links::NONE {
+                        break 'walk Some(Stop::Unknown);
                     }
-                    if counts {
-                        tallied.jump::<PREFETCH, S>((last, before), next, at, &blocks, sink);
-                    }
-                    continue;
-                };
-                let executed = steps & 1 != 0;
-                let after = successors[usize::from(executed)];
-                if counts {
-                    if tallied.first {
-                        tallied.first = false;
-                        sink.cached_range(at, cached.range(class, executed));
-                    }
-                    tallied.execute::<PREFETCH, S>(next, executed, 1, &blocks, sink);
                 }
-                if Self::sums::<S>() {
-                    sums.flush((last, before), &blocks, sink);
-                }
-                (last, before) = (next, steps);
-                if cached.is_any_of(check[usize::from(executed)]) {
-                    if !cached.is_any_of(special) {
-                        // A loop of one block: one iteration for each consecutive E atom.
-                        let times = steps.trailing_ones().min(steps.ilog2());
-                        if counts && !lists {
-                            tallied.execute::<PREFETCH, S>(next, true, times - 1, &blocks, sink);
-                        } else {
-                            let times = times - u32::from(lists);
-                            sink.repeat_block(at, next, cached.range(class, true), times);
-                        }
-                        if Self::sums::<S>() {
-                            sums.received((last, before), &blocks, sink);
-                        }
-                        steps >>= times;
+                let Some(&header) = piece.get(taken) else {
+                    (base, piece) = packets.piece(taken);
+                    if taken < piece.len() {
                         continue;
                     }
-                    if !counts {
-                        sink.cached_block(at, next, cached.range(class, true));
+                    break Some(Stop::Packet);
+                };
+                match Atoms::steps(header) {
+                    0 => {
+                        if used > first {
+                            self.leave(places[used.wrapping_sub(1) % BatchBuffer::STEPS]);
+                        }
+                        let walked = (self.last, Links::id(next));
+                        let (to, len) = packets.jump(taken, header, walked, self.before);
+                        if len == 0 {
+                            break Some(Stop::Packet);
+                        }
+                        taken += len as usize;
+                        next = Links::to(to);
+                        if to == BlockId::NONE {
+                            break Some(Stop::Address);
+                        }
                     }
-                    if Self::sums::<S>() {
-                        sums.received((last, before), &blocks, sink);
+                    atoms => {
+                        at = base.wrapping_add(taken as u64);
+                        let distance = at.wrapping_sub(start);
+                        if used > BatchBuffer::STEPS - BatchBuffer::ROOM
+                            || distance > BatchBuffer::FAR
+                        {
+                            break 'walk None;
+                        }
+                        offset = distance;
+                        taken += 1;
+                        steps = atoms;
                     }
-                    next = after;
-                    steps >>= 1;
-                    if cached.is_any_of(CachedBlock::EXCEPTION_RETURN) {
-                        break 'walk Stop::ExceptionReturn;
-                    }
-                    // The other special kind is a branch with link; `last` is this block.
-                    self.calls.push(last);
-                    if PREFETCH {
-                        prefetch_block(blocks, after);
-                    }
-                    continue;
                 }
-                if !counts {
-                    sink.cached_block(at, next, cached.range(class, executed));
-                }
-                if Self::sums::<S>() {
-                    sums.received((last, before), &blocks, sink);
-                }
-                if PREFETCH
-                    && after.index().wrapping_sub(next.index()).wrapping_add(ADJACENT)
-                        > 2 * ADJACENT
-                {
-                    prefetch_block(blocks, after);
-                }
-                next = after;
-                steps >>= 1;
-            }
-            let Some(&header) = piece.get(taken) else {
-                (base, piece) = packets.piece(taken);
-                if taken < piece.len() {
-                    continue;
-                }
-                break Stop::Packet;
             };
-            match Atoms::steps(header) {
-                0 => {
-                    let (to, len) = packets.jump(taken, header, (last, next), before);
-                    if len == 0 {
-                        break Stop::Packet;
-                    }
-                    taken += len as usize;
-                    next = to;
-                    if Self::sums::<S>() {
-                        sums.left = true;
-                    }
-                    if counts {
-                        tallied.jump::<PREFETCH, S>((last, before), next, at, &blocks, sink);
-                    }
-                    if next == BlockId::NONE {
-                        break Stop::Address;
-                    }
-                }
-                atoms => {
-                    at = base.wrapping_add(taken as u64);
-                    taken += 1;
-                    steps = atoms;
-                }
+            if used > first {
+                self.leave(places[used.wrapping_sub(1) % BatchBuffer::STEPS]);
+            }
+            buffer.set_len(used);
+            (self.next, self.steps) = (Links::id(next), steps);
+            (self.at, self.taken) = (at, taken);
+            sink.return_steps(buffer, blocks);
+            if let Some(stop) = stop {
+                break 'room stop;
             }
         };
-        if Self::sums::<S>() {
-            sums.flush((last, before), &blocks, sink);
-            sink.return_marks(sums.take_marks());
-        }
-        if counts {
-            tallied.end::<PREFETCH, S>(last, before, at, &blocks, sink);
-        }
-        self.before = before;
-        (self.next, self.last, self.steps) = (next, last, steps);
-        (self.at, self.taken) = (at, taken);
         stop
+    }
+
+    /// `step` was executed last.
+    #[inline(always)]
+    fn leave(&mut self, step: BlockStep) {
+        (self.last, self.before) = (step.id(), u32::from(step.taken()));
+    }
+}
+
+/// What changes with each atom.
+struct Hot {
+    /// The link of the last step.
+    next: u32,
+    /// The remaining atoms from bit 0 on, and a 1 after them.
+    steps: u32,
+    /// The number of steps.
+    used: usize,
+}
+
+impl Hot {
+    /// Takes atoms to the last, or to a link that is not to a block alone.
+    // By itself, so that all of its variables are in registers.
+    #[inline(never)]
+    fn follow<const PREFETCH: bool>(
+        &mut self,
+        links: &[u32],
+        places: &mut [BlockStep; BatchBuffer::STEPS],
+        offset: u64,
+        mask: u32,
+    ) {
+        let Hot { mut next, mut steps, mut used } = *self;
+        // A link with a kind of a waypoint, or to no block, is greater than any step.
+        while steps > 1
+            && let step = next | steps & 1
+            && let Some(&link) = links.get(step as usize)
+        {
+            places[used % BatchBuffer::STEPS] = BlockStep::from_word(step, offset);
+            used += 1;
+            steps >>= 1;
+            next = link & mask;
+            if PREFETCH
+                && (next.wrapping_sub(step) as usize).wrapping_add(2 * ADJACENT) > 4 * ADJACENT
+            {
+                prefetch_links(links, next & Links::NONE);
+            }
+        }
+        *self = Hot { next, steps, used };
     }
 }
 

@@ -412,7 +412,7 @@ impl Flow {
                         self.returns.push(Return { address: range.end(), is1 });
                     }
                 }
-                sink.cached_block(at, cursor.next, range);
+                sink.step(at, cursor.next, taken, &blocks);
                 cursor = cursor.pass(taken, &blocks);
                 k += 1;
             }

@@ -41,14 +41,6 @@ const LINES: usize = 2;
 /// Cached blocks, or successors of cached blocks, in a cache line.
 const BLOCKS: usize = 8;
 
-/// Prefetches the cached blocks in the line after that of `id`, which is read next anyway.
-#[inline(always)]
-pub(super) fn prefetch_behind(blocks: CachedBlocks<'_>, id: BlockId) {
-    let index = id.index().wrapping_add(BLOCKS);
-    prefetch(blocks.successors(), index);
-    prefetch(blocks.all(), index);
-}
-
 /// Prefetches the cached blocks from `id` on. They are in the order of their addresses, so the
 /// blocks that run next are probably among them.
 #[inline]
@@ -57,5 +49,13 @@ pub(super) fn prefetch_block(blocks: CachedBlocks<'_>, id: BlockId) {
         let index = id.index().wrapping_add(BLOCKS * line);
         prefetch(blocks.successors(), index);
         prefetch(blocks.all(), index);
+    }
+}
+
+/// Prefetches the links of the cached blocks from that of `link` on.
+#[inline(always)]
+pub(super) fn prefetch_links(links: &[u32], link: u32) {
+    for line in 0..LINES {
+        prefetch(links, (link as usize).wrapping_add(2 * BLOCKS * line));
     }
 }

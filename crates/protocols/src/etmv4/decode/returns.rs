@@ -4,7 +4,7 @@
 //! [`Calls`], which holds blocks instead of addresses, and hands its entries over before anything
 //! else uses the stack.
 
-use tracewright_base::{BlockCache, BlockId, CachedBlocks, Isa, Pc};
+use tracewright_base::{BlockCache, BlockId, CachedBlocks, Isa, Links, Pc};
 
 use super::lookup::{Set, Sets};
 
@@ -119,18 +119,18 @@ impl Calls {
     }
 
     /// Pops the newest entry, where it was pushed here and the block at the return address is
-    /// known.
+    /// known. Returns the link to that block.
     #[inline]
-    pub(super) fn pop(&mut self, blocks: &CachedBlocks<'_>) -> BlockId {
+    pub(super) fn pop(&mut self, links: &[u32]) -> u32 {
         if self.pushed == 0 {
-            return BlockId::NONE;
+            return Links::NONE;
         }
-        let next = blocks.after_return(self.newest());
-        if next == BlockId::NONE {
-            return BlockId::NONE;
+        let behind = links.get(2 * self.newest().index()).copied().unwrap_or(Links::NONE);
+        let next = behind & Links::NONE;
+        if next != Links::NONE {
+            self.slot = self.slot.wrapping_sub(1);
+            self.pushed -= 1;
         }
-        self.slot = self.slot.wrapping_sub(1);
-        self.pushed -= 1;
         next
     }
 
@@ -236,6 +236,7 @@ mod tests {
     struct Program {
         blocks: Vec<CachedBlock>,
         successors: Vec<Successors>,
+        links: Vec<[u32; 2]>,
         classes: Vec<BlockClass>,
     }
 
@@ -258,11 +259,10 @@ mod tests {
                 |n: usize| if n.is_multiple_of(3) { BlockId::NONE } else { BlockId::new(n + 1) };
             let mut classes = std::vec![BlockClass::NONE; BLOCK_CLASSES];
             classes[0] = BlockClass::of(&block(0), SPACE);
-            Program {
-                blocks: blocks.collect(),
-                successors: (0..len).map(|n| [next(n), BlockId::NONE]).collect(),
-                classes,
-            }
+            let (blocks, successors): (Vec<_>, Vec<_>) =
+                blocks.zip((0..len).map(|n| [next(n), BlockId::NONE])).unzip();
+            let links = blocks.iter().zip(&successors).map(|(cached, next)| Links::of(cached, next));
+            Program { links: links.collect(), blocks, successors, classes }
         }
     }
 
@@ -279,6 +279,7 @@ mod tests {
     impl BlockCache for Program {
         fn blocks(&self) -> CachedBlocks<'_> {
             CachedBlocks::new(&self.blocks, &self.successors, self.classes.first_chunk().unwrap())
+                .with_links(&self.links)
         }
 
         fn find(&self, address: u64, code_space: CodeSpace) -> BlockId {
@@ -310,7 +311,7 @@ mod tests {
                     _ => {
                         let want = expected.pop().map(|entry| entry.address);
                         emptied += u32::from(want.is_none());
-                        let mut next = calls.pop(&blocks);
+                        let mut next = Links::id(calls.pop(blocks.links()));
                         fast += u32::from(next != BlockId::NONE);
                         if next == BlockId::NONE {
                             next = calls.pop_from(&mut returns, &sets, &program);

@@ -240,7 +240,7 @@ impl Decoder {
                             if jump {
                                 (on, spent) = (true, after);
                                 (jumped, pending_retire) = (false, false);
-                                sink.cached_block(at, cursor.next, range);
+                                sink.step(at, cursor.next, true, &blocks);
                                 cursor = cursor.pass(true, &blocks);
                                 continue;
                             }
@@ -260,7 +260,7 @@ impl Decoder {
                             };
                             (path, on, spent) = (Path::default(), false, after);
                             (jumped, pending_retire) = (false, false);
-                            sink.cached_block(at, cursor.next, cached.range(class, branched));
+                            sink.step(at, cursor.next, branched, &blocks);
                             cursor = cursor.pass(branched, &blocks);
                         }
                         Kind::Indirect => {
@@ -271,7 +271,7 @@ impl Decoder {
                             if inferable || left || outcomes.predicted > 0 {
                                 break 'fast_path Stop::Walk;
                             }
-                            sink.cached_block(at, cursor.next, range);
+                            sink.step(at, cursor.next, true, &blocks);
                             // As in the walk, the jump is a step of the path, at address 0.
                             jumped = path.goes_on(0);
                             cursor = Cursor { next: there, last: cursor.next, taken: true };
@@ -317,6 +317,7 @@ impl Decoder {
             self.allow(len as u32, code);
             self.allowance = self.allowance.saturating_sub(spent);
             let goal = Goal { address: goal, notified, ..Goal::BRANCHES };
+            sink.prepare(&code.blocks(), true);
             self.walk_from(at, &goal, path, params, code, sink);
             self.note_target(from, params);
             (self.allowance, self.listed) = (0, 0);

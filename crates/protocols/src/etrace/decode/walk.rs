@@ -9,7 +9,7 @@ use crate::etrace::config::{LoopLabel, Params};
 use crate::riscv::{self, emit_range, last_address};
 use tracewright_base::{
     Block, BlockCache, BlockId, Counted, Element, End, Inconsistency, Instruction, Kind, Last,
-    Miss, Pc, Range, Role, Sink,
+    Miss, Pc, Range, Role, Sink, Turns,
 };
 
 impl Decoder {
@@ -265,9 +265,11 @@ impl Decoder {
         let (cycles, last) = (Counted::UNKNOWN, Last::new(last, true));
         let range = Range { start, bytes, instructions, cycles, last };
         let listed = self.listed_turns(&[range], repeat.into());
-        sink.repeat(at, range, listed as u32);
+        let turns = Turns { at, ranges: &[range], times: listed, listed: true };
+        sink.turns(turns);
         if listed < u64::from(repeat) {
-            sink.repeat_unlisted(at, &[range], u64::from(repeat) - listed);
+            let times = u64::from(repeat) - listed;
+            sink.turns(Turns { times, listed: false, ..turns });
         }
         self.implied = 0;
         self.last = Some(address);

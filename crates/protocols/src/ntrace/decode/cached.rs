@@ -1,6 +1,8 @@
 //! The path through cached blocks: of each only the successor is looked up.
 
-use tracewright_base::{BlockCache, BlockId, CachedBlock, CachedBlocks, Kind, Path, Pc, Sink};
+use tracewright_base::{
+    BlockCache, BlockId, CachedBlock, CachedBlocks, Kind, Path, Pc, Sink, Turns,
+};
 
 use super::walk::{End, JUMP, Last, Walk};
 use super::{Decoder, Position};
@@ -77,7 +79,7 @@ impl Decoder {
         blocks: &CachedBlocks<'_>,
         sink: &mut S,
     ) {
-        if S::BRANCH_PATHS && !config.all_jumps {
+        if !config.all_jumps {
             self.paths(at, cursor, walk, blocks, sink);
         }
         let jumps = if config.all_jumps { CachedBlock::UNCONDITIONAL } else { 0 };
@@ -109,7 +111,8 @@ impl Decoder {
                     && times * price <= allowance
                 {
                     // A loop of one block: one iteration for each consecutive taken branch.
-                    sink.repeat_block(at, next, cached.range(class, true), times as u32);
+                    let ranges = &[cached.range(class, true)];
+                    sink.turns(Turns { at, ranges, times, listed: true });
                     (outcomes.map, outcomes.len) =
                         (outcomes.map >> times, outcomes.len - times as u32);
                     allowance -= times * price;
@@ -138,7 +141,7 @@ impl Decoder {
                 true => count -= size,
                 false => ahead += size,
             }
-            sink.cached_block(at, next, cached.range(class, outcome));
+            sink.step(at, next, outcome, blocks);
             (last, taken) = (next, outcome);
             next = successors[usize::from(outcome)];
         }
@@ -170,9 +173,9 @@ impl Decoder {
                 return;
             };
             if path.has_calls() {
-                path.for_each_block(blocks, |id, _| self.push_call(id, blocks));
+                path.for_each_step(blocks, |id, _| self.push_call(id, blocks));
             }
-            sink.path(at, &path, blocks);
+            path.for_each_step(blocks, |id, taken| sink.step(at, id, taken, blocks));
             self.allowance = left;
             match counted {
                 true => walk.count -= size,

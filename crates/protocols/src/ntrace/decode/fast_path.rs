@@ -59,6 +59,7 @@ impl Decoder {
             let done = self.walk_cached(at, &quick, &mut cursor, &mut walk, config, code, sink);
             if !done {
                 self.settle(cursor.take(), code);
+                sink.prepare(&code.blocks(), true);
                 self.follow(at, walk, config, code, sink);
                 self.branch = branch.filter(|_| self.reference.is_some());
             }
@@ -174,7 +175,7 @@ impl Decoder {
                 true => walk.count -= size,
                 false => self.ahead += size,
             }
-            sink.cached_block(at, cursor.next, range);
+            sink.step(at, cursor.next, true, &code.blocks());
             self.position = Position::At(target);
             let code_space = code.code_space(config.isa(), self.space);
             let found = code.find(target & config.isa().address_mask(), code_space);

@@ -7,7 +7,8 @@
 //! updated from the last block alone, where it is needed.
 
 use tracewright_base::{
-    BlockCache, BlockId, CodeSpace, Counted, Feed, Inconsistency, Isa, Kind, Range, Role, Sink,
+    BlockCache, BlockId, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role,
+    Sink,
 };
 
 use super::{Decoder, Phase, Place, Returns, is_branch, report_start, walkable};
@@ -89,8 +90,13 @@ impl Decoder {
                         break 'fast_path Stop::Enter;
                     };
                     let executed = steps & 1 != 0;
-                    let range = Range { cycles: count, ..cached.range(class, executed) };
-                    sink.cached_block(at, cursor.next, range);
+                    match CYCLES {
+                        true => {
+                            let range = Range { cycles: count, ..cached.range(class, executed) };
+                            sink.element(at, Element::Range(range));
+                        }
+                        false => sink.step(at, cursor.next, executed, &blocks),
+                    }
                     if RETURNS
                         && executed
                         && class.last[1].role == Role::Call
@@ -147,8 +153,13 @@ impl Decoder {
                         at = feed.offsets.at(taken);
                         taken += len;
                         beside += len - 1;
-                        let range = Range { cycles: count, ..cached.range(class, true) };
-                        sink.cached_block(at, cursor.next, range);
+                        match CYCLES {
+                            true => {
+                                let range = Range { cycles: count, ..cached.range(class, true) };
+                                sink.element(at, Element::Range(range));
+                            }
+                            false => sink.step(at, cursor.next, true, &blocks),
+                        }
                         if RETURNS
                             && class.last[1].role == Role::Call
                             && is_branch(class.last[1].kind)

@@ -2,8 +2,8 @@
 
 use std::mem;
 
-use tracewright_base::{self as base, Element, Gap};
-use tracewright_decode::{Fork, ForkState, Listener};
+use tracewright_base::Gap;
+use tracewright_decode::{Fork, ForkState};
 
 use super::super::frames::RawFrames;
 use super::super::order::Order;
@@ -124,21 +124,6 @@ impl Fork for Listing<Vec<u8>> {
         }
         self.write_sure(sure);
         mem::take(&mut self.out)
-    }
-
-    #[inline(always)]
-    fn start_cached(&mut self, n: usize, at: u64, range: base::Range) -> bool {
-        match self.sources.get(n) {
-            Some(source)
-                if source.behaviour.plain_ranges
-                    && source.held.is_empty()
-                    && self.shown.elements =>
-            {
-                self.plain_range(n, at, range);
-            }
-            _ => self.element(n, at, Element::Range(range)),
-        }
-        false
     }
 
     #[inline]

@@ -1,12 +1,10 @@
 //! Walks through random programs, compared with each range on its own.
 
-use std::collections::BTreeMap;
 use std::vec::Vec;
 
 use tracewright_base::{
-    BLOCK_CLASSES, Block, BlockClass, BlockCounts, BlockTransfer, CodeSpace, Element,
-    FunctionMarks, Instruction, Isa, Kind, Numbering, Path, PathSlot, Range, RangeSum, Role,
-    Successors,
+    BLOCK_CLASSES, Block, BlockClass, CodeSpace, Element, Instruction, Isa, Kind, Part, Range,
+    Role, Successors,
 };
 
 use super::super::returns::Return;
@@ -38,6 +36,7 @@ impl<'a> PacketSource<'a> for Atom<'a> {
 struct Program {
     blocks: Vec<CachedBlock>,
     successors: Vec<Successors>,
+    links: Vec<[u32; 2]>,
     classes: Vec<BlockClass>,
 }
 
@@ -66,11 +65,14 @@ impl Program {
             let cached = CachedBlock::new(&blocks[index], usize::from(index == calls)).unwrap();
             cached.with_loop(successors[1] == BlockId::new(index))
         });
-        Program { blocks: blocks.collect(), successors, classes }
+        let blocks: Vec<CachedBlock> = blocks.collect();
+        let links = blocks.iter().zip(&successors).map(|(cached, next)| Links::of(cached, next));
+        Program { links: links.collect(), blocks, successors, classes }
     }
 
     fn blocks(&self) -> CachedBlocks<'_> {
         CachedBlocks::new(&self.blocks, &self.successors, self.classes.first_chunk().unwrap())
+            .with_links(&self.links)
     }
 }
 
@@ -173,45 +175,64 @@ fn returns_to(walk: &mut BlockWalk, returns: &mut Returns, blocks: CachedBlocks<
     blocks.after_return(BlockId::new((top.address / SIZE) as usize))
 }
 
-/// Takes paths, and records their ranges.
+/// Writes steps into batches, and expands them.
 #[derive(Default)]
-struct Each {
+struct Batches {
+    buffer: BatchBuffer,
     elements: Vec<(u64, Element)>,
-    paths: usize,
+    /// The number of batches that were passed on because they were full.
+    full: usize,
 }
 
-impl Sink for Each {
-    const PATHS: bool = true;
+impl Batches {
+    fn pass(&mut self, blocks: &CachedBlocks<'_>) {
+        let batch = self.buffer.batch(0, *blocks);
+        for part in batch.parts() {
+            match part {
+                Part::Steps(steps) => self.elements.extend(steps.iter().map(|&step| {
+                    (batch.at(step), Element::Range(batch.range(step).expect("a block")))
+                })),
+                Part::Element(at, element) => self.elements.push((at, element)),
+                Part::Turns(turns) => panic!("{turns:?}"),
+            }
+        }
+        self.buffer.clear();
+    }
+}
 
+impl Sink for Batches {
     fn element(&mut self, at: u64, element: Element) {
-        self.elements.push((at, element));
+        self.buffer.element(at, element);
     }
 
-    fn path(&mut self, at: u64, path: &Path, blocks: &CachedBlocks<'_>) {
-        self.paths += 1;
-        let before = self.elements.len();
-        let mut instructions = 0;
-        path.for_each(blocks, |range| {
-            instructions += range.instructions;
-            self.cached_range(at, range);
-        });
-        assert_eq!((self.elements.len() - before) as u32, path.ranges());
-        assert_eq!(instructions, path.instructions());
+    fn take_steps(&mut self, at: u64, blocks: &CachedBlocks<'_>) -> BatchBuffer {
+        if self.buffer.is_full(at) {
+            self.pass(blocks);
+            self.full += 1;
+        }
+        core::mem::take(&mut self.buffer)
+    }
+
+    fn return_steps(&mut self, buffer: BatchBuffer, _: &CachedBlocks<'_>) {
+        self.buffer = buffer;
     }
 }
 
-/// Random packets through random blocks, of which some are not known: with paths the elements
-/// are the same, sums replace ranges as they may, and the position at each stop is the same.
+/// Random packets through random blocks, of which some are not known: the ranges and the position
+/// at each stop are those of a walk that takes the atoms one by one.
 #[test]
-fn paths_and_sums_have_the_ranges_of_the_atoms() {
-    let (mut random, mut paths, mut sums, mut counted) = (Random::new(11), 0, 0, 0);
+fn steps_are_those_of_the_atoms() {
+    let (mut random, mut ranges, mut full, mut kinds) = (Random::new(11), 0, 0, [0; 3]);
     for round in 0..300 {
         let count = 3 + round % 9;
         let mut classes = std::vec![BlockClass::NONE; BLOCK_CLASSES];
-        let (mut all, mut successors) = (Vec::new(), Vec::new());
+        let (mut all, mut successors, mut links) = (Vec::new(), Vec::new(), Vec::new());
         for (index, class) in classes.iter_mut().enumerate().take(count) {
+            // A long walk meets no unknown block.
+            let unknown = round % 3 != 0;
             let last = match random.next() >> 8 & 7 {
-                0 => (Kind::Indirect, Role::Return, false),
+                0 if unknown && round % 5 == 0 => (Kind::Indirect, Role::ExceptionReturn, false),
+                0 if unknown => (Kind::Indirect, Role::Return, false),
                 1 => (Kind::Branch, Role::Call, false),
                 _ => (Kind::Branch, Role::Jump, true),
             };
@@ -220,241 +241,138 @@ fn paths_and_sums_have_the_ranges_of_the_atoms() {
             (block.last.kind, block.last.role) = (kind, role);
             block.last.conditional = conditional;
             *class = BlockClass::of(&block, CodeSpace(3));
-            let mut any = |known: bool| match random.next() >> 8 & 15 {
-                0 => BlockId::NONE,
-                n if known => BlockId::new((n as usize + round) % count),
-                _ => BlockId::NONE,
+            let mut any = || match random.next() >> 8 & 15 {
+                0 if unknown => BlockId::NONE,
+                n => BlockId::new((n as usize + round) % count),
             };
             let next = match (kind, role) {
                 (Kind::Indirect, _) => [BlockId::NONE; 2],
-                (_, Role::Call) => [any(true).behind_call(), any(true)],
-                _ => [any(true), any(true)],
+                (_, Role::Call) => [any().behind_call(), any()],
+                _ => [any(), any()],
             };
             let cached = CachedBlock::new(&block, index).unwrap();
-            all.push(cached.with_loop(next[1] == BlockId::new(index)));
+            let cached = cached.with_loop(next[1] == BlockId::new(index));
+            all.push(cached);
+            links.push(Links::of(&cached, &next));
             successors.push(next);
         }
-        let table = std::vec![PathSlot::new(); 16];
-        let blocks = CachedBlocks::new(&all, &successors, classes.first_chunk().unwrap());
-        let special = if round % 2 == 0 { 0 } else { CachedBlock::CALL };
+        let blocks =
+            CachedBlocks::new(&all, &successors, classes.first_chunk().unwrap()).with_links(&links);
+        let special = match round % 3 {
+            0 => 0,
+            1 => CachedBlock::CALL,
+            _ => CachedBlock::CALL | CachedBlock::EXCEPTION_RETURN,
+        };
         let headers: Vec<u8> = (0..=255).filter(|header| Atoms::steps(*header) > 0).collect();
         let any = |random: &mut Random| headers[random.next() as usize % headers.len()];
-        let bytes: Vec<u8> = (0..200).map(|_| any(&mut random)).collect();
+        let bytes: Vec<u8> = (0..900).map(|_| any(&mut random)).collect();
         let starts: Vec<BlockId> =
-            (0..400).map(|_| BlockId::new((random.next() >> 8) as usize % count)).collect();
+            (0..2000).map(|_| BlockId::new((random.next() >> 8) as usize % count)).collect();
+        let (want, elements) = simple_stops(&bytes, &blocks, special, &starts, &mut kinds);
         let mut plain = Vec::new();
-        let want = stops(&bytes, &blocks, special, &starts, &mut plain);
-        let mut each = Each::default();
-        let found = stops(&bytes, &blocks.with_paths(&table), special, &starts, &mut each);
-        assert_eq!(found, want, "round {round}");
-        assert_eq!(each.elements, plain, "round {round}");
-        paths += each.paths;
-        let numbering = Numbering::default();
-        let numbered = blocks.with_numbering(&numbering);
-        let some = if round % 3 == 0 { blocks } else { numbered };
-        // Some blocks are in two functions.
-        let middle = SIZE * (count as u64 / 2) + if round % 4 == 0 { 4 } else { 0 };
-        let functions = std::vec![SIZE, middle, SIZE * (count as u64 - 1)];
-        let mut summed = Summed { functions, ..Summed::default() };
-        let found = stops(&bytes, &some, special, &starts, &mut summed);
-        assert_eq!(found, want, "round {round}");
-        sums += summed.check(&plain);
-        let mut counter = Counter { take_each: 1 + round % 5, ..Counter::default() };
-        let found = stops(&bytes, &some, special, &starts, &mut counter);
-        assert_eq!(found, want, "round {round}");
-        counted += counter.check(&plain);
+        let found = stops::<false, _>(&bytes, &blocks, special, &starts, &mut plain);
+        same(&found, &want, round);
+        same(&plain, &elements, round);
+        let mut batches = Batches::default();
+        let found = stops::<true, _>(&bytes, &blocks, special, &starts, &mut batches);
+        batches.pass(&blocks);
+        same(&found, &want, round);
+        same(&batches.elements, &elements, round);
+        (ranges, full) = (ranges + elements.len(), full + batches.full);
     }
-    assert!(paths > 10_000 && sums > 10_000, "{paths} {sums}");
-    assert!(counted > 50_000, "{counted}");
+    assert!(ranges > 400_000 && full > 100, "{ranges} {full}");
+    assert!(kinds.iter().all(|count| *count > 500), "{kinds:?}");
 }
 
-/// Has blocks counted, and makes the edges between consecutive ranges.
-#[derive(Default)]
-struct Counter {
-    counts: BlockCounts,
-    edges: BTreeMap<(u64, bool, u64), u64>,
-    last: Option<Range>,
-    /// The number of ranges that were received.
-    received: u64,
-    /// The number of walks after which the counts are taken.
-    take_each: usize,
-    walks: usize,
+/// Both have the same items, of which there may be many.
+fn same<T: PartialEq + core::fmt::Debug>(found: &[T], want: &[T], round: usize) {
+    let differ = found.iter().zip(want).enumerate().find(|(_, (found, want))| found != want);
+    assert_eq!(differ, None, "round {round}");
+    assert_eq!(found.len(), want.len(), "round {round}");
 }
 
-impl Counter {
-    /// The edges are those of `plain`. Returns the number of edges that were counted.
-    fn check(mut self, plain: &[(u64, Element)]) -> u64 {
-        let Counter { counts, edges, .. } = &mut self;
-        counts.take(|edge| add(edges, &edge.range, edge.to, edge.count));
-        let mut want = BTreeMap::new();
-        for pair in plain.windows(2) {
-            if let [(_, Element::Range(from)), (_, Element::Range(to))] = pair {
-                add(&mut want, from, to.start, 1);
+/// Next and last block, whether the waypoint of the last one took effect, bytes and offset.
+type Position = (BlockId, BlockId, bool, usize, u64);
+
+/// Takes the atoms one by one. `kinds`: the number of calls, of returns to a block, and of returns
+/// from exceptions.
+fn simple_stops(
+    bytes: &[u8],
+    blocks: &CachedBlocks<'_>,
+    special: u16,
+    starts: &[BlockId],
+    kinds: &mut [usize; 3],
+) -> (Vec<Position>, Vec<(u64, Element)>) {
+    let offset = |n: usize| (100 * (n / PIECE) + n) as u64;
+    let (mut stack, mut found, mut elements) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut next, mut last, mut took, mut taken, mut at) = (starts[0], BlockId::NONE, true, 0, 0);
+    let mut steps = 1u32;
+    let mut starts = starts.iter();
+    'walk: loop {
+        let Some(&start) = starts.next() else { return (found, elements) };
+        loop {
+            if steps <= 1 {
+                let Some(&header) = bytes.get(taken) else { break 'walk };
+                (steps, at) = (Atoms::steps(header), offset(taken));
+                taken += 1;
             }
-        }
-        assert_eq!(self.edges, want);
-        plain.len() as u64 - self.received
-    }
-}
-
-fn add(to: &mut BTreeMap<(u64, bool, u64), u64>, range: &Range, next: u64, count: u64) {
-    *to.entry((range.start, range.taken(), next)).or_default() += count;
-}
-
-impl Sink for Counter {
-    const COUNTS: bool = true;
-
-    fn element(&mut self, _: u64, element: Element) {
-        let Element::Range(range) = element else { panic!("{element:?}") };
-        self.received += 1;
-        if let Some(last) = self.last.replace(range) {
-            add(&mut self.edges, &last, range.start, 1);
-        }
-    }
-
-    fn take_counts(&mut self, blocks: &CachedBlocks<'_>) -> BlockCounts {
-        let mut counts = core::mem::take(&mut self.counts);
-        counts.prepare(blocks, |edge| add(&mut self.edges, &edge.range, edge.to, edge.count));
-        counts
-    }
-
-    fn counted(&mut self, mut counts: BlockCounts, _: u64, last: Option<Range>) {
-        self.last = last.or(self.last);
-        self.walks += 1;
-        if self.walks.is_multiple_of(self.take_each) {
-            counts.take(|edge| add(&mut self.edges, &edge.range, edge.to, edge.count));
-        }
-        self.counts = counts;
-    }
-}
-
-/// What a sink with functions received.
-enum Received {
-    Element(Element),
-    /// Instructions, the start of the block before and its outcome, the start of the block.
-    Transfer(u64, (u64, bool), u64),
-    Sum(RangeSum),
-}
-
-/// Takes sums of ranges in the same function, and the other elements.
-#[derive(Default)]
-struct Summed {
-    /// The first addresses of all functions but the first.
-    functions: Vec<u64>,
-    marks: FunctionMarks,
-    /// An address in the function that executes.
-    here: u64,
-    all: Vec<(u64, Received)>,
-}
-
-impl Sink for Summed {
-    const SUMS: bool = true;
-
-    fn element(&mut self, at: u64, element: Element) {
-        let Element::Range(range) = element else { panic!("{element:?}") };
-        self.here = range.end() - 1;
-        self.all.push((at, Received::Element(element)));
-    }
-
-    fn sums_within(&self) -> (u64, u64) {
-        let next = self.functions.partition_point(|first| *first <= self.here);
-        let first = next.checked_sub(1).map_or(0, |n| self.functions[n]);
-        (first, self.functions.get(next).map_or(u64::MAX, |next| next - 1))
-    }
-
-    fn take_marks(&mut self, blocks: &CachedBlocks<'_>) -> FunctionMarks {
-        let mut marks = core::mem::take(&mut self.marks);
-        marks.prepare(blocks);
-        marks
-    }
-
-    fn return_marks(&mut self, marks: FunctionMarks) {
-        self.marks = marks;
-    }
-
-    fn transfers(&mut self, at: u64, transfers: &[BlockTransfer], blocks: &CachedBlocks<'_>) {
-        let start = |id| blocks.get(id).map(|(cached, class)| cached.start(class)).unwrap();
-        for transfer in transfers {
-            let (from, taken) = transfer.from();
-            let (at, instructions) = (at + u64::from(transfer.at), transfer.instructions.into());
-            self.here = start(transfer.to());
-            let item = Received::Transfer(instructions, (start(from), taken), self.here);
-            self.all.push((at, item));
-        }
-    }
-
-    fn sum(&mut self, at: u64, sum: &RangeSum) {
-        self.all.push((at, Received::Sum(*sum)));
-    }
-}
-
-impl Summed {
-    /// All are the elements of `plain`, and the sums those of ranges that may be summed.
-    /// Returns the number of ranges in sums.
-    fn check(mut self, plain: &[(u64, Element)]) -> u64 {
-        let range = |n: usize| match plain[n].1 {
-            Element::Range(range) => range,
-            other => panic!("{other:?}"),
-        };
-        let transfers = |n: usize| {
-            let last = range(n).last;
-            last.taken() && (last.kind == Kind::Indirect || last.role == Role::Call)
-        };
-        // `begin`: the first range of a sum. `free`: a transfer leads to the next range.
-        let (mut next, mut begin, mut free, mut summed) = (0, 0, false, 0);
-        for (at, item) in core::mem::take(&mut self.all) {
-            let instructions = match &item {
-                Received::Element(element) => {
-                    assert_eq!((at, *element, begin), (plain[next].0, plain[next].1, next));
-                    self.here = range(next).end() - 1;
-                    (next, begin) = (next + 1, next + 1);
-                    continue;
+            let Some((cached, class)) = blocks.get(next).filter(|_| next.can_be_next()) else {
+                let indirect = blocks
+                    .get(last)
+                    .is_some_and(|(cached, _)| took && cached.is_any_of(CachedBlock::INDIRECT));
+                let to = match stack.last() {
+                    Some(call) if indirect => blocks.after_return(*call),
+                    _ => BlockId::NONE,
+                };
+                if to == BlockId::NONE {
+                    found.push((BlockId::NONE, last, took, taken, at));
+                    next = start;
+                    break;
                 }
-                Received::Transfer(instructions, ..) => *instructions,
-                Received::Sum(sum) => sum.instructions,
+                stack.pop();
+                kinds[1] += 1;
+                next = to;
+                continue;
             };
-            let mut left = instructions;
-            while left > 0 {
-                assert!(free || !transfers(next - 1));
-                let within = self.sums_within();
-                assert!(within.0 <= range(next).start && range(next).end() - 1 <= within.1);
-                left -= u64::from(range(next).instructions);
-                (next, free) = (next + 1, false);
+            took = steps & 1 != 0;
+            elements.push((at, Element::Range(cached.range(class, took))));
+            (last, steps) = (next, steps >> 1);
+            next = blocks.next(next, took);
+            if took && cached.is_any_of(special & CachedBlock::EXCEPTION_RETURN) {
+                let known = if next.can_be_next() { next } else { BlockId::NONE };
+                found.push((known, last, took, taken, at));
+                kinds[2] += 1;
+                next = start;
+                break;
             }
-            let last = range(next - 1);
-            match item {
-                Received::Transfer(_, from, to) => {
-                    assert_eq!(from, (last.start, last.taken()));
-                    assert_eq!((at, to), (plain[next].0, range(next).start));
-                    (self.here, free) = (to, true);
+            if took && cached.is_any_of(special & CachedBlock::CALL) {
+                stack.push(last);
+                if stack.len() > DEPTH {
+                    stack.remove(0);
                 }
-                Received::Sum(sum) => {
-                    assert_eq!((at, sum.last), (plain[next - 1].0, last));
-                    assert_eq!(sum.ranges, (next - begin) as u64);
-                    (begin, summed) = (next, summed + sum.ranges);
-                }
-                Received::Element(_) => {}
+                kinds[0] += 1;
             }
         }
-        assert_eq!((next, begin), (plain.len(), next));
-        summed
     }
+    let known = if next.can_be_next() { next } else { BlockId::NONE };
+    found.push((known, last, took, taken, at));
+    (found, elements)
 }
 
 /// The position at each stop of a walk, which continues at `starts`.
-fn stops<S: Sink>(
+fn stops<const PREFETCH: bool, S: Sink>(
     bytes: &[u8],
     blocks: &CachedBlocks<'_>,
     special: u16,
     starts: &[BlockId],
     sink: &mut S,
-) -> Vec<(BlockId, BlockId, bool, usize, u64)> {
+) -> Vec<Position> {
     let returns = Returns::default();
     let feed = Feed::new(bytes, tracewright_base::OffsetMap::new(&[]), 0);
     let mut walk = BlockWalk::new(starts[0], &feed, &returns);
     let (mut packets, mut stops) = (Atom(bytes), Vec::new());
     for start in starts {
-        let stop = walk.run::<false, _, _>(&mut packets, blocks, special, sink);
+        let stop = walk.run::<PREFETCH, _, _>(&mut packets, blocks, special, sink);
         let Cursor { next, last, taken } = walk.cursor();
         stops.push((next, last, taken, walk.taken, walk.at));
         match stop {

@@ -1,6 +1,6 @@
 //! Branches whose outcomes are known or predicted.
 
-use tracewright_base::{self as base, BlockId, CachedBlock, CachedBlocks, Sink};
+use tracewright_base::{self as base, BlockId, CachedBlock, CachedBlocks, Sink, Turns};
 
 use super::super::goal::{BLOCK, JUMP, Path, cost};
 use super::super::pending::{Entries, Outcomes, Predictor};
@@ -56,10 +56,8 @@ impl Branches {
         sink: &mut S,
     ) -> Option<Stop> {
         self.map = outcomes.map & ((1 << count) - 1) | 1 << count;
-        if S::BRANCH_PATHS {
-            self.take_paths(at, limit, blocks, sink);
-        }
-        let stop = match S::BRANCH_PATHS && self.map == 1 {
+        self.take_paths(at, limit, blocks, sink);
+        let stop = match self.map == 1 {
             true => None,
             false => self.run::<S, MAP>(None, at, limit, blocks, sink),
         };
@@ -86,7 +84,7 @@ impl Branches {
             if after > limit {
                 return;
             }
-            sink.path(at, &path, blocks);
+            path.for_each_step(blocks, |id, taken| sink.step(at, id, taken, blocks));
             self.cursor = Cursor { next: path.next, last: path.last, taken: path.taken() };
             (self.map, self.spent) = (self.map >> count, after);
         }
@@ -185,7 +183,7 @@ impl Branches {
                     prediction.path = Path::default();
                 }
                 spent = after;
-                sink.cached_block(at, next, cached.range(class, true));
+                sink.step(at, next, true, &blocks);
                 (last, next, before) = (next, successors[1], 0);
                 if SOURCE != MAP
                     && let Some(prediction) = &mut prediction
@@ -228,7 +226,8 @@ impl Branches {
                     }
                 }
                 spent += u64::from(times) * price(cached, false);
-                sink.repeat_block(at, next, range, times);
+                let (ranges, times) = (&[range][..], times.into());
+                sink.turns(Turns { at, ranges, times, listed: true });
                 (last, before) = (next, 0);
                 map = if SOURCE == PREDICTOR { map - u64::from(times) } else { map >> times };
                 continue;
@@ -239,7 +238,7 @@ impl Branches {
                 predictor.update(branch, branched, *entries);
             }
             spent += price(cached, false);
-            sink.cached_block(at, next, cached.range(class, branched));
+            sink.step(at, next, branched, &blocks);
             (last, next) = (next, successors[usize::from(branched)]);
             before = if SOURCE == PREDICTOR { u64::from(!branched) } else { map };
             map = if SOURCE == PREDICTOR { map - 1 } else { map >> 1 };

@@ -1,0 +1,57 @@
+//! What a sink stores for each step of a source.
+
+use std::sync::Weak;
+
+use tracewright_base::{BlockStep, CachedBlocks, Numbering};
+
+/// A value for each step of a source, by [`BlockStep::index`], as long as blocks have the same
+/// numbers.
+#[derive(Clone, Debug)]
+struct StepTable<T> {
+    numbering: Weak<()>,
+    values: Vec<T>,
+}
+
+/// A table for each source. It determines no result: two values are always equal.
+#[derive(Clone, Debug)]
+pub(super) struct StepTables<T>(Vec<StepTable<T>>);
+
+impl<T> Default for StepTables<T> {
+    fn default() -> Self {
+        StepTables(Vec::new())
+    }
+}
+
+impl<T> PartialEq for StepTables<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for StepTables<T> {}
+
+impl<T> StepTables<T> {
+    /// The values of `source`, one for each step of `blocks`. `make` makes those that are missing.
+    #[inline]
+    pub(super) fn of(
+        &mut self,
+        source: usize,
+        blocks: &CachedBlocks<'_>,
+        make: impl FnMut(BlockStep) -> T,
+    ) -> &mut [T] {
+        while source >= self.0.len() {
+            self.0.push(StepTable { numbering: Weak::new(), values: Vec::new() });
+        }
+        let Some(table) = self.0.get_mut(source) else { return &mut [] };
+        if !blocks.numbering().is_some_and(|numbering| numbering.is(&table.numbering)) {
+            table.values.clear();
+            table.numbering = blocks.numbering().map(Numbering::downgrade).unwrap_or_default();
+        }
+        let (known, len) = (table.values.len(), 2 * blocks.all().len());
+        if known < len {
+            let steps = (known..len).map(|index| BlockStep::from_word(index as u32, 0));
+            table.values.extend(steps.map(make));
+        }
+        &mut table.values
+    }
+}
