@@ -92,7 +92,8 @@ impl Capture {
     }
 
     /// The number of losses of trace that the capture records of these of its buffers: a buffer was
-    /// full, was overwritten, or stopped.
+    /// full, was overwritten, or stopped. Of all buffers, also the [`damage`](Self::damage) of the
+    /// file.
     pub fn losses(&self, buffers: &[usize]) -> u64 {
         let sinks = buffers.iter().filter_map(|n| self.buffers.get(*n)?.sink.as_ref());
         let lost: usize = sinks.map(|sink| sink.layout.lost.len()).sum();
@@ -101,9 +102,21 @@ impl Capture {
             let lost = parts.filter(|part| part.lost).count() as u64;
             // Records of a loss may have no trace.
             let all = linux.queues.values().map(|queue| queue.losses).sum();
-            if buffers.len() == self.buffers.len() { lost.max(all) } else { lost }
+            match buffers.len() == self.buffers.len() {
+                true => lost.max(all).saturating_add(self.damage().count() as u64),
+                false => lost,
+            }
         });
         (lost as u64).saturating_add(records)
+    }
+
+    /// What is not in a file that is cut or damaged, or whose records were lost.
+    pub fn damage(&self) -> impl Iterator<Item = &Note> {
+        self.notes.iter().filter(|note| match &note.problem {
+            Problem::PerfMissing(_) => true,
+            Problem::Repeated { first, .. } => matches!(**first, Problem::PerfMissing(_)),
+            _ => false,
+        })
     }
 
     /// Deletes the files of [`Spool`](crate::Spool)s, for a capture that is not written.

@@ -61,9 +61,11 @@ impl fmt::Display for Problem {
                 write!(f, "{count} more problems of this kind; the first is: {first}")
             }
             P::Perf(why) => write!(f, "cannot be decoded: {why}"),
-            P::PerfData(what) | P::PerfFiles(what) | P::PerfLoss(what) | P::PerfNote(what) => {
-                f.write_str(what)
-            }
+            P::PerfData(what)
+            | P::PerfMissing(what)
+            | P::PerfFiles(what)
+            | P::PerfLoss(what)
+            | P::PerfNote(what) => f.write_str(what),
             P::Program => f.write_str(
                 "a program (ELF), not a capture; give the capture, and this file with --image",
             ),

@@ -81,7 +81,8 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
         return Ok(Found::Perf);
     }
     if BranchList::is_at(&head) {
-        let why = "it is a branch list of simpleperf: only `tracewright profile` reads it";
+        let why = "it is a branch list of simpleperf: `tracewright profile` and `tracewright merge` \
+                   read it";
         return Err(OpenError::new(path, Problem::Perf(why.into())));
     }
     if let Some(container) = Container::probe(&head).filter(|container| !container.is_memory()) {

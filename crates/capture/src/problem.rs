@@ -125,8 +125,10 @@ pub enum Problem {
     },
     /// Nothing of a perf.data file can be decoded, for this reason.
     Perf(String),
-    /// Content of a perf.data file is missing or damaged.
+    /// Content of a perf.data file cannot be used, or needs another file.
     PerfData(String),
+    /// Trace or records are not in a perf.data file: it is cut or damaged, or they were lost.
+    PerfMissing(String),
     /// Mapped files of a perf.data file were not found.
     PerfFiles(String),
     /// An AUX record reports a loss.
@@ -428,6 +430,7 @@ impl Problem {
             | P::Unclassed => Info,
             P::NoVersion
             | P::PerfData(_)
+            | P::PerfMissing(_)
             | P::PerfFiles(_)
             | P::PerfLoss(_)
             | P::CycleCount { .. }

@@ -56,6 +56,11 @@ impl Contradictions {
         found
     }
 
+    /// The number of inconsistencies.
+    pub const fn inconsistencies(&self) -> u64 {
+        self.inconsistencies
+    }
+
     /// Adds others.
     pub fn merge(&mut self, other: Contradictions) {
         self.ranges += other.ranges;

@@ -28,6 +28,17 @@ impl Fail {
         Fail(format!("{different}; --force ignores that"))
     }
 
+    /// None of several inputs, which are called `what`, can be read, for these reasons.
+    pub fn all(mut fails: Vec<Fail>, what: &str) -> Self {
+        let first = fails.swap_remove(0);
+        match fails.len() {
+            0 => first,
+            more => {
+                Fail(format!("none of the {} {what} can be read; the first: {first}", more + 1))
+            }
+        }
+    }
+
     /// An invalid value of an option.
     pub fn option(option: &str, text: &str, why: &str) -> Self {
         Fail(format!("{option} {text}: {why}"))

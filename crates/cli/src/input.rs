@@ -147,7 +147,7 @@ impl Input {
                     ),
                 ));
             }
-            Found::Perf if args.protocols.is_empty() => perf::open(path, &args.search.search())?,
+            Found::Perf if args.protocols.is_empty() => perf::open(path, &args.search.search()?)?,
             Found::Raw if args.protocols.is_empty() && path == Path::new("-") => {
                 let failed = |error: OpenError| match *error.problem {
                     Problem::Perf(ref why) => Fail::input(
@@ -160,7 +160,7 @@ impl Input {
                     ),
                     _ => error.into(),
                 };
-                perf::open(path, &args.search.search()).map_err(failed)?
+                perf::open(path, &args.search.search()?).map_err(failed)?
             }
             // What is recognised is never decoded as trace.
             Found::Program if levels.is_none() && args.buffer.is_none() => {
@@ -338,6 +338,11 @@ impl Input {
     /// Whether the description contradicts the trace.
     pub fn is_contradicted(&self) -> bool {
         self.contradicted.load(Ordering::Relaxed)
+    }
+
+    /// Whether the selected buffers have bytes. A pipe may have.
+    pub fn has_trace(&self) -> bool {
+        self.buffers.iter().any(|&buffer| self.capture.buffers[buffer].size() != Some(0))
     }
 
     /// Whether no file of the capture changed since it was opened. Prints the files that did.

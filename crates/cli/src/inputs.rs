@@ -154,26 +154,36 @@ fn identity(path: &Path, kind: fn(&Metadata) -> bool) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }
 
-/// `paths`, with the paths in the lines of FILE for each `@FILE`.
+/// `paths`, with the paths in the lines of FILE for each `@FILE`, unless that is a file itself.
 pub fn lists(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Fail> {
     let mut all = Vec::new();
     for path in paths {
         let text = path.to_string_lossy();
-        let Some(list) = text.strip_prefix('@') else {
+        let Some(list) = text.strip_prefix('@').filter(|_| !path.exists()) else {
             all.push(path.clone());
             continue;
         };
-        let lines = read_text(Path::new(list))?;
+        let fail = |why: &str| Fail::input(Path::new(list), &format!("as a list of paths, {why}"));
+        let bytes = read_file(Path::new(list)).map_err(|why| fail(&format!("{why}")))?;
+        let lines = str::from_utf8(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes));
+        let lines = lines.map_err(|_| fail("it is not text; give a capture without the @"))?;
+        let before = all.len();
         let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
         all.extend(lines.map(PathBuf::from));
+        if all.len() == before {
+            return Err(fail("it has no path"));
+        }
     }
     Ok(all)
 }
 
+/// The byte order mark of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The text of the file at `path`, registers or a recording, without a byte order mark.
 pub fn read_text(path: &Path) -> Result<String, Fail> {
     let bytes = read_file(path).map_err(|why| Fail::input(path, &why))?;
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
     str::from_utf8(text).map(str::to_owned).map_err(|error| {
         let before = text.iter().take(error.valid_up_to());
         let line = before.filter(|&&byte| byte == b'\n').count() + 1;

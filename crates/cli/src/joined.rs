@@ -92,12 +92,17 @@ pub fn run<V: Visitor, L: Listener + Fork + Send>(
         .with_switches(switches)
         .with_unwind_targets(targets);
     let runs = Runs::new(input.buffers.len(), recipe.committed, recipe.selected);
-    let losses = if runs.part { 0 } else { input.capture.losses(&input.buffers) };
     let mut ended = Ended {
         input,
         part: runs.part,
-        problems: Problems { flawed: false, losses },
+        problems: Problems::of_capture(input, runs.part),
         tallies: Vec::new(),
+    };
+    let mut stopped = false;
+    let more: &mut More<'_, V, L::Output> = &mut |visitor, output| {
+        let wanted = more(visitor, output)?;
+        stopped |= !wanted;
+        Ok(wanted)
     };
     if joined.by_time {
         let open = |buffer, caches| {
@@ -126,7 +131,9 @@ pub fn run<V: Visitor, L: Listener + Fork + Send>(
     stacks.finish();
     more(&mut stacks.visitor, None)?;
     stacks::too_deep(&recipe.path.display().to_string(), &stacks.counts);
-    let Ended { problems, tallies, .. } = ended;
+    let Ended { mut problems, tallies, .. } = ended;
+    // What follows is not looked at.
+    problems.active |= stopped;
     Ok(Found { visitor: stacks.visitor, code, counts: stacks.counts, problems, tallies })
 }
 

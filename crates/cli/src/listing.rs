@@ -98,7 +98,7 @@ pub fn list(
     let problems = listed_buffers(&input, jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !input.is_contradicted() && !problems.fail(args.outcome.strict))
+    Ok(report::is_traced(&input) && !input.is_contradicted() && !problems.fail(args.outcome.strict))
 }
 
 /// How buffers are listed.

@@ -110,6 +110,43 @@ pub fn no_branches() {
     }]);
 }
 
+/// Whether the selected buffers have bytes, and no file of the capture changed since it was opened.
+/// Prints what is not so.
+pub fn is_traced(input: &Input) -> bool {
+    let traced = input.has_trace();
+    if !traced {
+        no_trace(input);
+    }
+    input.is_unchanged() && traced
+}
+
+/// Prints that there is no trace.
+pub fn no_trace(input: &Input) {
+    let (what, help) = match input.capture.kind {
+        Kind::Perf => {
+            ("no AUX record has bytes in the file", "`tracewright info` lists what was recorded")
+        }
+        // The summary of the buffers has more.
+        _ => ("the trace buffers have no bytes", ""),
+    };
+    remarks(&[Remark {
+        what: format!("{}: there is no trace: {what}", input.path.display()),
+        help: help.into(),
+    }]);
+}
+
+/// Prints that there is trace, and nothing was executed in it.
+pub fn nothing_executed(input: &Input) {
+    remarks(&[Remark {
+        what: format!(
+            "{}: the result is empty: the trace has no instructions of known code, no exceptions \
+             and no data",
+            input.path.display()
+        ),
+        help: "`tracewright packets` lists what it has".into(),
+    }]);
+}
+
 /// Prints that nothing is selected, and what there is to select.
 pub fn nothing_selected(input: &Input) {
     const MAX: usize = 4;

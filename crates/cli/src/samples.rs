@@ -90,6 +90,17 @@ pub fn timed(samples: Samples, linux: &Linux) -> Samples {
     Samples { clock: traced, ..samples }
 }
 
+/// The note that there are no samples of the kinds that `samples` selects.
+pub fn none(samples: &Samples) -> String {
+    match samples.instructions.filter(|period| *period > 1 && !samples.branches) {
+        Some(period) => format!(
+            "note: there are no samples: a sample is of {period} instructions of known code, which the \
+             trace of no CPU has; i100 makes one of 100"
+        ),
+        None => "note: there are no samples: the trace has no branches of known code".into(),
+    }
+}
+
 /// Makes the samples of all buffers, one CPU or thread after another as perf does, and gives the
 /// output to `write`, which returns whether more is needed. `quiet`: what was found of each buffer
 /// is not printed.
@@ -105,7 +116,7 @@ pub fn each<R: Receiver>(
     buffers.sort_by_key(|&n| linux.parts.get(n).map(|part| (part.queue, n)));
     let refused = AtomicUsize::new(0);
     let mut states: HashMap<(Queue, u16), State> = HashMap::new();
-    let mut problems = Problems { flawed: false, losses: input.capture.losses(&input.buffers) };
+    let mut problems = Problems::of_capture(input, false);
     for n in buffers {
         let job = input.job(n);
         let Some(part) = linux.parts.get(n) else { continue };

@@ -34,6 +34,9 @@ const BRANCH_STACK: u64 = 1 << 11;
 const IDENTIFIER: u64 = 1 << 16;
 /// `branch_sample_type`: the number of the newest entry in hardware precedes the entries.
 const HW_INDEX: u64 = 1 << 17;
+/// The flag of a branch that was not taken, which leads to the next instruction: bit 33, behind
+/// `priv`. (Linux 6.15, tools/perf/util/branch.h, `struct branch_flags`; perf writes it for Arm SPE)
+const NOT_TAKEN: u32 = 33;
 /// `read_format`.
 const TOTAL_TIMES: [u64; 2] = [1, 1 << 1];
 const READ_ID: u64 = 1 << 2;
@@ -64,7 +67,9 @@ pub struct BranchSamples {
     pub spaces: Arc<AddressSpaces>,
     /// The machine is an AArch64, as far as the file states it.
     pub arm64: Option<bool>,
-    /// What is wrong with the file and its program files.
+    /// What the file lacks: it is cut, or has damaged records.
+    pub damage: Vec<String>,
+    /// What is wrong with its program files.
     pub problems: Vec<String>,
 }
 
@@ -92,16 +97,14 @@ pub fn branch_samples(path: &Path, search: &Search) -> Option<Result<BranchSampl
     if !branches || traced {
         return None;
     }
-    let (samples, mut problems) = match samples(&data) {
-        (samples, problems) if samples.is_empty() => {
-            let why = match problems.first() {
-                Some(first) => format!("it has no samples with branches: {first}"),
-                None => "it has no samples with branches".into(),
-            };
-            return Some(Err(OpenError::new(path, Problem::Perf(why))));
-        }
-        found => found,
-    };
+    let (samples, Found { mut damage, others }) = samples(&data);
+    if samples.is_empty() {
+        let why = match damage.first().or(others.as_ref()) {
+            Some(first) => format!("it has no samples with branches: {first}"),
+            None => "it has no samples with branches".into(),
+        };
+        return Some(Err(OpenError::new(path, Problem::Perf(why))));
+    }
     let timed = timed(&data);
     let moment = |n: usize, record: &Record| match &record.body {
         Body::Fork(task) | Body::Exit(task) if timed => task.time,
@@ -110,12 +113,11 @@ pub fn branch_samples(path: &Path, search: &Search) -> Option<Result<BranchSampl
     };
     let mut finder = Finder::new(search, path, &mut files);
     let (spaces, notes) = processes::address_spaces(&data, &mut finder, &moment, None);
-    problems.extend(data.problems.iter().cloned());
-    problems.append(&mut finder.problems);
-    problems.extend(notes);
+    damage.extend(data.problems.iter().cloned());
+    let problems = others.into_iter().chain(finder.problems.drain(..)).chain(notes).collect();
     let machine = features::machine(&data.features, data.big);
     let arm64 = machine.map(|machine| machine == "aarch64" || machine == "arm64");
-    Some(Ok(BranchSamples { samples, spaces: Arc::new(spaces), arm64, problems }))
+    Some(Ok(BranchSamples { samples, spaces: Arc::new(spaces), arm64, damage, problems }))
 }
 
 impl BranchSamples {
@@ -166,19 +168,28 @@ fn timed(data: &PerfData) -> bool {
     !data.attrs.is_empty() && data.attrs.iter().all(timed)
 }
 
+/// What was found beside samples.
+struct Found {
+    /// What is wrong with them.
+    damage: Vec<String>,
+    /// The text about branches that were not taken.
+    others: Option<String>,
+}
+
 /// The samples, and what is wrong with them.
-fn samples(data: &PerfData) -> (Vec<BranchSample>, Vec<String>) {
+fn samples(data: &PerfData) -> (Vec<BranchSample>, Found) {
     let ids = data.attrs.iter().enumerate().flat_map(|(n, a)| a.ids.iter().map(move |id| (*id, n)));
     let ids: HashMap<u64, usize> = ids.collect();
     let timed = timed(data);
-    let (mut all, mut damaged) = (Vec::new(), 0);
+    let (mut all, mut damaged, mut not_taken) = (Vec::new(), 0, 0u64);
     for raw in &data.samples {
         let Some(attr) = event(data, &ids, raw) else { continue };
         if attr.sample_type & BRANCH_STACK == 0 {
             continue;
         }
         match fields(attr, &raw.bytes, data.big) {
-            Some(mut sample) => {
+            Some((mut sample, others)) => {
+                not_taken += others;
                 if !timed {
                     sample.moment = raw.after as u64;
                 }
@@ -189,11 +200,14 @@ fn samples(data: &PerfData) -> (Vec<BranchSample>, Vec<String>) {
             None => damaged += 1,
         }
     }
-    let problems = match damaged {
-        0 => Vec::new(),
-        count => vec![format!("{count} samples are shorter than their fields, and are not used")],
-    };
-    (all, problems)
+    let damage = (damaged > 0)
+        .then(|| format!("{damaged} samples are shorter than their fields, and are not used"));
+    let others = (not_taken > 0).then(|| {
+        format!(
+            "{not_taken} entries of samples are branches that were not taken, and are not counted"
+        )
+    });
+    (all, Found { damage: damage.into_iter().collect(), others })
 }
 
 /// The event of a sample: by its identifier, which is its first field, or follows others.
@@ -213,9 +227,10 @@ fn event<'a>(data: &'a PerfData, ids: &HashMap<u64, usize>, raw: &RawSample) -> 
     data.attrs.get(*ids.get(&id)?)
 }
 
-/// The fields of a sample, in the order of the file.
-fn fields(attr: &Attr, bytes: &[u8], big: bool) -> Option<BranchSample> {
-    let mut f = Reader::new(bytes, big);
+/// The fields of a sample, in the order of the file, and the number of its branches that were not
+/// taken, which are not among its branches.
+fn fields(attr: &Attr, bytes: &[u8], big: bool) -> Option<(BranchSample, u64)> {
+    let (mut f, mut not_taken) = (Reader::new(bytes, big), 0);
     let has = |field: u64| attr.sample_type & field != 0;
     let mut sample = BranchSample::default();
     let skip = |f: &mut Reader<'_>, words: u64| {
@@ -263,10 +278,16 @@ fn fields(attr: &Attr, bytes: &[u8], big: bool) -> Option<BranchSample> {
         let (mut from, mut to) = (0, 0);
         f.u64(&mut from)?;
         f.u64(&mut to)?;
-        f.u64(&mut 0)?;
-        sample.branches.push((from, to));
+        let mut flags = 0;
+        f.u64(&mut flags)?;
+        // Compilers for big-endian machines put the first field into the most significant bits.
+        let bit = if f.big() { 63 - NOT_TAKEN } else { NOT_TAKEN };
+        match flags >> bit & 1 {
+            1 => not_taken += 1,
+            _ => sample.branches.push((from, to)),
+        }
     }
-    Some(sample)
+    Some((sample, not_taken))
 }
 
 /// The number of words of the field READ, which `f` is at.
@@ -317,7 +338,7 @@ mod tests {
             all.extend((branches != 0).then_some(u64::MAX));
             all.extend(&stack[1..]);
             let bytes = words(&all);
-            let sample = fields(&attr, &bytes, false).unwrap();
+            let sample = fields(&attr, &bytes, false).unwrap().0;
             let address = (sample_type & IP != 0).then_some(ip);
             assert_eq!(sample, BranchSample { task, moment, address, branches: want.clone() });
             for len in 0..bytes.len() {
@@ -326,5 +347,24 @@ mod tests {
         }
         let attr = Attr { sample_type: CALLCHAIN | BRANCH_STACK, ..Attr::default() };
         assert_eq!(fields(&attr, &words(&[u64::MAX, 1, 2]), false), None);
+    }
+    /// Entries as perf writes them of Arm SPE: type, speculation and privilege have no meaning here.
+    #[test]
+    fn branches_that_were_not_taken_are_no_branches() {
+        let attr = Attr { sample_type: BRANCH_STACK, ..Attr::default() };
+        let others = 0xf << 20 | 0x3 << 24 | 0xf << 26 | 0x7 << 30;
+        let stack = [3, 0x10, 0x20, others, 0x30, 0x34, others | 1 << 33, 0x40, 0x50, 1];
+        let little: Vec<u8> = stack.iter().flat_map(|w: &u64| w.to_le_bytes()).collect();
+        let flag = |n: &u64| n.reverse_bits().to_be_bytes();
+        let plain = |n: &u64| n.to_be_bytes();
+        let big: Vec<u8> = stack[..1].iter().flat_map(plain).collect();
+        let entries = stack[1..].chunks(3);
+        let entry = |e: &[u64]| [plain(&e[0]), plain(&e[1]), flag(&e[2])].concat();
+        let big = big.into_iter().chain(entries.flat_map(entry)).collect::<Vec<u8>>();
+        for (bytes, is_big) in [(little, false), (big, true)] {
+            let (sample, not_taken) = fields(&attr, &bytes, is_big).unwrap();
+            assert_eq!(sample.branches, [(0x10, 0x20), (0x40, 0x50)]);
+            assert_eq!(not_taken, 1);
+        }
     }
 }

@@ -200,13 +200,14 @@ fn units(data: &PerfData) -> Result<Units, String> {
             "it contains {} trace, and only CoreSight trace (cs_etm) can be decoded",
             trace_type(kind)
         )),
-        None if data.features.contains_key(&features::BRANCH_LIST) => {
-            Err("it contains a branch list in place of trace: only `tracewright profile` reads it"
-                .into())
-        }
+        None if data.features.contains_key(&features::BRANCH_LIST) => Err(
+            "it contains a branch list in place of trace: `tracewright profile` and `tracewright \
+                 merge` read it"
+                .into(),
+        ),
         None if data.attrs.iter().any(|attr| attr.sample_type & Attr::BRANCH_STACK != 0) => {
-            Err("it contains samples with branches in place of trace: only `tracewright profile` \
-                 reads them"
+            Err("it contains samples with branches in place of trace: `tracewright profile` and \
+                 `tracewright merge` read them"
                 .into())
         }
         None => Err("it contains no processor trace: record with `perf record -e cs_etm//` or \
@@ -248,7 +249,7 @@ fn capture(
     let origin = Origin::file(path);
     let mut note = |problem: Problem| notes.add(origin.clone(), problem);
     for problem in &data.problems {
-        note(Problem::PerfData(problem.clone()));
+        note(Problem::PerfMissing(problem.clone()));
     }
     let units = units(data)?;
     let ids = hardware_ids(data)?;
@@ -542,7 +543,7 @@ fn lost_records(data: &PerfData, note: &mut dyn FnMut(Problem)) {
     }
     if lost > 0 {
         let time = first.map_or(String::new(), |time| format!(" from time {time} ns on"));
-        note(Problem::PerfData(format!(
+        note(Problem::PerfMissing(format!(
             "{lost} records were lost{time}: mappings and names of processes may be missing"
         )));
     }

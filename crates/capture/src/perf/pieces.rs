@@ -232,26 +232,39 @@ impl Pieces {
 
     /// Notes on the trace that is in no piece.
     pub(super) fn report(&mut self, note: &mut dyn FnMut(Problem)) {
-        let mut note = |text| note(Problem::PerfData(text));
-        self.problems.drain(..).for_each(&mut note);
+        let mut missing = |text| note(Problem::PerfMissing(text));
+        self.problems.drain(..).for_each(&mut missing);
         let (records, bytes) = self.damaged;
         if records > 0 {
-            note(format!(
+            missing(format!(
                 "{records} further AUXTRACE records with {bytes} bytes of compressed trace are \
                  damaged"
             ));
         }
+        let (records, bytes) = self.absent;
+        if records > 0 {
+            missing(format!(
+                "{records} AUX records announce {bytes} bytes of trace that are not in the file"
+            ));
+        }
+        if self.unclaimed > 0 {
+            missing(format!(
+                "{} bytes of trace belong to no AUX record and are not decoded",
+                self.unclaimed
+            ));
+        }
+        if self.empty_losses > 0 {
+            missing(format!(
+                "{} AUX records report that trace was lost and none was stored",
+                self.empty_losses
+            ));
+        }
+        let mut note = |text| note(Problem::PerfData(text));
         let (records, bytes) = self.repeated;
         if records > 0 {
             note(format!(
                 "{records} AUX records announce {bytes} bytes of trace that other AUX records \
                  announce, too, and are not decoded"
-            ));
-        }
-        let (records, bytes) = self.absent;
-        if records > 0 {
-            note(format!(
-                "{records} AUX records announce {bytes} bytes of trace that are not in the file"
             ));
         }
         let (records, bytes) = self.others;
@@ -266,18 +279,6 @@ impl Pieces {
             note(format!(
                 "{records} AUX records announce {bytes} bytes of trace that cannot be distinguished \
                  from those of an event of another PMU, and are not decoded"
-            ));
-        }
-        if self.unclaimed > 0 {
-            note(format!(
-                "{} bytes of trace belong to no AUX record and are not decoded",
-                self.unclaimed
-            ));
-        }
-        if self.empty_losses > 0 {
-            note(format!(
-                "{} AUX records report that trace was lost and none was stored",
-                self.empty_losses
             ));
         }
         if self.whole {
@@ -302,7 +303,7 @@ impl Pieces {
         }
         let rest = self.pieces.split_off(within);
         let bytes = rest.iter().fold(0, |sum: u64, piece| sum.saturating_add(piece.aux.size));
-        note(Problem::PerfData(format!(
+        note(Problem::PerfMissing(format!(
             "there are more than {MAX_PIECES} AUX records, or their trace is in more than \
              {MAX_PARTS} parts: the last {}, with {bytes} bytes, are not decoded",
             rest.len()

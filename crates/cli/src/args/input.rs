@@ -15,6 +15,7 @@ use tracewright::frames::{Framing, dstream};
 use tracewright::units::etm::connector::Pinout;
 
 use super::own::group;
+use crate::fail::Fail;
 use crate::message;
 
 /// The capture, and which part of it to read.
@@ -188,10 +189,21 @@ pub struct SearchArgs {
 }
 
 impl SearchArgs {
-    /// The files of the options, and perf's cache in the home folder.
-    pub fn search(&self) -> Search {
+    /// The files of the options, and perf's cache in the home folder. Fails where a file or folder
+    /// of an option does not exist.
+    pub fn search(&self) -> Result<Search, Fail> {
+        for (option, folder) in [("--symfs", &self.symfs), ("--guest-symfs", &self.guest_symfs)] {
+            let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) else { continue };
+            let why = if folder.exists() { "it is not a folder" } else { "no such folder" };
+            return Err(Fail::option(option, &folder.to_string_lossy(), why));
+        }
+        let files = self.binaries.iter().map(|file| ("--binary", file));
+        let guest = self.guest_kernel.iter().map(|file| ("--guest-kernel", file));
+        for (option, file) in files.chain(guest).filter(|(_, file)| !file.exists()) {
+            return Err(Fail::option(option, &file.to_string_lossy(), "no such file"));
+        }
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
-        Search {
+        Ok(Search {
             binaries: self.binaries.clone(),
             symfs: self.symfs.clone(),
             cache: home.map(|home| perf::cache_in(Path::new(&home))),
@@ -199,7 +211,7 @@ impl SearchArgs {
             guest_kernel: self.guest_kernel.clone(),
             guest_symfs: self.guest_symfs.clone(),
             assume_module_layout: self.assume_module_layout,
-        }
+        })
     }
 }
 

@@ -47,7 +47,8 @@ use self::own::{LAST, Own};
     version,
     max_term_width = 110,
     after_help = "Exit codes: 0 success; 1 success with a negative answer: compare, diff or unit filter found a \
-                  difference, find nothing, coverage less than --fail-under, profile and merge without a result or with captures that cannot be read (--keep-going), unit lint or sequence an error, unit \
+                  difference, find nothing, coverage less than --fail-under, a capture without trace or an \
+                  empty result, captures that cannot be read (--keep-going), unit lint or sequence an error, unit \
                   program an impossible request, --strict a problem; the trace contradicts its \
                   description; a file changed while it was read; or the other side closed the connection \
                   of itm. 2 wrong usage or a fatal error.",

@@ -14,7 +14,7 @@ use super::random::WindowArgs;
 #[derive(Debug, Args)]
 #[command(mut_arg("input", not_alone), mut_group("capture", |group| group.required(false)))]
 #[command(override_usage = "\
-tracewright profile [OPTIONS] <INPUT|--pins <FILE>> [INPUT]...
+tracewright profile [OPTIONS] <INPUT|@FILE|--pins <FILE>> [INPUT|@FILE]...
        tracewright profile [OPTIONS] --add <INPUT|@FILE>")]
 #[command(after_long_help = "\
 Examples:
@@ -26,8 +26,8 @@ Examples:
 pub struct ProfileArgs {
     #[command(flatten)]
     pub input: InputArgs,
-    /// Further captures: their counts are added.
-    #[arg(value_name = "INPUT", index = 2)]
+    /// Further captures: their counts are added; @FILE has the path of one in each line.
+    #[arg(value_name = "INPUT|@FILE", index = 2)]
     pub more: Vec<PathBuf>,
     /// Further captures: their counts are added; @FILE has the path of one in each line
     /// (repeatable).
@@ -36,7 +36,7 @@ pub struct ProfileArgs {
     /// Leave out captures that cannot be read, and list them at the end; the exit code is 1.
     #[arg(long)]
     pub keep_going: bool,
-    /// Print errors only, not what was found of each capture.
+    /// Print errors and damage only, not what was found of each capture.
     #[arg(short, long)]
     pub quiet: bool,
     /// Add the counts also where the captures are of different programs.
@@ -120,7 +120,7 @@ pub struct MergeArgs {
     /// Leave out files that cannot be read, and list them at the end; the exit code is 1.
     #[arg(long)]
     pub keep_going: bool,
-    /// Print errors only, not what was found of each file.
+    /// Print errors and damage only, not what was found of each file.
     #[arg(short, long)]
     pub quiet: bool,
     /// Write the branch list to FILE instead of standard output.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use tracewright::decode::ordered::{self, Part};
-use tracewright::decode::{Jobs, Tally, TimedText, interleaved};
+use tracewright::decode::{Counts, Jobs, Tally, TimedText, interleaved};
 use tracewright::joined::traces_time;
 use tracewright::views::Stats;
 
@@ -78,18 +78,40 @@ pub struct Problems {
     pub flawed: bool,
     /// The number of times that trace was lost.
     pub losses: u64,
+    /// There are instructions, exceptions, software writes or data accesses, or only a part of the
+    /// trace was looked at.
+    pub active: bool,
 }
 
 impl Problems {
     /// What was wrong with the trace of a buffer.
     pub fn of(tally: &Tally) -> Problems {
-        Problems { flawed: tally.flawed(), losses: tally.losses() }
+        let active = tally.sources.iter().any(Counts::has_activity);
+        Problems { flawed: tally.flawed(), losses: tally.losses(), active }
+    }
+
+    /// What was wrong before anything is decoded, of a `part` of the trace or all of it.
+    pub fn of_capture(input: &Input, part: bool) -> Problems {
+        // What a part of the trace lacks is in the trace.
+        let losses = if part { 0 } else { input.capture.losses(&input.buffers) };
+        Problems { flawed: false, losses, active: part }
     }
 
     /// Adds what was wrong with another part of the trace.
     pub fn add(&mut self, other: Problems) {
         self.flawed |= other.flawed;
         self.losses = self.losses.saturating_add(other.losses);
+        self.active |= other.active;
+    }
+
+    /// Whether the result is that of a trace and not empty, and nothing is wrong with it if problems
+    /// are failures. Prints what is not so.
+    pub fn answer(&self, input: &Input, strict: bool) -> bool {
+        let traced = report::is_traced(input);
+        if traced && !self.active {
+            report::nothing_executed(input);
+        }
+        !self.fail(strict) && traced && self.active
     }
 
     /// Whether the command fails, if problems are failures. A note states the losses, which the
@@ -202,15 +224,20 @@ impl<'a> Printer<'a> {
     ) -> Self {
         let Runs { part, quiet, .. } = *runs;
         let headed = vec![false; input.buffers.len()];
-        let (left, any, mut problems) = (listed.limit, false, Problems::default());
-        // What a part of the trace lacks is in the trace.
-        problems.losses = if part { 0 } else { input.capture.losses(&input.buffers) };
+        let (left, any, problems) = (listed.limit, false, Problems::of_capture(input, part));
         let done = Ok(());
         Printer { input, output, listed, part, quiet, left, headed, any, problems, done }
     }
 
     /// Prints a part of buffer `n`. Returns whether more is needed.
     fn receive(&mut self, n: usize, part: Part<Result<Found, Fail>>) -> bool {
+        let more = self.print(n, part);
+        // What follows is not looked at.
+        self.problems.active |= !more;
+        more
+    }
+
+    fn print(&mut self, n: usize, part: Part<Result<Found, Fail>>) -> bool {
         if !std::mem::replace(&mut self.headed[n], true) {
             let heading = (self.listed.heading)(n);
             if !heading.is_empty() && (!self.output.put(heading.as_bytes()) || self.left == Some(0))

@@ -28,7 +28,8 @@ pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
     if json {
         output.json(&json::head("branches"))?;
     }
-    if recordings::only(&input) {
+    let only_itms = recordings::only(&input);
+    if only_itms {
         report::no_branches();
     } else if !json {
         let jobs = args.threads.jobs();
@@ -58,5 +59,5 @@ pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
     let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !input.is_contradicted() && !problems.fail(args.outcome.strict))
+    Ok(problems.answer(&input, args.outcome.strict) && !only_itms && !input.is_contradicted())
 }

@@ -34,7 +34,8 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     if json {
         output.json(&json::head("calls"))?;
     }
-    if recordings::only(&input) {
+    let only_itms = recordings::only(&input);
+    if only_itms {
         report::no_branches();
     } else if !json {
         let jobs = args.threads.jobs();
@@ -98,5 +99,5 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
     if nothing && (selected.is_some() || args.function.is_some()) {
         report::nothing_selected(&input);
     }
-    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
+    Ok(problems.answer(&input, args.outcome.strict) && !only_itms)
 }

@@ -200,7 +200,7 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
         // The trace does not show what was executed while it was recorded.
         losses = 1;
     }
-    let good = input.is_unchanged() && !(how.strict && problems.flawed);
+    let good = report::is_traced(input) && !(how.strict && problems.flawed);
     let programs = files.into_iter().zip(covered).collect();
     Ok((Found { programs, losses, contradictions }, good))
 }

@@ -8,6 +8,7 @@ use crate::input::Input;
 use crate::message;
 use crate::output::Output;
 use crate::programs;
+use crate::report;
 use crate::verbs::{coverage, functions};
 
 /// Runs the verb.
@@ -18,6 +19,9 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
     let [mut known, other] = programs::of_both([&first, &second], &args.threads.jobs())?;
     programs::add(&mut known, other, args.force)?;
     let mut output = Output::open(args.output.as_deref(), &first.inputs)?;
+    let traced = [&first, &second].map(report::is_traced);
+    // What is not there has no difference.
+    let mut nothing = traced == [false; 2];
     let limit = args.limit.unwrap_or(usize::MAX);
     let json_form = args.format == InfoFormat::Json;
     if json_form {
@@ -58,15 +62,21 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
         let b = functions::by_name(&second, &how, &mut output)?;
         let changed = diff::functions(&a, &b);
         same = changed.is_empty();
+        if a.is_empty() && b.is_empty() && !nothing {
+            nothing = true;
+            message::line(
+                "note: nothing is compared: neither capture has executed functions of known code",
+            );
+        }
         match json_form {
             true => output.json(&diff::functions_json(&changed, limit))?,
             false if same => {}
             false => output.print(&diff::functions_text(&changed, limit))?,
         }
     }
-    if same && !json_form {
+    if same && !json_form && !nothing {
         output.print("no difference\n")?;
     }
     output.close()?;
-    Ok(same && first.is_unchanged() && second.is_unchanged())
+    Ok(same && !nothing && traced == [true; 2])
 }

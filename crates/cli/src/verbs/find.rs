@@ -97,10 +97,11 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
         };
     }
     output.close()?;
-    if !any && args.format == FindFormat::Text {
+    let traced = report::is_traced(&input);
+    if traced && !any && args.format == FindFormat::Text {
         explain_nothing(&input, &words);
     }
-    Ok(input.is_unchanged() && any)
+    Ok(traced && any)
 }
 
 /// Prints why nothing was found, where the trace cannot have it.

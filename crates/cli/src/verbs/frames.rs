@@ -46,8 +46,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
         _ => Numbering::Capture,
     };
     let mut nothing = selects;
-    let losses = input.capture.losses(&input.buffers);
-    let mut problems = listing::Problems { flawed: false, losses };
+    let mut problems = listing::Problems::of_capture(&input, false);
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         let framing = job.plan.framing;
@@ -113,7 +112,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     if nothing {
         report::nothing_selected(&input);
     }
-    Ok(input.is_unchanged() && !problems.fail(args.strict))
+    Ok(report::is_traced(&input) && !problems.fail(args.strict))
 }
 
 /// Opens the input. The frames of raw trace data and of a TPIU's port need no protocol.

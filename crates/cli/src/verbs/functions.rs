@@ -285,7 +285,7 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
     if nothing {
         report::nothing_selected(&input);
     }
-    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
+    Ok(problems.answer(&input, args.outcome.strict))
 }
 
 /// The functions of a capture of ITMs, which have samples of the program counter only.
@@ -333,5 +333,5 @@ fn sampled(args: &FunctionsArgs, input: &Input, mut output: Output) -> Result<bo
     }
     output.failed()?;
     output.close()?;
-    Ok(input.is_unchanged() && !(args.outcome.strict && lost > 0))
+    Ok(report::is_traced(input) && samples.total() > 0 && !(args.outcome.strict && lost > 0))
 }

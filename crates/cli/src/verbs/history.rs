@@ -1,6 +1,7 @@
 //! `tracewright history`
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracewright::analysis::Code;
 use tracewright::base::{Element, Gap, Isa};
@@ -41,6 +42,7 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
     let colour = output.colour();
     let mut runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     runs.part |= index.is_some();
+    let occurred = AtomicBool::new(false);
     let work = |_: usize, job: &Job<'_>, _: Jobs, write: &mut listing::Write<'_>| {
         let event = event(&args.before, &job.code(), args)?;
         // What is stored depends on all of the trace before: one thread decodes.
@@ -49,6 +51,7 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
         if let Some(index) = &index
             && let Some(mut history) = with_index(&input, job, index, &event, args)?
         {
+            occurred.fetch_or(history.events > 0, Ordering::Relaxed);
             show(&mut history, job, args, colour, write);
             return Ok(Tally::default());
         }
@@ -59,14 +62,22 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
         let (mut found, tally) =
             run::run(job.session()?, job.buffer, bytes, expand, &options, |()| true)?;
         write(Contradictions::of(&tally).misfit().into_bytes());
-        show(&mut found.listener.view, job, args, colour, write);
+        let history = &mut found.listener.view;
+        occurred.fetch_or(history.events > 0, Ordering::Relaxed);
+        show(history, job, args, colour, write);
         Ok(tally)
     };
     let jobs = Jobs::all();
     let problems = listing::buffers(&input, &jobs, &mut output, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
+    // Each trace has an end.
+    let occurred = occurred.into_inner() || args.before == "end";
+    let answer = problems.answer(&input, args.outcome.strict);
+    if !occurred && input.has_trace() {
+        message::line(&format!("note: `{}` does not occur in the trace", args.before));
+    }
+    Ok(occurred && answer)
 }
 
 /// Writes what was found.
@@ -79,9 +90,7 @@ fn show(
 ) {
     let mut text = Text::new(Vec::new(), job.sources.clone(), colour);
     history.show(&mut text);
-    if history.events == 0 {
-        message::line(&format!("note: `{}` does not occur in the trace", args.before));
-    } else if history.events > 1 && !args.first {
+    if history.events > 1 && !args.first {
         message::line(&format!("note: the last of {} occurrences", history.events));
     }
     write(text.take());

@@ -52,15 +52,14 @@ pub fn run(args: &IndexArgs) -> Result<bool, Fail> {
             false => Fail::write(Some(&path), &error),
         })?;
         output.close()?;
-        if !input.is_unchanged() {
+        if !report::is_traced(&input) {
             return Ok(false);
         }
         if is_standard(&path) {
             return Ok(true);
         }
     }
-    sizes(&path)?;
-    Ok(true)
+    sizes(&path)
 }
 
 /// Opens the capture, with all of its buffers if none is selected.
@@ -146,14 +145,22 @@ fn extend(input: &Input, path: &Path, making: &Making) -> io::Result<()> {
     }
 }
 
-/// Prints the size of the index, by section.
-fn sizes(path: &Path) -> Result<(), Fail> {
+/// Prints the size of the index, by section. Returns whether it has trace.
+fn sizes(path: &Path) -> Result<bool, Fail> {
     let unreadable = |why: String| Fail::input(path, &why);
     let index = Index::read(read_file(path).map_err(unreadable)?);
     let index = index.map_err(|error| unreadable(error.to_string()))?;
     let trace: u64 = index.buffers().iter().map(|buffer| buffer.covered()).sum();
+    if trace == 0 {
+        message::line(&format!(
+            "note: {}: {} bytes, an index of no trace",
+            path.display(),
+            index.used()
+        ));
+        return Ok(false);
+    }
     let segments: usize = index.buffers().iter().map(|buffer| buffer.len()).sum();
-    let share = |bytes: u64| bytes as f64 * 100.0 / trace.max(1) as f64;
+    let share = |bytes: u64| bytes as f64 * 100.0 / trace as f64;
     let mut text = format!(
         "{}: {} bytes, {:.2} % of {trace} bytes of trace, {segments} segments",
         path.display(),
@@ -172,5 +179,5 @@ fn sizes(path: &Path) -> Result<(), Fail> {
             buffer.name()
         ));
     }
-    Ok(())
+    Ok(true)
 }

@@ -14,6 +14,7 @@ use crate::input::{Input, Job};
 use crate::listing::{self, Found, Listed, TimedWrite};
 use crate::live;
 use crate::output::Output;
+use crate::recordings;
 use crate::report;
 use crate::run::{self, RunOptions, Runs};
 use crate::select;
@@ -100,10 +101,12 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    if instructions.into_inner() == 0 && data.into_inner() > 0 {
+    let only_data = instructions.into_inner() == 0 && data.into_inner() > 0;
+    if only_data {
         report::no_instructions();
     }
-    Ok(input.is_unchanged()
+    Ok(report::is_traced(&input)
+        && !(only_data && recordings::only(&input))
         && !input.is_contradicted()
         && !problems.fail(args.output.outcome.strict))
 }

@@ -1,9 +1,9 @@
 //! `tracewright merge`
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use tracewright::capture::perf::{self, BranchList};
-use tracewright::capture::read_file;
+use tracewright::capture::perf::{self, BranchList, Search};
+use tracewright::capture::{Found, probe};
 
 use crate::args::MergeArgs;
 use crate::fail::Fail;
@@ -13,7 +13,7 @@ use crate::output::Output;
 
 /// Runs the verb.
 pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
-    let paths = lists(&args.inputs)?;
+    let (paths, search) = (lists(&args.inputs)?, args.search.search()?);
     let binaries = args.search.binaries.iter();
     let inputs = Inputs::of_files(paths.iter().chain(binaries).cloned().collect());
     inputs.refuse(args.output.as_deref())?;
@@ -22,10 +22,13 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
     let mut failed: Vec<Fail> = Vec::new();
     let mut saturated = false;
     for path in &paths {
-        match read(args, path) {
-            Ok((list, notes)) => {
-                if !args.quiet {
-                    message::line(&described(path, &list, &notes));
+        match read(&search, path) {
+            Ok(Read { list, mut damage, mut notes }) => {
+                if !args.quiet || !damage.is_empty() {
+                    if !args.quiet {
+                        damage.append(&mut notes);
+                    }
+                    message::line(&described(path, &list, &damage));
                 }
                 saturated |= sum.add(list);
             }
@@ -33,11 +36,8 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
             Err(fail) => failed.push(fail),
         }
     }
-    if failed.len() == paths.len()
-        && let Some(first) = failed.first()
-    {
-        let why = format!("none of the {} files can be read; the first: {first}", paths.len());
-        return Err(Fail::input(paths.first().map_or(Path::new(""), PathBuf::as_path), &why));
+    if failed.len() == paths.len() && !failed.is_empty() {
+        return Err(Fail::all(failed, "files"));
     }
     if !failed.is_empty() {
         let (count, all) = (failed.len(), paths.len());
@@ -57,22 +57,36 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
     Ok(failed.is_empty() && !empty)
 }
 
-/// The branch list at `path`, or that of the samples in the file, and notes about it.
-fn read(args: &MergeArgs, path: &Path) -> Result<(BranchList, Vec<String>), Fail> {
+/// What was read of a file.
+struct Read {
+    list: BranchList,
+    /// What the file lacks: it is cut or damaged.
+    damage: Vec<String>,
+    /// Other notes about it.
+    notes: Vec<String>,
+}
+
+/// The branch list at `path`, or that of the samples in the file.
+fn read(search: &Search, path: &Path) -> Result<Read, Fail> {
+    let mut damage = Vec::new();
     if let Some(list) = perf::branch_list(path) {
-        return Ok((list?, Vec::new()));
+        return Ok(Read { list: list?, damage, notes: Vec::new() });
     }
-    let Some(samples) = perf::branch_samples(path, &args.search.search()) else {
-        if !path.exists() {
-            read_file(path).map_err(|why| Fail::input(path, &why))?;
-        }
-        let what = "it is no branch list, and has no samples with branches; `tracewright profile \
-                    --format branch-list` makes the list of a trace";
+    let Some(samples) = perf::branch_samples(path, search) else {
+        let what = match probe(path)? {
+            Found::Perf => {
+                "it has neither a branch list nor samples with branches; `tracewright profile \
+                 --format branch-list` makes the list of a trace"
+            }
+            Found::Program => "a program (ELF), neither a branch list nor a perf.data file",
+            _ => "it is neither a branch list nor a perf.data file",
+        };
         return Err(Fail::input(path, what));
     };
     let mut samples = samples?;
     let (sampled, outside) = samples.listed();
     let mut notes = std::mem::take(&mut samples.problems);
+    damage.append(&mut samples.damage);
     if outside > 0 {
         notes.insert(
             0,
@@ -82,7 +96,7 @@ fn read(args: &MergeArgs, path: &Path) -> Result<(BranchList, Vec<String>), Fail
             ),
         );
     }
-    Ok((BranchList { sampled, ..BranchList::default() }, notes))
+    Ok(Read { list: BranchList { sampled, ..BranchList::default() }, damage, notes })
 }
 
 /// The line about the file at `path`.

@@ -5,6 +5,7 @@ use tracewright::views::perf_script::{Fields, PerfScript, Text};
 use crate::args::{FieldsArg, PerfScriptArgs};
 use crate::fail::Fail;
 use crate::input::Input;
+use crate::message;
 use crate::output::Output;
 use crate::report;
 use crate::samples;
@@ -27,12 +28,17 @@ pub fn run(args: &PerfScriptArgs) -> Result<bool, Fail> {
         instructions: args.fields == Some(FieldsArg::Brstackinsn),
     };
     let script = PerfScript::new(samples, Text::new(&samples, fields, &linux.modes));
+    let mut any = false;
     let problems = samples::each(&input, &args.threads, false, script, &mut |lines| {
+        any |= !lines.is_empty();
         output.put(lines);
         output.failed()?;
         Ok(!output.closed())
     })?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
+    if !any && input.has_trace() {
+        message::line(&samples::none(&samples));
+    }
+    Ok(any && report::is_traced(&input) && !problems.fail(args.outcome.strict))
 }

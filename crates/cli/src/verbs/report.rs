@@ -103,7 +103,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     input.decodable()?;
     output.close()?;
     files.print();
-    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
+    Ok(problems.answer(&input, args.outcome.strict))
 }
 
 /// The options that change what the page shows.

@@ -96,12 +96,12 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
         write_view(args, &found.visitor, &found.code, &names, (&[], &warning), write)?;
         output.failed()?;
         output.close()?;
-        return Ok(input.is_unchanged() && !found.problems.fail(args.outcome.strict));
+        return Ok(found.problems.answer(&input, args.outcome.strict));
     }
     let problems = listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?;
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
+    Ok(problems.answer(&input, args.outcome.strict))
 }
 
 /// The names of threads and of sources.

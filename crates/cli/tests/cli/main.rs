@@ -8,6 +8,7 @@ mod coverage;
 mod demo;
 mod detect;
 mod dumps;
+mod empty;
 mod ete;
 mod etm_units;
 mod examples;

@@ -250,7 +250,8 @@ fn samples_are_those_of_perf() {
             let fields = if fields.is_empty() { "" } else { "-F brstack" };
             let words = format!("perf-script --itrace {itrace} {fields}");
             let output = tracewright(&args(&words, &[own]));
-            assert_eq!(output.code, Some(0), "{}", output.err);
+            // A trace that is shorter than the period has no samples.
+            assert_eq!(output.code, Some(i32::from(want.is_empty())), "{}", output.err);
             assert!(output.out == want, "{itrace}\n{}\n{want}", output.out);
             if itrace == "b" {
                 assert!(want.lines().count() >= 208, "{want}");
@@ -300,8 +301,7 @@ fn what_a_file_lacks_is_reported() {
     };
     for words in ["decode", "instructions", "packets", "profile --format autofdo", "perf-script"] {
         let output = tracewright(&args(words, &[&path]));
-        let code = if words.starts_with("profile") { 1 } else { 0 };
-        assert_eq!((output.code, output.out.as_str()), (Some(code), ""), "{words}");
+        assert_eq!((output.code, output.out.as_str()), (Some(1), ""), "{words}");
         let want = "6 AUX records announce 1535344 bytes of trace that are not in the file";
         assert!(output.err.contains(want), "{words}: {}", output.err);
     }

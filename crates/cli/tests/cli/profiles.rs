@@ -163,7 +163,11 @@ fn a_branch_list_is_read_in_place_of_a_trace() {
     // Other verbs, and a list without its program.
     let output = tracewright(&args("decode", &[&list]));
     assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("only `tracewright profile` reads it"), "{}", output.err);
+    assert!(
+        output.err.contains("`tracewright profile` and `tracewright merge` read it"),
+        "{}",
+        output.err
+    );
     let output = tracewright(&args("profile --format autofdo", &[&list]));
     assert_eq!(output.code, Some(1), "{}", output.err);
     assert!(output.err.contains("the code of its program files is not known"), "{}", output.err);

@@ -445,7 +445,7 @@ impl Decoder {
                 }
             }
         }
-        if let (Some(expected), Flow::At(traced)) = (expected, self.flow)
+        if let (Some(expected), Some(traced)) = (expected, self.next_address())
             && number == 0
             && expected != (traced, self.context.isa)
         {

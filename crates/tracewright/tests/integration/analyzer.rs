@@ -90,6 +90,8 @@ fn etmv3_damaged_streams() {
         0x0028_7f00_0791_e8ff,
         // A return from an exception is cancelled with the first half of an instruction.
         72_057_590_447_602_611,
+        // A branch from another instruction to the second half of one that was interrupted.
+        1821,
     ];
     for seed in (0..times(300)).chain(seeds) {
         let trial = etmv3_differential::Trial::damaged(seed);

@@ -34,8 +34,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     if args.format == BenchFormat::Json {
         output.json(&json::head("bench"))?;
     }
-    let mut problems =
-        listing::Problems { flawed: false, losses: input.capture.losses(&input.buffers) };
+    let mut problems = listing::Problems::of_capture(&input, false);
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         let found = measure(&job, args)?;
@@ -51,7 +50,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     }
     input.decodable()?;
     output.close()?;
-    Ok(input.is_unchanged() && !problems.fail(args.outcome.strict))
+    Ok(problems.answer(&input, args.outcome.strict))
 }
 
 /// Counts and times of one buffer.

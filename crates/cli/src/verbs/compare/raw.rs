@@ -47,6 +47,9 @@ pub fn note_missing(missing: [Missing; 2]) {
 
 /// Why nothing was compared.
 pub fn nothing(a: &Input, b: Option<&Input>, missing: [Missing; 2]) -> String {
+    if !a.has_trace() && b.is_some_and(|b| !b.has_trace()) {
+        return "nothing was compared: neither has trace".into();
+    }
     let mut text = "nothing was compared: no instruction was decoded from either input".to_owned();
     for (name, Missing { count, first }) in ["A", "B"].into_iter().zip(missing) {
         if let Some(first) = first {

@@ -94,8 +94,7 @@ pub fn decode(args: &ItmArgs, input: &Input) -> Result<bool, Fail> {
             input.path.display()
         ));
     }
-    // The losses of the trace buffers.
-    let lost = input.capture.losses(&input.buffers);
-    let problems = Problems { flawed: losses > 0, losses: lost };
+    // Those of the trace buffers are among the problems.
+    let problems = Problems { flawed: losses > 0, ..Problems::of_capture(input, false) };
     Ok(input.is_unchanged() && !problems.fail(args.strict) && !is_empty)
 }

@@ -7,7 +7,7 @@ use tracewright::analysis::{
     BranchLister, BranchLists, Filter, Profile, Profiler, RawProfile, Sampled,
 };
 use tracewright::capture::Problem;
-use tracewright::capture::perf::{self, BranchSamples, FoundList, hex};
+use tracewright::capture::perf::{BranchSamples, FoundList, hex};
 use tracewright::decode::{Caches, Merge, Program, Tally, memory};
 use tracewright::export::Format;
 use tracewright::image::ModuleFile;
@@ -29,18 +29,18 @@ pub struct Counted {
     pub profile: Profile,
     /// What the command prints of it.
     pub notes: Vec<String>,
+    /// What the file lacks, which is among the notes: it is cut or damaged.
+    pub damage: Vec<String>,
+    /// Undecodable bytes of its trace, without those of a packet that the end truncates.
+    pub undecodable: u64,
+    /// The number of times that trace was lost.
+    pub losses: u64,
     /// Nothing was wrong with the trace, or that is no failure.
     pub good: bool,
     /// The bytes of its trace, and the ranges and instructions in it.
     pub bytes: u64,
     pub ranges: u64,
     pub contradictions: Contradictions,
-}
-
-/// The branch list at `path`, if it is one.
-pub fn listed(path: &Path, args: &ProfileArgs) -> Result<Option<FoundList>, Fail> {
-    let search = args.input.sources.search.search();
-    Ok(perf::found_list(path, &search).transpose()?)
 }
 
 /// The counts of a branch list in the file at `path`.
@@ -109,7 +109,11 @@ pub fn sampled(
     }
     let mut counted = Counted { good: true, ..Counted::default() };
     let file = path.display();
-    counted.notes = samples.problems.iter().map(|problem| format!("{file}: {problem}")).collect();
+    let of_file = |problem: &String| format!("{file}: {problem}");
+    counted.damage = samples.damage.iter().map(of_file).collect();
+    counted.notes = counted.damage.clone();
+    counted.notes.extend(samples.problems.iter().map(of_file));
+    counted.good = !(args.strict && !samples.damage.is_empty());
     let done = counted.profile.add_samples(samples, filter);
     counted.bytes = done.samples;
     counted.ranges = done.branches;
@@ -199,6 +203,7 @@ pub fn one(
             counted.bytes = counted.bytes.saturating_add(job.buffer.size().unwrap_or(1));
             counted.ranges += tally.sources.iter().map(|counts| counts.ranges).sum::<u64>();
             counted.contradictions.add(&tally);
+            counted.undecodable += tally.undecodable();
         }
         Ok(tally)
     };
@@ -212,6 +217,8 @@ pub fn one(
     if !alone {
         counted.notes = report::problems(input, &shown);
     }
+    counted.damage = input.capture.damage().map(ToString::to_string).collect();
+    counted.losses = problems.losses;
     counted.good = input.is_unchanged() && !problems.fail(args.strict);
     Ok(counted)
 }

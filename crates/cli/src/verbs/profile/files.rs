@@ -22,12 +22,8 @@ pub fn paths(args: &ProfileArgs) -> Result<Vec<PathBuf>, Fail> {
     let first = args.input.path();
     let mut paths = Vec::new();
     paths.extend((!first.as_os_str().is_empty()).then(|| first.to_owned()));
-    paths.extend(args.more.iter().cloned());
-    paths.extend(lists(&args.further)?);
-    if paths.is_empty() {
-        return Err(Fail::option("--add", "of lists", "they have no path of a capture"));
-    }
-    Ok(paths)
+    paths.extend(args.more.iter().chain(&args.further).cloned());
+    lists(&paths)
 }
 
 /// What was found of all captures.
@@ -37,7 +33,9 @@ pub struct Files<'a> {
     pub count: usize,
     /// The sums of those that could be read.
     pub total: Counted,
-    failed: Vec<(PathBuf, Fail)>,
+    failed: Vec<Fail>,
+    /// The captures whose trace is damaged.
+    damaged: usize,
     /// What the captures have that could be read.
     kind: Option<Kind>,
 }
@@ -55,7 +53,7 @@ impl<'a> Files<'a> {
     /// Nothing was read yet of `count` captures.
     pub fn new(args: &'a ProfileArgs, count: usize) -> Files<'a> {
         let total = Counted { good: true, ..Counted::default() };
-        Files { args, count, total, failed: Vec::new(), kind: None }
+        Files { args, count, total, failed: Vec::new(), damaged: 0, kind: None }
     }
 
     /// Fails where the capture at `path` has something else than those before.
@@ -95,23 +93,41 @@ impl<'a> Files<'a> {
 
     /// Prints the line about the capture at `path`.
     fn line(&self, path: &Path, what: String, notes: &[String]) {
-        if self.args.quiet {
-            return;
+        if !self.args.quiet {
+            self.always(path, what, notes);
         }
-        let mut text = format!("{}: {what}", path.display());
+    }
+
+    /// As [`line`](Self::line), also with --quiet.
+    fn always(&self, path: &Path, what: String, notes: &[String]) {
+        let path = path.display().to_string();
+        let mut text = format!("{path}: {what}");
+        // A note begins with the path where it is about the file.
+        let prefix = path + ": ";
+        let short = |note: &String| note.strip_prefix(&prefix).unwrap_or(note).to_owned();
         match notes {
             [] => {}
-            [one] => _ = write!(text, "; {one}"),
-            [first, rest @ ..] => _ = write!(text, "; {first} (and {} more notes)", rest.len()),
+            [one] => _ = write!(text, "; {}", short(one)),
+            [first, rest @ ..] => {
+                _ = write!(text, "; {} (and {} more notes)", short(first), rest.len())
+            }
         }
         message::line(&text);
     }
 
     /// Adds the counts of the capture at `path`, and prints a line about it.
     pub fn add(&mut self, path: &Path, counted: Counted) {
-        let Counted { profile, notes, good, bytes, ranges, contradictions } = counted;
+        let Counted { profile, notes, damage, good, bytes, ranges, contradictions, .. } = counted;
         self.kind = Some(Kind::Instructions);
+        let (undecodable, losses) = (counted.undecodable, counted.losses);
+        let damaged = undecodable > 0 || losses > 0 || contradictions.inconsistencies() > 0;
+        self.damaged += usize::from(damaged);
+        self.total.undecodable = self.total.undecodable.saturating_add(undecodable);
+        self.total.losses = self.total.losses.saturating_add(losses);
         self.total.contradictions.merge(contradictions);
+        if self.args.quiet && !damage.is_empty() {
+            self.always(path, "it is not read completely".into(), &damage);
+        }
         if self.count == 1 {
             self.print(&notes);
         } else {
@@ -128,9 +144,9 @@ impl<'a> Files<'a> {
         self.total.ranges = self.total.ranges.saturating_add(ranges);
     }
 
-    /// The capture at `path` cannot be read.
-    pub fn fail(&mut self, path: &Path, fail: Fail) {
-        self.failed.push((path.to_owned(), fail));
+    /// A capture cannot be read.
+    pub fn fail(&mut self, fail: Fail) {
+        self.failed.push(fail);
     }
 
     fn print(&self, notes: &[String]) {
@@ -141,16 +157,10 @@ impl<'a> Files<'a> {
 
     /// Prints what is missing, and the captures that could not be read. Returns whether nothing was
     /// wrong.
-    pub fn end(&self) -> Result<bool, Fail> {
+    pub fn end(&mut self) -> Result<bool, Fail> {
         self.print(&self.missing());
-        if self.failed.len() == self.count
-            && let Some((path, fail)) = self.failed.first()
-        {
-            let why = match self.count {
-                1 => fail.to_string(),
-                count => format!("none of the {count} captures can be read; the first: {fail}"),
-            };
-            return Err(Fail::input(path, &why));
+        if self.failed.len() == self.count && !self.failed.is_empty() {
+            return Err(Fail::all(self.failed.drain(..).collect(), "captures"));
         }
         if !self.failed.is_empty() {
             message::line(&format!(
@@ -158,9 +168,19 @@ impl<'a> Files<'a> {
                 self.failed.len(),
                 self.count
             ));
-            for (_, fail) in &self.failed {
+            for fail in &self.failed {
                 message::line(&format!("  {fail}"));
             }
+        }
+        if self.args.quiet && self.damaged > 0 {
+            let Counted { undecodable, contradictions, losses, .. } = &self.total;
+            message::line(&format!(
+                "note: {} of {} captures have damaged trace: {undecodable} bytes are undecodable, {} \
+                 packets contradict the program, trace was lost {losses} times",
+                self.damaged,
+                self.count,
+                contradictions.inconsistencies()
+            ));
         }
         if self.kind == Some(Kind::Instructions) && self.is_empty() {
             message::line(&format!("note: the profile is empty: {}", self.why_empty()));

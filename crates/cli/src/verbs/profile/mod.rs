@@ -68,7 +68,7 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
             Ok(None) => {}
             Err(Failed::Command(fail)) => return Err(fail),
             Err(Failed::Capture(fail)) if !args.keep_going => return Err(fail),
-            Err(Failed::Capture(fail)) => files.fail(path, fail),
+            Err(Failed::Capture(fail)) => files.fail(fail),
         }
     }
     let good = files.end()?;
@@ -113,10 +113,10 @@ enum Opened {
 impl Opened {
     /// Opens the capture at `path`.
     fn open(args: &ProfileArgs, path: &Path) -> Result<Opened, Failed> {
-        if let Some(list) = counts::listed(path, args)? {
-            return Ok(Opened::List(Box::new(list)));
+        let search = args.input.sources.search.search().map_err(Failed::Command)?;
+        if let Some(list) = perf::found_list(path, &search) {
+            return Ok(Opened::List(Box::new(list.map_err(Fail::from)?)));
         }
-        let search = args.input.sources.search.search();
         if let Some(samples) = perf::branch_samples(path, &search) {
             let samples = samples.map_err(Fail::from)?;
             return Ok(Opened::Samples(Box::new(samples)));

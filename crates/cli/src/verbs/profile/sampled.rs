@@ -76,7 +76,7 @@ pub fn run(args: &ProfileArgs, paths: &[PathBuf], mut output: Output) -> Result<
     output.failed()?;
     output.close()?;
     match count(&records) {
-        0 => message::line("note: there are no samples: the trace has no branches of known code"),
+        0 => message::line(&samples::none(&samples)),
         count if args.itrace.is_none() && !args.quiet => message::line(&format!(
             "note: each branch is in one of {count} samples; what was executed before the first \
              branch of a sample, or behind the last one, is in none"
