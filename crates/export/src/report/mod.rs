@@ -155,14 +155,14 @@ impl Report {
             let count = self.threads.iter().filter(|thread| thread.unit == unit).count();
             let _ = write!(
                 out,
-                "<p class=\"dim\">Functions and exceptions over time, in {unit}; a vertical line is a \
-                 loss of trace. Drag to enlarge a part; keys: + - 0 and arrows.</p>\n\
+                "<p class=\"dim\">Functions and exceptions over time, in {unit}; where functions \
+                 are short, heights are their shares; a vertical line is a loss of trace. Drag to enlarge a part; keys: + - 0 and arrows.</p>\n\
                  <div class=\"tools\" id=\"tools{n}\"><button>Zoom in</button>\
                  <button>Zoom out</button><button>Earlier</button><button>Later</button>\
                  <button>Show all</button></div>\n<div id=\"slice{n}\" class=\"slice\" \
-                 role=\"status\"></div>\n<canvas id=\"timeline{n}\" tabindex=\"0\" role=\"img\" \
+                 role=\"status\"></div>\n<div class=\"rows\"><canvas id=\"timeline{n}\" tabindex=\"0\" role=\"img\" \
                  aria-label=\"Timeline of {count} threads; their functions and exceptions are in the \
-                 tables\"></canvas>\n"
+                 tables\"></canvas></div>\n"
             );
         }
     }

@@ -87,8 +87,19 @@ function flame() {
 }
 if (at("reset")) at("reset").onclick = () => { root = 0; flame(); };
 
-// Timeline: one canvas for the threads of each unit.
-const ROW = 16;
+// Timeline: one canvas for the threads of each unit. Its rows are lower where they are many.
+const ROW = 16, LABEL = 18, ROOM = 6000;
+// Slices that are narrower than this are drawn as their shares of the height of a block.
+const NARROW = 4, BLOCK = 8;
+// Adds to the blocks of a row, from `x` on, the share of them that a function of the width `w` has.
+function addShare(dense, depth, x, w, name) {
+  const blocks = dense.get(depth) || dense.set(depth, new Map()).get(depth);
+  for (let block = Math.floor(x / BLOCK); block * BLOCK <= x + w; block++) {
+    const part = Math.min((block + 1) * BLOCK, x + w) - Math.max(block * BLOCK, x);
+    const names = blocks.get(block) || blocks.set(block, new Map()).get(block);
+    names.set(name, (names.get(name) || 0) + part / BLOCK);
+  }
+}
 const redraws = data.units.map((unit, number_) => {
   const threads = data.threads.filter((t) => t.unit === unit);
   const canvas = at("timeline" + number_), status = at("slice" + number_);
@@ -97,12 +108,16 @@ const redraws = data.units.map((unit, number_) => {
   let last = places.reduce((a, b) => Math.max(a, b), -Infinity);
   if (!isFinite(first)) { first = 0; last = 1; }
   let [view0, view1] = [first, Math.max(last, first + 1)];
-  let placed = [];
+  let placed = [], row = ROW;
   function timeline() {
     const style = getComputedStyle(document.documentElement);
-    const width = canvas.clientWidth, ratio = devicePixelRatio || 1;
+    const width = canvas.clientWidth;
     let height = 22;
-    const tops = threads.map((t) => { const top = height; height += 18 + (t.depth + 1) * ROW; return top; });
+    const deep = threads.reduce((sum, t) => sum + t.depth + 1, 0);
+    row = Math.max(1, Math.min(ROW, Math.floor((ROOM - LABEL * threads.length) / Math.max(1, deep))));
+    const tops = threads.map((t) => { const top = height; height += LABEL + (t.depth + 1) * row; return top; });
+    // Browsers have a limit of the height of a canvas.
+    const ratio = Math.min(devicePixelRatio || 1, 30000 / height);
     canvas.style.height = height + "px";
     canvas.width = width * ratio;
     canvas.height = height * ratio;
@@ -121,28 +136,59 @@ const redraws = data.units.map((unit, number_) => {
     threads.forEach((thread, n) => {
       c.fillStyle = style.getPropertyValue("--fg");
       c.fillText(thread.name, 4, tops[n] + 9);
+      const dense = new Map();
+      const label = (name, x, y, w, colour = "#17120a") => {
+        if (w <= 30 || row < 10) return;
+        c.save();
+        c.beginPath();
+        c.rect(x, y, w - 2, row);
+        c.clip();
+        c.fillStyle = colour;
+        c.fillText(data.names[name], x + 3, y + row / 2);
+        c.restore();
+      };
       for (const slice of thread.slices) {
         const [begin, end, depth, name] = slice;
         if (end < view0 || begin > view1) continue;
-        const x = Math.max(0, (begin - view0) * scale), w = Math.max(1, Math.min(width, (end - view0) * scale) - x);
-        const y = tops[n] + 18 + depth * ROW;
-        c.fillStyle = hue(name);
-        c.fillRect(x, y, w, ROW - 1);
-        if (w > 5) placed.push([x, y, w, slice]);
-        if (w > 30) {
-          c.save();
-          c.beginPath();
-          c.rect(x, y, w - 2, ROW);
-          c.clip();
-          c.fillStyle = "#17120a";
-          c.fillText(data.names[name], x + 3, y + ROW / 2);
-          c.restore();
+        const x = Math.max(0, (begin - view0) * scale), w = Math.min(width, (end - view0) * scale) - x;
+        if (w < NARROW) {
+          addShare(dense, depth, x, w, name);
+          continue;
         }
+        const y = tops[n] + LABEL + depth * row;
+        c.fillStyle = hue(name);
+        c.fillRect(x, y, w, Math.max(1, row - 1));
+        placed.push([x, y, w, slice]);
+        label(name, x, y, w);
+      }
+      for (const [depth, blocks] of dense) {
+        const y = tops[n] + LABEL + depth * row, room = Math.max(1, row - 1);
+        let run = null;
+        for (const [block, names] of [...blocks].sort((a, b) => a[0] - b[0])) {
+          const shares = [...names].sort((a, b) => b[1] - a[1]), x = block * BLOCK;
+          let top = y;
+          for (const [name, part] of shares) {
+            c.fillStyle = hue(name);
+            c.fillRect(x, top, BLOCK, Math.max(1, part * room));
+            top += part * room;
+          }
+          const texts = shares.slice(0, 4).map(([name, part]) => `${data.names[name]} ${Math.round(100 * part)} %`);
+          placed.push([x, y, BLOCK, null, texts.join(", ") + ` of this part`]);
+          const [name] = shares[0];
+          // A name that the bars do not carry has the colour of text on the background.
+          const colour = top - y < room * 0.6 ? style.getPropertyValue("--fg") : undefined;
+          if (run && run.name === name && run.end === x) run.end += BLOCK;
+          else {
+            if (run) label(run.name, run.x, y, run.end - run.x, run.colour);
+            run = { name, x, end: x + BLOCK, colour };
+          }
+        }
+        if (run) label(run.name, run.x, y, run.end - run.x, run.colour);
       }
       c.fillStyle = style.getPropertyValue("--hot");
       for (const loss of thread.losses) {
         if (loss < view0 || loss > view1) continue;
-        c.fillRect(Math.min(width - 2, (loss - view0) * scale), tops[n], 2, 18 + (thread.depth + 1) * ROW);
+        c.fillRect(Math.min(width - 2, (loss - view0) * scale), tops[n] + LABEL, 2, (thread.depth + 1) * row);
       }
     });
   }
@@ -161,8 +207,8 @@ const redraws = data.units.map((unit, number_) => {
     if (keys[e.key]) { keys[e.key](); e.preventDefault(); }
   };
   canvas.onmousemove = (e) => {
-    const hit = placed.filter(([x, y, w]) => e.offsetX >= x && e.offsetX <= x + w && e.offsetY >= y && e.offsetY < y + ROW).pop();
-    if (hit) status.textContent = `${data.names[hit[3][3]]}: ${number(hit[3][0])} to ${number(hit[3][1])}, ${number(hit[3][1] - hit[3][0])} ${unit}`;
+    const hit = placed.filter(([x, y, w]) => e.offsetX >= x && e.offsetX <= x + w && e.offsetY >= y && e.offsetY < y + row).pop();
+    if (hit) status.textContent = hit[4] || `${data.names[hit[3][3]]}: ${number(hit[3][0])} to ${number(hit[3][1])}, ${number(hit[3][1] - hit[3][0])} ${unit}`;
   };
   let drag = null;
   canvas.onmousedown = (e) => { drag = time(e.offsetX); };
