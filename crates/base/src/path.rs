@@ -16,8 +16,8 @@ pub struct Path {
     start: u64,
     code_space: CodeSpace,
     /// Bits \[25:0]: the atoms of the packet from bit 0 on, and a 1 after the last; the path may be
-    /// shorter. Bits \[31:26]: the special kinds of waypoints. With `branches`, all bits are
-    /// the outcomes of branches, and a 1 after the last.
+    /// shorter. Bits \[31:26]: the special kinds of waypoints. With `branches`, the outcomes of
+    /// branches, a 1 after the last, and [`THROUGH`] and [`TO_INDIRECT`].
     steps: u32,
     first: BlockId,
     /// The block after the path; [`BlockId::NONE`] after an indirect branch.
@@ -33,8 +33,14 @@ pub struct Path {
     special: bool,
     /// A step is a branch with a condition, and others are on the way to it.
     branches: bool,
-    /// A block ends with a call.
+    /// A block before an indirect branch ends with a call.
     calls: bool,
+    /// The only such block; [`BlockId::NONE`] where there are several.
+    call: BlockId,
+    /// The last block of a path of branches ends with an indirect branch.
+    indirect: bool,
+    /// The number of outcomes that such a path has taken.
+    outcomes: u8,
     /// The index of the path in the table.
     slot: u32,
 }
@@ -57,21 +63,25 @@ impl PathSlot {
         slot
     }
 
-    /// The path, if it is that of `steps`, as [`key`] makes them, from `first` on. `index`: that of
-    /// the slot.
-    #[inline]
-    fn get(&self, index: usize, first: BlockId, steps: u32) -> Option<Path> {
+    /// Whether the path is that of `steps`, as [`Steps::key`] makes them, from `first` on.
+    #[inline(always)]
+    fn is_of(&self, first: BlockId, steps: u32) -> bool {
         let word = |n: usize| self.0[n].load(Ordering::Relaxed);
-        if word(0) != first.index() as u32 || word(1) != steps {
-            return None;
-        }
+        word(0) == first.index() as u32 && word(1) == steps
+    }
+
+    /// The path, which is that of `steps` from `first` on. `index`: that of the slot.
+    #[inline(always)]
+    fn get(&self, index: usize, first: BlockId, steps: u32, code_space: CodeSpace) -> Path {
+        let word = |n: usize| self.0[n].load(Ordering::Relaxed);
         let counts = word(7);
-        Some(Path {
+        let indirect = counts >> 31 != 0;
+        Path {
             start: u64::from(word(2)) | u64::from(word(3)) << 32,
-            code_space: CodeSpace(word(4)),
+            code_space,
             steps,
             first,
-            next: BlockId::from_word(word(5)),
+            next: if indirect { BlockId::NONE } else { BlockId::from_word(word(5)) },
             last: BlockId::from_word(word(6)),
             instructions: (counts & COUNT) as u16,
             more: (counts >> 11 & COUNT) as u16,
@@ -79,8 +89,11 @@ impl PathSlot {
             special: counts >> 28 & 1 != 0,
             branches: counts >> 29 & 1 != 0,
             calls: counts >> 30 & 1 != 0,
+            call: BlockId::from_word(word(4)),
+            indirect,
+            outcomes: word(5) as u8,
             slot: index as u32,
-        })
+        }
     }
 
     fn set(&self, path: Path) {
@@ -89,14 +102,16 @@ impl PathSlot {
             | u32::from(path.ranges) << 22
             | u32::from(path.special) << 28
             | u32::from(path.branches) << 29
-            | u32::from(path.calls) << 30;
+            | u32::from(path.calls) << 30
+            | u32::from(path.indirect) << 31;
+        let next = if path.indirect { path.outcomes.into() } else { path.next.index() as u32 };
         let words = [
             path.first.index() as u32,
             path.steps,
             path.start as u32,
             (path.start >> 32) as u32,
-            path.code_space.0,
-            path.next.index() as u32,
+            path.call.index() as u32,
+            next,
             path.last.index() as u32,
             counts,
         ];
@@ -125,6 +140,12 @@ const COUNT: u32 = (1 << 11) - 1;
 /// The most ranges of a path.
 const RANGES: u32 = (1 << 6) - 1;
 
+/// In the steps of a path of branches: it goes up to the first indirect branch.
+const THROUGH: u32 = 1 << 30;
+
+/// In the steps of such a path: it ends with one, also behind the last outcome.
+const TO_INDIRECT: u32 = 1 << 31;
+
 /// The bits of the atoms.
 const ATOMS: u32 = (1 << 26) - 1;
 
@@ -143,6 +164,9 @@ impl Path {
         special: false,
         branches: false,
         calls: false,
+        call: BlockId::NONE,
+        indirect: false,
+        outcomes: 0,
         slot: u32::MAX,
     };
 
@@ -153,40 +177,62 @@ impl Path {
     /// known, or where it is too long.
     fn new(first: BlockId, steps: Steps, blocks: &CachedBlocks<'_>) -> Option<Path> {
         let (start, class) = blocks.get(first)?;
-        let (mut left, special, branches) = match steps {
+        let (steps_left, special, branches) = match steps {
             Steps::Atoms(steps, special) => (steps, special, false),
             Steps::Branches(steps) => (steps, 0, true),
         };
-        let mut path = Path {
+        let flags = if branches { steps_left & (THROUGH | TO_INDIRECT) } else { 0 };
+        let all = steps_left & !flags;
+        let (mut left, mut next, mut last) = (all, first, BlockId::NONE);
+        let (mut instructions, mut half_words, mut ranges) = (0, 0, 0);
+        let (mut calls, mut call) = (false, BlockId::NONE);
+        let mut ends = false;
+        // Of branches, an indirect one belongs to a path with flags only.
+        let excluded = if branches && flags == 0 { CachedBlock::INDIRECT } else { 0 };
+        while left > 1 || flags & TO_INDIRECT != 0 {
+            let (cached, successors, _) = blocks.step(next)?;
+            let passed = branches && cached.is_any_of(CachedBlock::UNCONDITIONAL);
+            if cached.is_any_of(excluded) || left <= 1 && !passed || ranges == RANGES {
+                return None;
+            }
+            let taken = passed || left & 1 != 0;
+            instructions += cached.instructions();
+            half_words += cached.bytes() / 2;
+            ranges += 1;
+            if cached.is_any_of(CachedBlock::CALL) && !cached.is_any_of(CachedBlock::INDIRECT) {
+                (call, calls) = (if calls { BlockId::NONE } else { next }, true);
+            }
+            (last, next) = (next, successors[usize::from(taken)]);
+            // The mask depends on the outcome, which is hard to predict, without a branch.
+            ends = cached.is_any_of((special | CachedBlock::INDIRECT) * u16::from(taken));
+            if ends {
+                break;
+            }
+            left >>= u32::from(!passed);
+        }
+        let at_end =
+            |kinds| ends && blocks.get(last).is_some_and(|(last, _)| last.is_any_of(kinds));
+        let (is_special, indirect) = (at_end(special), branches && at_end(CachedBlock::INDIRECT));
+        let more = half_words.checked_sub(instructions)?;
+        let is_short = instructions <= COUNT && more <= COUNT;
+        (is_short && (ends || next.can_be_next())).then(|| Path {
             start: start.start(class),
             code_space: class.code_space,
             steps: steps.key(),
             first,
-            next: first,
+            next,
+            last,
+            instructions: instructions as u16,
+            more: more as u16,
+            ranges: ranges as u8,
+            special: is_special,
             branches,
-            ..Path::NONE
-        };
-        while left > 1 {
-            let (cached, successors, _) = blocks.step(path.next)?;
-            let passed = branches && cached.is_any_of(CachedBlock::UNCONDITIONAL);
-            if branches && cached.is_any_of(CachedBlock::INDIRECT) {
-                return None;
-            }
-            let taken = passed || left & 1 != 0;
-            let (instructions, half_words) = (cached.instructions(), cached.bytes() / 2);
-            let sum = |a: u16, b: u32| Some(u32::from(a) + b).filter(|sum| *sum <= COUNT);
-            path.instructions = sum(path.instructions, instructions)? as u16;
-            path.more = sum(path.more, half_words.checked_sub(instructions)?)? as u16;
-            path.ranges = Some(path.ranges + 1).filter(|n| u32::from(*n) <= RANGES)?;
-            path.calls |= cached.is_any_of(CachedBlock::CALL);
-            (path.last, path.next) = (path.next, successors[usize::from(taken)]);
-            path.special = taken && cached.is_any_of(special);
-            if path.special || taken && cached.is_any_of(CachedBlock::INDIRECT) {
-                return Some(path);
-            }
-            left >>= u32::from(!passed);
-        }
-        path.next.can_be_next().then_some(path)
+            calls,
+            call,
+            indirect,
+            outcomes: if branches { (all.ilog2() - left.ilog2()) as u8 } else { 0 },
+            slot: u32::MAX,
+        })
     }
 
     /// What determines the ranges of a path in one memory: the address of the first instruction;
@@ -230,17 +276,31 @@ impl Path {
         self.instructions as u32 + self.more as u32
     }
 
-    /// Whether a block ends with a call.
+    /// Whether a block ends with a direct call.
     #[inline]
     pub const fn has_calls(&self) -> bool {
         self.calls
+    }
+
+    /// The only block that ends with a direct call; [`BlockId::NONE`] without, or with several.
+    #[inline]
+    pub const fn only_call(&self) -> BlockId {
+        self.call
+    }
+
+    /// Whether a path of branches ends with an indirect branch; then the number of outcomes on the
+    /// way to it.
+    #[inline]
+    pub const fn indirect(&self) -> Option<u32> {
+        if self.indirect { Some(self.outcomes as u32) } else { None }
     }
 
     /// Whether the last waypoint takes effect.
     #[inline]
     pub const fn taken(&self) -> bool {
         let steps = match self.branches {
-            true => self.steps.ilog2(),
+            true if self.indirect => return true,
+            true => (self.steps & !(THROUGH | TO_INDIRECT)).ilog2(),
             false => self.ranges as u32,
         };
         self.steps >> (steps.wrapping_sub(1) & 31) & 1 != 0
@@ -307,6 +367,20 @@ impl CachedBlocks<'_> {
         self.stored_path(first, Steps::Branches(steps))
     }
 
+    /// The same up to the first indirect branch, which belongs to the path, as its last one. With
+    /// `to_indirect` calls and jumps behind the last outcome belong to the path, too: `None` where
+    /// no indirect branch ends them.
+    #[inline]
+    pub fn branch_path_through(
+        &self,
+        first: BlockId,
+        steps: u32,
+        to_indirect: bool,
+    ) -> Option<Path> {
+        let flags = THROUGH | if to_indirect { TO_INDIRECT } else { 0 };
+        self.stored_path(first, Steps::Branches(steps | flags))
+    }
+
     #[inline(always)]
     fn stored_path(&self, first: BlockId, steps: Steps) -> Option<Path> {
         let key = steps.key();
@@ -315,24 +389,20 @@ impl CachedBlocks<'_> {
         let paths = self.paths();
         let index = (mixed >> 40) as usize & paths.len().wrapping_sub(1);
         let slot = paths.get(index)?;
-        match slot.get(index, first, key) {
-            Some(path) => Some(path),
-            None => self.find_path((index, slot), first, steps),
+        // A path that was made is read like one that was found: its fields need no memory then.
+        if !slot.is_of(first, key) && !self.make_path(slot, first, steps) {
+            return None;
         }
+        let code_space = self.get(first).map_or(CodeSpace::NONE, |(_, class)| class.code_space);
+        Some(slot.get(index, first, key, code_space))
     }
 
-    /// Makes the path.
+    /// Makes the path. Returns whether it can be made.
     #[cold]
     #[inline(never)]
-    fn find_path(
-        &self,
-        (index, slot): (usize, &PathSlot),
-        first: BlockId,
-        steps: Steps,
-    ) -> Option<Path> {
-        let path = Path::new(first, steps, self)?;
-        slot.set(path);
-        Some(Path { slot: index as u32, ..path })
+    fn make_path(&self, slot: &PathSlot, first: BlockId, steps: Steps) -> bool {
+        let path = Path::new(first, steps, self);
+        path.inspect(|path| slot.set(*path)).is_some()
     }
 }
 
@@ -415,6 +485,21 @@ mod tests {
         assert_eq!((path.ranges(), path.next, path.last), (1 + 1, id(1), id(0)));
         assert_eq!((path.key(), path.taken()), ((0x1000, 3 << 32 | 0b101), false));
         assert_eq!(blocks.branch_path(id(0), 0b1101), None);
+        for _ in 0..2 {
+            for (steps, to_indirect) in [(0b101, true), (0b11101, false), (0b1101, true)] {
+                let path = blocks.branch_path_through(id(0), steps, to_indirect).expect("a path");
+                assert_eq!((path.indirect(), path.only_call()), (Some(2), id(1)), "{steps:b}");
+                assert_eq!((path.ranges(), path.next, path.last), (4, BlockId::NONE, id(2)));
+                assert!(path.taken() && path.has_calls());
+                let mut found = Vec::new();
+                path.for_each_step(&blocks, |id, taken| found.push((id.index(), taken)));
+                assert_eq!(found, [(0, true), (0, false), (1, true), (2, true)]);
+            }
+            let short = blocks.branch_path_through(id(0), 0b101, false).expect("a path");
+            assert_eq!((short.indirect(), short.next, short.has_calls()), (None, id(1), false));
+            // Behind the outcome comes a branch without one.
+            assert_eq!(blocks.branch_path_through(id(0), 0b11, true), None);
+        }
         let without = CachedBlocks::new(&cached, &successors, classes);
         assert_eq!(without.path(id(0), 0b11, 0), None);
     }

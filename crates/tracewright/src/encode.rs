@@ -92,7 +92,34 @@ impl Settings {
                 settings.registers.push((name, value));
             }
         }
+        settings.check_width(isa, parameters, assignments)?;
         Ok(settings)
+    }
+
+    /// A core that executes `isa` has registers of its width.
+    fn check_width(
+        &self,
+        isa: Isa,
+        parameters: Option<&Path>,
+        assignments: &[String],
+    ) -> Result<(), OpenError> {
+        let mut widths = self.registers.iter().filter(|(name, _)| name == "xlen");
+        let (Some((_, own)), Some((_, given))) = (widths.next(), widths.next_back()) else {
+            return Ok(());
+        };
+        if own == given {
+            return Ok(());
+        }
+        let is_width = |text: &&String| text.trim_start().to_ascii_lowercase().starts_with("xlen");
+        let origin = match (assignments.iter().rfind(is_width), parameters) {
+            (None, Some(path)) => Origin::file(path),
+            (text, _) => {
+                let text = text.map_or("", String::as_str);
+                Origin::file(format!("--config {text}").as_ref())
+            }
+        };
+        let why = format!("`xlen` is {given}, and the instructions of the log are {isa}");
+        Err(OpenError::at(origin, Problem::Parameter(why)))
     }
 
     /// The RISC-V extensions of cores with such trace units.
@@ -293,11 +320,14 @@ impl LogEncoder {
     /// # Errors
     /// [`RecordError`] where the trace units cannot be simulated.
     pub fn new(
-        recording: Recording,
+        mut recording: Recording,
         output: &Path,
         timestamps: Option<u64>,
         cpus: Option<u16>,
     ) -> Result<LogEncoder, RecordError> {
+        if timestamps.is_some() {
+            enable_timestamps(&mut recording);
+        }
         Ok(LogEncoder {
             protocol: recording.protocol,
             grows: recording.protocol.has_own_port(),
@@ -521,6 +551,17 @@ fn add_logged_code(assembler: &mut Assembler, capture: &mut Capture) -> Option<L
     let beside_images = !capture.memory.is_empty();
     capture.memory.extend(logged.dumps(RISCV));
     Some(LoggedCode { first, bytes, beside_images })
+}
+
+/// Has messages of N-Trace carry timestamps, where the user has not chosen that.
+fn enable_timestamps(recording: &mut Recording) {
+    let is_known =
+        |name: &str| recording.registers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+    if recording.protocol == AnyProtocol::Ntrace
+        && !["trTsEnable", "trTsControl"].into_iter().any(is_known)
+    {
+        recording.registers.push(("trTsEnable".to_owned(), 1));
+    }
 }
 
 /// Replaces numbers of parameters by the words that users know them by.

@@ -54,8 +54,11 @@ impl View {
         names.into_iter().any(|n| n.eq_ignore_ascii_case(name))
     }
 
-    /// The bits of `value` that no field covers.
+    /// The bits of `value` that no field covers; none of a register that is one value.
     pub fn unknown_bits(&self, value: u64) -> u64 {
+        if self.fields.is_empty() {
+            return 0;
+        }
         self.fields.iter().fold(value, |rest, field| rest & !(field.of(u64::MAX) << field.low))
     }
 

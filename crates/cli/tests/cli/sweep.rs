@@ -1,6 +1,7 @@
 //! `tracewright encode`: the sizes of several configurations, and values without an effect.
 
 use std::fs;
+use std::path::Path;
 
 use crate::common::{Folder, Output, args, tracewright};
 
@@ -107,5 +108,63 @@ fn what_is_refused() {
         assert_eq!(run.code, Some(2), "{more}: {}", run.out);
         assert!(run.err.contains(message), "{more}: {}", run.err);
         assert_eq!(run.out, "");
+    }
+}
+
+/// Timestamps are in the trace, or a note says that they have no effect.
+#[test]
+fn timestamps_have_an_effect() {
+    let folder = Folder::new("sweep-timestamps");
+    let path = folder.path("log");
+    fs::write(&path, log(100)).unwrap();
+    for (n, (words, timestamps)) in [
+        ("ntrace", true),
+        ("ntrace --config trTsEnable=1", true),
+        ("ntrace --config trTsEnable=0", false),
+        ("ntrace --config trTsControl=0", false),
+        ("etrace", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let capture = folder.path(&n.to_string());
+        let words = format!("encode --isa rv32 --timestamps 100 --protocol {words} --log");
+        let mut all = args(&words, &[&path]);
+        all.extend(args("-o", &[&capture]));
+        let run = tracewright(&all);
+        let note = "no effect on the bytes of the trace: --timestamps 100\n";
+        assert_eq!(run.err.contains(note), !timestamps, "{words}: {}", run.err);
+        let decoded = tracewright(&args("decode", &[&capture]));
+        assert_eq!(decoded.out.contains("timestamp  400"), timestamps, "{words}: {}", decoded.out);
+    }
+}
+
+/// A core does not execute instructions for registers of another width.
+#[test]
+fn the_width_of_registers_is_that_of_the_log() {
+    let folder = Folder::new("sweep-width");
+    let (path, params) = (folder.path("log"), folder.path("params"));
+    fs::write(&path, log(1)).unwrap();
+    fs::write(&params, "xlen = 32\n").unwrap();
+    for protocol in ["ntrace", "etrace"] {
+        for (isa, more, origin) in [
+            ("rv64", "--config xlen=32", Some("--config xlen=32")),
+            ("rv32", "--config XLEN=64", Some("--config XLEN=64")),
+            ("rv64", "--params", Some("params")),
+            ("rv32", "--params", None),
+            ("rv64", "--config xlen=64", None),
+        ] {
+            let words = format!("encode --isa {isa} --protocol {protocol} --sweep retires=2 --log");
+            let mut all = args(&words, &[&path]);
+            let files: &[&Path] = if more == "--params" { &[&params] } else { &[] };
+            all.extend(args(more, files));
+            let run = tracewright(&all);
+            assert_eq!(run.code, Some(if origin.is_some() { 2 } else { 0 }), "{words} {more}");
+            if let Some(origin) = origin {
+                assert!(run.err.contains(origin), "{words}: {}", run.err);
+                let why = format!("the instructions of the log are {}", isa.to_uppercase());
+                assert!(run.err.contains(&why), "{words}: {}", run.err);
+            }
+        }
     }
 }

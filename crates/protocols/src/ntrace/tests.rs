@@ -4,8 +4,10 @@ use std::string::ToString;
 use std::vec::Vec;
 
 use tracewright_base::{Fault, Parse, Wire};
+use tracewright_testing::Random;
 
 use super::config::{Config, Profile};
+use super::packet::quick::{Layout, Quick};
 use super::packet::{Message, Packet, Process};
 
 fn bytes(text: &str) -> Vec<u8> {
@@ -232,4 +234,54 @@ fn process_fields() {
     assert_eq!((process.format(), process.privilege(), process.guest()), (2, 0, true));
     assert_eq!(process.context(), Some(0x1d));
     assert_eq!(Process::new(2, 0, true, 0x1d), process);
+}
+
+/// A message that a fast reader takes is the one that the parser reads, whatever the widths are.
+#[test]
+fn fast_readers() {
+    let mut random = Random::new(28);
+    let (mut taken, mut full) = (0, 0);
+    for _ in 0..100_000 {
+        let config =
+            Config { extend_msb: random.one_in(2), ..with_sources(random.below(13) as u8) };
+        let mut number = |bits: u64| random.next() >> random.below(64).max(64 - bits);
+        let (icnt, uaddr, hist) = (number(22), number(63), number(32) | 1);
+        let btype = u8::from(random.one_in(8));
+        let message = match random.below(5) {
+            0 => Message::ResourceFull { rcode: 1, rdata: 1 << 31 | hist, hrepeat: 0 },
+            1 => Message::ResourceFull { rcode: random.below(2) as u8, rdata: hist, hrepeat: 0 },
+            2 => Message::DirectBranch { icnt },
+            3 => Message::IndirectBranch { btype, icnt, uaddr },
+            _ => Message::IndirectBranchHist { btype, icnt, uaddr, hist },
+        };
+        let source = (random.next() & ((1 << config.link.source_bits) - 1)) as u16;
+        let time = random.one_in(4).then(|| random.below(1 << 20));
+        let mut bytes = Vec::new();
+        Packet { source, message, time }.emit(&config, &mut bytes);
+        let changed = random.index(bytes.len());
+        bytes[changed] ^= if random.one_in(2) { 1 << random.below(8) } else { 0 };
+        bytes.extend(random.bytes(40));
+        let layout = Layout::of(&config);
+        let parsed = match Packet::parse(&bytes, &config) {
+            Parse::Packet(packet, len) => Some((packet.message, packet.time, len)),
+            _ => None,
+        };
+        if let Some(hist) = layout.full_history(&bytes) {
+            let want = Message::ResourceFull { rcode: 1, rdata: hist, hrepeat: 0 };
+            assert_eq!(parsed, Some((want, None, layout.full_len())), "{config:?} {bytes:x?}");
+            full += 1;
+        }
+        if let Some(Quick { tcode, count, uaddr, hist, time, len }) = layout.read(&bytes) {
+            let message = match (tcode, hist) {
+                (3, _) => Message::DirectBranch { icnt: count },
+                (4, _) => Message::IndirectBranch { btype: 0, icnt: count, uaddr },
+                (28, _) => Message::IndirectBranchHist { btype: 0, icnt: count, uaddr, hist },
+                (_, 1) => Message::ResourceFull { rcode: 0, rdata: count, hrepeat: 0 },
+                _ => Message::ResourceFull { rcode: 1, rdata: hist, hrepeat: 0 },
+            };
+            assert_eq!(parsed, Some((message, time, len)), "{config:?} {bytes:x?}");
+            taken += 1;
+        }
+    }
+    assert!(taken > 40_000 && full > 5000, "{taken} {full}");
 }

@@ -32,9 +32,7 @@ pub(super) fn check(component: &Component, values: &Values) -> Vec<Finding> {
     let mut findings: Vec<_> = wide.collect();
     for register in &all {
         let reserved = values.get(&register.name).map(|value| register.unknown_bits(value));
-        let Some(bits) = reserved.filter(|bits| *bits != 0 && !register.fields.is_empty()) else {
-            continue;
-        };
+        let Some(bits) = reserved.filter(|bits| *bits != 0) else { continue };
         // The upper bits of an implementation register belong to the vendor.
         if register.name.ends_with("Impl") || bits > u32::MAX.into() {
             continue;

@@ -17,12 +17,22 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Trace units with `settings`.
+    /// Trace units with `settings`, and the timestamps of `args`.
     pub fn new(args: &EncodeArgs, log: &Log<'_>, settings: Settings) -> Result<Trial, Fail> {
+        Trial::with_timestamps(args, log, settings, args.timestamps)
+    }
+
+    /// Trace units with `settings`, and a timestamp every `timestamps` instructions.
+    fn with_timestamps(
+        args: &EncodeArgs,
+        log: &Log<'_>,
+        settings: Settings,
+        timestamps: Option<u64>,
+    ) -> Result<Trial, Fail> {
         let assembler = log.assembler(&args.how, extensions(&settings, log).0)?;
         let chosen = chosen_framing(settings.protocol, args.framing)?;
         let recording = recording(args, log, settings, chosen, framing(chosen));
-        let encoder = LogEncoder::measuring(recording, args.timestamps, args.cpus);
+        let encoder = LogEncoder::measuring(recording, timestamps, args.cpus);
         let encoder = encoder.map_err(|error| record_error(args, &error))?;
         Ok(Trial { assembler, encoder, threads: args.to != EncodeTo::Folder })
     }
@@ -55,8 +65,8 @@ pub struct Without<'a> {
     args: &'a EncodeArgs,
     /// All values, where another trial is compared with it.
     all: Option<Trial>,
-    /// A value, and the others.
-    trials: Vec<(&'a str, Trial)>,
+    /// A value as it was given, and the others.
+    trials: Vec<(String, Trial)>,
     /// Number of entries so far. More than [`TESTED`] are not encoded.
     entries: u64,
 }
@@ -84,8 +94,13 @@ impl<'a> Without<'a> {
                 continue;
             }
             if let Ok(trial) = Trial::new(args, log, settings) {
-                trials.push((text.as_str(), trial));
+                trials.push((format!("--config {text}"), trial));
             }
+        }
+        if let Some(every) = args.timestamps.filter(|every| *every < TESTED)
+            && let Ok(trial) = Trial::with_timestamps(args, log, given.clone(), None)
+        {
+            trials.push((format!("--timestamps {every}"), trial));
         }
         // A unit that is refused is an error of the encoder itself.
         let all = if trials.is_empty() { None } else { Trial::new(args, log, given.clone()).ok() };
@@ -113,7 +128,7 @@ impl<'a> Without<'a> {
         let mut same = Vec::new();
         for (text, trial) in self.trials {
             if trial.finish(self.args).is_ok_and(|trial| trial.is_same_trace(&all)) {
-                same.push(format!("--config {text}"));
+                same.push(text);
             }
         }
         if same.is_empty() {

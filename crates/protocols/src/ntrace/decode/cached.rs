@@ -1,9 +1,10 @@
 //! The path through cached blocks: of each only the successor is looked up.
 
 use tracewright_base::{
-    BlockCache, BlockId, CachedBlock, CachedBlocks, Kind, Path, Pc, Sink, Turns,
+    BlockCache, BlockId, CachedBlock, CachedBlocks, Kind, Path, Pc, Role, Sink, Turns,
 };
 
+use super::outcomes::Outcomes;
 use super::walk::{End, JUMP, Last, Walk};
 use super::{Decoder, Position};
 use crate::cursor::Cursor;
@@ -79,9 +80,6 @@ impl Decoder {
         blocks: &CachedBlocks<'_>,
         sink: &mut S,
     ) {
-        if !config.all_jumps {
-            self.paths(at, cursor, walk, blocks, sink);
-        }
         let jumps = if config.all_jumps { CachedBlock::UNCONDITIONAL } else { 0 };
         let needs_more = CachedBlock::INDIRECT | jumps;
         let history = self.mode(config) == Some(Mode::History);
@@ -150,39 +148,136 @@ impl Decoder {
         *cursor = Cursor { next, last, taken };
     }
 
-    /// Emits stored paths of several branches, as far as their blocks are known and the walk goes.
-    #[inline]
-    fn paths<S: Sink>(
+    /// Emits stored paths of several branches, as far as their blocks are known and the walk goes,
+    /// also through returns whose targets are on the return stack. With `COUNTED`, the walk has a
+    /// number of half-words, and ends with an indirect branch whose target has the address field
+    /// `end`. Returns whether it is at its end.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "a walk, and its end")]
+    pub(super) fn paths<K: BlockCache, S: Sink, const COUNTED: bool>(
         &mut self,
         at: u64,
         cursor: &mut Cursor,
         walk: &mut Walk,
-        blocks: &CachedBlocks<'_>,
+        end: u64,
+        config: &Config,
+        (code, blocks): (&K, &CachedBlocks<'_>),
         sink: &mut S,
-    ) {
-        while walk.outcomes.len > 0 {
-            let branches = walk.outcomes.len.min(Path::BRANCHES);
-            let steps = walk.outcomes.map as u32 & ((1 << branches) - 1) | 1 << branches;
-            let Some(path) = blocks.branch_path(cursor.next, steps) else { return };
+    ) -> bool {
+        let (mut now, mut left) = (*cursor, walk.count);
+        let Outcomes { mut map, mut len } = walk.outcomes;
+        let (mut passed, mut allowance) = (0, self.allowance);
+        let done = loop {
+            if !COUNTED && len == 0 {
+                break true;
+            }
+            let branches = len.min(Path::BRANCHES);
+            let steps = map as u32 & ((1 << branches) - 1) | 1 << branches;
+            let to_indirect = COUNTED && len <= Path::BRANCHES;
+            let Some(path) = blocks.branch_path_through(now.next, steps, to_indirect) else {
+                break false;
+            };
             let size = u64::from(path.half_words());
-            let jumps = u64::from(path.ranges() - branches);
-            let counted = walk.is_counted();
-            let price = u64::from(path.instructions()) + if counted { 0 } else { jumps * JUMP };
-            let Some(left) = self.allowance.checked_sub(price).filter(|_| size <= walk.count)
-            else {
-                return;
+            let outcomes = path.indirect().unwrap_or(branches);
+            let jumps = u64::from(path.ranges() - outcomes);
+            let price = u64::from(path.instructions()) + if COUNTED { 0 } else { jumps * JUMP };
+            if price > allowance || COUNTED && size > left {
+                break false;
+            }
+            let ends = COUNTED && size == left && outcomes == len;
+            let alone = path.ranges() == 1 && now.last == BlockId::NONE;
+            let mut next = Cursor { next: path.next, last: path.last, taken: path.taken() };
+            let target = match path.indirect() {
+                None => None,
+                Some(_) => {
+                    let calls = path.has_calls().then_some(path.only_call());
+                    let found = match ends {
+                        true => Some(config.address(end)),
+                        false if COUNTED && size == left => None,
+                        false => self.returned_through(path.last, alone, calls, code, blocks),
+                    };
+                    let last = blocks.get(path.last);
+                    let (Some(address), Some((cached, class))) = (found, last) else { break false };
+                    let role = class.last[1].role;
+                    if role == Role::ExceptionReturn {
+                        break false;
+                    }
+                    next.next = code.find(address & config.isa().address_mask(), class.code_space);
+                    Some((address, role, cached.end(class)))
+                }
             };
             if path.has_calls() {
-                path.for_each_step(blocks, |id, _| self.push_call(id, blocks));
+                match blocks.get(path.only_call()) {
+                    Some((cached, class)) => self.returns.push(cached.end(class)),
+                    None => self.push_calls(now.next, steps, to_indirect, blocks),
+                }
+            }
+            if let Some((address, role, end)) = target {
+                self.position = Position::At(address);
+                self.jumped(role, end);
             }
             path.for_each_step(blocks, |id, taken| sink.step(at, id, taken, blocks));
-            self.allowance = left;
-            match counted {
-                true => walk.count -= size,
-                false => self.ahead += size,
+            allowance -= price;
+            (map, len, now) = (map >> outcomes, len - outcomes, next);
+            if COUNTED {
+                left -= size;
+            } else {
+                passed += size;
             }
-            walk.outcomes.pass(branches);
-            *cursor = Cursor { next: path.next, last: path.last, taken: path.taken() };
+            if ends {
+                self.reference = Some(end);
+                break true;
+            }
+        };
+        (*cursor, walk.count, walk.outcomes) = (now, left, Outcomes { map, len });
+        self.allowance = allowance;
+        self.ahead += passed;
+        done
+    }
+
+    /// The target of the return at the end of the block `last` of a path, from the calls of the
+    /// path (`None` without, else the only one), or from the stack. `alone`: as of
+    /// [`returned_to`](Decoder::returned_to).
+    #[inline]
+    fn returned_through<K: BlockCache>(
+        &self,
+        last: BlockId,
+        alone: bool,
+        calls: Option<BlockId>,
+        code: &K,
+        blocks: &CachedBlocks<'_>,
+    ) -> Option<u64> {
+        let target = self.returned_to(last, alone, code)?;
+        let Some(call) = calls else { return target };
+        let (cached, class) = blocks.get(call)?;
+        Some(cached.end(class))
+    }
+
+    /// Pushes the return addresses of the direct calls of a path. It is found again, so that the
+    /// loop over paths needs no memory for it.
+    #[cold]
+    #[inline(never)]
+    fn push_calls(
+        &mut self,
+        first: BlockId,
+        steps: u32,
+        to_indirect: bool,
+        blocks: &CachedBlocks<'_>,
+    ) {
+        if let Some(path) = blocks.branch_path_through(first, steps, to_indirect) {
+            path.for_each_step(blocks, |id, _| self.push_call(id, blocks));
+        }
+    }
+
+    /// The effect of an indirect branch of this role on the return stack. `next`: the address
+    /// behind it.
+    #[inline]
+    pub(super) fn jumped(&mut self, role: Role, next: u64) {
+        if matches!(role, Role::Return | Role::Swap) {
+            self.returns.pop();
+        }
+        if matches!(role, Role::Call | Role::Swap) {
+            self.returns.push(next);
         }
     }
 
@@ -191,6 +286,7 @@ impl Decoder {
     pub(super) fn push_call(&mut self, id: BlockId, blocks: &CachedBlocks<'_>) {
         if let Some((cached, class)) = blocks.get(id)
             && cached.is_any_of(CachedBlock::CALL)
+            && !cached.is_any_of(CachedBlock::INDIRECT)
         {
             self.returns.push(cached.end(class));
         }

@@ -40,24 +40,32 @@ impl Decoder {
         let expansion = u64::from(code.max_expansion());
         let mut cursor = Cursor::find(pc, config.isa(), code_space, code);
         let on = loop {
-            let rest = feed.rest();
-            let Some(quick) = layout.read(rest) else {
-                if !rest.first().is_some_and(|&byte| byte == 0 || mseo(byte) == END_OF_MESSAGE) {
-                    break false;
-                }
-                // A byte between messages.
-                feed.last = feed.offsets.at(feed.taken);
-                (feed.taken, feed.packets) = (feed.taken + 1, feed.packets + 1);
-                continue;
+            let unfinished = match !code.blocks().paths().is_empty() && !config.all_jumps {
+                true => self.histories(feed, &layout, &mut cursor, config, code, sink),
+                false => None,
             };
-            let Some(mut walk) = self.begin(&quick, config) else { break false };
-            let at = feed.offsets.at(feed.taken);
-            (feed.last, feed.taken) = (at, feed.taken + quick.len);
-            feed.packets += 1;
-            self.allowance = quick.len as u64 * expansion;
-            let branch = self.branch;
+            let (at, quick, mut walk) = match unfinished {
+                Some(unfinished) => unfinished,
+                None => {
+                    let rest = feed.rest();
+                    let Some(quick) = layout.read(rest) else {
+                        if !rest.first().is_some_and(|&b| b == 0 || mseo(b) == END_OF_MESSAGE) {
+                            break false;
+                        }
+                        // A byte between messages.
+                        feed.last = feed.offsets.at(feed.taken);
+                        (feed.taken, feed.packets) = (feed.taken + 1, feed.packets + 1);
+                        continue;
+                    };
+                    let Some(walk) = self.begin(&quick, config) else { break false };
+                    let at = take(feed, quick.len);
+                    self.allowance = quick.len as u64 * expansion;
+                    (at, quick, walk)
+                }
+            };
             let done = self.walk_cached(at, &quick, &mut cursor, &mut walk, config, code, sink);
             if !done {
+                let branch = self.branch;
                 self.settle(cursor.take(), code);
                 sink.prepare(&code.blocks(), true);
                 self.follow(at, walk, config, code, sink);
@@ -74,6 +82,36 @@ impl Decoder {
         self.settle(cursor, code);
         self.allowance = 0;
         on
+    }
+
+    /// Decodes messages with full histories and no timestamps, as long as stored paths are all of
+    /// them. Returns the last one, if some of its walk is left.
+    #[inline(always)]
+    fn histories<K: BlockCache, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        layout: &Layout,
+        cursor: &mut Cursor,
+        config: &Config,
+        code: &K,
+        sink: &mut S,
+    ) -> Option<(u64, Quick, Walk)> {
+        if self.mode(config) != Some(Mode::History) || self.mode != Some(Mode::History) {
+            return None;
+        }
+        let allowance = layout.full_len() as u64 * u64::from(code.max_expansion());
+        let blocks = code.blocks();
+        while let Some(hist) = layout.full_history(feed.rest()) {
+            let outcomes = Outcomes::of(hist)?;
+            let at = take(feed, layout.full_len());
+            (self.branch, self.allowance) = (None, allowance);
+            let mut walk = Walk::to_last(outcomes);
+            let program = (code, &blocks);
+            if !self.paths::<K, S, false>(at, cursor, &mut walk, 0, config, program, sink) {
+                return Some((at, layout.full(hist), walk));
+            }
+        }
+        None
     }
 
     /// Begins a message: what it lets walk. `None` if the fast path cannot, with the state as it
@@ -127,6 +165,9 @@ impl Decoder {
         sink: &mut S,
     ) -> bool {
         let reports = matches!(quick.tcode, 4 | 28);
+        if self.paths_of(at, quick, cursor, walk, config, code, sink) {
+            return true;
+        }
         loop {
             if !walk.is_done() {
                 self.blocks(at, cursor, walk, config, &code.blocks(), sink);
@@ -159,17 +200,12 @@ impl Decoder {
                     self.reference = Some(target);
                     config.address(target)
                 }
-                _ => match self.returned_to(*cursor, role, code) {
-                    Some(target) if size < walk.count && !config.all_jumps => target,
+                _ => match self.returned_to(cursor.next, cursor.last == BlockId::NONE, code) {
+                    Some(Some(target)) if size < walk.count && !config.all_jumps => target,
                     _ => return false,
                 },
             };
-            if matches!(role, Role::Return | Role::Swap) {
-                self.returns.pop();
-            }
-            if matches!(role, Role::Call | Role::Swap) {
-                self.returns.push(next);
-            }
+            self.jumped(role, next);
             self.allowance -= u64::from(range.instructions);
             match walk.is_counted() {
                 true => walk.count -= size,
@@ -180,26 +216,72 @@ impl Decoder {
             let code_space = code.code_space(config.isa(), self.space);
             let found = code.find(target & config.isa().address_mask(), code_space);
             *cursor = Cursor { next: found, last: cursor.next, taken: true };
-            if ends {
+            if ends || self.more_paths(at, quick, cursor, walk, config, code, sink) {
                 return true;
             }
         }
     }
 
-    /// The target of the return at the end of the next block, from the stack. `None` if it is not a
-    /// return, or its target may be inferred from the instruction before it.
+    /// [`paths_of`](Decoder::paths_of), behind an indirect branch.
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "a walk, and its message")]
+    fn more_paths<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        quick: &Quick,
+        cursor: &mut Cursor,
+        walk: &mut Walk,
+        config: &Config,
+        code: &K,
+        sink: &mut S,
+    ) -> bool {
+        self.paths_of(at, quick, cursor, walk, config, code, sink)
+    }
+
+    /// Takes the paths of a message with history. Returns whether they are all of it.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "a walk, and its message")]
+    fn paths_of<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        quick: &Quick,
+        cursor: &mut Cursor,
+        walk: &mut Walk,
+        config: &Config,
+        code: &K,
+        sink: &mut S,
+    ) -> bool {
+        if code.blocks().paths().is_empty() || config.all_jumps || cursor.next == BlockId::NONE {
+            return false;
+        }
+        let program = (code, &code.blocks());
+        match (quick.tcode, self.reference) {
+            (27, _) if !walk.is_counted() => {
+                self.paths::<K, S, false>(at, cursor, walk, 0, config, program, sink)
+            }
+            (28, Some(reference)) if walk.count > 0 => {
+                let end = reference ^ quick.uaddr;
+                self.paths::<K, S, true>(at, cursor, walk, end, config, program, sink)
+            }
+            _ => false,
+        }
+    }
+
+    /// The target of the return at the end of the block `id`, from the stack, which may be empty.
+    /// `None` if it is not a return, or its target may be inferred from the instruction before it.
+    /// `fresh`: no block was passed before this one.
     #[inline]
-    fn returned_to<K: BlockCache>(&self, cursor: Cursor, role: Role, code: &K) -> Option<u64> {
-        if !matches!(role, Role::Return | Role::Swap) {
-            return None;
-        }
-        let block = code.cached_block(cursor.next)?;
+    pub(super) fn returned_to<K: BlockCache>(
+        &self,
+        id: BlockId,
+        fresh: bool,
+        code: &K,
+    ) -> Option<Option<u64>> {
+        let block = code.cached_block(id)?;
         // Where a block was passed, the instruction before this one is a branch.
-        let alone = block.instructions == 1 && cursor.last == BlockId::NONE;
-        if alone || block.last.target.is_some() {
-            return None;
-        }
-        self.returns.last()
+        let inferred = block.instructions == 1 && fresh || block.last.target.is_some();
+        let is_return = matches!(block.last.role, Role::Return | Role::Swap);
+        (is_return && !inferred).then(|| self.returns.last())
     }
 
     /// What a message that the walk has followed changes at its end.
@@ -213,4 +295,13 @@ impl Decoder {
             _ => {}
         }
     }
+}
+
+/// Takes a message of `len` bytes. Returns its offset.
+#[inline(always)]
+fn take(feed: &mut Feed<'_>, len: usize) -> u64 {
+    let at = feed.offsets.at(feed.taken);
+    (feed.last, feed.taken) = (at, feed.taken + len);
+    feed.packets += 1;
+    at
 }

@@ -18,19 +18,17 @@ impl Outcomes {
         if len == 0 {
             return Some(Outcomes { map: 0, len: 0 });
         }
-        let map = hist.reverse_bits() >> (u64::BITS - len);
+        // Of fewer bits the reversal is faster.
+        let map = match hist >> 32 {
+            0 => ((hist as u32).reverse_bits() >> (u32::BITS - len)) as u64,
+            _ => hist.reverse_bits() >> (u64::BITS - len),
+        };
         Some(Outcomes { map, len })
     }
 
     /// One outcome.
     pub(super) const fn one(taken: bool) -> Outcomes {
         Outcomes { map: taken as u64, len: 1 }
-    }
-
-    /// Passes `count` outcomes, at most 63.
-    #[inline]
-    pub(super) const fn pass(&mut self, count: u32) {
-        (self.map, self.len) = (self.map >> count, self.len.saturating_sub(count));
     }
 
     /// Takes the next outcome.

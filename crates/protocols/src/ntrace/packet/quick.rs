@@ -31,6 +31,56 @@ pub(in crate::ntrace) struct Layout {
     source: u32,
     /// The width to which addresses are sign-extended; 0 if they are not.
     extended: u32,
+    /// A message with a full history of [`FULL`] bits and without TSTAMP.
+    full: Full,
+}
+
+/// Bits of a full history, with the one above the oldest outcome.
+const FULL: u32 = 32;
+
+/// The form of a message of a fixed length, of at most 8 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Full {
+    /// The bits that all such messages have in common, and their values.
+    mask: u64,
+    value: u64,
+    /// The data bits of the message.
+    bits: u64,
+    /// Bytes of the message.
+    len: usize,
+}
+
+impl Full {
+    /// TCODE 27 and RCODE 1, with the bits of SRC between them.
+    const fn of(source: u32) -> Full {
+        let len = (6 + source + 4 + FULL).div_ceil(6);
+        let bits = if len * 6 < u64::BITS { (1 << (len * 6)) - 1 } else { u64::MAX };
+        let mut full = Full { mask: 0, value: 1, bits, len: len as usize };
+        if len > 8 {
+            return full;
+        }
+        let last = (len - 1) * 8;
+        full.mask = 0x0303_0303_0303_0303 >> (56 - last) | 0xfc;
+        full.value = (super::END_OF_MESSAGE as u64) << last | 27 << 2;
+        let mut bit = 0;
+        while bit < 4 {
+            let at = 6 + source + bit;
+            let at = at / 6 * 8 + 2 + at % 6;
+            full.mask |= 1 << at;
+            full.value |= (names::HISTORY_FULL as u64 >> bit & 1) << at;
+            bit += 1;
+        }
+        full
+    }
+}
+
+/// The data bits of 8 bytes: six bits of each byte, then twelve of each two, and so on.
+#[inline(always)]
+const fn data(word: u64) -> u64 {
+    let data = word >> 2 & 0x3f3f_3f3f_3f3f_3f3f;
+    let data = data & 0x003f_003f_003f_003f | data >> 2 & 0x0fc0_0fc0_0fc0_0fc0;
+    let data = data & 0x0000_0fff_0000_0fff | data >> 4 & 0x00ff_f000_00ff_f000;
+    data & 0x00ff_ffff | data >> 8 & 0xffff_ff00_0000
 }
 
 /// Bytes up to the end of a field.
@@ -54,13 +104,8 @@ impl Bytes {
         }
         let before = ends.trailing_zeros() / 8;
         let end = mseo((word >> (before * 8)) as u8);
-        // Six bits of each byte, then twelve of each two, and so on.
-        let data = word >> 2 & 0x3f3f_3f3f_3f3f_3f3f;
-        let data = data & 0x003f_003f_003f_003f | data >> 2 & 0x0fc0_0fc0_0fc0_0fc0;
-        let data = data & 0x0000_0fff_0000_0fff | data >> 4 & 0x00ff_f000_00ff_f000;
-        let data = data & 0x00ff_ffff | data >> 8 & 0xffff_ff00_0000;
         (end != super::RESERVED).then_some(Bytes {
-            data,
+            data: data(word),
             len: before + 1,
             last: end == super::END_OF_MESSAGE,
         })
@@ -76,13 +121,66 @@ impl Bytes {
 impl Layout {
     #[inline]
     pub(in crate::ntrace) const fn of(config: &Config) -> Layout {
-        Layout { source: config.link.source_bits as u32, extended: config.extended() }
+        let source = config.link.source_bits as u32;
+        Layout { source, extended: config.extended(), full: Full::of(source) }
+    }
+
+    /// The history of the message at the start of `bytes`, if it is one of `FULL` bits without
+    /// TSTAMP.
+    #[inline(always)]
+    pub(in crate::ntrace) fn full_history(&self, bytes: &[u8]) -> Option<u64> {
+        let word = u64::from_le_bytes(*bytes.first_chunk()?);
+        let hist = (data(word) & self.full.bits) >> (6 + self.source + 4);
+        (word & self.full.mask == self.full.value && hist > 1).then_some(hist)
+    }
+
+    /// The bytes of such a message.
+    #[inline(always)]
+    pub(in crate::ntrace) const fn full_len(&self) -> usize {
+        self.full.len
+    }
+
+    /// Such a message.
+    #[inline]
+    pub(in crate::ntrace) const fn full(&self, hist: u64) -> Quick {
+        Quick { tcode: 27, count: 0, uaddr: 0, hist, time: None, len: self.full.len }
+    }
+
+    /// The IndirectBranchHist message without trap and TSTAMP that is in `word` as a whole: its
+    /// three fields, of which the first one begins with TCODE, SRC and B-TYPE.
+    #[inline(always)]
+    fn short(&self, word: u64) -> Option<Quick> {
+        const BYTES: u64 = 0x0101_0101_0101_0101;
+        let ends = word & BYTES;
+        let others = ends & ends.wrapping_sub(1);
+        let last = others & others.wrapping_sub(1);
+        let [first, second, third] = [ends, others, last].map(u64::trailing_zeros);
+        let end = (word >> 1 & ends).trailing_zeros();
+        let is_reserved = word >> 1 & !word & BYTES & last.wrapping_sub(1) & !last != 0;
+        let data = data(word);
+        let fixed = 8 + self.source;
+        if third == u64::BITS || end != third || is_reserved || first / 8 < fixed / 6 {
+            return None;
+        }
+        if data & (0x3f | 0b11 << (6 + self.source)) != 28 {
+            return None;
+        }
+        let [first, second, third] = [first, second, third].map(|bit| bit / 8 * 6 + 6);
+        let field = |from: u32, to: u32| data >> from & !(u64::MAX << (to - from));
+        let uaddr = extend(field(first, second), second - first, self.extended);
+        let (count, hist) = (field(fixed, first), field(second, third));
+        let len = (third / 6) as usize;
+        (hist > 0).then_some(Quick { tcode: 28, count, uaddr, hist, time: None, len })
     }
 
     /// Reads the message at the start of `bytes`, which must have 8 bytes from the first one of
     /// each field on, however short the field is.
     #[inline(always)]
     pub(in crate::ntrace) fn read(&self, bytes: &[u8]) -> Option<Quick> {
+        let word = u64::from_le_bytes(*bytes.first_chunk()?);
+        if let Some(quick) = self.short(word) {
+            return Some(quick);
+        }
         let first = Bytes::at(bytes, 0)?;
         let tcode = (first.data & 0x3f) as u8;
         let own = match tcode {

@@ -1,6 +1,7 @@
 //! Which part of the processor a register belongs to.
 
 use crate::buffers::trbe::Reg;
+use crate::ete::implementation::Implementation;
 use crate::ete::registers::{Named, by_name, by_offset};
 use crate::values::register_offset;
 
@@ -81,6 +82,28 @@ pub fn part(name: &str) -> Part {
         name if TRANSLATION.contains(&name) => Part::Translation,
         name if Reg::named(name).is_some() => Part::Buffer,
         _ => Part::Other,
+    }
+}
+
+/// Registers for integration tests, which implementations define. (IHI 0064, register map)
+const INTEGRATION: std::ops::RangeInclusive<u16> = 0xe80..=0xefc;
+
+/// Whether `unit` has the register `name`, where that is one of a trace unit: an offset, a number,
+/// or a name that begins with TRC.
+pub(super) fn exists(unit: &Implementation, name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let offset = register_offset(&upper);
+    // The upper half of a 64-bit register has an offset of its own.
+    let upper_half = || {
+        let low = offset.and_then(|offset| by_offset(offset.checked_sub(4)?));
+        low.is_some_and(|named| named.row.register.bits > 32)
+    };
+    match by_position(&upper).or_else(|| by_name(name)) {
+        Some(named) => part(name) == Part::OsLock || unit.has(named),
+        None => match offset {
+            Some(offset) => INTEGRATION.contains(&offset) || upper_half(),
+            None => !upper.starts_with("TRC"),
+        },
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::buffer::TraceBuffer;
 use self::switch::{STATE, Saved};
-use super::access::{Part, part, shown};
+use super::access::{Part, exists, part, shown};
 use super::episode::{Accessed, Await, End, Episode, Machine, Quiet};
 use super::rules::{self, Rule};
 use super::state::ENABLE;
@@ -25,6 +25,11 @@ pub fn check(unit: &Implementation, accesses: &[BusAccess]) -> Vec<Finding> {
     let mut checker = Checker::new(unit, accesses, &parts);
     for (n, (access, part)) in accesses.iter().zip(&parts).enumerate() {
         checker.at = n;
+        if matches!(access.kind, BusKind::Write | BusKind::Read) && !exists(unit, &access.register)
+        {
+            checker.broken_by(&rules::UNKNOWN_REGISTER, Some(unit.name.to_owned()));
+            continue;
+        }
         match access.kind {
             BusKind::Barrier(barrier) => checker.barrier(barrier),
             BusKind::Write => checker.write(*part, access.value.unwrap_or(0)),

@@ -26,6 +26,12 @@ const fn error(
     Rule { name, section, severity: Severity::Error, what, remedy }
 }
 
+pub(super) const UNKNOWN_REGISTER: Rule = error(
+    "unknown-register",
+    "DDI 0601, trace unit registers; IHI 0064, register map",
+    "the unit has no such register",
+    "leave it out",
+);
 pub(super) const PROGRAMMED_ENABLED: Rule = error(
     "programmed-while-enabled",
     "DDI 0601, accesses to TRC registers",
@@ -303,6 +309,7 @@ pub(super) const ENABLE_END: Rule = error(
 
 /// Every rule.
 pub const RULES: &[Rule] = &[
+    UNKNOWN_REGISTER,
     PROGRAMMED_ENABLED,
     NOT_IDLE,
     ENABLE_UNSYNCHRONISED,

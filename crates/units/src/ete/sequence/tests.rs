@@ -204,6 +204,12 @@ fn recordings_that_break_rules() {
         ("isb\nmsr TRCPRGCTLR, 1\nisb\nmrs TRCSTATR 0\n", &[][..]),
         ("w TRCPRGCTLR 1\nisb\nr TRCSTATR 0\nw TRCVICTLR 0x201\n", &["programmed-while-enabled"]),
         ("w TRCPRGCTLR 0\nw 0x080 0x201\n", &["programmed-before-idle", "disable-not-awaited"]),
+        (
+            "w TRCFOO 1\nr TRCACVR99 0\nw 0x3fc 2\nw #255 2\nr TRCPROCSELR\n",
+            &["unknown-register"; 5],
+        ),
+        // Registers of others, for tests, and the upper half of TRCACVR0.
+        ("w VBAR_EL1 1\nr TRCITCTRL 0\nw 0xee8 0\nw 0x404 0\n", &[]),
         ("w TRCPRGCTLR 1\nisb\nr TRCSTATR 1\nr TRCSTATR 0\n", &["poll-unsynchronised"]),
         (
             "w TRCPRGCTLR 1\nisb\nr TRCSTATR 0\nw TRCPRGCTLR 0\nisb\nr TRCSTATR 3\n",
