@@ -139,8 +139,8 @@ impl Tally {
         self.sources.get(n).copied().unwrap_or_default()
     }
 
-    /// Undecodable bytes of the link and of the sources, without those of a packet that the end of the
-    /// trace truncates.
+    /// Undecodable bytes of the link and of the sources, without those of a packet that the end of
+    /// the trace truncates.
     pub fn undecodable(&self) -> u64 {
         let sources = self.sources.iter();
         self.bad_frames + sources.map(|c| c.undecodable - c.truncated).sum::<u64>()

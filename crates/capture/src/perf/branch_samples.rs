@@ -35,7 +35,7 @@ const IDENTIFIER: u64 = 1 << 16;
 /// `branch_sample_type`: the number of the newest entry in hardware precedes the entries.
 const HW_INDEX: u64 = 1 << 17;
 /// The flag of a branch that was not taken, which leads to the next instruction: bit 33, behind
-/// `priv`. (Linux 6.15, tools/perf/util/branch.h, `struct branch_flags`; perf writes it for Arm SPE)
+/// `priv`. perf writes it for Arm SPE. (Linux 6.15, tools/perf/util/branch.h, `branch_flags`)
 const NOT_TAKEN: u32 = 33;
 /// `read_format`.
 const TOTAL_TIMES: [u64; 2] = [1, 1 << 1];
@@ -348,7 +348,8 @@ mod tests {
         let attr = Attr { sample_type: CALLCHAIN | BRANCH_STACK, ..Attr::default() };
         assert_eq!(fields(&attr, &words(&[u64::MAX, 1, 2]), false), None);
     }
-    /// Entries as perf writes them of Arm SPE: type, speculation and privilege have no meaning here.
+    /// Entries as perf writes them of Arm SPE: type, speculation and privilege have no meaning
+    /// here.
     #[test]
     fn branches_that_were_not_taken_are_no_branches() {
         let attr = Attr { sample_type: BRANCH_STACK, ..Attr::default() };

@@ -104,8 +104,8 @@ impl Problems {
         self.active |= other.active;
     }
 
-    /// Whether the result is that of a trace and not empty, and nothing is wrong with it if problems
-    /// are failures. Prints what is not so.
+    /// Whether the result is that of a trace and not empty, and nothing is wrong with it if
+    /// problems are failures. Prints what is not so.
     pub fn answer(&self, input: &Input, strict: bool) -> bool {
         let traced = report::is_traced(input);
         if traced && !self.active {

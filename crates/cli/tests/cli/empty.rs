@@ -1,5 +1,5 @@
-//! Captures without trace, and captures of which a part is missing: a result that is empty states the
-//! reason and fails, and what is missing is a problem for `--strict`.
+//! Captures without trace, and captures of which a part is missing: a result that is empty states
+//! the reason and fails, and what is missing is a problem for `--strict`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
