@@ -40,7 +40,8 @@ impl Decoder {
         let expansion = u64::from(code.max_expansion());
         let mut cursor = Cursor::find(pc, config.isa(), code_space, code);
         let on = loop {
-            let unfinished = match S::BRANCH_PATHS && !config.all_jumps {
+            let history = self.mode == Some(Mode::History);
+            let unfinished = match S::BRANCH_PATHS && history && !config.all_jumps {
                 true => self.histories(feed, &layout, &mut cursor, config, code, sink),
                 false => None,
             };
@@ -95,7 +96,7 @@ impl Decoder {
         code: &K,
         sink: &mut S,
     ) -> Option<(u64, Quick, Walk)> {
-        if self.mode(config) != Some(Mode::History) || self.mode != Some(Mode::History) {
+        if self.mode(config) != Some(Mode::History) {
             return None;
         }
         let allowance = layout.full_len() as u64 * u64::from(code.max_expansion());
