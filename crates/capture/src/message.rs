@@ -94,6 +94,12 @@ impl fmt::Display for Problem {
                  known (--framing, --protocol NAME --config NAME=VALUE), or check that the file is a \
                  trace buffer"
             ),
+            P::Unwritten(bytes, filling) => write!(
+                f,
+                "its first {bytes} bytes are {filling} only: memory that was cleared or filled, to \
+                 which no trace was written; check that tracing was enabled, and which memory was \
+                 read"
+            ),
             P::NeedsProtocol => f.write_str(
                 "not a known capture format; for raw trace data give the protocol and its registers \
                  (--protocol NAME --config NAME=VALUE), otherwise give a snapshot",

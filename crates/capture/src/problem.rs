@@ -151,6 +151,8 @@ pub enum Problem {
     Empty,
     /// No framing and protocol explain this number of bytes at the start of the file.
     Undetected(u64),
+    /// This number of bytes at the start of the file repeat these bytes: no trace was stored.
+    Unwritten(u64, String),
     /// The bytes are no trace data as they are, but were received or stored in this way.
     Reception(String),
     /// The folder to write to contains files.

@@ -109,15 +109,30 @@ fn with_advice(mut error: clap::Error) -> clap::Error {
     let advice = if Path::new(word).exists() {
         format!("to see what a file is: tracewright info {}", plain::line(word))
     } else if error.get(ContextKind::SuggestedSubcommand).is_none() {
-        let command = Cli::command();
-        let verbs: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
-        format!("the verbs are {}", verbs.join(", "))
+        let (path, verbs) = verbs_beside(word);
+        format!("the verbs {path}are {}", verbs.join(", "))
     } else {
         return error;
     };
     error.remove(ContextKind::SuggestedSubcommand);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     error
+}
+
+/// The verbs that can stand in the place of `word`, and of which verb they are.
+fn verbs_beside(word: &str) -> (String, Vec<String>) {
+    let mut all = Cli::command();
+    all.build();
+    let mut command = &all;
+    let mut path = String::new();
+    for arg in std::env::args().skip(1).take_while(|arg| arg != word) {
+        if let Some(verb) = command.find_subcommand(&arg) {
+            (command, path) = (verb, format!("of `{arg}` "));
+        }
+    }
+    let is_shown = |verb: &&clap::Command| !verb.is_hide_set() && verb.get_name() != "help";
+    let shown = command.get_subcommands().filter(is_shown);
+    (path, shown.map(|verb| verb.get_name().to_owned()).collect())
 }
 
 /// Prints the help of the command line.

@@ -553,7 +553,7 @@ fn add_logged_code(assembler: &mut Assembler, capture: &mut Capture) -> Option<L
     Some(LoggedCode { first, bytes, beside_images })
 }
 
-/// Has messages of N-Trace carry timestamps, where the user has not chosen that.
+/// Enables the timestamps of N-Trace messages, where the user has not chosen that.
 fn enable_timestamps(recording: &mut Recording) {
     let is_known =
         |name: &str| recording.registers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use tracewright_base::Inconsistency;
 use tracewright_capture::{Buffer, Capture, Form, Format, Kind};
 use tracewright_decode::detect::cause::Cause;
-use tracewright_decode::detect::fill::filled_from;
+use tracewright_decode::detect::fill::{filled_from, filling};
 use tracewright_decode::detect::may_be_frames;
 use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
 use tracewright_frames::{FRAME, Framing, Link, Numbering, Splitter, sync};
@@ -471,6 +471,16 @@ impl Decoded<'_> {
     fn source(&self, source: &Source, c: &Counts, reframe: bool, remarks: &mut Vec<Remark>) {
         let name = &source.name;
         if c.bytes() == 0 {
+            return;
+        }
+        if c.instructions + c.unknown_instructions == 0
+            && let Some((start, 0)) = self.filling()
+        {
+            remarks.push(remark(
+                format!("{name}: all {} bytes are {}", start.len(), filling(&start, 0)),
+                "the memory was cleared or filled, and no trace was written to it: check that \
+                 tracing was enabled, and which memory was read",
+            ));
             return;
         }
         if c.packets == 0 && !reframe {

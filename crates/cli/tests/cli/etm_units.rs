@@ -122,6 +122,14 @@ fn refusals_and_findings() {
         output.out,
         output.err
     );
+    let output = run("unit explain trRam trRamLimitLow=0x1000 trRamRPLow=4 trRamData=4");
+    assert!(output.out.contains("trRamLimitLow (0x018) = 0x1000"), "{}", output.out);
+    assert!(!output.out.contains("reserved"), "{}", output.out);
+    for words in ["trRam trRamLimitLow", "trRamLimitLow", "ETE TRCCONFIGR"] {
+        let output = run(&format!("unit explain {words}"));
+        assert_eq!(output.code, Some(2), "{words}");
+        assert!(output.err.contains("write its value: NAME=VALUE"), "{words}: {}", output.err);
+    }
     let output = run("unit explain ETM-Z80 ETMCR=0");
     assert_eq!(output.code, Some(2));
     assert!(output.err.contains("neither a unit nor a file"), "{}", output.err);

@@ -99,15 +99,20 @@ fn the_input_is_required() {
 fn a_wrong_word_is_answered() {
     let folder = Folder::new("help-words");
     fs::write(folder.path("trace.bin"), [0; 16]).unwrap();
-    for (word, wanted, unwanted) in [
+    for (words, wanted, unwanted) in [
+        ("unit nope", "the verbs of `unit` are explain, lint", "demo"),
+        ("log nope", "the verbs of `log` are ", "demo"),
+        ("unit explane", "'explain'", "the verbs"),
         ("functoins", "'functions'", "the verbs are"),
         ("cover", "'coverage'", "the verbs are"),
         ("xyz", "the verbs are demo, info, packets", "similar"),
         ("trace.bin", "tracewright info trace.bin", "similar"),
     ] {
-        let output: Output = command(&[word]).current_dir(folder.path("")).output().unwrap().into();
-        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{word}");
-        assert!(output.err.contains(wanted), "{word}: {}", output.err);
-        assert!(!output.err.contains(unwanted), "{word}: {}", output.err);
+        let words: Vec<_> = words.split(' ').collect();
+        let run = command(&words).current_dir(folder.path("")).output().unwrap();
+        let (output, words): (Output, _) = (run.into(), words.join(" "));
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{words}");
+        assert!(output.err.contains(wanted), "{words}: {}", output.err);
+        assert!(!output.err.contains(unwanted), "{words}: {}", output.err);
     }
 }

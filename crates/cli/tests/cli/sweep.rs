@@ -111,7 +111,7 @@ fn what_is_refused() {
     }
 }
 
-/// Timestamps are in the trace, or a note says that they have no effect.
+/// Timestamps are in the trace, or a note states that they have no effect.
 #[test]
 fn timestamps_have_an_effect() {
     let folder = Folder::new("sweep-timestamps");

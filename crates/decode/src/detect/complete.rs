@@ -9,6 +9,7 @@ use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
 
+use super::fill::{filled_from, filling};
 use super::known_units::{self, Register};
 use super::single::Single;
 use super::{
@@ -302,7 +303,11 @@ pub fn complete(
             }
             None if detection.looked == 0 => return Err(OpenError::new(path, Problem::Empty)),
             None => {
-                let what = Problem::Undetected(detection.looked as u64);
+                let looked = detection.looked as u64;
+                let what = match filled_from(&head) {
+                    0 => Problem::Unwritten(looked, filling(&head, 0)),
+                    _ => Problem::Undetected(looked),
+                };
                 return Err(OpenError::new(path, converted(&capture, what)));
             }
         }

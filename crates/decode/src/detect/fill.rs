@@ -24,6 +24,17 @@ pub fn filled_from(bytes: &[u8]) -> usize {
     if bytes.len() - from < LEAST || is_sync { bytes.len() } else { from }
 }
 
+/// Bytes of a filling before a trace that remain: they may begin its synchronisation.
+const MARGIN: usize = 16;
+
+/// The number of bytes at the start of `bytes` that were cleared or filled, and are no trace: a
+/// multiple of the length of a frame.
+pub(super) fn filled_to(bytes: &[u8]) -> usize {
+    let Some(first @ (0 | 0xff)) = bytes.first() else { return 0 };
+    let same = bytes.iter().take_while(|byte| *byte == first).count();
+    if same == bytes.len() || same < 4 * MARGIN { 0 } else { (same - MARGIN) / MARGIN * MARGIN }
+}
+
 /// Equal bytes in a row that are no trace, but memory without contents.
 const RUN: usize = 32;
 
@@ -107,6 +118,12 @@ mod tests {
         );
         let line: Vec<u8> = (0..100).collect();
         assert!(repeats_packets(&line.repeat(3)) && !repeats_packets(&line[..99]));
+        for (len, want) in [(0, 0), (63, 0), (64, 48), (100, 80), (1000, 976)] {
+            for byte in [0, 0xff] {
+                assert_eq!(filled_to(&[vec![byte; len], trace.clone()].concat()), want, "{len}");
+            }
+        }
+        assert_eq!([filled_to(&[0; 1000]), filled_to(&[7; 1000]), filled_to(&[])], [0; 3]);
         assert_eq!(filled_from(&[0; 1000]), 0);
         assert_eq!(filled_from(&[0; 3]), 3);
         assert_eq!(filling(&[0; 8], 0), "0x00");

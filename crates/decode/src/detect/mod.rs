@@ -372,16 +372,18 @@ pub struct Detection {
 impl Detection {
     /// Looks at the first bytes of a buffer, `head`. The program memory of `capture` is used.
     pub fn of(head: &[u8], capture: &Capture, given: &Given<'_>) -> Detection {
-        let head = head.get(..HEAD).unwrap_or(head);
+        let whole = head.get(..HEAD).unwrap_or(head);
+        let head = whole.get(fill::filled_to(whole)..).unwrap_or(whole);
         let bench = Bench::new(capture, given.core);
         let mut detection = Detection::on(head, &bench, given);
+        detection.looked = whole.len();
         if bench.has_code() && detection.candidates.first().is_some_and(Candidate::is_foreign) {
             // A reading with fewer addresses has fewer outside of the program.
             let other = Detection::on(head, &bench.without_code(), given);
             if let [best, ..] = other.candidates.as_slice()
                 && detection.candidates.first().is_some_and(|first| best.reads_more_than(first))
             {
-                detection = other;
+                detection.candidates = other.candidates;
             }
             if let Some(best) = detection.candidates.first_mut() {
                 best.limit_by_program();

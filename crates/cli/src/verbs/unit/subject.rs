@@ -18,6 +18,15 @@ pub struct Subject {
     pub unknown: Vec<(String, u64)>,
 }
 
+/// Whether `word` names a register of the unit called `unit`, or else of any unit.
+fn is_register(unit: Option<&String>, word: &str) -> bool {
+    let has = |unit: Box<dyn Unit>| unit.registers().iter().any(|own| own.is_named(word));
+    match unit {
+        Some(name) => catalogue::named(name).is_some_and(has),
+        None => catalogue::names().into_iter().filter_map(catalogue::named).any(has),
+    }
+}
+
 /// Reads the arguments `what`: optionally a unit, then registers, files or snapshots.
 pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
     let (name, rest) = match what.split_first() {
@@ -33,6 +42,8 @@ pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
                 Fail::option("register", item, why)
             })?;
             keys.extend(read);
+        } else if !path.exists() && is_register(name, item) {
+            return Err(Fail::option("register", item, "write its value: NAME=VALUE"));
         } else if !path.exists() {
             let names = catalogue::names().join(", ");
             let why = format!("this is neither a unit nor a file; units are {names}");

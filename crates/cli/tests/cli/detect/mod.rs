@@ -11,6 +11,7 @@ mod stated;
 mod wrong;
 
 use std::fs;
+use std::path::Path;
 
 use tracewright_testing::shared;
 
@@ -165,4 +166,30 @@ fn a_protocol_suffices() {
     let output = tracewright(&args("decode --protocol ETMv3", &[&file]));
     let next = format!("run: tracewright decode {} --protocol ETM3\n", file.display());
     assert!(output.code == Some(2) && output.err.contains(&next), "{}", output.err);
+}
+
+/// Memory before the trace that was cleared, and memory without any trace.
+#[test]
+fn cleared_memory_is_no_trace() {
+    let folder = Folder::new("detect-cleared");
+    let path = folder.path("dump.bin");
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures");
+    let trace = fs::read(captures.join("ntrace-htm/capture/ETB_0.bin")).unwrap();
+    for (byte, len) in [(0, 50), (0, 100), (0, 1000), (0, 5000), (0, 100_000), (0xff, 5000)] {
+        fs::write(&path, [vec![byte; len], trace.clone()].concat()).unwrap();
+        let output = tracewright(&args("info", &[&path]));
+        let found = "unframed data: NTRACE (profile spec, 4-bit SRC)";
+        assert!(output.out.contains(found), "{byte} {len}: {}{}", output.out, output.err);
+    }
+    for (byte, len) in [(0, 4096), (0xff, 4096), (0xa5, 100)] {
+        fs::write(&path, vec![byte; len]).unwrap();
+        for protocol in ["", "--protocol ntrace", "--protocol etrace"] {
+            let output = tracewright(&args(&format!("decode {protocol}"), &[&path]));
+            let all = format!("all {len} bytes are {byte:#04x}");
+            let first = format!("its first {len} bytes are {byte:#04x} only");
+            let (output, what) = (&output.err, if protocol.is_empty() { first } else { all });
+            assert!(output.contains(&what), "{protocol} {byte}: {output}");
+            assert!(!output.contains("no instructions"), "{protocol} {byte}: {output}");
+        }
+    }
 }

@@ -40,7 +40,8 @@ impl Decoder {
         let expansion = u64::from(code.max_expansion());
         let mut cursor = Cursor::find(pc, config.isa(), code_space, code);
         let on = loop {
-            let unfinished = match !code.blocks().paths().is_empty() && !config.all_jumps {
+            let paths = !code.blocks().paths().is_empty() && !config.all_jumps;
+            let unfinished = match paths && self.mode == Some(Mode::History) {
                 true => self.histories(feed, &layout, &mut cursor, config, code, sink),
                 false => None,
             };
@@ -96,7 +97,7 @@ impl Decoder {
         code: &K,
         sink: &mut S,
     ) -> Option<(u64, Quick, Walk)> {
-        if self.mode(config) != Some(Mode::History) || self.mode != Some(Mode::History) {
+        if self.mode(config) != Some(Mode::History) {
             return None;
         }
         let allowance = layout.full_len() as u64 * u64::from(code.max_expansion());

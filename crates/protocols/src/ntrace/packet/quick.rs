@@ -178,7 +178,9 @@ impl Layout {
     #[inline(always)]
     pub(in crate::ntrace) fn read(&self, bytes: &[u8]) -> Option<Quick> {
         let word = u64::from_le_bytes(*bytes.first_chunk()?);
-        if let Some(quick) = self.short(word) {
+        if word as u8 == 28 << 2
+            && let Some(quick) = self.short(word)
+        {
             return Some(quick);
         }
         let first = Bytes::at(bytes, 0)?;
