@@ -13,7 +13,7 @@ use super::known_units::{self, Register};
 use super::single::Single;
 use super::{
     Candidate, Detection, Given, HEAD, Inference, Reception, Setting, SourceCandidate, alignment,
-    reception, recognised, stated,
+    possible_rate, reception, recognised, stated,
 };
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
@@ -279,6 +279,8 @@ pub fn complete(
             OpenError::new(path, converted(&capture, Problem::Reception(found.to_string())))
         };
         found.map_or(Ok(()), |found| Err(failed(found)))?;
+        let rate = detection.best().and_then(|best| possible_rate(&head, best));
+        notes.extend(rate.map(|rate| rate.to_string()));
     }
     if detection.best().is_none() {
         let any = Given { registers: &registers, any_processor: true, ..Given::default() };
