@@ -4,7 +4,7 @@ use std::path::Path;
 use std::slice;
 
 use tracewright_capture::levels::sample_swo;
-use tracewright_capture::{Capture, OpenError, Problem, Raw, Swap, core_type};
+use tracewright_capture::{Capture, OpenError, Pipe, Problem, Raw, Swap, core_type};
 use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
@@ -203,13 +203,14 @@ pub fn complete(
         return Ok(None);
     }
     // A pipe can be read only once, by the decoder.
-    if !path.is_file() {
+    if !path.is_file() && !raw.pipe.as_ref().is_some_and(Pipe::is_whole) {
         return match raw.units.is_empty() {
             true => Err(OpenError::new(path, Problem::NeedsProtocol)),
             false => Ok(None),
         };
     }
-    let description = Raw { selection: raw.selection, ..Raw::default() };
+    let (selection, pipe) = (raw.selection, raw.pipe.clone());
+    let description = Raw { selection, pipe, ..Raw::default() };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     sample_swo(&mut capture, path)?;
     skip(&mut capture, path, raw.skip)?;
@@ -337,7 +338,7 @@ pub fn complete(
 /// `problem` with the bytes of a file, behind what they were converted from.
 fn converted(capture: &Capture, problem: Problem) -> Problem {
     let of = capture.notes.iter().find_map(|note| match &note.problem {
-        Problem::Memory(converted) => Some(converted),
+        Problem::Converted(conversion) => Some(conversion),
         _ => None,
     });
     match of {

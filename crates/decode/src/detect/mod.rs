@@ -435,7 +435,12 @@ impl Detection {
 /// What a file with the first bytes `head` is, where they are recognised, and are no trace that can
 /// be decoded.
 pub fn recognised(head: &[u8]) -> Option<Problem> {
-    program(head).map(Problem::Code).or_else(|| text(head).map(Problem::Text))
+    if let Some(isa) = program(head) {
+        return Some(Problem::Code(isa));
+    }
+    let what = text(head)?;
+    let log = tracewright_logs::recognised(head).map(|format| Problem::Log(format.name()));
+    Some(log.unwrap_or(Problem::Text(what)))
 }
 
 /// The offsets of frames whose streams are tried with all configurations.
