@@ -84,6 +84,13 @@ impl fmt::Display for Problem {
                  from, or a dump with addresses, as of `xxd` or `od -t x1`; with --protocol it is \
                  decoded as trace"
             ),
+            P::Log(format) => write!(
+                f,
+                "text, not trace data: it is an execution log ({format}); `tracewright log info` \
+                 describes it, `tracewright encode --log` makes trace of it, and `tracewright compare` \
+                 compares a capture with it"
+            ),
+            P::Converted(conversion) => write!(f, "{conversion}"),
             P::Empty => f.write_str(
                 "there are no bytes: nothing was captured; check that the trace unit and the path to \
                  the buffer were enabled",

@@ -86,7 +86,7 @@ impl Pipe {
     }
 
     /// The bytes that have been read so far, of the first 64 KiB. Blocks until there are some.
-    pub(crate) fn first(&self) -> Vec<u8> {
+    pub fn first(&self) -> Vec<u8> {
         self.head(1);
         match self.0.all.get() {
             Some(all) => all.get(..HEAD).unwrap_or(all).to_vec(),

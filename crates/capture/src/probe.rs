@@ -10,8 +10,10 @@ use crate::cycles;
 use crate::dump::ELF;
 use crate::files::reason;
 use crate::ini::{Ini, utf16};
+use crate::levels::may_be_levels;
 use crate::memory_file::is_core;
 use crate::perf::BranchList;
+use crate::pipe::Pipe;
 use crate::problem::{OpenError, Problem};
 
 /// The format of a path.
@@ -97,6 +99,24 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
                 .ok_or_else(|| OpenError::new(path, Problem::NoIndexBeside))
         }
         Role::None => Ok(Found::Raw),
+    }
+}
+
+/// Detects the format of a pipe, all of which is read into memory.
+pub fn probe_pipe(pipe: &Pipe) -> Found {
+    let all = pipe.all();
+    let head = all.get(..LOOK as usize).unwrap_or(all);
+    if head.starts_with(ELF) && !is_core(head) {
+        return Found::Program;
+    }
+    if is_perf(head) {
+        return Found::Perf;
+    }
+    // Levels of a serial wire may be in it.
+    let container = Container::probe(head);
+    match container.filter(|container| !container.is_memory() && !may_be_levels(head)) {
+        Some(container) => Found::Container(container),
+        None => Found::Raw,
     }
 }
 

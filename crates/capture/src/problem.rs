@@ -143,8 +143,12 @@ pub enum Problem {
     Code(Isa),
     /// The bytes of the file are text of this kind.
     Text(&'static str),
-    /// The file has memory in a form that is converted, or cannot be, for this reason.
+    /// The file has memory in a form that is converted.
+    Converted(Conversion),
+    /// The file has memory in a form that is known, and cannot be read for this reason.
     Memory(String),
+    /// The file is an execution log of the format with this name.
+    Log(&'static str),
     /// The file has no format that identifies itself.
     NeedsProtocol,
     /// There are no bytes of trace data.
@@ -413,6 +417,22 @@ pub enum Problem {
     Unwritable(String),
 }
 
+/// What the bytes of a buffer were converted from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    /// What the file is, and which part of it is read.
+    pub what: String,
+    /// What a user can do, where all memory of a processor is read.
+    pub help: Option<&'static str>,
+}
+
+impl fmt::Display for Conversion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        self.help.map_or(Ok(()), |help| write!(f, "; {help}"))
+    }
+}
+
 impl Problem {
     /// The severity of a problem that does not stop the reader.
     pub fn severity(&self) -> Severity {
@@ -422,7 +442,7 @@ impl Problem {
             P::Repeated { first, .. } => first.severity(),
             P::NoTrace
             | P::PerfNote(_)
-            | P::Memory(_)
+            | P::Converted(_)
             | P::UnknownKey
             | P::NoClass(_)
             | P::BufferEmpty

@@ -15,6 +15,7 @@ use crate::memory_file;
 use crate::memory_file::Selection;
 use crate::number::number64;
 use crate::origin::Origin;
+use crate::pipe::Pipe;
 use crate::plain::line;
 use crate::probe::{Found, probe};
 use crate::problem::{Note, OpenError, Problem};
@@ -36,6 +37,8 @@ pub struct Raw {
     pub buffer_registers: Option<Registers>,
     /// The part of the files that is the trace.
     pub selection: Selection,
+    /// The pipe that is read, where it was opened before.
+    pub pipe: Option<Pipe>,
 }
 
 impl Capture {
@@ -54,6 +57,9 @@ impl Capture {
             let (mut bytes, mut pipe) =
                 files.trace(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
             let failed = |why| OpenError::new(path, Problem::Memory(why));
+            if let (Some(pipe), Some(opened)) = (&mut pipe, &raw.pipe) {
+                *pipe = opened.clone();
+            }
             if let Some(whole) = pipe.as_ref().filter(|pipe| raw.selection.needs_all(pipe)) {
                 bytes = Bytes::from(whole.all().to_vec());
                 pipe = None;
@@ -65,7 +71,7 @@ impl Capture {
             if let Some(selected) = selected {
                 bytes = selected.bytes;
                 let note =
-                    |what| Note { origin: Origin::file(path), problem: Problem::Memory(what) };
+                    |of| Note { origin: Origin::file(path), problem: Problem::Converted(of) };
                 notes.extend(selected.what.map(note));
             }
             buffer.files.push(File {

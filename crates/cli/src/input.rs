@@ -1,5 +1,6 @@
 //! The capture and the buffers that the command line selects.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,7 +10,8 @@ use tracewright::analysis::{Code, thread_names};
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::levels::{Names, SwoOptions, read_swo};
 use tracewright::capture::{
-    Access, Buffer, Dump, Format, Found, Kind, OpenError, Problem, perf, probe,
+    Access, Buffer, Dump, Format, Found, Kind, OpenError, Pipe, Problem, may_be_converted, perf,
+    probe, probe_pipe,
 };
 use tracewright::decode::detect::complete::complete;
 use tracewright::decode::detect::{Candidate, HEAD, alignment};
@@ -129,7 +131,12 @@ impl Input {
         let mut notes = Vec::new();
         let (mut described, mut found, mut port) = (false, None, None);
         hardware::check(args, path)?;
-        let mut capture = match probe(path)? {
+        let pipe = levels.is_none().then(|| piped(path)).flatten();
+        let whole = pipe.as_ref().filter(|_| args.protocols.is_empty());
+        if let Some(pipe) = pipe.as_ref().filter(|pipe| may_be_converted(&pipe.first())) {
+            pipe.all();
+        }
+        let mut capture = match whole.map_or_else(|| probe(path), |pipe| Ok(probe_pipe(pipe)))? {
             found @ (Found::Snapshot(_) | Found::Folder(_) | Found::Perf)
                 if described_by(args).is_some() =>
             {
@@ -147,21 +154,10 @@ impl Input {
                     ),
                 ));
             }
-            Found::Perf if args.protocols.is_empty() => perf::open(path, &args.search.search()?)?,
-            Found::Raw if args.protocols.is_empty() && path == Path::new("-") => {
-                let failed = |error: OpenError| match *error.problem {
-                    Problem::Perf(ref why) => Fail::input(
-                        path,
-                        &format!(
-                            "standard input without --protocol must be perf.data, and is none that \
-                             can be read ({why}); give other data with --protocol, or as a file, \
-                             whose kind is detected"
-                        ),
-                    ),
-                    _ => error.into(),
-                };
-                perf::open(path, &args.search.search()?).map_err(failed)?
-            }
+            Found::Perf if args.protocols.is_empty() => match whole {
+                Some(pipe) => perf::open_pipe(path, pipe, &args.search.search()?)?,
+                None => perf::open(path, &args.search.search()?)?,
+            },
             // What is recognised is never decoded as trace.
             Found::Program if levels.is_none() && args.buffer.is_none() => {
                 return Err(OpenError::new(path, Problem::Program).into());
@@ -189,6 +185,7 @@ impl Input {
                     memory,
                     selection: args.selection(images)?,
                     skip: args.skip,
+                    pipe,
                 };
                 let align = match args.align {
                     Some(AlignArg::At(at)) => Some(at),
@@ -432,6 +429,13 @@ impl Job<'_> {
 /// trace of several sources.
 fn is_swo(path: &Path) -> bool {
     matches!(read_swo(path, &SwoOptions::default()), Ok(Some(_)))
+}
+
+/// The pipe at `path`, or standard input; `None` for a file or a folder.
+fn piped(path: &Path) -> Option<Pipe> {
+    let is_pipe = |about: fs::Metadata| !about.is_file() && !about.is_dir();
+    let is_piped = path == Path::new("-") || fs::metadata(path).is_ok_and(is_pipe);
+    is_piped.then(|| Pipe::new(path))
 }
 
 /// The first option that describes raw trace data.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tracewright::Capture;
 use tracewright::base::Isa;
-use tracewright::capture::{Container, Dump, Form, Source, stream};
+use tracewright::capture::{Container, Dump, Form, Source, stream, unpacked};
 use tracewright::decode::Memory;
 use tracewright::image::{Elf, Extensions, Load};
 use tracewright::logs::{
@@ -89,6 +89,7 @@ impl<'a> Log<'a> {
             program.add_image(image)?;
         }
         let mut first = Vec::new();
+        input = unpacked(input).map_err(|error| Fail::input(path, &error.to_string()))?;
         let looked = input.by_ref().take(CHUNK as u64).read_to_end(&mut first);
         looked.map_err(|error| Fail::input(path, &error.to_string()))?;
         let map = described(args)?;
@@ -103,8 +104,8 @@ impl<'a> Log<'a> {
             let column = csv::unknown_column(head).map(String::from_utf8_lossy);
             let column = column.filter(|column| !column.contains(char::is_control));
             let packed = Container::probe(&first).filter(|container| {
-                use Container::{Gzip, Xz, Zip, Zstandard};
-                matches!(container, Gzip | Xz | Zip | Zstandard)
+                use Container::{Xz, Zip, Zstandard};
+                matches!(container, Xz | Zip | Zstandard)
             });
             if let Some(container) = packed {
                 let (name, help) = (container.name(), container.help());

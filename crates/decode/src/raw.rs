@@ -8,8 +8,8 @@ use tracewright_capture::expected_names;
 use tracewright_capture::levels::{self, Names, Sends};
 use tracewright_capture::raw::{cycles_with_registers, parse_register};
 use tracewright_capture::{
-    Capture, Dump, Format, OpenError, Origin, Problem, Raw, Register, Registers, Selection, Source,
-    cycles,
+    Capture, Dump, Format, OpenError, Origin, Pipe, Problem, Raw, Register, Registers, Selection,
+    Source, cycles,
 };
 use tracewright_frames::cycles::port::Wiring;
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
@@ -52,6 +52,9 @@ pub struct RawTrace {
     pub selection: Selection,
     /// The number of bytes at the start of the trace that are not decoded.
     pub skip: u64,
+    /// The pipe that the file is, where it was opened before. Where all of its bytes were read,
+    /// they are detected as those of a file.
+    pub pipe: Option<Pipe>,
 }
 
 /// A trace unit.
@@ -119,11 +122,12 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         images: Vec::new(),
         buffer_registers: raw.buffer_registers.clone(),
         selection: raw.selection,
+        pipe: raw.pipe.clone(),
     };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     capture.memory.extend(raw.memory.iter().cloned());
     capture.notes.retain(|note| {
-        let converted = matches!(note.problem, Problem::Memory(_));
+        let converted = matches!(note.problem, Problem::Converted(_));
         notes.extend(converted.then(|| note.to_string()));
         !converted
     });

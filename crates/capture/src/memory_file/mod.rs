@@ -5,7 +5,10 @@
 //! |---|---|
 //! | `rows.rs` | rows of an address and hexadecimal words |
 //! | `numbers.rs` | rows of an address and other numbers |
-//! | `lists.rs` | words without addresses, arrays, base64 |
+//! | `lists.rs` | words without addresses, base64 |
+//! | `literal.rs` | numbers of programs and assemblers |
+//! | `arrays.rs` | arrays and lists of such numbers |
+//! | `assembler.rs` | data of assemblers |
 //! | `strings.rs` | strings of a program, and bytes in a log |
 //! | `records.rs` | Tektronix hex, Verilog, TI-TXT |
 //! | `gzip.rs` | files that are compressed |
@@ -14,9 +17,12 @@
 //!
 //! Intel HEX, S-records and UF2 are in `image_file.rs`.
 
+mod arrays;
+mod assembler;
 mod core;
 mod gzip;
 mod lists;
+mod literal;
 mod numbers;
 mod records;
 mod rows;
@@ -55,6 +61,8 @@ pub(crate) struct MemoryFile {
     pub(crate) pieces: Vec<Piece>,
     /// The addresses are offsets in another file.
     pub(crate) offsets: bool,
+    /// It is a core dump: memory of a processor, of which a trace buffer is a part.
+    pub(crate) is_core: bool,
 }
 
 impl MemoryFile {
@@ -64,7 +72,12 @@ impl MemoryFile {
             form: form.to_owned(),
             pieces: pieces.into_iter().map(piece).collect(),
             offsets: false,
+            is_core: false,
         }
+    }
+
+    fn core(form: &str, pieces: core::Pieces) -> MemoryFile {
+        MemoryFile { is_core: true, ..MemoryFile::new(form, pieces) }
     }
 }
 
@@ -78,7 +91,7 @@ pub(crate) fn image(file: &Bytes, base: Option<u64>) -> Option<Result<Vec<(u64, 
         Ok(memory) => memory,
         Err(why) => return Some(Err(why)),
     };
-    let MemoryFile { form, pieces, offsets } = memory;
+    let MemoryFile { form, pieces, offsets, .. } = memory;
     let has_addresses = !offsets && pieces.iter().all(|piece| piece.address.is_some());
     let base = match (base, has_addresses) {
         (None, true) => 0,
@@ -107,11 +120,11 @@ pub(crate) fn read(file: &Bytes, any_elf: bool) -> Option<Result<MemoryFile, Str
     if core::is_elf_core(&head) || any_elf && head.starts_with(ELF) {
         let form = "an ELF core file";
         let pieces = core::elf(file).map_err(|why| damaged(form, why));
-        return Some(pieces.map(|pieces| MemoryFile::new(form, pieces)));
+        return Some(pieces.map(|pieces| MemoryFile::core(form, pieces)));
     }
     if let Some((form, pieces)) = core::binary(file) {
         let pieces = pieces.map_err(|why| damaged(&form, why));
-        return Some(pieces.map(|pieces| MemoryFile::new(&form, pieces)));
+        return Some(pieces.map(|pieces| MemoryFile::core(&form, pieces)));
     }
     if let Some(format) = image_file::recognise(&head) {
         let pieces = image_file::read(file)?;
@@ -135,7 +148,7 @@ fn printed(text: &[u8]) -> Option<Result<MemoryFile, String>> {
         let (form, pieces) = core::binary(&dump)?;
         let form = format!("{form} in a log");
         let pieces = pieces.map_err(|why| format!("it is {form}, and damaged: {why}"));
-        return Some(pieces.map(|pieces| MemoryFile::new(&form, pieces)));
+        return Some(pieces.map(|pieces| MemoryFile::core(&form, pieces)));
     }
     if let Some(records) = records::tektronix(text) {
         let file = records.map(|records| MemoryFile::new(records.form, owned(records.pieces)));
@@ -152,10 +165,13 @@ fn printed(text: &[u8]) -> Option<Result<MemoryFile, String>> {
         return Some(Ok(MemoryFile { offsets: rows.offsets, ..file }));
     }
     let text = without_header(text);
-    let list = lists::digits(text)
-        .or_else(|| lists::array(text))
+    // Names of directives may be hexadecimal digits.
+    let list = assembler::read(text)
+        .or_else(|| lists::digits(text))
+        .or_else(|| arrays::array(text))
         .or_else(|| lists::base64(text))
-        .or_else(|| lists::numbers(text))
+        .or_else(|| arrays::numbers(text))
+        .or_else(|| arrays::elements(text))
         .or_else(|| strings::printed(text))
         .or_else(|| strings::string(text))
         .or_else(|| strings::tails(text));
@@ -164,10 +180,11 @@ fn printed(text: &[u8]) -> Option<Result<MemoryFile, String>> {
     if let Some((form, pieces)) = core::binary(&bytes) {
         let form = format!("{form} in {}", list.form);
         let pieces = pieces.map_err(|why| format!("it is {form}, and damaged: {why}"));
-        return Some(pieces.map(|pieces| MemoryFile::new(&form, pieces)));
+        return Some(pieces.map(|pieces| MemoryFile::core(&form, pieces)));
     }
     let piece = Piece { address: None, bytes };
-    Some(Ok(MemoryFile { form: list.form.to_owned(), pieces: vec![piece], offsets: false }))
+    let form = list.form.into_owned();
+    Some(Ok(MemoryFile { form, pieces: vec![piece], offsets: false, is_core: false }))
 }
 
 /// `text` without the first line of a data file of Code Composer Studio, which begins with the

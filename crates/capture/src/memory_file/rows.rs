@@ -10,6 +10,8 @@
 //! | ``00000000`20001000  21 00-00 ..`` | WinDbg, `db`, `dd`, `dq` |
 //! | `00000000: 2100 0000 ..  text` | `xxd`: bytes in the order of memory |
 //! | `00000000  21 00 ..  \|text\|` | `hexdump -C` |
+//! | `0x20001000 -> 0x21`, `[0x20001000] = 0x21` | programs |
+//! | `│00000000│ 21 00 ..` | `hexyl` |
 //! | `0000000 0021 0000 ..`, or in octal | `hexdump`, `od` |
 //! | ` 20001000 21000000 ..  text` | `objdump -s`, `readelf -x`: bytes in the order of memory |
 //!
@@ -85,7 +87,21 @@ pub(super) struct Rows {
 
 /// Reads a text of rows. `None`: it is none.
 pub(super) fn read(text: &[u8]) -> Option<Rows> {
-    plain(text).or_else(|| plain(&without_joints(text)?))
+    let framed = || plain(&without_frames(text)?);
+    plain(text).or_else(|| plain(&without_joints(text)?)).or_else(framed)
+}
+
+/// `text` without the lines that `hexyl` draws around addresses, bytes and text; `None` where there
+/// are none.
+fn without_frames(text: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(text).ok().filter(|text| text.contains('│'))?;
+    let is_row = |line: &&str| line.starts_with('│');
+    let row = |line: &str| {
+        let mut cells = line.split('│').skip(1);
+        let (address, bytes) = (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
+        format!("{} {}\n", address.trim(), bytes.replace('┊', " ").trim())
+    };
+    Some(text.lines().filter(is_row).map(row).collect::<String>().into_bytes())
 }
 
 /// `text` without what WinDbg puts inside numbers and between bytes; `None` where there is nothing
@@ -113,8 +129,12 @@ fn plain(text: &[u8]) -> Option<Rows> {
     if words == 0 || others > rows.len() + OTHERS {
         return None;
     }
-    let radixes: &[u32] =
-        if first.mark == Mark::Blank && !first.prefixed { &[16, 8, 10] } else { &[16] };
+    let radixes: &[u32] = match first.mark {
+        Mark::Blank if !first.prefixed => &[16, 8, 10],
+        // `xxd -d`
+        Mark::Colon if !first.prefixed => &[16, 10],
+        _ => &[16],
+    };
     let octal = is_octal(&rows);
     let tried = radixes.iter().filter_map(|radix| Layout::of(&rows, *radix, octal));
     let layout =
@@ -173,7 +193,7 @@ fn plain(text: &[u8]) -> Option<Rows> {
 fn rows(text: &[u8]) -> (Vec<Row<'_>>, usize) {
     let (mut rows, mut others): (Vec<Row<'_>>, usize) = (Vec::new(), 0);
     for (_, line) in lines(text) {
-        if line == b"*" {
+        if line.trim_ascii() == b"*" {
             if let Some(row) = rows.last_mut() {
                 row.repeats = true;
             }
@@ -238,7 +258,7 @@ fn is_register(line: &[u8]) -> bool {
 /// The offsets of the words of a line, behind the first.
 fn word_starts(line: &[u8]) -> impl Iterator<Item = usize> {
     let is_start = |pair: &[u8]| match pair {
-        [b' ' | b'\t' | b']' | b'>', next] => !next.is_ascii_whitespace(),
+        [b' ' | b'\t' | b'[' | b']' | b'>', next] => !next.is_ascii_whitespace(),
         // The memory class of TRACE32.
         [b':', next] => next.is_ascii_hexdigit(),
         _ => false,
@@ -259,8 +279,13 @@ pub(super) fn address(text: &[u8]) -> Option<(&[u8], bool, Mark, &[u8])> {
     }
     let (mark, rest) = match (rest.trim_ascii_start(), rest.first()) {
         ([b':', rest @ ..], _) => (Mark::Colon, rest),
-        ([b'=', rest @ ..], _) => (Mark::Equals, rest),
+        ([b'=', rest @ ..], _) if rest.first() != Some(&b'>') => (Mark::Equals, rest),
         ([b'|', b'>', rest @ ..] | [b'|', rest @ ..], _) => (Mark::Bar, rest),
+        ([b'-' | b'=', b'>', rest @ ..], _) | ([b']', rest @ ..], _) if prefixed => {
+            let rest = rest.trim_ascii_start();
+            let rest = rest.strip_prefix(b"=").or_else(|| rest.strip_prefix(b":")).unwrap_or(rest);
+            (Mark::Equals, rest)
+        }
         (_, None | Some(b' ' | b'\t')) if len >= 4 => (Mark::Blank, rest),
         _ => return None,
     };
@@ -462,6 +487,7 @@ fn form(row: &Row<'_>, order: Order, octal: bool) -> &'static str {
         (Mark::Colon, false, Order::Memory) => "rows of `xxd`",
         (Mark::Colon, false, Order::Value) if digits == 2 => "rows of `xxd -g1` or U-Boot's `md.b`",
         (Mark::Colon, false, Order::Value) => "rows of U-Boot's `md`, pyOCD or `xxd -e`",
+        (Mark::Equals, true, _) => "rows of addresses and words",
         (Mark::Equals, ..) => "rows of J-Link's `mem`",
         (Mark::Bar, ..) => "rows of TRACE32's `Data.dump`",
         (Mark::Blank, _, Order::Memory) => "rows of `objdump -s` or `readelf -x`",

@@ -11,7 +11,7 @@ use crate::container::Container;
 use crate::files::Files;
 use crate::number::number64;
 use crate::pipe::Pipe;
-use crate::problem::{OpenError, Problem};
+use crate::problem::{Conversion, OpenError, Problem};
 
 /// The size of the words in which the bytes of a file are in the reverse order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -107,7 +107,7 @@ pub struct Selection {
 pub(crate) struct Selected {
     pub(crate) bytes: Bytes,
     /// `None` where the bytes were swapped only.
-    pub(crate) what: Option<String>,
+    pub(crate) what: Option<Conversion>,
 }
 
 /// The greatest size in bytes of trace data that are swapped.
@@ -117,10 +117,10 @@ const MAX_SWAPPED: usize = 1 << 28;
 const LISTED: usize = 8;
 
 impl Selection {
-    /// Whether a part of the bytes of `pipe` is selected, or their order, or they are text or
-    /// compressed, so that all of them are read before they are decoded.
+    /// Whether all bytes of `pipe` were read, or a part of them is selected, or their order, or
+    /// they are text or compressed, so that all of them are read before they are decoded.
     pub(crate) fn needs_all(&self, pipe: &Pipe) -> bool {
-        *self != Selection::default() || may_be_converted(&pipe.first())
+        pipe.is_whole() || *self != Selection::default() || may_be_converted(&pipe.first())
     }
 
     /// The trace in the bytes of a file, and what was converted. `None`: it is the bytes as they
@@ -130,7 +130,8 @@ impl Selection {
     /// Why it cannot be read.
     pub fn convert(&self, file: &[u8]) -> Result<Option<(Bytes, Option<String>)>, String> {
         let selected = self.select(&Bytes::from(file.to_vec()))?;
-        Ok(selected.map(|selected| (selected.bytes, selected.what)))
+        let text = |of: Conversion| of.to_string();
+        Ok(selected.map(|selected| (selected.bytes, selected.what.map(text))))
     }
 
     /// The trace in `file`. `None`: it is the file as it is.
@@ -142,11 +143,12 @@ impl Selection {
         let len = unpacked.len();
         let packed = Container::Gzip;
         let selected = self.part(&unpacked)?.unwrap_or(Selected { bytes: unpacked, what: None });
+        let help = selected.what.as_ref().and_then(|inside| inside.help);
         let what = match selected.what {
-            Some(inside) => format!("it is {packed}; inside, {inside}"),
+            Some(inside) => format!("it is {packed}; inside, {}", inside.what),
             None => format!("it is {packed}: {len} bytes are read"),
         };
-        Ok(Some(Selected { what: Some(what), ..selected }))
+        Ok(Some(Selected { what: Some(Conversion { what, help }), ..selected }))
     }
 
     /// The trace in a file that is not compressed.
@@ -194,13 +196,11 @@ impl MemoryFile {
                 Some(address) => format!(" from {address:#x} on"),
                 None => String::new(),
             };
-            let help = match form.contains("core") {
-                true => {
-                    "; a trace buffer in it is selected with --buffer ADDRESS, or SYMBOL with --image"
-                }
-                false => "",
-            };
-            let what = Some(format!("it is {form}: {len} bytes{from} are read{help}"));
+            let what = format!("it is {form}: {len} bytes{from} are read");
+            let help = self.is_core.then_some(
+                "a trace buffer in it is selected with --buffer ADDRESS, or SYMBOL with --image",
+            );
+            let what = Some(Conversion { what, help });
             return Ok(Selected { bytes: piece.bytes.clone(), what });
         };
         let found = self.pieces.iter().find_map(|piece| {
@@ -220,7 +220,8 @@ impl MemoryFile {
                 "it is {form}, and has {rest} of the {len} bytes of memory from {address:#x} on"
             ));
         }
-        let what = Some(format!("it is {form}: {len} bytes from {address:#x} on are read"));
+        let what = format!("it is {form}: {len} bytes from {address:#x} on are read");
+        let what = Some(Conversion { what, help: None });
         Ok(Selected { bytes: piece.bytes.part(offset, len), what })
     }
 

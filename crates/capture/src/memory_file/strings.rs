@@ -5,8 +5,7 @@ use super::lists::{List, base64, digits};
 use super::text::{lines, number, pairs};
 
 /// Reads the strings of a text that have escapes such as `\x1f`, of C, Python or Rust, or the only
-/// one that
-/// has only hexadecimal digits or base64, as in JSON.
+/// one that has only hexadecimal digits or base64, as in JSON.
 pub(super) fn string(text: &[u8]) -> Option<List> {
     let strings = quoted(text);
     // GDB's `print` leaves bytes out.
@@ -30,17 +29,16 @@ pub(super) fn string(text: &[u8]) -> Option<List> {
             bytes.extend(unescaped(string)?);
         }
         let form = "a string with escapes";
-        return (bytes.len() >= LEAST).then_some(List { form, bytes });
+        return (bytes.len() >= LEAST).then_some(List { form: form.into(), bytes });
     }
     let read = |string: &&[u8]| {
         let is_long = string.len() >= 2 * LEAST;
         let is_hex = is_long && string.iter().all(u8::is_ascii_hexdigit);
         match is_hex {
-            true => {
-                digits(string).map(|list| List { form: "a string of hexadecimal digits", ..list })
-            }
+            true => digits(string)
+                .map(|list| List { form: "a string of hexadecimal digits".into(), ..list }),
             false if is_long => {
-                base64(string).map(|list| List { form: "a string in base64", ..list })
+                base64(string).map(|list| List { form: "a string in base64".into(), ..list })
             }
             false => None,
         }
@@ -95,7 +93,7 @@ fn characters(mut rest: &[u8]) -> Option<List> {
         bytes.push(0);
     }
     let form = "an array of characters of GDB's `print`";
-    (bytes.len() >= LEAST).then_some(List { form, bytes })
+    (bytes.len() >= LEAST).then_some(List { form: form.into(), bytes })
 }
 
 /// What is before the quotation mark `mark` in `text`, and what is behind it.
@@ -123,7 +121,7 @@ fn quoted(text: &[u8]) -> Vec<&[u8]> {
 }
 
 /// The bytes of a string with the escapes of C and Python.
-fn unescaped(string: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn unescaped(string: &[u8]) -> Option<Vec<u8>> {
     let (mut bytes, mut rest) = (Vec::new(), string);
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
@@ -202,5 +200,5 @@ pub(super) fn tails(text: &[u8]) -> Option<List> {
         }
     }
     let is_log = rows > 1 && size >= Some(8) && others <= OTHERS + rows / 10;
-    (is_log && bytes.len() >= LEAST).then_some(List { form: "bytes in a log", bytes })
+    (is_log && bytes.len() >= LEAST).then_some(List { form: "bytes in a log".into(), bytes })
 }

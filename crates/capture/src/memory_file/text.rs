@@ -79,7 +79,10 @@ fn is_text(head: &[u8]) -> bool {
     let is_shown = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b | b' '..=b'~' | 0x80..);
     let tabs = head.iter().filter(|byte| **byte == b'\t').count();
     let high = head.iter().filter(|byte| **byte >= 0x80).count();
-    !head.is_empty() && head.iter().all(is_shown) && tabs * 3 <= head.len() && high * 8 < head.len()
+    // The last character may be cut. Frames of characters have three bytes each.
+    let utf8 = std::str::from_utf8(head).err().is_none_or(|error| error.error_len().is_none());
+    let most = if utf8 { head.len() * 3 / 4 } else { head.len() / 8 };
+    !head.is_empty() && head.iter().all(is_shown) && tabs * 3 <= head.len() && high < most
 }
 
 /// The lines of a text that are not empty, and their numbers, without the blanks at their ends.

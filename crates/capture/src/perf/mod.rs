@@ -53,7 +53,6 @@ mod window;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -84,6 +83,7 @@ use crate::linux::Linux;
 use crate::linux::{Part, Queue, QueueTotals};
 use crate::notes::Notes;
 use crate::origin::Origin;
+use crate::pipe::Pipe;
 use crate::plain::line;
 use crate::problem::{OpenError, Problem};
 use pieces::{Piece, Pieces};
@@ -98,15 +98,7 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
     let fail = |path: &Path, why: String| OpenError::new(path, Problem::Perf(why));
     let folder = path.is_dir();
     if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
-            OpenError::new(path, Problem::Unreadable(crate::files::reason(&error)))
-        })?;
-        let data = PerfData::read(&Bytes::from(bytes)).map_err(|why| fail(path, why))?;
-        let mut finder = find::Finder::new(search, Path::new(""), &mut files);
-        let mut capture = capture(&data, path, &mut finder, None).map_err(|why| fail(path, why))?;
-        capture.stamps = files.stamps;
-        return Ok(capture);
+        return open_pipe(path, &Pipe::new(path), search);
     }
     let main = if folder { path.join("data") } else { path.to_owned() };
     let (bytes, _) =
@@ -143,6 +135,21 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
     let mut finder = find::Finder::new(search, &beside, &mut files);
     let mut capture =
         capture(&data, path, &mut finder, kcore.as_ref()).map_err(|why| fail(path, why))?;
+    capture.stamps = files.stamps;
+    Ok(capture)
+}
+
+/// Reads the pipe `pipe`, called `path`, to its end into memory. The files of the recorded code are
+/// found by `search`.
+///
+/// # Errors
+/// [`OpenError`] where nothing can be decoded.
+pub fn open_pipe(path: &Path, pipe: &Pipe, search: &Search) -> Result<Capture, OpenError> {
+    let fail = |why: String| OpenError::new(path, Problem::Perf(why));
+    let data = PerfData::read(&Bytes::from(pipe.all().to_vec())).map_err(fail)?;
+    let mut files = Files::default();
+    let mut finder = find::Finder::new(search, Path::new(""), &mut files);
+    let mut capture = capture(&data, path, &mut finder, None).map_err(fail)?;
     capture.stamps = files.stamps;
     Ok(capture)
 }

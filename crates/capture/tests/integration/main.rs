@@ -4,6 +4,7 @@
 mod common;
 mod cycles;
 mod folder;
+mod forms;
 mod hostile;
 mod levels;
 mod memory;

@@ -24,7 +24,8 @@ use crate::message;
 pub struct InputArgs {
     /// Snapshot folder or its snapshot.ini, folder with a capture.toml, perf.data of perf or
     /// simpleperf, or a dump of raw trace data, whose form and protocols are detected; `-` reads
-    /// perf.data from standard input (`perf record -o -`), or raw trace data with --protocol.
+    /// perf.data (`perf record -o -`) or raw trace data from standard input. With --protocol, it is
+    /// decoded as it arrives.
     #[arg(default_value = "-", hide_default_value = true)]
     pub input: PathBuf,
     /// Read only this trace buffer. Default: all, one after another.

@@ -124,6 +124,9 @@ fn open(args: &FramesArgs) -> Result<Input, Fail> {
         return Input::open(&args.input, None);
     }
     let is_file = args.input.path().is_file();
+    if !is_file && !pins && sources.framing == FramingArg::Auto {
+        return Input::open(&args.input, None);
+    }
     if is_file && !pins && sources.framing == FramingArg::Auto {
         let input = Input::open(&args.input, None).ok();
         let unframed = |best: &Candidate| best.framing == Framing::Raw && best.is_sure();

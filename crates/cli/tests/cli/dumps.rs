@@ -370,7 +370,7 @@ fn further_forms(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
 }
 
 /// `bytes` as gzip writes them where it does not compress. (RFC 1952; RFC 1951, 3.2.4)
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let step = |crc: u32, _| if crc & 1 != 0 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
     let crc = !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step));
     let len = bytes.len() as u16;
@@ -491,6 +491,46 @@ fn swo_as_text_in_a_pipe() {
     fs::write(&path, &reversed).unwrap();
     let itm = tracewright(&["itm", path.to_str().unwrap(), "--swap", "4"]);
     assert!(itm.out.contains("hello, world, once more"), "{}{}", itm.out, itm.err);
+}
+
+/// Dumps on standard input are detected and decoded by each verb as in a file.
+#[test]
+fn dumps_in_a_pipe() {
+    let folder = Folder::new("dumps-in-a-pipe");
+    let bytes = fs::read(example("trace.bin")).unwrap();
+    let program = example("program.elf");
+    let rows = rows(&bytes, (16, 1), |n| format!("{n:08x} "), |w| format!(" {}", hex(w)));
+    let path = folder.path("input");
+    let run = |verb: &str, input: &Path, stdin: bool| -> Output {
+        let words: Vec<&str> = verb.split(' ').collect();
+        let input = if stdin { Path::new("-") } else { input };
+        let options =
+            [input, Path::new("--image"), program.as_path()].map(|path| path.to_str().unwrap());
+        let mut run = command(&[&words[..], &options[..]].concat());
+        run.stdin(fs::File::open(&path).unwrap()).output().unwrap().into()
+    };
+    let inputs = [rows.clone().into_bytes(), gzip(rows.as_bytes()), bytes.clone()];
+    for (contents, verbs) in inputs.iter().zip([
+        &["decode", "functions", "history", "coverage", "timeline --format chrome", "frames"][..],
+        &["packets", "profile --format folded"],
+        &["instructions", "calls", "branches"],
+    ]) {
+        fs::write(&path, contents).unwrap();
+        for verb in verbs {
+            let (want, got) = (run(verb, &path, false), run(verb, &path, true));
+            assert_eq!(want.code, Some(0), "{verb}: {}", want.err);
+            assert!((got.code, &got.out) == (want.code, &want.out), "{verb}: {}", got.err);
+        }
+    }
+    for (contents, want) in [
+        (&b""[..], "there are no bytes"),
+        (b"This is a text, and no dump of anything at all.\n", "text, not trace data"),
+        (b"$date today $end\n$scope module top $end\n", "levels of a trace port"),
+    ] {
+        fs::write(&path, contents).unwrap();
+        let got = run("decode", &path, true);
+        assert!(got.code == Some(2) && got.err.contains(want), "{}", got.err);
+    }
 }
 
 /// Options that select nothing are named, with what there is.

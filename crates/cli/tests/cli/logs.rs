@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Folder, args, tracewright};
+use crate::dumps::gzip;
 
 /// A loop of three iterations with a call, in A64.
 const LOG: &str = "\
@@ -57,6 +58,13 @@ fn there_and_back() {
         let output = tracewright(&args(&format!("compare {image}"), &[&snapshot, &log]));
         assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
         assert_eq!(output.out, "the same: 12 instructions and events of 1 source\n");
+        let packed = folder.path("log.csv.gz");
+        fs::write(&packed, gzip(LOG.as_bytes())).unwrap();
+        let output = tracewright(&args(&format!("compare {image}"), &[&snapshot, &packed]));
+        assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+        assert_eq!(output.out, "the same: 12 instructions and events of 1 source\n");
+        let output = tracewright(&args("log info", &[&packed]));
+        assert!(output.out.contains("12 instructions"), "{}{}", output.out, output.err);
     }
     let (etm4, ete) = (folder.path("ETM4"), folder.path("ETE"));
     let output = tracewright(&args("compare --only-instructions", &[&etm4, &ete]));
@@ -630,7 +638,7 @@ fn logs_may_end_inside_a_line() {
     }
 }
 
-/// A format that no line has, and a compressed log, are errors.
+/// A format that no line has, and a log that is compressed otherwise or damaged, are errors.
 #[test]
 fn what_is_no_log_of_the_format() {
     let folder = Folder::new("log-other");
@@ -648,7 +656,7 @@ fn what_is_no_log_of_the_format() {
         assert!(output.err.contains(part), "{verb}: {}", output.err);
     }
     for (head, name) in [
-        (&b"\x1f\x8b\x08\0\0\0\0\0"[..], "a file compressed by gzip, not an execution log; unpack"),
+        (&b"\x1f\x8b\x08\0\0\0\0\0"[..], "it is a file compressed by gzip, and damaged"),
         (b"\xfd7zXZ\0\0\x04", "a file compressed by xz, not an execution log; unpack"),
         (b"\x28\xb5\x2f\xfd\x04", "a file compressed by Zstandard, not an execution log; unpack"),
     ] {

@@ -134,6 +134,9 @@ impl SourceCandidate {
     }
 }
 
+/// The evidence of ID bytes, in bits, that frames have and other bytes do not.
+const EVIDENT: u32 = 64;
+
 /// Other sources of frames may lack their synchronisation, and damage may follow: where the best of
 /// `candidates` is not certain, frames have the score of a source that is likely, or of the bytes
 /// before damage. `candidates` are sorted, and are again.
@@ -143,9 +146,14 @@ pub(super) fn raise_frames(candidates: &mut [Candidate]) {
     if !is_raw && best.score >= LEAST {
         return;
     }
+    let unframed = best.score.max(LEAST);
     let is_framed = |candidate: &&mut Candidate| candidate.framing != Framing::Raw;
     for candidate in candidates.iter_mut().filter(is_framed) {
         let few = candidate.sources.len() <= 2 * SOURCES;
+        let is_explained = candidate.sources.iter().any(|source| source.best().is_some());
+        if candidate.evidence >= EVIDENT && few && is_explained {
+            candidate.score = candidate.score.max(unframed + 1);
+        }
         let shown = candidate.sources.iter().filter_map(SourceCandidate::shows_frames).max();
         let shown = shown.filter(|_| few).unwrap_or(0);
         candidate.score = candidate.score.max(shown).max(candidate.undamaged);
@@ -177,12 +185,21 @@ pub(super) fn settle(candidates: &mut [Candidate], processors: &Processors) {
         let is_misread = explained * 2 < all;
         let protocols: Vec<AnyProtocol> =
             candidate.sources.iter().filter_map(|source| Some(source.best()?.protocol)).collect();
+        let units = candidate
+            .sources
+            .iter()
+            .filter(|source| source.best().is_some_and(|best| best.protocol == AnyProtocol::Etmv4));
+        // The data stream of an ETMv4 has the trace ID above that of its instructions, and the same
+        // beginning of its synchronisations. (IHI 0064, TRCTRACEIDR)
+        let data_streams: Vec<u16> = units.map(|unit| unit.id | 1).collect();
         for source in &mut candidate.sources {
             let Some(best) = source.best() else { continue };
+            let may_be_data =
+                best.protocol == AnyProtocol::Itm && data_streams.contains(&source.id);
             let protocol = best.protocol;
             let many = protocols.iter().filter(|other| **other == protocol).count() > SOURCES;
             candidate.other_processor |= processors.fit(protocol) == Fit::No;
-            let unproven = (many || is_misread) && !source.is_proven();
+            let unproven = (many || is_misread || may_be_data) && !source.is_proven();
             if unproven || best_is_alike || processors.fit(protocol) < Fit::Yes {
                 source.most = Certainty::Possible;
             }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::slice;
 
 use tracewright_capture::levels::sample_swo;
-use tracewright_capture::{Capture, OpenError, Problem, Raw, Swap, core_type};
+use tracewright_capture::{Capture, OpenError, Pipe, Problem, Raw, Swap, core_type};
 use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
@@ -14,7 +14,7 @@ use super::known_units::{self, Register};
 use super::single::Single;
 use super::{
     Candidate, Detection, Given, HEAD, Inference, Reception, Setting, SourceCandidate, alignment,
-    reception, recognised, stated,
+    possible_rate, reception, recognised, stated,
 };
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
@@ -204,13 +204,14 @@ pub fn complete(
         return Ok(None);
     }
     // A pipe can be read only once, by the decoder.
-    if !path.is_file() {
+    if !path.is_file() && !raw.pipe.as_ref().is_some_and(Pipe::is_whole) {
         return match raw.units.is_empty() {
             true => Err(OpenError::new(path, Problem::NeedsProtocol)),
             false => Ok(None),
         };
     }
-    let description = Raw { selection: raw.selection, ..Raw::default() };
+    let (selection, pipe) = (raw.selection, raw.pipe.clone());
+    let description = Raw { selection, pipe, ..Raw::default() };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     sample_swo(&mut capture, path)?;
     skip(&mut capture, path, raw.skip)?;
@@ -280,6 +281,8 @@ pub fn complete(
             OpenError::new(path, converted(&capture, Problem::Reception(found.to_string())))
         };
         found.map_or(Ok(()), |found| Err(failed(found)))?;
+        let rate = detection.best().and_then(|best| possible_rate(&head, best));
+        notes.extend(rate.map(|rate| rate.to_string()));
     }
     if detection.best().is_none() {
         let any = Given { registers: &registers, any_processor: true, ..Given::default() };
@@ -340,7 +343,7 @@ pub fn complete(
 /// `problem` with the bytes of a file, behind what they were converted from.
 fn converted(capture: &Capture, problem: Problem) -> Problem {
     let of = capture.notes.iter().find_map(|note| match &note.problem {
-        Problem::Memory(converted) => Some(converted),
+        Problem::Converted(conversion) => Some(conversion),
         _ => None,
     });
     match of {

@@ -183,6 +183,7 @@ pub(super) fn candidate(
         score: best.score,
         reason: best.form.reason(),
         undamaged: 0,
+        evidence: 0,
         profile_known: true,
         other_processor: false,
     })

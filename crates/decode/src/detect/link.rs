@@ -23,6 +23,9 @@ pub(super) struct LinkCandidate {
     pub(super) streams: Vec<(u16, Vec<u8>)>,
     /// The bytes in frames that have no trace ID, or a reserved one.
     pub(super) unassigned: usize,
+    /// How much more the ID bytes cost if frames begin at an offset of the other parity, in bits; 0
+    /// where it is less than twice as much.
+    pub(super) evidence: u32,
     /// The share of the bytes before the frames are damaged, in thousandths.
     pub(super) regular: i64,
     /// Why the bytes may have this framing.
@@ -53,6 +56,7 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
         cost: 0,
         streams: vec![(0, trace.to_vec())],
         unassigned: 0,
+        evidence: 0,
         regular: 1000,
         reason: "the bytes are packets from one to the next".to_owned(),
     };
@@ -73,12 +77,16 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
         }
     }
     let part = head.get(..ALIGNED).unwrap_or(head);
-    let mut found_costs = costs(part);
+    let mut costs = costs(part);
     // Damage in the middle of a short buffer hides the frames before it.
-    if head.len() < 6 * PART && found_costs.iter().all(|link| link.cost > MAX_COST) {
-        found_costs = costs(part.get(..part.len() / 2).unwrap_or(part));
+    if head.len() < 6 * PART {
+        let before = self::costs(part.get(..part.len() / 2).unwrap_or(part));
+        let most = |costs: &[Cost]| costs.iter().map(|link| link.evidence).max().unwrap_or(0);
+        let is_hidden = costs.iter().all(|link| link.cost > MAX_COST);
+        if is_hidden || most(&before) > most(&costs) {
+            costs = before;
+        }
     }
-    let mut costs = found_costs;
     if full == 0 && half > 0 {
         costs.extend(half_costs(part));
     }
@@ -87,7 +95,7 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
     // In a few frames, an ID byte more costs much.
     let few = FEW / (part.len() / FRAME).max(1) as u32;
     let most = MAX_COST.min(least + least / 4 + 8 + few);
-    for &Cost { halves, skip, cost } in costs.iter().filter(|link| link.cost <= most) {
+    for &Cost { halves, skip, cost, evidence } in costs.iter().filter(|link| link.cost <= most) {
         let ids = match skip {
             0 => "the ID bytes repeat a few values".to_owned(),
             _ => format!("the ID bytes repeat a few values only if frames begin at byte {skip}"),
@@ -98,7 +106,7 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
                 (Framing::TpiuHalfOnly, format!("without the half synchronisation packets, {ids}"))
             }
         };
-        found.push(LinkCandidate { cost, ..framed(framing, head, skip, reason) });
+        found.push(LinkCandidate { cost, evidence, ..framed(framing, head, skip, reason) });
     }
     found
 }
@@ -124,6 +132,8 @@ struct Cost {
     skip: usize,
     /// In bits per 16 frames.
     cost: u32,
+    /// How much more the offsets of the other parity cost, in bits.
+    evidence: u32,
 }
 
 /// The costs of frames with half synchronisation packets, and no full ones. Frames and packets
@@ -172,7 +182,7 @@ fn framed(framing: Framing, head: &[u8], skip: usize, reason: String) -> LinkCan
     });
     let mut streams: Vec<_> = streams.filter(|(_, bytes)| !bytes.is_empty()).collect();
     streams.sort_unstable_by_key(|(id, _)| *id);
-    LinkCandidate { framing, skip, cost: 0, streams, unassigned, regular, reason }
+    LinkCandidate { framing, skip, cost: 0, streams, unassigned, evidence: 0, regular, reason }
 }
 
 /// Bytes of frames in which damage is searched for, and those in a short buffer.
@@ -301,9 +311,24 @@ fn costs(head: &[u8]) -> Vec<Cost> {
         };
         let entropy: f64 = counts.iter().map(bits).sum();
         let all = entropy + f64::from(total) + 16.0 * f64::from(reserved);
-        Some(Cost { halves: 0, skip, cost: (all * 16.0 / frames.len() as f64) as u32 })
+        // With an ID byte in each second pair, the bytes are records of two bytes.
+        let is_regular = total as usize * 4 <= frames.len() * FRAME;
+        let cost = (all * 16.0 / frames.len() as f64) as u32;
+        Some((is_regular, frames.len(), Cost { halves: 0, skip, cost, evidence: 0 }))
     };
-    (0..FRAME).filter_map(cost).collect()
+    let found: Vec<_> = (0..FRAME).filter_map(cost).collect();
+    let least = |odd: usize| {
+        let own = found.iter().filter(|(_, _, link)| link.skip % 2 == odd);
+        own.map(|(_, _, link)| link.cost).min().unwrap_or(0)
+    };
+    let least = [least(0), least(1)];
+    let with_evidence = found.into_iter().map(|(is_regular, frames, link)| {
+        let other = least.get(1 - link.skip % 2).copied().unwrap_or(0);
+        let bits = other.saturating_sub(link.cost) as usize * frames / FRAME;
+        let is_evidence = is_regular && other >= 2 * link.cost;
+        Cost { evidence: if is_evidence { bits as u32 } else { 0 }, ..link }
+    });
+    with_evidence.collect()
 }
 
 #[cfg(test)]

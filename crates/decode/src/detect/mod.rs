@@ -39,7 +39,7 @@ use crate::tally::Counts;
 pub use certainty::Certainty;
 pub use configs::Setting;
 pub use program::program;
-pub use reception::{Reception, reception};
+pub use reception::{Reception, possible_rate, reception};
 pub use text::text;
 
 use certainty::MOST;
@@ -208,6 +208,8 @@ pub struct Candidate {
     pub score: i64,
     /// How well it explains the bytes before damage.
     undamaged: i64,
+    /// The evidence of the ID bytes of frames, in bits.
+    evidence: u32,
     /// Why.
     pub reason: String,
     /// A core or a program states the profile of the processor.
@@ -406,6 +408,7 @@ impl Detection {
             let whole = whole_frames(head.len(), &link);
             let mut candidate = candidate(link, bench, given, !framed);
             candidate.score = candidate.score * whole as i64 / 1000;
+            candidate.undamaged = candidate.undamaged * whole as i64 / 1000;
             candidates.push(candidate);
         }
         let trace = head.get(..fill::filled_from(head)).unwrap_or(head);
@@ -414,10 +417,7 @@ impl Detection {
             candidates.extend(cycles::candidate(trace, bench, given, true));
         }
         candidates.sort_by_key(|candidate| -candidate.score);
-        // Fewer bytes are regular frames by accident.
-        if head.len() >= 512 {
-            certainty::raise_frames(&mut candidates);
-        }
+        certainty::raise_frames(&mut candidates);
         certainty::settle(&mut candidates, &bench.processors);
         Detection { looked: head.len(), candidates }
     }
@@ -437,7 +437,12 @@ impl Detection {
 /// What a file with the first bytes `head` is, where they are recognised, and are no trace that can
 /// be decoded.
 pub fn recognised(head: &[u8]) -> Option<Problem> {
-    program(head).map(Problem::Code).or_else(|| text(head).map(Problem::Text))
+    if let Some(isa) = program(head) {
+        return Some(Problem::Code(isa));
+    }
+    let what = text(head)?;
+    let log = tracewright_logs::recognised(head).map(|format| Problem::Log(format.name()));
+    Some(log.unwrap_or(Problem::Text(what)))
 }
 
 /// The offsets of frames whose streams are tried with all configurations.
@@ -586,7 +591,7 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
         // Frames that cost less are more regular.
         score += 20 - i64::from(link.cost / 16).min(20);
     }
-    let LinkCandidate { framing, skip, reason, .. } = link;
+    let LinkCandidate { framing, skip, evidence, reason, .. } = link;
     let profile_known = bench.processors.profile_is_known();
     Candidate {
         framing,
@@ -596,6 +601,7 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
         sources,
         score,
         undamaged,
+        evidence,
         reason,
         profile_known,
         other_processor: false,

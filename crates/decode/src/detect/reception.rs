@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use tracewright_capture::Capture;
 use tracewright_capture::levels::{BitOrder, Packed, packed_swo};
-use tracewright_frames::sync;
+use tracewright_frames::{Framing, sync};
 use tracewright_protocols::registry::AnyProtocol;
 
 use super::arm::sync_points;
@@ -37,6 +38,8 @@ pub enum Reception {
     Fast(f64),
     /// A UART received SWO at half of its bit rate.
     Half,
+    /// A UART received SWO at a bit rate that is higher by this range of per cents.
+    High(u32, u32),
 }
 
 /// Fewer bytes are no evidence.
@@ -53,7 +56,8 @@ const EXCEPTIONS: usize = 50;
 pub fn reception(head: &[u8], best: Option<&Candidate>) -> Option<Reception> {
     let head = head.get(..LOOK).unwrap_or(head);
     if best.is_some_and(proves_itself) {
-        return None;
+        let is_open = best.is_some_and(|best| !best.is_sure()) && head.len() >= LEAST;
+        return if is_open { high_rate(head, EXCEEDS) } else { None };
     }
     if is_syncs(head) {
         return Some(Reception::SyncsOnly(head.len()));
@@ -63,8 +67,19 @@ pub fn reception(head: &[u8], best: Option<&Candidate>) -> Option<Reception> {
     }
     samples(head).or_else(|| manchester(head)).or_else(|| match best {
         Some(best) if best.is_sure() => None,
-        _ => other_rate(head).or_else(|| inverted(head)),
+        _ => {
+            let near = || high_rate(head, EXCEEDS);
+            other_rate(head).or_else(|| inverted(head)).or_else(near)
+        }
     })
+}
+
+/// What the bytes `head` of a buffer may have been received as, where `best` explains them as the
+/// packets of an ITM without synchronisation: the text and the values in them are wrong then.
+pub fn possible_rate(head: &[u8], best: &Candidate) -> Option<Reception> {
+    let head = head.get(..LOOK).unwrap_or(head);
+    let is_open = head.len() >= LEAST && !proves_itself(best) && best.framing == Framing::Raw;
+    if is_open { high_rate(head, 0.0) } else { None }
 }
 
 /// Whether a source has a synchronisation or another protocol than an ITM, whose packets nearly any
@@ -240,6 +255,41 @@ impl Pattern {
     }
 }
 
+/// The per cents by which a bit rate may be too high without a pattern of [`RATES`].
+const HIGH: RangeInclusive<u32> = 7..=21;
+
+/// The different bytes that are evidence of one bit that repeats: with less, they may be letters of
+/// one case.
+const VARIED: usize = 32;
+
+/// A bit rate that is too high by so little that a UART samples one bit twice, and takes the last
+/// one for the stop bit. The packets in the bits that were sent have the evidence of those in the
+/// bytes as they are, times `exceeds`.
+fn high_rate(head: &[u8], exceeds: f64) -> Option<Reception> {
+    let mut different = [false; 256];
+    head.iter().for_each(|byte| different[usize::from(*byte)] = true);
+    if different.iter().filter(|is| **is).count() < VARIED {
+        return None;
+    }
+    // Bit `n` is bit `n - 1` of nearly all bytes.
+    let repeats = |n: &u32| {
+        let others = head.iter().filter(|byte| (*byte ^ *byte << 1) >> n & 1 != 0).count();
+        others * EXCEPTIONS <= head.len()
+    };
+    let bits: Vec<u32> = (1..8).filter(repeats).collect();
+    let [bit] = bits.as_slice() else { return None };
+    let is_pattern = |percent: &u32| {
+        let pattern = Pattern::at(1.0 + f64::from(*percent) / 100.0);
+        pattern.zeros == 0 && u32::from(pattern.same) == 1 << bit
+    };
+    let (first, last) = (HIGH.clone().find(is_pattern)?, HIGH.clone().rfind(is_pattern)?);
+    // The bits below the one that repeats are as sent, and those above it are one too high.
+    let low = (1u8 << bit) - 1;
+    let sent: Vec<u8> = head.iter().map(|byte| byte & low | byte >> 1 & !low & 0x7f).collect();
+    let (own, other) = (evidence_a_byte(&sent), evidence_a_byte(head));
+    (is_likely_itm(&sent) && own >= exceeds * other).then_some(Reception::High(first, last))
+}
+
 fn other_rate(head: &[u8]) -> Option<Reception> {
     /// The bit that samples the stop bit of each second byte.
     const STOP: u8 = 1 << 3;
@@ -313,6 +363,12 @@ impl fmt::Display for Reception {
                 f,
                 "nearly each byte repeats bits as a UART receives them at about {rate} times the bit \
                  rate of a serial wire (SWO){RATE}"
+            ),
+            Reception::High(least, most) => write!(
+                f,
+                "one bit of nearly each byte repeats the one below it, as a UART receives them at a bit \
+                 rate of a serial wire (SWO) that seems to be {least} to {most} % too high: text and \
+                 values are wrong then{RATE}"
             ),
             Reception::Half => write!(
                 f,
@@ -396,6 +452,24 @@ mod tests {
             assert!(matches!(reception(&syncs[1..], None), Some(Reception::SyncsOnly(_))));
         }
         assert_eq!(reception(&[0xff; 400], None), None);
+    }
+
+    /// A bit rate that is too high by some per cent is named; lower-case text is none.
+    #[test]
+    fn high_rates_are_named() {
+        let text = swo();
+        for percent in HIGH {
+            let bytes = received(&text, 1.0 + f64::from(percent) / 100.0);
+            let found = high_rate(&bytes, 0.0);
+            let is_near = matches!(found, Some(Reception::High(least, most))
+                if (least..=most).contains(&percent));
+            assert!(is_near, "{percent}: {found:?}");
+        }
+        assert_eq!(high_rate(&received(&text, 1.0), 0.0), None);
+        let lower =
+            b"the quick brown fox\njumps over\nthe lazy dog\n".iter().filter(|c| **c != b' ');
+        let lower: Vec<u8> = lower.cycle().take(900).flat_map(|c| [1, *c]).collect();
+        assert_eq!(high_rate(&lower, 0.0), None);
     }
 
     /// A disc of one bit a point, and random bytes 0x55 and 0xaa.

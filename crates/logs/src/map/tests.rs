@@ -469,6 +469,13 @@ fn opcodes_of_memory() {
     assert_eq!(read(&mut Reader::new(format, Isa::T32), log), ["8000 f04f0005", "8004 6001"]);
     let log = "0, 0x8000, 0x00134481, \"c.li\"\n";
     assert_eq!(read(&mut Reader::new(format, Isa::Rv32), log), ["8000 4481"]);
+    // Lines that the plugin printed in qemu-riscv64 7.2: the opcode has no zeros before it.
+    let log = "0, 0x100d6, 0xae344521, \"4521              addi                    a0,zero,8\"\n\
+               0, 0x100d8, 0xfd9ff0ef, \"fd9ff0ef          jal                     ra,-40                  # 0x100b0\"\n\
+               0, 0x100b0, 0xae344289, \"4289              addi                    t0,zero,2\"\n\
+               0, 0x100b2, 0x2554163, \"02554163          bgt                     t0,a0,34                # 0x100d4\"\n";
+    let want = ["100d6 4521", "100d8 fd9ff0ef", "100b0 4289", "100b2 02554163"];
+    assert_eq!(read(&mut Reader::new(format, Isa::Rv64), log), want);
 }
 
 #[test]

@@ -49,13 +49,10 @@ impl Info {
                 unknown_ids(capture, plan, info, &mut missing);
             }
         }
-        let of_sink = |note: &&Note| {
-            match &note.problem {
-                Problem::SinkEmpty { .. } | Problem::SinkRegisters { .. } => true,
-                // What follows is the help.
-                Problem::Memory(what) => what.contains("; "),
-                _ => false,
-            }
+        let of_sink = |note: &&Note| match &note.problem {
+            Problem::SinkEmpty { .. } | Problem::SinkRegisters { .. } => true,
+            Problem::Converted(of) => of.help.is_some(),
+            _ => false,
         };
         let assumed = plans.iter().flat_map(|plan| &plan.sources).flat_map(Planned::assumptions);
         let sinks = capture.notes.iter().filter(of_sink).map(ToString::to_string);

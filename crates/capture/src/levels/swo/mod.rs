@@ -126,7 +126,9 @@ pub fn sample_swo(capture: &mut Capture, path: &Path) -> Result<bool, OpenError>
     if file.pipe.is_some() || !may_be_levels(&file.bytes.head(HEAD)) {
         return Ok(false);
     }
-    let Some(recording) = read_swo(path, &SwoOptions::default())? else { return Ok(false) };
+    let options = SwoOptions::default();
+    let found = levels(&file.bytes, options.signal).and_then(|found| decode(found, &options));
+    let recording = found.map_err(|why| OpenError::new(path, Problem::Levels(why)))?;
     *buffer = Buffer::new(buffer.name.clone(), buffer.format.clone(), recording.bytes);
     Ok(true)
 }

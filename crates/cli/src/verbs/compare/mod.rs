@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tracewright::Capture;
 use tracewright::base::{Code, Isa, Pc, Space, Step, StepSink, Waypoints};
-use tracewright::capture::{Buffer, Dump, Found, Raw, probe, stream};
+use tracewright::capture::{Buffer, Dump, Found, Raw, probe, stream, unpacked};
 use tracewright::decode::detect::text;
 use tracewright::decode::input::{self, Input as Bytes};
 use tracewright::decode::{More, Session};
@@ -154,7 +154,7 @@ impl InputKind {
             _ => return Ok(InputKind::Described),
         }
         let mut head = Vec::new();
-        let read = stream(path)?.take(HEAD).read_to_end(&mut head);
+        let read = unpacked(stream(path)?).and_then(|text| text.take(HEAD).read_to_end(&mut head));
         read.map_err(|error| Fail::input(path, &error.to_string()))?;
         let is_text = !head.contains(&0) && text(&head).is_some();
         // Memory as text is raw trace data.

@@ -6,7 +6,8 @@ use std::slice;
 use tracewright::capture::{Capture, OpenError, Problem, Raw, Selection};
 use tracewright::decode::detect::complete::{order, swap_note};
 use tracewright::decode::detect::{
-    Candidate, Certainty, Detection, Given, HEAD, SourceCandidate, reception, recognised,
+    Candidate, Certainty, Detection, Given, HEAD, SourceCandidate, possible_rate, reception,
+    recognised,
 };
 use tracewright::protocols::registry::AnyProtocol;
 
@@ -76,6 +77,9 @@ pub fn check(path: &Path, selection: Selection) -> Result<Checked, Fail> {
         checked.unexplained = many.then(what);
         return Ok(checked);
     };
+    if let Some(rate) = possible_rate(&head, best) {
+        message::line(&format!("note: {}: {rate}", path.display()));
+    }
     checked.unlikely = many && !best.is_sure();
     let is_itm = |protocol| matches!(protocol, AnyProtocol::Itm | AnyProtocol::Stm);
     let has_itm = |candidate: &Candidate| {

@@ -301,6 +301,10 @@ fn text_is_named_and_nexus_detected() {
         (b"{\"timestamp\": [1, 2, 3], \"packet\": \"sync\"}\n".to_vec(), "JSON text"),
         (b"00000000: 0000 0000 0000 0080 0168 0169\n".to_vec(), "hexadecimal digits as text"),
         (b"sample pc 0x08000218\n".repeat(9), "text, not trace data"),
+        (
+            b"core   0: 0x0000000000001000 (0x00000297) auipc   t0, 0x0\n".repeat(9),
+            "it is an execution log (spike); `tracewright log info` describes it",
+        ),
     ] {
         fs::write(&path, bytes).unwrap();
         for verb in ["info", "decode", "itm"] {

@@ -1,6 +1,7 @@
 //! Frames that are damaged from a byte on: what comes before is detected, and is not certain.
 
 use std::fs;
+use std::path::Path;
 
 use tracewright_testing::{Random, shared};
 
@@ -50,6 +51,32 @@ fn what_comes_before_damage_is_detected() {
             assert_eq!(output.code, Some(1), "{n} {given}: {}", output.err);
             let want = format!("the buffer is damaged from byte {FROM} on");
             assert!(output.err.contains(&want), "{n} {given}: {}", output.err);
+        }
+    }
+}
+
+/// Short buffers that lost bytes at the beginning or in the middle, with or without the only
+/// synchronisation of the ETM, are called frames.
+#[test]
+fn frames_of_short_buffers_are_named() {
+    let folder = Folder::new("detect-damage-short");
+    let input = folder.path("etb.bin");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let bytes = fs::read(root.join("src/demo/trace.bin")).unwrap();
+    for len in [480, 1024, bytes.len()] {
+        for at in [0, len / 2] {
+            for missing in [1, 2, 3] {
+                let (before, rest) = bytes[..len].split_at(at);
+                fs::write(&input, [before, &rest[missing..]].concat()).unwrap();
+                let output = tracewright(&args("info", &[&input]));
+                let found = output.out.lines().find(|line| line.starts_with("detected"));
+                let found = found.unwrap_or_default();
+                let case = format!("{missing} of {len} at {at}: {found} {}", output.err);
+                assert!(found.contains("CoreSight formatter frames"), "{case}");
+                assert!(!found.contains("ID 0x10 ITM"), "{case}");
+                let skip = format!("from byte {} on", 16 - missing);
+                assert!(at > 0 || found.contains(&skip), "{case}");
+            }
         }
     }
 }
