@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
+use tracewright::ImageSource;
 use tracewright::decode::Options;
 use tracewright::image::OpcodeCheck;
 
@@ -11,7 +12,7 @@ use crate::guard::guard;
 use crate::handle::{free, make, shared};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain::{self, Plain};
-use crate::status::{Failure, TwStatus, TW_ERR_OPEN, TW_OK};
+use crate::status::{Failure, TW_ERR_OPEN, TW_OK, TwStatus};
 
 /// An undefined opcode means that the program image is wrong.
 pub const TW_OPEN_CHECK_OPCODES: u32 = 1;
@@ -117,7 +118,8 @@ impl TwOpenOptions {
         for image in unsafe { plain::array(self.images, self.image_count, "images") }? {
             // SAFETY: as above.
             let image = unsafe { plain::string(*image, "images") }?;
-            capture.add_image(image).map_err(|error| Failure::new(TW_ERR_OPEN, error))?;
+            let added = ImageSource::parse(image).and_then(|image| capture.add_image(&image));
+            added.map_err(|error| Failure::new(TW_ERR_OPEN, error))?;
         }
         Ok(Opened::new(capture, options))
     }

@@ -149,7 +149,7 @@ fn read(buffer: &mut Buffer, layout: Layout, registers: Registers, device: Optio
 fn slice(stored: &[File], range: Range<u64>, out: &mut Vec<File>) {
     let mut start = 0u64;
     for file in stored {
-        let end = start.saturating_add(file.bytes.len() as u64);
+        let end = start.saturating_add(file.bytes.size());
         let (from, to) = (range.start.max(start), range.end.min(end));
         if from < to {
             let bytes = file.bytes.part(from - start, to - from);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::files::reason;
+use crate::open_files::reason;
 use crate::problem::{OpenError, Problem};
 
 /// A reader of the file or pipe at `path`; `-` is the standard input.

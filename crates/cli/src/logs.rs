@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use tracewright::Capture;
 use tracewright::base::Isa;
 use tracewright::capture::{Container, Dump, Form, Source, stream};
 use tracewright::decode::Memory;
@@ -12,6 +11,7 @@ use tracewright::logs::{
     Assembler, Entry, Format, InstructionSet, LogError, LogMap, Lookup, Mode, Reader, Timing, csv,
     instruction_set,
 };
+use tracewright::{Capture, ImageSource};
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
 use crate::fail::Fail;
@@ -86,7 +86,7 @@ impl<'a> Log<'a> {
     ) -> Result<Log<'a>, Fail> {
         let mut program = Capture::default();
         for image in &args.images {
-            program.add_image(image)?;
+            program.add_image(&ImageSource::parse(image)?)?;
         }
         let mut first = Vec::new();
         let looked = input.by_ref().take(CHUNK as u64).read_to_end(&mut first);

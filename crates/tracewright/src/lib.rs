@@ -27,7 +27,8 @@
 //! for a compiler in a few lines: see the examples. [`itm::PortReader`] reads what software writes
 //! to a port of an ITM.
 //!
-//! [`open_raw`] reads a dump of a trace buffer, of which nothing needs to be known.
+//! [`open_raw`] reads a dump of a trace buffer, of which nothing needs to be known. [`open_files`]
+//! and [`from_bytes`] read captures that are not on a disk.
 //! [`Trace::decode`] gives the elements to a [`Listener`], which can also receive packets and
 //! formatter frames, and returns a [`Summary`]. [`decode::parallel`] decodes one buffer on several
 //! threads.
@@ -103,7 +104,7 @@ mod trace;
 
 pub use tracewright_base::{Element, Sink};
 #[cfg(feature = "std")]
-pub use tracewright_capture::{Capture, OpenError};
+pub use tracewright_capture::{Bytes, Capture, Files, ImageSource, OpenError};
 #[cfg(feature = "std")]
 pub use tracewright_decode::Listener;
 
@@ -118,7 +119,7 @@ pub use results::{CallStacks, FunctionRow, Functions, Stacked};
 #[cfg(feature = "std")]
 pub use summary::Summary;
 #[cfg(feature = "std")]
-pub use trace::{Trace, open, open_raw};
+pub use trace::{Trace, from_bytes, open, open_files, open_raw};
 
 #[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../../../README.md")]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tracewright_capture::{Capture, OpenError};
+use tracewright_capture::{Access, Bytes, Capture, Files, ImageSource, OpenError};
 use tracewright_decode::detect::Detection;
 use tracewright_decode::detect::complete::complete;
 use tracewright_decode::plan::Why;
@@ -67,12 +67,11 @@ impl Trace {
         self
     }
 
-    /// Adds program memory: a file in ELF, Intel HEX, S-records or UF2, or a raw image as
-    /// `FILE@ADDRESS`. Where both it and the capture have memory, it is used.
+    /// Adds program memory. Where both it and the capture have memory, it is used.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read.
-    pub fn with_image(mut self, image: &str) -> Result<Trace, OpenError> {
+    pub fn with_image(mut self, image: &ImageSource) -> Result<Trace, OpenError> {
         self.capture.add_image(image)?;
         self.memory = Memory::new(&self.capture);
         self.plan();
@@ -235,26 +234,24 @@ impl Trace {
 }
 
 /// Reads the raw trace data at `path`, such as a dump of a trace buffer, with the programs
-/// `images`: files in ELF, Intel HEX, S-records or UF2, or raw images as `FILE@ADDRESS`. What `raw`
-/// does not state is detected; the default states nothing. Returns what was assumed, too, one text
-/// per line.
+/// `images`. What `raw` does not state is detected; the default states nothing. With `files` of
+/// `raw`, the data are in memory. Returns what was assumed, too, one text per line.
 ///
 /// # Errors
 /// [`OpenError`] where a file cannot be read, or nothing explains the bytes.
 pub fn open_raw(
     path: impl AsRef<Path>,
     mut raw: RawTrace,
-    images: &[&str],
+    images: &[ImageSource],
 ) -> Result<(Trace, Vec<String>), OpenError> {
     let (path, mut notes) = (path.as_ref(), Vec::new());
-    let images: Vec<String> = images.iter().map(|image| (*image).to_owned()).collect();
     let without = raw.units.is_empty();
-    let detection = complete(path, &mut raw, &images, None, &mut notes)?;
+    let detection = complete(path, &mut raw, images, None, &mut notes)?;
     if let Some(best) = detection.iter().filter(|_| without).find_map(Detection::best) {
         notes.push(format!("detected: {}", best.summary()));
     }
     let mut capture = raw::capture(path, &raw, &mut notes)?;
-    for image in &images {
+    for image in images {
         capture.add_image(image)?;
     }
     let options = Options { framing: raw.framing.of_port(), ..Options::default() };
@@ -269,4 +266,36 @@ pub fn open_raw(
 /// [`OpenError`] with path, section and key, where the capture cannot be read.
 pub fn open(path: impl AsRef<Path>) -> Result<Trace, OpenError> {
     Ok(Trace::new(crate::read_capture(path.as_ref())?))
+}
+
+/// As [`open`], of the path of a file or folder in `files`. No file of the disk is opened: the files
+/// that a capture refers to, and those of the code that perf recorded, are found among `files`, by
+/// the paths and names by which they would be found on a disk.
+///
+/// ```
+/// use tracewright::{Files, open_files};
+///
+/// # let folder = "../../tests/captures/etmv4/capture";
+/// let read = |name: &str| std::fs::read(format!("{folder}/{name}"));
+/// let names = std::fs::read_dir(folder)?.map(|entry| entry.unwrap().file_name());
+/// let files = names.map(|name| (name.clone(), read(name.to_str().unwrap()).unwrap()));
+/// let trace = open_files(&Files::named(files), "snapshot.ini")?;
+/// assert!(trace.elements()?.count() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`open`].
+pub fn open_files(files: &Files, path: impl AsRef<Path>) -> Result<Trace, OpenError> {
+    let access = Access::of(files.clone());
+    Ok(Trace::new(crate::read_capture_with(path.as_ref(), access)?))
+}
+
+/// Reads the capture that is one file: a `perf.data` file, or the cycles of a trace port. `name` is
+/// what messages call it.
+///
+/// # Errors
+/// As [`open`].
+pub fn from_bytes(name: &str, bytes: impl Into<Bytes>) -> Result<Trace, OpenError> {
+    open_files(&Files::named([(name, bytes)]), name)
 }

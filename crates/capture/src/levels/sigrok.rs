@@ -88,7 +88,7 @@ impl Recording<'_> {
         }
         // Entries of the directory for the same bytes would unpack them any number of times.
         let packed: u64 = parts.iter().map(|(_, member)| member.packed()).sum();
-        if packed > self.file.len() as u64 {
+        if packed > self.file.size() {
             return Err("members of the archive overlap".to_owned());
         }
         let mut left = MAX_LEVELS;

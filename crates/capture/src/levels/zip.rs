@@ -26,7 +26,7 @@ pub(crate) struct Member {
 
 /// The members of the archive, in the order of its directory.
 pub(crate) fn members(file: &Bytes) -> Result<Vec<Member>, String> {
-    let len = file.len() as u64;
+    let len = file.size();
     let from = len.saturating_sub(END);
     let tail = bytes(file, from, len - from)?;
     let end = tail.windows(4).rposition(|window| window == b"PK\x05\x06");

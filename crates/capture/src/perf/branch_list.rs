@@ -20,7 +20,7 @@ use super::features;
 use super::find::{self, Code, Finder, Search};
 use super::limits::{Budget, MAX_LISTED, MAX_SEQUENCES};
 use super::listed_samples::ListedSamples;
-use crate::files::Files;
+use crate::open_files::OpenFiles;
 use crate::problem::{OpenError, Problem};
 use crate::proto::{Message, Value, fields};
 
@@ -364,11 +364,11 @@ pub struct FoundList {
 /// # Errors
 /// [`OpenError`] where the branch list cannot be read.
 pub fn branch_list(path: &Path) -> Option<Result<BranchList, OpenError>> {
-    read_list(path, &mut Files::default())
+    read_list(path, &mut OpenFiles::default())
 }
 
-fn read_list(path: &Path, files: &mut Files) -> Option<Result<BranchList, OpenError>> {
-    if !path.is_file() {
+fn read_list(path: &Path, files: &mut OpenFiles) -> Option<Result<BranchList, OpenError>> {
+    if !files.source().is_file(path) {
         return None;
     }
     let (bytes, _) = files.trace(path).ok()?;
@@ -391,7 +391,7 @@ fn read_list(path: &Path, files: &mut Files) -> Option<Result<BranchList, OpenEr
 /// # Errors
 /// [`OpenError`] where the branch list cannot be read.
 pub fn found_list(path: &Path, search: &Search) -> Option<Result<FoundList, OpenError>> {
-    let mut files = Files::default();
+    let mut files = search.open_files();
     let BranchList { binaries, sampled } = match read_list(path, &mut files)? {
         Ok(list) => list,
         Err(error) => return Some(Err(error)),

@@ -83,24 +83,25 @@ use crate::files::Files;
 use crate::linux::Linux;
 use crate::linux::{Part, Queue, QueueTotals};
 use crate::notes::Notes;
+use crate::open_files::OpenFiles;
 use crate::origin::Origin;
 use crate::plain::line;
 use crate::problem::{OpenError, Problem};
 use pieces::{Piece, Pieces};
 
-/// Reads the file or folder at `path`; `-` is the standard input, which is read to its end into
+/// Reads the file or folder at `path` of the files of `search`; on the disk, `-` is the standard input, which is read to its end into
 /// memory. The files of the recorded code are found by `search`.
 ///
 /// # Errors
 /// [`OpenError`] where nothing can be decoded.
 pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
-    let mut files = Files::default();
+    let mut files = search.open_files();
     let fail = |path: &Path, why: String| OpenError::new(path, Problem::Perf(why));
-    let folder = path.is_dir();
-    if path == Path::new("-") {
+    let folder = search.files.is_folder(path);
+    if search.files.is_disk() && path == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
-            OpenError::new(path, Problem::Unreadable(crate::files::reason(&error)))
+            OpenError::new(path, Problem::Unreadable(crate::open_files::reason(&error)))
         })?;
         let data = PerfData::read(&Bytes::from(bytes)).map_err(|why| fail(path, why))?;
         let mut finder = find::Finder::new(search, Path::new(""), &mut files);
@@ -115,7 +116,7 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
     if folder {
         for n in 0..limits::MAX_DATA_FILES {
             let part = path.join(format!("data.{n}"));
-            if !part.is_file() {
+            if !search.files.is_file(&part) {
                 break;
             }
             match files.trace(&part) {
@@ -129,7 +130,7 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
     let mut kcore = None;
     if folder {
         let file = path.join("kcore_dir").join("kcore");
-        if file.is_file() {
+        if search.files.is_file(&file) {
             let read = files.open_named(&file).and_then(|bytes| {
                 Elf::read(&bytes, "kcore", Load::default()).map_err(|error| error.to_string())
             });
@@ -152,12 +153,14 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
 /// # Errors
 /// [`OpenError`] where nothing of it can be used.
 pub fn records(path: &Path) -> Result<PerfData, OpenError> {
-    let main = if path.is_dir() { path.join("data") } else { path.to_owned() };
+    let source = Files::default();
+    let folder = source.is_folder(path);
+    let main = if folder { path.join("data") } else { path.to_owned() };
     let fail = |problem| OpenError::new(&main, problem);
-    let mut files = Files::default();
+    let mut files = OpenFiles::default();
     let (bytes, _) = files.trace(&main).map_err(|why| fail(Problem::Unreadable(why)))?;
     let parts = (0..limits::MAX_DATA_FILES).map(|n| path.join(format!("data.{n}")));
-    let parts = parts.take_while(|part| path.is_dir() && part.is_file());
+    let parts = parts.take_while(|part| folder && source.is_file(part));
     let more: Vec<Bytes> = parts.filter_map(|part| Some(files.trace(&part).ok()?.0)).collect();
     PerfData::read_with(&bytes, &more).map_err(|why| fail(Problem::Perf(why)))
 }
@@ -169,7 +172,7 @@ pub fn records(path: &Path) -> Result<PerfData, OpenError> {
 pub fn from_bytes(bytes: &crate::Bytes) -> Result<Capture, OpenError> {
     let fail = |why: String| OpenError::new(Path::new("perf.data"), Problem::Perf(why));
     let data = PerfData::read(bytes).map_err(fail)?;
-    let (mut files, search) = (Files::default(), Search::default());
+    let (mut files, search) = (OpenFiles::default(), Search::default());
     let mut finder = find::Finder::new(&search, Path::new(""), &mut files);
     capture(&data, Path::new("perf.data"), &mut finder, None).map_err(fail)
 }

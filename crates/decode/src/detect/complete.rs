@@ -4,7 +4,7 @@ use std::path::Path;
 use std::slice;
 
 use tracewright_capture::levels::sample_swo;
-use tracewright_capture::{Capture, OpenError, Problem, Raw, Swap, core_type};
+use tracewright_capture::{Capture, ImageSource, OpenError, Problem, Raw, Swap, core_type};
 use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
@@ -158,7 +158,7 @@ pub(super) fn value_text(protocol: AnyProtocol, name: &str, value: u64) -> Strin
 pub fn complete(
     path: &Path,
     raw: &mut RawTrace,
-    images: &[String],
+    images: &[ImageSource],
     align: Option<u64>,
     notes: &mut Vec<String>,
 ) -> Result<Option<Detection>, OpenError> {
@@ -203,13 +203,13 @@ pub fn complete(
         return Ok(None);
     }
     // A pipe can be read only once, by the decoder.
-    if !path.is_file() {
+    if !raw.files.is_file(path) {
         return match raw.units.is_empty() {
             true => Err(OpenError::new(path, Problem::NeedsProtocol)),
             false => Ok(None),
         };
     }
-    let description = Raw { selection: raw.selection, ..Raw::default() };
+    let description = Raw { selection: raw.selection, files: raw.files.clone(), ..Raw::default() };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     sample_swo(&mut capture, path)?;
     skip(&mut capture, path, raw.skip)?;

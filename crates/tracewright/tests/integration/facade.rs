@@ -8,7 +8,7 @@ use tracewright::isa::assemble::a64;
 use tracewright::isa::{ItState, classify};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
-use tracewright::{Capture, DecodeError, Element, Item, Listener, OpenError, Trace};
+use tracewright::{Capture, DecodeError, Element, ImageSource, Item, Listener, OpenError, Trace};
 use tracewright_testing::shared;
 
 /// What threads may share and send.
@@ -169,7 +169,7 @@ fn ranges_end_at_each_branch() {
 #[test]
 fn symbols_have_parts() {
     let Some(file) = shared("captures/sigrok-stm32f105/trace_example.elf") else { return };
-    let trace = Trace::new(capture()).with_image(file.to_str().unwrap()).unwrap();
+    let trace = Trace::new(capture()).with_image(&ImageSource::file(file)).unwrap();
     let mut names = std::collections::BTreeSet::new();
     for address in (0x0800_0000..0x0800_2000).step_by(2) {
         let text = trace.symbol(0, address);

@@ -10,6 +10,7 @@ mod contradictions;
 mod damage;
 mod explained;
 mod facade;
+mod files;
 mod generated;
 mod listeners;
 mod perf;

@@ -44,6 +44,12 @@ pub(crate) const CHECKS: &[Check] = &[
         run: crates::world,
     },
     Check {
+        name: "files",
+        about: "what capture reads may be in memory: it is opened through `Files`",
+        instead: "take `&Files`, and use its methods; files of the disk only belong to the list in xtask/src/tidy/checks/crates.rs",
+        run: crates::files,
+    },
+    Check {
         name: "panics",
         about: "input never panics, libraries print nothing: the root of a crate enables Clippy's lints",
         instead: "copy the lines from crates/base/src/lib.rs; in code, return Option or Result, or report a Fault or an Inconsistency in the stream",

@@ -132,7 +132,7 @@ pub fn sample_swo(capture: &mut Capture, path: &Path) -> Result<bool, OpenError>
 }
 
 fn levels(file: &Bytes, signal: Option<&str>) -> Result<Recorded, String> {
-    if file.len() as u64 > MAX_LEVELS {
+    if file.size() > MAX_LEVELS {
         return Err(format!("it has {} bytes, more than the limit of {MAX_LEVELS}", file.len()));
     }
     if *file.head(zip::MAGIC.len()) != zip::MAGIC {

@@ -1,12 +1,12 @@
 //! `tracewright unit program`
 
-use tracewright::Capture;
 use tracewright::capture::Form;
 use tracewright::image::{Elf, Load};
 use tracewright::units::program::Program;
 use tracewright::units::request::{DataParts, Request, SecurityStates, parse};
 use tracewright::units::routine::{Routine, RoutineRequest};
 use tracewright::units::sink::{Buffer, Mode, Sink, Watermark};
+use tracewright::{Capture, ImageSource};
 
 use super::subject;
 use crate::args::{DataArg, ModeArg, ProgramForm, SecurityArg, SinkArg, UnitProgramArgs};
@@ -22,7 +22,7 @@ pub fn run(args: &UnitProgramArgs) -> Result<bool, Fail> {
     };
     let mut program = Capture::default();
     for image in &args.images {
-        program.add_image(image)?;
+        program.add_image(&ImageSource::parse(image)?)?;
     }
     let lookup = |name: &str| symbol(&program, name);
     let mut request = request(args, &lookup)?;
