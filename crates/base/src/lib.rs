@@ -51,6 +51,7 @@ pub mod fault;
 pub mod feed;
 mod function_marks;
 pub mod instruction;
+mod invalid;
 pub mod isa;
 mod leb128;
 mod numbering;
@@ -86,6 +87,7 @@ pub use feed::Feed;
 #[doc(hidden)]
 pub use function_marks::{BlockTransfer, FunctionMark, FunctionMarks};
 pub use instruction::{Instruction, Kind, Role};
+pub use invalid::Invalid;
 pub use isa::Isa;
 pub use leb128::{put_uleb128, take_uleb128};
 #[doc(hidden)]

@@ -6,6 +6,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tracewright_base::Invalid;
+
 use crate::Bytes;
 use crate::access::Access;
 use crate::files::{About, FileKind, Files, Opened};
@@ -215,17 +217,17 @@ impl OpenFiles {
 ///
 /// # Errors
 /// The reason why it is not read.
-pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>, Invalid> {
     let files = Files::default();
     let empty = |about: About| about.kind == FileKind::File && about.len == 0;
     if files.about(path).is_ok_and(empty) {
-        return Err("it is empty".to_owned());
+        return Err("it is empty".into());
     }
     let (file, about) = open_regular(&files, path)?;
     if about.len > most {
-        return Err(format!("it has {} bytes; at most {most} are read", about.len));
+        return Err(format!("it has {} bytes; at most {most} are read", about.len).into());
     }
-    read_exactly(file, about.len).map_err(|error| reason(&error))
+    read_exactly(file, about.len).map_err(|error| reason(&error).into())
 }
 
 /// Opens the regular file at `path`. Its state is that of the open file.

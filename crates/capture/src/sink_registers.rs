@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
+use tracewright_base::Invalid;
+
 use crate::buffer::{Buffer, Format};
 use crate::buffer_file::File;
 use crate::capture::Capture;
@@ -52,7 +54,7 @@ impl Capture {
                 return;
             }
             Some(Ok(_)) => "the data are read from a pipe".to_owned(),
-            Some(Err(why)) => why,
+            Some(Err(why)) => why.into(),
             None => "they are of no known trace buffer".to_owned(),
         };
         let problem = Problem::SinkRegisters { name: device, reason: problem };
@@ -123,11 +125,12 @@ impl Layout {
         registers: &Registers,
         len: u64,
         word: &dyn Fn(u64) -> Option<u32>,
-    ) -> Option<Result<Layout, String>> {
-        trbe::layout(registers, len)
+    ) -> Option<Result<Layout, Invalid>> {
+        let layout = trbe::layout(registers, len)
             .or_else(|| mtb::layout(registers, len))
             .or_else(|| riscv::layout(registers, len))
-            .or_else(|| tmc::layout(device_type, registers, len, word))
+            .or_else(|| tmc::layout(device_type, registers, len, word))?;
+        Some(layout.map_err(Invalid::from))
     }
 }
 

@@ -260,11 +260,13 @@ pub fn notes(assembler: &Assembler) {
 fn described(args: &LogArgs) -> Result<Option<LogMap>, Fail> {
     if let Some(pattern) = &args.log_pattern {
         let map = LogMap::of_pattern(pattern);
-        return map.map(Some).map_err(|why| Fail::option("--log-pattern", pattern, &why));
+        return map
+            .map(Some)
+            .map_err(|why| Fail::option("--log-pattern", pattern, &why.to_string()));
     }
     let Some(path) = &args.log_map else { return Ok(None) };
     let map = LogMap::read(&read_text(path)?);
-    map.map(Some).map_err(|why| Fail::input(path, &why))
+    map.map(Some).map_err(|why| Fail::input(path, &why.to_string()))
 }
 
 /// A format that is written.

@@ -166,7 +166,7 @@ fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), String> 
         let known = protocol.about().registers.iter().any(|r| Some(r.name) == canonical);
         match protocol.parse_value(name, word.trim()) {
             Some(Ok(value)) => return Ok((name.to_owned(), value)),
-            Some(Err(why)) if known => return Err(why),
+            Some(Err(why)) if known => return Err(why.into()),
             _ => {}
         }
     }

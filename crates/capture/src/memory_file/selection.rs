@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tracewright_base::Invalid;
 use tracewright_image::Elf;
 
 use super::gzip::unpacked;
@@ -125,7 +126,7 @@ impl Selection {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn convert(&self, file: &[u8]) -> Result<Option<(Bytes, Option<String>)>, String> {
+    pub fn convert(&self, file: &[u8]) -> Result<Option<(Bytes, Option<String>)>, Invalid> {
         let selected = self.select(&Bytes::from(file.to_vec()))?;
         Ok(selected.map(|selected| (selected.bytes, selected.what)))
     }

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
+use tracewright_base::Invalid;
+
 use super::attr::Attr;
 use super::compressed::Unpacker;
 use super::fields::{Fields, Reader};
@@ -78,7 +80,7 @@ impl PerfData {
     ///
     /// # Errors
     /// Why nothing of it can be used.
-    pub fn read(file: &Bytes) -> Result<PerfData, String> {
+    pub fn read(file: &Bytes) -> Result<PerfData, Invalid> {
         PerfData::read_with(file, &[])
     }
 
@@ -87,16 +89,16 @@ impl PerfData {
     ///
     /// # Errors
     /// Why nothing of it can be used.
-    pub fn read_with(file: &Bytes, more: &[Bytes]) -> Result<PerfData, String> {
-        PerfData::read_all(file, more, false)
+    pub fn read_with(file: &Bytes, more: &[Bytes]) -> Result<PerfData, Invalid> {
+        Ok(PerfData::read_all(file, more, false)?)
     }
 
     /// Reads the file, with its samples.
     ///
     /// # Errors
     /// Why nothing of it can be used.
-    pub fn read_samples(file: &Bytes) -> Result<PerfData, String> {
-        PerfData::read_all(file, &[], true)
+    pub fn read_samples(file: &Bytes) -> Result<PerfData, Invalid> {
+        Ok(PerfData::read_all(file, &[], true)?)
     }
 
     /// Whether an event of the file has samples with branches. The events of a pipe are among its

@@ -103,7 +103,7 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
         std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
             OpenError::new(path, Problem::Unreadable(crate::open_files::reason(&error)))
         })?;
-        let data = PerfData::read(&Bytes::from(bytes)).map_err(|why| fail(path, why))?;
+        let data = PerfData::read(&Bytes::from(bytes)).map_err(|why| fail(path, why.into()))?;
         let mut finder = find::Finder::new(search, Path::new(""), &mut files);
         let mut capture = capture(&data, path, &mut finder, None).map_err(|why| fail(path, why))?;
         capture.stamps = files.stamps;
@@ -125,7 +125,7 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
             }
         }
     }
-    let mut data = PerfData::read_with(&bytes, &more).map_err(|why| fail(&main, why))?;
+    let mut data = PerfData::read_with(&bytes, &more).map_err(|why| fail(&main, why.into()))?;
     data.problems.append(&mut unread);
     let mut kcore = None;
     if folder {
@@ -162,7 +162,7 @@ pub fn records(path: &Path) -> Result<PerfData, OpenError> {
     let parts = (0..limits::MAX_DATA_FILES).map(|n| path.join(format!("data.{n}")));
     let parts = parts.take_while(|part| folder && source.is_file(part));
     let more: Vec<Bytes> = parts.filter_map(|part| Some(files.trace(&part).ok()?.0)).collect();
-    PerfData::read_with(&bytes, &more).map_err(|why| fail(Problem::Perf(why)))
+    PerfData::read_with(&bytes, &more).map_err(|why| fail(Problem::Perf(why.into())))
 }
 
 /// Reads the bytes of a file, whose recorded code is not searched for.
@@ -171,7 +171,7 @@ pub fn records(path: &Path) -> Result<PerfData, OpenError> {
 /// [`OpenError`] where nothing can be decoded.
 pub fn from_bytes(bytes: &crate::Bytes) -> Result<Capture, OpenError> {
     let fail = |why: String| OpenError::new(Path::new("perf.data"), Problem::Perf(why));
-    let data = PerfData::read(bytes).map_err(fail)?;
+    let data = PerfData::read(bytes).map_err(|why| fail(why.into()))?;
     let (mut files, search) = (OpenFiles::default(), Search::default());
     let mut finder = find::Finder::new(&search, Path::new(""), &mut files);
     capture(&data, Path::new("perf.data"), &mut finder, None).map_err(fail)
@@ -198,7 +198,7 @@ fn units(data: &PerfData) -> Result<Units, String> {
     });
     // A file with several traces has one for each.
     match found.min_by_key(|(kind, _)| *kind != CS_ETM) {
-        Some((CS_ETM, words)) => Units::read(words),
+        Some((CS_ETM, words)) => Ok(Units::read(words)?),
         Some((kind, _)) => Err(format!(
             "it contains {} trace, and only CoreSight trace (cs_etm) can be decoded",
             trace_type(kind)

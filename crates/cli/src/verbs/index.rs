@@ -149,7 +149,7 @@ fn extend(input: &Input, path: &Path, making: &Making) -> io::Result<()> {
 /// Prints the size of the index, by section.
 fn sizes(path: &Path) -> Result<(), Fail> {
     let unreadable = |why: String| Fail::input(path, &why);
-    let index = Index::read(read_file(path).map_err(unreadable)?);
+    let index = Index::read(read_file(path).map_err(|why| unreadable(why.to_string()))?);
     let index = index.map_err(|error| unreadable(error.to_string()))?;
     let trace: u64 = index.buffers().iter().map(|buffer| buffer.covered()).sum();
     let segments: usize = index.buffers().iter().map(|buffer| buffer.len()).sum();

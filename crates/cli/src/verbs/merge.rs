@@ -64,7 +64,7 @@ fn read(args: &MergeArgs, path: &Path) -> Result<(BranchList, Vec<String>), Fail
     }
     let Some(samples) = perf::branch_samples(path, &args.search.search()) else {
         if !path.exists() {
-            read_file(path).map_err(|why| Fail::input(path, &why))?;
+            read_file(path).map_err(|why| Fail::input(path, &why.to_string()))?;
         }
         let what = "it is no branch list, and has no samples with branches; `tracewright profile \
                     --format branch-list` makes the list of a trace";

@@ -107,7 +107,8 @@ pub fn may_be_levels(head: &[u8]) -> bool {
 /// # Errors
 /// [`OpenError`] where the file cannot be read, has no such signal, or is sampled too slowly.
 pub fn read_swo(path: &Path, options: &SwoOptions<'_>) -> Result<Option<SwoRecording>, OpenError> {
-    let bytes = read_file(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
+    let bytes =
+        read_file(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why.into())))?;
     if !may_be_levels(&bytes.head(HEAD)) {
         return Ok(None);
     }

@@ -305,7 +305,7 @@ fn piped(
         }
     }
     let failed = |problem| Fail::from(OpenError::new(path, problem));
-    let found = selection.convert(block).map_err(|why| failed(Problem::Memory(why)))?;
+    let found = selection.convert(block).map_err(|why| failed(Problem::Memory(why.into())))?;
     match found {
         Some((converted, what)) => {
             if let Some(what) = what {
