@@ -68,7 +68,9 @@ impl Matches {
                 continue;
             }
             let index = indexed.map(|indexed| &*indexed.index);
-            let Some(mut finder) = Finder::new(opened.subject(), plan, index) else { continue };
+            let Some(mut finder) = Finder::new(opened.trace.subject(), plan, index) else {
+                continue;
+            };
             finder.limit = limit;
             let answer = finder.find(query);
             match answer.map_err(|error| Failure::new(TW_ERR_QUERY, error))? {

@@ -58,7 +58,7 @@ fn format_of(number: u32) -> Option<Format> {
 
 /// The profile of the selected buffers.
 fn profile(opened: &Opened, selected: &Selected) -> Result<Profile, Failure> {
-    let modules = memory::modules(&opened.capture);
+    let modules = memory::modules(opened.trace.capture());
     let mut profile = Profile::default();
     for (plan, first) in run::plans(opened, selected)? {
         let sources = opened.sources_of(plan, first);

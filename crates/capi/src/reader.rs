@@ -88,8 +88,10 @@ impl Reader {
 
     /// Begins with the buffer of plan `number`.
     fn begin(&mut self, number: usize, first: usize) -> Result<(), Failure> {
-        let Some(plan) = self.opened.plans.get(number) else { return Ok(()) };
-        let Some(buffer) = self.opened.capture.buffers.get(plan.buffer) else { return Ok(()) };
+        let Some(plan) = self.opened.trace.plans().get(number) else { return Ok(()) };
+        let Some(buffer) = self.opened.trace.capture().buffers.get(plan.buffer) else {
+            return Ok(());
+        };
         self.batch = Batch::new(first);
         self.running = Some(Running {
             session: run::session(&self.opened, plan)?,

@@ -24,7 +24,8 @@
 //!
 //! [`Trace::ranges`], [`Trace::functions`], [`Trace::call_trees`], [`Trace::timelines`],
 //! [`Trace::profile`] and [`Trace::coverage`] give a table of functions, a flame graph or a profile
-//! for a compiler in a few lines: see the examples. [`itm::PortReader`] reads what software writes
+//! for a compiler in a few lines; [`Trace::find`], [`Trace::index`] and [`Trace::history`] search:
+//! see the examples. [`itm::PortReader`] reads what software writes
 //! to a port of an ITM.
 //!
 //! [`open_raw`] reads a dump of a trace buffer, of which nothing needs to be known. [`open_files`]
@@ -96,6 +97,10 @@ mod ranges;
 #[cfg(feature = "std")]
 mod results;
 #[cfg(feature = "std")]
+pub mod run;
+#[cfg(feature = "std")]
+mod searches;
+#[cfg(feature = "std")]
 mod sinks;
 #[cfg(feature = "std")]
 mod summary;
@@ -116,6 +121,8 @@ pub use error::DecodeError;
 pub use ranges::{ExecutedRange, Ranges};
 #[cfg(feature = "std")]
 pub use results::{CallStacks, FunctionRow, Functions, Stacked};
+#[cfg(feature = "std")]
+pub use searches::{Executed, HistoryItem, Matches, SearchError};
 #[cfg(feature = "std")]
 pub use summary::Summary;
 #[cfg(feature = "std")]

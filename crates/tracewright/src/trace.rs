@@ -8,15 +8,15 @@ use tracewright_decode::detect::complete::complete;
 use tracewright_decode::plan::Why;
 use tracewright_decode::raw::{self, RawTrace};
 use tracewright_decode::{
-    Caches, Fork, Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, Skipped, Tally,
-    input, parallel,
+    Caches, Fork, Jobs, Listener, Memory, Options, Plan, Session, Skipped, Tally,
 };
-use tracewright_index::{Window, window};
+use tracewright_index::Window;
 use tracewright_views::explain::Decoded;
 use tracewright_views::{Source, SymbolAt};
 
 use crate::chunks::Chunks;
 use crate::error::DecodeError;
+use crate::run::{self, Selection};
 use crate::summary::Summary;
 
 /// A capture, the program memory of its cores, and how to decode it.
@@ -42,7 +42,12 @@ impl Trace {
     /// [`decode::parameters::resolve`](crate::decode::parameters::resolve) first. Memory that cannot
     /// be used is left out; `decode::Memory::new(trace.capture()).problems` has the reasons.
     pub fn new(capture: Capture) -> Trace {
-        let (memory, options) = (Memory::new(&capture), Options::default());
+        Trace::decoded_with(capture, Options::default())
+    }
+
+    /// As [`new`](Self::new), decoded with `options`.
+    pub fn decoded_with(capture: Capture, options: Options) -> Trace {
+        let memory = Memory::new(&capture);
         let (plans, sources) = (Vec::new(), Vec::new());
         let (jobs, window) = (Jobs::all(), Window::default());
         let mut trace =
@@ -88,8 +93,8 @@ impl Trace {
     }
 
     /// The threads of [`functions`](Trace::functions), [`call_trees`](Trace::call_trees),
-    /// [`timelines`](Trace::timelines) and [`profile`](Trace::profile): one for each processor
-    /// otherwise.
+    /// [`timelines`](Trace::timelines), [`profile`](Trace::profile), [`index`](Trace::index) and
+    /// [`find`](Trace::find): one for each processor otherwise.
     #[must_use]
     pub fn with_jobs(mut self, jobs: Jobs) -> Trace {
         self.jobs = jobs;
@@ -175,28 +180,19 @@ impl Trace {
     pub(crate) fn run<L: Listener + Fork + Send>(
         &self,
         plan: &Plan,
-        mut session: Session,
+        session: Session,
         listener: L,
-        mut write: impl FnMut(L::Output) -> bool,
+        write: impl FnMut(L::Output) -> bool,
     ) -> Result<(Tally, Caches), DecodeError> {
         let buffer = &self.capture.buffers[plan.buffer];
-        let mut both = (listener, Merging(Tally::default()));
-        let mut tally = Tally::default();
-        let mut take = |(output, counts)| {
-            tally.merge(counts);
-            write(output)
-        };
+        let ran = run::run(session, (plan.buffer, buffer), &self.selection(), listener, write);
         let failed = |error| DecodeError::Read { buffer: buffer.name.clone(), error };
-        if !self.window.is_all() {
-            let all = &mut |_, _| ();
-            window::run(session, buffer, &self.window, None, both, all, &mut take)
-                .map_err(failed)?;
-            return Ok((tally, Caches::default()));
-        }
-        let input = &mut *input::of(buffer);
-        parallel::run(&mut session, input, &mut both, &self.jobs, |output, _| take(output))
-            .map_err(failed)?;
-        Ok((tally, session.into_caches()))
+        ran.map(|(_, tally, caches)| (tally, caches)).map_err(failed)
+    }
+
+    /// The part of each buffer that is decoded, and the threads.
+    pub(crate) fn selection(&self) -> Selection<'_> {
+        Selection { window: self.window.clone(), index: None, jobs: self.jobs.clone() }
     }
 
     /// A session for a buffer, with the caches of another one.
@@ -207,8 +203,7 @@ impl Trace {
 
     /// The sources of the plan with this number among the plans.
     pub(crate) fn sources_of(&self, number: usize) -> &[Source] {
-        let before = self.plans.iter().take(number).map(|plan| plan.sources.len()).sum();
-        let rest = self.sources.get(before..).unwrap_or_default();
+        let rest = self.sources.get(self.first_source(number)..).unwrap_or_default();
         let count = self.plans.get(number).map_or(0, |plan| plan.sources.len());
         rest.get(..count).unwrap_or(rest)
     }
@@ -224,8 +219,29 @@ impl Trace {
         !self.window.is_all()
     }
 
-    pub(crate) fn plans(&self) -> &[Plan] {
+    /// How each buffer is decoded: its framing and its sources, in the order of
+    /// [`sources`](Self::sources), and what is not decoded, and why.
+    pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// The program memory of the capture.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// How the trace is decoded.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    /// The number of the first source of the plan with this number.
+    pub(crate) fn first_source(&self, number: usize) -> usize {
+        self.plans.iter().take(number).map(|plan| plan.sources.len()).sum()
     }
 
     pub(crate) fn session(&self, plan: &Plan) -> Result<Session, DecodeError> {

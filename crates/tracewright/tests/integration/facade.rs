@@ -248,3 +248,18 @@ fn a_dump_without_a_description() {
     let missing = tracewright::open_raw("no such file", RawTrace::default(), &[]).err().unwrap();
     assert!(missing.to_string().starts_with("no such file: "), "{missing}");
 }
+
+/// What threads pass to one another.
+#[test]
+fn traces_and_sessions_go_to_other_threads() {
+    fn sent<T: Send>() {}
+    fn shared<T: Send + Sync>() {}
+    shared::<Trace>();
+    shared::<tracewright::Files>();
+    shared::<tracewright::index::Index>();
+    sent::<tracewright::Elements<'static>>();
+    sent::<tracewright::Ranges<'static>>();
+    sent::<tracewright::decode::Session>();
+    sent::<DecodeError>();
+    sent::<OpenError>();
+}

@@ -19,5 +19,6 @@ mod programmed;
 mod reference;
 mod reference_arm32;
 mod results;
+mod searches;
 mod selection;
 mod sinks;
