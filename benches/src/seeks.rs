@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use tracewright::Element;
-use tracewright::capture::{Capture, Growing, read_file};
+use tracewright::capture::{Capture, Growing, ImageSource, read_file};
 use tracewright::decode::{
     Jobs, Listener, Memory, Merging, Options, Plan, Program, input, parallel,
 };
@@ -65,7 +65,7 @@ impl Opening<'_> {
     fn open(&self) -> Result<Capture, Box<dyn std::error::Error>> {
         let mut opened = tracewright::read_capture(self.path)?;
         if let Some(image) = self.image {
-            opened.add_image(image)?;
+            opened.add_image(&ImageSource::parse(image)?)?;
         }
         Ok(opened)
     }

@@ -150,7 +150,7 @@ fn request(unit: &dyn Unit, text: &str) {
     let mut request = Request::default();
     for text in text.lines().take(MAX_LINES) {
         if let Err(why) = part(&mut request, text, &lookup) {
-            line(&why);
+            line(&why.to_string());
         }
     }
     let made = match unit.program(&request) {
@@ -237,7 +237,7 @@ fn buffer(text: &str) {
         let layout = match layout {
             Ok(layout) => layout,
             Err(why) => {
-                line(&why);
+                line(&why.to_string());
                 continue;
             }
         };

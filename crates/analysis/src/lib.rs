@@ -79,7 +79,7 @@ mod transfers;
 pub use branch_lists::{BranchLister, BranchLists, Branches};
 pub use code::{Code, FunctionId, Known};
 pub use counts::Counts;
-pub use executed::Executed;
+pub use executed::{Executed, Following};
 pub use paths::{MAX_CALLERS, Path, PathId, Paths, ThreadPaths};
 pub use profile::{
     Branch, BranchCount, FileKey, Filter, Listed, MissingCode, ModuleProfile, Profile, RangeCount,

@@ -73,6 +73,16 @@ impl RawProfile {
     }
 }
 
+impl RawProfile {
+    /// All ranges and all sequences, with their counts, in no order.
+    pub fn into_counts(
+        mut self,
+    ) -> (impl Iterator<Item = (Executed, u64)>, impl Iterator<Item = (Following, u64)>) {
+        self.settle();
+        (self.executed.counts.into_counts(), self.following.into_counts())
+    }
+}
+
 impl Merge for RawProfile {
     fn merge(&mut self, later: Self) {
         self.executed.counts.merge(later.executed.counts);

@@ -201,6 +201,7 @@ mod tests {
             spaces: Arc::new(spaces),
             arm64: Some(arm64),
             problems: Vec::new(),
+            damage: Vec::new(),
         }
     }
 

@@ -45,6 +45,7 @@ pub mod element;
 pub mod fault;
 pub mod feed;
 pub mod instruction;
+mod invalid;
 pub mod isa;
 mod leb128;
 mod numbering;
@@ -73,6 +74,7 @@ pub use element::{Element, Exception, Start, Transaction};
 pub use fault::{Fault, Gap, Inconsistency};
 pub use feed::Feed;
 pub use instruction::{Instruction, Kind, Role};
+pub use invalid::Invalid;
 pub use isa::Isa;
 pub use leb128::{put_uleb128, take_uleb128};
 #[doc(hidden)]

@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
+use tracewright::ImageSource;
 use tracewright::decode::Options;
 use tracewright::image::OpcodeCheck;
 
@@ -11,7 +12,7 @@ use crate::guard::guard;
 use crate::handle::{free, make, shared};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain::{self, Plain};
-use crate::status::{Failure, TwStatus, TW_ERR_OPEN, TW_OK};
+use crate::status::{Failure, TW_ERR_OPEN, TW_OK, TwStatus};
 
 /// An undefined opcode means that the program image is wrong.
 pub const TW_OPEN_CHECK_OPCODES: u32 = 1;
@@ -117,7 +118,8 @@ impl TwOpenOptions {
         for image in unsafe { plain::array(self.images, self.image_count, "images") }? {
             // SAFETY: as above.
             let image = unsafe { plain::string(*image, "images") }?;
-            capture.add_image(image).map_err(|error| Failure::new(TW_ERR_OPEN, error))?;
+            let added = ImageSource::parse(image).and_then(|image| capture.add_image(&image));
+            added.map_err(|error| Failure::new(TW_ERR_OPEN, error))?;
         }
         Ok(Opened::new(capture, options))
     }
@@ -171,7 +173,7 @@ pub unsafe extern "C" fn tw_capture_info(
             let Shared(opened) = shared(capture)?;
             let own = TwInfo {
                 buffers: opened.buffers.len() as u32,
-                sources: opened.sources.len() as u32,
+                sources: opened.trace.sources().len() as u32,
                 left_out: opened.left_out() as u32,
                 notes: opened.notes.len() as u32,
                 ..plain::zeroed()
@@ -194,9 +196,9 @@ pub unsafe extern "C" fn tw_capture_source(
     unsafe {
         guard(error, || {
             let Shared(opened) = shared(capture)?;
-            let count = opened.sources.len();
+            let count = opened.trace.sources().len();
             let range = || Failure::range("source", number, count);
-            let own = opened.sources.get(number).ok_or_else(range)?;
+            let own = opened.trace.sources().get(number).ok_or_else(range)?;
             let (name, protocol) = opened.texts.get(number).ok_or_else(range)?;
             let mut plans =
                 opened.plans().filter(|(plan, first)| number < first + plan.sources.len());
@@ -229,7 +231,7 @@ pub unsafe extern "C" fn tw_capture_buffer(
         guard(error, || {
             let Shared(opened) = shared(capture)?;
             let count = opened.buffers.len();
-            let own = opened.buffers.get(number).zip(opened.capture.buffers.get(number));
+            let own = opened.buffers.get(number).zip(opened.trace.capture().buffers.get(number));
             let (own, buffer) = own.ok_or_else(|| Failure::range("buffer", number, count))?;
             plain::give(name, own.as_ptr());
             plain::give(length, buffer.len());
@@ -276,9 +278,10 @@ pub unsafe extern "C" fn tw_symbol(
     unsafe {
         guard(error, || {
             let Shared(opened) = shared(capture)?;
-            let count = opened.sources.len();
+            let count = opened.trace.sources().len();
             let source = opened
-                .sources
+                .trace
+                .sources()
                 .get(source)
                 .ok_or_else(|| Failure::range("source", source, count))?;
             let symbol = source.symbol_name(address);
@@ -325,7 +328,7 @@ mod tests {
             let capture = tracewright::read_capture(&moved).unwrap();
             // SAFETY: `images` has the strings.
             let opened = unsafe { options.open(capture) }.ok().unwrap();
-            let memory = &opened.sources.last().unwrap().image;
+            let memory = &opened.trace.sources().last().unwrap().image;
             let run = memory.run(memory.view(tracewright::base::Space::ANY), 0x582b_2b10_00);
             assert_eq!(run.is_empty(), misses, "{image:?}");
         }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use tracewright::index::{Answer, Finder, Found, Query};
 
-use crate::element::{TwElement, TW_KNOWN_CONTEXT_ID, TW_KNOWN_TIME};
+use crate::element::{TW_KNOWN_CONTEXT_ID, TW_KNOWN_TIME, TwElement};
 use crate::error::TwError;
 use crate::guard::guard;
-use crate::handle::{free, make, shared, used, Kind};
+use crate::handle::{Kind, free, make, shared, used};
 use crate::index::{Indexed, TwIndex};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain::{self, Plain};
-use crate::status::{Failure, TwStatus, TW_ERR_INDEX, TW_ERR_QUERY, TW_OK};
+use crate::status::{Failure, TW_ERR_INDEX, TW_ERR_QUERY, TW_OK, TwStatus};
 
 /// The result of a search.
 pub struct TwMatches(());
@@ -68,7 +68,9 @@ impl Matches {
                 continue;
             }
             let index = indexed.map(|indexed| &*indexed.index);
-            let Some(mut finder) = Finder::new(opened.subject(), plan, index) else { continue };
+            let Some(mut finder) = Finder::new(opened.trace.subject(), plan, index) else {
+                continue;
+            };
             finder.limit = limit;
             let answer = finder.find(query);
             match answer.map_err(|error| Failure::new(TW_ERR_QUERY, error))? {

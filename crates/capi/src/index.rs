@@ -3,15 +3,15 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use tracewright::capture::{read_file, Bytes, Growing};
+use tracewright::capture::{Bytes, Growing, read_file};
 use tracewright::index::{Index, Making, Shape};
 
 use crate::error::TwError;
 use crate::guard::guard;
-use crate::handle::{free, make, shared, Kind};
+use crate::handle::{Kind, free, make, shared};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain::{self, Plain};
-use crate::status::{Failure, TwStatus, TW_ERR_INDEX, TW_ERR_READ, TW_ERR_WRITE, TW_OK};
+use crate::status::{Failure, TW_ERR_INDEX, TW_ERR_READ, TW_ERR_WRITE, TW_OK, TwStatus};
 
 /// An index of a capture. Several threads may use it at once.
 pub struct TwIndex(());
@@ -55,7 +55,7 @@ impl Indexed {
     /// The index in `bytes`, if it is one of `opened`.
     fn read(opened: &Arc<Opened>, bytes: Bytes) -> Result<Indexed, Failure> {
         let index = Index::read(bytes.clone()).and_then(|index| {
-            opened.subject().check(&index, &opened.plans)?;
+            opened.trace.subject().check(&index, opened.trace.plans())?;
             Ok(index)
         });
         let index = index.map_err(|error| Failure::new(TW_ERR_INDEX, error))?;
@@ -83,7 +83,7 @@ impl Indexed {
         let making =
             Making { shape, full: options.flags & TW_INDEX_FULL != 0, jobs, growing: false };
         let mut file = Vec::new();
-        let done = opened.subject().make(&opened.plans, &making, |bytes, _| {
+        let done = opened.trace.subject().make(opened.trace.plans(), &making, |bytes, _| {
             file.extend_from_slice(bytes);
             Ok(true)
         });

@@ -11,12 +11,12 @@ use crate::decode::TwCounts;
 use crate::element::TwElement;
 use crate::error::TwError;
 use crate::guard::guard;
-use crate::handle::{free, make, shared, used, Kind};
+use crate::handle::{Kind, free, make, shared, used};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain;
 use crate::run;
 use crate::select::TwDecodeOptions;
-use crate::status::{Failure, TwStatus, TW_END, TW_ERR_READ, TW_OK};
+use crate::status::{Failure, TW_END, TW_ERR_READ, TW_OK, TwStatus};
 
 /// The elements of a capture, in parts that the client asks for.
 pub struct TwReader(());
@@ -88,8 +88,10 @@ impl Reader {
 
     /// Begins with the buffer of plan `number`.
     fn begin(&mut self, number: usize, first: usize) -> Result<(), Failure> {
-        let Some(plan) = self.opened.plans.get(number) else { return Ok(()) };
-        let Some(buffer) = self.opened.capture.buffers.get(plan.buffer) else { return Ok(()) };
+        let Some(plan) = self.opened.trace.plans().get(number) else { return Ok(()) };
+        let Some(buffer) = self.opened.trace.capture().buffers.get(plan.buffer) else {
+            return Ok(());
+        };
         self.batch = Batch::new(first);
         self.running = Some(Running {
             session: run::session(&self.opened, plan)?,

@@ -1,8 +1,8 @@
 //! Decodes a buffer to a listener.
 
-use tracewright::decode::{input, parallel, Fork, Merge, Merging, Plan, Session, Tally};
-use tracewright::index::window;
 use tracewright::Listener;
+use tracewright::decode::{Fork, Plan, Session, Tally};
+use tracewright::run::{self, Selection};
 
 use crate::opened::Opened;
 use crate::select::Selected;
@@ -23,8 +23,7 @@ pub(crate) fn plans<'a>(
 
 /// A session of `plan` in its initial state.
 pub(crate) fn session(opened: &Opened, plan: &Plan) -> Result<Session, Failure> {
-    let subject = opened.subject();
-    subject.session(plan).map_err(|error| Failure::new(TW_ERR_INTERNAL, error))
+    opened.trace.subject().session(plan).map_err(|error| Failure::new(TW_ERR_INTERNAL, error))
 }
 
 /// The error of a buffer that cannot be read.
@@ -39,25 +38,15 @@ pub(crate) fn run<L: Listener + Fork + Send>(
     plan: &Plan,
     selected: &Selected,
     listener: L,
-    mut write: impl FnMut(L::Output) -> bool,
+    write: impl FnMut(L::Output) -> bool,
 ) -> Result<Tally, Failure> {
-    let Some(buffer) = opened.capture.buffers.get(plan.buffer) else { return Ok(Tally::default()) };
-    let mut session = session(opened, plan)?;
-    let mut both = (listener, Merging(Tally::default()));
-    let mut tally = Tally::default();
-    let mut output = |(output, counts): (L::Output, Tally)| {
-        tally.merge(counts);
-        write(output)
+    let Some(buffer) = opened.trace.capture().buffers.get(plan.buffer) else {
+        return Ok(Tally::default());
     };
-    if selected.window.is_all() {
-        let input = &mut *input::of(buffer);
-        parallel::run(&mut session, input, &mut both, &selected.jobs, |both, _| output(both))
-            .map_err(|error| unreadable(&buffer.name, &error))?;
-    } else {
-        let index = selected.index.as_ref().and_then(|index| index.buffer(plan.buffer));
-        let begin = &mut |_, _| {};
-        window::run(session, buffer, &selected.window, index, both, begin, &mut output)
-            .map_err(|error| unreadable(&buffer.name, &error))?;
-    }
+    let session = session(opened, plan)?;
+    let index = selected.index.as_deref();
+    let part = Selection { window: selected.window.clone(), index, jobs: selected.jobs.clone() };
+    let (_, tally, _) = run::run(session, (plan.buffer, buffer), &part, listener, write)
+        .map_err(|error| unreadable(&buffer.name, &error))?;
     Ok(tally)
 }

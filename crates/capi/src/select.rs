@@ -114,7 +114,7 @@ impl TwDecodeOptions {
             return Err(Failure::argument(format_args!("{} threads", self.threads)));
         }
         let buffer = (self.select & TW_SELECT_BUFFER != 0).then_some(self.buffer as usize);
-        let count = opened.capture.buffers.len();
+        let count = opened.trace.capture().buffers.len();
         if let Some(buffer) = buffer.filter(|&buffer| buffer >= count) {
             return Err(Failure::range("buffer", buffer, count));
         }

@@ -1,17 +1,26 @@
 //! What reading a capture may access.
 
-/// What the files of a capture may refer to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+use crate::files::Files;
+
+/// Where the files of a capture are, and what they may refer to.
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Access {
     /// Trace data may be read from named pipes, which wait for their writers. Otherwise only
     /// regular files are read.
     pub pipes: bool,
+    /// The files: those of the disk, or bytes in memory.
+    pub files: Files,
 }
 
 impl Access {
-    /// Regular files, and trace data from named pipes if `pipes`.
+    /// Regular files of the disk, and trace data from named pipes if `pipes`.
     pub fn with_pipes(pipes: bool) -> Access {
-        Access { pipes }
+        Access { pipes, ..Access::default() }
+    }
+
+    /// The files `files`.
+    pub fn of(files: Files) -> Access {
+        Access { files, ..Access::default() }
     }
 }

@@ -55,7 +55,7 @@ impl File {
 
     /// The size in bytes; for a pipe, the number of bytes read so far.
     pub fn len(&self) -> u64 {
-        self.pipe.as_ref().map_or(self.bytes.len() as u64, Pipe::so_far)
+        self.pipe.as_ref().map_or_else(|| self.bytes.size(), Pipe::so_far)
     }
 
     /// Whether there are no bytes. `false` for a pipe, whose size is unknown.

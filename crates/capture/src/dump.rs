@@ -95,7 +95,7 @@ impl Dump {
     /// The last address of the memory; `None` for an empty dump and for an ELF file.
     pub fn last(&self) -> Option<u64> {
         let bytes = self.bytes.as_ref().filter(|_| self.form == Form::Raw)?;
-        (bytes.len() as u64).checked_sub(1).map(|n| self.address.saturating_add(n))
+        bytes.size().checked_sub(1).map(|n| self.address.saturating_add(n))
     }
 }
 

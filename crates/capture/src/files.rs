@@ -1,249 +1,190 @@
-//! Files, each opened once per capture.
+//! Where files are: on the disk of this machine, or in memory under their names.
 
-use std::any::Any;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::Bytes;
-use crate::access::Access;
-use crate::large_file::LargeFile;
-use crate::limits::{MAX_DESCRIPTION, MAX_DESCRIPTIONS, MAX_FILES, MAX_MEMORY};
-use crate::origin::shortened;
-use crate::pipe::Pipe;
-use crate::problem::Problem;
 use crate::stamp::Stamp;
 
-/// Files of at least this many bytes are read when their bytes are needed. A smaller file is read
-/// when it is opened.
-const LARGE_FROM: u64 = 1 << 20;
-
-/// The number of large files that stay open.
-const MAX_OPEN: usize = 64;
-
-/// The open files of one capture.
-#[derive(Default)]
-pub(crate) struct Files {
-    access: Access,
-    /// The folder of the capture, without symbolic links.
-    root: Option<PathBuf>,
-    open: HashMap<PathBuf, Bytes>,
-    /// The same by device and number on it, as several paths may lead to one file.
-    same: HashMap<(u64, u64), Bytes>,
-    /// What was made of the content of files, by their paths without symbolic links.
-    pub(crate) parsed: HashMap<PathBuf, Arc<dyn Any + Send + Sync>>,
-    /// Whether a folder is inside of `root`.
-    folders: HashMap<PathBuf, bool>,
-    /// The state of each file when it was opened.
-    pub(crate) stamps: Vec<Stamp>,
-    /// The number of bytes of descriptions that were read.
-    described_bytes: u64,
-    /// The number of bytes of memory.
-    memory: u64,
-    /// The number of files of trace data.
-    traces: usize,
-    /// The number of large files that are open.
-    large: usize,
+/// The files that captures and programs are read from. The default is the disk of this machine; the
+/// alternative is bytes in memory, or bytes that are read when they are needed
+/// ([`Bytes::on_demand`]), each under the path that it would have on a disk. No file is opened then:
+/// this is how a program without a disk, or one that has an archive, reads captures.
+///
+/// ```
+/// use tracewright_capture::{Access, Files, open_with};
+///
+/// let files = Files::named([
+///     ("a/snapshot.ini", &b"[snapshot]\nversion=1.0\n[device_list]\nd=etm.ini\n"[..]),
+///     ("a/etm.ini", b"[device]\nname=ETM_0\nclass=trace_source\ntype=ETM4\n"),
+/// ]);
+/// let capture = open_with("a".as_ref(), Access::of(files))?;
+/// assert_eq!(capture.sources[0].name, "ETM_0");
+/// # Ok::<(), tracewright_capture::OpenError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// `None`: the files are on the disk.
+    named: Option<Arc<BTreeMap<PathBuf, Bytes>>>,
 }
 
 impl Files {
-    /// The files of the capture in the folder `root`.
-    pub(crate) fn of(root: &Path, access: Access) -> Files {
-        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-        Files { access, root: fs::canonicalize(root).ok(), ..Files::default() }
+    /// The files `files`, by their paths. A folder exists where a file is in it. Of two files with
+    /// the same path, the last is used.
+    pub fn named<P: Into<PathBuf>, B: Into<Bytes>>(
+        files: impl IntoIterator<Item = (P, B)>,
+    ) -> Files {
+        let files = files.into_iter().map(|(path, bytes)| (plain(&path.into()), bytes.into()));
+        Files { named: Some(Arc::new(files.collect())) }
     }
 
-    /// Whether the file at `path` is in the folder of the capture, symbolic links resolved. A file
-    /// that does not exist is.
-    pub(crate) fn is_inside(&mut self, path: &Path) -> bool {
-        let Some(root) = &self.root else { return true };
-        let elsewhere = |about: Metadata| about.is_symlink() || about.is_dir();
-        let ordinary =
-            path.file_name().is_some() && !fs::symlink_metadata(path).is_ok_and(elsewhere);
-        match path.parent().filter(|_| ordinary) {
-            // The folder determines it, and most files of a capture are in the same folder.
-            Some(folder) => {
-                let inside = *self.folders.entry(folder.to_owned()).or_insert_with(|| {
-                    let empty = folder.as_os_str().is_empty();
-                    let folder = if empty { Path::new(".") } else { folder };
-                    fs::canonicalize(folder).is_ok_and(|folder| folder.starts_with(root))
-                });
-                inside || !path.exists()
-            }
-            None => fs::canonicalize(path).map_or(true, |path| path.starts_with(root)),
-        }
+    /// Whether the files are on the disk, where pipes and the standard input are, too.
+    pub(crate) fn is_disk(&self) -> bool {
+        self.named.is_none()
     }
 
-    /// The text of the index of the capture that the user gave as `given`: the index, its folder,
-    /// or another file of it.
-    pub(crate) fn index(&mut self, index: &Path, given: &Path) -> Result<Vec<u8>, Problem> {
-        if index == given { self.described(index) } else { self.description(index) }
+    /// Whether there is anything at `path`.
+    pub fn exists(&self, path: &Path) -> bool {
+        self.about(path).is_ok()
     }
 
-    /// The text of a file that describes the capture. It is in the folder of the capture, as
-    /// messages quote it.
-    pub(crate) fn description(&mut self, path: &Path) -> Result<Vec<u8>, Problem> {
-        if !self.is_inside(path) {
-            return Err(Problem::OutsideDescription(shortened(&path.to_string_lossy())));
-        }
-        self.described(path)
+    /// Whether there is a regular file at `path`.
+    pub fn is_file(&self, path: &Path) -> bool {
+        self.about(path).is_ok_and(|about| about.kind == FileKind::File)
     }
 
-    fn described(&mut self, path: &Path) -> Result<Vec<u8>, Problem> {
-        let unreadable = |why: String| Problem::Unreadable(why);
-        let (mut file, about) = open_regular(path).map_err(unreadable)?;
-        if about.len() > MAX_DESCRIPTION {
-            return Err(Problem::TooLarge { size: about.len(), limit: MAX_DESCRIPTION });
-        }
-        self.described_bytes += about.len();
-        if self.described_bytes > MAX_DESCRIPTIONS {
-            return Err(Problem::TooManyDescriptions(MAX_DESCRIPTIONS));
-        }
-        let bytes = read_exactly(&mut file, about.len());
-        let bytes = bytes.map_err(|error| unreadable(reason(&error)))?;
-        self.stamp(path, &about);
-        Ok(bytes)
+    /// Whether there is a folder at `path`.
+    pub fn is_folder(&self, path: &Path) -> bool {
+        self.about(path).is_ok_and(|about| about.kind == FileKind::Folder)
     }
 
-    /// The bytes of the file of program memory at `path`, which a capture refers to. A pipe or
-    /// device is rejected, as reading it may not end.
-    pub(crate) fn open_named(&mut self, path: &Path) -> Result<Bytes, String> {
-        if let Some(bytes) = self.open.get(path) {
-            return Ok(bytes.clone());
-        }
-        let (file, about) = open_regular(path)?;
-        let known = Stamp::of(path, &about).identity.and_then(|id| self.same.get(&id));
-        if let Some(bytes) = known.cloned() {
-            self.open.insert(path.to_owned(), bytes.clone());
-            return Ok(bytes);
-        }
-        let memory = self.memory.saturating_add(about.len());
-        if memory > MAX_MEMORY {
-            return Err(format!("the files of program memory exceed {MAX_MEMORY} bytes"));
-        }
-        let bytes = self.read(path, file, &about)?;
-        self.memory = memory;
-        Ok(bytes)
-    }
-
-    /// Whether the capture refers to the greatest number of files of trace data.
-    pub(crate) fn has_all_traces(&self) -> bool {
-        self.traces >= MAX_FILES
-    }
-
-    /// The bytes of the file of trace data at `path`, which a capture refers to. It may be a named
-    /// pipe where the access allows it.
-    pub(crate) fn trace_named(&mut self, path: &Path) -> Result<(Bytes, Option<Pipe>), String> {
-        self.traces += 1;
-        match fs::metadata(path) {
-            Ok(about) if is_pipe(&about) && self.access.pipes => {
-                Ok((Bytes::default(), Some(Pipe::new(path))))
-            }
-            Ok(about) if is_pipe(&about) => {
-                Err("it is a named pipe, which is read with --pipes only".into())
-            }
-            _ => Ok((self.trace_file(path)?, None)),
-        }
-    }
-
-    /// The bytes of the file of trace data at `path`, which the user gave. `-` is the standard
-    /// input, and the path may be a pipe or a device.
-    pub(crate) fn trace(&mut self, path: &Path) -> Result<(Bytes, Option<Pipe>), String> {
-        let piped = path == Path::new("-")
-            || fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
-        if piped {
-            return Ok((Bytes::default(), Some(Pipe::new(path))));
-        }
-        Ok((self.trace_file(path)?, None))
-    }
-
-    /// The bytes of a regular file of trace data. Its size is not limited, as it is read in blocks.
-    fn trace_file(&mut self, path: &Path) -> Result<Bytes, String> {
-        if let Some(bytes) = self.open.get(path) {
-            return Ok(bytes.clone());
-        }
-        let (file, about) = open_regular(path)?;
-        self.read(path, file, &about)
-    }
-
-    /// The bytes of the file at `path`, which the user gave. It may be a pipe.
-    pub(crate) fn open(&mut self, path: &Path) -> Result<Bytes, String> {
-        let about = fs::metadata(path).map_err(|error| reason(&error))?;
-        // Some systems report length 0 for files that they generate on reading.
-        if about.is_dir() || about.is_file() && about.len() > 0 {
-            return self.open_named(path);
-        }
-        read_small(path, MAX_MEMORY).map(Bytes::from)
-    }
-
-    fn read(&mut self, path: &Path, mut file: fs::File, about: &Metadata) -> Result<Bytes, String> {
-        let stamp = Stamp::of(path, about);
-        let bytes = if about.len() < LARGE_FROM {
-            let bytes = read_exactly(&mut file, about.len()).map_err(|error| reason(&error))?;
-            Bytes::from(bytes)
-        } else {
-            let size = usize::try_from(about.len()).map_err(|_| "it is too large".to_owned())?;
-            self.large += 1;
-            let held = (self.large <= MAX_OPEN).then_some(file);
-            Bytes::on_demand(Arc::new(LargeFile::new(path.to_owned(), size, held)))
+    /// What is at `path`.
+    pub(crate) fn about(&self, path: &Path) -> io::Result<About> {
+        let Some(named) = &self.named else {
+            return fs::metadata(path).map(|about| About::of(path, &about));
         };
-        if let Some(id) = stamp.identity {
-            self.same.insert(id, bytes.clone());
+        let path = plain(path);
+        if let Some(bytes) = named.get(&path) {
+            return Ok(About { kind: FileKind::File, len: bytes.size(), stamp: None });
         }
-        self.stamp(path, about);
-        self.open.insert(path.to_owned(), bytes.clone());
-        Ok(bytes)
+        let next = named.range(path.clone()..).next();
+        match next.is_some_and(|(file, _)| file.starts_with(&path)) {
+            true => Ok(About { kind: FileKind::Folder, len: 0, stamp: None }),
+            false => Err(io::ErrorKind::NotFound.into()),
+        }
     }
 
-    fn stamp(&mut self, path: &Path, about: &Metadata) {
-        self.stamps.push(Stamp::of(path, about));
+    /// Whether the last component of `path` itself is a symbolic link or a folder.
+    pub(crate) fn leads_elsewhere(&self, path: &Path) -> bool {
+        match self.is_disk() {
+            true => {
+                fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink() || about.is_dir())
+            }
+            false => self.is_folder(path),
+        }
+    }
+
+    /// The path without symbolic links and relative components, if there is anything at it.
+    pub(crate) fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        match self.is_disk() {
+            true => fs::canonicalize(path).ok(),
+            false => self.exists(path).then(|| plain(path)),
+        }
+    }
+
+    /// The paths of what is in a folder.
+    pub(crate) fn in_folder(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        let Some(named) = &self.named else {
+            return Ok(fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect());
+        };
+        if self.about(folder)?.kind != FileKind::Folder {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        let folder = plain(folder);
+        let files = named.range(folder.clone()..).take_while(|(file, _)| file.starts_with(&folder));
+        let names = files.filter_map(|(file, _)| file.strip_prefix(&folder).ok()?.iter().next());
+        let mut paths: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// Opens what is at `path`, and its state as it was opened. Opening a pipe waits for a writer.
+    pub(crate) fn open(&self, path: &Path) -> io::Result<(Opened, About)> {
+        let Some(named) = &self.named else {
+            let file = fs::File::open(path)?;
+            let about = About::of(path, &file.metadata()?);
+            return Ok((Opened::File(file), about));
+        };
+        let about = self.about(path)?;
+        let bytes = named.get(&plain(path)).cloned().ok_or(io::ErrorKind::IsADirectory)?;
+        Ok((Opened::Bytes(bytes), about))
+    }
+
+    /// The first bytes of the file at `path`, at most `most` of them.
+    pub(crate) fn head(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        self.open(path)?.0.reader().take(most).read_to_end(&mut head)?;
+        Ok(head)
     }
 }
 
-/// The bytes of the regular file at `path`, of at most `most` bytes. An empty file, as those that
-/// the system generates seem to be, is not opened.
-///
-/// # Errors
-/// The reason why it is not read.
-pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>, String> {
-    let empty = fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0);
-    if empty {
-        return Err("it is empty".to_owned());
-    }
-    let (mut file, about) = open_regular(path)?;
-    if about.len() > most {
-        return Err(format!("it has {} bytes; at most {most} are read", about.len()));
-    }
-    read_exactly(&mut file, about.len()).map_err(|error| reason(&error))
+/// A file that is open.
+pub(crate) enum Opened {
+    /// On the disk.
+    File(fs::File),
+    /// In memory, or read when its bytes are needed.
+    Bytes(Bytes),
 }
 
-/// Opens the regular file at `path`. Its state is that of the open file.
-fn open_regular(path: &Path) -> Result<(fs::File, Metadata), String> {
-    let check = |about: &Metadata| match about {
-        _ if about.is_file() => Ok(()),
-        // Some systems open a folder without an error, and fail at the first read.
-        _ if about.is_dir() => Err(reason(&io::ErrorKind::IsADirectory.into())),
-        _ => Err("it is not a regular file".to_owned()),
-    };
-    // Opening a pipe waits for a writer.
-    check(&fs::metadata(path).map_err(|error| reason(&error))?)?;
-    let opened = fs::File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-    let (about, file) = opened.map_err(|error| reason(&error))?;
-    check(&about)?;
-    Ok((file, about))
+impl Opened {
+    /// A reader from the beginning.
+    pub(crate) fn reader(self) -> Box<dyn Read> {
+        match self {
+            Opened::File(file) => Box::new(file),
+            Opened::Bytes(bytes) => Box::new(bytes.reader()),
+        }
+    }
 }
 
-/// The first `len` bytes of `file`, or fewer if it is shorter. No bytes are requested from a file
-/// that reports length 0: the system generates some of these on reading, without an end.
-fn read_exactly(file: &mut fs::File, len: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    if len > 0 {
-        bytes.try_reserve_exact(usize::try_from(len).unwrap_or(usize::MAX))?;
-        file.take(len).read_to_end(&mut bytes)?;
+/// The kind of what is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    File,
+    Folder,
+    /// A named pipe.
+    Pipe,
+    /// A device, for example.
+    Other,
+}
+
+/// What is at a path.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    pub(crate) kind: FileKind,
+    /// The size in bytes.
+    pub(crate) len: u64,
+    /// The state of a file on the disk.
+    pub(crate) stamp: Option<Stamp>,
+}
+
+impl About {
+    fn of(path: &Path, about: &Metadata) -> About {
+        let kind = match about {
+            about if about.is_file() => FileKind::File,
+            about if about.is_dir() => FileKind::Folder,
+            about if is_pipe(about) => FileKind::Pipe,
+            _ => FileKind::Other,
+        };
+        About { kind, len: about.len(), stamp: Some(Stamp::of(path, about)) }
     }
-    Ok(bytes)
+
+    /// The device and the number of the file on it, where the system has them.
+    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
+        self.stamp.as_ref()?.identity
+    }
 }
 
 #[cfg(unix)]
@@ -256,43 +197,77 @@ fn is_pipe(_: &Metadata) -> bool {
     false
 }
 
-/// The bytes of the file at `path`, which may be a pipe or a device, if there are at most `most`.
-pub(crate) fn read_small(path: &Path, most: u64) -> Result<Vec<u8>, String> {
-    if fs::metadata(path).is_ok_and(|about| about.is_dir()) {
-        return Err(reason(&io::ErrorKind::IsADirectory.into()));
-    }
-    let mut bytes = Vec::new();
-    let read = fs::File::open(path).and_then(|f| f.take(most + 1).read_to_end(&mut bytes));
-    read.map_err(|error| reason(&error))?;
-    if bytes.len() as u64 > most {
-        return Err(format!("it is longer than {most} bytes"));
-    }
-    Ok(bytes)
-}
-
-/// The reason why a file could not be read or written, with the same text on every system.
-pub(crate) fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file".into(),
-        io::ErrorKind::PermissionDenied => "permission denied".into(),
-        io::ErrorKind::IsADirectory => "it is a folder".into(),
-        io::ErrorKind::NotADirectory => "a component of the path is not a folder".into(),
-        io::ErrorKind::InvalidFilename | io::ErrorKind::InvalidInput => "invalid file name".into(),
-        _ => error.to_string().to_lowercase(),
-    }
-}
-
-/// The path of a capture's file `written`: relative to the folder of the index, else to that of the
-/// file that refers to it. Captures of other systems may separate folders by backslashes.
-pub(crate) fn find(root: &Path, beside: &Path, written: &str) -> PathBuf {
-    let slashes = written.replace('\\', "/");
-    for name in [written, &slashes] {
-        for folder in [root, beside] {
-            let path = folder.join(name);
-            if path.exists() {
-                return path;
+/// `path` without `.`, and without `..` where a component is before it.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
             }
+            other => plain.push(other),
         }
     }
-    root.join(slashes)
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files() -> Files {
+        let names = ["a/b/one", "a/two", "./a/b/c/../three", "/usr/lib/four", "a-b/five"];
+        Files::named(names.map(|name| (name, name.as_bytes().to_vec())))
+    }
+
+    #[test]
+    fn names_are_paths() {
+        let files = files();
+        for (path, is_file, is_folder) in [
+            ("a/b/one", true, false),
+            ("./a/./b/one", true, false),
+            ("a/b/../two", true, false),
+            ("a/b/three", true, false),
+            ("/usr/lib/four", true, false),
+            ("usr/lib/four", false, false),
+            ("a", false, true),
+            ("a/b/", false, true),
+            ("", false, true),
+            (".", false, true),
+            ("/usr", false, true),
+            ("a/b/c", false, false),
+            ("a/b/one/x", false, false),
+            ("a/tw", false, false),
+            ("-", false, false),
+        ] {
+            let path = Path::new(path);
+            assert_eq!(
+                (files.is_file(path), files.is_folder(path)),
+                (is_file, is_folder),
+                "{path:?}"
+            );
+            assert_eq!(files.exists(path), is_file || is_folder, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn folders_are_listed() {
+        let list = |path: &str| files().in_folder(Path::new(path));
+        assert_eq!(list("a").unwrap(), [Path::new("a/b"), Path::new("a/two")]);
+        assert_eq!(list("a/b").unwrap(), [Path::new("a/b/one"), Path::new("a/b/three")]);
+        assert_eq!(list("a/two").unwrap_err().kind(), io::ErrorKind::NotADirectory);
+        assert_eq!(list("c").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn only_the_head_is_read() {
+        assert_eq!(files().head(Path::new("a/two"), 3).unwrap(), b"a/t");
+        assert_eq!(
+            files().head(Path::new("a"), 3).unwrap_err().kind(),
+            io::ErrorKind::IsADirectory
+        );
+        assert!(files().head(Path::new("Cargo.toml"), 3).is_err(), "the disk is not used");
+        assert!(Files::default().exists(Path::new("Cargo.toml")));
+    }
 }

@@ -4,8 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use tracewright_base::Invalid;
+
 use crate::Bytes;
-use crate::files::Files;
+use crate::open_files::OpenFiles;
 
 /// A file that is appended to. It has its name from the beginning: a reader sees what was written
 /// so far.
@@ -45,11 +47,11 @@ impl Growing {
 ///
 /// # Errors
 /// The reason why it cannot be read.
-pub fn read_file(path: &Path) -> Result<Bytes, String> {
-    Files::default().trace(path).and_then(|(bytes, pipe)| match pipe {
-        None => Ok(bytes),
-        Some(_) => Err("it is not a regular file".to_owned()),
-    })
+pub fn read_file(path: &Path) -> Result<Bytes, Invalid> {
+    match OpenFiles::default().trace(path)? {
+        (bytes, None) => Ok(bytes),
+        (_, Some(_)) => Err("it is not a regular file".into()),
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const BLOCK: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct LargeFile {
     path: PathBuf,
-    size: usize,
+    size: u64,
     /// The open file. Without one, each block opens the path.
     file: Option<fs::File>,
     all: OnceLock<Vec<u8>>,
@@ -28,7 +28,7 @@ pub(crate) struct LargeFile {
 
 impl LargeFile {
     /// The first `size` bytes of the file at `path`.
-    pub(crate) fn new(path: PathBuf, size: usize, file: Option<fs::File>) -> LargeFile {
+    pub(crate) fn new(path: PathBuf, size: u64, file: Option<fs::File>) -> LargeFile {
         LargeFile { path, size, file, all: OnceLock::new(), blocks: OnceLock::new() }
     }
 
@@ -44,15 +44,15 @@ impl LargeFile {
             }
         };
         file.rewind()?;
-        file.take(self.size as u64).read_to_end(bytes)
+        file.take(self.size).read_to_end(bytes)
     }
 
     /// Bytes from `start` on: `len` of them, or those that can be read.
-    fn read_block(&self, start: usize, len: usize) -> Vec<u8> {
+    fn read_block(&self, start: u64, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         let mut read = 0;
         while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
-            match self.read_at((start + read) as u64, rest) {
+            match self.read_at(start + read as u64, rest) {
                 Ok(0) => break,
                 Ok(some) => read += some,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -65,12 +65,12 @@ impl LargeFile {
 }
 
 impl OnDemand for LargeFile {
-    fn size(&self) -> usize {
+    fn size(&self) -> u64 {
         self.size
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        let left = (self.size as u64).saturating_sub(offset);
+        let left = self.size.saturating_sub(offset);
         let room = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
         let Some(into) = into.get_mut(..room) else { return Ok(0) };
         match &self.file {
@@ -83,7 +83,8 @@ impl OnDemand for LargeFile {
         self.all.get_or_init(|| {
             let mut bytes = Vec::new();
             // Where memory does not suffice, no bytes are known.
-            if bytes.try_reserve_exact(self.size).is_ok() {
+            let size = usize::try_from(self.size).unwrap_or(usize::MAX);
+            if bytes.try_reserve_exact(size).is_ok() {
                 // Bytes that were read before an error remain.
                 let _ = self.read_all(&mut bytes);
             }
@@ -92,19 +93,20 @@ impl OnDemand for LargeFile {
     }
 
     fn run(&self, offset: u64) -> &[u8] {
-        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        const SIZE: u64 = BLOCK as u64;
         if let Some(all) = self.all.get() {
-            return all.get(offset..).unwrap_or_default();
+            return usize::try_from(offset).ok().and_then(|at| all.get(at..)).unwrap_or_default();
         }
         let blocks = self
             .blocks
-            .get_or_init(|| (0..self.size.div_ceil(BLOCK)).map(|_| OnceLock::new()).collect());
-        let Some(block) = blocks.get(offset / BLOCK) else { return &[] };
+            .get_or_init(|| (0..self.size.div_ceil(SIZE)).map(|_| OnceLock::new()).collect());
+        let number = usize::try_from(offset / SIZE).unwrap_or(usize::MAX);
+        let Some(block) = blocks.get(number) else { return &[] };
         let bytes = block.get_or_init(|| {
-            let start = offset / BLOCK * BLOCK;
-            self.read_block(start, (self.size - start).min(BLOCK))
+            let start = offset / SIZE * SIZE;
+            self.read_block(start, (self.size - start).min(SIZE) as usize)
         });
-        bytes.get(offset % BLOCK..).unwrap_or_default()
+        bytes.get((offset % SIZE) as usize..).unwrap_or_default()
     }
 }
 
@@ -135,7 +137,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("tracewright-large-{}", std::process::id()));
         let want: Vec<u8> = (0..3 * BLOCK + 5).map(|n| (n / 7) as u8).collect();
         fs::write(&path, &want).unwrap();
-        let file = LargeFile::new(path.clone(), want.len(), None);
+        let file = LargeFile::new(path.clone(), want.len() as u64, None);
         for at in [BLOCK + 1, 2 * BLOCK - 1, 3 * BLOCK, 3 * BLOCK + 4] {
             let end = (at / BLOCK * BLOCK + BLOCK).min(want.len());
             assert_eq!(file.run(at as u64), &want[at..end], "{at}");

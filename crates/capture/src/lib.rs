@@ -26,7 +26,9 @@
 //! | `proto.rs` | messages of protobuf |
 //! | `parameters.rs` | parameters of trace sources |
 //! | `raw.rs` | raw trace data, and images that the user adds |
-//! | `files.rs`, `large_file.rs`, `stamp.rs` | files, and how changes of them are noticed |
+//! | `files.rs`, `open_files.rs`, `large_file.rs` | files on the disk and in memory, each opened once |
+//! | `image_source.rs` | files of program memory that are added |
+//! | `stamp.rs` | how changes of files are noticed |
 //! | `sink/` | trace buffers with registers: where the oldest byte is, and what was lost |
 //! | `access.rs`, `limits.rs` | what a capture may refer to, and how much it may contain |
 //! | `plain.rs` | removal of control characters from text of files |
@@ -75,6 +77,7 @@ pub mod dump;
 pub mod folder;
 mod growing;
 mod image_file;
+mod image_source;
 mod ini;
 pub mod levels;
 pub mod limits;
@@ -101,9 +104,9 @@ mod names;
 mod new_folder;
 mod notes;
 mod number;
+mod open_files;
 mod parameters;
 mod pipe;
-
 mod replacement;
 mod spool;
 mod stream;
@@ -117,15 +120,17 @@ pub use container::Container;
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
-pub use files::read_regular;
+pub use files::Files;
 pub use growing::{Growing, read_file};
+pub use image_source::ImageSource;
 pub use linux::{Linux, Part, Queue, QueueTotals, TimeConversion};
 pub use memory_file::{BufferAt, Selection, Swap, may_be_converted};
 pub use nearest::expected_names;
 pub use new_folder::{NewFolder, check_empty};
+pub use open_files::read_regular;
 pub use origin::Origin;
 pub use pipe::{Pipe, PipeReader};
-pub use probe::{Found, probe, probe_pipe};
+pub use probe::{Found, probe, probe_in, probe_pipe};
 pub use problem::{Conversion, Note, OpenError, Problem, Severity};
 pub use raw::Raw;
 pub use replacement::Replacement;
@@ -149,12 +154,12 @@ pub fn open(path: &Path) -> Result<Capture, OpenError> {
     open_with(path, Access::default())
 }
 
-/// As [`open`], where the files of the capture may refer to what `access` allows.
+/// As [`open`], of the files of `access`, which may refer to what it allows.
 ///
 /// # Errors
 /// As [`open`].
 pub fn open_with(path: &Path, access: Access) -> Result<Capture, OpenError> {
-    match probe(path)? {
+    match probe_in(&access.files, path)? {
         Found::Snapshot(index) => snapshot::read(path, &index, access),
         #[cfg(feature = "toml")]
         Found::Folder(index) => folder::read(path, &index, access),
@@ -163,8 +168,10 @@ pub fn open_with(path: &Path, access: Access) -> Result<Capture, OpenError> {
             let what = "this build cannot read it: it lacks the feature `toml`";
             Err(OpenError::new(&index, Problem::Toml(what.to_owned())))
         }
-        Found::Cycles(form) => cycles::read(path, form),
-        Found::Perf => perf::open(path, &perf::Search::default()),
+        Found::Cycles(form) => cycles::read(&access.files, path, form),
+        Found::Perf => {
+            perf::open(path, &perf::Search { files: access.files, ..perf::Search::default() })
+        }
         Found::Program => Err(OpenError::new(path, Problem::Program)),
         Found::Container(container) => Err(OpenError::new(path, Problem::Container(container))),
         Found::Raw => Err(OpenError::new(path, Problem::NeedsProtocol)),

@@ -133,8 +133,8 @@ impl Linux {
                 let segment = Segment {
                     address: dump.address,
                     offset: dump.offset,
-                    file_size: bytes.len() as u64,
-                    memory_size: bytes.len() as u64,
+                    file_size: bytes.size(),
+                    memory_size: bytes.size(),
                     executable: true,
                 };
                 let region = Region::new(name, dump.address, bytes.clone());

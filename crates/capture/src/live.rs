@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSock
 use std::path::Path;
 use std::time::Duration;
 
-use crate::files::reason;
+use crate::open_files::reason;
 use crate::problem::{OpenError, Problem};
 
 /// How an address of a connection begins.

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::files::reason;
+use crate::open_files::reason;
 use crate::problem::{OpenError, Problem};
 use crate::replacement::{retry, temporary};
 

@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::device::{Register, Source, Text};
-use crate::files::read_small;
+use crate::files::Files;
 use crate::limits::MAX_PARAMETERS;
 use crate::number::number;
+use crate::open_files::read_small;
 use crate::origin::Origin;
 use crate::plain::plain;
 use crate::problem::{OpenError, Problem};
@@ -22,14 +23,14 @@ impl Source {
         }
     }
 
-    /// Adds the parameters of a file: `name = value` lines, in TOML or without quotes. Text after
+    /// Adds the parameters of the file at `path` of `files`: `name = value` lines, in TOML or without quotes. Text after
     /// `#` and lines with `[section]` are ignored. Parameters that the source already has are
     /// retained. The lines after `[[name]]` form one text parameter `name`.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read, or a line is not an assignment.
-    pub fn read_parameters(&mut self, path: &Path) -> Result<(), OpenError> {
-        let bytes = read_small(path, MAX_PARAMETERS)
+    pub fn read_parameters(&mut self, files: &Files, path: &Path) -> Result<(), OpenError> {
+        let bytes = read_small(files, path, MAX_PARAMETERS)
             .map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
         // The table of a list that contains the line.
         let mut entry: Option<Text> = None;

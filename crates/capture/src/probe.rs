@@ -1,17 +1,16 @@
 //! Detection of the format of a file or folder by its content.
 
 use std::borrow::Cow;
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::container::Container;
 use crate::cycles;
 use crate::dump::ELF;
-use crate::files::reason;
+use crate::files::{FileKind, Files};
 use crate::ini::{Ini, utf16};
 use crate::levels::may_be_levels;
 use crate::memory_file::is_core;
+use crate::open_files::reason;
 use crate::perf::BranchList;
 use crate::pipe::Pipe;
 use crate::problem::{OpenError, Problem};
@@ -49,34 +48,42 @@ pub(crate) const INDEX: &str = "snapshot.ini";
 /// # Errors
 /// [`OpenError`] where the path cannot be read, and where a folder or an ini file has no index.
 pub fn probe(path: &Path) -> Result<Found, OpenError> {
-    if path == Path::new("-") {
+    probe_in(&Files::default(), path)
+}
+
+/// As [`probe`], of the path of a file in `files`.
+///
+/// # Errors
+/// As [`probe`].
+pub fn probe_in(files: &Files, path: &Path) -> Result<Found, OpenError> {
+    if files.is_disk() && path == Path::new("-") {
         return Ok(Found::Raw);
     }
-    if path.is_dir() {
+    if files.is_folder(path) {
         let described = path.join(DESCRIPTION);
-        if described.is_file() {
+        if files.is_file(&described) {
             return Ok(Found::Folder(described));
         }
         // `perf record --threads` and `--kcore` write a folder.
         let data = path.join("data");
-        if data.is_file() && head(&data).is_ok_and(|head| is_perf(&head)) {
+        if files.is_file(&data) && head(files, &data).is_ok_and(|head| is_perf(&head)) {
             return Ok(Found::Perf);
         }
-        return in_folder(path).map(Found::Snapshot);
+        return in_folder(files, path).map(Found::Snapshot);
     }
     // A pipe can be read only once.
-    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+    if files.about(path).is_ok_and(|about| about.kind != FileKind::File) {
         return Ok(Found::Raw);
     }
     if path.file_name().is_some_and(|name| name == DESCRIPTION) {
         return Ok(Found::Folder(path.to_owned()));
     }
-    let head = head(path)?;
+    let head = head(files, path)?;
     if head.starts_with(ELF) {
         // A core dump may have a trace buffer.
         return Ok(if is_core(&head) { Found::Raw } else { Found::Program });
     }
-    if let Some(form) = cycles::Form::probe(path, &head) {
+    if let Some(form) = cycles::Form::probe(files, path, &head) {
         return Ok(Found::Cycles(form));
     }
     if is_perf(&head) {
@@ -94,7 +101,7 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
         Role::Index => Ok(Found::Snapshot(path.to_owned())),
         Role::Part => {
             let beside = path.parent().unwrap_or(Path::new(""));
-            index_in(beside)
+            index_in(files, beside)
                 .map(Found::Snapshot)
                 .ok_or_else(|| OpenError::new(path, Problem::NoIndexBeside))
         }
@@ -151,34 +158,30 @@ fn role(head: &[u8]) -> Role {
     }
 }
 
-fn in_folder(path: &Path) -> Result<PathBuf, OpenError> {
-    if let Err(error) = fs::read_dir(path) {
+fn in_folder(files: &Files, path: &Path) -> Result<PathBuf, OpenError> {
+    if let Err(error) = files.in_folder(path) {
         return Err(OpenError::new(path, Problem::Unreadable(reason(&error))));
     }
-    index_in(path).ok_or_else(|| OpenError::new(path, Problem::NoIndex))
+    index_in(files, path).ok_or_else(|| OpenError::new(path, Problem::NoIndex))
 }
 
 /// The index in a folder: `snapshot.ini`, or the only ini file with the sections of an index.
-fn index_in(folder: &Path) -> Option<PathBuf> {
+fn index_in(files: &Files, folder: &Path) -> Option<PathBuf> {
     let usual = folder.join(INDEX);
-    if usual.is_file() {
+    if files.is_file(&usual) {
         return Some(usual);
     }
     let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let mut found = fs::read_dir(listed).ok()?.flatten().map(|entry| entry.path()).filter(|path| {
+    let mut found = files.in_folder(listed).ok()?.into_iter().filter(|path| {
         // Opening a pipe waits for a writer.
         path.extension().is_some_and(|e| e.eq_ignore_ascii_case("ini"))
-            && path.is_file()
-            && head(path).is_ok_and(|head| role(&head) == Role::Index)
+            && files.is_file(path)
+            && head(files, path).is_ok_and(|head| role(&head) == Role::Index)
     });
     found.next().filter(|_| found.next().is_none())
 }
 
-fn head(path: &Path) -> Result<Vec<u8>, OpenError> {
-    let mut head = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(LOOK).read_to_end(&mut head));
-    match read {
-        Ok(_) => Ok(head),
-        Err(error) => Err(OpenError::new(path, Problem::Unreadable(reason(&error)))),
-    }
+fn head(files: &Files, path: &Path) -> Result<Vec<u8>, OpenError> {
+    let head = files.head(path, LOOK);
+    head.map_err(|error| OpenError::new(path, Problem::Unreadable(reason(&error))))
 }

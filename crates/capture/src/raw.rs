@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Bytes;
+use crate::access::Access;
 use crate::buffer::{Buffer, Format};
 use crate::buffer_file::File;
 use crate::capture::{Capture, Kind};
@@ -11,13 +12,15 @@ use crate::device::{BufferRef, Core, Register, Registers, Source};
 use crate::dump::{Dump, Form};
 use crate::files::Files;
 use crate::image_file;
+use crate::image_source::ImageSource;
 use crate::memory_file;
 use crate::memory_file::Selection;
 use crate::number::number64;
+use crate::open_files::OpenFiles;
 use crate::origin::Origin;
 use crate::pipe::Pipe;
 use crate::plain::line;
-use crate::probe::{Found, probe};
+use crate::probe::{Found, probe_in};
 use crate::problem::{Note, OpenError, Problem};
 
 /// The user's description of raw trace data.
@@ -31,26 +34,28 @@ pub struct Raw {
     pub format: Format,
     /// The traced core, in the form of a device type: `Cortex-A53`.
     pub core: Option<String>,
-    /// Program memory: `FILE` (ELF, Intel HEX, S-records, UF2) or `FILE@ADDRESS`.
-    pub images: Vec<String>,
+    /// Program memory.
+    pub images: Vec<ImageSource>,
     /// The registers of the trace buffer that the data were read from.
     pub buffer_registers: Option<Registers>,
     /// The part of the files that is the trace.
     pub selection: Selection,
     /// The pipe that is read, where it was opened before.
     pub pipe: Option<Pipe>,
+    /// Where the files of trace data are: on the disk, or in memory.
+    pub files: Files,
 }
 
 impl Capture {
     /// Makes a capture of the files of trace data `paths`, which form one buffer. `-` is the
-    /// standard input. A pipe is read when it is decoded. Of a file that has memory as text, in
+    /// standard input, if the files are on the disk. A pipe is read when it is decoded. Of a file that has memory as text, in
     /// records or in a core dump, the buffer is the memory that the description selects.
     ///
     /// # Errors
     /// [`OpenError`] where a file cannot be read, or the description is invalid.
     pub fn raw(paths: &[PathBuf], raw: &Raw) -> Result<Capture, OpenError> {
         let path = paths.first().cloned().unwrap_or_default();
-        let mut files = Files::default();
+        let mut files = OpenFiles::of(Access::of(raw.files.clone()));
         let mut buffer = Buffer::empty(label(&path), raw.format.clone());
         let mut notes = Vec::new();
         for path in paths {
@@ -119,49 +124,37 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Adds program memory that every core sees: `FILE` for an ELF file, `FILE@ADDRESS` for the
-    /// bytes from an address on. For an ELF file, the address is added to those in the file. Intel
-    /// HEX records, S-records, UF2 and what debuggers print have addresses, and none is given with
-    /// them.
-    ///
-    /// In a capture of perf or simpleperf it is the memory of all processes, of the kernel, and of
-    /// other code, such as that of guests; with `,pid=N` behind it, only that of process N.
-    ///
+    /// Adds program memory that every core sees, or one process of a capture of perf or simpleperf.
     /// Added memory has priority over the capture's own memory, and over memory that is added
     /// later.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read, has no address, or is text or compressed, and
-    /// where N is not a number, or the capture describes no processes.
-    pub fn add_image(&mut self, image: &str) -> Result<(), OpenError> {
-        let (image, process) = self.process_of(image)?;
-        // The name of a file may contain `@`.
-        let split = image.rsplit_once('@').and_then(|(file, at)| Some((file, number64(at)?)));
-        let (name, address) = match split {
-            Some((file, address)) if !Path::new(image).exists() => (file, Some(address)),
-            _ => (image, None),
-        };
-        let path = Path::new(name);
-        let mut files = Files::default();
-        let bytes =
-            files.open(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
-        self.stamps.append(&mut files.stamps);
+    /// where it is for a process, but the capture describes none.
+    pub fn add_image(&mut self, image: &ImageSource) -> Result<(), OpenError> {
+        let (path, process) = (image.path(), image.process());
+        if process.is_some() && self.linux.is_none() {
+            return Err(OpenError::new(path, Problem::NoProcesses));
+        }
+        let (bytes, mut stamps) = image.open()?;
+        self.stamps.append(&mut stamps);
+        let name = path.to_string_lossy();
         let form = Form::detect(&bytes);
         if form == Form::Raw
-            && let Some(dumps) = records(path, name, &bytes, address)?
+            && let Some(dumps) = records(path, &name, &bytes, image.address())?
         {
             return self.insert_images(dumps, process);
         }
-        let address = match (form, address) {
+        let address = match (form, image.address()) {
             (_, Some(address)) => address,
             (Form::Elf, None) => 0,
             (Form::Raw, None) => {
-                return Err(OpenError::new(path, Problem::NoAddress(name.to_owned())));
+                return Err(OpenError::new(path, Problem::NoAddress(name.into_owned())));
             }
         };
         let dump = Dump {
             name: label(path),
-            file: name.to_owned(),
+            file: name.into_owned(),
             path: path.to_owned(),
             address,
             form,
@@ -170,20 +163,6 @@ impl Capture {
             ..Dump::default()
         };
         self.insert_images(vec![dump], process)
-    }
-
-    /// The process that `image` is of, and the rest of the text.
-    fn process_of<'a>(&self, image: &'a str) -> Result<(&'a str, Option<u32>), OpenError> {
-        // The name of a file may contain it.
-        let split = image.rsplit_once(",pid=").filter(|_| !Path::new(image).exists());
-        let Some((image, text)) = split else { return Ok((image, None)) };
-        let fail = |problem| OpenError::new(Path::new(image), problem);
-        let number = number64(text).and_then(|number| u32::try_from(number).ok());
-        let process = number.ok_or_else(|| fail(Problem::NotProcess(line(text).into_owned())))?;
-        match self.linux {
-            Some(_) => Ok((image, Some(process))),
-            None => Err(fail(Problem::NoProcesses)),
-        }
     }
 
     /// Adds the dumps of one file over the memory of the capture, below what was added before.
@@ -212,17 +191,18 @@ impl Capture {
     }
 }
 
-/// Reads the file at `path`, where it is a file of cycles, with the values of `registers`
+/// Reads the file at `path` of `files`, where it is a file of cycles, with the values of `registers`
 /// (`NAME=VALUE`) instead of those in the file. `None` for any other file.
 ///
 /// # Errors
 /// [`OpenError`] where the file cannot be read, and where a register is not `NAME=VALUE`.
 pub fn cycles_with_registers(
+    files: &Files,
     path: &Path,
     registers: &[String],
 ) -> Result<Option<Capture>, OpenError> {
-    let Ok(Found::Cycles(form)) = probe(path) else { return Ok(None) };
-    let mut capture = cycles::read(path, form)?;
+    let Ok(Found::Cycles(form)) = probe_in(files, path) else { return Ok(None) };
+    let mut capture = cycles::read(files, path, form)?;
     for text in registers {
         let register = parse_register(text)
             .ok_or_else(|| OpenError::new(path, Problem::NotAssignment(text.clone())))?;

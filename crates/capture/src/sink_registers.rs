@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
+use tracewright_base::Invalid;
+
 use crate::buffer::{Buffer, Format};
 use crate::buffer_file::File;
 use crate::capture::Capture;
@@ -52,7 +54,7 @@ impl Capture {
                 return;
             }
             Some(Ok(_)) => "the data are read from a pipe".to_owned(),
-            Some(Err(why)) => why,
+            Some(Err(why)) => why.into(),
             None => "they are of no known trace buffer".to_owned(),
         };
         let problem = Problem::SinkRegisters { name: device, reason: problem };
@@ -123,11 +125,12 @@ impl Layout {
         registers: &Registers,
         len: u64,
         word: &dyn Fn(u64) -> Option<u32>,
-    ) -> Option<Result<Layout, String>> {
-        trbe::layout(registers, len)
+    ) -> Option<Result<Layout, Invalid>> {
+        let layout = trbe::layout(registers, len)
             .or_else(|| mtb::layout(registers, len))
             .or_else(|| riscv::layout(registers, len))
-            .or_else(|| tmc::layout(device_type, registers, len, word))
+            .or_else(|| tmc::layout(device_type, registers, len, word))?;
+        Some(layout.map_err(Invalid::from))
     }
 }
 
@@ -149,7 +152,7 @@ fn read(buffer: &mut Buffer, layout: Layout, registers: Registers, device: Optio
 fn slice(stored: &[File], range: Range<u64>, out: &mut Vec<File>) {
     let mut start = 0u64;
     for file in stored {
-        let end = start.saturating_add(file.bytes.len() as u64);
+        let end = start.saturating_add(file.bytes.size());
         let (from, to) = (range.start.max(start), range.end.min(end));
         if from < to {
             let bytes = file.bytes.part(from - start, to - from);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::buffer::Buffer;
 use crate::buffer_file::File;
-use crate::files::{Files, reason};
+use crate::open_files::{OpenFiles, reason};
 use crate::problem::{OpenError, Problem};
 use crate::replacement::create;
 
@@ -58,7 +58,7 @@ impl Spool {
         self.append(&buffer.bytes())?;
         let flushed = self.file.take().map_or(Ok(()), |mut file| file.flush());
         flushed.map_err(|error| failed(&self.path, &error))?;
-        let (bytes, _) = Files::default()
+        let (bytes, _) = OpenFiles::default()
             .trace(&self.path)
             .map_err(|why| OpenError::new(&self.path, Problem::NotWritten(why)))?;
         let (name, path) = (buffer.name.clone(), std::mem::take(&mut self.path));

@@ -7,7 +7,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 
 use crate::container::Container;
-use crate::files::reason;
+use crate::open_files::reason;
 use crate::problem::{OpenError, Problem};
 
 /// A reader of the file or pipe at `path`; `-` is the standard input.

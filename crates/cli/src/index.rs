@@ -66,7 +66,7 @@ pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
     }
     let bytes = match read_file(&path) {
         Ok(bytes) => bytes,
-        Err(why) if args.index.is_some() => return Err(Fail::input(&path, &why)),
+        Err(why) if args.index.is_some() => return Err(Fail::input(&path, &why.to_string())),
         Err(why) => {
             message::line(&format!("note: {} is not used: {why}", path.display()));
             return Ok(None);

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use tracewright::Capture;
 use tracewright::analysis::{Code, thread_names};
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::levels::{Names, SwoOptions, read_swo};
@@ -21,8 +20,11 @@ use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
 use tracewright::views::explain::Decoded;
 use tracewright::views::{LineTable, Source, json};
+use tracewright::{Capture, Files};
 
-use crate::args::{AlignArg, FramingArg, HowArgs, InputArgs, SearchArgs, SourceArgs};
+use crate::args::{
+    AlignArg, FramingArg, HowArgs, InputArgs, SearchArgs, SourceArgs, image_sources,
+};
 use crate::fail::Fail;
 use crate::inputs::Inputs;
 use crate::{hardware, message};
@@ -128,6 +130,7 @@ impl Input {
         levels: Option<Names>,
     ) -> Result<Input, Fail> {
         let Images { files: images, memory } = images;
+        let programs = image_sources(images)?;
         let mut notes = Vec::new();
         let (mut described, mut found, mut port) = (false, None, None);
         hardware::check(args, path)?;
@@ -183,16 +186,17 @@ impl Input {
                     ids: args.ids.clone(),
                     levels,
                     memory,
-                    selection: args.selection(images)?,
+                    selection: args.selection(&programs)?,
                     skip: args.skip,
                     pipe,
+                    files: Files::default(),
                 };
                 let align = match args.align {
                     Some(AlignArg::At(at)) => Some(at),
                     Some(AlignArg::Auto) | None => None,
                 };
                 let without = raw.units.is_empty();
-                let detection = complete(path, &mut raw, images, align, &mut notes)?;
+                let detection = complete(path, &mut raw, &programs, align, &mut notes)?;
                 if without {
                     found = detection.and_then(|detection| detection.best().cloned());
                 }
@@ -218,7 +222,7 @@ impl Input {
             let skipped = args.skip;
             notes.push(format!("{}: no bytes after the first {skipped} (--skip)", buffer.name));
         }
-        for image in images {
+        for image in &programs {
             capture.add_image(image)?;
         }
         if args.framing == FramingArg::Encapsulated {

@@ -182,7 +182,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The text of the file at `path`, registers or a recording, without a byte order mark.
 pub fn read_text(path: &Path) -> Result<String, Fail> {
-    let bytes = read_file(path).map_err(|why| Fail::input(path, &why))?;
+    let bytes = read_file(path).map_err(|why| Fail::input(path, &why.to_string()))?;
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
     str::from_utf8(text).map(str::to_owned).map_err(|error| {
         let before = text.iter().take(error.valid_up_to());

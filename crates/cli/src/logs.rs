@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use tracewright::Capture;
 use tracewright::base::Isa;
 use tracewright::capture::{Container, Dump, Form, Source, stream, unpacked};
 use tracewright::decode::Memory;
@@ -12,6 +11,7 @@ use tracewright::logs::{
     Assembler, Entry, Format, InstructionSet, LogError, LogMap, Lookup, Mode, Reader, Timing, csv,
     instruction_set,
 };
+use tracewright::{Capture, ImageSource};
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
 use crate::fail::Fail;
@@ -86,7 +86,7 @@ impl<'a> Log<'a> {
     ) -> Result<Log<'a>, Fail> {
         let mut program = Capture::default();
         for image in &args.images {
-            program.add_image(image)?;
+            program.add_image(&ImageSource::parse(image)?)?;
         }
         let mut first = Vec::new();
         input = unpacked(input).map_err(|error| Fail::input(path, &error.to_string()))?;
@@ -261,11 +261,13 @@ pub fn notes(assembler: &Assembler) {
 fn described(args: &LogArgs) -> Result<Option<LogMap>, Fail> {
     if let Some(pattern) = &args.log_pattern {
         let map = LogMap::of_pattern(pattern);
-        return map.map(Some).map_err(|why| Fail::option("--log-pattern", pattern, &why));
+        return map
+            .map(Some)
+            .map_err(|why| Fail::option("--log-pattern", pattern, &why.to_string()));
     }
     let Some(path) = &args.log_map else { return Ok(None) };
     let map = LogMap::read(&read_text(path)?);
-    map.map(Some).map_err(|why| Fail::input(path, &why))
+    map.map(Some).map_err(|why| Fail::input(path, &why.to_string()))
 }
 
 /// A format that is written.

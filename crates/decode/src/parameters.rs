@@ -1,5 +1,6 @@
 //! Converts parameters that a capture gives as text to the registers of their protocols.
 
+use tracewright_base::Invalid;
 use tracewright_capture::{Capture, OpenError, Origin, Problem, Register, Registers, Source, Text};
 use tracewright_protocols::registry::AnyProtocol;
 
@@ -21,7 +22,8 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         None => Ok(None),
     };
     let origin = |name: &str| parameter_origin(source, name);
-    let wrong = |name: &str, why: String| OpenError::at(origin(name), Problem::Parameter(why));
+    let wrong =
+        |name: &str, why: Invalid| OpenError::at(origin(name), Problem::Parameter(why.into()));
     let mut texts = source.texts.clone();
     let mut registers = Vec::new();
     for register in &source.registers.0 {
@@ -41,7 +43,7 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         let value = number(name, word).map_err(|why| wrong(name, why))?;
         let Some(value) = value else {
             let why = format!("`{word}` is not a number");
-            return Err(wrong(name, why));
+            return Err(wrong(name, why.into()));
         };
         let value = value.into();
         registers.push(Register { name: name.clone(), id: None, size: None, value });
@@ -53,7 +55,7 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         let result = unit.as_mut().and_then(|unit| unit.set_text(&text.name, &text.text));
         let why = match result {
             Some(Ok(())) => continue,
-            Some(Err(why)) => why,
+            Some(Err(why)) => why.into(),
             None => {
                 let known = protocol.map_or(&[][..], |protocol| protocol.about().texts);
                 let known: Vec<_> = known.iter().map(|(name, _)| *name).collect();
@@ -77,8 +79,8 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         add(protocol, register, &mut source.registers);
     }
     let checked = protocol.map_or(Ok(()), |protocol| protocol.check(&|name| source.register(name)));
-    checked.map_err(|(name, why)| {
-        OpenError::at(parameter_origin(source, name), Problem::Parameter(why))
+    checked.map_err(|wrong| {
+        OpenError::at(parameter_origin(source, wrong.name), Problem::Parameter(wrong.why))
     })
 }
 

@@ -103,6 +103,8 @@ pub struct Skipped {
     pub name: String,
     /// The reason.
     pub why: Why,
+    /// The registers that are missing: all that decoding needs.
+    pub missing: Vec<&'static str>,
     /// The reason as a sentence, with what to do.
     pub message: String,
 }
@@ -177,17 +179,17 @@ pub enum Why {
 }
 
 impl Why {
-    /// The reason for `source`, in frames where `framed`, as a sentence, with what to do.
-    fn message(&self, capture: &Capture, source: &Source, framed: bool) -> String {
+    /// The reason for `source`, which lacks the registers `missing`, as a sentence, with what to do.
+    fn message(&self, capture: &Capture, source: &Source, missing: &[&'static str]) -> String {
         let known = || {
             let names = AnyProtocol::ALL.iter().filter_map(|p| p.about().names.first().copied());
             names.collect::<Vec<_>>()
         };
         match *self {
             Why::UnknownProtocol => capture.unknown_protocol(source, &known()).to_string(),
-            Why::Missing(missing) => {
-                let others = further_missing(capture, source, missing.name, framed);
-                capture.missing_register(source, missing, others).to_string()
+            Why::Missing(first) => {
+                let others = missing.get(1..).unwrap_or_default().to_vec();
+                capture.missing_register(source, first, others).to_string()
             }
             Why::NoStream(stream) => format!(
                 "{}: {} has no stream {stream}; link its trace without a stream, or correct the \
@@ -256,8 +258,9 @@ impl Plan {
                     plan.sources.push(planned);
                 }
                 Err(why) => {
-                    let message = why.message(capture, source, framing != Framing::Raw);
-                    plan.skipped.push(Skipped { source: n, name, why, message });
+                    let missing = missing(capture, source, &why, framing != Framing::Raw);
+                    let message = why.message(capture, source, &missing);
+                    plan.skipped.push(Skipped { source: n, name, why, missing, message });
                 }
             }
             // Without framing all bytes belong to one source: the first that can be decoded and
@@ -436,16 +439,14 @@ fn assumed(
     all.iter().copied().filter(|(name, _)| source.register(name).is_none()).collect()
 }
 
-/// The registers that decoding `source`, in frames where `framed`, needs beside `first`, and that
-/// are missing.
-fn further_missing(
-    capture: &Capture,
-    source: &Source,
-    first: &'static str,
-    framed: bool,
-) -> Vec<&'static str> {
-    let Some(protocol) = AnyProtocol::named(&source.device_type) else { return Vec::new() };
-    let mut missing = vec![first];
+/// The registers that decoding `source`, in frames where `framed`, needs and that are missing. None
+/// where `why` is another reason.
+fn missing(capture: &Capture, source: &Source, why: &Why, framed: bool) -> Vec<&'static str> {
+    let (Why::Missing(first), Some(protocol)) = (why, AnyProtocol::named(&source.device_type))
+    else {
+        return Vec::new();
+    };
+    let mut missing = vec![first.name];
     loop {
         // With a value for those found so far, the next one is reported.
         let value = |name: &str| source.register(name).or(missing.contains(&name).then_some(0));
@@ -454,7 +455,7 @@ fn further_missing(
             _ => break,
         }
     }
-    missing.split_off(1)
+    missing
 }
 
 /// The framing that the capture states, or, where that leaves a choice, the framing that fits the

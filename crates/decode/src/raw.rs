@@ -8,8 +8,8 @@ use tracewright_capture::expected_names;
 use tracewright_capture::levels::{self, Names, Sends};
 use tracewright_capture::raw::{cycles_with_registers, parse_register};
 use tracewright_capture::{
-    Capture, Dump, Format, OpenError, Origin, Pipe, Problem, Raw, Register, Registers, Selection,
-    Source, cycles,
+    Capture, Dump, Files, Format, OpenError, Origin, Pipe, Problem, Raw, Register, Registers,
+    Selection, Source, cycles,
 };
 use tracewright_frames::cycles::port::Wiring;
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
@@ -55,6 +55,8 @@ pub struct RawTrace {
     /// The pipe that the file is, where it was opened before. Where all of its bytes were read,
     /// they are detected as those of a file.
     pub pipe: Option<Pipe>,
+    /// Where the files are: on the disk, or in memory.
+    pub files: Files,
 }
 
 /// A trace unit.
@@ -108,7 +110,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     }
     if is_port(&first.protocol)
         && raw.levels.is_none()
-        && let Some(capture) = cycles_with_registers(path, &raw.registers)?
+        && let Some(capture) = cycles_with_registers(&raw.files, path, &raw.registers)?
     {
         return Ok(capture);
     }
@@ -123,6 +125,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         buffer_registers: raw.buffer_registers.clone(),
         selection: raw.selection,
         pipe: raw.pipe.clone(),
+        files: raw.files.clone(),
     };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     capture.memory.extend(raw.memory.iter().cloned());
@@ -161,7 +164,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         pattern.origins.push((name.to_owned(), origin));
     }
     if let Some(path) = &raw.parameters {
-        pattern.read_parameters(path)?;
+        pattern.read_parameters(&raw.files, path)?;
     }
     capture.sources = match harts(raw, &pattern, &mut capture, notes)? {
         Some(harts) => harts,

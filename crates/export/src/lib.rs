@@ -66,6 +66,7 @@ mod text;
 pub mod timeline;
 
 use tracewright_analysis::{ModuleProfile, Profile};
+use tracewright_base::Invalid;
 
 pub use tables::tables;
 
@@ -121,7 +122,7 @@ impl Format {
     ///
     /// # Errors
     /// What a program file lacks for the format.
-    pub fn write(self, profile: &Profile, dialect: Dialect) -> Result<Vec<u8>, String> {
+    pub fn write(self, profile: &Profile, dialect: Dialect) -> Result<Vec<u8>, Invalid> {
         Ok(match self {
             Format::Autofdo => autofdo::write(profile, dialect).into_bytes(),
             Format::Bolt => bolt::write(profile, dialect).into_bytes(),
@@ -142,8 +143,8 @@ impl Format {
 ///
 /// # Errors
 /// What a program file lacks.
-pub fn symbol_order(profile: &Profile) -> Result<String, String> {
-    propeller::symbols(profile)
+pub fn symbol_order(profile: &Profile) -> Result<String, Invalid> {
+    Ok(propeller::symbols(profile)?)
 }
 
 /// The lines that name a file after its profile.

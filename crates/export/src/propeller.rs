@@ -87,7 +87,7 @@ fn find(module: &ModuleProfile) -> Result<Found<'_>, String> {
     let fail = |why: String| format!("{}: {why}", module.file.path);
     let content = module.file.content.as_ref();
     let content = content.ok_or_else(|| fail("the file was not found".into()))?;
-    let mut functions = block_map::read(content).map_err(fail)?;
+    let mut functions = block_map::read(content).map_err(|why| fail(why.into()))?;
     functions.sort_by_key(|function| function.address);
     // Start, end, function and block.
     let mut places: Vec<(u64, u64, usize, usize)> = Vec::new();

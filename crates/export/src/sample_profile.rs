@@ -50,7 +50,7 @@ pub(crate) fn write(profile: &Profile) -> Result<String, String> {
         let fail = |why: String| format!("{}: {why}", module.file.path);
         let content = module.file.debug_info();
         let content = content.ok_or_else(|| fail("the file was not found".into()))?;
-        let info = DebugInfo::read(content).map_err(fail)?;
+        let info = DebugInfo::read(content).map_err(|why| fail(why.into()))?;
         add_module(module, &info, &mut functions);
     }
     let mut order: Vec<(&String, &Samples)> = functions.iter().collect();

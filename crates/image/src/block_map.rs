@@ -14,7 +14,7 @@
 //! which is that of the rest of the block. With hashes, 8 bytes follow the metadata.
 //! (LLVM 22, lib/Object/ELF.cpp, `decodeBBAddrMapImpl`)
 
-use tracewright_base::take_uleb128;
+use tracewright_base::{Invalid, take_uleb128};
 
 use crate::bytes::Bytes;
 use crate::elf::Sections;
@@ -64,7 +64,7 @@ pub struct MappedBlock {
 ///
 /// # Errors
 /// What the file lacks, or why the map cannot be read.
-pub fn read(file: &Bytes) -> Result<Vec<FunctionBlocks>, String> {
+pub fn read(file: &Bytes) -> Result<Vec<FunctionBlocks>, Invalid> {
     let sections = Sections::read(file).ok_or("it is not an ELF file")?;
     let mut functions = Vec::new();
     let mut any = false;

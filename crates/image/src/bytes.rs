@@ -12,7 +12,7 @@ pub type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
 /// Bytes outside of memory, such as a large file, which are read when they are needed.
 pub trait OnDemand: fmt::Debug + Send + Sync {
     /// The number of bytes.
-    fn size(&self) -> usize;
+    fn size(&self) -> u64;
 
     /// Reads bytes from `offset` on into `into`, and returns their number; 0 only at the end.
     ///
@@ -21,7 +21,7 @@ pub trait OnDemand: fmt::Debug + Send + Sync {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
 
     /// All bytes, which stay in memory from the first call on. Bytes that cannot be read are
-    /// missing at the end.
+    /// missing at the end, and so are those of which there are more than memory has addresses.
     fn all(&self) -> &[u8];
 
     /// Bytes from `offset` on, at least one, which stay in memory from the first call on. Empty at
@@ -36,8 +36,8 @@ pub trait OnDemand: fmt::Debug + Send + Sync {
 #[derive(Clone)]
 pub struct Bytes {
     holder: Holder,
-    start: usize,
-    len: usize,
+    start: u64,
+    len: u64,
 }
 
 #[derive(Clone)]
@@ -49,7 +49,7 @@ enum Holder {
 impl Bytes {
     /// All bytes of `owner`.
     pub fn new(owner: Owner) -> Self {
-        let len = (*owner).as_ref().len();
+        let len = (*owner).as_ref().len() as u64;
         Bytes { holder: Holder::Memory(owner), start: 0, len }
     }
 
@@ -61,8 +61,14 @@ impl Bytes {
     }
 
     /// The number of bytes. Reads nothing.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> u64 {
         self.len
+    }
+
+    /// The number of bytes, or the greatest number of bytes that memory can have. Reads nothing.
+    /// [`Bytes::size`] is exact on machines of 32 bits, too.
+    pub fn len(&self) -> usize {
+        in_memory(self.len)
     }
 
     /// Whether there are no bytes. Reads nothing.
@@ -97,13 +103,13 @@ impl Bytes {
 
     /// Bytes from `offset` on: at least one, possibly not all. Of bytes outside of memory, only
     /// some around `offset` are read. Empty at the end.
-    pub fn run(&self, offset: usize) -> &[u8] {
+    pub fn run(&self, offset: u64) -> &[u8] {
         let Holder::OnDemand(source) = &self.holder else {
-            return self.get(offset..).unwrap_or_default();
+            return self.get(in_memory(offset)..).unwrap_or_default();
         };
         let Some(left) = self.len.checked_sub(offset) else { return &[] };
-        let run = source.run((self.start + offset) as u64);
-        run.get(..left).unwrap_or(run)
+        let run = source.run(self.start + offset);
+        usize::try_from(left).ok().and_then(|left| run.get(..left)).unwrap_or(run)
     }
 
     /// A reader of the bytes.
@@ -116,20 +122,20 @@ impl Bytes {
 #[derive(Clone, Debug)]
 pub struct BytesReader {
     bytes: Bytes,
-    at: usize,
+    at: u64,
 }
 
 impl Read for BytesReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Bytes { holder, start, len } = &self.bytes;
-        let room = (len - self.at.min(*len)).min(into.len());
+        let room = in_memory(len - self.at.min(*len)).min(into.len());
         let Some(into) = into.get_mut(..room).filter(|into| !into.is_empty()) else {
             return Ok(0);
         };
         let read = match holder {
-            Holder::OnDemand(source) => source.read_at((start + self.at) as u64, into)?.min(room),
+            Holder::OnDemand(source) => source.read_at(start + self.at, into)?.min(room),
             Holder::Memory(_) => {
-                let from = self.bytes.get(self.at..).unwrap_or_default();
+                let from = self.bytes.get(in_memory(self.at)..).unwrap_or_default();
                 let some = room.min(from.len());
                 if let (Some(into), Some(from)) = (into.get_mut(..some), from.get(..some)) {
                     into.copy_from_slice(from);
@@ -137,16 +143,20 @@ impl Read for BytesReader {
                 some
             }
         };
-        self.at += read;
+        self.at += read as u64;
         Ok(read)
     }
 }
 
 /// The part of `0..size` that `len` bytes from `offset` cover.
-fn clip(size: usize, offset: u64, len: u64) -> Range<usize> {
-    let start = usize::try_from(offset).map_or(size, |offset| offset.min(size));
-    let len = usize::try_from(len).map_or(size, |len| len.min(size));
-    start..(start + len.min(size - start))
+fn clip(size: u64, offset: u64, len: u64) -> Range<u64> {
+    let start = offset.min(size);
+    start..start + len.min(size - start)
+}
+
+/// A number of bytes as one of bytes in memory, of which there are at most `usize::MAX`.
+fn in_memory(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 impl Deref for Bytes {
@@ -158,8 +168,8 @@ impl Deref for Bytes {
             Holder::OnDemand(source) => source.all(),
         };
         // The owner may have become shorter.
-        let end = all.len().min(self.start + self.len);
-        all.get(self.start..end).unwrap_or_default()
+        let end = all.len().min(in_memory(self.start + self.len));
+        all.get(in_memory(self.start)..end).unwrap_or_default()
     }
 }
 
@@ -251,8 +261,8 @@ mod tests {
     struct Counted(Vec<u8>, AtomicUsize);
 
     impl OnDemand for Counted {
-        fn size(&self) -> usize {
-            self.0.len()
+        fn size(&self) -> u64 {
+            self.0.len() as u64
         }
 
         fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
@@ -289,15 +299,55 @@ mod tests {
             assert_eq!(one, other, "{len} from {offset}");
             assert_eq!((mine.len(), mine.is_empty()), (its.len(), its.is_empty()));
             assert_eq!(mine.head(4), its.head(4));
-            for at in 0..=mine.len() + 1 {
-                assert_eq!(mine.run(at), mine.get(at..).unwrap_or_default());
+            for at in 0..=mine.size() + 1 {
+                assert_eq!(mine.run(at), mine.get(at as usize..).unwrap_or_default());
                 let run = its.run(at);
                 assert!(mine.run(at).starts_with(run), "{at}");
-                assert_eq!(run.is_empty(), at >= mine.len());
+                assert_eq!(run.is_empty(), at >= mine.size());
             }
             assert_eq!(source.1.load(Ordering::Relaxed), 0, "read as a whole");
             assert_eq!(mine, its);
             source.1.store(0, Ordering::Relaxed);
         }
+    }
+
+    /// 16 TiB, of which each byte is bits \[47:40] of its offset.
+    #[derive(Debug)]
+    struct Large;
+
+    impl OnDemand for Large {
+        fn size(&self) -> u64 {
+            1 << 44
+        }
+
+        fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+            into.fill((offset >> 40) as u8);
+            Ok(into.len())
+        }
+
+        fn all(&self) -> &[u8] {
+            panic!("read as a whole")
+        }
+
+        fn run(&self, offset: u64) -> &[u8] {
+            const BYTES: [[u8; 2]; 16] = [
+                [0; 2], [1; 2], [2; 2], [3; 2], [4; 2], [5; 2], [6; 2], [7; 2], [8; 2], [9; 2],
+                [10; 2], [11; 2], [12; 2], [13; 2], [14; 2], [15; 2],
+            ];
+            BYTES.get((offset >> 40) as usize).map_or(&[], |bytes| bytes)
+        }
+    }
+
+    #[test]
+    fn sizes_and_offsets_have_64_bits() {
+        let whole = Bytes::on_demand(Arc::new(Large));
+        assert_eq!(whole.size(), 1 << 44);
+        let part = whole.part(5 << 40, u64::MAX);
+        assert_eq!(part.size(), 11 << 40);
+        let inner = part.part(2 << 40, 3);
+        assert_eq!((inner.size(), &*inner.head(9)), (3, &[7; 3][..]));
+        assert_eq!(part.run(10 << 40), [15; 2]);
+        assert_eq!(part.run((11 << 40) - 1), [15; 1]);
+        assert_eq!(part.run(11 << 40), []);
     }
 }

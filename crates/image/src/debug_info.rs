@@ -7,6 +7,7 @@ use gimli::{
     AttributeValue, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, RunTimeEndian,
     SectionId, Unit, UnitOffset,
 };
+use tracewright_base::Invalid;
 
 use crate::bytes::Bytes;
 use crate::debug_limits::check_tables;
@@ -106,7 +107,7 @@ impl DebugInfo {
     ///
     /// # Errors
     /// What the file lacks, or why it cannot be read.
-    pub fn read(file: &Bytes) -> Result<DebugInfo, String> {
+    pub fn read(file: &Bytes) -> Result<DebugInfo, Invalid> {
         let mut sections = DebugSections::read(file).ok_or("it is not an ELF file")?;
         if !sections.has(SectionId::DebugInfo) {
             return Err("it has no debug information; compile with -g, or give the file that has \

@@ -58,7 +58,7 @@ impl Region {
         Region {
             name: name.into(),
             start: address,
-            len: bytes.len() as u64,
+            len: bytes.size(),
             spaces: SpaceMask::ANY,
             content: Content::Bytes(bytes),
             missing: 0,
@@ -163,9 +163,7 @@ impl Region {
             return &[];
         };
         let run = match &self.content {
-            Content::Bytes(bytes) => usize::try_from(address - self.start)
-                .map(|offset| bytes.run(offset))
-                .unwrap_or_default(),
+            Content::Bytes(bytes) => bytes.run(address - self.start),
             Content::Zeros => ZEROS,
         };
         let left = usize::try_from(left).unwrap_or(usize::MAX);

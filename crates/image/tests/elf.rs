@@ -30,8 +30,8 @@ impl Outside {
 }
 
 impl OnDemand for Outside {
-    fn size(&self) -> usize {
-        self.0.len()
+    fn size(&self) -> u64 {
+        self.0.len() as u64
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {

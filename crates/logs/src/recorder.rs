@@ -154,7 +154,7 @@ impl Recorder {
             None => protocol
                 .check(&|name| self.register(name, 0))
                 .and_then(|()| AnyUnit::check(*protocol, None, &|name| self.register(name, 0)))
-                .map_err(|(name, why)| RecordError::Refused { name, why }),
+                .map_err(|wrong| RecordError::Refused { name: wrong.name, why: wrong.why }),
         }
     }
 

@@ -376,7 +376,7 @@ impl PageReader<'_> {
     fn copy(&self, at: u64, out: &mut [u8]) -> usize {
         let Some(accessor) = self.memory.find(at, self.space) else { return 0 };
         if let Content::Bytes(bytes) = &accessor.content {
-            return copy(bytes.run((at - accessor.first) as usize), out);
+            return copy(bytes.run(at - accessor.first), out);
         }
         let page = at & !(PAGE - 1);
         let mut pages = self.pages.borrow_mut();

@@ -4,12 +4,11 @@
 //! `encode.rs` of its folder. [`AnyUnit`] selects its trace unit by name, and takes registers and
 //! steps to bytes.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use tracewright_base::{CoreType, Encode, MissingRegister, Step, Wire};
 
-use crate::protocol::{Protocol, TraceForm};
+use crate::protocol::{InvalidRegister, Protocol, TraceForm};
 use crate::registry::{AnyConfig, AnyProtocol};
 use crate::trace_unit::{Encodes, Setting};
 
@@ -144,7 +143,7 @@ macro_rules! encoders {
                 protocol: AnyProtocol,
                 core: Option<CoreType>,
                 register: &dyn Fn(&str) -> Option<u64>,
-            ) -> Result<(), (&'static str, String)> {
+            ) -> Result<(), InvalidRegister> {
                 let usual = |name: &str| {
                     let known = Self::usual(protocol).iter().find(|(known, _)| *known == name);
                     register(name).or(known.map(|&(_, value)| value))

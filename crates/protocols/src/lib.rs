@@ -99,6 +99,6 @@ pub use any_stream::AnyStream;
 pub use demux::Demux;
 pub use kind::PacketKind;
 pub use observer::Observer;
-pub use protocol::{Field, Protocol, Resume, TraceForm};
+pub use protocol::{Field, InvalidRegister, Protocol, Resume, TraceForm};
 pub use stream::Stream;
 pub use sync_run::SyncRun;

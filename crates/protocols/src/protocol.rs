@@ -5,7 +5,7 @@ use alloc::string::String;
 use core::fmt;
 
 use tracewright_base::{
-    CoreType, Decode, Isa, MissingRegister, Register, SyncSearch, Waypoints, Wire,
+    CoreType, Decode, Invalid, Isa, MissingRegister, Register, SyncSearch, Waypoints, Wire,
 };
 use tracewright_isa::rv::Extensions;
 
@@ -51,6 +51,23 @@ pub struct Field {
     /// Its value.
     pub value: u64,
 }
+
+/// A register or parameter whose value a trace unit cannot have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidRegister {
+    /// Its name.
+    pub name: &'static str,
+    /// Why it cannot have the value.
+    pub why: String,
+}
+
+impl fmt::Display for InvalidRegister {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.why)
+    }
+}
+
+impl core::error::Error for InvalidRegister {}
 
 /// A trace protocol: a name in the registry and the types behind it.
 pub trait Protocol: Copy + fmt::Debug + 'static {
@@ -100,7 +117,7 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     ///
     /// # Errors
     /// The name of a register to change, and why the combination is refused.
-    fn check(register: &dyn Fn(&str) -> Option<u64>) -> Result<(), (&'static str, String)> {
+    fn check(register: &dyn Fn(&str) -> Option<u64>) -> Result<(), InvalidRegister> {
         let _ = register;
         Ok(())
     }
@@ -123,7 +140,7 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     ///
     /// # Errors
     /// A message that states the error in the name or the text, and the valid values.
-    fn parse_value(name: &str, text: &str) -> Option<Result<u64, String>> {
+    fn parse_value(name: &str, text: &str) -> Option<Result<u64, Invalid>> {
         let _ = (name, text);
         None
     }
@@ -133,7 +150,7 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     ///
     /// # Errors
     /// A message that states the error in the text.
-    fn set_text(config: &mut Self::Config, name: &str, text: &str) -> Option<Result<(), String>> {
+    fn set_text(config: &mut Self::Config, name: &str, text: &str) -> Option<Result<(), Invalid>> {
         let _ = (config, name, text);
         None
     }

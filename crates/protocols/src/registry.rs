@@ -1,16 +1,17 @@
 //! The list of protocols: one line for each.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
 use core::fmt;
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints, Wire};
+use tracewright_base::{
+    CoreType, Invalid, Isa, MissingRegister, Register, SyncSearch, Waypoints, Wire,
+};
 
 use tracewright_isa::rv::Extensions;
 
 use crate::kind::PacketKind;
 use crate::kind::PacketKinds;
-use crate::protocol::{Field, Protocol, TraceForm};
+use crate::protocol::{Field, InvalidRegister, Protocol, TraceForm};
 
 /// The description of a protocol.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +119,7 @@ macro_rules! protocols {
             }
 
             /// See [`Protocol::parse_value`].
-            pub fn parse_value(self, name: &str, text: &str) -> Option<Result<u64, String>> {
+            pub fn parse_value(self, name: &str, text: &str) -> Option<Result<u64, Invalid>> {
                 match self {
                     $(AnyProtocol::$name => <$protocol as Protocol>::parse_value(name, text),)*
                 }
@@ -138,7 +139,7 @@ macro_rules! protocols {
             pub fn check(
                 self,
                 register: &dyn Fn(&str) -> Option<u64>,
-            ) -> Result<(), (&'static str, String)> {
+            ) -> Result<(), InvalidRegister> {
                 match self {
                     $(AnyProtocol::$name => <$protocol as Protocol>::check(register),)*
                 }
@@ -173,7 +174,7 @@ macro_rules! protocols {
             }
 
             /// See [`Protocol::set_text`].
-            pub fn set_text(&mut self, name: &str, text: &str) -> Option<Result<(), String>> {
+            pub fn set_text(&mut self, name: &str, text: &str) -> Option<Result<(), Invalid>> {
                 match self {
                     $(AnyConfig::$name(c) => <$protocol as Protocol>::set_text(c, name, text),)*
                 }

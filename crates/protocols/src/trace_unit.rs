@@ -1,10 +1,8 @@
 //! What a protocol defines so that it can be encoded: its trace unit in software.
 
-use alloc::string::String;
-
 use tracewright_base::Encode;
 
-use crate::protocol::Protocol;
+use crate::protocol::{InvalidRegister, Protocol};
 
 /// A protocol with a trace unit in software.
 pub trait Encodes: Protocol {
@@ -30,7 +28,7 @@ pub trait Encodes: Protocol {
     fn check(
         config: &Self::Config,
         setting: &dyn Fn(&str) -> Option<u64>,
-    ) -> Result<(), (&'static str, String)> {
+    ) -> Result<(), InvalidRegister> {
         let _ = (config, setting);
         Ok(())
     }

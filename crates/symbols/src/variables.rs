@@ -1,6 +1,7 @@
 //! Variables of a program: address and type, from DWARF. (DWARF 5, sections 4.1 and 5)
 
 use gimli::{AttributeValue, EndianArcSlice, Reader, RunTimeEndian};
+use tracewright_base::Invalid;
 use tracewright_image::Bytes;
 use tracewright_image::debug_sections::DebugSections;
 
@@ -64,7 +65,7 @@ impl Variable {
     /// # Errors
     /// Why the variable cannot be used: the file has no DWARF, several variables have the name, or
     /// its location is not an address.
-    pub fn of_elf(file: &Bytes, name: &str) -> Result<Option<Variable>, String> {
+    pub fn of_elf(file: &Bytes, name: &str) -> Result<Option<Variable>, Invalid> {
         let dwarf = dwarf(file).ok_or("it has no DWARF that can be read")?;
         let (base, path) = steps(name)?;
         let mut found: Vec<Variable> = Vec::new();
@@ -90,13 +91,13 @@ impl Variable {
             }
         }
         match (found.as_slice(), why) {
-            ([], Some(why)) => Err(why),
+            ([], Some(why)) => Err(why.into()),
             ([], None) => Ok(None),
             ([one], _) => Ok(Some(one.clone())),
             (several, _) => {
                 let list = several.iter().map(|variable| format!("{:#x}", variable.address));
                 let list = list.collect::<Vec<_>>().join(", ");
-                Err(format!("several variables have the name `{name}`: {list}"))
+                Err(format!("several variables have the name `{name}`: {list}").into())
             }
         }
     }
@@ -347,10 +348,10 @@ mod tests {
             ("state.none", "no member `none`"),
             ("counter[1]", "is for arrays"),
         ] {
-            assert!(Variable::of_elf(&file, name).unwrap_err().contains(why), "{name}");
+            assert!(Variable::of_elf(&file, name).unwrap_err().to_string().contains(why), "{name}");
         }
         let text = Bytes::from(b"no ELF".to_vec());
-        assert!(Variable::of_elf(&text, "counter").unwrap_err().contains("no DWARF"));
+        assert!(Variable::of_elf(&text, "counter").unwrap_err().to_string().contains("no DWARF"));
     }
 
     #[test]

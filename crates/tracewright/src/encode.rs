@@ -8,7 +8,7 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use tracewright_base::{Isa, Step, StepSink};
-use tracewright_capture::{Capture, OpenError, Origin, Problem, Source, Spool, Text};
+use tracewright_capture::{Capture, Files, OpenError, Origin, Problem, Source, Spool, Text};
 use tracewright_decode::parameters::resolve;
 use tracewright_frames::Framing;
 use tracewright_image::Extensions;
@@ -66,7 +66,7 @@ impl Settings {
         let mut source = Source { device_type: name.to_owned(), ..Source::default() };
         source.path = "--config".into();
         if let Some(path) = parameters {
-            source.read_parameters(path)?;
+            source.read_parameters(&Files::default(), path)?;
             source.path = path.to_owned();
         }
         let texts = assignments.iter().filter(|text| is_text(protocol, text));
@@ -193,7 +193,7 @@ fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), String> 
         let known = protocol.about().registers.iter().any(|r| Some(r.name) == canonical);
         match protocol.parse_value(name, word.trim()) {
             Some(Ok(value)) => return Ok((name.to_owned(), value)),
-            Some(Err(why)) if known => return Err(why),
+            Some(Err(why)) if known => return Err(why.into()),
             _ => {}
         }
     }

@@ -24,10 +24,12 @@
 //!
 //! [`Trace::ranges`], [`Trace::functions`], [`Trace::call_trees`], [`Trace::timelines`],
 //! [`Trace::profile`] and [`Trace::coverage`] give a table of functions, a flame graph or a profile
-//! for a compiler in a few lines: see the examples. [`itm::PortReader`] reads what software writes
+//! for a compiler in a few lines; [`Trace::find`], [`Trace::index`] and [`Trace::history`] search:
+//! see the examples. [`itm::PortReader`] reads what software writes
 //! to a port of an ITM.
 //!
-//! [`open_raw`] reads a dump of a trace buffer, of which nothing needs to be known.
+//! [`open_raw`] reads a dump of a trace buffer, of which nothing needs to be known. [`open_files`]
+//! and [`from_bytes`] read captures that are not on a disk.
 //! [`Trace::decode`] gives the elements to a [`Listener`], which can also receive packets and
 //! formatter frames, and returns a [`Summary`]. [`decode::parallel`] decodes one buffer on several
 //! threads.
@@ -95,6 +97,10 @@ mod ranges;
 #[cfg(feature = "std")]
 mod results;
 #[cfg(feature = "std")]
+pub mod run;
+#[cfg(feature = "std")]
+mod searches;
+#[cfg(feature = "std")]
 mod sinks;
 #[cfg(feature = "std")]
 mod summary;
@@ -103,7 +109,7 @@ mod trace;
 
 pub use tracewright_base::{Element, Sink};
 #[cfg(feature = "std")]
-pub use tracewright_capture::{Capture, OpenError};
+pub use tracewright_capture::{Bytes, Capture, Files, ImageSource, OpenError};
 #[cfg(feature = "std")]
 pub use tracewright_decode::Listener;
 
@@ -116,9 +122,11 @@ pub use ranges::{ExecutedRange, Ranges};
 #[cfg(feature = "std")]
 pub use results::{CallStacks, FunctionRow, Functions, Stacked};
 #[cfg(feature = "std")]
+pub use searches::{Executed, HistoryItem, Matches, SearchError};
+#[cfg(feature = "std")]
 pub use summary::Summary;
 #[cfg(feature = "std")]
-pub use trace::{Trace, open, open_raw};
+pub use trace::{Trace, from_bytes, open, open_files, open_raw};
 
 #[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../../../README.md")]

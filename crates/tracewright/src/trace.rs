@@ -2,21 +2,21 @@
 
 use std::path::Path;
 
-use tracewright_capture::{Capture, OpenError};
+use tracewright_capture::{Access, Bytes, Capture, Files, ImageSource, OpenError};
 use tracewright_decode::detect::Detection;
 use tracewright_decode::detect::complete::complete;
 use tracewright_decode::plan::Why;
 use tracewright_decode::raw::{self, RawTrace};
 use tracewright_decode::{
-    Caches, Fork, Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, Skipped, Tally,
-    input, parallel,
+    Caches, Fork, Jobs, Listener, Memory, Options, Plan, Session, Skipped, Tally,
 };
-use tracewright_index::{Window, window};
+use tracewright_index::Window;
 use tracewright_views::explain::Decoded;
 use tracewright_views::{Source, SymbolAt};
 
 use crate::chunks::Chunks;
 use crate::error::DecodeError;
+use crate::run::{self, Selection};
 use crate::summary::Summary;
 
 /// A capture, the program memory of its cores, and how to decode it.
@@ -42,7 +42,12 @@ impl Trace {
     /// [`decode::parameters::resolve`](crate::decode::parameters::resolve) first. Memory that cannot
     /// be used is left out; `decode::Memory::new(trace.capture()).problems` has the reasons.
     pub fn new(capture: Capture) -> Trace {
-        let (memory, options) = (Memory::new(&capture), Options::default());
+        Trace::decoded_with(capture, Options::default())
+    }
+
+    /// As [`new`](Self::new), decoded with `options`.
+    pub fn decoded_with(capture: Capture, options: Options) -> Trace {
+        let memory = Memory::new(&capture);
         let (plans, sources) = (Vec::new(), Vec::new());
         let (jobs, window) = (Jobs::all(), Window::default());
         let mut trace =
@@ -67,12 +72,11 @@ impl Trace {
         self
     }
 
-    /// Adds program memory: a file in ELF, Intel HEX, S-records or UF2, or a raw image as
-    /// `FILE@ADDRESS`. Where both it and the capture have memory, it is used.
+    /// Adds program memory. Where both it and the capture have memory, it is used.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read.
-    pub fn with_image(mut self, image: &str) -> Result<Trace, OpenError> {
+    pub fn with_image(mut self, image: &ImageSource) -> Result<Trace, OpenError> {
         self.capture.add_image(image)?;
         self.memory = Memory::new(&self.capture);
         self.plan();
@@ -89,8 +93,8 @@ impl Trace {
     }
 
     /// The threads of [`functions`](Trace::functions), [`call_trees`](Trace::call_trees),
-    /// [`timelines`](Trace::timelines) and [`profile`](Trace::profile): one for each processor
-    /// otherwise.
+    /// [`timelines`](Trace::timelines), [`profile`](Trace::profile), [`index`](Trace::index) and
+    /// [`find`](Trace::find): one for each processor otherwise.
     #[must_use]
     pub fn with_jobs(mut self, jobs: Jobs) -> Trace {
         self.jobs = jobs;
@@ -176,28 +180,19 @@ impl Trace {
     pub(crate) fn run<L: Listener + Fork + Send>(
         &self,
         plan: &Plan,
-        mut session: Session,
+        session: Session,
         listener: L,
-        mut write: impl FnMut(L::Output) -> bool,
+        write: impl FnMut(L::Output) -> bool,
     ) -> Result<(Tally, Caches), DecodeError> {
         let buffer = &self.capture.buffers[plan.buffer];
-        let mut both = (listener, Merging(Tally::default()));
-        let mut tally = Tally::default();
-        let mut take = |(output, counts)| {
-            tally.merge(counts);
-            write(output)
-        };
+        let ran = run::run(session, (plan.buffer, buffer), &self.selection(), listener, write);
         let failed = |error| DecodeError::Read { buffer: buffer.name.clone(), error };
-        if !self.window.is_all() {
-            let all = &mut |_, _| ();
-            window::run(session, buffer, &self.window, None, both, all, &mut take)
-                .map_err(failed)?;
-            return Ok((tally, Caches::default()));
-        }
-        let input = &mut *input::of(buffer);
-        parallel::run(&mut session, input, &mut both, &self.jobs, |output, _| take(output))
-            .map_err(failed)?;
-        Ok((tally, session.into_caches()))
+        ran.map(|(_, tally, caches)| (tally, caches)).map_err(failed)
+    }
+
+    /// The part of each buffer that is decoded, and the threads.
+    pub(crate) fn selection(&self) -> Selection<'_> {
+        Selection { window: self.window.clone(), index: None, jobs: self.jobs.clone() }
     }
 
     /// A session for a buffer, with the caches of another one.
@@ -208,8 +203,7 @@ impl Trace {
 
     /// The sources of the plan with this number among the plans.
     pub(crate) fn sources_of(&self, number: usize) -> &[Source] {
-        let before = self.plans.iter().take(number).map(|plan| plan.sources.len()).sum();
-        let rest = self.sources.get(before..).unwrap_or_default();
+        let rest = self.sources.get(self.first_source(number)..).unwrap_or_default();
         let count = self.plans.get(number).map_or(0, |plan| plan.sources.len());
         rest.get(..count).unwrap_or(rest)
     }
@@ -225,8 +219,29 @@ impl Trace {
         !self.window.is_all()
     }
 
-    pub(crate) fn plans(&self) -> &[Plan] {
+    /// How each buffer is decoded: its framing and its sources, in the order of
+    /// [`sources`](Self::sources), and what is not decoded, and why.
+    pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// The program memory of the capture.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// How the trace is decoded.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    /// The number of the first source of the plan with this number.
+    pub(crate) fn first_source(&self, number: usize) -> usize {
+        self.plans.iter().take(number).map(|plan| plan.sources.len()).sum()
     }
 
     pub(crate) fn session(&self, plan: &Plan) -> Result<Session, DecodeError> {
@@ -235,26 +250,24 @@ impl Trace {
 }
 
 /// Reads the raw trace data at `path`, such as a dump of a trace buffer, with the programs
-/// `images`: files in ELF, Intel HEX, S-records or UF2, or raw images as `FILE@ADDRESS`. What `raw`
-/// does not state is detected; the default states nothing. Returns what was assumed, too, one text
-/// per line.
+/// `images`. What `raw` does not state is detected; the default states nothing. With `files` of
+/// `raw`, the data are in memory. Returns what was assumed, too, one text per line.
 ///
 /// # Errors
 /// [`OpenError`] where a file cannot be read, or nothing explains the bytes.
 pub fn open_raw(
     path: impl AsRef<Path>,
     mut raw: RawTrace,
-    images: &[&str],
+    images: &[ImageSource],
 ) -> Result<(Trace, Vec<String>), OpenError> {
     let (path, mut notes) = (path.as_ref(), Vec::new());
-    let images: Vec<String> = images.iter().map(|image| (*image).to_owned()).collect();
     let without = raw.units.is_empty();
-    let detection = complete(path, &mut raw, &images, None, &mut notes)?;
+    let detection = complete(path, &mut raw, images, None, &mut notes)?;
     if let Some(best) = detection.iter().filter(|_| without).find_map(Detection::best) {
         notes.push(format!("detected: {}", best.summary()));
     }
     let mut capture = raw::capture(path, &raw, &mut notes)?;
-    for image in &images {
+    for image in images {
         capture.add_image(image)?;
     }
     let options = Options { framing: raw.framing.of_port(), ..Options::default() };
@@ -269,4 +282,36 @@ pub fn open_raw(
 /// [`OpenError`] with path, section and key, where the capture cannot be read.
 pub fn open(path: impl AsRef<Path>) -> Result<Trace, OpenError> {
     Ok(Trace::new(crate::read_capture(path.as_ref())?))
+}
+
+/// As [`open`], of the path of a file or folder in `files`. No file of the disk is opened: the files
+/// that a capture refers to, and those of the code that perf recorded, are found among `files`, by
+/// the paths and names by which they would be found on a disk.
+///
+/// ```
+/// use tracewright::{Files, open_files};
+///
+/// # let folder = "../../tests/captures/etmv4/capture";
+/// let read = |name: &str| std::fs::read(format!("{folder}/{name}"));
+/// let names = std::fs::read_dir(folder)?.map(|entry| entry.unwrap().file_name());
+/// let files = names.map(|name| (name.clone(), read(name.to_str().unwrap()).unwrap()));
+/// let trace = open_files(&Files::named(files), "snapshot.ini")?;
+/// assert!(trace.elements()?.count() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`open`].
+pub fn open_files(files: &Files, path: impl AsRef<Path>) -> Result<Trace, OpenError> {
+    let access = Access::of(files.clone());
+    Ok(Trace::new(crate::read_capture_with(path.as_ref(), access)?))
+}
+
+/// Reads the capture that is one file: a `perf.data` file, or the cycles of a trace port. `name` is
+/// what messages call it.
+///
+/// # Errors
+/// As [`open`].
+pub fn from_bytes(name: &str, bytes: impl Into<Bytes>) -> Result<Trace, OpenError> {
+    open_files(&Files::named([(name, bytes)]), name)
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tracewright_base::Field;
+use tracewright_base::{Field, Invalid};
 
 use crate::finding::{Finding, Severity};
 use crate::program::{BusAccess, Program};
@@ -186,7 +186,7 @@ pub trait Unit {
 ///
 /// # Errors
 /// The first key that is no register of the unit.
-pub fn values(unit: &dyn Unit, keys: &[(String, u64)]) -> Result<Values, String> {
+pub fn values(unit: &dyn Unit, keys: &[(String, u64)]) -> Result<Values, Invalid> {
     let mut values = Values::default();
     for (key, value) in keys {
         if let Some(register) = unit.register(key) {
@@ -195,7 +195,7 @@ pub fn values(unit: &dyn Unit, keys: &[(String, u64)]) -> Result<Values, String>
             let low = values.get(&register.name).unwrap_or(0) & 0xffff_ffff;
             values.set(&register.name, value << 32 | low);
         } else {
-            return Err(key.clone());
+            return Err(Invalid::new(key.as_str()));
         }
     }
     Ok(values)
@@ -230,7 +230,7 @@ mod tests {
         // TRCVICTLR has 32 bits, and 0x07c is no register.
         let unit = catalogue::named("ETMv4").unwrap();
         for key in ["0x00000000", "0x07c", "0x014", "TRCX"] {
-            assert_eq!(values(&*unit, &[(key.to_owned(), 0)]), Err(key.to_owned()));
+            assert_eq!(values(&*unit, &[(key.to_owned(), 0)]), Err(key.into()));
         }
     }
 }

@@ -89,5 +89,8 @@ fn system_libraries() -> Result<String, String> {
     let text = String::from_utf8_lossy(&done?.stderr).into_owned();
     removed.map_err(|error| super::failed(&folder, &error))?;
     let found = text.lines().find_map(|line| line.split("native-static-libs: ").nth(1));
-    Ok(found.ok_or("rustc does not report native-static-libs")?.trim().to_owned())
+    let found = found.ok_or("rustc does not report native-static-libs")?;
+    // The compiler adds its own library: that of `-static` has another name.
+    let libraries = found.split_whitespace().filter(|library| *library != "-lgcc_s");
+    Ok(libraries.collect::<Vec<_>>().join(" "))
 }

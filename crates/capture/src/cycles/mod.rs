@@ -11,7 +11,6 @@
 mod rows;
 mod text_file;
 
-use std::fs;
 use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -24,10 +23,12 @@ use self::rows::{Convert, Rows};
 use self::text_file::{TextFile, Wrong};
 
 use crate::Bytes;
+use crate::access::Access;
 use crate::buffer::{Buffer, Format};
 use crate::capture::{Capture, Kind};
 use crate::device::{BufferRef, Registers, Source};
-use crate::files::{Files, reason};
+use crate::files::Files;
+use crate::open_files::{OpenFiles, reason};
 use crate::origin::Origin;
 use crate::plain::line;
 use crate::problem::{Note, OpenError, Problem};
@@ -54,8 +55,8 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form of the file at `path`, which begins with `head`.
-    pub(crate) fn probe(path: &Path, head: &[u8]) -> Option<Form> {
+    /// The form of the file at `path` of `files`, which begins with `head`.
+    pub(crate) fn probe(files: &Files, path: &Path, head: &[u8]) -> Option<Form> {
         if head.starts_with(&etmp::MAGIC) {
             return Some(Form::Etmp);
         }
@@ -65,11 +66,11 @@ impl Form {
         // OpenOCD's form has no magic number: a header of 12 bytes with the count, and 12 bytes per
         // cycle.
         let count = head.get(8..12)?.first_chunk().map(|word| u32::from_be_bytes(*word))?;
-        let len = fs::metadata(path).ok()?.len();
+        let len = files.about(path).ok()?.len;
         if count == 0 || len != (u64::from(count) + 1) * 12 || len > MAX_OPENOCD {
             return None;
         }
-        check_openocd(fs::File::open(path).ok()?, len).is_ok().then_some(Form::OpenOcd)
+        check_openocd(files.open(path).ok()?.0.reader(), len).is_ok().then_some(Form::OpenOcd)
     }
 }
 
@@ -89,16 +90,16 @@ fn check_openocd(file: impl Read, len: u64) -> Result<openocd::Head, openocd::No
     Ok(head)
 }
 
-/// Reads the file at `path`.
-pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
-    let mut files = Files::default();
+/// Reads the file at `path` of `files`.
+pub(crate) fn read(files: &Files, path: &Path, form: Form) -> Result<Capture, OpenError> {
+    let mut files = OpenFiles::of(Access::of(files.clone()));
     let bytes = files.open(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
     let problem = |why: String| OpenError::new(path, Problem::Cycles(why));
     let (head, body) = match form {
         Form::Etmp => {
             let head = etmp::Head::read(&bytes.head(etmp::HEAD))
                 .map_err(|why| problem(why.to_string()))?;
-            (head, bytes.part(etmp::HEAD as u64, bytes.len() as u64))
+            (head, bytes.part(etmp::HEAD as u64, bytes.size()))
         }
         Form::Text => {
             let start = bytes.head(MAX_HEAD);
@@ -111,7 +112,7 @@ pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
             let (head, rest) = text::read(start).map_err(|why| problem(why.to_string()))?;
             let words = bytes.part((start.len() - rest.len()) as u64, u64::MAX);
             // Without repeats a cycle takes more than one byte of text.
-            let most = MAX_REPEATED.max(words.len() as u64);
+            let most = MAX_REPEATED.max(words.size());
             let file = TextFile::new(words, version(&head), head.width, most);
             let file = file.map_err(|wrong| match wrong {
                 Wrong::Read(error) => OpenError::new(path, Problem::Unreadable(reason(&error))),
@@ -124,7 +125,7 @@ pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
             (head, Bytes::on_demand(Arc::new(file)))
         }
         Form::OpenOcd => {
-            let dump = check_openocd(bytes.reader(), bytes.len() as u64)
+            let dump = check_openocd(bytes.reader(), bytes.size())
                 .map_err(|why| problem(why.to_string()))?;
             let width = Width::of_control(dump.control).ok_or_else(|| {
                 problem(format!("ETMCR {:#010x} encodes no known port size", dump.control))

@@ -35,12 +35,12 @@ impl fmt::Debug for Rows {
 }
 
 impl OnDemand for Rows {
-    fn size(&self) -> usize {
-        (self.rows.len() / self.row).saturating_mul(self.records)
+    fn size(&self) -> u64 {
+        (self.rows.size() / self.row as u64).saturating_mul(self.records as u64)
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        let left = (self.size() as u64).saturating_sub(offset);
+        let left = self.size().saturating_sub(offset);
         let room = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
         if room == 0 {
             return Ok(0);
@@ -64,8 +64,9 @@ impl OnDemand for Rows {
     fn all(&self) -> &[u8] {
         self.all.get_or_init(|| {
             let mut bytes = vec![];
-            if bytes.try_reserve_exact(self.size()).is_ok() {
-                bytes.resize(self.size(), 0);
+            let size = usize::try_from(self.size()).unwrap_or(usize::MAX);
+            if bytes.try_reserve_exact(size).is_ok() {
+                bytes.resize(size, 0);
             }
             let mut read = 0;
             while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty())

@@ -86,12 +86,12 @@ impl TextFile {
 }
 
 impl OnDemand for TextFile {
-    fn size(&self) -> usize {
-        usize::try_from(self.count.saturating_mul(self.record())).unwrap_or(usize::MAX)
+    fn size(&self) -> u64 {
+        self.count.saturating_mul(self.record())
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        let left = (self.size() as u64).saturating_sub(offset);
+        let left = self.size().saturating_sub(offset);
         let room = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
         if room == 0 {
             return Ok(0);
@@ -130,8 +130,9 @@ impl OnDemand for TextFile {
     fn all(&self) -> &[u8] {
         self.all.get_or_init(|| {
             let mut bytes = Vec::new();
-            if bytes.try_reserve_exact(self.size()).is_ok() {
-                bytes.resize(self.size(), 0);
+            let size = usize::try_from(self.size()).unwrap_or(usize::MAX);
+            if bytes.try_reserve_exact(size).is_ok() {
+                bytes.resize(size, 0);
                 let read = self.read_at(0, &mut bytes).unwrap_or(0);
                 bytes.truncate(read);
             }
@@ -298,7 +299,7 @@ mod tests {
                 let want = whole(&text, width);
                 let bytes = Bytes::from(text.clone().into_bytes());
                 let file = TextFile::new(bytes, Version::V1, width, 1 << 24).expect("cycles");
-                assert_eq!(file.size(), want.len());
+                assert_eq!(file.size(), want.len() as u64);
                 assert!(words < 100 || file.marks.len() > 10);
                 for _ in 0..200 {
                     let at = random.index(want.len() + 2);

@@ -12,11 +12,11 @@ use crate::buffer_file::File;
 use crate::capture::{Capture, Kind};
 use crate::device::{BufferRef, Core, Register, Registers, Source, Text};
 use crate::dump::{Dump, Form};
-use crate::files::{Files, find};
 use crate::image_file;
 use crate::limits::{MAX_DEVICES, MAX_DUMPS, MAX_FILES, MAX_LINKS, MAX_TABLES};
 use crate::names::Names;
 use crate::notes::Notes;
+use crate::open_files::{OpenFiles, find};
 use crate::origin::Origin;
 use crate::origin::shortened;
 use crate::plain::plain;
@@ -30,7 +30,7 @@ use crate::when;
 /// [`OpenError`] where the description cannot be read, or is invalid.
 pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenError> {
     let root = index.parent().unwrap_or(Path::new("")).to_owned();
-    let mut files = Files::of(&root, access);
+    let mut files = OpenFiles::in_folder(&root, access);
     let bytes = files.index(index, path).map_err(|problem| OpenError::new(index, problem))?;
     let text = String::from_utf8_lossy(&bytes);
     if has_many_tables(&text) {
@@ -135,7 +135,7 @@ fn tables<'a>(
 struct Reader<'a> {
     index: &'a Path,
     root: PathBuf,
-    files: Files,
+    files: OpenFiles,
     notes: Notes,
     /// The names of the buffers.
     names: Names,
@@ -309,7 +309,7 @@ impl Reader<'_> {
     /// The path of a file that the description refers to at `origin`. A file outside of the folder
     /// is noted.
     fn find(&mut self, origin: &Origin, written: &str) -> PathBuf {
-        let path = find(&self.root, &self.root, written);
+        let path = find(self.files.source(), &self.root, &self.root, written);
         if !self.files.is_inside(&path) {
             self.notes.add(origin.clone(), Problem::Outside(shortened(written)));
         }
@@ -369,7 +369,7 @@ impl Reader<'_> {
         }
         match (wrap, buffer.files.as_slice()) {
             (None | Some(0), _) => {}
-            (Some(wrap), [file]) if wrap < file.bytes.len() as u64 => {
+            (Some(wrap), [file]) if wrap < file.bytes.size() => {
                 let old = File { bytes: file.bytes.part(wrap, u64::MAX), ..file.clone() };
                 let young = File { bytes: file.bytes.part(0, wrap), ..file.clone() };
                 buffer.files = vec![old, young];
@@ -458,13 +458,13 @@ impl Reader<'_> {
         }
         if let Some(name) = at.text("params")? {
             let origin = at.origin("params");
-            let path = find(&self.root, &self.root, &name);
+            let path = find(self.files.source(), &self.root, &self.root, &name);
             // Opening a pipe without a writer would block.
             self.files.description(&path).map_err(|problem| match problem {
                 Problem::OutsideDescription(_) => OpenError::at(origin, problem),
                 problem => OpenError::new(&path, problem),
             })?;
-            source.read_parameters(&path)?;
+            source.read_parameters(self.files.source(), &path)?;
         }
         self.links = all_links;
         c.sources.push(source);

@@ -87,7 +87,7 @@ pub fn sample(
 
 /// What the port sent.
 fn read(file: &Bytes, sends: Sends, names: &Names) -> Result<Vec<u8>, String> {
-    if file.len() as u64 > MAX_LEVELS {
+    if file.size() > MAX_LEVELS {
         return Err(format!("it has {} bytes, more than the limit of {MAX_LEVELS}", file.len()));
     }
     let mut signals = Signals::new(sends, names)?;

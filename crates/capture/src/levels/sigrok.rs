@@ -6,7 +6,7 @@ use std::io::Read;
 
 use super::port::Port;
 use super::signals::Signals;
-use super::zip::{Member, members};
+use super::zip::Archive;
 use crate::Bytes;
 use crate::limits::MAX_LEVELS;
 use crate::plain::line;
@@ -42,24 +42,25 @@ pub(super) fn read(file: &Bytes, signals: &mut Signals, port: &mut Port) -> Resu
 /// A recording: its description, and where its samples are.
 pub(super) struct Recording<'a> {
     file: &'a Bytes,
-    members: Vec<Member>,
+    archive: Archive,
     pub(super) device: Device,
 }
 
 impl Recording<'_> {
     /// Reads the description.
     pub(super) fn open(file: &Bytes) -> Result<Recording<'_>, String> {
-        let members = members(file)?;
-        let metadata = members.iter().find(|member| member.name == "metadata");
+        let archive = Archive::read(file)?;
+        let metadata = archive.members.iter().find(|member| member.name == "metadata");
         let metadata = metadata.ok_or("the archive has no `metadata`, so it is not of sigrok")?;
         let mut text = Vec::new();
-        let mut reader = metadata.reader(file)?.take(MAX_METADATA + 1);
+        let mut reader = archive.reader(metadata)?.take(MAX_METADATA + 1);
         reader.read_to_end(&mut text).map_err(|error| error.to_string())?;
         if text.len() as u64 > MAX_METADATA {
             return Err(format!("`metadata` has more than {MAX_METADATA} bytes"));
         }
         let device = device(&String::from_utf8_lossy(&text))?;
-        Ok(Recording { file, members, device })
+        drop(reader);
+        Ok(Recording { file, archive, device })
     }
 
     /// Passes each sample to `take`.
@@ -71,6 +72,7 @@ impl Recording<'_> {
         // One member, or parts that are numbered from 1.
         let prefix = format!("{name}-");
         let mut parts: Vec<(u32, _)> = self
+            .archive
             .members
             .iter()
             .filter_map(|member| {
@@ -88,13 +90,13 @@ impl Recording<'_> {
         }
         // Entries of the directory for the same bytes would unpack them any number of times.
         let packed: u64 = parts.iter().map(|(_, member)| member.packed()).sum();
-        if packed > self.file.len() as u64 {
+        if packed > self.file.size() {
             return Err("members of the archive overlap".to_owned());
         }
         let mut left = MAX_LEVELS;
         let mut samples = Vec::with_capacity(BLOCK + MAX_UNIT);
         for (_, member) in parts {
-            let mut reader = member.reader(self.file)?;
+            let mut reader = self.archive.reader(member)?;
             loop {
                 let mut block = reader.by_ref().take(BLOCK as u64);
                 let read = block.read_to_end(&mut samples).map_err(|error| {

@@ -1,9 +1,13 @@
 //! Members of a ZIP archive, stored or compressed with Deflate. (APPNOTE.TXT 6.3, sections 4.3 and
 //! 4.4)
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use flate2::read::DeflateDecoder;
+use rawzip::{
+    CompressionMethod, Error, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive,
+    ZipArchiveEntryWayfinder, ZipLocator,
+};
 
 use crate::Bytes;
 
@@ -11,97 +15,94 @@ use crate::Bytes;
 pub(crate) const MAGIC: [u8; 4] = *b"PK\x03\x04";
 /// The greatest number of members.
 const MAX_MEMBERS: usize = 1 << 16;
-/// The greatest size of the directory.
-const MAX_DIRECTORY: u32 = 1 << 24;
 /// The greatest length of the comment at the end, and the bytes of the record before it.
 const END: u64 = (1 << 16) + 22;
+
+/// An archive whose directory was read.
+pub(crate) struct Archive {
+    archive: ZipArchive<File>,
+    /// Its members, in the order of the directory.
+    pub(crate) members: Vec<Member>,
+}
 
 /// A member of an archive.
 pub(crate) struct Member {
     pub(crate) name: String,
-    method: u16,
-    packed: u32,
-    at: u32,
+    method: CompressionMethod,
+    packed: u64,
+    entry: ZipArchiveEntryWayfinder,
 }
 
-/// The members of the archive, in the order of its directory.
-pub(crate) fn members(file: &Bytes) -> Result<Vec<Member>, String> {
-    let len = file.len() as u64;
-    let from = len.saturating_sub(END);
-    let tail = bytes(file, from, len - from)?;
-    let end = tail.windows(4).rposition(|window| window == b"PK\x05\x06");
-    let end = end.and_then(|at| tail.get(at..)).ok_or("the archive has no directory")?;
-    let (size, at) = word(end, 12).zip(word(end, 16)).ok_or("the archive has no directory")?;
-    if size > MAX_DIRECTORY {
-        return Err(format!("the directory of the archive has more than {MAX_DIRECTORY} bytes"));
-    }
-    let directory = bytes(file, at.into(), size.into())?;
-    let (mut rest, mut members) = (directory.as_slice(), Vec::new());
-    while rest.starts_with(b"PK\x01\x02") {
-        let member = entry(rest).ok_or("the directory of the archive is incomplete")?;
-        let (member, len) = member;
-        if members.len() == MAX_MEMBERS {
-            return Err(format!("the archive has more than {MAX_MEMBERS} members"));
+impl Archive {
+    /// Reads the directory of `file`.
+    pub(crate) fn read(file: &Bytes) -> Result<Archive, String> {
+        let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
+        let archive = ZipLocator::new()
+            .max_search_space(END)
+            .locate_in_reader(File(file.clone()), &mut buffer, file.size())
+            .map_err(|(_, error)| reason(&error))?;
+        let (mut entries, mut members) = (archive.entries(&mut buffer), Vec::new());
+        while let Some(entry) = entries.next_entry().map_err(|error| reason(&error))? {
+            if members.len() == MAX_MEMBERS {
+                return Err(format!("the archive has more than {MAX_MEMBERS} members"));
+            }
+            members.push(Member {
+                name: String::from_utf8_lossy(entry.file_path().as_ref()).into_owned(),
+                method: entry.compression_method(),
+                packed: entry.compressed_size_hint(),
+                entry: entry.wayfinder(),
+            });
         }
-        members.push(member);
-        rest = rest.get(len..).unwrap_or_default();
+        Ok(Archive { archive, members })
     }
-    Ok(members)
-}
 
-/// The member at the beginning of `rest`, and the length of its entry.
-fn entry(rest: &[u8]) -> Option<(Member, usize)> {
-    let name = usize::from(half(rest, 28)?);
-    let len = 46 + name + usize::from(half(rest, 30)?) + usize::from(half(rest, 32)?);
-    let text = String::from_utf8_lossy(rest.get(46..46 + name)?).into_owned();
-    let (method, packed, at) = (half(rest, 10)?, word(rest, 20)?, word(rest, 42)?);
-    rest.get(..len)?;
-    Some((Member { name: text, method, packed, at }, len))
+    /// The offset of the contents of a member in the archive and their length, where they are not
+    /// compressed.
+    pub(crate) fn stored(&self, member: &Member) -> Option<(u64, u64)> {
+        let stored = member.method == CompressionMethod::STORE;
+        let entry = self.archive.get_entry(member.entry).ok().filter(|_| stored)?;
+        let (start, end) = entry.compressed_data_range();
+        Some((start, end.saturating_sub(start)))
+    }
+
+    /// A reader of the contents of a member, which fails at their end where their size or checksum
+    /// is not that of the directory.
+    pub(crate) fn reader(&self, member: &Member) -> Result<Box<dyn Read + '_>, String> {
+        let entry = self.archive.get_entry(member.entry).map_err(|error| reason(&error))?;
+        match member.method {
+            CompressionMethod::STORE => Ok(Box::new(entry.verifying_reader(entry.reader()))),
+            CompressionMethod::DEFLATE => {
+                Ok(Box::new(entry.verifying_reader(DeflateDecoder::new(entry.reader()))))
+            }
+            other => {
+                let number = other.as_u16();
+                Err(format!("the archive uses compression method {number}, not Deflate"))
+            }
+        }
+    }
 }
 
 impl Member {
     /// The number of bytes in the archive.
     pub(crate) fn packed(&self) -> u64 {
-        self.packed.into()
-    }
-
-    /// The offset of the contents in the archive and their length, where they are not compressed.
-    pub(crate) fn stored(&self, file: &Bytes) -> Option<(u64, u64)> {
-        let from = self.start(file).ok().filter(|_| self.method == 0)?;
-        Some((from, self.packed.into()))
-    }
-
-    /// The offset of the contents, compressed or not, in the archive.
-    fn start(&self, file: &Bytes) -> Result<u64, String> {
-        let head = bytes(file, self.at.into(), 30)?;
-        let lens = half(&head, 26).zip(half(&head, 28)).filter(|_| head.starts_with(&MAGIC));
-        let (name, extra) = lens.ok_or("a member of the archive has no header")?;
-        Ok(u64::from(self.at) + 30 + u64::from(name) + u64::from(extra))
-    }
-
-    /// A reader of the contents.
-    pub(crate) fn reader(&self, file: &Bytes) -> Result<Box<dyn Read>, String> {
-        let packed = file.part(self.start(file)?, self.packed.into());
-        match self.method {
-            0 => Ok(Box::new(packed.reader())),
-            8 => Ok(Box::new(DeflateDecoder::new(packed.reader()))),
-            other => Err(format!("the archive uses compression method {other}, not Deflate")),
-        }
+        self.packed
     }
 }
 
-/// `len` bytes of the file.
-fn bytes(file: &Bytes, from: u64, len: u64) -> Result<Vec<u8>, String> {
-    let mut out = Vec::new();
-    let read = file.part(from, len).reader().read_to_end(&mut out);
-    read.map_err(|error| error.to_string())?;
-    Ok(out)
+/// Why an archive cannot be read.
+fn reason(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::MissingEndOfCentralDirectory => "the archive has no directory".to_owned(),
+        ErrorKind::Eof => "the directory of the archive is incomplete".to_owned(),
+        _ => format!("the archive cannot be read: {error}"),
+    }
 }
 
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..)?.first_chunk().map(|bytes| u16::from_le_bytes(*bytes))
-}
+/// The bytes of the archive.
+struct File(Bytes);
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+impl ReaderAt for File {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.part(offset, into.len() as u64).reader().read(into)
+    }
 }

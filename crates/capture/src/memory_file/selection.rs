@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use tracewright_base::Invalid;
 use tracewright_image::Elf;
 
 use super::gzip::unpacked;
 use super::{MemoryFile, read};
 use crate::Bytes;
 use crate::container::Container;
-use crate::files::Files;
+use crate::image_source::ImageSource;
 use crate::number::number64;
 use crate::pipe::Pipe;
 use crate::problem::{Conversion, OpenError, Problem};
@@ -60,12 +61,11 @@ pub struct BufferAt {
 
 impl BufferAt {
     /// Reads `ADDRESS`, `ADDRESS,SIZE`, `SYMBOL` or `SYMBOL,SIZE`. A symbol is one of the programs
-    /// `images`, in the form of [`add_image`](crate::Capture::add_image), and its size is that of
-    /// the symbol.
+    /// `images`, and its size is that of the symbol.
     ///
     /// # Errors
     /// [`OpenError`] where no program has the symbol, or a number is none.
-    pub fn parse(text: &str, images: &[String]) -> Result<BufferAt, OpenError> {
+    pub fn parse(text: &str, images: &[ImageSource]) -> Result<BufferAt, OpenError> {
         let fail = |why: String| OpenError::new(Path::new(text), Problem::Parameter(why));
         let (place, size) = match text.split_once(',') {
             None => (text, None),
@@ -80,9 +80,7 @@ impl BufferAt {
             return Ok(BufferAt { address, size });
         }
         for image in images {
-            let name = image.rsplit_once('@').filter(|_| !Path::new(image).exists());
-            let path = Path::new(name.map_or(image.as_str(), |(name, _)| name));
-            let Ok(file) = Files::default().open(path) else { continue };
+            let Ok((file, _)) = image.open() else { continue };
             if let Some((address, own)) = Elf::object_of(&file, place) {
                 return Ok(BufferAt { address, size: size.or(Some(own).filter(|own| *own > 0)) });
             }
@@ -128,7 +126,7 @@ impl Selection {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn convert(&self, file: &[u8]) -> Result<Option<(Bytes, Option<String>)>, String> {
+    pub fn convert(&self, file: &[u8]) -> Result<Option<(Bytes, Option<String>)>, Invalid> {
         let selected = self.select(&Bytes::from(file.to_vec()))?;
         let text = |of: Conversion| of.to_string();
         Ok(selected.map(|selected| (selected.bytes, selected.what.map(text))))

@@ -37,10 +37,10 @@ impl Archive {
     /// # Errors
     /// Why it cannot be read.
     pub(super) fn read(bytes: &Bytes) -> Result<Archive, String> {
-        let members = zip::members(bytes)?;
-        let stored = members.into_iter().filter_map(|member| {
-            let (start, len) = member.stored(bytes)?;
-            Some(Stored { name: member.name, start, len })
+        let archive = zip::Archive::read(bytes)?;
+        let stored = archive.members.iter().filter_map(|member| {
+            let (start, len) = archive.stored(member)?;
+            Some(Stored { name: member.name.clone(), start, len })
         });
         Ok(Archive(stored.collect()))
     }

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
+use tracewright_base::Invalid;
 use tracewright_image::{Elf, Image, Module, ModuleFile};
 
 use super::compressed;
@@ -20,7 +21,7 @@ use super::features;
 use super::find::{self, Code, Finder, Search};
 use super::limits::{Budget, MAX_LISTED, MAX_SEQUENCES};
 use super::listed_samples::ListedSamples;
-use crate::files::Files;
+use crate::open_files::OpenFiles;
 use crate::problem::{OpenError, Problem};
 use crate::proto::{Message, Value, fields};
 
@@ -101,7 +102,7 @@ impl BranchList {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn read(bytes: &[u8]) -> Result<BranchList, String> {
+    pub fn read(bytes: &[u8]) -> Result<BranchList, Invalid> {
         let (mut list, mut counts) = (BranchList::default(), Counts::default());
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
             if !bytes.starts_with(&MESSAGE) {
@@ -114,7 +115,7 @@ impl BranchList {
         let (version, rest) = rest.split_first_chunk().ok_or(short)?;
         let version = u32::from_le_bytes(*version);
         if version != VERSION {
-            return Err(format!("it has version {version}, and {VERSION} is known"));
+            return Err(format!("it has version {version}, and {VERSION} is known").into());
         }
         let (packed, mut rest) = rest.split_first().ok_or(short)?;
         let mut budget = Budget::of_list(bytes.len() as u64);
@@ -364,11 +365,11 @@ pub struct FoundList {
 /// # Errors
 /// [`OpenError`] where the branch list cannot be read.
 pub fn branch_list(path: &Path) -> Option<Result<BranchList, OpenError>> {
-    read_list(path, &mut Files::default())
+    read_list(path, &mut OpenFiles::default())
 }
 
-fn read_list(path: &Path, files: &mut Files) -> Option<Result<BranchList, OpenError>> {
-    if !path.is_file() {
+fn read_list(path: &Path, files: &mut OpenFiles) -> Option<Result<BranchList, OpenError>> {
+    if !files.source().is_file(path) {
         return None;
     }
     let (bytes, _) = files.trace(path).ok()?;
@@ -391,7 +392,7 @@ fn read_list(path: &Path, files: &mut Files) -> Option<Result<BranchList, OpenEr
 /// # Errors
 /// [`OpenError`] where the branch list cannot be read.
 pub fn found_list(path: &Path, search: &Search) -> Option<Result<FoundList, OpenError>> {
-    let mut files = Files::default();
+    let mut files = search.open_files();
     let BranchList { binaries, sampled } = match read_list(path, &mut files)? {
         Ok(list) => list,
         Err(error) => return Some(Err(error)),
@@ -572,8 +573,8 @@ mod tests {
         other.text(1, "other");
         for bytes in [other.0.as_slice(), &[0xff; 8], b"\x08\x01"] {
             let found = BranchList::read(&file(&[bytes]));
-            assert!(found.unwrap_err().contains("not a branch list"), "{bytes:x?}");
-            assert!(BranchList::read(bytes).unwrap_err().contains("not a branch list"));
+            assert!(found.unwrap_err().to_string().contains("not a branch list"), "{bytes:x?}");
+            assert!(BranchList::read(bytes).unwrap_err().to_string().contains("not a branch list"));
         }
     }
 
@@ -629,9 +630,14 @@ mod tests {
         }
         let mut other = bytes.clone();
         other[24] = 2;
-        assert!(BranchList::read(&other).unwrap_err().contains("version 2"));
+        assert!(BranchList::read(&other).unwrap_err().to_string().contains("version 2"));
         let mut wrong = list();
         wrong.binaries[0].sequences[0].len = 9;
-        assert!(BranchList::read(&wrong.write()).unwrap_err().contains("more branches than bits"));
+        assert!(
+            BranchList::read(&wrong.write())
+                .unwrap_err()
+                .to_string()
+                .contains("more branches than bits")
+        );
     }
 }

@@ -15,7 +15,6 @@ use super::find::{Finder, Search};
 use super::listed_samples::{FileAddress, ListedSample, ListedSamples, SampledBinary};
 use super::record::{Body, Record};
 use super::{features, processes};
-use crate::files::Files;
 use crate::problem::{OpenError, Problem};
 
 /// The fields of a sample: `sample_type`.
@@ -79,10 +78,10 @@ pub struct BranchSamples {
 /// # Errors
 /// [`OpenError`] where the file cannot be read.
 pub fn branch_samples(path: &Path, search: &Search) -> Option<Result<BranchSamples, OpenError>> {
-    if !path.is_file() {
+    if !search.files.is_file(path) {
         return None;
     }
-    let mut files = Files::default();
+    let mut files = search.open_files();
     let (bytes, _) = files.trace(path).ok()?;
     let head = bytes.head(8);
     if !head.starts_with(b"PERFILE2") && !head.starts_with(b"2ELIFREP") {

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
+use tracewright_base::Invalid;
+
 use super::attr::Attr;
 use super::compressed::Unpacker;
 use super::fields::{Fields, Reader};
@@ -78,7 +80,7 @@ impl PerfData {
     ///
     /// # Errors
     /// Why nothing of it can be used.
-    pub fn read(file: &Bytes) -> Result<PerfData, String> {
+    pub fn read(file: &Bytes) -> Result<PerfData, Invalid> {
         PerfData::read_with(file, &[])
     }
 
@@ -87,16 +89,16 @@ impl PerfData {
     ///
     /// # Errors
     /// Why nothing of it can be used.
-    pub fn read_with(file: &Bytes, more: &[Bytes]) -> Result<PerfData, String> {
-        PerfData::read_all(file, more, false)
+    pub fn read_with(file: &Bytes, more: &[Bytes]) -> Result<PerfData, Invalid> {
+        Ok(PerfData::read_all(file, more, false)?)
     }
 
     /// Reads the file, with its samples.
     ///
     /// # Errors
     /// Why nothing of it can be used.
-    pub fn read_samples(file: &Bytes) -> Result<PerfData, String> {
-        PerfData::read_all(file, &[], true)
+    pub fn read_samples(file: &Bytes) -> Result<PerfData, Invalid> {
+        Ok(PerfData::read_all(file, &[], true)?)
     }
 
     /// Whether an event of the file has samples with branches. The events of a pipe are among its
@@ -111,7 +113,7 @@ impl PerfData {
         let _ = Reader::new(head.get(8..).unwrap_or_default(), data.big).u64(&mut size);
         let header = Header::read(&head, data.big).filter(|_| size != PIPE_HEADER);
         let Some(header) = header else { return true };
-        let read = data.read_attrs(&header, &mut window, file.len() as u64);
+        let read = data.read_attrs(&header, &mut window, file.size());
         read.is_err() || data.attrs.iter().any(|attr| attr.sample_type & Attr::BRANCH_STACK != 0)
     }
 
@@ -130,8 +132,8 @@ impl PerfData {
         let mut size = 0;
         let head = window.get(8, 8).ok_or_else(short)?;
         Reader::new(head, big).u64(&mut size).ok_or_else(short)?;
-        let end = file.len() as u64;
-        let mut walk = Walk::new(more.iter().fold(end, |sum, file| sum + file.len() as u64));
+        let end = file.size();
+        let mut walk = Walk::new(more.iter().fold(end, |sum, file| sum + file.size()));
         walk.samples = samples;
         if size == PIPE_HEADER {
             data.form = Form::Pipe;
@@ -161,7 +163,7 @@ impl PerfData {
         }
         data.end(&mut walk);
         for file in more {
-            data.walk(&mut walk, &mut Window::new(file), 0..file.len() as u64, file);
+            data.walk(&mut walk, &mut Window::new(file), 0..file.size(), file);
             data.end(&mut walk);
         }
         if let Some(further) = walk.damaged.checked_sub(MAX_DAMAGED).filter(|count| *count > 0) {

@@ -12,7 +12,9 @@ use super::jitdump::JitDump;
 use super::kernel::{KernelSymbols, guest, kernel, module_name};
 use super::{folders, packed, perf_map};
 use crate::Bytes;
+use crate::access::Access;
 use crate::files::Files;
+use crate::open_files::OpenFiles;
 
 /// Where the files of the recorded code are searched for.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +35,15 @@ pub struct Search {
     /// Where the code of a kernel module is in memory is assumed to be as in its file, if the
     /// capture and the kernel's symbols do not state it.
     pub assume_module_layout: bool,
+    /// Where these files and the capture are: on the disk, or in memory.
+    pub files: Files,
+}
+
+impl Search {
+    /// The files that are opened.
+    pub(super) fn open_files(&self) -> OpenFiles {
+        OpenFiles::of(Access::of(self.files.clone()))
+    }
 }
 
 /// A file with code.
@@ -64,8 +75,8 @@ pub(super) enum Code {
 
 impl Found {
     /// Reads the file at `path`: once, by whatever paths it is found.
-    fn read(path: &Path, files: &mut Files) -> Result<Found, String> {
-        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    fn read(path: &Path, files: &mut OpenFiles) -> Result<Found, String> {
+        let real = files.source().canonical(path).unwrap_or_else(|| path.to_owned());
         let known = files.parsed.get(&real).and_then(|known| known.downcast_ref().cloned());
         let read: Result<Found, String> = known.unwrap_or_else(|| {
             let read = Found::parse(path, files);
@@ -75,7 +86,7 @@ impl Found {
         Ok(Found { path: path.to_owned(), ..read? })
     }
 
-    fn parse(path: &Path, files: &mut Files) -> Result<Found, String> {
+    fn parse(path: &Path, files: &mut OpenFiles) -> Result<Found, String> {
         let bytes = files.open_named(path)?;
         let bytes = packed::unpack(&bytes).unwrap_or(Ok(bytes))?;
         Found::of_bytes(path, bytes)
@@ -187,14 +198,14 @@ impl Matches {
     fn search(
         &mut self,
         paths: impl IntoIterator<Item = PathBuf>,
-        files: &mut Files,
+        files: &mut OpenFiles,
         is: impl Fn(&Found) -> bool,
     ) {
         for path in paths {
             if self.code.is_some() && self.debug.is_some() {
                 return;
             }
-            if path.is_file()
+            if files.source().is_file(&path)
                 && let Ok(found) = Found::read(&path, files)
                 && is(&found)
             {
@@ -213,7 +224,7 @@ pub(super) struct Finder<'a> {
     search: &'a Search,
     /// The folder of the perf.data file.
     beside: PathBuf,
-    files: &'a mut Files,
+    files: &'a mut OpenFiles,
     /// The given files that could be read.
     given: Vec<Found>,
     /// The indices of those among them that were used, or reported.
@@ -230,7 +241,7 @@ pub(super) struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    pub(super) fn new(search: &'a Search, path: &Path, files: &'a mut Files) -> Self {
+    pub(super) fn new(search: &'a Search, path: &Path, files: &'a mut OpenFiles) -> Self {
         let mut problems = Vec::new();
         let mut given = Vec::new();
         for path in &search.binaries {
@@ -420,7 +431,7 @@ impl<'a> Finder<'a> {
         }
         if id.is_none() && !name.is_empty() && !path.starts_with('[') && matches.code.is_none() {
             let place = self.beside.join(name);
-            if place.is_file() {
+            if self.files.source().is_file(&place) {
                 self.beside_capture.insert(path.to_owned(), place);
             }
         }
@@ -441,7 +452,7 @@ impl<'a> Finder<'a> {
                 self.used.insert(n);
                 bytes
             }
-            None if beside.is_file() => self.files.open_named(&beside).ok()?,
+            None if self.files.source().is_file(&beside) => self.files.open_named(&beside).ok()?,
             None => return None,
         };
         Some(KernelSymbols::listed(&String::from_utf8_lossy(&bytes)))
@@ -518,7 +529,7 @@ impl<'a> Finder<'a> {
         if let Some(symfs) = &self.search.symfs {
             for process in processes {
                 let file = symfs.join(format!("tmp/perf-{process}.map"));
-                if file.is_file()
+                if self.files.source().is_file(&file)
                     && let Ok(bytes) = self.files.open_named(&file)
                 {
                     names.insert(*process, list(&bytes));
@@ -531,6 +542,11 @@ impl<'a> Finder<'a> {
             }
         }
         names
+    }
+
+    /// The path without symbolic links.
+    pub(super) fn canonical(&self, path: &Path) -> PathBuf {
+        self.files.source().canonical(path).unwrap_or_else(|| path.to_owned())
     }
 
     /// The file beside the capture that has the name of `path`, which was not found, as no build

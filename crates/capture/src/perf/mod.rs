@@ -82,22 +82,23 @@ use crate::files::Files;
 use crate::linux::Linux;
 use crate::linux::{Part, Queue, QueueTotals};
 use crate::notes::Notes;
+use crate::open_files::OpenFiles;
 use crate::origin::Origin;
 use crate::pipe::Pipe;
 use crate::plain::line;
 use crate::problem::{OpenError, Problem};
 use pieces::{Piece, Pieces};
 
-/// Reads the file or folder at `path`; `-` is the standard input, which is read to its end into
+/// Reads the file or folder at `path` of the files of `search`; on the disk, `-` is the standard input, which is read to its end into
 /// memory. The files of the recorded code are found by `search`.
 ///
 /// # Errors
 /// [`OpenError`] where nothing can be decoded.
 pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
-    let mut files = Files::default();
+    let mut files = search.open_files();
     let fail = |path: &Path, why: String| OpenError::new(path, Problem::Perf(why));
-    let folder = path.is_dir();
-    if path == Path::new("-") {
+    let folder = search.files.is_folder(path);
+    if search.files.is_disk() && path == Path::new("-") {
         return open_pipe(path, &Pipe::new(path), search);
     }
     let main = if folder { path.join("data") } else { path.to_owned() };
@@ -107,7 +108,7 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
     if folder {
         for n in 0..limits::MAX_DATA_FILES {
             let part = path.join(format!("data.{n}"));
-            if !part.is_file() {
+            if !search.files.is_file(&part) {
                 break;
             }
             match files.trace(&part) {
@@ -116,12 +117,12 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
             }
         }
     }
-    let mut data = PerfData::read_with(&bytes, &more).map_err(|why| fail(&main, why))?;
+    let mut data = PerfData::read_with(&bytes, &more).map_err(|why| fail(&main, why.into()))?;
     data.problems.append(&mut unread);
     let mut kcore = None;
     if folder {
         let file = path.join("kcore_dir").join("kcore");
-        if file.is_file() {
+        if search.files.is_file(&file) {
             let read = files.open_named(&file).and_then(|bytes| {
                 Elf::read(&bytes, "kcore", Load::default()).map_err(|error| error.to_string())
             });
@@ -146,8 +147,8 @@ pub fn open(path: &Path, search: &Search) -> Result<Capture, OpenError> {
 /// [`OpenError`] where nothing can be decoded.
 pub fn open_pipe(path: &Path, pipe: &Pipe, search: &Search) -> Result<Capture, OpenError> {
     let fail = |why: String| OpenError::new(path, Problem::Perf(why));
-    let data = PerfData::read(&Bytes::from(pipe.all().to_vec())).map_err(fail)?;
-    let mut files = Files::default();
+    let data = PerfData::read(&Bytes::from(pipe.all().to_vec())).map_err(|why| fail(why.into()))?;
+    let mut files = search.open_files();
     let mut finder = find::Finder::new(search, Path::new(""), &mut files);
     let mut capture = capture(&data, path, &mut finder, None).map_err(fail)?;
     capture.stamps = files.stamps;
@@ -159,14 +160,16 @@ pub fn open_pipe(path: &Path, pipe: &Pipe, search: &Search) -> Result<Capture, O
 /// # Errors
 /// [`OpenError`] where nothing of it can be used.
 pub fn records(path: &Path) -> Result<PerfData, OpenError> {
-    let main = if path.is_dir() { path.join("data") } else { path.to_owned() };
+    let source = Files::default();
+    let folder = source.is_folder(path);
+    let main = if folder { path.join("data") } else { path.to_owned() };
     let fail = |problem| OpenError::new(&main, problem);
-    let mut files = Files::default();
+    let mut files = OpenFiles::default();
     let (bytes, _) = files.trace(&main).map_err(|why| fail(Problem::Unreadable(why)))?;
     let parts = (0..limits::MAX_DATA_FILES).map(|n| path.join(format!("data.{n}")));
-    let parts = parts.take_while(|part| path.is_dir() && part.is_file());
+    let parts = parts.take_while(|part| folder && source.is_file(part));
     let more: Vec<Bytes> = parts.filter_map(|part| Some(files.trace(&part).ok()?.0)).collect();
-    PerfData::read_with(&bytes, &more).map_err(|why| fail(Problem::Perf(why)))
+    PerfData::read_with(&bytes, &more).map_err(|why| fail(Problem::Perf(why.into())))
 }
 
 /// Reads the bytes of a file, whose recorded code is not searched for.
@@ -175,8 +178,8 @@ pub fn records(path: &Path) -> Result<PerfData, OpenError> {
 /// [`OpenError`] where nothing can be decoded.
 pub fn from_bytes(bytes: &crate::Bytes) -> Result<Capture, OpenError> {
     let fail = |why: String| OpenError::new(Path::new("perf.data"), Problem::Perf(why));
-    let data = PerfData::read(bytes).map_err(fail)?;
-    let (mut files, search) = (Files::default(), Search::default());
+    let data = PerfData::read(bytes).map_err(|why| fail(why.into()))?;
+    let (mut files, search) = (OpenFiles::default(), Search::default());
     let mut finder = find::Finder::new(&search, Path::new(""), &mut files);
     capture(&data, Path::new("perf.data"), &mut finder, None).map_err(fail)
 }
@@ -202,7 +205,7 @@ fn units(data: &PerfData) -> Result<Units, String> {
     });
     // A file with several traces has one for each.
     match found.min_by_key(|(kind, _)| *kind != CS_ETM) {
-        Some((CS_ETM, words)) => Units::read(words),
+        Some((CS_ETM, words)) => Ok(Units::read(words)?),
         Some((kind, _)) => Err(format!(
             "it contains {} trace, and only CoreSight trace (cs_etm) can be decoded",
             trace_type(kind)

@@ -570,7 +570,7 @@ impl Builder<'_, '_> {
     /// Whether there is memory for a file. Only for those that are mapped from several paths it is
     /// bounded: the others are as many as the files.
     fn has_memory(&mut self, found: &Found) -> bool {
-        let path = std::fs::canonicalize(&found.path).unwrap_or_else(|_| found.path.clone());
+        let path = self.finder.canonical(&found.path);
         if self.read.insert(path) {
             return true;
         }

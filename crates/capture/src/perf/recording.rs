@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use tracewright_base::Invalid;
 use tracewright_image::{Elf, Load};
 
 use super::attr::{Attr, SampleId};
@@ -83,7 +84,7 @@ impl Recording {
     ///
     /// # Errors
     /// What of the capture such a file cannot have.
-    pub fn of(&self, capture: &Capture) -> Result<PerfData, String> {
+    pub fn of(&self, capture: &Capture) -> Result<PerfData, Invalid> {
         let mut units = Units { version: 1, pmu: PMU, snapshot: false, cpus: BTreeMap::new() };
         for (cpu, source) in (0..).zip(&capture.sources) {
             let unit = Unit::of(source).ok_or_else(|| {
@@ -150,7 +151,8 @@ impl Recording {
                         "{} has the format {other}, and perf.data has formatter frames and raw \
                          trace only",
                         buffer.name
-                    ));
+                    )
+                    .into());
                 }
             };
             let bytes = buffer.bytes().into_owned();

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tracewright_base::Invalid;
+
 use crate::device::{Register, Registers, Source};
 
 /// The mark of an ETMv3 or a PTM.
@@ -122,12 +124,13 @@ impl Units {
     ///
     /// # Errors
     /// What is wrong with them.
-    pub fn read(words: &[u64]) -> Result<Units, String> {
+    pub fn read(words: &[u64]) -> Result<Units, Invalid> {
         let &[version, pmu_and_count, snapshot, ref rest @ ..] = words else {
             return Err("AUXTRACE_INFO has fewer than 3 words".into());
         };
         if version > 2 {
-            return Err(format!("AUXTRACE_INFO has version {version}, and 2 is the last known"));
+            let why = format!("AUXTRACE_INFO has version {version}, and 2 is the last known");
+            return Err(why.into());
         }
         let count = pmu_and_count & u64::from(u32::MAX);
         let mut units = Units {
@@ -142,7 +145,7 @@ impl Units {
             let Some(&mark) = slots.rest.first() else {
                 let empty = (count - n).saturating_mul(EMPTY_SLOT);
                 if empty > slots.zeros {
-                    return Err(short());
+                    return Err(short().into());
                 }
                 break;
             };
@@ -314,8 +317,8 @@ mod tests {
         let units =
             Units { version: 2, pmu: 8, snapshot: false, cpus: BTreeMap::from([(0, unit)]) };
         assert_eq!(Units::read(&units.words()).unwrap().cpus[&0], etmv4(8));
-        assert!(Units::read(&[3, 0, 0]).unwrap_err().contains("version 3"));
-        assert!(Units::read(&[1, 1, 0, 0x1234, 0, 0]).unwrap_err().contains("0x1234"));
+        assert!(Units::read(&[3, 0, 0]).unwrap_err().to_string().contains("version 3"));
+        assert!(Units::read(&[1, 1, 0, 0x1234, 0, 0]).unwrap_err().to_string().contains("0x1234"));
         // A count that the words cannot have.
         assert!(Units::read(&[1, 0xffff_ffff, 0]).is_err());
     }

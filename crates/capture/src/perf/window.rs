@@ -27,7 +27,7 @@ impl<'a> Window<'a> {
         if let Some(range) = inside {
             return self.bytes.get(range);
         }
-        if at.checked_add(len as u64)? > self.file.len() as u64 {
+        if at.checked_add(len as u64)? > self.file.size() {
             return None;
         }
         self.bytes.clear();

@@ -287,7 +287,7 @@ fn contents(
     dump: &mut Dump,
     file: &crate::Bytes,
 ) {
-    let size = file.len() as u64;
+    let size = file.size();
     let at_key = |key: &str| table.value(key).map_or_else(|| at.clone(), |(_, origin)| origin);
     if size == 0 {
         reader.note(at.clone(), Problem::DumpEmpty(dump.file.clone()));

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::Bytes;
 use crate::access::Access;
-use crate::files::{self, Files};
 use crate::ini::{Entry, Ini, utf16};
 use crate::limits::{MAX_FILES, MAX_MALFORMED};
 use crate::notes::Notes;
+use crate::open_files::{self, OpenFiles};
 use crate::origin::Origin;
 use crate::origin::shortened;
 use crate::pipe::Pipe;
@@ -64,7 +64,7 @@ impl<'a> Table<'a> {
 pub(super) struct Reader {
     /// The folder of the index.
     pub(super) root: PathBuf,
-    pub(super) files: Files,
+    pub(super) files: OpenFiles,
     pub(super) notes: Notes,
     /// The file of each device that was read, by the name of the device.
     pub(super) described: HashMap<String, PathBuf>,
@@ -78,7 +78,7 @@ impl Reader {
     pub(super) fn new(index: &Path, access: Access) -> Self {
         let root = index.parent().unwrap_or(Path::new("")).to_owned();
         Reader {
-            files: Files::of(&root, access),
+            files: OpenFiles::in_folder(&root, access),
             root,
             notes: Notes::default(),
             described: HashMap::new(),
@@ -157,7 +157,12 @@ impl Reader {
 
     /// The path of a file that the ini file of `at` refers to.
     pub(super) fn path(&self, at: &Origin, written: &str) -> PathBuf {
-        files::find(&self.root, at.path.parent().unwrap_or(Path::new("")), written)
+        open_files::find(
+            self.files.source(),
+            &self.root,
+            at.path.parent().unwrap_or(Path::new("")),
+            written,
+        )
     }
 
     /// The path of a file that the ini file of `at` refers to. A file outside of the capture's

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use flate2::{Compression, write::DeflateEncoder};
+use flate2::{Compression, Crc, write::DeflateEncoder};
 use tracewright_capture::levels::{Connector, Names, Sends, sample};
 use tracewright_capture::{Capture, Raw};
 use tracewright_frames::cycles::port::{Driver, Levels, MICTOR, MICTOR_B, Mode, PAIRS, Wiring};
@@ -74,7 +74,10 @@ fn zip(members: &[(&str, &[u8])], method: u16) -> Vec<u8> {
         let at = out.len() as u32;
         let mut common = vec![20, 0, 0, 0];
         common.extend(method.to_le_bytes());
-        common.extend([0; 8]);
+        common.extend([0; 4]);
+        let mut sum = Crc::new();
+        sum.update(bytes);
+        common.extend(sum.sum().to_le_bytes());
         common.extend((packed.len() as u32).to_le_bytes());
         common.extend((bytes.len() as u32).to_le_bytes());
         common.extend((name.len() as u16).to_le_bytes());
@@ -360,6 +363,52 @@ fn damaged_sessions() {
         let error = read(&zip(members, 0)).unwrap_err();
         assert!(error.contains(want), "{error}");
     }
+}
+
+/// Samples that are not those that were written are not decoded.
+#[test]
+fn samples_have_a_checksum() {
+    let names = ["TRACECLK", "TRACECTL", "TRACEDATA[0]"].map(str::to_owned).to_vec();
+    let file = Recording { names, rows: (0..400).collect() }.sr(0);
+    assert!(read("right", &file, Sends::Bytes, &[]).is_ok());
+    let name = file.windows(9).position(|bytes| bytes == b"logic-1-1").unwrap();
+    let mut wrong = file;
+    wrong[name + 9 + 20] ^= 1;
+    let error = read("wrong", &wrong, Sends::Bytes, &[]).unwrap_err();
+    assert!(error.contains("`logic-1-1` cannot be unpacked"), "{error}");
+}
+
+/// Sizes and offsets of an archive of more than 4 GiB are in extra fields of its directory.
+/// (APPNOTE.TXT 6.3, section 4.5.3)
+#[test]
+fn directories_with_numbers_of_64_bits() {
+    let names = ["TRACECLK", "TRACECTL", "TRACEDATA[0]"].map(str::to_owned).to_vec();
+    let file = Recording { names, rows: (0..400).collect() }.sr(8);
+    let want = read("of-32", &file, Sends::Bytes, &[]).unwrap();
+    let end = file.len() - 22;
+    let half = |at: usize| u16::from_le_bytes(*file[at..].first_chunk().unwrap());
+    let word = |at: usize| u32::from_le_bytes(*file[at..].first_chunk().unwrap());
+    let from = word(end + 16) as usize;
+    let (mut wide, mut at) = (file[..from].to_vec(), from);
+    while at < end {
+        let name = usize::from(half(at + 28));
+        let numbers = [word(at + 24), word(at + 20), word(at + 42)].map(u64::from);
+        wide.extend(&file[at..at + 20]);
+        wide.extend([0xff; 8]);
+        wide.extend(half(at + 28).to_le_bytes());
+        wide.extend(28u16.to_le_bytes());
+        wide.extend([0; 10]);
+        wide.extend([0xff; 4]);
+        wide.extend(&file[at + 46..at + 46 + name]);
+        wide.extend([1, 0, 24, 0]);
+        wide.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        at += 46 + name;
+    }
+    let size = (wide.len() - from) as u32;
+    wide.extend(&file[end..end + 12]);
+    wide.extend(size.to_le_bytes());
+    wide.extend(&file[end + 16..]);
+    assert_eq!(read("of-64", &wide, Sends::Bytes, &[]).unwrap(), want);
 }
 
 /// The directory of an archive may have several entries for the same bytes.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tracewright_base::Space;
 use tracewright_capture::perf::{self, Body, Layout, Mmap, PerfData, Record, Search};
-use tracewright_capture::{Capture, Queue};
+use tracewright_capture::{Capture, ImageSource, Queue};
 use tracewright_testing::tool;
 
 use crate::perf::{buffers, byte_at, elf, id_of, module, notes, synthetic};
@@ -635,10 +635,11 @@ fn generated_functions_have_the_names_of_a_perf_map() {
         [("@0x7000,pid=1000", Some("second")), ("@0x7000", Some("second")), ("@0x7000,pid=7", None)]
     {
         let mut capture = opened(&folder, Vec::new(), &given(&[&map]));
-        capture.add_image(&format!("{}{image}", code.display())).expect("memory");
+        let image = ImageSource::parse(&format!("{}{image}", code.display())).expect("a name");
+        capture.add_image(&image).expect("memory");
         let modules = capture.linux.as_ref().expect("a system").spaces.modules().to_vec();
         let names = &modules.last().expect("memory").symbols;
-        assert_eq!(names.at(0x700c).map(|symbol| symbol.name), want, "{image}");
+        assert_eq!(names.at(0x700c).map(|symbol| symbol.name), want, "{image:?}");
         assert!(!notes(&capture).iter().any(|note| note.contains("not used")));
     }
 }

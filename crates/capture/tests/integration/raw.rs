@@ -3,15 +3,16 @@
 use crate::common;
 
 use common::Folder;
-use tracewright_capture::{Capture, Form, Format, Kind, Owner, Raw};
+use tracewright_capture::{Capture, Form, Format, ImageSource, Kind, Owner, Raw};
 
 fn raw(folder: &Folder, registers: &[&str], images: &[&str]) -> Result<Capture, String> {
+    let image = |name: &&str| ImageSource::parse(&format!("{}/{name}", folder.0.display()));
     let raw = Raw {
         device_type: "ETM4.2".into(),
         registers: registers.iter().map(|r| (*r).to_owned()).collect(),
         format: Format::SourceData,
         core: Some("Cortex-M55".into()),
-        images: images.iter().map(|image| format!("{}/{image}", folder.0.display())).collect(),
+        images: images.iter().map(|name| image(name).unwrap()).collect(),
         ..Raw::default()
     };
     Capture::raw(&[folder.0.join("a.bin"), folder.0.join("b.bin")], &raw)

@@ -5,7 +5,9 @@ use crate::common;
 use common::Edit::{Missing, Text, Whole};
 use common::{Folder, base};
 use tracewright_base::MissingRegister;
-use tracewright_capture::{BufferRef, Dump, Found, Owner, Problem, Severity, open, probe};
+use tracewright_capture::{
+    BufferRef, Dump, Found, ImageSource, Owner, Problem, Severity, open, probe,
+};
 use tracewright_testing::Random;
 
 #[test]
@@ -296,7 +298,7 @@ fn memory_of_a_source() {
         folder.put(&format!("{n}.bin"), [n]);
     }
     let mut capture = open(&folder.0).unwrap();
-    capture.add_image(&format!("{}@0", folder.0.join("all.bin").display())).unwrap();
+    capture.add_image(&ImageSource::file(folder.0.join("all.bin")).at(0)).unwrap();
     let owners: Vec<_> = capture.images_for(&capture.sources[0]).iter().map(|d| d.owner).collect();
     assert_eq!(
         owners,
@@ -325,7 +327,7 @@ fn added_images_have_priority() {
     let mut capture = open(&folder.0).unwrap();
     assert_eq!(capture.memory.len(), 2);
     for given in ["mine.bin", "also.bin"] {
-        capture.add_image(&format!("{}@0", folder.0.join(given).display())).unwrap();
+        capture.add_image(&ImageSource::file(folder.0.join(given)).at(0)).unwrap();
     }
     let names = |dumps: Vec<&Dump>| dumps.iter().map(|d| d.name.clone()).collect::<Vec<_>>();
     let want = ["mine.bin", "also.bin", "dump_all1", "dump_all2"];

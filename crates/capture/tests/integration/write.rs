@@ -4,8 +4,8 @@ use crate::common;
 
 use common::{Folder, base};
 use tracewright_capture::{
-    Buffer, BufferRef, Bytes, Capture, Cluster, Core, Dump, File, Form, Format, Other, Owner,
-    Register, Registers, Source, open, write, write_over,
+    Buffer, BufferRef, Bytes, Capture, Cluster, Core, Dump, File, Form, Format, ImageSource, Other,
+    Owner, Register, Registers, Source, open, write, write_over,
 };
 use tracewright_testing::{Random, shared};
 
@@ -182,7 +182,7 @@ fn an_elf_file_is_written_as_memory_too() {
         cores: vec![Core { name: "cpu".into(), device_type: "ARMv8-A".into(), ..Core::default() }],
         ..Capture::default()
     };
-    capture.add_image(&format!("{}@0x1000", folder.0.join("prog").display())).unwrap();
+    capture.add_image(&ImageSource::file(folder.0.join("prog")).at(0x1000)).unwrap();
     check(&capture, "an ELF image");
     write(&capture, &folder.0.join("out")).unwrap();
     assert_eq!(

@@ -4,11 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, ValueEnum};
+use tracewright::Files;
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::assignments;
 use tracewright::capture::levels::Connector;
 use tracewright::capture::perf::{self, Search};
-use tracewright::capture::{BufferAt, OpenError, Registers, Selection, Swap};
+use tracewright::capture::{BufferAt, ImageSource, OpenError, Registers, Selection, Swap};
 use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};
 use tracewright::frames::{Framing, dstream};
@@ -153,7 +154,7 @@ pub struct SourceArgs {
 
 impl SourceArgs {
     /// The part of a file that is the trace; symbols are those of `images`.
-    pub fn selection(&self, images: &[String]) -> Result<Selection, OpenError> {
+    pub fn selection(&self, images: &[ImageSource]) -> Result<Selection, OpenError> {
         selection(self.buffer.as_deref(), self.swap, images)
     }
 
@@ -212,6 +213,7 @@ impl SearchArgs {
             guest_kernel: self.guest_kernel.clone(),
             guest_symfs: self.guest_symfs.clone(),
             assume_module_layout: self.assume_module_layout,
+            files: Files::default(),
         })
     }
 }
@@ -347,11 +349,16 @@ impl FramingArg {
     }
 }
 
+/// The files of program memory that `--image` names.
+pub fn image_sources(images: &[String]) -> Result<Vec<ImageSource>, OpenError> {
+    images.iter().map(|image| ImageSource::parse(image)).collect()
+}
+
 /// The part of a file that is the trace: `buffer` may be a symbol of `images`.
 pub fn selection(
     buffer: Option<&str>,
     swap: Option<Swap>,
-    images: &[String],
+    images: &[ImageSource],
 ) -> Result<Selection, OpenError> {
     let buffer = buffer.map(|text| BufferAt::parse(text, images)).transpose()?;
     Ok(Selection { buffer, swap })

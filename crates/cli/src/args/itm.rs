@@ -9,7 +9,7 @@ use tracewright::export::samples::SampleFormat;
 use tracewright::frames::Framing;
 use tracewright::views::itm::{Format, Kind};
 
-use super::input::{selection, swap};
+use super::input::{image_sources, selection, swap};
 use super::signals::{SignalArgs, hertz};
 
 #[derive(Debug, Args)]
@@ -95,7 +95,7 @@ pub struct ItmArgs {
 impl ItmArgs {
     /// The part of a file that is the trace.
     pub fn selection(&self) -> Result<Selection, OpenError> {
-        selection(self.buffer.as_deref(), self.swap, &self.images)
+        selection(self.buffer.as_deref(), self.swap, &image_sources(&self.images)?)
     }
 }
 

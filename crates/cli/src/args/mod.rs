@@ -21,7 +21,9 @@ pub use functions::{
     BranchesArgs, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs,
     SwitchArgs, TimelineArgs,
 };
-pub use input::{AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SearchArgs, SourceArgs};
+pub use input::{
+    AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SearchArgs, SourceArgs, image_sources,
+};
 pub use itm::ItmArgs;
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, EncodeTo, IsaArg, LogArgs, LogConvertArgs, LogFormat,

@@ -148,7 +148,7 @@ fn extend(input: &Input, path: &Path, making: &Making) -> io::Result<()> {
 /// Prints the size of the index, by section. Returns whether it has trace.
 fn sizes(path: &Path) -> Result<bool, Fail> {
     let unreadable = |why: String| Fail::input(path, &why);
-    let index = Index::read(read_file(path).map_err(unreadable)?);
+    let index = Index::read(read_file(path).map_err(|why| unreadable(why.to_string()))?);
     let index = index.map_err(|error| unreadable(error.to_string()))?;
     let trace: u64 = index.buffers().iter().map(|buffer| buffer.covered()).sum();
     if trace == 0 {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::slice;
 
 use tracewright_capture::levels::sample_swo;
-use tracewright_capture::{Capture, OpenError, Pipe, Problem, Raw, Swap, core_type};
+use tracewright_capture::{Capture, ImageSource, OpenError, Pipe, Problem, Raw, Swap, core_type};
 use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
@@ -159,7 +159,7 @@ pub(super) fn value_text(protocol: AnyProtocol, name: &str, value: u64) -> Strin
 pub fn complete(
     path: &Path,
     raw: &mut RawTrace,
-    images: &[String],
+    images: &[ImageSource],
     align: Option<u64>,
     notes: &mut Vec<String>,
 ) -> Result<Option<Detection>, OpenError> {
@@ -204,14 +204,14 @@ pub fn complete(
         return Ok(None);
     }
     // A pipe can be read only once, by the decoder.
-    if !path.is_file() && !raw.pipe.as_ref().is_some_and(Pipe::is_whole) {
+    if !raw.files.is_file(path) && !raw.pipe.as_ref().is_some_and(Pipe::is_whole) {
         return match raw.units.is_empty() {
             true => Err(OpenError::new(path, Problem::NeedsProtocol)),
             false => Ok(None),
         };
     }
-    let (selection, pipe) = (raw.selection, raw.pipe.clone());
-    let description = Raw { selection, pipe, ..Raw::default() };
+    let (selection, pipe, files) = (raw.selection, raw.pipe.clone(), raw.files.clone());
+    let description = Raw { selection, pipe, files, ..Raw::default() };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
     sample_swo(&mut capture, path)?;
     skip(&mut capture, path, raw.skip)?;

@@ -1,7 +1,7 @@
 //! ETMv3 captures compared with the output of other decoders.
 
 use tracewright_base::{Element, Gap, Start};
-use tracewright_capture::{Capture, Format, Raw};
+use tracewright_capture::{Capture, Format, ImageSource, Raw};
 use tracewright_decode::{Event, Listener, Memory, Options, Plan, Session, Wants};
 use tracewright_protocols::etmv3::Packet;
 use tracewright_protocols::registry::AnyPacket;
@@ -57,7 +57,7 @@ fn instructions_equal_those_of_sigrok() {
         registers: registers.map(str::to_owned).to_vec(),
         format: Format::CoreSight,
         core: Some("Cortex-M3".to_owned()),
-        images: vec![elf.display().to_string()],
+        images: vec![ImageSource::file(&elf)],
         ..Raw::default()
     };
     let capture = Capture::raw(&[path], &raw).unwrap();
@@ -108,7 +108,7 @@ fn freertos_decodes_whole() {
     let mut capture = tracewright_capture::open(&path).unwrap();
     let dumps = decode(&capture, 0x10);
     capture.memory.clear();
-    capture.add_image(&elf.display().to_string()).unwrap();
+    capture.add_image(&ImageSource::file(&elf)).unwrap();
     let from_elf = decode(&capture, 0x10);
     assert_eq!(dumps, from_elf);
 

@@ -126,7 +126,11 @@ fn trace_ids() {
         // The message has all registers that are missing.
         let bare = capture(device_type, &[], Format::CoreSight, &links);
         let plan = Plan::new(&bare, 0, &Options::default()).unwrap();
-        assert!(plan.skipped[0].message.contains(ids[0].0), "{}", plan.skipped[0].message);
+        let [skipped] = plan.skipped.as_slice() else { panic!("{device_type}") };
+        assert!(skipped.message.contains(ids[0].0), "{}", skipped.message);
+        assert!(skipped.missing.contains(&ids[0].0), "{:?}", skipped.missing);
+        let named = |register: &&str| skipped.message.contains(*register);
+        assert!(skipped.missing.iter().all(named), "{:?}: {}", skipped.missing, skipped.message);
         // Without frames there is no ID.
         let unframed = capture(device_type, registers, Format::SourceData, &links);
         assert_eq!(streams(&unframed, 0).len(), 1, "{device_type}");

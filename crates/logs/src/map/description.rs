@@ -2,7 +2,7 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 use toml::{Table, Value};
-use tracewright_base::Isa;
+use tracewright_base::{Invalid, Isa};
 
 use super::field::{FIELDS, Field};
 use super::{LinePattern, LogMap, MapStep};
@@ -35,7 +35,7 @@ impl LogMap {
     ///
     /// # Errors
     /// The key that is wrong, and what was expected.
-    pub fn read(text: &str) -> Result<LogMap, String> {
+    pub fn read(text: &str) -> Result<LogMap, Invalid> {
         let table: Table = text.parse().map_err(|error| format!("not TOML: {error}"))?;
         known_keys(&table, &KEYS, "the map")?;
         let mut map = LogMap::default();
@@ -57,7 +57,7 @@ impl LogMap {
             map.lines.push(line_of(line, true)?);
         }
         if map.lines.iter().all(|line| line.step != MapStep::Instruction) {
-            return Err("no [[line]] has step = \"instruction\"".to_owned());
+            return Err("no [[line]] has step = \"instruction\"".into());
         }
         Ok(map)
     }
@@ -66,7 +66,7 @@ impl LogMap {
     ///
     /// # Errors
     /// What is wrong with the expression.
-    pub fn of_pattern(text: &str) -> Result<LogMap, String> {
+    pub fn of_pattern(text: &str) -> Result<LogMap, Invalid> {
         let line = LinePattern::new(MapStep::Instruction, pattern(text, "the pattern")?)?;
         Ok(LogMap { lines: vec![line], ignores_others: true, ..LogMap::default() })
     }

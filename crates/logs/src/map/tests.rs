@@ -522,7 +522,7 @@ fn errors_of_maps_name_the_key() {
             "step: `jump`; expected one of instruction",
         ),
     ] {
-        let why = LogMap::read(&toml).unwrap_err();
+        let why = LogMap::read(&toml).unwrap_err().to_string();
         assert!(why.contains(want), "{toml}: {why}");
     }
 }

@@ -41,11 +41,11 @@ pub mod sync;
 #[cfg(test)]
 mod tests;
 
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
+use tracewright_base::{CoreType, Invalid, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use tracewright_isa::rv::Extensions;
 
@@ -54,7 +54,7 @@ pub use decode::Decoder;
 pub use demux::Demux;
 pub use packet::Packet;
 
-use crate::protocol::{Field, Protocol, Resume, TraceForm};
+use crate::protocol::{Field, InvalidRegister, Protocol, Resume, TraceForm};
 use packet::Payload;
 
 /// The parameter for the register view of discovery.
@@ -90,8 +90,10 @@ impl Protocol for Etrace {
         })
     }
 
-    fn check(register: &dyn Fn(&str) -> Option<u64>) -> Result<(), (&'static str, String)> {
-        Params::from_registers(register).map(|_| ()).map_err(|unit| ("version", unit.to_string()))
+    fn check(register: &dyn Fn(&str) -> Option<u64>) -> Result<(), InvalidRegister> {
+        Params::from_registers(register)
+            .map(|_| ())
+            .map_err(|unit| InvalidRegister { name: "version", why: unit.to_string() })
     }
 
     fn canonical(name: &str) -> Option<&'static str> {
@@ -102,7 +104,7 @@ impl Protocol for Etrace {
         Params::is_unused(name)
     }
 
-    fn parse_value(name: &str, word: &str) -> Option<Result<u64, String>> {
+    fn parse_value(name: &str, word: &str) -> Option<Result<u64, Invalid>> {
         if Params::ignores(name) {
             // A setting of the encoder may be a word too.
             let word = match word.to_ascii_lowercase().as_str() {
@@ -113,10 +115,10 @@ impl Protocol for Etrace {
             return word.filter(|_| Params::canonical(name).is_some()).map(Ok);
         }
         let number = Params::number(name, word).map(|(_, number)| number);
-        Some(number.map_err(|wrong| wrong.to_string()))
+        Some(number.map_err(|wrong| Invalid::new(wrong.to_string())))
     }
 
-    fn set_text(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
+    fn set_text(params: &mut Params, name: &str, text: &str) -> Option<Result<(), Invalid>> {
         if name.eq_ignore_ascii_case(DISCOVERY.0) {
             let words = packet::discovery::words_of_text(text);
             let wrong = || "expected three words of the register view, as `0x0f1ff0e0 0x1 0x2`";
@@ -125,11 +127,11 @@ impl Protocol for Etrace {
                     packet::Discovery::of_words(words).apply(params);
                     Ok(())
                 }
-                None => Err(wrong().to_string()),
+                None => Err(wrong().into()),
             });
         }
         let set = params.set_text(name, text)?;
-        Some(set.map_err(|wrong| wrong.to_string()))
+        Some(set.map_err(|wrong| Invalid::new(wrong.to_string())))
     }
 
     fn note(params: &Params) -> Option<&'static str> {

@@ -7,9 +7,7 @@
 mod choice;
 pub mod registers;
 
-use alloc::string::String;
-
-use tracewright_base::{Isa, Register, Waypoints};
+use tracewright_base::{Invalid, Isa, Register, Waypoints};
 use tracewright_isa::rv::Extensions;
 
 use crate::bits::sign_extend;
@@ -110,11 +108,12 @@ impl Config {
     ///
     /// # Errors
     /// A message that states the valid values.
-    pub fn parse_value(name: &str, text: &str) -> Option<Result<u64, String>> {
+    pub fn parse_value(name: &str, text: &str) -> Option<Result<u64, Invalid>> {
         let known = parameter::find(PARAMETERS, name)?;
         let number = known.number(text).filter(|number| known.takes(*number));
         Some(number.ok_or_else(|| {
-            alloc::format!("`{}` cannot be `{text}`; it is {}", known.name(), known.values())
+            let (name, values) = (known.name(), known.values());
+            Invalid::new(alloc::format!("`{name}` cannot be `{text}`; it is {values}"))
         }))
     }
 

@@ -34,9 +34,8 @@ pub mod sync;
 mod tests;
 
 use alloc::borrow::Cow;
-use alloc::string::String;
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
+use tracewright_base::{CoreType, Invalid, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 use tracewright_isa::rv::Extensions;
 
 pub use config::Config;
@@ -75,7 +74,7 @@ impl Protocol for Ntrace {
         crate::parameter::find(config::PARAMETERS, name).map(config::Parameter::name)
     }
 
-    fn parse_value(name: &str, text: &str) -> Option<Result<u64, String>> {
+    fn parse_value(name: &str, text: &str) -> Option<Result<u64, Invalid>> {
         Config::parse_value(name, text)
     }
 

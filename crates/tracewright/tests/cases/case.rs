@@ -94,7 +94,7 @@ impl Case {
         let mut config = protocol.configure(core, &register).map_err(|error| error.to_string())?;
         for (n, (name, text)) in texts {
             let set = config.set_text(name, text.trim());
-            set.unwrap_or_else(|| Err("no such text".to_owned()))
+            set.unwrap_or_else(|| Err("no such text".into()))
                 .map_err(|why| format!("line {n}: {why}"))?;
         }
         let mut case = Case::of(config, Image::new(regions), bytes);

@@ -8,7 +8,7 @@ use tracewright::isa::assemble::a64;
 use tracewright::isa::{ItState, classify};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
-use tracewright::{Capture, DecodeError, Element, Item, Listener, OpenError, Trace};
+use tracewright::{Capture, DecodeError, Element, ImageSource, Item, Listener, OpenError, Trace};
 use tracewright_testing::shared;
 
 /// What threads may share and send.
@@ -167,7 +167,7 @@ fn ranges_end_at_each_branch() {
 #[test]
 fn symbols_have_parts() {
     let Some(file) = shared("captures/sigrok-stm32f105/trace_example.elf") else { return };
-    let trace = Trace::new(capture()).with_image(file.to_str().unwrap()).unwrap();
+    let trace = Trace::new(capture()).with_image(&ImageSource::file(file)).unwrap();
     let mut names = std::collections::BTreeSet::new();
     for address in (0x0800_0000..0x0800_2000).step_by(2) {
         let text = trace.symbol(0, address);
@@ -243,4 +243,19 @@ fn a_dump_without_a_description() {
     assert!(notes.iter().any(|note| note.starts_with("detected: ")), "{notes:?}");
     let missing = tracewright::open_raw("no such file", RawTrace::default(), &[]).err().unwrap();
     assert!(missing.to_string().starts_with("no such file: "), "{missing}");
+}
+
+/// What threads pass to one another.
+#[test]
+fn traces_and_sessions_go_to_other_threads() {
+    fn sent<T: Send>() {}
+    fn shared<T: Send + Sync>() {}
+    shared::<Trace>();
+    shared::<tracewright::Files>();
+    shared::<tracewright::index::Index>();
+    sent::<tracewright::Elements<'static>>();
+    sent::<tracewright::Ranges<'static>>();
+    sent::<tracewright::decode::Session>();
+    sent::<DecodeError>();
+    sent::<OpenError>();
 }

@@ -185,7 +185,7 @@ fn caches_are_used_for_the_next_buffer() {
     assert_eq!(decode(0, Caches::default(), &mut again).blocks(), 0);
     let caches = decode(3, caches, &mut again);
     assert_eq!(caches.blocks(), blocks);
-    assert_eq!((first.instructions, again.instructions), (944, 944));
+    assert_eq!((first.instructions(), again.instructions()), (944, 944));
 }
 
 /// Passes each range on by itself.
@@ -227,19 +227,21 @@ fn paths_of_packets_have_the_counts_of_their_ranges() {
             run(&mut |session, bytes| session.run([bytes], &mut whole));
             let mut each = Each(Profiler::new(programs.clone()));
             run(&mut |session, bytes| session.run([bytes], &mut each));
-            let counts = |raw: RawProfile| {
+            let counts = |mut raw: RawProfile| {
+                let instructions = raw.instructions();
+                let (ranges, sequences) = raw.into_counts();
                 let key = |memory, source, start| (memory, source, start);
                 let mut executed = BTreeMap::new();
-                for (e, count) in raw.executed.into_counts() {
+                for (e, count) in ranges {
                     let place = key(format!("{:?}", e.memory), e.source, e.start);
                     executed.insert((place, e.bytes, e.last.word(), e.next), count);
                 }
                 let mut following = BTreeMap::new();
-                for (f, count) in raw.following.into_counts() {
+                for (f, count) in sequences {
                     let place = key(format!("{:?}", f.memory), f.source, f.start);
                     following.insert((place, f.from, f.last), count);
                 }
-                (executed, following, raw.instructions)
+                (executed, following, instructions)
             };
             let (whole, each) = (counts(whole.take()), counts(each.0.take()));
             assert!(whole == each, "{} buffer {buffer}", path.display());

@@ -9,7 +9,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tracewright::Trace;
 use tracewright::analysis::{Filter, Profile, Profiler};
 use tracewright::base::step::{Retired, Step, StepSink};
 use tracewright::base::{Code, Context, Isa, Pc, Security, Space, Waypoints};
@@ -24,6 +23,7 @@ use tracewright::logs::{Recorder, Recording};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::views::Source;
 use tracewright::views::text::{Listing, Shown};
+use tracewright::{Files, ImageSource, Trace};
 use tracewright_testing::{Random, short_or_long, times};
 
 /// The address of all programs.
@@ -239,6 +239,25 @@ fn each_instruction_is_in_its_file() {
     }
 }
 
+/// The same from memory: the files of the processes are found among those that are named.
+#[test]
+fn files_of_processes_are_in_memory() {
+    let parts = [(10, vec![(2000, 2, 7), (3000, 3, 4)]), (60, vec![(2000, 5, 1)])];
+    for (n, unit) in units().iter().enumerate() {
+        let folder = Folder::new(&format!("memory{n}"));
+        let (path, search) = (system(&folder, unit, &parts), search(&folder));
+        let want = Trace::new(perf::open(&path, &search).expect("a capture"));
+        let want = counts(&want, &Filter::default());
+        let paths = search.binaries.iter().chain([&path]);
+        let files = Files::named(paths.map(|path| (path.clone(), fs::read(path).expect("a file"))));
+        drop(folder);
+        let search = Search { files, ..search };
+        let trace = Trace::new(perf::open(&path, &search).expect("a capture"));
+        assert_eq!(counts(&trace, &Filter::default()), want, "{unit:?}");
+        assert_eq!(want.len(), 3);
+    }
+}
+
 /// A buffer in which threads alternate often is decoded by several threads as by one: counts and
 /// text.
 #[test]
@@ -367,7 +386,8 @@ fn added_images_are_used_in_all_processes_or_in_one() {
     let open = |search: &Search, images: &[String]| {
         let mut trace = Trace::new(perf::open(&path, search).expect("a capture"));
         for image in images {
-            trace = trace.with_image(image).expect("an image");
+            let image = ImageSource::parse(image).expect("an image");
+            trace = trace.with_image(&image).expect("an image");
         }
         let mut tally = Tally::default();
         let _ = trace.decode(&mut tally).expect("a trace");
@@ -387,16 +407,15 @@ fn added_images_are_used_in_all_processes_or_in_one() {
     fs::rename(folder.0.join("two.bin"), folder.0.join("own.bin")).expect("a file");
     assert_eq!(open(&wrong, &[image("own", ",pid=2000")]), (all, 0));
     let trace = Trace::new(perf::open(&path, &none).expect("a capture"));
-    let trace = trace.with_image(&image("own", ",pid=99")).expect("an image");
+    let trace = trace.with_image(&ImageSource::parse(&image("own", ",pid=99")).unwrap()).unwrap();
     let notes: Vec<_> = trace.capture().notes.iter().map(ToString::to_string).collect();
     assert!(notes.iter().any(|note| note.contains("process 99")), "{notes:?}");
     for (text, why) in [(",pid=x", "is not a process"), (",pid=4294967296", "is not a process")] {
-        let trace = Trace::new(perf::open(&path, &none).expect("a capture"));
-        let error = trace.with_image(&image("own", text)).expect_err("no number").to_string();
+        let error = ImageSource::parse(&image("own", text)).expect_err("no number").to_string();
         assert!(error.contains(why), "{error}");
     }
     let error = Trace::new(tracewright::Capture::default())
-        .with_image(&image("own", ",pid=1"))
+        .with_image(&ImageSource::parse(&image("own", ",pid=1")).unwrap())
         .expect_err("no processes")
         .to_string();
     assert!(error.contains("describes no processes"), "{error}");

@@ -1,5 +1,7 @@
 //! Parts of requests as users write them.
 
+use tracewright_base::Invalid;
+
 use super::{Condition, Occurrence, Span};
 use crate::values::number;
 
@@ -11,12 +13,12 @@ pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<(u64, Option<u64>)>;
 ///
 /// # Errors
 /// A message where it is neither.
-pub fn address(text: &str, lookup: Lookup<'_>) -> Result<u64, String> {
+pub fn address(text: &str, lookup: Lookup<'_>) -> Result<u64, Invalid> {
     let found = number(text).or_else(|| lookup(text).map(|(start, _)| start));
     found.ok_or_else(|| {
-        format!(
+        Invalid::new(format!(
             "`{text}` is neither an address nor a symbol of an --image; write 0x8000, or a name"
-        )
+        ))
     })
 }
 
@@ -24,7 +26,7 @@ pub fn address(text: &str, lookup: Lookup<'_>) -> Result<u64, String> {
 ///
 /// # Errors
 /// A message where it is none of these, or has no addresses.
-pub fn span(text: &str, lookup: Lookup<'_>) -> Result<Span, String> {
+pub fn span(text: &str, lookup: Lookup<'_>) -> Result<Span, Invalid> {
     let span = match text.split_once("..") {
         None => {
             let (start, end) = lookup(text).ok_or_else(|| {
@@ -55,7 +57,8 @@ pub fn span(text: &str, lookup: Lookup<'_>) -> Result<Span, String> {
         }
     };
     if span.start >= span.end {
-        return Err(format!("{span} has no addresses; the end is the address after the last"));
+        let why = format!("{span} has no addresses; the end is the address after the last");
+        return Err(why.into());
     }
     Ok(span)
 }
@@ -64,7 +67,7 @@ pub fn span(text: &str, lookup: Lookup<'_>) -> Result<Span, String> {
 ///
 /// # Errors
 /// A message where it is not.
-pub fn pair(text: &str, lookup: Lookup<'_>) -> Result<(u64, u64), String> {
+pub fn pair(text: &str, lookup: Lookup<'_>) -> Result<(u64, u64), Invalid> {
     let (start, end) = text.split_once("..").ok_or_else(|| {
         format!(
             "`{text}` has no `..`; write the address that starts tracing and that which stops it"
@@ -78,7 +81,7 @@ pub fn pair(text: &str, lookup: Lookup<'_>) -> Result<(u64, u64), String> {
 ///
 /// # Errors
 /// A message where it is none of these.
-pub fn condition(text: &str, lookup: Lookup<'_>) -> Result<Condition, String> {
+pub fn condition(text: &str, lookup: Lookup<'_>) -> Result<Condition, Invalid> {
     let expected = || {
         format!(
             "`{text}` is not a condition; write exec:ADDRESS, read:ADDRESS, write:ADDRESS=VALUE, \
@@ -108,11 +111,12 @@ pub fn condition(text: &str, lookup: Lookup<'_>) -> Result<Condition, String> {
         "access" => Occurrence::Access(address(rest, lookup)?),
         "input" => Occurrence::Input(index()?),
         "watchpoint" => Occurrence::Watchpoint(index()?),
-        _ => return Err(expected()),
+        _ => return Err(expected().into()),
     };
     let data = matches!(on, Occurrence::Read(_) | Occurrence::Write(_) | Occurrence::Access(_));
     if value.is_some() && !data {
-        return Err(format!("`{text}` compares a value, but only data accesses have one"));
+        let why = format!("`{text}` compares a value, but only data accesses have one");
+        return Err(why.into());
     }
     Ok(Condition { on, value, times })
 }
@@ -144,7 +148,7 @@ mod tests {
         {
             assert!(span(text, &names).is_err(), "{text}");
         }
-        let why = span("0xffffffffffff0000..+0x10000", &names).unwrap_err();
+        let why = span("0xffffffffffff0000..+0x10000", &names).unwrap_err().to_string();
         assert!(why.contains("write 0xffffffffffff0000..0xffffffffffffffff"), "{why}");
     }
 

@@ -172,6 +172,39 @@ pub(super) fn world(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// The files of capture that are about the disk only: those that write, that watch a file, or that
+/// wait for data; and the notation of the command.
+const DISK: [&str; 14] = [
+    "capture.rs",
+    "files.rs",
+    "folder/write.rs",
+    "growing.rs",
+    "image_source.rs",
+    "large_file.rs",
+    "live.rs",
+    "new_folder.rs",
+    "pipe.rs",
+    "replacement.rs",
+    "snapshot/write.rs",
+    "spool.rs",
+    "stamp.rs",
+    "stream.rs",
+];
+
+/// Whatever capture reads, it reads through `Files`, so that it may be in memory.
+pub(super) fn files(tree: &Tree) -> Vec<Finding> {
+    const FOLDER: &str = "crates/capture/src/";
+    let through = |path: &str| !DISK.contains(&path);
+    let sources = tree.sources().filter(|f| f.path.strip_prefix(FOLDER).is_some_and(through));
+    let words = ["fs::", "File::open", ".is_file()", ".is_dir()", ".exists()", "canonicalize("];
+    let mut findings = Vec::new();
+    for file in sources {
+        let uses = words.iter().flat_map(|word| lines_with(&file.code, word));
+        findings.extend(uses.map(|line| Finding::new(file, line, "reads the disk, not `Files`")));
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::findings;
@@ -278,5 +311,17 @@ mod tests {
         );
         assert_eq!(at("crates/cli/src/a.rs"), ["crates/cli/src/a.rs:2", "crates/cli/src/a.rs:3"]);
         assert_eq!(at("crates/cli/tests/a.rs"), [""; 0]);
+    }
+
+    #[test]
+    fn capture_reads_through_files() {
+        let direct = "fn read(path: &Path) { let bytes = std::fs::read(path); }\nfn is() { path.is_file() }\n";
+        assert_eq!(
+            findings(files, &[("crates/capture/src/snapshot/reader.rs", direct)]),
+            ["crates/capture/src/snapshot/reader.rs:1", "crates/capture/src/snapshot/reader.rs:2"]
+        );
+        assert_eq!(findings(files, &[("crates/capture/src/growing.rs", direct)]), [""; 0]);
+        let named = "fn read(files: &Files) { files.is_file(path) }\n";
+        assert_eq!(findings(files, &[("crates/capture/src/probe.rs", named)]), [""; 0]);
     }
 }

@@ -4,6 +4,7 @@ use super::{Check, Finding, Tree};
 
 mod circles;
 mod crates;
+mod face;
 mod imports;
 mod modules;
 mod panics;
@@ -42,6 +43,24 @@ pub(crate) const CHECKS: &[Check] = &[
         about: "only capture, scan and opencsd-abi open files, only decode starts threads, only cli prints",
         instead: "return the value, or take bytes; let that crate do it",
         run: crates::world,
+    },
+    Check {
+        name: "files",
+        about: "what capture reads may be in memory: it is opened through `Files`",
+        instead: "take `&Files`, and use its methods; files of the disk only belong to the list in xtask/src/tidy/checks/crates.rs",
+        run: crates::files,
+    },
+    Check {
+        name: "root",
+        about: "the root of the facade has at most 80 items",
+        instead: "put it into the module that it belongs to",
+        run: face::root,
+    },
+    Check {
+        name: "errors",
+        about: "a public function of a library does not return Result<_, String>",
+        instead: "return an error with variants, or base::Invalid where there is one reason",
+        run: face::errors,
     },
     Check {
         name: "panics",

@@ -107,7 +107,8 @@ pub fn may_be_levels(head: &[u8]) -> bool {
 /// # Errors
 /// [`OpenError`] where the file cannot be read, has no such signal, or is sampled too slowly.
 pub fn read_swo(path: &Path, options: &SwoOptions<'_>) -> Result<Option<SwoRecording>, OpenError> {
-    let bytes = read_file(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
+    let bytes =
+        read_file(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why.into())))?;
     if !may_be_levels(&bytes.head(HEAD)) {
         return Ok(None);
     }
@@ -134,7 +135,7 @@ pub fn sample_swo(capture: &mut Capture, path: &Path) -> Result<bool, OpenError>
 }
 
 fn levels(file: &Bytes, signal: Option<&str>) -> Result<Recorded, String> {
-    if file.len() as u64 > MAX_LEVELS {
+    if file.size() > MAX_LEVELS {
         return Err(format!("it has {} bytes, more than the limit of {MAX_LEVELS}", file.len()));
     }
     if *file.head(zip::MAGIC.len()) != zip::MAGIC {

@@ -213,7 +213,7 @@ fn add(encoder: &mut LogEncoder, cpu: u16, step: &Step, threads: bool) {
 fn write_perf(capture: &Capture, to: EncodeTo, mut output: Output) -> Result<(), Fail> {
     let form = if to == EncodeTo::PerfPipe { Form::Pipe } else { Form::File };
     let data = perf::Recording { form, ..perf::Recording::default() }.of(capture);
-    let data = data.map_err(|why| Fail::option("--to", "perf", &why));
+    let data = data.map_err(|why| Fail::option("--to", "perf", &why.to_string()));
     capture.remove_spooled();
     output.put(&data?.write(Layout::default()));
     output.failed()?;

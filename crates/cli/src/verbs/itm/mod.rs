@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use tracewright::capture::levels::{Coding, SwoOptions, SwoRecording, read_swo};
 use tracewright::capture::live::{Live, TCP};
 use tracewright::capture::{
-    Capture, Container, Found, Kind, OpenError, Problem, Raw, Selection, may_be_converted, probe,
+    Capture, Container, Found, ImageSource, Kind, OpenError, Problem, Raw, Selection,
+    may_be_converted, probe,
 };
 use tracewright::decode::detect::recognised;
 use tracewright::decode::input::{self, Following, Input as Bytes, More, Piped, Reading, pause};
@@ -121,7 +122,7 @@ fn capture(args: &ItmArgs) -> Result<bool, Fail> {
         return Err(not_swo(&args.input, "a recording of perf, which has no ITM"));
     }
     for image in &args.images {
-        capture.add_image(image)?;
+        capture.add_image(&ImageSource::parse(image)?)?;
     }
     let mut input = Input::all(capture);
     input.inputs = Inputs::of_capture(&input.capture);
@@ -304,7 +305,7 @@ fn piped(
         }
     }
     let failed = |problem| Fail::from(OpenError::new(path, problem));
-    let found = selection.convert(block).map_err(|why| failed(Problem::Memory(why)))?;
+    let found = selection.convert(block).map_err(|why| failed(Problem::Memory(why.into())))?;
     match found {
         Some((converted, what)) => {
             if let Some(what) = what {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use tracewright::Element;
 use tracewright::analysis::itm::{Content, Entry, Interpreter, Origin, Samples};
 use tracewright::base::Dwt;
 use tracewright::capture::Capture;
@@ -13,6 +12,7 @@ use tracewright::views::itm::{
     Arrival, Clock, ExceptionTable, Format, Kind, SampleTable, Shown, View, ViewOptions,
 };
 use tracewright::views::json;
+use tracewright::{Element, ImageSource};
 
 use crate::args::ItmArgs;
 use crate::fail::Fail;
@@ -192,7 +192,7 @@ impl Printer {
         }
         let mut programs = Capture::default();
         for image in &args.images {
-            programs.add_image(image)?;
+            programs.add_image(&ImageSource::parse(image)?)?;
         }
         let functions = Functions::of_files(recordings::elf_files(&programs));
         let inputs = inputs.file(Some(&args.input)).images(&args.images);

@@ -223,13 +223,13 @@ fn write(
         )));
     }
     if let Some(path) = &args.symbol_order {
-        let order = symbol_order(profile).map_err(failed)?;
+        let order = symbol_order(profile).map_err(|why| failed(why.to_string()))?;
         let mut file = Output::open(Some(path), &Inputs::default())?;
         file.put(order.as_bytes());
         file.failed()?;
         file.close()?;
     }
-    output.put(&format.write(profile, dialect).map_err(failed)?);
+    output.put(&format.write(profile, dialect).map_err(|why| failed(why.to_string()))?);
     output.failed()?;
     output.close()
 }

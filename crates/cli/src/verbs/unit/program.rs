@@ -1,12 +1,12 @@
 //! `tracewright unit program`
 
-use tracewright::Capture;
 use tracewright::capture::Form;
 use tracewright::image::{Elf, Load};
 use tracewright::units::program::Program;
 use tracewright::units::request::{DataParts, Request, SecurityStates, parse};
 use tracewright::units::routine::{Routine, RoutineRequest};
 use tracewright::units::sink::{Buffer, Mode, Sink, Watermark};
+use tracewright::{Capture, ImageSource};
 
 use super::subject;
 use crate::args::{DataArg, ModeArg, ProgramForm, SecurityArg, SinkArg, UnitProgramArgs};
@@ -22,7 +22,7 @@ pub fn run(args: &UnitProgramArgs) -> Result<bool, Fail> {
     };
     let mut program = Capture::default();
     for image in &args.images {
-        program.add_image(image)?;
+        program.add_image(&ImageSource::parse(image)?)?;
     }
     let lookup = |name: &str| symbol(&program, name);
     let mut request = request(args, &lookup)?;
@@ -94,18 +94,18 @@ pub fn run(args: &UnitProgramArgs) -> Result<bool, Fail> {
 fn request(args: &UnitProgramArgs, lookup: parse::Lookup<'_>) -> Result<Request, Fail> {
     let spans = |option: &str, texts: &[String]| {
         let span = |text: &String| {
-            parse::span(text, lookup).map_err(|why| Fail::option(option, text, &why))
+            parse::span(text, lookup).map_err(|why| Fail::option(option, text, &why.to_string()))
         };
         texts.iter().map(span).collect::<Result<Vec<_>, _>>()
     };
     let all_data = args.data.iter().any(|text| text == "all");
     let data: Vec<_> = args.data.iter().filter(|text| *text != "all").cloned().collect();
-    let between = args
-        .between
-        .iter()
-        .map(|text| parse::pair(text, lookup).map_err(|why| Fail::option("--between", text, &why)));
+    let between = args.between.iter().map(|text| {
+        parse::pair(text, lookup).map_err(|why| Fail::option("--between", text, &why.to_string()))
+    });
     let trigger = args.trigger.as_ref().map(|text| {
-        parse::condition(text, lookup).map_err(|why| Fail::option("--trigger", text, &why))
+        parse::condition(text, lookup)
+            .map_err(|why| Fail::option("--trigger", text, &why.to_string()))
     });
     let levels = args.level.iter().fold(0, |all, level| all | 1 << level);
     Ok(Request {
@@ -143,7 +143,8 @@ fn request(args: &UnitProgramArgs, lookup: parse::Lookup<'_>) -> Result<Request,
 /// The sink of the command line.
 fn sink(args: &UnitProgramArgs, lookup: parse::Lookup<'_>) -> Result<Option<Sink>, Fail> {
     let (Some(sink), Some(buffer)) = (args.sink, &args.buffer) else { return Ok(None) };
-    let span = parse::span(buffer, lookup).map_err(|why| Fail::option("--buffer", buffer, &why))?;
+    let span = parse::span(buffer, lookup)
+        .map_err(|why| Fail::option("--buffer", buffer, &why.to_string()))?;
     let mode = match (args.mode, sink) {
         (Some(ModeArg::Fill), _) | (None, SinkArg::Trbe) => Mode::Fill,
         (Some(ModeArg::Wrap), _) => Mode::Wrap,

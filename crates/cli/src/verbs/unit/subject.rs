@@ -103,7 +103,8 @@ pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
             Fail::option("unit", &what.join(" "), &why)
         })?;
         let values = unit::values(unit.as_ref(), &keys).map_err(|key| {
-            Fail::option("register", &key, &format!("{} has no such register", unit.name()))
+            let why = format!("{} has no such register", unit.name());
+            Fail::option("register", &key.to_string(), &why)
         })?;
         let unit = unit.with(&values).unwrap_or(unit);
         subjects.push(Subject { label: String::new(), unit, values, unknown: Vec::new() });

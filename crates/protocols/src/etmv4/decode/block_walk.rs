@@ -154,9 +154,22 @@ impl BlockWalk {
             let mut offset = at.wrapping_sub(start);
             let stop = 'walk: loop {
                 loop {
-                    let mut hot = Hot { next, steps, used };
-                    hot.follow::<PREFETCH>(links, places, offset, mask);
-                    Hot { next, steps, used } = hot;
+                    // A link with a kind of a waypoint, or to no block, is greater than any step.
+                    while steps > 1
+                        && let step = next | steps & 1
+                        && let Some(&link) = links.get(step as usize)
+                    {
+                        places[used % BatchBuffer::STEPS] = BlockStep::from_word(step, offset);
+                        used += 1;
+                        steps >>= 1;
+                        next = link & mask;
+                        if PREFETCH
+                            && (next.wrapping_sub(step) as usize).wrapping_add(2 * ADJACENT)
+                                > 4 * ADJACENT
+                        {
+                            prefetch_links(links, next & Links::NONE);
+                        }
+                    }
                     let kinds = next & !Links::NONE;
                     if kinds & Links::BEHIND_CALL != 0 {
                         next = Links::NONE;
@@ -242,47 +255,6 @@ impl BlockWalk {
     #[inline(always)]
     fn leave(&mut self, step: BlockStep) {
         (self.last, self.before) = (step.id(), u32::from(step.taken()));
-    }
-}
-
-/// What changes with each atom.
-struct Hot {
-    /// The link of the last step.
-    next: u32,
-    /// The remaining atoms from bit 0 on, and a 1 after them.
-    steps: u32,
-    /// The number of steps.
-    used: usize,
-}
-
-impl Hot {
-    /// Takes atoms to the last, or to a link that is not to a block alone.
-    // By itself, so that all of its variables are in registers.
-    #[inline(never)]
-    fn follow<const PREFETCH: bool>(
-        &mut self,
-        links: &[u32],
-        places: &mut [BlockStep; BatchBuffer::STEPS],
-        offset: u64,
-        mask: u32,
-    ) {
-        let Hot { mut next, mut steps, mut used } = *self;
-        // A link with a kind of a waypoint, or to no block, is greater than any step.
-        while steps > 1
-            && let step = next | steps & 1
-            && let Some(&link) = links.get(step as usize)
-        {
-            places[used % BatchBuffer::STEPS] = BlockStep::from_word(step, offset);
-            used += 1;
-            steps >>= 1;
-            next = link & mask;
-            if PREFETCH
-                && (next.wrapping_sub(step) as usize).wrapping_add(2 * ADJACENT) > 4 * ADJACENT
-            {
-                prefetch_links(links, next & Links::NONE);
-            }
-        }
-        *self = Hot { next, steps, used };
     }
 }
 

@@ -261,7 +261,8 @@ mod tests {
             classes[0] = BlockClass::of(&block(0), SPACE);
             let (blocks, successors): (Vec<_>, Vec<_>) =
                 blocks.zip((0..len).map(|n| [next(n), BlockId::NONE])).unzip();
-            let links = blocks.iter().zip(&successors).map(|(cached, next)| Links::of(cached, next));
+            let links =
+                blocks.iter().zip(&successors).map(|(cached, next)| Links::of(cached, next));
             Program { links: links.collect(), blocks, successors, classes }
         }
     }

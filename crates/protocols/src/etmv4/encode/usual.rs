@@ -1,9 +1,8 @@
 //! The registers of a typical unit.
 
-use alloc::string::String;
-
 use super::{Encoder, Settings, settings};
 use crate::etmv4::{Config, Ete, Etmv4};
+use crate::protocol::InvalidRegister;
 use crate::trace_unit::{Encodes, Setting};
 
 /// Branch broadcasting, cycle counting, return stack, 4 events, 64-bit timestamps, commit mode 1;
@@ -31,17 +30,14 @@ impl Encodes for Etmv4 {
     const CORE: &'static str = "Cortex-A53";
     const SETTINGS: &'static [Setting] = settings::SETTINGS;
 
-    fn check(
-        config: &Config,
-        _: &dyn Fn(&str) -> Option<u64>,
-    ) -> Result<(), (&'static str, String)> {
+    fn check(config: &Config, _: &dyn Fn(&str) -> Option<u64>) -> Result<(), InvalidRegister> {
         match config.has_load_store_p0() {
-            true => Err((
-                "TRCCONFIGR",
-                "TRCCONFIGR.INSTP0 makes loads or stores P0 elements, which are decoded, but not \
-                 encoded: clear bits [2:1]"
+            true => Err(InvalidRegister {
+                name: "TRCCONFIGR",
+                why: "TRCCONFIGR.INSTP0 makes loads or stores P0 elements, which are decoded, but \
+                      not encoded: clear bits [2:1]"
                     .into(),
-            )),
+            }),
             false => Ok(()),
         }
     }
@@ -84,7 +80,7 @@ mod tests {
                 _ => Etmv4::USUAL.iter().find(|(usual, _)| *usual == name).map(|(_, value)| *value),
             };
             let config = Etmv4::configure(None, &register).expect("every register");
-            let name = <Etmv4 as Encodes>::check(&config, &register).map_err(|(name, _)| name);
+            let name = <Etmv4 as Encodes>::check(&config, &register).map_err(|wrong| wrong.name);
             assert_eq!(name, if refused { Err("TRCCONFIGR") } else { Ok(()) }, "{trcconfigr:#x}");
         }
     }

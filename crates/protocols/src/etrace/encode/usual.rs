@@ -1,11 +1,11 @@
 //! The settings of the encoder by name.
 
 use alloc::format;
-use alloc::string::String;
 
 use super::{ContextType, DataSettings, Encoder, FifoSettings, Settings, SyncPosition};
 use crate::etrace::{Etrace, Params};
 use crate::filter_registers::{FILTER_SETTINGS, REGISTERS, selection};
+use crate::protocol::InvalidRegister;
 use crate::trace_unit::{Encodes, Setting};
 
 impl Encodes for Etrace {
@@ -21,17 +21,17 @@ impl Encodes for Etrace {
     fn check(
         params: &Params,
         setting: &dyn Fn(&str) -> Option<u64>,
-    ) -> Result<(), (&'static str, String)> {
+    ) -> Result<(), InvalidRegister> {
         let code = setting("context-type");
         let known = |code: u64| {
             u8::try_from(code).ok().and_then(|code| ContextType::of_code(params.version, code))
         };
         if let Some(code) = code.filter(|&code| known(code).is_none()) {
             let why = format!("context-type = {code}: a type of a context is 0 to 3");
-            return Err(("context-type", why));
+            return Err(InvalidRegister { name: "context-type", why });
         }
         let checked = Etrace::settings(params, setting).check(params);
-        checked.map_err(|refused| (refused.parameter, refused.why))
+        checked.map_err(|refused| InvalidRegister { name: refused.parameter, why: refused.why })
     }
 
     fn settings(params: &Params, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {

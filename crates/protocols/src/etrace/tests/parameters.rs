@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 use crate::etrace::config::{PARAMETERS, Profile, Version, Wrong, units};
 use crate::etrace::{Etrace, Params};
-use crate::protocol::Protocol;
+use crate::protocol::{InvalidRegister, Protocol};
 
 fn all() -> impl Iterator<Item = Params> {
     units().flat_map(|(version, profile)| {
@@ -46,7 +46,10 @@ fn other_pairs_are_refused() {
                          version `{only}`"
                     );
                     assert_eq!(refused.to_string(), format!("line 3: {why}"));
-                    assert_eq!(Etrace::check(&register), Err(("version", why)));
+                    assert_eq!(
+                        Etrace::check(&register),
+                        Err(InvalidRegister { name: "version", why })
+                    );
                     assert!(configured.is_err_and(|missing| missing.name == "version"));
                 }
             }

@@ -1,10 +1,9 @@
 //! The settings of the encoder by name.
 
-use alloc::string::{String, ToString};
-
 use super::{COUNT_LIMIT, Encoder, FullHistory, Period, Repeats, Settings, SyncPosition};
 use crate::filter_registers::{FILTER_SETTINGS, REGISTERS, selection};
 use crate::ntrace::{Config, Ntrace};
+use crate::protocol::InvalidRegister;
 use crate::trace_fifo::FifoSettings;
 use crate::trace_unit::{Encodes, Setting};
 
@@ -66,10 +65,7 @@ impl Encodes for Ntrace {
 
     const SETTINGS: &'static [Setting] = &SETTINGS;
 
-    fn check(
-        _: &Config,
-        setting: &dyn Fn(&str) -> Option<u64>,
-    ) -> Result<(), (&'static str, String)> {
+    fn check(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Result<(), InvalidRegister> {
         for (name, least, most, why) in [
             ("history-bits", 1, 31, "a history has 1 to 31 outcomes"),
             ("implicit-return-depth", 1, DEEPEST, "a return stack has 1 to 4096 entries"),
@@ -81,7 +77,7 @@ impl Encodes for Ntrace {
             ("end-event", 0, 15, "EVCODE is 0 to 15"),
         ] {
             if setting(name).is_some_and(|value| !(least..=most).contains(&value)) {
-                return Err((name, why.to_string()));
+                return Err(InvalidRegister { name, why: why.into() });
             }
         }
         Ok(())
