@@ -114,7 +114,7 @@ pub use error::DecodeError;
 #[cfg(feature = "std")]
 pub use ranges::{ExecutedRange, Ranges};
 #[cfg(feature = "std")]
-pub use results::{CallStacks, FunctionRow, Functions, Stacked};
+pub use results::{CallStacks, FunctionRow, Functions, Stacked, VisitFrames};
 #[cfg(feature = "std")]
 pub use summary::Summary;
 #[cfg(feature = "std")]

@@ -11,7 +11,7 @@ use tracewright_decode::{
     Caches, Fork, Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, Skipped, Tally,
     input, parallel,
 };
-use tracewright_index::{Window, window};
+use tracewright_index::{Subject, Window, window};
 use tracewright_views::explain::Decoded;
 use tracewright_views::{Source, SymbolAt};
 
@@ -24,7 +24,7 @@ use crate::summary::Summary;
 /// A source is a trace unit whose trace can be decoded. Sources are numbered over all buffers of
 /// the capture, in the order of [`sources`](Trace::sources); listeners and
 /// [`elements`](Trace::elements) use these numbers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Trace {
     capture: Capture,
     memory: Memory,
@@ -158,7 +158,10 @@ impl Trace {
 
     /// Checks that there is a source to decode and, without [`partial`](Self::partial), that none
     /// is left out.
-    pub(crate) fn check(&self) -> Result<(), DecodeError> {
+    ///
+    /// # Errors
+    /// [`DecodeError::NothingToDecode`] and [`DecodeError::SourcesLeftOut`].
+    pub fn check(&self) -> Result<(), DecodeError> {
         let left_out = self.left_out();
         if !left_out.is_empty() && !self.partial {
             return Err(DecodeError::SourcesLeftOut(left_out));
@@ -206,8 +209,8 @@ impl Trace {
             .map_err(DecodeError::Plan)
     }
 
-    /// The sources of the plan with this number among the plans.
-    pub(crate) fn sources_of(&self, number: usize) -> &[Source] {
+    /// The sources of the plan with this number among the [`plans`](Self::plans).
+    pub fn sources_of(&self, number: usize) -> &[Source] {
         let before = self.plans.iter().take(number).map(|plan| plan.sources.len()).sum();
         let rest = self.sources.get(before..).unwrap_or_default();
         let count = self.plans.get(number).map_or(0, |plan| plan.sources.len());
@@ -225,11 +228,27 @@ impl Trace {
         !self.window.is_all()
     }
 
-    pub(crate) fn plans(&self) -> &[Plan] {
+    /// How each buffer is decoded. Buffers without a plan have none.
+    pub fn plans(&self) -> &[Plan] {
         &self.plans
     }
 
-    pub(crate) fn session(&self, plan: &Plan) -> Result<Session, DecodeError> {
+    /// The threads of [`with_jobs`](Self::with_jobs).
+    pub fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    /// What an [index](crate::index) of the capture is made of.
+    pub fn subject(&self) -> Subject<'_> {
+        let Trace { capture, memory, options, .. } = self;
+        Subject { capture, memory, options }
+    }
+
+    /// A session that decodes a buffer, whose sources are numbered from 0.
+    ///
+    /// # Errors
+    /// [`DecodeError::Plan`] for the plan of another capture.
+    pub fn session(&self, plan: &Plan) -> Result<Session, DecodeError> {
         Session::new(&self.capture, plan, &self.memory, &self.options).map_err(DecodeError::Plan)
     }
 }
