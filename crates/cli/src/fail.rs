@@ -28,6 +28,11 @@ impl Fail {
         Fail(format!("{different}; --force ignores that"))
     }
 
+    /// A problem that names what it is about.
+    pub fn text(what: &str) -> Self {
+        Fail(what.to_owned())
+    }
+
     /// An invalid value of an option.
     pub fn option(option: &str, text: &str, why: &str) -> Self {
         Fail(format!("{option} {text}: {why}"))

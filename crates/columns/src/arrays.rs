@@ -77,8 +77,9 @@ pub(crate) fn lists_of_texts(all: impl Iterator<Item = Vec<String>>) -> ArrayRef
     Arc::new(built.finish())
 }
 
-/// A column: its type and name, `!` where all values are known or `?`, what it is, and its value for
-/// a row. The closure has what rows refer to, and a row, of the type `Own` where the macro is used.
+/// A column: its type and name, `!` where all values are known or `?`, what it is, and its value
+/// for a row. The closure has what rows refer to, and a row, of the type `Own` where the macro is
+/// used.
 macro_rules! column {
     (Kind($all:expr) $name:literal $null:tt $about:literal, |$s:tt, $r:ident| $value:expr) => {
         $crate::output::Column {

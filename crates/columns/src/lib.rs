@@ -20,7 +20,8 @@
 //! | `schema.rs` | types of columns, and the schema of a table |
 //! | `dictionary.rs`, `arrays.rs` | names that occur often; rows to arrays |
 //! | `query.rs` | what is selected, and why a table cannot be read |
-//! | `events.rs`, `read.rs` | where rows come from: a decoded buffer, or the part of it that an index makes accessible |
+//! | `events.rs`, `read.rs` | where rows come from: a decoded buffer, or a part with an index |
+//! | `kinds.rs` | the kinds of elements |
 //! | `rows.rs` | the position, time, context and function of each element |
 //! | `output.rs` | rows to record batches: projection, limit, `--signed`, views |
 //! | `tables/` | the tables: one file for each, or for some that are alike |
@@ -36,6 +37,7 @@ mod arrays;
 mod dictionary;
 mod events;
 pub mod files;
+mod kinds;
 mod output;
 mod query;
 mod read;
@@ -48,6 +50,6 @@ pub use arrow_schema;
 
 pub use output::Batches;
 pub use query::{Query, TableError};
-pub use rows::{Place, Row, elements};
+pub use rows::{Found, Place, Row, elements};
 pub use schema::{ColumnInfo, SCHEMA_VERSION, Type};
 pub use tables::{Table, table, tables};

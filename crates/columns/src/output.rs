@@ -58,15 +58,15 @@ impl<'a> Batches<'a> {
         Batches { schema, shape, left, most, emit, stopped: left == 0, failed: None }
     }
 
-    pub(crate) fn full(&self) -> bool {
-        self.stopped
-    }
-
     fn put(&mut self, arrays: Vec<ArrayRef>, rows: usize) {
         let fields = arrays.into_iter().zip(self.schema.fields());
         let shaped = fields.map(|(array, field)| shaped(array, field.data_type(), self.shape));
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
-        match RecordBatch::try_new_with_options(Arc::clone(&self.schema), shaped.collect(), &options) {
+        match RecordBatch::try_new_with_options(
+            Arc::clone(&self.schema),
+            shaped.collect(),
+            &options,
+        ) {
             Ok(batch) => self.stopped |= !(self.emit)(batch) || self.left == 0,
             Err(error) => {
                 self.failed = Some(error.to_string());

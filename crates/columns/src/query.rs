@@ -55,8 +55,12 @@ impl Query {
     /// The window as a text: `offset=0..4096`. Empty for everything.
     pub(crate) fn window_text(&self) -> String {
         let Window { offset, time, instruction, element } = &self.window;
-        let all =
-            [("offset", offset), ("time", time), ("instruction", instruction), ("element", element)];
+        let all = [
+            ("offset", offset),
+            ("time", time),
+            ("instruction", instruction),
+            ("element", element),
+        ];
         let own = all.into_iter().filter_map(|(name, range)| {
             range.as_ref().map(|range| format!("{name}={}..{}", range.start, range.end))
         });
@@ -65,8 +69,10 @@ impl Query {
 
     /// The other selections as a text.
     pub(crate) fn options_text(&self) -> String {
-        let addresses = self.addresses.iter().map(|r| format!("address={:#x}..{:#x}", r.start, r.end));
-        let named = [("function", &self.functions), ("source", &self.sources), ("kind", &self.kinds)];
+        let addresses =
+            self.addresses.iter().map(|r| format!("address={:#x}..{:#x}", r.start, r.end));
+        let named =
+            [("function", &self.functions), ("source", &self.sources), ("kind", &self.kinds)];
         let named = named
             .into_iter()
             .flat_map(|(key, names)| names.iter().map(move |name| format!("{key}={name}")));
@@ -83,6 +89,8 @@ pub enum TableError {
     NoTable {
         /// The name.
         name: String,
+        /// The names of the tables.
+        tables: Vec<&'static str>,
     },
     /// The table has no such column.
     NoColumn {
@@ -124,26 +132,33 @@ pub enum TableError {
 impl fmt::Display for TableError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TableError::NoTable { name } => {
-                let all: Vec<_> = crate::tables().iter().map(|table| table.name()).collect();
-                write!(f, "there is no table `{name}`; the tables are {}, and each with `_view` after \
-                           its name", all.join(", "))
-            }
+            TableError::NoTable { name, tables } => write!(
+                f,
+                "there is no table `{name}`; the tables are {}, and each with `_view` after its name",
+                tables.join(", ")
+            ),
             TableError::NoColumn { table, column, columns } => {
-                write!(f, "table `{table}` has no column `{column}`; its columns are {}", columns.join(", "))
+                write!(
+                    f,
+                    "table `{table}` has no column `{column}`; its columns are {}",
+                    columns.join(", ")
+                )
             }
             TableError::NotSelectable { table, by } => {
                 write!(f, "rows of table `{table}` cannot be selected by {by}")
             }
             TableError::NoFunction(name) => {
-                write!(f, "no program has a function `{name}`; names are those of the symbols, or \
-                           demangled, with or without parameters")
+                write!(
+                    f,
+                    "no program has a function `{name}`; names are those of the symbols, or \
+                           demangled, with or without parameters"
+                )
             }
             TableError::NoSource { name, sources } => {
                 write!(f, "there is no source `{name}`; the sources are {}", sources.join(", "))
             }
             TableError::NoKind(name) => {
-                let kinds = crate::tables::elements::KINDS.join(", ");
+                let kinds = crate::kinds::KINDS.join(", ");
                 write!(f, "`{name}` is no kind of element; the kinds are {kinds}")
             }
             TableError::NoIndex(table) => {

@@ -47,7 +47,9 @@ pub(crate) fn buffer<L: Listener + Fork + Send>(
     listener: L,
     receive: &mut dyn Receive<L::Output>,
 ) -> Result<Tally, TableError> {
-    let Some(buffer) = trace.capture().buffers.get(plan.buffer) else { return Ok(Tally::default()) };
+    let Some(buffer) = trace.capture().buffers.get(plan.buffer) else {
+        return Ok(Tally::default());
+    };
     let failed = |error| DecodeError::Read { buffer: buffer.name.clone(), error };
     let mut session = trace.session(plan)?;
     let own = |index: &&IndexedBuffer| index.name() == buffer.name;
@@ -79,7 +81,9 @@ fn part<L: Listener + Fork>(
     let mut tally = Tally::default();
     let segments = touched(window, index);
     let (first, end) = match (segments, index.is_complete()) {
-        (Some((first, last)), true) => (first, index.begin(last + 1)),
+        // The last segment ends with the buffer.
+        (Some((first, last)), true) if last + 1 < index.len() => (first, index.begin(last + 1)),
+        (Some((first, _)), true) => (first, None),
         (Some((first, _)), false) => (first, None),
         (None, true) => {
             receive.begin(Begin::default(), session);
@@ -165,9 +169,9 @@ fn touches(
         end > range.start && segment.first.is_some_and(|first| first < range.end)
     });
     let time = window.time.as_ref().is_none_or(|range| {
-        let carried = before.times.iter().flatten().any(|time| range.contains(time));
+        let earlier = before.times.iter().flatten().any(|time| range.contains(time));
         let own = segment.streams.iter().filter_map(|stream| stream.times);
-        carried || own.into_iter().any(|t| t.min < range.end && t.max >= range.start)
+        earlier || own.into_iter().any(|t| t.min < range.end && t.max >= range.start)
     });
     offset
         && time

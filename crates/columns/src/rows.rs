@@ -16,9 +16,9 @@ use tracewright::views::{LineTable, Source};
 
 use crate::dictionary::Dictionary;
 use crate::events::{Event, Events};
+use crate::kinds::KINDS;
 use crate::query::{Query, TableError};
 use crate::read::{self, Begin, Receive};
-use crate::tables::elements::KINDS;
 
 /// Where an element is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,12 +108,6 @@ impl Shared {
 
     pub(crate) fn source(&self, place: &Place) -> Option<&Source> {
         self.sources.get(place.source as usize)
-    }
-
-    /// The number of the name of the source.
-    pub(crate) fn source_name(&mut self, place: &Place) -> Option<i32> {
-        let Shared { sources, source_names, .. } = self;
-        sources.get(place.source as usize).map(|source| source_names.number(&source.name))
     }
 
     pub(crate) fn context(&self, place: &Place) -> &SourceContext {
@@ -209,7 +203,9 @@ impl Code {
             Program::Image(image) => {
                 for name in &query.functions {
                     let named = image.symbols().iter().filter(|own| is_named(own.name, name));
-                    ranges.extend(named.map(|own| own.start..own.start.saturating_add(own.size.max(1))));
+                    ranges.extend(
+                        named.map(|own| own.start..own.start.saturating_add(own.size.max(1))),
+                    );
                 }
                 Code::Ranges(ranges)
             }
@@ -460,7 +456,8 @@ impl Buffer<'_> {
         if follows && let Some(own) = self.shared.sources.get_mut(global) {
             own.follow(&element);
         }
-        let mut row = Row { place, element, times, range: (number, of), function: None, line: None };
+        let mut row =
+            Row { place, element, times, range: (number, of), function: None, line: None };
         let all = instructions.saturating_mul(times);
         let source = self.shared.sources.get(global);
         let selected = source.is_some_and(|own| self.selection.has_row(&row, all, own));

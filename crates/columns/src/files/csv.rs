@@ -120,9 +120,13 @@ mod tests {
 
     #[test]
     fn texts_that_need_quotes() {
-        for (text, want) in
-            [("main", "main"), ("", "\"\""), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("a\nb", "\"a\nb\"")]
-        {
+        for (text, want) in [
+            ("main", "main"),
+            ("", "\"\""),
+            ("a,b", "\"a,b\""),
+            ("a\"b", "\"a\"\"b\""),
+            ("a\nb", "\"a\nb\""),
+        ] {
             let mut out = String::new();
             quoted(text, &mut out);
             assert_eq!(out, want);

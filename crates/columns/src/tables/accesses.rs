@@ -49,8 +49,10 @@ fn columns() -> Vec<Column<Of<Access>>> {
         column!(U8 "size" ? "bytes", |_, r| (r.own.size > 0).then_some(r.own.size)),
         column!(Kind(DIRECTIONS) "direction" ? "read or write", |_, r| direction(r.own.direction)),
         column!(Hex "pc" ? "address of the instruction", |_, r| r.own.by()),
-        column!(Bool "coprocessor" ! "transfer of a coprocessor", |_, r| r.own.has(Access::COPROCESSOR)),
-        column!(Bool "continued" ! "it continues the access before", |_, r| r.own.has(Access::CONTINUED)),
+        column!(Bool "coprocessor" ! "transfer of a coprocessor",
+            |_, r| r.own.has(Access::COPROCESSOR)),
+        column!(Bool "continued" ! "it continues the access before",
+            |_, r| r.own.has(Access::CONTINUED)),
         column!(Bool "late" ! "the value came out of order", |_, r| r.own.has(Access::LATE)),
         column!(Bool "store_failed" ! "an exclusive store that failed",
             |_, r| r.own.has(Access::STORE_FAILED)),
@@ -58,9 +60,11 @@ fn columns() -> Vec<Column<Of<Access>>> {
             |_, r| r.own.has(Access::VALUE_NOT_TRACED)),
         column!(Bool "suppressed" ! "tracing was suppressed", |_, r| r.own.has(Access::SUPPRESSED)),
         column!(Bool "big_endian" ! "big-endian", |_, r| r.own.has(Access::BIG_ENDIAN)),
-        column!(Bool "exception" ! "an access of exception entry", |_, r| r.own.has(Access::EXCEPTION)),
+        column!(Bool "exception" ! "an access of exception entry",
+            |_, r| r.own.has(Access::EXCEPTION)),
         column!(Name(functions) "function" ? "function of the instruction",
-            |s, r| r.function).on_request(),
+            |s, r| r.function)
+        .on_request(),
     ]);
     columns
 }
@@ -138,23 +142,24 @@ fn dwt_columns() -> Vec<Column<Of<DwtEvent>>> {
             Dwt::Exception { number, .. } => Some(number),
             _ => None,
         }),
-        column!(Kind(STEPS) "step" ? "what happened to the exception", |_, r| match r.own.meaning() {
+        column!(Kind(STEPS) "step" ? "what happened to the exception",
+            |_, r| match r.own.meaning() {
             Dwt::Exception { step: own, .. } => Some(step(own)),
             _ => None,
         }),
         column!(Hex "pc" ? "program counter", |_, r| r.own.meaning().pc().map(u64::from)),
         column!(U8 "comparator" ? "comparator that matched", |_, r| comparator(&r.own)),
         column!(Hex "address" ? "address of the data, where all of it was traced",
-            |_, r| match r.own.meaning() {
-                Dwt::DataAddress { size: 4, address, .. } => Some(u64::from(address)),
-                _ => None,
-            }),
+        |_, r| match r.own.meaning() {
+            Dwt::DataAddress { size: 4, address, .. } => Some(u64::from(address)),
+            _ => None,
+        }),
         column!(Hex "low" ? "the traced low bytes of a program counter or address",
-            |_, r| match r.own.meaning() {
-                Dwt::DataPc { size, pc: low, .. } | Dwt::DataAddress { size, address: low, .. }
-                    if size < 4 => Some(u64::from(low)),
-                _ => None,
-            }),
+        |_, r| match r.own.meaning() {
+            Dwt::DataPc { size, pc: low, .. } | Dwt::DataAddress { size, address: low, .. }
+                if size < 4 => Some(u64::from(low)),
+            _ => None,
+        }),
         column!(Kind(DIRECTIONS) "direction" ? "read or write", |_, r| match r.own.meaning() {
             Dwt::DataValue { write, .. } => Some(read_or_write(write)),
             _ => None,
@@ -162,7 +167,8 @@ fn dwt_columns() -> Vec<Column<Of<DwtEvent>>> {
         column!(U8 "size" ? "bytes of an address or a value", |_, r| size(&r.own)),
         column!(Bool "after_overflow" ! "packets were lost before it", |_, r| r.own.after_overflow),
         column!(Name(functions) "function" ? "function of the program counter",
-            |s, r| r.function).on_request(),
+            |s, r| r.function)
+        .on_request(),
     ]);
     columns
 }
@@ -217,7 +223,8 @@ fn gap_columns() -> Vec<Column<Of<Element>>> {
     let mut columns = place();
     columns.extend([
         column!(Kind(LOSSES) "kind" ! "kind of the element", |_, r| Some(r.own.kind())),
-        column!(Name(words) "reason" ? "the reason", |s, r| reason(&r.own).map(|kind| s.words.number(kind.as_str()))),
+        column!(Name(words) "reason" ? "the reason",
+            |s, r| reason(&r.own).map(|kind| s.words.number(kind.as_str()))),
         column!(Hex "address" ? "address that is missing or wrong", |_, r| address(&r.own)),
         column!(U32 "len" ? "undecodable bytes", |_, r| len(&r.own)),
         column!(Text "text" ? "what is wrong, for people", |_, r| text(&r.own)),

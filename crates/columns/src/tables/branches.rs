@@ -82,7 +82,9 @@ struct Branches<'a, 'b, 'c> {
 impl Branches<'_, '_, '_> {
     /// Control of a source is at `to`, or it is not known where.
     fn arrive(&mut self, shared: &mut Shared, source: usize, to: Option<u64>) -> bool {
-        let Some(mut branch) = self.open.get_mut(source).and_then(Option::take) else { return true };
+        let Some(mut branch) = self.open.get_mut(source).and_then(Option::take) else {
+            return true;
+        };
         branch.to = to;
         self.name(shared, &mut branch, 1, to);
         self.output.push(shared, branch)
@@ -229,7 +231,8 @@ fn columns() -> Vec<Column<Branch>> {
             name.map(|name: Cow<'static, str>| s.words.number(&name))
         }),
         column!(U32 "cycles" ? "processor cycles of the range before it", |_, r| r.cycles.get()),
-        column!(U64 "times" ! "how often: 1 but in loops whose turns are not listed", |_, r| r.times),
+        column!(U64 "times" ! "how often: 1 but in loops whose turns are not listed",
+            |_, r| r.times),
         column!(Name(functions) "from_function" ? "function that is left",
             |s, r| r.functions[0]).on_request(),
         column!(Name(functions) "to_function" ? "function that is entered",

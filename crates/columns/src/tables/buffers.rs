@@ -248,9 +248,11 @@ fn image_columns() -> Vec<Column<ImageRow>> {
         column!(U32 "image" ! "number of the file", |_, r| r.image),
         column!(Text "path" ! "its path, as the capture records it", |_, r| r.path.as_str()),
         column!(Bytes "build_id" ? "its build identifier", |_, r| r.build_id.as_deref()),
-        column!(Hex "start" ? "first address of a loaded part, in the file", |_, r| r.segment.map(|own| own.0)),
+        column!(Hex "start" ? "first address of a loaded part, in the file",
+            |_, r| r.segment.map(|own| own.0)),
         column!(Hex "end" ? "after its last address", |_, r| r.segment.map(|own| own.1)),
-        column!(U64 "file_offset" ? "offset of the part in the file", |_, r| r.segment.map(|own| own.2)),
+        column!(U64 "file_offset" ? "offset of the part in the file",
+            |_, r| r.segment.map(|own| own.2)),
         column!(Bool "found" ! "the file was read", |_, r| r.found),
     ]
 }
@@ -279,7 +281,8 @@ fn read_missing(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, T
 fn missing_columns() -> Vec<Column<MissingRow>> {
     type Own = MissingRow;
     vec![
-        column!(Kind(MISSING_KINDS) "kind" ! "a source that is left out, or a note", |_, r| Some(r.kind)),
+        column!(Kind(MISSING_KINDS) "kind" ! "a source that is left out, or a note",
+            |_, r| Some(r.kind)),
         column!(Text "source" ? "name of the source", |_, r| r.source.as_deref()),
         column!(Text "text" ! "what is missing, and what to do", |_, r| r.text.as_str()),
     ]

@@ -22,7 +22,7 @@ pub(super) const TABLE: Definition = Definition {
     name: "calls",
     about: "calls, from the first to the last instruction; in the order in which they end",
     columns: || infos(columns()),
-    by: &[By::Window, By::Code],
+    by: &[By::Window, By::Function],
     read,
 };
 
@@ -43,6 +43,8 @@ const ENDINGS: &[&str] = &[
 struct Frame {
     id: u64,
     parent: Option<u64>,
+    /// The node of the parent.
+    node: usize,
     path: u32,
     begin: Begin,
     position: Position,
@@ -100,7 +102,8 @@ impl Calls<'_, '_, '_> {
     fn frame(&mut self, position: &Position, parent: usize, begin: &Begin) -> usize {
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
-        let parent = self.open.get(parent).copied();
+        let node = parent;
+        let parent = self.open.get(node).copied();
         let parent_path = parent.map(|own| own.path);
         let next_path = state.paths.len() as u32;
         let path = *state.paths.entry((parent_path, begin.function)).or_insert(next_path);
@@ -113,6 +116,7 @@ impl Calls<'_, '_, '_> {
         let frame = Frame {
             id: state.next,
             parent: parent.map(|own| own.id),
+            node,
             path,
             begin: *begin,
             position: *position,
@@ -180,9 +184,7 @@ impl Visitor for Calls<'_, '_, '_> {
             (thread.instructions.saturating_sub(frame.before.0), known.then_some(cycles));
         frame.end = Some((*position, self.times.get(position.source).copied().flatten()));
         (frame.ending, frame.uncertain) = (Some(ending), uncertain);
-        if let Some(parent) = frame.parent
-            && let Some(own) = self.open.iter_mut().find(|own| own.id == parent)
-        {
+        if let Some(own) = self.open.get_mut(frame.node) {
             own.called = own.called.saturating_add(cycles);
         }
         let mut state = self.state.borrow_mut();
@@ -248,7 +250,6 @@ impl VisitFrames for Calls<'_, '_, '_> {
     }
 }
 
-/// The begin of a parent is not known to its frames otherwise.
 fn read(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, TableError> {
     let trace = &*in_part(input);
     let buffers: Vec<usize> = trace.plans().iter().map(|plan| plan.buffer).collect();
@@ -306,18 +307,22 @@ fn columns() -> Vec<Column<Frame>> {
         column!(U64 "end_instruction" ? "instructions of the source before its end",
             |_, r| r.end.map(|(own, _)| own.instructions)),
         column!(U64 "begin_time" ? "last timestamp before it", |_, r| r.time),
-        column!(U64 "end_time" ? "last timestamp before its end", |_, r| r.end.and_then(|(_, time)| time)),
-        column!(I64 "ts" ? "begin in nanoseconds, where the clock is known", |s, r| s.nanoseconds(r.time)),
+        column!(U64 "end_time" ? "last timestamp before its end",
+            |_, r| r.end.and_then(|(_, time)| time)),
+        column!(I64 "ts" ? "begin in nanoseconds, where the clock is known",
+            |s, r| s.nanoseconds(r.time)),
         column!(I64 "dur" ? "nanoseconds", |s, r| {
             let end = s.nanoseconds(r.end.and_then(|(_, time)| time));
             end.zip(s.nanoseconds(r.time)).map(|(end, begin)| end - begin)
         }),
         column!(U64 "instructions" ! "instructions in the function itself", |_, r| r.own),
-        column!(U64 "inclusive_instructions" ! "with the functions that it calls", |_, r| r.inclusive.0),
+        column!(U64 "inclusive_instructions" ! "with the functions that it calls",
+            |_, r| r.inclusive.0),
         column!(U64 "cycles" ? "processor cycles in the function itself, from count to count",
             |_, r| r.inclusive.1.map(|all| all.saturating_sub(r.called))),
         column!(U64 "inclusive_cycles" ? "with the functions that it calls", |_, r| r.inclusive.1),
-        column!(F64 "ipc" ? "instructions for each cycle, with the functions that it calls", |_, r| {
+        column!(F64 "ipc" ? "instructions for each cycle, with the functions that it calls",
+            |_, r| {
             let cycles = r.inclusive.1.filter(|cycles| *cycles > 0)?;
             Some(r.inclusive.0 as f64 / cycles as f64)
         }),
@@ -325,8 +330,10 @@ fn columns() -> Vec<Column<Frame>> {
             r.end.and_then(|(_, time)| time)?.checked_sub(r.time?)
         }),
         column!(Kind(ENTRIES) "entry" ! "how it begins", |_, r| Some(r.begin.entry.name())),
-        column!(Kind(ENDINGS) "ending" ? "how it ends", |_, r| r.ending.map(|ending| ending.name())),
-        column!(U16 "exception" ? "number of the exception that it handles", |_, r| match r.begin.entry {
+        column!(Kind(ENDINGS) "ending" ? "how it ends",
+            |_, r| r.ending.map(|ending| ending.name())),
+        column!(U16 "exception" ? "number of the exception that it handles",
+            |_, r| match r.begin.entry {
             Entry::Exception(number) => Some(number),
             _ => None,
         }),

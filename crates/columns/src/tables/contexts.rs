@@ -76,7 +76,8 @@ fn columns() -> Vec<Column<Interval>> {
         column!(U8 "bits" ! "width: 32 or 64", |_, r| if r.of.own.bits64 { 64 } else { 32 }),
         column!(U8 "el" ? "exception level, or RISC-V privilege", |_, r| r.of.own.el),
         column!(Kind(PRIVILEGES) "privilege" ? "of RISC-V", |_, r| r.of.own.level()),
-        column!(Kind(SECURITIES) "security" ? "security state", |_, r| r.of.own.security.map(security)),
+        column!(Kind(SECURITIES) "security" ? "security state",
+            |_, r| r.of.own.security.map(security)),
         column!(Hex32 "context_id" ? "context ID", |_, r| r.of.own.context_id),
         column!(Hex32 "vmid" ? "virtual context ID", |_, r| r.of.own.vmid),
     ]);

@@ -65,7 +65,8 @@ fn read(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, TableErro
 fn columns() -> Vec<Column<Line>> {
     type Own = Line;
     vec![
-        column!(Name(files) "file" ! "path of the source file", |s, r| Some(s.files.number(&r.file))),
+        column!(Name(files) "file" ! "path of the source file",
+            |s, r| Some(s.files.number(&r.file))),
         column!(U32 "line" ! "number of the line", |_, r| r.line),
         column!(U64 "executions" ? "executions; null where they are unknown, as trace was lost",
             |_, r| r.executions),
@@ -137,10 +138,12 @@ fn read_branches(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, 
 fn branch_columns() -> Vec<Column<BranchRow>> {
     type Own = BranchRow;
     vec![
-        column!(Name(files) "image" ! "path of the program file", |s, r| Some(s.files.number(&r.image))),
+        column!(Name(files) "image" ! "path of the program file",
+            |s, r| Some(s.files.number(&r.image))),
         column!(Hex "from_address" ! "address of the branch in its file", |_, r| r.from),
         column!(Hex "to_address" ? "target in the same file", |_, r| r.to),
-        column!(Hex "to_outside" ? "target in memory, where it is in another file", |_, r| r.outside),
+        column!(Hex "to_outside" ? "target in memory, where it is in another file",
+            |_, r| r.outside),
         column!(Bool "indirect" ? "the target is not in the opcode", |_, r| r.indirect),
         column!(Bool "followed" ? "the trace has what follows", |_, r| r.followed),
         column!(U64 "taken" ! "how often it was taken to the target", |_, r| r.taken),

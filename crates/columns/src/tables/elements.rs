@@ -12,45 +12,16 @@ use super::words::{
 use super::{By, Definition};
 use super::{ranges::range, writes};
 use crate::arrays::column;
+use crate::kinds::KINDS;
 use crate::output::Column;
 
 pub(super) const TABLE: Definition = Definition {
     name: "elements",
     about: "all elements, with the fields of all kinds",
     columns: || infos(columns()),
-    by: &[By::Window, By::Code, By::Source, By::Kind],
+    by: &[By::Window, By::Address, By::Function, By::Source, By::Kind],
     read: |input, batches| read(input, columns(), |element| Some(*element), batches),
 };
-
-/// The kinds of elements.
-pub(crate) const KINDS: &[&str] = &[
-    "gap",
-    "trace-on",
-    "context",
-    "range",
-    "unknown",
-    "corrected",
-    "no-code",
-    "exception",
-    "trap-value",
-    "exception-return",
-    "timestamp",
-    "cycles",
-    "events",
-    "trigger",
-    "marker",
-    "transaction",
-    "instrumentation",
-    "software-write",
-    "dwt-event",
-    "local-timestamp",
-    "global-timestamp",
-    "data-access",
-    "undecodable",
-    "inconsistency",
-    "ambiguity",
-    "end",
-];
 
 fn start(element: &Element) -> Option<u64> {
     match *element {
@@ -104,7 +75,8 @@ fn columns() -> Vec<Column<Of<Element>>> {
             Element::Unknown { instructions, .. } => instructions.get(),
             _ => None,
         }),
-        column!(U64 "times" ! "how often: 1 but in loops whose turns are not listed", |_, r| r.times),
+        column!(U64 "times" ! "how often: 1 but in loops whose turns are not listed",
+            |_, r| r.times),
         column!(U32 "cycles" ? "processor cycles", |_, r| match r.own {
             Element::Range(range) => range.cycles.get(),
             _ => cycles(&r.own),
@@ -157,9 +129,11 @@ fn columns() -> Vec<Column<Of<Element>>> {
         }),
         column!(Name(words) "reason" ? "the reason of a gap, a start or an inconsistency",
             |s, r| reason(&r.own).map(|kind| s.words.number(kind.as_str()))),
-        column!(Hex "value" ? "value, bits of events, or ticks of a timestamp", |_, r| value(&r.own)),
+        column!(Hex "value" ? "value, bits of events, or ticks of a timestamp",
+            |_, r| value(&r.own)),
         column!(U32 "len" ? "undecodable bytes", |_, r| len(&r.own)),
-        column!(U16 "port" ? "stimulus port", |_, r| writes::write(&r.own).and_then(|w| writes::port(w.channel))),
+        column!(U16 "port" ? "stimulus port",
+            |_, r| writes::write(&r.own).and_then(|w| writes::port(w.channel))),
         column!(U16 "master" ? "master of an STM",
             |_, r| writes::write(&r.own).and_then(|w| writes::master(w.channel))),
         column!(U16 "channel" ? "channel of an STM",
@@ -181,9 +155,11 @@ fn columns() -> Vec<Column<Of<Element>>> {
             Element::SoftwareWrite(write) => Some(write.has(Software::MARKER)),
             _ => None,
         }),
-        column!(Bool "after_overflow" ! "packets were lost before it", |_, r| r.own.is_after_overflow()),
+        column!(Bool "after_overflow" ! "packets were lost before it",
+            |_, r| r.own.is_after_overflow()),
         column!(Text "text" ? "what is wrong, for people", |_, r| text(&r.own)),
-        column!(Name(functions) "function" ? "function of the code", |s, r| r.function).on_request(),
+        column!(Name(functions) "function" ? "function of the code",
+            |s, r| r.function).on_request(),
         column!(Name(files) "file" ? "source file of the code",
             |s, r| r.line.map(|(file, _)| file)).on_request(),
         column!(U32 "line" ? "line of the code", |_, r| r.line.map(|(_, line)| line)).on_request(),

@@ -105,9 +105,7 @@ impl Rows for Exceptions<'_, '_> {
             }
             Element::ExceptionReturn if std::mem::take(&mut source.returned) => true,
             Element::ExceptionReturn => self.exit(shared, row),
-            Element::Gap(_) | Element::Undecodable { .. } | Element::End => {
-                self.lose(shared, n)
-            }
+            Element::Gap(_) | Element::Undecodable { .. } | Element::End => self.lose(shared, n),
             _ => true,
         }
     }
@@ -131,7 +129,8 @@ fn columns() -> Vec<Column<Ended>> {
     type Own = Ended;
     let mut columns = place();
     columns.extend([
-        column!(U16 "number" ! "number of the exception in its architecture", |_, r| r.of.own.number),
+        column!(U16 "number" ! "number of the exception in its architecture",
+            |_, r| r.of.own.number),
         column!(Name(words) "name" ? "name of the exception", |s, r| {
             let name = s.source(&r.of.place).and_then(|own| own.exception_name(r.of.own.number));
             name.map(|name: Cow<'static, str>| s.words.number(&name))
@@ -140,8 +139,10 @@ fn columns() -> Vec<Column<Ended>> {
         column!(Bool "also_target" ! "the return address is also the target of the branch before",
             |_, r| r.of.own.also_target),
         column!(Bool "tail_chain" ! "it was tail-chained", |_, r| r.of.own.tail_chain),
-        column!(U64 "exit_element" ? "the exception return", |_, r| r.exit.map(|exit| exit.element)),
-        column!(U64 "exit_time" ? "last timestamp before it", |_, r| r.exit.and_then(|exit| exit.time)),
+        column!(U64 "exit_element" ? "the exception return",
+            |_, r| r.exit.map(|exit| exit.element)),
+        column!(U64 "exit_time" ? "last timestamp before it",
+            |_, r| r.exit.and_then(|exit| exit.time)),
         column!(U64 "ticks" ? "ticks from its timestamp to that", |_, r| {
             r.exit.and_then(|exit| exit.time?.checked_sub(r.of.place.time?))
         }),
@@ -150,7 +151,7 @@ fn columns() -> Vec<Column<Ended>> {
             exit.zip(s.nanoseconds(r.of.place.time)).map(|(exit, entry)| exit - entry)
         }),
         column!(U64 "inclusive_instructions" ? "instructions of the buffer up to the exception return",
-            |_, r| r.exit.map(|exit| exit.instruction - r.of.place.instruction)),
+            |_, r| r.exit.map(|exit| exit.instruction.saturating_sub(r.of.place.instruction))),
         column!(Name(functions) "function" ? "function that was interrupted",
             |s, r| r.of.function).on_request(),
         column!(Name(functions) "handler_function" ? "function of the first instruction after it",

@@ -22,7 +22,7 @@ pub(super) const TABLE: Definition = Definition {
     name: "functions",
     about: "functions that were executed: calls, instructions, cycles, time",
     columns: || infos(columns()),
-    by: &[By::Window, By::Code],
+    by: &[By::Window, By::Function],
     read,
 };
 
@@ -101,7 +101,8 @@ fn count(value: u64, of: u64) -> Option<u64> {
 fn columns() -> Vec<Column<Function>> {
     type Own = Function;
     vec![
-        column!(Text "name" ! "name of the function; without a symbol, its address", |_, r| r.name.as_str()),
+        column!(Text "name" ! "name of the function; without a symbol, its address",
+            |_, r| r.name.as_str()),
         column!(Text "symbol" ? "its name in the symbol table", |_, r| r.symbol.as_deref()),
         column!(Name(files) "image" ? "path of its file, where processes have mapped it",
             |s, r| r.image.as_deref().map(|image| s.files.number(image))),
@@ -109,10 +110,12 @@ fn columns() -> Vec<Column<Function>> {
             |_, r| r.address),
         column!(U64 "size" ? "bytes", |_, r| r.size),
         column!(Name(files) "file" ? "source file",
-            |s, r| r.line.as_ref().map(|(file, _)| s.files.number(file))).on_request(),
+            |s, r| r.line.as_ref().map(|(file, _)| s.files.number(file)))
+        .on_request(),
         column!(U32 "line" ? "line", |_, r| r.line.as_ref().map(|(_, line)| *line)).on_request(),
         column!(U64 "calls" ! "calls, and exceptions", |_, r| r.totals.calls),
-        column!(U64 "instructions" ! "instructions in the function itself", |_, r| r.totals.instructions),
+        column!(U64 "instructions" ! "instructions in the function itself",
+            |_, r| r.totals.instructions),
         column!(U64 "inclusive_instructions" ! "with the functions that it calls",
             |_, r| r.totals.inclusive_instructions),
         column!(U64 "cycles" ? "processor cycles in the function itself",
@@ -123,7 +126,8 @@ fn columns() -> Vec<Column<Function>> {
             |_, r| count(r.totals.ticks, r.totals.inclusive_ticks)),
         column!(U64 "inclusive_ticks" ? "with the functions that it calls",
             |_, r| count(r.totals.inclusive_ticks, r.totals.inclusive_ticks)),
-        column!(U64 "uncertain_frames" ! "calls in which trace was lost", |_, r| r.totals.uncertain),
+        column!(U64 "uncertain_frames" ! "calls in which trace was lost",
+            |_, r| r.totals.uncertain),
     ]
 }
 
@@ -189,15 +193,20 @@ fn path_columns() -> Vec<Column<CallPath>> {
     vec![
         column!(U32 "id" ! "number of the path", |_, r| r.id),
         column!(U32 "parent_id" ? "the path of the caller", |_, r| r.parent),
-        column!(Name(words) "thread" ! "name of the thread", |s, r| Some(s.words.number(&r.thread))),
+        column!(Name(words) "thread" ! "name of the thread",
+            |s, r| Some(s.words.number(&r.thread))),
         column!(U32 "depth" ! "number of callers", |_, r| r.depth),
         column!(Name(functions) "function" ? "name of the function",
             |s, r| r.function.as_deref().map(|name| s.functions.number(name))),
-        column!(ListText "path" ! "the functions from the outermost to this one", |_, r| r.path.clone()),
+        column!(ListText "path" ! "the functions from the outermost to this one",
+            |_, r| r.path.clone()),
         column!(U64 "calls" ! "calls, and exceptions", |_, r| r.own[0]),
         column!(U64 "instructions" ! "instructions at the end of the path", |_, r| r.own[1]),
-        column!(U64 "inclusive_instructions" ! "with the paths that continue it", |_, r| r.inclusive),
-        column!(U64 "cycles" ? "processor cycles; null without counts", |_, r| count(r.own[2], r.own[2])),
-        column!(U64 "ticks" ? "timestamp ticks; null without timestamps", |_, r| count(r.own[3], r.own[3])),
+        column!(U64 "inclusive_instructions" ! "with the paths that continue it",
+            |_, r| r.inclusive),
+        column!(U64 "cycles" ? "processor cycles; null without counts",
+            |_, r| count(r.own[2], r.own[2])),
+        column!(U64 "ticks" ? "timestamp ticks; null without timestamps",
+            |_, r| count(r.own[3], r.own[3])),
     ]
 }

@@ -117,9 +117,9 @@ impl Buffer<'_, '_, '_> {
             return true;
         }
         let text = match (&mut self.disassemblers, step.opcode) {
-            (Some(all), Some(opcode)) => all
-                .get_mut(n)
-                .map(|own| own.text(step.isa, opcode, step.address).to_owned()),
+            (Some(all), Some(opcode)) => {
+                all.get_mut(n).map(|own| own.text(step.isa, opcode, step.address).to_owned())
+            }
             _ => None,
         };
         let function =
@@ -163,8 +163,14 @@ impl Buffer<'_, '_, '_> {
                 let all = all.saturating_mul(*turns);
                 let first = ranges.first().map_or(0, |range| range.start);
                 let isa = ranges.first().map_or(Isa::Rv64, |range| range.last.isa);
-                let step =
-                    Step { address: first, isa, opcode: None, taken: None, failed: false, cycles: None };
+                let step = Step {
+                    address: first,
+                    isa,
+                    opcode: None,
+                    taken: None,
+                    failed: false,
+                    cycles: None,
+                };
                 let more = self.put(n, place, step, all);
                 let numbering = &mut self.numbering;
                 let elements = turns.saturating_mul(ranges.len() as u64);
@@ -199,9 +205,8 @@ fn read(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, TableErro
     for (number, plan) in trace.plans().iter().enumerate() {
         if query.has_buffer(plan.buffer) && !output.full() {
             let sources = trace.sources_of(number);
-            let disassembler = |own: &tracewright::views::Source| {
-                Disassembler::new(own.config.riscv())
-            };
+            let disassembler =
+                |own: &tracewright::views::Source| Disassembler::new(own.config.riscv());
             let listener = Expand::new(Waiting::default(), sources);
             let mut buffer = Buffer {
                 input,
@@ -247,7 +252,8 @@ fn columns() -> Vec<Column<Row>> {
             |_, r| r.step.taken),
         column!(Bool "passed" ? "false: the trace reports that the condition failed",
             |_, r| r.step.failed.then_some(false)),
-        column!(U32 "cycles" ? "processor cycles of the range that ends with it", |_, r| r.step.cycles),
+        column!(U32 "cycles" ? "processor cycles of the range that ends with it",
+            |_, r| r.step.cycles),
         column!(U64 "times" ! "instructions that the row stands for: 1, but of turns of a loop that are \
             not listed those of all turns, at the address of the first", |_, r| r.times),
         column!(Name(functions) "function" ? "its function", |s, r| r.function).on_request(),

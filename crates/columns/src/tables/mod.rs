@@ -7,7 +7,7 @@ mod calls;
 mod common;
 mod contexts;
 mod coverage;
-pub(crate) mod elements;
+mod elements;
 mod exceptions;
 mod functions;
 mod instructions;
@@ -37,8 +37,10 @@ use crate::schema::{self, ColumnInfo, Shape};
 pub(crate) enum By {
     /// Offset, time, element and instruction.
     Window,
-    /// Address and function.
-    Code,
+    /// Addresses of code or data.
+    Address,
+    /// The function.
+    Function,
     /// The kind of an element.
     Kind,
     /// The source.
@@ -70,7 +72,7 @@ pub(crate) struct Definition {
     read: fn(&Input<'_>, &mut Batches<'_>) -> Result<Tally, TableError>,
 }
 
-const ROWS: &[By] = &[By::Window, By::Code, By::Source];
+const ROWS: &[By] = &[By::Window, By::Address, By::Function, By::Source];
 const WINDOW: &[By] = &[By::Window, By::Source];
 
 /// The tables, those of most use first.
@@ -132,7 +134,10 @@ pub fn table(name: &str) -> Result<Table, TableError> {
     match (find(name), view()) {
         (Some(own), _) => Ok(Table { own, view: false }),
         (None, Some(own)) => Ok(Table { own, view: true }),
-        (None, None) => Err(TableError::NoTable { name: name.to_owned() }),
+        (None, None) => {
+            let tables = TABLES.iter().map(|own| own.name).collect();
+            Err(TableError::NoTable { name: name.to_owned(), tables })
+        }
     }
 }
 
@@ -164,7 +169,11 @@ impl Table {
         let find = |name: &String| {
             all.iter().find(|own| own.name == name.as_str()).copied().ok_or_else(|| {
                 let columns = all.iter().map(|own| own.name).collect();
-                TableError::NoColumn { table: self.own.name.to_owned(), column: name.clone(), columns }
+                TableError::NoColumn {
+                    table: self.own.name.to_owned(),
+                    column: name.clone(),
+                    columns,
+                }
             })
         };
         let mut chosen: Vec<ColumnInfo> = Vec::new();
@@ -198,13 +207,13 @@ impl Table {
     /// Refuses a selection that the table does not have.
     fn check(&self, query: &Query) -> Result<(), TableError> {
         let window = &query.window;
-        let code = !query.addresses.is_empty() || !query.functions.is_empty();
         let selections = [
             (window.offset.is_some(), By::Window, "offset"),
             (window.time.is_some(), By::Window, "time"),
             (window.element.is_some(), By::Window, "element"),
             (window.instruction.is_some(), By::Window, "instruction"),
-            (code, By::Code, "address or function"),
+            (!query.addresses.is_empty(), By::Address, "address"),
+            (!query.functions.is_empty(), By::Function, "function"),
             (!query.kinds.is_empty(), By::Kind, "kind"),
             (!query.sources.is_empty(), By::Source, "source"),
         ];

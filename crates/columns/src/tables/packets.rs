@@ -3,7 +3,7 @@
 use std::mem;
 use std::ops::Range;
 
-use tracewright::base::{Element, Fault, OffsetMap};
+use tracewright::base::{Element, OffsetMap};
 use tracewright::decode::{Fork, Listener, Merge, Session, Tally};
 use tracewright::protocols::PacketKind;
 use tracewright::protocols::registry::AnyPacket;
@@ -14,7 +14,7 @@ use crate::arrays::column;
 use crate::output::{Batches, Column, Output, choose};
 use crate::query::TableError;
 use crate::read::{self, Begin, Receive};
-use crate::rows::{Numbering, Selection, Shared};
+use crate::rows::{Numbering, Place, Selection, Shared};
 
 pub(super) const TABLE: Definition = Definition {
     name: "packets",
@@ -29,13 +29,8 @@ pub(super) const TABLE: Definition = Definition {
 #[derive(Clone, Debug)]
 enum What {
     Packet { kind: PacketKind, bytes: Vec<u8>, text: String },
+    Undecodable { len: u32, text: String },
     Elements { elements: u64, instructions: u64, time: Option<u64> },
-}
-
-/// Has the name of the kind of undecodable bytes.
-#[derive(Debug)]
-enum Undecodable {
-    Undecodable,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -49,8 +44,10 @@ struct Waiting {
 impl Waiting {
     fn put(&mut self, source: usize, at: u64, what: What) {
         self.bytes += size_of::<(u32, u64, What)>();
-        if let What::Packet { bytes, text, .. } = &what {
-            self.bytes += bytes.len() + text.len();
+        match &what {
+            What::Packet { bytes, text, .. } => self.bytes += bytes.len() + text.len(),
+            What::Undecodable { text, .. } => self.bytes += text.len(),
+            What::Elements { .. } => {}
         }
         self.packets.push((source as u32, at, what));
     }
@@ -71,7 +68,11 @@ impl Waiting {
 }
 
 impl Listener for Waiting {
-    fn element(&mut self, source: usize, _: u64, element: Element) {
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        if let Element::Undecodable { len, fault } = element {
+            let text = if self.texts { fault.to_string() } else { String::new() };
+            self.put(source, at, What::Undecodable { len, text });
+        }
         let instructions = match &element {
             Element::Range(range) => range.instructions.into(),
             _ => 0,
@@ -108,20 +109,6 @@ impl Listener for Waiting {
         let bytes = bytes.get(span).unwrap_or_default().to_vec();
         self.put(source, at, What::Packet { kind: packet.kind(), bytes, text });
     }
-
-    fn undecodable(
-        &mut self,
-        source: usize,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        let text = if self.texts { fault.to_string() } else { String::new() };
-        let at = offsets.at(span.start);
-        let bytes = bytes.get(span).unwrap_or_default().to_vec();
-        self.put(source, at, What::Packet { kind: PacketKind::of(&Undecodable::Undecodable), bytes, text });
-    }
 }
 
 impl Fork for Waiting {
@@ -155,8 +142,10 @@ struct Row {
     source: u32,
     offset: u64,
     time: Option<u64>,
-    kind: PacketKind,
-    bytes: Vec<u8>,
+    /// `None`: undecodable.
+    kind: Option<PacketKind>,
+    size: u32,
+    bytes: Option<Vec<u8>>,
     text: String,
 }
 
@@ -166,6 +155,20 @@ struct Buffer<'x, 'a, 'b> {
     shared: &'x mut Shared,
     numbering: Numbering,
     wants_more: bool,
+}
+
+/// The kind, the size, the bytes and the text of a packet.
+type Parts = (Option<PacketKind>, u32, Option<Vec<u8>>, String);
+
+impl Buffer<'_, '_, '_> {
+    fn put(&mut self, n: usize, offset: u64, (kind, size, bytes, text): Parts) {
+        let place = self.numbering.place(self.shared, n, offset, &Element::Trigger);
+        if self.selection.has_place(&place, 0) {
+            let Place { buffer, source, time, .. } = place;
+            let row = Row { buffer, source, offset, time, kind, size, bytes, text };
+            self.wants_more = self.output.push(self.shared, row);
+        }
+    }
 }
 
 impl Receive<Vec<(u32, u64, What)>> for Buffer<'_, '_, '_> {
@@ -189,18 +192,13 @@ impl Receive<Vec<(u32, u64, What)>> for Buffer<'_, '_, '_> {
                     }
                 }
                 What::Packet { kind, bytes, text } => {
-                    let place = self.numbering.place(self.shared, n, at, &Element::Trigger);
-                    if self.selection.has_place(&place, 0) {
-                        let (buffer, source) = (place.buffer, place.source);
-                        let row =
-                            Row { buffer, source, offset: at, time: place.time, kind, bytes, text };
-                        self.wants_more = self.output.push(self.shared, row);
-                    }
+                    let size = bytes.len() as u32;
+                    self.put(n, at, (Some(kind), size, Some(bytes), text));
                 }
+                What::Undecodable { len, text } => self.put(n, at, (None, len, None, text)),
             }
             let numbering = &self.numbering;
-            self.wants_more &=
-                !self.selection.is_over(numbering.elements, numbering.instructions);
+            self.wants_more &= !self.selection.is_over(numbering.elements, numbering.instructions);
         }
         self.wants_more
     }
@@ -234,14 +232,19 @@ fn columns() -> Vec<Column<Row>> {
     type Own = Row;
     vec![
         column!(U32 "buffer" ! "number of the buffer", |_, r| r.buffer),
-        column!(Name(source_names) "source" ! "name of the trace source", |s, r| Some(r.source as i32)),
+        column!(Name(source_names) "source" ! "name of the trace source",
+            |s, r| Some(r.source as i32)),
         column!(U64 "offset" ! "offset in the buffer", |_, r| r.offset),
         column!(U64 "time" ? "last timestamp of the source before it, in ticks", |_, r| r.time),
         column!(Name(words) "kind" ! "name of the packet in its protocol",
-            |s, r| Some(s.words.number(r.kind.as_str()))),
+        |s, r| Some({
+            let kind = r.kind.as_ref().map_or("undecodable", PacketKind::as_str);
+            s.words.number(kind)
+        })),
         column!(U32 "size" ! "bytes, without those of the link; of an STM, half bytes",
-            |_, r| r.bytes.len() as u32),
-        column!(Bytes "bytes" ? "the bytes; of an STM, a half byte each", |_, r| Some(&r.bytes)),
+            |_, r| r.size),
+        column!(Bytes "bytes" ? "the bytes; of an STM, a half byte each; null where they are undecodable",
+            |_, r| r.bytes.as_ref()),
         column!(Text "text" ? "the packet, for people", |_, r| Some(&r.text)).on_request(),
     ]
 }

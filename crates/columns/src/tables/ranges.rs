@@ -32,7 +32,8 @@ fn columns() -> Vec<Column<Of<Range>>> {
         column!(Hex "end" ! "after the last instruction", |_, r| r.own.end()),
         column!(U32 "size" ! "bytes", |_, r| r.own.bytes),
         column!(U32 "instructions" ! "executed instructions", |_, r| r.own.instructions),
-        column!(U64 "times" ! "how often: 1 but in loops whose turns are not listed", |_, r| r.times),
+        column!(U64 "times" ! "how often: 1 but in loops whose turns are not listed",
+            |_, r| r.times),
         column!(U32 "cycles" ? "processor cycles", |_, r| r.own.cycles.get()),
         column!(Kind(ISAS) "isa" ! "instruction set", |_, r| Some(isa(r.own.last.isa))),
         column!(Kind(LASTS) "last" ! "kind of the last instruction", |_, r| Some(last(&r.own))),
@@ -50,11 +51,14 @@ fn columns() -> Vec<Column<Of<Range>>> {
         column!(Hex32 "vmid" ? "virtual context ID",
             |s, r| s.context(&r.place).context.and_then(|c| c.vmid)),
         column!(Name(functions) "function" ? "function of the first instruction",
-            |s, r| r.function).on_request(),
+            |s, r| r.function)
+        .on_request(),
         column!(Name(files) "file" ? "source file of the first instruction",
-            |s, r| r.line.map(|(file, _)| file)).on_request(),
+            |s, r| r.line.map(|(file, _)| file))
+        .on_request(),
         column!(U32 "line" ? "line of the first instruction",
-            |_, r| r.line.map(|(_, line)| line)).on_request(),
+            |_, r| r.line.map(|(_, line)| line))
+        .on_request(),
     ]);
     columns
 }

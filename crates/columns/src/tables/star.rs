@@ -121,7 +121,8 @@ fn columns() -> Vec<Column<Numbered>> {
         column!(U32 "block" ! "number of the block", |_, r| r.block),
         column!(Bool "taken" ! "the last instruction took effect", |_, r| r.of.own.taken()),
         column!(U32 "cycles" ? "processor cycles", |_, r| r.of.own.cycles.get()),
-        column!(U64 "times" ! "how often: 1 but in loops whose turns are not listed", |_, r| r.of.times),
+        column!(U64 "times" ! "how often: 1 but in loops whose turns are not listed",
+            |_, r| r.of.times),
     ]
 }
 
@@ -136,14 +137,18 @@ fn block_columns() -> Vec<Column<Numbered>> {
         column!(U32 "instructions" ! "instructions", |_, r| r.of.own.instructions),
         column!(Kind(ISAS) "isa" ! "instruction set", |_, r| Some(isa(r.of.own.last.isa))),
         column!(Kind(LASTS) "last" ! "kind of the last instruction", |_, r| Some(last(&r.of.own))),
-        column!(Kind(ROLES) "role" ? "purpose of the last instruction", |_, r| role(r.of.own.last.role)),
+        column!(Kind(ROLES) "role" ? "purpose of the last instruction",
+            |_, r| role(r.of.own.last.role)),
         column!(Bool "conditional" ! "the last instruction has a condition",
             |_, r| r.of.own.last.conditional()),
         column!(Name(functions) "function" ? "function of the first instruction",
-            |s, r| r.of.function).on_request(),
+            |s, r| r.of.function)
+        .on_request(),
         column!(Name(files) "file" ? "source file of the first instruction",
-            |s, r| r.of.line.map(|(file, _)| file)).on_request(),
+            |s, r| r.of.line.map(|(file, _)| file))
+        .on_request(),
         column!(U32 "line" ? "line of the first instruction",
-            |_, r| r.of.line.map(|(_, line)| line)).on_request(),
+            |_, r| r.of.line.map(|(_, line)| line))
+        .on_request(),
     ]
 }

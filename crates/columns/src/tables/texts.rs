@@ -64,7 +64,8 @@ fn columns() -> Vec<Column<Of<Line>>> {
         column!(U16 "port" ? "stimulus port of an ITM", |_, r| port(r.own.channel)),
         column!(U16 "master" ? "master of an STM", |_, r| master(r.own.channel)),
         column!(U16 "channel" ? "channel of an STM", |_, r| channel(r.own.channel)),
-        column!(Text "text" ! "the text, with its line feed", |_, r| String::from_utf8_lossy(&r.own.text).into_owned()),
+        column!(Text "text" ! "the text, with its line feed",
+            |_, r| String::from_utf8_lossy(&r.own.text).into_owned()),
     ]);
     columns
 }

@@ -56,7 +56,8 @@ fn columns() -> Vec<Column<Of<Software>>> {
     let mut columns = place();
     columns.extend([
         column!(U16 "port" ? "stimulus port of an ITM, in all pages", |_, r| port(r.own.channel)),
-        column!(U8 "page" ? "page of the port, where the trace states it", |_, r| page(r.own.channel)),
+        column!(U8 "page" ? "page of the port, where the trace states it",
+            |_, r| page(r.own.channel)),
         column!(U16 "master" ? "master of an STM", |_, r| master(r.own.channel)),
         column!(U16 "channel" ? "channel of an STM", |_, r| channel(r.own.channel)),
         column!(U8 "bits" ! "size of the value; 0 without a value", |_, r| r.own.bits),
@@ -66,8 +67,10 @@ fn columns() -> Vec<Column<Of<Software>>> {
         column!(Bool "trigger" ! "it is a trigger", |_, r| r.own.has(Software::TRIGGER)),
         column!(Bool "after_overflow" ! "packets were lost before it",
             |_, r| r.own.has(Software::AFTER_OVERFLOW)),
-        column!(Bool "frequency" ! "the value is a frequency", |_, r| r.own.has(Software::FREQUENCY)),
-        column!(Bool "master_error" ! "error of a master", |_, r| r.own.has(Software::MASTER_ERROR)),
+        column!(Bool "frequency" ! "the value is a frequency",
+            |_, r| r.own.has(Software::FREQUENCY)),
+        column!(Bool "master_error" ! "error of a master",
+            |_, r| r.own.has(Software::MASTER_ERROR)),
         column!(Bool "global_error" ! "error of the STM", |_, r| r.own.has(Software::GLOBAL_ERROR)),
         column!(Bool "channel_error" ! "error of a channel",
             |_, r| r.own.has(Software::CHANNEL_ERROR)),
