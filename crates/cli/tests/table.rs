@@ -69,6 +69,118 @@ mod with_tables {
         assert_eq!(signed.lines().count(), 2);
     }
 
+    /// A capture with symbols and source lines.
+    fn example() -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../columns/tests/example");
+        path.to_string_lossy().into_owned()
+    }
+
+    /// The rows of some columns. No value of the example has a comma.
+    fn rows(table: &str, columns: &str) -> Vec<Vec<String>> {
+        let text = text(&["table", table, &example(), "--columns", columns]);
+        let row = |line: &str| line.split(',').map(str::to_owned).collect();
+        text.lines().skip(1).map(row).collect()
+    }
+
+    /// The lines of one type that a verb prints, each with these fields; `0x10` is 16.
+    fn lines(verb: &str, of: &str, fields: &[&str]) -> Vec<Vec<String>> {
+        let text = text(&[verb, "--format", "json", &example()]);
+        let values = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        let own = values.filter(|value: &serde_json::Value| value["type"] == of);
+        let field = |value: &serde_json::Value| match value {
+            serde_json::Value::Null => String::new(),
+            serde_json::Value::String(text) => match text.strip_prefix("0x") {
+                Some(digits) => u64::from_str_radix(digits, 16).expect("a number").to_string(),
+                None => text.clone(),
+            },
+            serde_json::Value::Array(all) => all.len().to_string(),
+            other => other.to_string(),
+        };
+        own.map(|value| fields.iter().map(|name| field(&value[*name])).collect()).collect()
+    }
+
+    fn sorted(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+        rows.sort();
+        rows
+    }
+
+    /// What the other verbs print of the same capture, by code of their own.
+    #[test]
+    fn tables_are_what_verbs_print() {
+        let fields = ["name", "calls", "instructions", "inclusive_instructions"];
+        let functions = rows("functions", &fields.join(","));
+        assert_eq!(sorted(functions.clone()), sorted(lines("functions", "function", &fields)));
+        assert!(functions.len() > 5);
+
+        let of = "thread,end_offset,end_instruction,end_time,depth,function,ending,instructions,\
+                  inclusive_instructions";
+        let fields = [
+            "thread",
+            "offset",
+            "instruction",
+            "time_after",
+            "depth",
+            "function",
+            "ending",
+            "instructions",
+            "inclusive_instructions",
+        ];
+        let calls = rows("calls", of);
+        assert!(calls == lines("calls", "end", &fields));
+        assert!(calls.len() > 100);
+        let of = "thread,begin_offset,begin_instruction,begin_time,depth,function,entry,exception";
+        let fields = [
+            "thread",
+            "offset",
+            "instruction",
+            "time_after",
+            "depth",
+            "function",
+            "entry",
+            "exception",
+        ];
+        assert!(sorted(rows("calls", of)) == sorted(lines("calls", "begin", &fields)));
+
+        let mut branches = rows(
+            "branches",
+            "source,offset,from_address,to_address,kind,taken,\
+                                             exception_name",
+        );
+        branches.retain(|row| row[5] == "true" && row[4] != "other");
+        for row in &mut branches {
+            let name = row.pop().unwrap_or_default();
+            row.truncate(5);
+            if !name.is_empty() {
+                row[4] = format!("{} {name}", row[4]);
+            }
+        }
+        let fields = ["source", "offset", "from", "to", "kind"];
+        assert!(branches == lines("branches", "branch", &fields));
+        assert!(branches.len() > 100);
+
+        let mut counts =
+            rows("branch_counts", "from_address,to_address,to_outside,taken,indirect,followed");
+        counts.retain(|row| row[3] != "0");
+        let fields = ["from", "to", "to_outside", "count", "indirect", "followed"];
+        assert_eq!(sorted(counts), sorted(lines("profile", "branch", &fields)));
+
+        let own = rows("coverage_lines", "file,line,executions");
+        assert_eq!(sorted(own), sorted(lines("coverage", "line", &["path", "line", "executions"])));
+    }
+
+    /// The instructions of a function are those of its ranges, where none leads into another.
+    #[test]
+    fn ranges_by_function_are_functions() {
+        let mut sums = std::collections::BTreeMap::<String, u64>::new();
+        for row in rows("ranges", "function,instructions,times") {
+            let number = |text: &String| text.parse::<u64>().expect("a number");
+            *sums.entry(row[0].clone()).or_default() += number(&row[1]) * number(&row[2]);
+        }
+        for row in rows("functions", "name,instructions") {
+            assert_eq!(sums.get(&row[0]).map(u64::to_string), Some(row[1].clone()), "{row:?}");
+        }
+    }
+
     #[test]
     fn files_by_their_names() {
         let folder = std::env::temp_dir().join(format!("tracewright-table-{}", std::process::id()));
