@@ -1,7 +1,7 @@
 //! Options of `table`.
 
 #[cfg(feature = "columns")]
-pub use with_columns::{TableArgs, TableFormat, TableOptions};
+pub use with_columns::{TableArgs, TableOptions};
 
 /// The options of a command without tables: all are accepted, and none is used.
 #[cfg(not(feature = "columns"))]

@@ -19,6 +19,7 @@ pub use with_columns::run;
 #[cfg(feature = "columns")]
 mod with_columns {
     use std::fmt::Write as _;
+    use std::fs::{self, OpenOptions};
     use std::io::{self, BufWriter, IsTerminal};
     use std::path::Path;
 
@@ -116,6 +117,12 @@ mod with_columns {
             return files::write((table, trace), query, index, format, out).map_err(failed);
         };
         let unwritten = |error: io::Error| Fail::write(Some(path), &error);
+        // A device or a pipe has no other file in its place.
+        if fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+            let file = OpenOptions::new().write(true).open(path).map_err(unwritten)?;
+            let out = BufWriter::new(file);
+            return files::write((table, trace), query, index, format, out).map_err(failed);
+        }
         let mut file = Replacement::new(path).map_err(unwritten)?;
         let out = BufWriter::new(&mut file);
         let written = files::write((table, trace), query, index, format, out).map_err(failed)?;
