@@ -6,12 +6,14 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// SPDX identifiers of accepted licences.
-const LICENCES: [&str; 10] = [
+const LICENCES: [&str; 11] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
     "BSD-3-Clause",
+    // Of tiny-keccak, on wasm only.
+    "CC0-1.0",
     "ISC",
     "MIT",
     "Unicode-3.0",
@@ -27,8 +29,11 @@ const OTHERS: [&str; 3] = ["fuzz", "tests/header", "tests/no_std"];
 const UNPUBLISHED: [&str; 2] = ["libfuzzer-sys", "cbindgen"];
 
 /// Packages of which several versions are accepted, with the reason.
-const DUPLICATES: [(&str, &str); 1] =
-    [("syn", "procedural macros of clap and of serde use different major versions")];
+const DUPLICATES: [(&str, &str); 3] = [
+    ("syn", "procedural macros of clap and of serde use different major versions"),
+    ("getrandom", "of Arrow on wasm, and of the compiler of zstd; the command has none by default"),
+    ("r-efi", "of getrandom, on UEFI only"),
+];
 
 /// Checks the packages of all workspaces, and their advisories where cargo-deny is installed.
 pub(crate) fn run(root: &Path) -> ExitCode {

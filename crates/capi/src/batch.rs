@@ -1,8 +1,8 @@
 //! Collects elements.
 
 use tracewright::base::Turns;
-use tracewright::decode::Fork;
 use tracewright::decode::listener::{each_part, each_turn};
+use tracewright::decode::Fork;
 use tracewright::{Element, Listener};
 
 use crate::element::TwElement;

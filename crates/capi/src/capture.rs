@@ -3,16 +3,16 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use tracewright::ImageSource;
 use tracewright::decode::Options;
 use tracewright::image::OpcodeCheck;
+use tracewright::ImageSource;
 
 use crate::error::TwError;
 use crate::guard::guard;
 use crate::handle::{free, make, shared};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain::{self, Plain};
-use crate::status::{Failure, TW_ERR_OPEN, TW_OK, TwStatus};
+use crate::status::{Failure, TwStatus, TW_ERR_OPEN, TW_OK};
 
 /// An undefined opcode means that the program image is wrong.
 pub const TW_OPEN_CHECK_OPCODES: u32 = 1;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use tracewright::index::{Answer, Finder, Found, Query};
 
-use crate::element::{TW_KNOWN_CONTEXT_ID, TW_KNOWN_TIME, TwElement};
+use crate::element::{TwElement, TW_KNOWN_CONTEXT_ID, TW_KNOWN_TIME};
 use crate::error::TwError;
 use crate::guard::guard;
-use crate::handle::{Kind, free, make, shared, used};
+use crate::handle::{free, make, shared, used, Kind};
 use crate::index::{Indexed, TwIndex};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain::{self, Plain};
-use crate::status::{Failure, TW_ERR_INDEX, TW_ERR_QUERY, TW_OK, TwStatus};
+use crate::status::{Failure, TwStatus, TW_ERR_INDEX, TW_ERR_QUERY, TW_OK};
 
 /// The result of a search.
 pub struct TwMatches(());

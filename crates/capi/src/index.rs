@@ -3,15 +3,15 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use tracewright::capture::{Bytes, Growing, read_file};
+use tracewright::capture::{read_file, Bytes, Growing};
 use tracewright::index::{Index, Making, Shape};
 
 use crate::error::TwError;
 use crate::guard::guard;
-use crate::handle::{Kind, free, make, shared};
+use crate::handle::{free, make, shared, Kind};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain::{self, Plain};
-use crate::status::{Failure, TW_ERR_INDEX, TW_ERR_READ, TW_ERR_WRITE, TW_OK, TwStatus};
+use crate::status::{Failure, TwStatus, TW_ERR_INDEX, TW_ERR_READ, TW_ERR_WRITE, TW_OK};
 
 /// An index of a capture. Several threads may use it at once.
 pub struct TwIndex(());

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 use tracewright::analysis::{Filter, Profile, Profiler, RawProfile};
-use tracewright::decode::{Merge, Program, memory};
+use tracewright::decode::{memory, Merge, Program};
 use tracewright::export::{Dialect, Format};
 
 use crate::error::TwError;
@@ -14,7 +14,7 @@ use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain;
 use crate::run;
 use crate::select::{Selected, TwDecodeOptions};
-use crate::status::{Failure, TW_ERR_NULL, TW_ERR_PROFILE, TW_OK, TW_STOPPED, TwStatus};
+use crate::status::{Failure, TwStatus, TW_ERR_NULL, TW_ERR_PROFILE, TW_OK, TW_STOPPED};
 
 /// Text for `create_llvm_prof` and `create_gcov` of AutoFDO.
 pub const TW_PROFILE_AUTOFDO: u32 = 1;

@@ -11,12 +11,12 @@ use crate::decode::TwCounts;
 use crate::element::TwElement;
 use crate::error::TwError;
 use crate::guard::guard;
-use crate::handle::{Kind, free, make, shared, used};
+use crate::handle::{free, make, shared, used, Kind};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain;
 use crate::run;
 use crate::select::TwDecodeOptions;
-use crate::status::{Failure, TW_END, TW_ERR_READ, TW_OK, TwStatus};
+use crate::status::{Failure, TwStatus, TW_END, TW_ERR_READ, TW_OK};
 
 /// The elements of a capture, in parts that the client asks for.
 pub struct TwReader(());

@@ -1,8 +1,8 @@
 //! Decodes a buffer to a listener.
 
-use tracewright::Listener;
 use tracewright::decode::{Fork, Plan, Session, Tally};
 use tracewright::run::{self, Selection};
+use tracewright::Listener;
 
 use crate::opened::Opened;
 use crate::select::Selected;

@@ -39,6 +39,11 @@ impl Fail {
         }
     }
 
+    /// A problem that names what it is about.
+    pub fn text(what: &str) -> Self {
+        Fail(what.to_owned())
+    }
+
     /// An invalid value of an option.
     pub fn option(option: &str, text: &str, why: &str) -> Self {
         Fail(format!("{option} {text}: {why}"))

@@ -65,6 +65,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => verbs::compare::run(&args),
         Verb::Functions(args) => verbs::functions::run(&args),
         Verb::Branches(args) => verbs::branches::run(&args),
+        Verb::Table(args) => verbs::table::run(&args),
         Verb::Calls(args) => verbs::calls::run(&args),
         Verb::Timeline(args) => verbs::timeline::run(&args),
         Verb::Coverage(args) => verbs::coverage::run(&args),

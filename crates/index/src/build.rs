@@ -144,7 +144,10 @@ fn decode(chain: &mut Chain, reader: &mut dyn Read, end: u64) -> io::Result<Vec<
 }
 
 /// Reads until `space` is full or the bytes end, and returns the bytes that were read.
-pub(crate) fn fill<'a>(reader: &mut dyn Read, space: &'a mut [u8]) -> io::Result<&'a [u8]> {
+///
+/// # Errors
+/// Those of the reader.
+pub fn fill<'a>(reader: &mut dyn Read, space: &'a mut [u8]) -> io::Result<&'a [u8]> {
     let mut len = 0;
     while let Some(rest) = space.get_mut(len..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest) {

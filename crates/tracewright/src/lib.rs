@@ -120,7 +120,7 @@ pub use error::DecodeError;
 #[cfg(feature = "std")]
 pub use ranges::{ExecutedRange, Ranges};
 #[cfg(feature = "std")]
-pub use results::{CallStacks, FunctionRow, Functions, Stacked};
+pub use results::{CallStacks, FunctionRow, Functions, Stacked, VisitFrames};
 #[cfg(feature = "std")]
 pub use searches::{Executed, HistoryItem, Matches, SearchError};
 #[cfg(feature = "std")]

@@ -90,14 +90,26 @@ impl Stacked<Paths> {
 /// The source that executed a thread first, and the identifier of the thread.
 type ThreadKey = (usize, Option<u64>);
 
+/// Receives the frames of [`Trace::frames`].
+pub trait VisitFrames: Visitor {
+    /// The source that executed each thread first, and the identifier of the thread.
+    fn threads(&self) -> Vec<(usize, Option<u64>)>;
+
+    /// Whether no more frames are wanted.
+    fn full(&self) -> bool {
+        false
+    }
+}
+
 /// How the frames of a part are taken, and the names of the threads found: the source that executed
 /// each first, and its identifier.
-struct Frames<V: Visitor> {
-    joined: fn(usize) -> V,
-    alone: fn(usize) -> V,
+struct Frames<'a, V: Visitor> {
+    joined: &'a dyn Fn(usize) -> V,
+    alone: &'a dyn Fn(usize) -> V,
     /// The frames of each part are looked for.
     by_parts: bool,
-    take: fn(&mut Stacks<V>, &Part),
+    /// Returns whether more is wanted.
+    take: fn(&mut Stacks<V>, &Part) -> bool,
     threads: fn(&V) -> Vec<ThreadKey>,
     /// The sources are the threads.
     threads_are_sources: bool,
@@ -134,10 +146,13 @@ impl Trace {
         self.stacked(
             0,
             &Frames {
-                joined: |_| Paths::new(),
-                alone: |_| Paths::new(),
+                joined: &|_| Paths::new(),
+                alone: &|_| Paths::new(),
                 by_parts: true,
-                take: |stacks, part| stacks.part(part),
+                take: |stacks, part| {
+                    stacks.part(part);
+                    true
+                },
                 threads: |paths| paths.threads().iter().map(|own| (own.source, own.id)).collect(),
                 threads_are_sources: false,
             },
@@ -152,12 +167,38 @@ impl Trace {
         self.stacked(
             limit,
             &Frames {
-                joined: Timeline::joined,
-                alone: Timeline::new,
+                joined: &Timeline::joined,
+                alone: &Timeline::new,
                 by_parts: false,
-                take: |stacks, part| stacks.transfers(part.transfers()),
+                take: |stacks, part| {
+                    stacks.transfers(part.transfers());
+                    true
+                },
                 threads: |own| own.threads.iter().map(|own| (own.first_source, own.id)).collect(),
                 threads_are_sources: true,
+            },
+        )
+    }
+
+    /// The frames of all calls, given to a visitor as they are found: one visitor for each buffer,
+    /// or where buffers are joined by thread, one for all. `new` makes it, and `full` returns
+    /// whether it wants no more.
+    ///
+    /// # Errors
+    /// As [`decode`](Trace::decode).
+    pub fn frames<V: VisitFrames>(&self, new: &dyn Fn() -> V) -> Result<Stacked<V>, DecodeError> {
+        self.stacked(
+            0,
+            &Frames {
+                joined: &|_| new(),
+                alone: &|_| new(),
+                by_parts: false,
+                take: |stacks, part| {
+                    stacks.transfers(part.transfers());
+                    !stacks.visitor.full()
+                },
+                threads: |own| own.threads(),
+                threads_are_sources: false,
             },
         )
     }
@@ -232,7 +273,7 @@ impl Trace {
     fn stacked<V: Visitor>(
         &self,
         limit: usize,
-        frames: &Frames<V>,
+        frames: &Frames<'_, V>,
     ) -> Result<Stacked<V>, DecodeError> {
         self.check()?;
         let code = Code::of_capture(self.capture());
@@ -269,7 +310,7 @@ impl Trace {
     fn stack_each<V: Visitor>(
         &self,
         limit: usize,
-        frames: &Frames<V>,
+        frames: &Frames<'_, V>,
         stacked: &mut Stacked<V>,
     ) -> Result<(), DecodeError> {
         for (number, plan) in self.plans().iter().enumerate() {
@@ -279,8 +320,7 @@ impl Trace {
                 .with_unwind_targets(code.unwind_targets());
             let transfers = self.transfers(number, code, frames.by_parts);
             let (tally, _) = self.run(plan, self.session(plan)?, transfers, |part| {
-                (frames.take)(&mut stacks, &part);
-                true
+                (frames.take)(&mut stacks, &part)
             })?;
             stacks.finish();
             stacked.counts.add(&stacks.counts);
@@ -298,7 +338,7 @@ impl Trace {
         &self,
         joined: &JoinedBuffers<'_>,
         limit: usize,
-        frames: &Frames<V>,
+        frames: &Frames<'_, V>,
         stacked: &mut Stacked<V>,
     ) -> Result<(), DecodeError> {
         let code = &stacked.code;
@@ -337,10 +377,8 @@ impl Trace {
                 stacks.begin_buffer(&joined.sources(plan));
                 let session = self.session_with(plan, std::mem::take(&mut caches))?;
                 let transfers = self.transfers(number, code, frames.by_parts);
-                let (tally, own) = self.run(plan, session, transfers, |part| {
-                    (frames.take)(&mut stacks, &part);
-                    true
-                })?;
+                let (tally, own) =
+                    self.run(plan, session, transfers, |part| (frames.take)(&mut stacks, &part))?;
                 caches = own;
                 tallies.insert(buffer, tally);
             }

@@ -24,7 +24,7 @@ use crate::summary::Summary;
 /// A source is a trace unit whose trace can be decoded. Sources are numbered over all buffers of
 /// the capture, in the order of [`sources`](Trace::sources); listeners and
 /// [`elements`](Trace::elements) use these numbers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Trace {
     capture: Capture,
     memory: Memory,
@@ -162,7 +162,10 @@ impl Trace {
 
     /// Checks that there is a source to decode and, without [`partial`](Self::partial), that none
     /// is left out.
-    pub(crate) fn check(&self) -> Result<(), DecodeError> {
+    ///
+    /// # Errors
+    /// [`DecodeError::NothingToDecode`] and [`DecodeError::SourcesLeftOut`].
+    pub fn check(&self) -> Result<(), DecodeError> {
         let left_out = self.left_out();
         if !left_out.is_empty() && !self.partial {
             return Err(DecodeError::SourcesLeftOut(left_out));
@@ -201,8 +204,8 @@ impl Trace {
             .map_err(DecodeError::Plan)
     }
 
-    /// The sources of the plan with this number among the plans.
-    pub(crate) fn sources_of(&self, number: usize) -> &[Source] {
+    /// The sources of the plan with this number among the [`plans`](Self::plans).
+    pub fn sources_of(&self, number: usize) -> &[Source] {
         let rest = self.sources.get(self.first_source(number)..).unwrap_or_default();
         let count = self.plans.get(number).map_or(0, |plan| plan.sources.len());
         rest.get(..count).unwrap_or(rest)
@@ -220,7 +223,8 @@ impl Trace {
     }
 
     /// How each buffer is decoded: its framing and its sources, in the order of
-    /// [`sources`](Self::sources), and what is not decoded, and why.
+    /// [`sources`](Self::sources), and what is not decoded, and why. Buffers without a plan have
+    /// none.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
     }
@@ -235,7 +239,8 @@ impl Trace {
         &self.options
     }
 
-    pub(crate) fn jobs(&self) -> &Jobs {
+    /// The threads of [`with_jobs`](Self::with_jobs).
+    pub fn jobs(&self) -> &Jobs {
         &self.jobs
     }
 
@@ -244,7 +249,11 @@ impl Trace {
         self.plans.iter().take(number).map(|plan| plan.sources.len()).sum()
     }
 
-    pub(crate) fn session(&self, plan: &Plan) -> Result<Session, DecodeError> {
+    /// A session that decodes a buffer, whose sources are numbered from 0.
+    ///
+    /// # Errors
+    /// [`DecodeError::Plan`] for the plan of another capture.
+    pub fn session(&self, plan: &Plan) -> Result<Session, DecodeError> {
         Session::new(&self.capture, plan, &self.memory, &self.options).map_err(DecodeError::Plan)
     }
 }

@@ -138,12 +138,12 @@ impl Source {
     }
 
     /// The memory is that at the beginning of the buffer.
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         (self.selection, self.image) = (self.program.begin(), self.program.start());
     }
 
     /// The memory is that of `selection`.
-    pub(crate) fn select(&mut self, selection: Selection) {
+    pub fn select(&mut self, selection: Selection) {
         self.selection = selection;
         if let Some(image) = self.program.image_of(&selection) {
             self.image = image;

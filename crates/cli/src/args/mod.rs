@@ -10,6 +10,7 @@ mod own;
 mod profile;
 mod random;
 mod signals;
+mod table;
 mod units;
 
 pub use coverage::{CoverageArgs, CoverageBy, CoverageFormatArg};
@@ -32,6 +33,9 @@ pub use logs::{
 pub use profile::{DialectArg, FieldsArg, MergeArgs, PerfScriptArgs, ProfileArgs, ProfileFormat};
 pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
 pub use signals::comparators;
+pub use table::TableArgs;
+#[cfg(feature = "columns")]
+pub use table::TableOptions;
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
     UnitSequenceArgs, UnitVerb, UnitVerbs,
@@ -117,6 +121,8 @@ pub enum Verb {
     Functions(Own<FunctionsArgs>),
     /// List branches that were taken and exceptions in order: from which address to which.
     Branches(Own<BranchesArgs>),
+    /// A trace as a table: Parquet, Arrow, CSV. Without a name, list the tables and their columns.
+    Table(Own<TableArgs>),
     /// List calls in order: the begin and the end of each function.
     Calls(Own<CallsArgs>),
     /// Write the functions over time for a trace viewer.

@@ -25,5 +25,6 @@ pub mod packets;
 pub mod perf_script;
 pub mod profile;
 pub mod report;
+pub mod table;
 pub mod timeline;
 pub mod unit;

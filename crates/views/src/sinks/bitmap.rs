@@ -2,6 +2,7 @@
 
 use tracewright_base::{Batch, Element};
 use tracewright_decode::{Listener, Merge, Wants};
+use tracewright_scan::prefetch;
 
 use super::chain::Chains;
 use super::edge_steps::{self, EdgeCounts, Places};
@@ -29,6 +30,11 @@ impl EdgeCounts for Bytes {
             *byte = byte.wrapping_add(times as u8);
         }
         place as u32
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, place: u32) {
+        prefetch(&self.0, place as usize);
     }
 
     #[inline(always)]

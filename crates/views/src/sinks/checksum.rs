@@ -5,8 +5,9 @@ use std::hash::{Hash, Hasher};
 
 use tracewright_base::{Batch, BlockStep, Element, Part, Range, Turns};
 use tracewright_decode::{Listener, Merge, Wants};
+use tracewright_scan::prefetch;
 
-use super::step_table::StepTables;
+use super::step_table::{AHEAD, StepTables, is_large};
 use crate::fold::{Fold, Mixer, mix, spread};
 
 /// Folds all fields of each element, its source and its offset, in the order of each source. Two
@@ -109,13 +110,10 @@ impl Checksum {
         let values = self.values.of(batch.source, &batch.blocks, |step| {
             batch.range(step).map_or([0; 2], |range| words_of_range(&range, origin))
         });
-        let mut fold = self.current;
-        for &step in steps {
-            if let Some(&[start, rest]) = values.get(step.index()) {
-                fold.push(spread(start, rest ^ batch.at(step)));
-            }
-        }
-        self.current = fold;
+        self.current = match is_large(values) {
+            true => fold_steps::<true>(self.current, batch, steps, values),
+            false => fold_steps::<false>(self.current, batch, steps, values),
+        };
     }
 }
 
@@ -126,6 +124,24 @@ impl Merge for Checksum {
             self.current.join(fold);
         }
     }
+}
+
+/// Folds `values` of steps. `PREFETCH`: they are many.
+fn fold_steps<const PREFETCH: bool>(
+    mut fold: Fold,
+    batch: &Batch<'_>,
+    steps: &[BlockStep],
+    values: &[[u64; 2]],
+) -> Fold {
+    for (n, &step) in steps.iter().enumerate() {
+        if PREFETCH && let Some(ahead) = steps.get(n + AHEAD) {
+            prefetch(values, ahead.index());
+        }
+        if let Some(&[start, rest]) = values.get(step.index()) {
+            fold.push(spread(start, rest ^ batch.at(step)));
+        }
+    }
+    fold
 }
 
 /// Source and offset of an element in one number.

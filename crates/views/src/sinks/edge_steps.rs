@@ -1,9 +1,10 @@
 //! Edges between the steps of a batch.
 
 use tracewright_base::{Batch, BlockStep, Element, Links, Part, Role};
+use tracewright_scan::prefetch;
 
 use super::chain::Chains;
-use super::step_table::StepTables;
+use super::step_table::{AHEAD, StepTables, is_large};
 
 /// Where edges are counted.
 pub(super) trait EdgeCounts {
@@ -12,6 +13,9 @@ pub(super) trait EdgeCounts {
 
     /// Counts an execution of the edge at `place`.
     fn add_at(&mut self, place: u32);
+
+    /// Prefetches the edge at `place`.
+    fn prefetch(&self, place: u32);
 }
 
 /// The place of each step's edge to its successor; [`u32::MAX`] where it is not known.
@@ -65,8 +69,18 @@ fn count_steps<C: EdgeCounts>(
     }
     let places = places.of(batch.source, &batch.blocks, |_| u32::MAX);
     let links = batch.blocks.links();
-    for pair in steps.windows(2) {
+    let many = is_large(places);
+    for (n, pair) in steps.windows(2).enumerate() {
         let &[from, to] = pair else { continue };
+        if many {
+            if let Some(ahead) = steps.get(n + AHEAD) {
+                prefetch(places, ahead.index());
+            }
+            let ahead = steps.get(n + AHEAD / 2).and_then(|step| places.get(step.index()));
+            if let Some(place) = ahead {
+                counts.prefetch(*place);
+            }
+        }
         let link = links.get(from.index()).map_or(Links::NONE, |link| link & Links::NONE);
         match places.get_mut(from.index()) {
             Some(place) if link as usize == to.index() & !1 => {

@@ -2,6 +2,7 @@
 
 use tracewright_base::{Batch, Element};
 use tracewright_decode::{Listener, Merge, Wants};
+use tracewright_scan::prefetch;
 
 use super::chain::Chains;
 use super::edge_steps::{self, EdgeCounts, Places};
@@ -116,6 +117,11 @@ impl EdgeCounts for Table {
             return place as u32;
         }
         self.insert(Edge { from, to, count: times })
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, place: u32) {
+        prefetch(&self.edges, place as usize);
     }
 
     #[inline(always)]

@@ -4,6 +4,17 @@ use std::sync::Weak;
 
 use tracewright_base::{BlockStep, CachedBlocks, Numbering};
 
+/// Steps ahead of the one that is taken whose values are prefetched, in large tables.
+pub(super) const AHEAD: usize = 16;
+
+/// A table with more bytes is not in the second-level cache.
+const LARGE: usize = 1 << 18;
+
+/// Whether values are to be prefetched.
+pub(super) fn is_large<T>(values: &[T]) -> bool {
+    size_of_val(values) > LARGE
+}
+
 /// A value for each step of a source, by [`BlockStep::index`], as long as blocks have the same
 /// numbers.
 #[derive(Clone, Debug)]

@@ -9,4 +9,4 @@ pub use colour::Tone;
 pub use element::element;
 pub(crate) use listing::offset_digits;
 pub use listing::{Listing, Shown};
-pub(crate) use ports::{Line, Ports};
+pub use ports::{Line, Ports};

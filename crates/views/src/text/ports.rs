@@ -9,13 +9,15 @@ const LONGEST: usize = 240;
 /// The most incomplete lines of a source: more channels than programs write to at once.
 const MAX_OPEN: usize = 256;
 
-/// A line of text, and the offset of its last character.
+/// A line of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) at: u64,
-    pub(crate) channel: Channel,
+pub struct Line {
+    /// The offset of its last character.
+    pub at: u64,
+    /// The port or channel.
+    pub channel: Channel,
     /// The text, with its line feed.
-    pub(crate) text: Vec<u8>,
+    pub text: Vec<u8>,
 }
 
 /// The incomplete lines of one source, one for each channel.
@@ -26,7 +28,7 @@ pub struct Ports {
 
 impl Ports {
     /// Takes the next element, and passes the lines that it ends to `done`.
-    pub(crate) fn element(&mut self, at: u64, element: &Element, mut done: impl FnMut(Line)) {
+    pub fn element(&mut self, at: u64, element: &Element, mut done: impl FnMut(Line)) {
         match element {
             Element::SoftwareWrite(write) => self.write(at, write, done),
             // The rest of an incomplete line may be lost.

@@ -4,7 +4,7 @@ use super::{Finding, Tree, lines_with};
 use crate::tidy::tree::{File, lines};
 
 /// The published crates, lowest layer first. A crate depends only on crates of lower layers.
-const LAYERS: [&[&str]; 14] = [
+const LAYERS: [&[&str]; 15] = [
     &["base", "scan"],
     &["isa", "frames"],
     &["units"],
@@ -18,6 +18,7 @@ const LAYERS: [&[&str]; 14] = [
     &["export"],
     &["views"],
     &["tracewright"],
+    &["columns"],
     &["cli"],
 ];
 

@@ -67,6 +67,7 @@ const ALLOWED: &[(&str, Where, &str)] = &[
     ("keep", Where::Phrase("keep_going"), "the option of make(1)"),
     ("realm", Where::File("crates/base/src/context.rs"), ARM_REALM),
     ("realm", Where::File("crates/capi/"), ARM_REALM),
+    ("realm", Where::File("crates/columns/src/"), ARM_REALM),
     ("realm", Where::File("crates/image/src/host.rs"), ARM_REALM),
     ("realm", Where::File("crates/image/src/image.rs"), ARM_REALM),
     ("realm", Where::File("crates/image/src/space.rs"), ARM_REALM),

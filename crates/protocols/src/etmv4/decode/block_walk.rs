@@ -167,7 +167,7 @@ impl BlockWalk {
                             && (next.wrapping_sub(step) as usize).wrapping_add(2 * ADJACENT)
                                 > 4 * ADJACENT
                         {
-                            prefetch_links(links, next & Links::NONE);
+                            prefetch_links(blocks, next);
                         }
                     }
                     let kinds = next & !Links::NONE;
@@ -194,7 +194,7 @@ impl BlockWalk {
                         false => Links::NONE,
                     };
                     if PREFETCH {
-                        prefetch_links(links, next);
+                        prefetch_links(blocks, next);
                     }
                     if next == Links::NONE {
                         break 'walk Some(Stop::Unknown);

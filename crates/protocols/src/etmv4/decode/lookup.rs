@@ -1,6 +1,6 @@
 //! Look-ups of cached blocks by traced addresses.
 
-use tracewright_base::{BlockCache, BlockId, CachedBlocks, CodeSpace, Isa, Pc};
+use tracewright_base::{BlockCache, BlockId, CachedBlocks, CodeSpace, Isa, Links, Pc};
 use tracewright_scan::prefetch;
 
 use crate::cursor::Cursor;
@@ -52,10 +52,13 @@ pub(super) fn prefetch_block(blocks: CachedBlocks<'_>, id: BlockId) {
     }
 }
 
-/// Prefetches the links of the cached blocks from that of `link` on.
+/// Prefetches the links of the cached blocks from that of `link` on, and the blocks, which are read
+/// with the batch.
 #[inline(always)]
-pub(super) fn prefetch_links(links: &[u32], link: u32) {
+pub(super) fn prefetch_links(blocks: &CachedBlocks<'_>, link: u32) {
+    let step = (link & Links::NONE) as usize;
     for line in 0..LINES {
-        prefetch(links, (link as usize).wrapping_add(2 * BLOCKS * line));
+        prefetch(blocks.links(), step.wrapping_add(2 * BLOCKS * line));
+        prefetch(blocks.all(), (step / 2).wrapping_add(BLOCKS * line));
     }
 }

@@ -1,0 +1,179 @@
+//! `tracewright table`
+
+use crate::args::TableArgs;
+use crate::fail::Fail;
+
+/// Runs the verb.
+#[cfg(not(feature = "columns"))]
+pub fn run(_: &TableArgs) -> Result<bool, Fail> {
+    Err(Fail::text(
+        "this command was built without tables; build it with \
+         `cargo install tracewright-cli --features columns`, or use the command of the packages or of \
+         `pip install tracewright`",
+    ))
+}
+
+#[cfg(feature = "columns")]
+pub use with_columns::run;
+
+#[cfg(feature = "columns")]
+mod with_columns {
+    use std::fmt::Write as _;
+    use std::fs::{self, OpenOptions};
+    use std::io::{self, BufWriter, IsTerminal};
+    use std::path::Path;
+
+    use tracewright::Trace;
+    use tracewright::capture::Replacement;
+    use tracewright::index::Index;
+    use tracewright_columns::files::{self, Format, Written};
+    use tracewright_columns::{Query, Table, TableError, Type, table, tables};
+
+    use super::{Fail, TableArgs};
+    use crate::args::TableOptions;
+    use crate::index::{self, Selected};
+    use crate::input::Input;
+    use crate::inputs::is_standard;
+    use crate::message;
+    use crate::output::Output;
+    use crate::report;
+
+    pub fn run(args: &TableArgs) -> Result<bool, Fail> {
+        let args = &args.0;
+        let Some(name) = &args.name else { return list() };
+        let table = table(name).map_err(|error| Fail::text(&error.to_string()))?;
+        let input = Input::open(&args.input, None)?;
+        report::notes(&input);
+        input.readable(args.strict)?;
+        input.decodable()?;
+        // A window of a pipe cannot be selected.
+        Selected::whole(&input, Some(&args.window), false)?;
+        let opened = index::open(&input, &args.window.index)?;
+        index::inputs(&input, &args.window.index).refuse(args.output.as_deref())?;
+        let trace = Trace::new(input.capture.clone())
+            .with_options(input.options.clone())
+            .partial()
+            .with_jobs(args.threads.jobs());
+        let written = write(args, &table, &trace, &query(args, &input), opened.as_ref())?;
+        if written.rows == 0 {
+            message::line(&format!(
+                "note: table {name} has no rows here; `tracewright info` has what the trace has, and \
+                 `tracewright table gaps` what is missing"
+            ));
+        }
+        let flawed = written.tally.flawed() || !trace.left_out().is_empty();
+        Ok(input.is_unchanged() && !(args.strict && flawed))
+    }
+
+    fn query(args: &TableOptions, input: &Input) -> Query {
+        Query {
+            columns: args.columns.clone(),
+            window: args.window.window(),
+            addresses: args.address.clone(),
+            functions: args.function.clone(),
+            kinds: args.only.clone(),
+            buffers: Some(input.buffers.clone()),
+            limit: args.limit,
+            signed: args.signed,
+            ..Query::default()
+        }
+    }
+
+    /// The format of the options, or that of the name of the file.
+    fn format(args: &TableOptions, file: Option<&Path>) -> Result<Format, Fail> {
+        match (args.format, file) {
+            (Some(format), _) => Ok(format.into()),
+            (None, None) => Ok(Format::Csv),
+            (None, Some(path)) => Format::of(path).ok_or_else(|| {
+                let ends: Vec<_> = Format::ALL.iter().map(|(_, end)| format!(".{end}")).collect();
+                let why = format!(
+                    "its format is not known; add --format, or end its name with {}",
+                    ends.join(", ")
+                );
+                Fail::input(path, &why)
+            }),
+        }
+    }
+
+    fn write(
+        args: &TableOptions,
+        table: &Table,
+        trace: &Trace,
+        query: &Query,
+        index: Option<&Index>,
+    ) -> Result<Written, Fail> {
+        let path = args.output.as_deref().filter(|path| !is_standard(path));
+        let format = format(args, path)?;
+        let failed = |error: TableError| match error {
+            TableError::Decode(error) => error.into(),
+            TableError::Write(error) => Fail::write(path, &error),
+            other => Fail::text(&other.to_string()),
+        };
+        let Some(path) = path else {
+            if io::stdout().is_terminal() && format != Format::Csv {
+                return Err(Fail::text("a terminal shows CSV only; name a file with --output"));
+            }
+            let out = BufWriter::new(io::stdout());
+            return files::write((table, trace), query, index, format, out).map_err(failed);
+        };
+        let unwritten = |error: io::Error| Fail::write(Some(path), &error);
+        // A device or a pipe has no other file in its place.
+        if fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+            let file = OpenOptions::new().write(true).open(path).map_err(unwritten)?;
+            let out = BufWriter::new(file);
+            return files::write((table, trace), query, index, format, out).map_err(failed);
+        }
+        let mut file = Replacement::new(path).map_err(unwritten)?;
+        let out = BufWriter::new(&mut file);
+        let written = files::write((table, trace), query, index, format, out).map_err(failed)?;
+        file.finish().map_err(unwritten)?;
+        Ok(written)
+    }
+
+    /// Lists the tables and their columns.
+    fn list() -> Result<bool, Fail> {
+        let mut output = Output::standard()?;
+        let mut text = String::new();
+        for table in tables() {
+            let _ = writeln!(text, "{}: {}", table.name(), table.about());
+            for column in table.columns() {
+                let of = type_name(column.of);
+                let null = if column.nullable { "?" } else { "" };
+                let request = if column.on_request { " (on request)" } else { "" };
+                let _ = writeln!(
+                    text,
+                    "  {:<23} {:<9} {}{request}",
+                    column.name,
+                    format!("{of}{null}"),
+                    column.about
+                );
+            }
+        }
+        text.push_str(
+            "\nA column with `?` may be null. Columns on request are in the table where --columns names \
+             them, and in each view: NAME_view.\n",
+        );
+        output.print(&text)?;
+        output.close()?;
+        Ok(true)
+    }
+
+    const fn type_name(of: Type) -> &'static str {
+        match of {
+            Type::U8 => "u8",
+            Type::U16 => "u16",
+            Type::U32 => "u32",
+            Type::U64 => "u64",
+            Type::Hex => "u64 hex",
+            Type::Hex32 => "u32 hex",
+            Type::I64 => "i64",
+            Type::F64 => "f64",
+            Type::Bool => "bool",
+            Type::Kind(_) => "kind",
+            Type::Name => "name",
+            Type::Text => "text",
+            Type::Bytes => "bytes",
+            Type::ListText => "texts",
+        }
+    }
+}

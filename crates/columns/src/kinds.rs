@@ -1,0 +1,31 @@
+//! The kinds of elements.
+
+/// The names of the kinds, in the order of a dictionary.
+pub(crate) const KINDS: &[&str] = &[
+    "gap",
+    "trace-on",
+    "context",
+    "range",
+    "unknown",
+    "corrected",
+    "no-code",
+    "exception",
+    "trap-value",
+    "exception-return",
+    "timestamp",
+    "cycles",
+    "events",
+    "trigger",
+    "marker",
+    "transaction",
+    "instrumentation",
+    "software-write",
+    "dwt-event",
+    "local-timestamp",
+    "global-timestamp",
+    "data-access",
+    "undecodable",
+    "inconsistency",
+    "ambiguity",
+    "end",
+];
