@@ -112,6 +112,15 @@ pub fn vcd(signals: &[String], rows: &[&[u8]]) -> Vec<u8> {
     text.into_bytes()
 }
 
+/// CRC-32 of a member of a ZIP archive.
+fn check_sum(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            sum >> 1 ^ (0xedb8_8320 & (sum & 1).wrapping_neg())
+        })
+    })
+}
+
 /// A session of sigrok with `signals`, not compressed; the samples are in two parts.
 pub fn sr(signals: &[String], rows: &[&[u8]]) -> Vec<u8> {
     let mut about = "[device 1]\ncapturefile=logic-1\n".to_owned();
@@ -125,7 +134,8 @@ pub fn sr(signals: &[String], rows: &[&[u8]]) -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in members {
         // Version, flags, method, time, date, check sum; sizes; lengths of name and extra field.
-        let mut common = vec![20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let mut common = vec![20, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        common.extend(check_sum(bytes).to_le_bytes());
         common.extend([bytes.len() as u32; 2].iter().flat_map(|size| size.to_le_bytes()));
         common.extend([name.len() as u16, 0].iter().flat_map(|len| len.to_le_bytes()));
         let at = out.len() as u32;

@@ -11,8 +11,8 @@ use crate::stamp::Stamp;
 
 /// The files that captures and programs are read from. The default is the disk of this machine; the
 /// alternative is bytes in memory, or bytes that are read when they are needed
-/// ([`Bytes::on_demand`]), each under the path that it would have on a disk. No file is opened then:
-/// this is how a program without a disk, or one that has an archive, reads captures.
+/// ([`Bytes::on_demand`]), each under the path that it would have on a disk. No file is opened
+/// then: this is how a program without a disk, or one that has an archive, reads captures.
 ///
 /// ```
 /// use tracewright_capture::{Access, Files, open_with};

@@ -23,9 +23,9 @@ impl Source {
         }
     }
 
-    /// Adds the parameters of the file at `path` of `files`: `name = value` lines, in TOML or without quotes. Text after
-    /// `#` and lines with `[section]` are ignored. Parameters that the source already has are
-    /// retained. The lines after `[[name]]` form one text parameter `name`.
+    /// Adds the parameters of the file at `path` of `files`: `name = value` lines, in TOML or
+    /// without quotes. Text after `#` and lines with `[section]` are ignored. Parameters that the
+    /// source already has are retained. The lines after `[[name]]` form one text parameter `name`.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read, or a line is not an assignment.

@@ -48,8 +48,9 @@ pub struct Raw {
 
 impl Capture {
     /// Makes a capture of the files of trace data `paths`, which form one buffer. `-` is the
-    /// standard input, if the files are on the disk. A pipe is read when it is decoded. Of a file that has memory as text, in
-    /// records or in a core dump, the buffer is the memory that the description selects.
+    /// standard input, if the files are on the disk. A pipe is read when it is decoded. Of a file
+    /// that has memory as text, in records or in a core dump, the buffer is the memory that the
+    /// description selects.
     ///
     /// # Errors
     /// [`OpenError`] where a file cannot be read, or the description is invalid.
@@ -191,8 +192,8 @@ impl Capture {
     }
 }
 
-/// Reads the file at `path` of `files`, where it is a file of cycles, with the values of `registers`
-/// (`NAME=VALUE`) instead of those in the file. `None` for any other file.
+/// Reads the file at `path` of `files`, where it is a file of cycles, with the values of
+/// `registers` (`NAME=VALUE`) instead of those in the file. `None` for any other file.
 ///
 /// # Errors
 /// [`OpenError`] where the file cannot be read, and where a register is not `NAME=VALUE`.

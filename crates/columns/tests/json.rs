@@ -284,7 +284,7 @@ fn tables_of_elements_have_the_lines_of_json() {
             let places = numbered(&lines);
             for ((name, kinds, mapping), table) in TABLES.iter().zip(&tables) {
                 let has = |line: &&Value| kinds.contains(&text(&line["kind"]).as_str());
-                let want: Vec<(Row, &(u64, u64, Option<u64>))> = lines
+                let want: Vec<_> = lines
                     .iter()
                     .zip(&places)
                     .filter(|(line, _)| has(line))

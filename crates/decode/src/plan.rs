@@ -179,7 +179,8 @@ pub enum Why {
 }
 
 impl Why {
-    /// The reason for `source`, which lacks the registers `missing`, as a sentence, with what to do.
+    /// The reason for `source`, which lacks the registers `missing`, as a sentence, with what to
+    /// do.
     fn message(&self, capture: &Capture, source: &Source, missing: &[&'static str]) -> String {
         let known = || {
             let names = AnyProtocol::ALL.iter().filter_map(|p| p.about().names.first().copied());

@@ -173,7 +173,7 @@ impl Session {
     }
 
     /// Decodes only sources for which `wanted` holds from here on, whatever the state. The bytes of
-    /// the others are passed to [`Listener::unknown_id`], and the states of the others are
+    /// the others are [`UnknownId`](listener::Event::UnknownId), and the states of the others are
     /// undefined: [`Checkpoint::adopt`] replaces them. A buffer without framing has one source,
     /// which is always decoded.
     pub fn only(&mut self, wanted: impl Fn(usize) -> bool) {

@@ -17,7 +17,10 @@ pub fn recognised(head: &[u8]) -> Option<Format> {
         InstructionSet::Unknown => Isa::A64,
     };
     let mut entries = 0u64;
-    let fed = Reader::new(format, isa).feed(lines, &mut |_| entries += 1);
+    let mut reader = Reader::new(format, isa);
+    let fed = reader.feed(lines, &mut |_| entries += 1);
+    // The last entry may be retained until the end.
+    let fed = fed.and_then(|()| reader.finish(&mut |_| entries += 1));
     fed.ok().filter(|()| entries > 0).map(|()| format)
 }
 

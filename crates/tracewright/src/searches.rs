@@ -102,8 +102,8 @@ impl Trace {
     }
 
     /// Finds the elements that `query` selects in each buffer, such as `last exception 3`, `all
-    /// write 0 ~panic`, `count function main`: see [`Query`]. With an index of this trace it takes a
-    /// fraction of the time, and has the same result.
+    /// write 0 ~panic`, `count function main`: see [`Query`]. With an index of this trace it takes
+    /// a fraction of the time, and has the same result.
     ///
     /// # Errors
     /// [`SearchError`] where the query is none or has no answer, where the index is that of another
@@ -133,8 +133,8 @@ impl Trace {
         Ok(matches)
     }
 
-    /// The last `count` instructions, and the elements between them, before the last `event` of each
-    /// buffer, in the part that [`with_window`](Trace::with_window) selects.
+    /// The last `count` instructions, and the elements between them, before the last `event` of
+    /// each buffer, in the part that [`with_window`](Trace::with_window) selects.
     ///
     /// # Errors
     /// As [`decode`](Trace::decode).

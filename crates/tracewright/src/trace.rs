@@ -293,9 +293,9 @@ pub fn open(path: impl AsRef<Path>) -> Result<Trace, OpenError> {
     Ok(Trace::new(crate::read_capture(path.as_ref())?))
 }
 
-/// As [`open`], of the path of a file or folder in `files`. No file of the disk is opened: the files
-/// that a capture refers to, and those of the code that perf recorded, are found among `files`, by
-/// the paths and names by which they would be found on a disk.
+/// As [`open`], of the path of a file or folder in `files`. No file of the disk is opened: the
+/// files that a capture refers to, and those of the code that perf recorded, are found among
+/// `files`, by the paths and names by which they would be found on a disk.
 ///
 /// ```
 /// use tracewright::{Files, open_files};

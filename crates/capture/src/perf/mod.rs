@@ -89,8 +89,9 @@ use crate::plain::line;
 use crate::problem::{OpenError, Problem};
 use pieces::{Piece, Pieces};
 
-/// Reads the file or folder at `path` of the files of `search`; on the disk, `-` is the standard input, which is read to its end into
-/// memory. The files of the recorded code are found by `search`.
+/// Reads the file or folder at `path` of the files of `search`; on the disk, `-` is the standard
+/// input, which is read to its end into memory. The files of the recorded code are found by
+/// `search`.
 ///
 /// # Errors
 /// [`OpenError`] where nothing can be decoded.

@@ -201,7 +201,7 @@ impl SearchArgs {
         }
         let files = self.binaries.iter().map(|file| ("--binary", file));
         let guest = self.guest_kernel.iter().map(|file| ("--guest-kernel", file));
-        for (option, file) in files.chain(guest).filter(|(_, file)| !file.exists()) {
+        if let Some((option, file)) = files.chain(guest).find(|(_, file)| !file.exists()) {
             return Err(Fail::option(option, &file.to_string_lossy(), "no such file"));
         }
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty());

@@ -106,7 +106,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         report::no_instructions();
     }
     Ok(report::is_traced(&input)
-        && !(only_data && recordings::only(&input))
+        && (!only_data || !recordings::only(&input))
         && !input.is_contradicted()
         && !problems.fail(args.output.outcome.strict))
 }

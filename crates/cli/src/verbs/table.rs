@@ -8,8 +8,7 @@ use crate::fail::Fail;
 pub fn run(_: &TableArgs) -> Result<bool, Fail> {
     Err(Fail::text(
         "this command was built without tables; build it with \
-         `cargo install tracewright-cli --features columns`, or use the command of the packages or of \
-         `pip install tracewright`",
+         `cargo install --path crates/cli --features columns`",
     ))
 }
 

@@ -86,7 +86,11 @@ fn the_input_is_required() {
         let short = help(&[verb, "-h"]);
         let usage = short.lines().find(|line| line.starts_with("Usage:")).unwrap();
         if verb != "diff" {
-            assert!(usage.contains("<INPUT|--pins <FILE>>"), "{verb}: {usage}");
+            assert!(
+                usage.contains("<INPUT|--pins <FILE>>")
+                    || usage.contains("<INPUT|@FILE|--pins <FILE>>"),
+                "{verb}: {usage}"
+            );
             assert!(!usage.contains("[INPUT] "), "{verb}: {usage}");
         }
         let output = tracewright(&[verb]);

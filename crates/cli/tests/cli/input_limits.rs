@@ -260,7 +260,7 @@ fn scopes(folder: &Folder) -> PathBuf {
 }
 
 fn openocd(folder: &Folder) -> PathBuf {
-    sparse(folder, "etm.bin", "", (1 << 30) + 1)
+    sparse(folder, "etm.bin", "no trace\n", (1 << 30) + 1)
 }
 
 fn hex(folder: &Folder) -> PathBuf {

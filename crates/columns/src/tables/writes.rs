@@ -40,7 +40,7 @@ pub(super) fn page(channel: Channel) -> Option<u8> {
 pub(super) fn master(channel: Channel) -> Option<u16> {
     match channel {
         Channel::Port { .. } => None,
-        Channel::Master { master, .. } => master.map(u16::from),
+        Channel::Master { master, .. } => master,
     }
 }
 

@@ -86,7 +86,9 @@ fn a_listener_receives_what_it_wants() {
         let elements = both_ways(folder, Wants::ELEMENTS);
         let each = both_ways(folder, Wants::EACH_PACKET);
         assert_eq!(each.elements, elements.elements, "{folder}");
-        assert_eq!((each.counted, each.steps), (0, elements.steps), "{folder}");
+        assert_eq!(each.counted, 0, "{folder}");
+        let steps = if folder.starts_with("et") { elements.steps } else { 0 };
+        assert_eq!(each.steps, steps, "{folder}");
         assert_eq!(each.packets, elements.packets + elements.counted, "{folder}");
         let frames = both_ways(folder, Wants::ELEMENTS.with_frames(true));
         assert_eq!((elements.frames, each.frames, frames.frames > 0), (0, 0, true), "{folder}");

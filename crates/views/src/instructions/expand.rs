@@ -78,7 +78,7 @@ pub trait Steps {
         let _ = (source, at, element);
     }
 
-    /// The memory is that of `selection`: see [`Listener::select`].
+    /// The memory is that of `selection`: see [`Event::Select`].
     fn select(&mut self, source: usize, selection: Selection) {
         let _ = (source, selection);
     }

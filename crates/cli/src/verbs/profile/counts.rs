@@ -113,7 +113,7 @@ pub fn sampled(
     counted.damage = samples.damage.iter().map(of_file).collect();
     counted.notes = counted.damage.clone();
     counted.notes.extend(samples.problems.iter().map(of_file));
-    counted.good = !(args.strict && !samples.damage.is_empty());
+    counted.good = !args.strict || samples.damage.is_empty();
     let done = counted.profile.add_samples(samples, filter);
     counted.bytes = done.samples;
     counted.ranges = done.branches;

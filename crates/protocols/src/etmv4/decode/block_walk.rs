@@ -143,7 +143,7 @@ impl BlockWalk {
             mask |= Links::EXCEPTION_RETURN;
         }
         let (mut base, mut piece) = packets.piece(self.taken);
-        let stop = 'room: loop {
+        'room: loop {
             let mut buffer = sink.take_steps(self.at, blocks);
             let start = buffer.begin(self.at);
             let first = buffer.len();
@@ -247,8 +247,7 @@ impl BlockWalk {
             if let Some(stop) = stop {
                 break 'room stop;
             }
-        };
-        stop
+        }
     }
 
     /// `step` was executed last.

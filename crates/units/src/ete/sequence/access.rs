@@ -88,8 +88,9 @@ pub fn part(name: &str) -> Part {
 /// Registers for integration tests, which implementations define. (IHI 0064, register map)
 const INTEGRATION: std::ops::RangeInclusive<u16> = 0xe80..=0xefc;
 
-/// Whether `unit` has the register `name`, where that is one of a trace unit: an offset, a number,
-/// or a name that begins with TRC.
+/// Whether the architecture of `unit` has the register `name`, where that is one of a trace unit:
+/// an offset, a number, or a name that begins with TRC. Software that saves the state of any unit
+/// accesses the registers of all optional resources. (Arm ARM, K10.5.7)
 pub(super) fn exists(unit: &Implementation, name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let offset = register_offset(&upper);
@@ -99,7 +100,9 @@ pub(super) fn exists(unit: &Implementation, name: &str) -> bool {
         low.is_some_and(|named| named.row.register.bits > 32)
     };
     match by_position(&upper).or_else(|| by_name(name)) {
-        Some(named) => part(name) == Part::OsLock || unit.has(named),
+        Some(named) => {
+            part(name) == Part::OsLock || named.row.register.versions.contains(unit.version)
+        }
         None => match offset {
             Some(offset) => INTEGRATION.contains(&offset) || upper_half(),
             None => !upper.starts_with("TRC"),

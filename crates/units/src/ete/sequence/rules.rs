@@ -29,7 +29,7 @@ const fn error(
 pub(super) const UNKNOWN_REGISTER: Rule = error(
     "unknown-register",
     "DDI 0601, trace unit registers; IHI 0064, register map",
-    "the unit has no such register",
+    "the architecture of the unit has no such register",
     "leave it out",
 );
 pub(super) const PROGRAMMED_ENABLED: Rule = error(

@@ -229,7 +229,7 @@ impl Branches {
                 let (ranges, times) = (&[range][..], times.into());
                 sink.turns(Turns { at, ranges, times, listed: true });
                 (last, before) = (next, 0);
-                map = if SOURCE == PREDICTOR { map - u64::from(times) } else { map >> times };
+                map = if SOURCE == PREDICTOR { map - times } else { map >> times };
                 continue;
             }
             if SOURCE != MAP
