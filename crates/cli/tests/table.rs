@@ -181,6 +181,83 @@ mod with_tables {
         }
     }
 
+    /// A selection by address or function has the rows of the whole table that are there.
+    #[test]
+    fn addresses_and_functions_select_rows() {
+        let columns = "offset,address,size,function";
+        let all = rows("ranges", columns);
+        let number = |text: &String| text.parse::<u64>().expect("a number");
+        let input = example();
+        let selected = |option: &str, value: &str| -> Vec<Vec<String>> {
+            let text = text(&["table", "ranges", &input, "--columns", columns, option, value]);
+            let row = |line: &str| line.split(',').map(str::to_owned).collect();
+            text.lines().skip(1).map(row).collect()
+        };
+        let first = number(&all[0][1]);
+        let window = first..first + 0x40;
+        let want = all.iter().filter(|row| {
+            let start = number(&row[1]);
+            start < window.end && start + number(&row[2]) > window.start
+        });
+        let own = selected("--address", &format!("{:#x}..{:#x}", window.start, window.end));
+        assert_eq!(own, want.cloned().collect::<Vec<_>>());
+        assert!(!own.is_empty() && own.len() < all.len());
+        let function = all.last().map(|row| row[3].clone()).expect("a row");
+        let want = all.iter().filter(|row| row[3] == function);
+        let own = selected("--function", &function);
+        assert_eq!(own, want.cloned().collect::<Vec<_>>());
+        assert!(!own.is_empty() && own.len() < all.len());
+    }
+
+    /// With an index, the same rows; the index of another capture is not used.
+    #[test]
+    fn an_index_does_not_change_rows() {
+        let name = format!("tracewright-table-index-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let index = |input: &str| {
+            let path = folder.join("i.twx").to_string_lossy().into_owned();
+            text(&["index", input, "-o", &path]);
+            path
+        };
+        let input = example();
+        let path = index(&input);
+        let words = ["table", "elements", &input, "--at", "2000", "--around", "50"];
+        let without = text(&[&words[..], &["--no-index"]].concat());
+        assert_eq!(text(&[&words[..], &["--index", &path]].concat()), without);
+        assert_eq!(without.lines().count(), 102);
+        let path = index(&capture("etmv4"));
+        let done = run(&[&words[..], &["--index", &path]].concat());
+        assert!(String::from_utf8_lossy(&done.stderr).contains("is not used"));
+        assert_eq!(String::from_utf8_lossy(&done.stdout), without);
+        std::fs::remove_dir_all(&folder).expect("the folder");
+    }
+
+    /// What is missing or wrong is exit code 1 with `--strict`; the rows are the same.
+    #[test]
+    fn strict_tables_have_an_exit_code() {
+        let name = format!("tracewright-table-strict-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        for entry in std::fs::read_dir(example()).expect("the example") {
+            let path = entry.expect("a file").path();
+            std::fs::copy(&path, folder.join(path.file_name().expect("a name"))).expect("a copy");
+        }
+        let damaged = folder.to_string_lossy().into_owned();
+        let trace = folder.join("ETB.bin");
+        let mut bytes = std::fs::read(&trace).expect("the trace");
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 64].fill(0xff);
+        std::fs::write(&trace, bytes).expect("the trace");
+        for (input, code) in [(example(), 0), (damaged, 1)] {
+            let loose = run(&["table", "ranges", &input]);
+            let strict = run(&["table", "ranges", &input, "--strict"]);
+            assert_eq!((loose.status.code(), strict.status.code()), (Some(0), Some(code)));
+            assert!(loose.stdout == strict.stdout);
+        }
+        std::fs::remove_dir_all(&folder).expect("the folder");
+    }
+
     #[test]
     fn files_by_their_names() {
         let folder = std::env::temp_dir().join(format!("tracewright-table-{}", std::process::id()));
