@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tracewright::Trace;
-use tracewright::base::{Context, Element, Inconsistency};
+use tracewright::base::{Context, Element};
 use tracewright::capture::TimeConversion;
 use tracewright::decode::{Plan, Program, Session, Tally};
 use tracewright::image::Image;
 use tracewright::index::{Index, Window};
 use tracewright::symbols::is_named;
+use tracewright::views::filter::is_at;
 use tracewright::views::functions::is_called;
 use tracewright::views::{LineTable, Source};
 
@@ -238,19 +239,7 @@ impl Code {
         if let Code::All = self {
             return true;
         }
-        let at = |address: u64| self.has(address, address, source);
-        match *element {
-            Element::Range(range) => self.has(range.start, range.end().wrapping_sub(1), source),
-            Element::Unknown { start, next, .. } => at(start) || at(next),
-            Element::NoCode { address, .. }
-            | Element::Inconsistency(Inconsistency::Misaligned { address, .. }) => at(address),
-            Element::Exception(exception) => exception.return_address.is_some_and(at),
-            Element::DataAccess(access) => {
-                access.address().is_some_and(at) || access.by().is_some_and(at)
-            }
-            Element::DwtEvent(event) => event.meaning().pc().is_some_and(|pc| at(pc.into())),
-            _ => false,
-        }
+        is_at(element, |first, last| self.has(first, last, source))
     }
 }
 

@@ -130,19 +130,25 @@ impl Filter {
         if self.addresses.is_none() {
             return true;
         }
-        let at = |address: u64| self.touches(source, address, address);
-        match *element {
-            Element::Range(range) => self.touches(source, range.start, range.end().wrapping_sub(1)),
-            Element::Unknown { start, next, .. } => at(start) || at(next),
-            Element::NoCode { address, .. }
-            | Element::Inconsistency(Inconsistency::Misaligned { address, .. }) => at(address),
-            Element::Exception(exception) => exception.return_address.is_some_and(at),
-            Element::DataAccess(access) => {
-                access.address().is_some_and(at) || access.by().is_some_and(at)
-            }
-            Element::DwtEvent(event) => event.meaning().pc().is_some_and(|pc| at(pc.into())),
-            _ => false,
+        is_at(element, |first, last| self.touches(source, first, last))
+    }
+}
+
+/// Whether an address of `element` is one for which `has` holds, of the first and last byte of a
+/// range of addresses.
+pub fn is_at(element: &Element, has: impl Fn(u64, u64) -> bool) -> bool {
+    let at = |address: u64| has(address, address);
+    match *element {
+        Element::Range(range) => has(range.start, range.end().wrapping_sub(1)),
+        Element::Unknown { start, next, .. } => at(start) || at(next),
+        Element::NoCode { address, .. }
+        | Element::Inconsistency(Inconsistency::Misaligned { address, .. }) => at(address),
+        Element::Exception(exception) => exception.return_address.is_some_and(at),
+        Element::DataAccess(access) => {
+            access.address().is_some_and(at) || access.by().is_some_and(at)
         }
+        Element::DwtEvent(event) => event.meaning().pc().is_some_and(|pc| at(pc.into())),
+        _ => false,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Closed sets of names, as other outputs spell them.
 
-use tracewright::base::{
-    Direction, ExceptionStep, Isa, Kind, Range, Role, Security, TimeDelay, Transaction,
-};
+use tracewright::base::{Direction, ExceptionStep, Isa, Range, Security, TimeDelay, Transaction};
+use tracewright::views::json::last_name;
+pub(super) use tracewright::views::json::role_name as role;
 
 pub(super) const ISAS: &[&str] = &["A64", "A32", "T32", "ThumbEE", "Jazelle", "RV32", "RV64"];
 pub(super) const LASTS: &[&str] =
@@ -20,28 +20,7 @@ pub(super) const fn isa(isa: Isa) -> &'static str {
 }
 
 pub(super) const fn last(range: &Range) -> &'static str {
-    match range.last.kind {
-        Kind::Plain => "plain",
-        Kind::Branch => "branch",
-        Kind::Indirect => "indirect",
-        Kind::Isb => "isb",
-        Kind::Barrier => "barrier",
-        Kind::Wait | Kind::TimedWait => "wait",
-        Kind::TransactionStart => "transaction-start",
-        Kind::Undefined => "undefined",
-    }
-}
-
-pub(super) const fn role(role: Role) -> Option<&'static str> {
-    match role {
-        Role::Jump | Role::Compare => None,
-        Role::Loop => Some("loop"),
-        Role::Call => Some("call"),
-        Role::Return | Role::ImpliedReturn => Some("return"),
-        Role::ExceptionReturn => Some("exception-return"),
-        Role::Swap => Some("swap"),
-        Role::Link => Some("link"),
-    }
+    last_name(range.last.kind)
 }
 
 pub(super) const fn security(security: Security) -> &'static str {

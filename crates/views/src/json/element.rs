@@ -121,29 +121,8 @@ fn range<'a>(source: &Source, r: &Range, o: Object<'a>) -> Object<'a> {
         .hex("end", r.end())
         .number("instructions", r.instructions.into())
         .text("isa", r.last.isa.name())
-        .text(
-            "last",
-            match r.last.kind {
-                Kind::Plain => "plain",
-                Kind::Branch => "branch",
-                Kind::Indirect => "indirect",
-                Kind::Isb => "isb",
-                Kind::Barrier => "barrier",
-                Kind::Wait | Kind::TimedWait => "wait",
-                Kind::TransactionStart => "transaction-start",
-                Kind::Undefined => "undefined",
-            },
-        );
-    let role = match r.last.role {
-        Role::Jump | Role::Compare => None,
-        Role::Loop => Some("loop"),
-        Role::Call => Some("call"),
-        Role::Return | Role::ImpliedReturn => Some("return"),
-        Role::ExceptionReturn => Some("exception-return"),
-        Role::Swap => Some("swap"),
-        Role::Link => Some("link"),
-    };
-    let o = o.maybe_text("role", role);
+        .text("last", last_name(r.last.kind));
+    let o = o.maybe_text("role", role_name(r.last.role));
     let o = o.mark("conditional", r.last.conditional()).flag("taken", r.last.taken());
     let o = o.maybe_number("cycles", r.cycles.get().map(u64::from));
     if !source.has_symbols() {
@@ -254,4 +233,31 @@ fn data_access<'a>(source: &Source, a: &Access, o: Object<'a>) -> Object<'a> {
         (Access::EXCEPTION, "exception"),
     ];
     flags.iter().fold(o, |o, &(flag, key)| o.mark(key, a.has(flag)))
+}
+
+/// The name of the kind of a range's last instruction.
+pub const fn last_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Plain => "plain",
+        Kind::Branch => "branch",
+        Kind::Indirect => "indirect",
+        Kind::Isb => "isb",
+        Kind::Barrier => "barrier",
+        Kind::Wait | Kind::TimedWait => "wait",
+        Kind::TransactionStart => "transaction-start",
+        Kind::Undefined => "undefined",
+    }
+}
+
+/// The name of what the last instruction of a range is for; `None` for a plain branch.
+pub const fn role_name(role: Role) -> Option<&'static str> {
+    match role {
+        Role::Jump | Role::Compare => None,
+        Role::Loop => Some("loop"),
+        Role::Call => Some("call"),
+        Role::Return | Role::ImpliedReturn => Some("return"),
+        Role::ExceptionReturn => Some("exception-return"),
+        Role::Swap => Some("swap"),
+        Role::Link => Some("link"),
+    }
 }

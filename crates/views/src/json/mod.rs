@@ -13,6 +13,7 @@ use crate::stats::Stats;
 pub use crate::json_object as object;
 pub use crate::json_object::Object;
 pub(crate) use element::compared;
+pub use element::{last_name, role_name};
 pub use listing::{Listing, Shown};
 
 /// The version of the schema. It rises when a field is renamed, is removed or changes its meaning.
