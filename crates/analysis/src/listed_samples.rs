@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tracewright_base::{Code, End, Isa, Kind, Pc, Space, Waypoints};
+use tracewright_base::{Code, Isa, Kind, Pc, Space, Waypoints};
 use tracewright_capture::perf::{BinaryKind, FileAddress, ListedProgram, ListedSamples};
 use tracewright_image::{Cache, CacheOptions};
 
 use crate::profile::{
     Branch, BranchCount, Filter, ModuleProfile, Profile, RangeCount, Target, Trace, add,
 };
-use crate::samples::{MOST, Sampled};
+use crate::samples::{MOST, Piece, Sampled, Unfollowed, pieces};
 
 /// EM_AARCH64.
 const AARCH64: u16 = 183;
@@ -105,6 +105,7 @@ impl Profile {
         }
         for program in found.into_iter().flatten() {
             sampled.opaque |= program.opaque && !program.own.ranges.is_empty();
+            sampled.contradicted += program.contradicted;
             self.merge(program.profile());
         }
         sampled
@@ -119,6 +120,8 @@ struct Followed<'a> {
     opaque: bool,
     own: ModuleProfile,
     profile: Profile,
+    /// See [`Sampled`].
+    contradicted: u64,
 }
 
 impl<'a> Followed<'a> {
@@ -133,17 +136,29 @@ impl<'a> Followed<'a> {
         });
         let own = ModuleProfile { file: program.file.clone(), ..ModuleProfile::default() };
         let opaque = program.machine.is_some_and(|machine| machine != AARCH64);
-        Some(Followed { program, cache, opaque, own, profile: Profile::default() })
+        let profile = Profile::default();
+        Some(Followed { program, cache, opaque, own, profile, contradicted: 0 })
     }
 
     /// Counts a run.
     fn run(&mut self, run: &Run, count: u64) {
+        let leaves = run.to == Target::Unknown;
         let parts = match (&mut self.cache, self.opaque) {
-            (Some(_), true) => Some(vec![(run.start, run.last, 0)]),
-            (Some(cache), false) => parts(cache, run),
-            (None, _) => None,
+            (Some(_), true) => Ok(vec![(run.start, run.last, 0, true)]),
+            (Some(cache), false) => pieces(cache, run.start, run.last, leaves).map(|pieces| {
+                let part = |piece: Piece| {
+                    let branch = matches!(piece.last.kind, Kind::Branch | Kind::Indirect);
+                    (piece.start, piece.last_address(), piece.instructions, branch)
+                };
+                pieces.into_iter().map(part).collect()
+            }),
+            (None, _) => Err(Unfollowed::Missing),
         };
-        let Some(parts) = parts else {
+        if parts == Err(Unfollowed::NoBranch) {
+            self.contradicted = self.contradicted.saturating_add(count);
+            return;
+        }
+        let Ok(parts) = parts else {
             let key = (self.program.file.path.clone(), self.program.file.build_id.clone());
             let missing = self.profile.missing.entry(Some(key)).or_default();
             missing.first =
@@ -152,24 +167,33 @@ impl<'a> Followed<'a> {
             return;
         };
         let saturated = &mut self.profile.saturated;
-        for (start, last, instructions) in parts {
+        let mut ends_with_branch = false;
+        for (start, last, instructions, branch) in parts {
             let range = self.own.ranges.entry((start, last)).or_default();
             range.instructions = instructions;
+            ends_with_branch = last == run.last && branch;
             let RangeCount { taken, not_taken, .. } = range;
-            add(if last == run.last { taken } else { not_taken }, count, saturated);
+            add(if ends_with_branch { taken } else { not_taken }, count, saturated);
             let executed = count.saturating_mul(instructions.into());
             add(&mut self.profile.instructions, executed, saturated);
         }
         let trace = Trace { from: run.from, start: run.start, last: run.last };
         add(self.own.traces.entry(trace).or_default(), count, saturated);
-        self.branch(Branch { from: run.last, to: run.to }, count);
+        if ends_with_branch {
+            self.branch(Branch { from: run.last, to: run.to }, count);
+        }
     }
 
     /// Counts a branch.
     fn branch(&mut self, branch: Branch, count: u64) {
         let pc = Pc { address: branch.from, isa: Isa::A64, space: Space::ANY };
         let cache = self.cache.as_mut().filter(|_| !self.opaque);
-        let direct = cache.and_then(|cache| cache.instruction(pc).ok()?.target).is_some();
+        let instruction = cache.and_then(|cache| cache.instruction(pc).ok());
+        // An exception has the address of an instruction that is no branch.
+        if instruction.is_some_and(|i| !matches!(i.kind, Kind::Branch | Kind::Indirect)) {
+            return;
+        }
+        let direct = instruction.is_some_and(|instruction| instruction.target.is_some());
         let new = BranchCount { count: 0, indirect: !direct, followed: true };
         let known = self.own.branches.entry(branch).or_insert(new);
         add(&mut known.count, count, &mut self.profile.saturated);
@@ -177,40 +201,11 @@ impl<'a> Followed<'a> {
 
     fn profile(self) -> Profile {
         let Followed { program, own, mut profile, .. } = self;
-        if !own.branches.is_empty() {
+        if !own.ranges.is_empty() || !own.branches.is_empty() {
             let key = (program.file.path.clone(), program.file.build_id.clone());
             profile.modules = [(key, own)].into();
         }
         profile
-    }
-}
-
-/// The ranges of a run, which end at each branch, and the number of instructions of each. `None`
-/// where its code is not known, or has no branch at its end.
-fn parts(cache: &mut Cache, run: &Run) -> Option<Vec<(u64, u64, u32)>> {
-    let mut pc = Pc { address: run.start, isa: Isa::A64, space: Space::ANY };
-    let mut parts = Vec::new();
-    loop {
-        let (start, mut instructions) = (pc.address, 0u32);
-        let block = loop {
-            let block = cache.block(pc).ok()?;
-            instructions = instructions.saturating_add(block.instructions);
-            match block.end {
-                End::Waypoint => break *block,
-                End::Limit if block.instructions > 0 => pc.address = block.next(),
-                _ => return None,
-            }
-        };
-        let last = block.next().wrapping_sub(block.last.size.into());
-        let branch = matches!(block.last.kind, Kind::Branch | Kind::Indirect);
-        if last > run.last || last == run.last && !branch {
-            return None;
-        }
-        parts.push((start, last, instructions));
-        if last == run.last {
-            return Some(parts);
-        }
-        pc.address = block.next();
     }
 }
 

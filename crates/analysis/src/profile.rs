@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use tracewright_base::{Code, Isa, Kind, Pc, Space, Waypoints};
+use tracewright_base::{Code, Instruction, Isa, Kind, Pc, Space, Waypoints};
 use tracewright_decode::Program;
 use tracewright_image::{Cache, CacheOptions, Image, MemoryId, Module, ModuleFile};
 
@@ -182,13 +182,13 @@ impl Resolver<'_> {
     fn selects(&self, address: u64) -> bool {
         self.filter.kernel.is_none_or(|kernel| kernel == (address & KERNEL != 0))
     }
+}
 
-    /// The target of the direct branch at `address`.
-    fn target(&self, image: &Arc<Image>, address: u64, isa: Isa) -> Option<u64> {
-        let options = CacheOptions::default();
-        let mut cache = Cache::new(Arc::clone(image), Waypoints::default(), options);
-        cache.instruction(Pc { address, isa, space: Space::ANY }).ok()?.target
-    }
+/// The instruction at `address`.
+fn instruction(image: &Arc<Image>, address: u64, isa: Isa) -> Option<Instruction> {
+    let options = CacheOptions::default();
+    let mut cache = Cache::new(Arc::clone(image), Waypoints::default(), options);
+    cache.instruction(Pc { address, isa, space: Space::ANY }).ok()
 }
 
 /// The file that `address` is mapped from.
@@ -261,10 +261,12 @@ impl Profile {
     }
 
     /// Adds branches that were taken, of which no range is known: the memory, the address, and that
-    /// of the next instruction.
+    /// of the next instruction. `decoded`: their instructions are known, and those that are no
+    /// branches are exceptions.
     pub(crate) fn add_branches(
         &mut self,
         branches: impl IntoIterator<Item = ((MemoryId, u64, u64), u64)>,
+        decoded: bool,
         programs: &[Program],
         modules: &[ModuleFile],
         filter: &Filter,
@@ -275,7 +277,12 @@ impl Profile {
             let Some(place) = module(&image, from).filter(|_| resolver.selects(from)) else {
                 continue;
             };
-            let target = resolver.target(&image, from, Isa::A64);
+            let instruction = instruction(&image, from, Isa::A64);
+            let branches = |kind| matches!(kind, Kind::Branch | Kind::Indirect);
+            if decoded && !instruction.is_some_and(|instruction| branches(instruction.kind)) {
+                continue;
+            }
+            let target = instruction.and_then(|instruction| instruction.target);
             let to = target_at(&image, place, to);
             let mut saturated = false;
             let Some(profile) = self.of(&resolver, place) else { continue };
@@ -327,7 +334,7 @@ impl Profile {
             let isa = executed.last.isa;
             let to = executed.next.or_else(|| match indirect {
                 true => None,
-                false => resolver.target(&image, last, isa),
+                false => instruction(&image, last, isa).and_then(|found| found.target),
             });
             let to = match to {
                 None => Target::Unknown,

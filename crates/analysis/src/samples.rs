@@ -23,6 +23,9 @@ pub struct Sampled {
     pub branches: u64,
     /// Pairs of branches of which the second is not behind the target of the first: some were lost.
     pub broken: u64,
+    /// Branches that are where the programs have none, and no instruction that makes an exception:
+    /// what is before them is not counted.
+    pub contradicted: u64,
     /// The instructions of the machine are not decoded: ranges have no number of instructions.
     pub opaque: bool,
 }
@@ -95,71 +98,150 @@ impl Profile {
                 let image = spaces.image(run.memory);
                 Cache::new(image, Waypoints::default(), CacheOptions::default())
             });
-            let known = match arm64 {
-                true => follow(cache, &run, count, &mut raw),
-                false => {
-                    let image = spaces.image(run.memory);
-                    image.region(image.view(Space::ANY), run.start).is_some()
+            let image = spaces.image(run.memory);
+            let mapped = |address| image.region(image.view(Space::ANY), address).is_some();
+            let followed = match arm64 {
+                true => follow(cache, &run, !mapped(run.to), count, &mut raw),
+                false if mapped(run.start) => {
+                    raw.executed.add(opaque(&run), count);
+                    Ok(())
                 }
+                false => Err(Unfollowed::Missing),
             };
-            if !known {
-                let missing = Missing { memory: run.memory, source: 0, address: run.start };
-                raw.missing.add(missing, count);
-            } else if !arm64 {
-                raw.executed.add(opaque(&run), count);
-            }
             let Run { memory, from, start, last, .. } = run;
-            let following = Following { memory, source: 0, from: Some(from), start, last };
-            if known {
-                raw.following.add(following, count);
+            match followed {
+                Ok(()) => {
+                    let following = Following { memory, source: 0, from: Some(from), start, last };
+                    raw.following.add(following, count);
+                }
+                Err(Unfollowed::Missing) => {
+                    raw.missing.add(Missing { memory, source: 0, address: start }, count);
+                }
+                Err(Unfollowed::NoBranch) => sampled.contradicted += count,
             }
         }
         let programs = [Program::Spaces(viewpoint)];
         self.add(raw, &programs, spaces.modules(), filter);
-        self.add_branches(firsts, &programs, spaces.modules(), filter);
+        self.add_branches(firsts, arm64, &programs, spaces.modules(), filter);
         sampled
     }
 }
 
-/// Counts the ranges of a run, which end at each branch. Returns `false` where its code is not
-/// known, or has no branch at its end.
-fn follow(cache: &mut Cache, run: &Run, count: u64, raw: &mut RawProfile) -> bool {
-    let mut pc = Pc { address: run.start, isa: Isa::A64, space: Space::ANY };
-    let mut parts = Vec::new();
+/// A range of a run: it ends with a branch, or an exception follows it.
+pub(crate) struct Piece {
+    pub(crate) start: u64,
+    pub(crate) bytes: u32,
+    pub(crate) instructions: u32,
+    /// The last instruction, as an executed one.
+    pub(crate) last: Last,
+}
+
+impl Piece {
+    /// The address of the last instruction.
+    pub(crate) fn last_address(&self) -> u64 {
+        self.start.wrapping_add(self.bytes.into()).wrapping_sub(self.last.size().into())
+    }
+}
+
+/// Why a run has no ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfollowed {
+    /// Its code is not known.
+    Missing,
+    /// The program has neither a branch at its end, nor an instruction that makes an exception.
+    NoBranch,
+}
+
+/// The bytes of an instruction of A64.
+const SIZE: u64 = 4;
+
+/// The ranges of the code from `start` to the instruction at `last`, which end at each branch.
+/// `leaves`: what follows is no code of a program, but that of an exception.
+pub(crate) fn pieces(
+    cache: &mut Cache,
+    start: u64,
+    last: u64,
+    leaves: bool,
+) -> Result<Vec<Piece>, Unfollowed> {
+    let mut pc = Pc { address: start, isa: Isa::A64, space: Space::ANY };
+    let mut pieces = Vec::new();
     loop {
         let (start, mut instructions) = (pc.address, 0u32);
-        let block = loop {
-            let Ok(block) = cache.block(pc) else { return false };
+        let (block, at) = loop {
+            let block = *cache.block(pc).map_err(|_| Unfollowed::Missing)?;
+            let at = block.next().wrapping_sub(block.last.size.into());
             instructions = instructions.saturating_add(block.instructions);
-            match block.end {
-                End::Waypoint => break *block,
-                End::Limit if block.instructions > 0 => pc.address = block.next(),
-                _ => return false,
+            if block.end == End::Waypoint || at >= last {
+                break (block, at);
             }
+            if block.end != End::Limit || block.instructions == 0 {
+                return Err(Unfollowed::Missing);
+            }
+            pc.address = block.next();
         };
-        let end = block.next();
-        let at = end.wrapping_sub(block.last.size.into());
-        let ends = at == run.last;
-        if at > run.last || ends && !matches!(block.last.kind, Kind::Branch | Kind::Indirect) {
-            return false;
+        let branch = matches!(block.last.kind, Kind::Branch | Kind::Indirect);
+        if at > last || at == last && !branch {
+            pieces.push(before_exception(cache, start, last, leaves)?);
+            return Ok(pieces);
         }
-        let Ok(bytes) = u32::try_from(end.wrapping_sub(start)) else { return false };
-        parts.push(Executed {
-            memory: run.memory,
-            source: 0,
-            start,
-            bytes,
-            instructions,
-            last: Last::new(&block.last, ends),
-            next: Some(if ends { run.to } else { end }),
-        });
-        if ends {
-            break;
+        let Ok(bytes) = u32::try_from(block.next().wrapping_sub(start)) else {
+            return Err(Unfollowed::NoBranch);
+        };
+        pieces.push(Piece { start, bytes, instructions, last: Last::new(&block.last, at == last) });
+        if at == last {
+            return Ok(pieces);
         }
-        pc.address = end;
+        pc.address = block.next();
     }
-    parts.into_iter().for_each(|part| raw.executed.add(part, count));
-    true
+}
+
+/// The range from `start` to the instruction at `last`, after which an exception was taken: it
+/// makes one (SVC, HVC, SMC, BRK, HLT), or the exception `leaves` the programs.
+fn before_exception(
+    cache: &mut Cache,
+    start: u64,
+    last: u64,
+    leaves: bool,
+) -> Result<Piece, Unfollowed> {
+    /// Exception generation: bits \[31:24] of the opcode. (DDI 0487, C4.1.94)
+    const EXCEPTION: u32 = 0xd4;
+    let pc = Pc { address: last, isa: Isa::A64, space: Space::ANY };
+    let mut opcode = [0; SIZE as usize];
+    let read = cache.read(pc, &mut opcode) == opcode.len();
+    let makes = read && u32::from_le_bytes(opcode) >> 24 == EXCEPTION;
+    let instruction = cache.instruction(pc).map_err(|_| Unfollowed::Missing)?;
+    let bytes = last.wrapping_add(SIZE).wrapping_sub(start);
+    match u32::try_from(bytes) {
+        Ok(bytes) if bytes % SIZE as u32 == 0 && (makes || leaves) => {
+            let last = Last::new(&instruction, false);
+            Ok(Piece { start, bytes, instructions: bytes / SIZE as u32, last })
+        }
+        _ => Err(Unfollowed::NoBranch),
+    }
+}
+
+/// Counts the ranges of a run.
+fn follow(
+    cache: &mut Cache,
+    run: &Run,
+    leaves: bool,
+    count: u64,
+    raw: &mut RawProfile,
+) -> Result<(), Unfollowed> {
+    let pieces = pieces(cache, run.start, run.last, leaves)?;
+    for Piece { start, bytes, instructions, last } in pieces {
+        let (memory, end) = (run.memory, start.wrapping_add(bytes.into()));
+        let ends = end.wrapping_sub(last.size().into()) == run.last;
+        let branch = matches!(last.kind, Kind::Branch | Kind::Indirect);
+        let next = match (ends, branch) {
+            (false, _) => Some(end),
+            (true, true) => Some(run.to),
+            (true, false) => None,
+        };
+        raw.executed
+            .add(Executed { memory, source: 0, start, bytes, instructions, last, next }, count);
+    }
+    Ok(())
 }
 
 /// A run whose instructions are not decoded.
@@ -229,17 +311,51 @@ mod tests {
 
     #[test]
     fn branches_that_do_not_follow_each_other_are_counted() {
-        for (branches, broken, missing) in [
+        for (branches, broken, contradicted, missing) in [
             // The second branch is before the target of the first.
-            (vec![(0x1004, 0x100c), (0x1004, 0x1008)], 1, 0),
-            // No branch is at the address, and the target is in no file.
-            (vec![(0x1008, 0x1000), (0x100c, 0x1000)], 0, 1),
-            (vec![(0x9004, 0x1000), (0x100c, 0x9000)], 0, 1),
+            (vec![(0x1004, 0x100c), (0x1004, 0x1008)], 1, 0, 0),
+            // No branch is at the address; and the target is in no file.
+            (vec![(0x1008, 0x1000), (0x100c, 0x1000)], 0, 1, 0),
+            (vec![(0x9004, 0x1000), (0x100c, 0x9000)], 0, 0, 1),
         ] {
             let mut profile = Profile::default();
             let sampled = profile.add_samples(&samples(branches, true), &Filter::default());
             let times: u64 = profile.missing.values().map(|missing| missing.times).sum();
-            assert_eq!((sampled.broken, times, profile.instructions), (broken, missing, 0));
+            let found = (sampled.broken, sampled.contradicted, times, profile.instructions);
+            assert_eq!(found, (broken, contradicted, missing, 0));
+        }
+    }
+
+    /// A run ends with a system call, or where an interrupt leads into the kernel. What is before
+    /// the exception was executed, and no instruction of it is a branch.
+    #[test]
+    fn what_is_before_an_exception_was_executed() {
+        const KERNEL: u64 = 0xffff_8000_0000_0000;
+        for (last, to, instructions) in [
+            // The SVC, after which the handler of a signal follows, which is code of the program.
+            (0x1010, 0x1000, 5),
+            (0x1010, KERNEL, 5),
+            // An interrupt after the CBZ, and after the NOP behind it.
+            (0x1008, KERNEL, 3),
+        ] {
+            let mut samples = samples(vec![(last, to), (0x1014, 0x1000)], true);
+            // NOP; CBZ X0, 0x100c; NOP; NOP; SVC #0; B 0x1000.
+            let nop = 0xd503_201f_u32;
+            let code = [nop, 0xb400_0040, nop, nop, 0xd400_0001, 0x17ff_fffb];
+            let bytes: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let mut spaces = AddressSpaces::default();
+            let file = ModuleFile { path: "prog".into(), ..ModuleFile::default() };
+            let module = Module { index: spaces.add_module(file), bias: 0x1000 };
+            let region = Region::new("prog", 0x1000, bytes).of_module(module);
+            spaces.change(Some(1), 0, Change::Load(vec![region]));
+            samples.spaces = Arc::new(spaces);
+            let mut profile = Profile::default();
+            let sampled = profile.add_samples(&samples, &Filter::default());
+            let found = (sampled.contradicted, profile.missing.len(), profile.instructions);
+            assert_eq!(found, (0, 0, instructions), "{last:#x}");
+            let module = profile.modules.values().next().unwrap();
+            let branches: Vec<u64> = module.branches.keys().map(|branch| branch.from).collect();
+            assert_eq!(branches, [0x14], "{last:#x}");
         }
     }
 }

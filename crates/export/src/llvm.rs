@@ -4,7 +4,8 @@
 //! The number of ranges and lines `start-end:count`, then the number of branches and lines
 //! `from->to:count`, in hexadecimal except for numbers and counts. `end` is the address of the
 //! branch that ends the range. Addresses are offsets from the start of the page of the first
-//! executable segment.
+//! executable segment. A branch from another file is from the address 1, which makes it an entry
+//! of a function (`ExternalAddr`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,6 +14,8 @@ use tracewright_analysis::{ModuleProfile, Profile, Target};
 
 /// The page size with which llvm-profgen aligns segments.
 const PAGE: u64 = 4096;
+/// The address of all branches from other files. (llvm/tools/llvm-profgen/ProfiledBinary.h)
+const EXTERNAL: u64 = 1;
 
 /// The profile of the first file.
 pub(crate) fn write(profile: &Profile) -> String {
@@ -45,6 +48,12 @@ fn write_module(module: &ModuleProfile, out: &mut String) {
             *sum = sum.saturating_add(count.count);
         }
     }
+    for (trace, count) in &module.traces {
+        if let (Target::Outside(_), Some(to)) = (trace.from, at(trace.start)) {
+            let sum = branches.entry((EXTERNAL.wrapping_sub(base), to)).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+    }
     let _ = writeln!(out, "{}", ranges.len());
     for ((start, last), count) in ranges {
         let _ = writeln!(out, "{start:x}-{last:x}:{count}");
@@ -61,11 +70,17 @@ mod tests {
 
     use super::*;
 
-    /// Counts of the same addresses are added; what is outside of the file has no line.
+    /// Counts of the same addresses are added. Branches to other files have no line; those from
+    /// other files are from one address.
     #[test]
     fn sums_of_ranges_and_branches() {
         let mut module = ModuleProfile::default();
-        for (from, count) in [(Target::Unknown, 2), (Target::Here(0x30), 5)] {
+        for (from, count) in [
+            (Target::Unknown, 2),
+            (Target::Here(0x30), 5),
+            (Target::Outside(0x9000), 64),
+            (Target::Outside(0x9010), 128),
+        ] {
             module.traces.insert(Trace { from, start: 0x10, last: 0x1c }, count);
         }
         for (from, to, count) in [
@@ -79,6 +94,6 @@ mod tests {
         }
         let mut out = String::new();
         write_module(&module, &mut out);
-        assert_eq!(out, "1\n10-1c:7\n2\n1c->20:4\n3c->10:32\n");
+        assert_eq!(out, "1\n10-1c:199\n3\n1->10:192\n1c->20:4\n3c->10:32\n");
     }
 }

@@ -21,6 +21,8 @@ pub const ARCH: u32 = 6;
 pub const CPU_COUNT: u32 = 7;
 /// CMDLINE: the command line.
 pub const COMMAND_LINE: u32 = 11;
+/// BRANCH_STACK: samples have branches. The section is empty.
+pub const BRANCH_STACK: u32 = 15;
 /// AUXTRACE: an index of the AUXTRACE records, which is not read. perf writes a count before it,
 /// simpleperf does not.
 pub const AUXTRACE: u32 = 18;

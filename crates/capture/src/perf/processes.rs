@@ -230,7 +230,7 @@ impl Builder<'_, '_> {
                     }
                 }
             }
-            Body::TraceStart { process, thread }
+            Body::TraceStart { process, thread } | Body::Switch { process, thread }
                 if self.spaces.thread(*thread, moment).is_none() =>
             {
                 let thread = Thread { id: *thread, process: *process, name: None };

@@ -155,6 +155,8 @@ pub enum Body {
     TraceStart { process: u32, thread: u32 },
     /// LOST_SAMPLES (13): number of samples that were lost.
     LostSamples(u64),
+    /// SWITCH_CPU_WIDE (15): the CPU switches to the thread, or from it.
+    Switch { process: u32, thread: u32 },
     /// TEXT_POKE (20): code of the kernel is changed.
     TextPoke { address: u64, old: Vec<u8>, new: Vec<u8> },
     /// AUX_OUTPUT_HW_ID (21): the trace ID of a CPU.
@@ -191,6 +193,7 @@ impl Body {
             Body::Aux(_) => 11,
             Body::TraceStart { .. } => 12,
             Body::LostSamples(_) => 13,
+            Body::Switch { .. } => 15,
             Body::TextPoke { .. } => 20,
             Body::HardwareId(_) => 21,
             Body::Attr(_) => 64,
@@ -215,6 +218,7 @@ impl Body {
             11 => Body::Aux(Aux::default()),
             12 => Body::TraceStart { process: 0, thread: 0 },
             13 => Body::LostSamples(0),
+            15 => Body::Switch { process: 0, thread: 0 },
             20 => Body::TextPoke { address: 0, old: Vec::new(), new: Vec::new() },
             21 => Body::HardwareId(0),
             64 => Body::Attr(Box::default()),
@@ -265,7 +269,7 @@ impl Body {
                 f.u64(&mut a.size)?;
                 f.u64(&mut a.flags)
             }
-            Body::TraceStart { process, thread } => {
+            Body::TraceStart { process, thread } | Body::Switch { process, thread } => {
                 f.u32(process)?;
                 f.u32(thread)
             }

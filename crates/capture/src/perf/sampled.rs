@@ -11,6 +11,10 @@ use super::record::{Body, HEADER, Record};
 /// PERF_TYPE_HARDWARE, and its event PERF_COUNT_HW_INSTRUCTIONS.
 const HARDWARE: u32 = 0;
 const INSTRUCTIONS: u64 = 1;
+/// The size of the structure of an event with the fields up to `clockid`, and without those behind
+/// them: perf 6.1 refuses the file of an event with 136 bytes, though they be 0.
+/// (include/uapi/linux/perf_event.h, PERF_ATTR_SIZE_VER3)
+const ATTR: u32 = 96;
 /// PERF_SAMPLE_BRANCH_USER, KERNEL and ANY.
 const BRANCHES: [u64; 3] = [1, 1 << 1, 1 << 3];
 /// The features that do not describe the events or the trace.
@@ -39,7 +43,7 @@ impl PerfData {
         }
         let attr = Attr {
             kind: HARDWARE,
-            size: traced.size.clamp(super::attr::MIN_SIZE, super::attr::MAX_SIZE),
+            size: ATTR,
             config: INSTRUCTIONS,
             sample_period: period,
             sample_type,
@@ -53,6 +57,9 @@ impl PerfData {
             matches!(record.body, Body::Mmap(_) | Body::Comm { .. } | Body::Fork(_) | Body::Exit(_))
         };
         let mut data = PerfData { attrs: vec![attr], form: Form::File, ..PerfData::default() };
+        // `perf report` shows branches where it is.
+        // (Linux, tools/perf/builtin-inject.c, `__cmd_inject`)
+        data.features.insert(features::BRANCH_STACK, Vec::new());
         for (number, bytes) in &self.features {
             match (*number, self.big) {
                 (features::BUILD_ID, big) => {

@@ -3,8 +3,11 @@
 
 use tracewright_capture::TimeConversion;
 use tracewright_capture::perf::{
-    Attr, Aux, AuxTrace, Body, IdEntry, MappedFile, Mmap, PerfData, Record, SampleId, Task,
+    self, Attr, Aux, AuxTrace, Body, IdEntry, Layout, MappedFile, Mmap, PerfData, Record, SampleId,
+    Task,
 };
+
+use crate::perf::synthetic;
 
 /// A field of a record.
 #[derive(Clone, Copy)]
@@ -124,6 +127,9 @@ fn of_kernel() -> Vec<Row> {
         ),
         // `perf_log_itrace_start`, core.c:9303.
         (12, 0, vec![U32(7), U32(8)], Body::TraceStart { process: 7, thread: 8 }),
+        // `perf_event_switch_output`, core.c, of the events of a CPU: next_prev_pid, next_prev_tid;
+        // PERF_RECORD_MISC_SWITCH_OUT.
+        (15, 1 << 13, vec![U32(7), U32(8)], Body::Switch { process: 7, thread: 8 }),
         // `perf_event_text_poke_output`, core.c:9233; the padding of all lengths: core.c:9277.
         (
             20,
@@ -230,4 +236,81 @@ fn the_trace_follows_its_record() {
     assert_eq!(found.records.len(), 2);
     assert_eq!(found.records[0].body, Body::AuxTrace(trace));
     assert_eq!(found.records[1].body, Body::TraceStart { process: 1, thread: 2 });
+}
+
+/// What the capture of a file with these further records knows.
+fn linux_of(records: Vec<Record>) -> Box<tracewright_capture::Linux> {
+    let mut data = synthetic(1, perf::SAMPLE_TYPE, 128);
+    data.records.extend(records);
+    let capture = perf::from_bytes(&data.write(Layout::default()).into()).expect("a capture");
+    capture.linux.expect("a system")
+}
+
+/// A thread that no COMM and no FORK has is of the process that the record states, as for perf.
+/// (tools/perf/util/cs-etm.c, `cs_etm__process_switch_cpu_wide`)
+#[test]
+fn a_switch_states_the_process_of_a_thread() {
+    let records = |thread| {
+        let fields = [&[U32(1000), U32(thread)][..], &ID].concat();
+        read(Attr::SAMPLE_ID_ALL, &record(15, 1 << 13, &fields)).records
+    };
+    let process = |thread: u32| {
+        let linux = linux_of(records(thread));
+        linux.spaces.thread(7777, u64::MAX).map(|thread| thread.process)
+    };
+    assert_eq!(process(7777), Some(1000));
+    assert_eq!(process(7778), None);
+}
+
+/// HEADER_BUILD_ID has the process, 20 bytes of the identifier, its length, three bytes, and the
+/// path. `perf inject -b` writes it.
+/// (tools/lib/perf/include/perf/event.h, `struct perf_record_header_build_id`;
+/// PERF_RECORD_MISC_BUILD_ID_SIZE states that the length is there)
+#[test]
+fn a_record_has_the_build_id_of_a_file() {
+    const SIZED: u16 = 1 << 15;
+    for (misc, len, want) in [(2, 0, 20), (2 | SIZED, 20, 20), (2 | SIZED, 16, 16)] {
+        let id: [u8; 20] = std::array::from_fn(|n| if n < want { 0xab } else { 0 });
+        let fields = [
+            U32(u32::MAX),
+            Raw(if want == 20 { &[0xab; 20] } else { &SHORT }),
+            Raw(if len == 20 { &[20, 0, 0, 0] } else { &[16, 0, 0, 0] }),
+            Raw(b"/bin/prog\0\0\0\0\0\0\0"),
+        ];
+        let mut records = read(0, &record(67, misc, &fields)).records;
+        let place = [U32(1000), U32(1000), U64(0x50_0000), U64(0x1000), U64(0)];
+        let fields = [&place[..], &[Raw(b"/bin/prog\0\0\0\0\0\0\0")], &ID].concat();
+        records.extend(read(Attr::SAMPLE_ID_ALL, &record(1, 2, &fields)).records);
+        let linux = linux_of(records);
+        let file = linux.spaces.modules().iter().find(|file| file.path == "/bin/prog");
+        let found = file.and_then(|file| file.build_id.clone());
+        assert_eq!(found.as_deref(), id.get(..want), "{misc:#x} {len}");
+    }
+}
+
+/// An identifier of 16 bytes in the place of one of 20.
+const SHORT: [u8; 20] = {
+    let mut id = [0xab; 20];
+    let mut n = 16;
+    while n < 20 {
+        id[n] = 0;
+        n += 1;
+    }
+    id
+};
+
+/// The file of samples has the size of the structure of an event that each version of perf reads,
+/// whatever that of the traced event is, and states that samples have branches.
+/// (tools/perf/util/header.h, HEADER_BRANCH_STACK; tools/perf/builtin-inject.c, `__cmd_inject`)
+#[test]
+fn the_event_of_samples_has_the_fields_that_it_needs() {
+    for size in [64, 112, 136] {
+        let data = synthetic(1, perf::SAMPLE_TYPE, size);
+        let samples = data.with_samples(&[], Attr::IP | Attr::TID, 1000);
+        let found = PerfData::read(&samples.write(Layout::default()).into()).unwrap();
+        let [attr] = found.attrs.as_slice() else { panic!("one event") };
+        assert_eq!((attr.size, attr.sample_period), (96, 1000));
+        assert_ne!(attr.branch_sample_type, 0);
+        assert_eq!(found.features.get(&15), Some(&Vec::new()));
+    }
 }

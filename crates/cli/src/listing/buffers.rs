@@ -15,6 +15,9 @@ use crate::output::Output;
 use crate::report;
 use crate::run::Runs;
 
+/// Bytes of trace below which one thread decodes all buffers, before others would have started.
+const SMALL: u64 = 1 << 12;
+
 /// Receives the entries of a buffer, and returns whether more are needed.
 pub type Write<'a> = dyn FnMut(Vec<u8>) -> bool + 'a;
 
@@ -164,6 +167,7 @@ where
 {
     let size = |&buffer: &usize| input.capture.buffers[buffer].size();
     let all: u64 = input.buffers.iter().filter_map(size).sum();
+    let small = input.buffers.iter().all(|buffer| size(buffer).is_some()) && all < SMALL;
     let mut printer = Printer::new(input, output, &listed, runs);
     let (mut threads, mut in_time, mut unordered) = (None, false, false);
     if let Some(series) = &listed.by_time {
@@ -186,7 +190,8 @@ where
             work(n, &input.job(*buffer), jobs, &mut |text| write(text.text))
         };
         let receive = |n: usize, part: Part<_>| printer.receive(n, part);
-        threads = ordered::each(jobs.count, &input.buffers, work, receive);
+        let count = if small { 1 } else { jobs.count };
+        threads = ordered::each(count, &input.buffers, work, receive);
     }
     if let Some(threads) = threads.or(runs.refused()) {
         message::threads(jobs.count, threads);

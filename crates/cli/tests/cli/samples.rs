@@ -130,6 +130,9 @@ fn samples_have_each_branch_once() {
     assert_eq!(of_log(counts(&entries.collect::<Vec<_>>())), want);
     let report = ok(perf, "report --stdio --sort symbol -i", &[&samples]);
     assert!(report.contains("fibonacci"), "{report}");
+    // The file states that it has branches.
+    let report = ok(perf, "report --stdio --sort symbol_from,symbol_to -i", &[&samples]);
+    assert!(report.lines().any(|line| line.matches("fibonacci").count() == 2), "{report}");
     // The samples that perf makes of the trace, in a file.
     let words = "profile --format perf-data --itrace i100il16 -o";
     assert_eq!(tracewright(&args(words, &[&samples, &data])).code, Some(0));

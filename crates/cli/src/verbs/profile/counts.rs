@@ -131,6 +131,13 @@ fn of_samples(path: &Path, done: &Sampled) -> Vec<String> {
             done.broken, done.branches
         ));
     }
+    if done.contradicted > 0 {
+        notes.push(format!(
+            "{file}: {} of {} branches are where the program files have none: exceptions, or the \
+             programs were others; what is before them is not counted",
+            done.contradicted, done.branches
+        ));
+    }
     if done.opaque {
         notes.push(format!(
             "{file}: the instructions of its machine are not decoded: the counts of instructions are \
