@@ -136,8 +136,16 @@ impl Branches {
         }
     }
 
-    /// The memory may be another one: a name is that in the memory before.
+    /// The memory may be another one: a name is that in the memory before. No branch of user code
+    /// leads into another thread, as what is between the two is not traced.
     fn follow(&mut self, n: usize, element: &Element) {
+        let before = self.states.get(n).and_then(|state| state.context);
+        if let (Element::Context(next), Some(before)) = (element, before)
+            && before.el.is_none_or(|level| level == 0)
+            && (before.context_id, before.vmid) != (next.context_id, next.vmid)
+        {
+            self.arrive(n, None);
+        }
         let (Some(source), Some(state)) = (self.sources.get_mut(n), self.states.get_mut(n)) else {
             return;
         };

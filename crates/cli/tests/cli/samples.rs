@@ -8,7 +8,8 @@ use std::process::Command;
 
 use crate::common::{Folder, args, tracewright};
 use crate::perf::{encode, executed, executed_of, ok, run};
-use tracewright_testing::{tool, tool_since};
+use tracewright::capture::perf::{self, Search};
+use tracewright_testing::{shared, tool, tool_since};
 
 /// The options for one segment at the address.
 const LINKED: &str = "-O1 -gdwarf-4 -Wl,-z,noseparate-code -Wl,--no-rosegment \
@@ -203,4 +204,29 @@ fn tools_of_compilers_read_the_samples() {
         let line = format!(" collatz/1 0 0 {}", entries("collatz"));
         assert!(fdata.lines().any(|found| found.ends_with(&line)), "{fdata}");
     }
+}
+
+/// Two processes on one CPU, of which one leads into the other without an exception between: the
+/// branches of a sample are those of its process, whose files are mapped at other addresses.
+#[test]
+fn samples_have_the_branches_of_one_process() {
+    let Some(data) = shared("findings/repro/linux/cross-pid/direct.data") else { return };
+    let Some(program) = shared("findings/repro/linux/lib/prog") else { return };
+    let folder = Folder::new("samples-processes");
+    let samples = folder.path("samples.data");
+    let words = "profile --quiet --format perf-data -o";
+    let output = tracewright(&args(words, &[&samples, &data, Path::new("--binary"), &program]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let found = perf::branch_samples(&samples, &Search::default()).unwrap().unwrap();
+    let mut branches = BTreeMap::new();
+    for sample in &found.samples {
+        let (process, _) = sample.task.unwrap();
+        let place = if process == 101 { 0x40_0000..0x41_0000 } else { 0x50_0000..0x51_0000 };
+        for (from, to) in &sample.branches {
+            assert!(place.contains(from) && place.contains(to), "{process}: {from:#x} {to:#x}");
+            *branches.entry(process).or_insert(0) += 1;
+        }
+    }
+    // Those that `branches` lists, but what leads to the other process.
+    assert_eq!(branches, BTreeMap::from([(101, 4), (202, 10)]));
 }

@@ -189,22 +189,29 @@ impl Sampler {
         }
     }
 
-    /// A branch does not lead into another thread: what is between the two is not traced.
+    /// A branch of user code does not lead into another thread, as what is between the two is not
+    /// traced, and the branches of one thread are not those before a sample of another.
     fn leave(&mut self, n: usize, next: &Context, out: &mut impl Receiver) {
-        let Some(State { last: Last::Range(from, true), context: Some(context), .. }) =
-            self.states.get(n)
-        else {
-            return;
-        };
+        let Some(State { last, context: Some(context), .. }) = self.states.get(n) else { return };
         if (context.context_id, context.vmid) == (next.context_id, next.vmid) {
             return;
         }
-        let from = *from;
-        if self.samples.branches {
+        // perf ends branch samples at each change.
+        let ends = self.samples.branches || context.el.is_none_or(|level| level == 0);
+        let last = *last;
+        if self.samples.each_branch {
+            self.flush(n, out);
+        }
+        if let Last::Range(from, true) = last
+            && self.samples.branches
+        {
             self.branch(n, from, 0, out);
         }
         if let Some(state) = self.states.get_mut(n) {
-            state.last = Last::Discontinuity;
+            state.branches.clear();
+            if let (Last::Range(_, true), true) = (last, ends) {
+                state.last = Last::Discontinuity;
+            }
         }
     }
 
