@@ -10,7 +10,7 @@ use tracewright_image::{Cache, CacheOptions};
 use crate::profile::{
     Branch, BranchCount, Filter, ModuleProfile, Profile, RangeCount, Target, Trace, add,
 };
-use crate::samples::{MOST, Piece, Sampled, Unfollowed, pieces};
+use crate::samples::{MOST, Piece, SIZE, Sampled, Unfollowed, pieces};
 
 /// EM_AARCH64.
 const AARCH64: u16 = 183;
@@ -142,7 +142,8 @@ impl<'a> Followed<'a> {
 
     /// Counts a run.
     fn run(&mut self, run: &Run, count: u64) {
-        let leaves = run.to == Target::Unknown;
+        let returns = Target::Here(run.last.wrapping_add(SIZE));
+        let leaves = run.to == Target::Unknown || run.to == returns;
         let parts = match (&mut self.cache, self.opaque) {
             (Some(_), true) => Ok(vec![(run.start, run.last, 0, true)]),
             (Some(cache), false) => pieces(cache, run.start, run.last, leaves).map(|pieces| {

@@ -101,7 +101,10 @@ impl Profile {
             let image = spaces.image(run.memory);
             let mapped = |address| image.region(image.view(Space::ANY), address).is_some();
             let followed = match arm64 {
-                true => follow(cache, &run, !mapped(run.to), count, &mut raw),
+                true => {
+                    let leaves = !mapped(run.to) || run.to == run.last.wrapping_add(SIZE);
+                    follow(cache, &run, leaves, count, &mut raw)
+                }
                 false if mapped(run.start) => {
                     raw.executed.add(opaque(&run), count);
                     Ok(())
@@ -153,10 +156,11 @@ pub(crate) enum Unfollowed {
 }
 
 /// The bytes of an instruction of A64.
-const SIZE: u64 = 4;
+pub(crate) const SIZE: u64 = 4;
 
 /// The ranges of the code from `start` to the instruction at `last`, which end at each branch.
-/// `leaves`: what follows is no code of a program, but that of an exception.
+/// `leaves`: an exception may follow, as the code after it is of no program, or that of its return,
+/// the next instruction.
 pub(crate) fn pieces(
     cache: &mut Cache,
     start: u64,
@@ -196,7 +200,7 @@ pub(crate) fn pieces(
 }
 
 /// The range from `start` to the instruction at `last`, after which an exception was taken: it
-/// makes one (SVC, HVC, SMC, BRK, HLT), or the exception `leaves` the programs.
+/// makes one (SVC, HVC, SMC, BRK, HLT), or one may follow: see [`pieces`].
 fn before_exception(
     cache: &mut Cache,
     start: u64,
@@ -337,6 +341,8 @@ mod tests {
             (0x1010, KERNEL, 5),
             // An interrupt after the CBZ, and after the NOP behind it.
             (0x1008, KERNEL, 3),
+            // Its handler is not traced, and returns.
+            (0x1008, 0x100c, 3),
         ] {
             let mut samples = samples(vec![(last, to), (0x1014, 0x1000)], true);
             // NOP; CBZ X0, 0x100c; NOP; NOP; SVC #0; B 0x1000.
