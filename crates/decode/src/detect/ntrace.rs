@@ -98,6 +98,29 @@ impl Plausibility {
     }
 }
 
+/// The most bits of I-CNT. ("Max Field Sizes")
+const MAX_COUNT: u32 = 22;
+
+/// I-CNT of a message, or another number of half-words or branches.
+const fn count(message: &Message) -> Option<u64> {
+    match *message {
+        Message::DirectBranch { icnt }
+        | Message::DirectBranchSync { icnt, .. }
+        | Message::IndirectBranch { icnt, .. }
+        | Message::IndirectBranchSync { icnt, .. }
+        | Message::IndirectBranchHist { icnt, .. }
+        | Message::IndirectBranchHistSync { icnt, .. }
+        | Message::ProgTraceSync { icnt, .. }
+        | Message::ProgTraceCorrelation { icnt, .. } => Some(icnt),
+        Message::ResourceFull {
+            rcode: names::COUNT_FULL | names::NOT_TAKEN | names::TAKEN,
+            rdata,
+            ..
+        } => Some(rdata),
+        _ => None,
+    }
+}
+
 /// Whether an encoder of the profile sends such a message.
 fn is_known(message: &Message, config: &Config) -> bool {
     let sifive = config.profile.is_sifive();
@@ -109,6 +132,9 @@ fn is_known(message: &Message, config: &Config) -> bool {
     let is_hist = |hist: u64| hist != 0 && hist >> 32 == 0;
     let field = message.reference(Some(0)).flatten();
     if field.is_some_and(|field| field >> config.field_bits() != 0) {
+        return false;
+    }
+    if count(message).is_some_and(|count| count >> MAX_COUNT != 0) {
         return false;
     }
     // The sign of an address of 48 or 49 bits is extended by SiFive's profile only.
@@ -280,17 +306,9 @@ impl Followed {
 
 /// Whether instructions were executed before the message.
 fn executes(message: &Message) -> bool {
-    match *message {
-        Message::DirectBranch { icnt }
-        | Message::DirectBranchSync { icnt, .. }
-        | Message::IndirectBranch { icnt, .. }
-        | Message::IndirectBranchSync { icnt, .. }
-        | Message::IndirectBranchHist { icnt, .. }
-        | Message::IndirectBranchHistSync { icnt, .. }
-        | Message::ProgTraceSync { icnt, .. }
-        | Message::ProgTraceCorrelation { icnt, .. } => icnt > 0,
+    match message {
         Message::ResourceFull { .. } | Message::RepeatBranch { .. } => true,
-        _ => false,
+        _ => count(message).is_some_and(|count| count > 0),
     }
 }
 
@@ -361,6 +379,9 @@ const CONTRADICTED: u64 = 8;
 /// explained.
 const BEFORE: u64 = 250;
 
+/// What SRC takes from the plausibility: without it there is one explanation less for odd messages.
+const SOURCES: i64 = 20;
+
 /// A configuration that is tried.
 #[derive(Clone, Debug)]
 struct Tried {
@@ -386,7 +407,8 @@ impl Tried {
             false => (given.registers)(name).or_else(|| setting.get(name)),
         };
         let config = Config::from_registers(&value);
-        let plausible = Plausibility::of(part, &config).score();
+        let sources = if config.has_sources() { SOURCES } else { 0 };
+        let plausible = Plausibility::of(part, &config).score() - sources;
         Tried { config, plausible }
     }
 

@@ -54,6 +54,28 @@ fn every_capture() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Without a program the codes of the messages show the width of SRC of nearly all captures, and of
+/// all where the detection is sure.
+#[test]
+fn without_a_program() {
+    let Some(root) = shared() else { return };
+    let (mut right, mut wrong) = (0, Vec::new());
+    for capture in [nexrv(&root), own(&root), sifive(&root)].concat() {
+        let found = Detection::of(&capture.bytes, &Described::default(), &Given::default());
+        let Some(found) = found.best().map(|best| best.sources[0].clone()) else { continue };
+        let best = found.best().filter(|best| best.protocol == AnyProtocol::Ntrace);
+        let width = best.map(|best| best.setting.get("source_width").unwrap_or(0));
+        if width == Some(u64::from(capture.config.link.source_bits)) {
+            right += 1;
+        } else {
+            assert!(found.certainty() <= Certainty::Possible, "{:?}", capture.path);
+            wrong.push((capture.path, width));
+        }
+    }
+    println!("{right} right, wrong: {wrong:?}");
+    assert!(wrong.len() * 8 < right, "{right} right, {wrong:?}");
+}
+
 /// Damage to the first bytes, and with it the loss of the first synchronisation: what is detected
 /// is right, or an assumption.
 #[test]

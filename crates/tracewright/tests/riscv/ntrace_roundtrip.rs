@@ -162,8 +162,10 @@ fn overflow() {
         assert!(parts(&got, &run.pcs), "seed {seed} {options:?}");
         let gap = |(_, _, element): &&(usize, u64, Element)| matches!(element, Element::Gap(_));
         let gaps = got.others.iter().filter(gap).count();
-        assert_eq!(gaps > 0, got.addresses.len() < run.pcs.len(), "seed {seed} {options:?}");
-        lost += u64::from(gaps > 0);
+        // A message that was lost may have had no instructions.
+        let is_whole = got.addresses == run.pcs;
+        assert!(is_whole || gaps > 0, "seed {seed} {options:?}");
+        lost += u64::from(!is_whole);
         options.push(("trTeInstStallEna", "1".to_owned()));
         let (config, settings) = unit(&named(&options));
         let got = Run::of(&encode(&steps, &config, &settings).1, &config, &run.image, false);
