@@ -469,7 +469,7 @@ impl TimingView<'_> {
 /// The answer of a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether it is kept.
+    /// Whether it is met.
     pub verdict: Verdict,
     /// A line of text.
     pub text: String,
@@ -527,7 +527,7 @@ mod tests {
             (1_000_000, Interval::point(12), "12.00 us"),
             (1_000_000_000, Interval::new(12_401, 12_999), "12.40..13.00 us"),
             (1_000_000_000, Interval::new(12_401, 12_402), "12.40 us"),
-            (72_000_000, Interval::new(1, 2), "13.8..27.8 ns"),
+            (72_000_000, Interval::new(1, 2), "13.88..27.78 ns"),
             (1_000, Interval::at_least(1_500), "1.500.. s"),
             (1_000_000_000_000, Interval::point(1), "0.001 ns"),
             (1, Interval::point(12_345), "12345 s"),

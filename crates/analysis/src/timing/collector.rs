@@ -100,8 +100,8 @@ pub struct Timing {
     rows: Vec<Timed>,
     numbers: Vec<usize>,
     others: HashMap<Subject, usize>,
-    /// The durations that are kept one by one.
-    kept: u64,
+    /// The durations that are stored one by one.
+    stored: u64,
     /// The clock has advanced.
     ticks: bool,
     /// The time of all sources, as far as it is known.
@@ -129,7 +129,7 @@ impl Timing {
             rows: Vec::new(),
             numbers: Vec::new(),
             others: HashMap::new(),
-            kept: 0,
+            stored: 0,
             ticks: false,
             total: 0,
             losses: 0,
@@ -368,11 +368,11 @@ impl Timing {
             let Some(row) = self.rows.get_mut(row) else { continue };
             if let Some(end) = row.last_end.take().filter(same) {
                 row.add(Measure::Gap, own.begin.since(end.moment), own.place);
-                self.kept += 1;
+                self.stored += 1;
             }
             if let Some(last) = row.last.replace(begin).filter(same) {
                 row.add(Measure::Period, own.begin.since(last.moment), own.place);
-                self.kept += 1;
+                self.stored += 1;
             }
         }
     }
@@ -427,11 +427,11 @@ impl Timing {
             row.add(Measure::Net, net, own.place);
             row.add(Measure::Own, itself, own.place);
             row.add(Measure::Interrupted, interrupted, own.place);
-            self.kept += 4;
+            self.stored += 4;
         }
-        if self.kept > MAX_EXACT {
+        if self.stored > MAX_EXACT {
             self.rows.iter_mut().flat_map(|row| &mut row.measures).for_each(Statistics::compact);
-            self.kept = 0;
+            self.stored = 0;
         }
     }
 

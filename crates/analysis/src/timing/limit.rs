@@ -35,14 +35,14 @@ enum Bound {
     Picoseconds(u128),
 }
 
-/// Whether a bound is kept.
+/// Whether a bound is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// By every activation.
     Met,
     /// Not by one at least.
     Violated,
-    /// Between two times that the trace has, or because trace was lost, it may be kept or not.
+    /// Between two times that the trace has, or because trace was lost, it may be met or not.
     Open,
     /// There is no activation.
     Never,
@@ -174,7 +174,7 @@ impl Limit {
         Some(Limit { value: Some(value), ..self })
     }
 
-    /// Whether it is kept. An activation in which trace was lost lasted what is known of it, or
+    /// Whether it is met. An activation in which trace was lost lasted what is known of it, or
     /// more.
     pub fn verdict(&self, statistics: &Statistics) -> Verdict {
         let Some(limit) = self.value else { return Verdict::Open };

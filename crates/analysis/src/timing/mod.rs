@@ -1,7 +1,7 @@
 //! How long functions and exceptions take.
 //!
 //! Between two points at which the clock of a source is known, such as two timestamps, the time of
-//! an event is an interval. Such a stretch of a trace is a *window* of known duration. In each
+//! an event is an interval. Such a part of a trace is a *window* of known duration. In each
 //! window, what a duration counts was executed all the time, for a part of it, or not at all: a
 //! duration has at least the windows of the first kind, and at most those of the second one, too.
 //! So the parts of a window are not counted twice, and a function that executes in the whole of a
@@ -19,7 +19,7 @@
 //! | `activation.rs` | activations that are open, and the exceptions that interrupt them |
 //! | `collector.rs` | [`Timing`]: the visitor that receives the frames |
 //! | `statistics.rs` | [`Statistics`]: least, percentiles and most of intervals |
-//! | `limit.rs` | [`Limit`]: a bound of a duration, and whether it is kept |
+//! | `limit.rs` | [`Limit`]: a bound of a duration, and whether it is met |
 
 mod activation;
 mod clock;

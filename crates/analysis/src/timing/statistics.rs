@@ -2,7 +2,7 @@
 
 use tracewright_base::Interval;
 
-/// The most intervals of all statistics together that are kept one by one. Of more, bins are kept.
+/// The most intervals of all statistics together that are stored one by one. Of more, bins are stored.
 pub const MAX_EXACT: u64 = 4_000_000;
 
 /// A place in the trace.
@@ -45,14 +45,14 @@ fn bounds(bin: usize) -> (u64, u64) {
 
 /// The intervals, or how many are in each bin.
 #[derive(Clone, Debug)]
-enum Kept {
+enum Stored {
     All { least: Vec<u64>, most: Vec<u64> },
     Bins { least: Box<[u64; BINS]>, most: Box<[u64; BINS]>, open: u64 },
 }
 
-impl Default for Kept {
-    fn default() -> Kept {
-        Kept::All { least: Vec::new(), most: Vec::new() }
+impl Default for Stored {
+    fn default() -> Stored {
+        Stored::All { least: Vec::new(), most: Vec::new() }
     }
 }
 
@@ -69,7 +69,7 @@ pub struct Deviation {
 /// smallest lower bound and the k-th smallest upper bound, so each statistic is an interval, too.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
-    kept: Kept,
+    stored: Stored,
     count: u64,
     /// Intervals without an upper bound, of activations in which trace was lost.
     lost: u64,
@@ -88,13 +88,13 @@ impl Statistics {
     /// Adds a duration.
     pub(super) fn add(&mut self, duration: Interval, place: Place) {
         let Interval { least, most } = duration;
-        match &mut self.kept {
-            Kept::All { least: all, most: ends } => {
+        match &mut self.stored {
+            Stored::All { least: all, most: ends } => {
                 all.push(least);
                 ends.push(most.unwrap_or(OPEN));
                 self.sorted = false;
             }
-            Kept::Bins { least: all, most: ends, open } => {
+            Stored::Bins { least: all, most: ends, open } => {
                 bump(all.get_mut(bin(least)));
                 match most {
                     Some(most) => bump(ends.get_mut(bin(most))),
@@ -128,9 +128,9 @@ impl Statistics {
         self.least_lost = self.least_lost.max(least);
     }
 
-    /// Keeps bins in place of the intervals.
+    /// Stores bins in place of the intervals.
     pub(super) fn compact(&mut self) {
-        let Kept::All { least, most } = &self.kept else { return };
+        let Stored::All { least, most } = &self.stored else { return };
         let (mut lower, mut upper, mut open) = ([0; BINS], [0; BINS], 0);
         least.iter().for_each(|value| bump(lower.get_mut(bin(*value))));
         for value in most {
@@ -139,12 +139,12 @@ impl Statistics {
                 value => bump(upper.get_mut(bin(value))),
             }
         }
-        self.kept = Kept::Bins { least: Box::new(lower), most: Box::new(upper), open };
+        self.stored = Stored::Bins { least: Box::new(lower), most: Box::new(upper), open };
     }
 
-    /// Sorts what is kept.
+    /// Sorts what is stored.
     pub(super) fn sort(&mut self) {
-        if let Kept::All { least, most } = &mut self.kept {
+        if let Stored::All { least, most } = &mut self.stored {
             least.sort_unstable();
             most.sort_unstable();
             self.sorted = true;
@@ -215,8 +215,8 @@ impl Statistics {
     pub fn percentile(&self, per_mille: u64) -> Option<Interval> {
         let rank = (u128::from(self.count) * u128::from(per_mille)).div_ceil(1000).max(1) as u64;
         let rank = rank.min(self.count).checked_sub(1)?;
-        match &self.kept {
-            Kept::All { least, most } => {
+        match &self.stored {
+            Stored::All { least, most } => {
                 let at = rank as usize;
                 let (least, most) = match self.sorted {
                     true => (*least.get(at)?, *most.get(at)?),
@@ -224,7 +224,7 @@ impl Statistics {
                 };
                 Some(Interval { least, most: Some(most).filter(|most| *most != OPEN) })
             }
-            Kept::Bins { least, most, .. } => {
+            Stored::Bins { least, most, .. } => {
                 let least = nth_bin(&least[..], rank).map_or(0, |bin| bounds(bin).0);
                 Some(Interval { least, most: nth_bin(&most[..], rank).map(|bin| bounds(bin).1) })
             }
@@ -236,7 +236,7 @@ impl Statistics {
     pub fn histogram(&self) -> Vec<(u64, u64, u64, u64)> {
         let mut copy = self.clone();
         copy.compact();
-        let Kept::Bins { least, most, .. } = &copy.kept else { return Vec::new() };
+        let Stored::Bins { least, most, .. } = &copy.stored else { return Vec::new() };
         let bins = least.iter().zip(most.iter()).enumerate();
         let full = bins.filter(|(_, (lower, upper))| **lower + **upper > 0);
         full.map(|(n, (lower, upper))| (bounds(n).0, bounds(n).1, *lower, *upper)).collect()

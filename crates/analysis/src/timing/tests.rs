@@ -1,4 +1,4 @@
-//! Durations of random executions, whose time is known, beside what the intervals say.
+//! Durations of random executions, whose time is known, beside what the intervals are.
 
 use super::*;
 use crate::code::FunctionId;

@@ -196,7 +196,7 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
         histogram: args.histogram,
         frequency: args.frequency,
     };
-    let (nothing, kept) = print(args, &found, shown, &limits, &mut output)?;
+    let (nothing, met) = print(args, &found, shown, &limits, &mut output)?;
     output.close()?;
     if nothing && args.rows != Some(0) {
         if let Some(name) = &args.function {
@@ -204,10 +204,10 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
         }
         report::nothing_selected(&input);
     }
-    Ok(problems.answer(&input, args.outcome.strict) && kept && !(nothing && args.rows != Some(0)))
+    Ok(problems.answer(&input, args.outcome.strict) && met && !(nothing && args.rows != Some(0)))
 }
 
-/// Says what the clock is where the trace has none, or lacks the one that is asked for.
+/// States what the clock is where the trace has none, or lacks the one that is asked for.
 fn unclocked(args: &TimingArgs, clock: Clock, found: &Found) {
     if clock == Clock::Instructions && args.clock.is_none() {
         let why = match args.frequency {
@@ -227,7 +227,7 @@ fn unclocked(args: &TimingArgs, clock: Clock, found: &Found) {
 }
 
 /// Prints all tables and the answers of the limits. Returns whether nothing is shown, and whether
-/// the limits are kept.
+/// the limits are met.
 fn print(
     args: &TimingArgs,
     found: &Found,
@@ -235,7 +235,7 @@ fn print(
     limits: &[Limit],
     output: &mut Output,
 ) -> Result<(bool, bool), Fail> {
-    let (mut nothing, mut kept) = (true, true);
+    let (mut nothing, mut met) = (true, true);
     match args.format {
         TimingFormat::Text => output.print(&found.contradictions.text())?,
         TimingFormat::Json => output.json(&json::head("timing"))?,
@@ -257,7 +257,7 @@ fn print(
         }
         for limit in limits {
             for answer in view.answers(limit) {
-                kept &= match answer.verdict {
+                met &= match answer.verdict {
                     Verdict::Met => true,
                     Verdict::Violated => false,
                     Verdict::Open | Verdict::Never => !args.outcome.strict,
@@ -271,5 +271,5 @@ fn print(
             }
         }
     }
-    Ok((nothing, kept))
+    Ok((nothing, met))
 }
