@@ -24,6 +24,7 @@
 //! | `itm/` | [`itm::Interpreter`]: text, exceptions, samples and watched data of an ITM, with times |
 //! | `programs.rs` | [`Programs`]: whether captures are of the same programs |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
+//! | `timing/` | [`timing::Timing`]: how long functions and exceptions take, as intervals |
 //!
 //! A [`Profiler`] counts at addresses in memory while it decodes. [`Profile::add`] converts the
 //! counts to addresses in the files that the memory was loaded from. Each output format is made of
@@ -72,6 +73,7 @@ mod samples;
 pub mod stacks;
 mod thread_names;
 mod timeline;
+pub mod timing;
 mod transfer;
 mod transfer_log;
 mod transfers;

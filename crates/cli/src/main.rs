@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         Verb::Branches(args) => verbs::branches::run(&args),
         Verb::Table(args) => verbs::table::run(&args),
         Verb::Calls(args) => verbs::calls::run(&args),
+        Verb::Timing(args) => verbs::timing::run(&args),
         Verb::Timeline(args) => verbs::timeline::run(&args),
         Verb::Coverage(args) => verbs::coverage::run(&args),
         Verb::History(args) => verbs::history::run(&args),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tracewright_analysis::coverage::{self, Losses, ProgramCoverage, SourceFile, program_files};
 use tracewright_analysis::functions::{FunctionTotals, by_thread, together};
 use tracewright_analysis::stacks::{FunctionId, Part, SWITCHES, StackCounts, Stacks, Visitor};
+use tracewright_analysis::timing::{Clock, Timing};
 use tracewright_analysis::{
     Code, Filter, Paths, Profile, Profiler, RawProfile, Timeline, Transfers, thread_names,
 };
@@ -48,7 +49,7 @@ pub struct Functions {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallStacks<V> {
-    /// What received the frames: [`Paths`] or [`Timeline`].
+    /// What received the frames: [`Paths`], [`Timeline`] or [`Timing`].
     pub frames: V,
     /// The names of its threads.
     pub threads: Vec<String>,
@@ -178,6 +179,31 @@ impl Trace {
                 threads_are_sources: true,
             },
         )
+    }
+
+    /// How long functions and exceptions take, by this clock.
+    ///
+    /// # Errors
+    /// As [`decode`](Trace::decode).
+    pub fn timings(&self, clock: Clock) -> Result<Stacked<Timing>, DecodeError> {
+        let mut found = self.stacked(
+            0,
+            &Frames {
+                joined: &|_| Timing::new(clock),
+                alone: &|_| Timing::new(clock),
+                by_parts: false,
+                take: |stacks, part| {
+                    stacks.transfers(part.transfers());
+                    true
+                },
+                threads: |own| own.threads().collect(),
+                threads_are_sources: false,
+            },
+        )?;
+        for own in &mut found.buffers {
+            own.frames.finish();
+        }
+        Ok(found)
     }
 
     /// The frames of all calls, given to a visitor as they are found: one visitor for each buffer,

@@ -9,6 +9,7 @@
 //! | [`perf_script`] | branch and instruction samples as `perf script` prints them |
 //! | [`instructions`], [`disassembly`] | executed instructions |
 //! | [`functions`], [`calls`] | the table of functions, calls in order |
+//! | [`timing`] | how long functions and exceptions take |
 //! | [`coverage`] | executed lines, outcomes of branches |
 //! | [`diff`] | functions or lines that differ between two traces |
 //! | [`history`] | the last instructions before an event |
@@ -66,6 +67,7 @@ pub mod sinks;
 pub mod sources;
 pub mod stats;
 pub mod text;
+pub mod timing;
 
 pub use filter::Filter;
 pub use line_table::LineTable;

@@ -11,6 +11,7 @@ mod profile;
 mod random;
 mod signals;
 mod table;
+mod timing;
 mod units;
 
 pub use coverage::{CoverageArgs, CoverageBy, CoverageFormatArg};
@@ -36,6 +37,7 @@ pub use signals::comparators;
 pub use table::TableArgs;
 #[cfg(feature = "columns")]
 pub use table::TableOptions;
+pub use timing::{TimingArgs, TimingFormat};
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
     UnitSequenceArgs, UnitVerb, UnitVerbs,
@@ -125,6 +127,8 @@ pub enum Verb {
     Table(Own<TableArgs>),
     /// List calls in order: the begin and the end of each function.
     Calls(Own<CallsArgs>),
+    /// List how long functions and exceptions take: least, median, percentiles, most; check limits.
+    Timing(Own<TimingArgs>),
     /// Write the functions over time for a trace viewer.
     Timeline(Own<TimelineArgs>),
     /// List which source lines were executed, and the outcomes of branches.

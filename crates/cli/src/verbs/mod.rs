@@ -27,4 +27,5 @@ pub mod profile;
 pub mod report;
 pub mod table;
 pub mod timeline;
+pub mod timing;
 pub mod unit;

@@ -6,7 +6,7 @@ use std::fs;
 use crate::common::{Folder, Output, command, tracewright};
 
 /// The verbs that read a capture, and their own option that is looked for.
-const READERS: [(&str, &str); 18] = [
+const READERS: [(&str, &str); 19] = [
     ("info", "--all"),
     ("packets", "--bytes"),
     ("decode", "--packets"),
@@ -16,6 +16,7 @@ const READERS: [(&str, &str); 18] = [
     ("functions", "--sort"),
     ("branches", "--limit"),
     ("calls", "--depth"),
+    ("timing", "--measure"),
     ("timeline", "--frequency"),
     ("coverage", "--annotate"),
     ("history", "--before"),

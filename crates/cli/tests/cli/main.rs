@@ -49,6 +49,7 @@ mod shared;
 mod sinks;
 mod sweep;
 mod threads;
+mod timing;
 mod totals;
 #[cfg(unix)]
 mod unit_docs;

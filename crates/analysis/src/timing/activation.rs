@@ -1,0 +1,55 @@
+//! Activations: functions and exceptions from their begin to their end.
+
+use tracewright_base::Interval;
+
+use super::clock::{Moment, Sum};
+use super::statistics::Place;
+
+/// A thread at one depth of exceptions: what executes without being interrupted by another one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Level {
+    pub(super) sum: Sum,
+}
+
+/// A bound of durations of an activation, found where trace was lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Until {
+    pub(super) gross: u64,
+    pub(super) net: u64,
+    pub(super) own: u64,
+}
+
+/// A frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Activation {
+    /// Identifies it among those with the same number.
+    pub(super) serial: u64,
+    /// Its row, and that of its exception.
+    pub(super) row: usize,
+    pub(super) exception: Option<usize>,
+    pub(super) thread: usize,
+    pub(super) place: Place,
+    /// Its begin is in the trace, and is that of the function.
+    pub(super) begins: bool,
+    /// Its end is in the trace, and is that of the function.
+    pub(super) ends: bool,
+    pub(super) begin: Moment,
+    pub(super) end: Moment,
+    /// Its time as the activation that executes.
+    pub(super) own: Sum,
+    /// It executed for a part of a window that is open.
+    pub(super) part: bool,
+    /// The level, its sum before, and the least one behind the window of the begin; `u64::MAX`
+    /// until that window ends.
+    pub(super) level: usize,
+    pub(super) before: Sum,
+    pub(super) behind: u64,
+    /// The least sum of the level at its end.
+    pub(super) least: u64,
+    /// What is known at the first loss of trace inside.
+    pub(super) lost: Option<Until>,
+    /// The activation beneath.
+    pub(super) parent: Option<usize>,
+    /// The longest exception that interrupted it.
+    pub(super) longest: Option<(Interval, usize)>,
+}

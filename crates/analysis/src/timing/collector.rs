@@ -1,0 +1,710 @@
+//! From frames to durations.
+
+use std::collections::HashMap;
+
+use tracewright_base::Interval;
+
+use super::activation::{Activation, Level, Until};
+use super::clock::{Clock, Event, Moment, SourceClock, Sum};
+use super::statistics::{MAX_EXACT, Place, Statistics};
+use super::{Limit, Measure, Verdict};
+use crate::code::FunctionId;
+use crate::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Subject {
+    /// A function.
+    Function(FunctionId),
+    /// An exception with this number, of a source.
+    Exception(usize, u16),
+}
+
+/// The durations of a function or an exception.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    /// What is measured.
+    pub subject: Subject,
+    /// Activations that began before the trace or a loss of trace, that continue what began
+    /// earlier, or whose end is not in the trace. They are not in the statistics.
+    pub incomplete: u64,
+    /// The longest exception that interrupted an activation, and the number of its row.
+    pub longest_interruption: Option<(Interval, usize)>,
+    measures: [Statistics; Measure::ALL.len()],
+    /// The last begin, and the last end.
+    last: Option<Before>,
+    last_end: Option<Before>,
+}
+
+/// A moment of a thread.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    moment: Moment,
+    thread: usize,
+    /// Losses of the thread so far.
+    losses: u64,
+}
+
+impl Timed {
+    fn new(subject: Subject) -> Timed {
+        Timed {
+            subject,
+            incomplete: 0,
+            longest_interruption: None,
+            measures: Default::default(),
+            last: None,
+            last_end: None,
+        }
+    }
+
+    /// The statistics of a measure.
+    pub fn of(&self, measure: Measure) -> &Statistics {
+        &self.measures[measure as usize]
+    }
+
+    /// The answer of a limit.
+    pub fn verdict(&self, limit: &Limit) -> Verdict {
+        limit.verdict(self.of(limit.measure))
+    }
+
+    fn add(&mut self, measure: Measure, duration: Interval, place: Place) {
+        self.measures[measure as usize].add(duration, place);
+    }
+}
+
+/// A thread.
+#[derive(Clone, Debug)]
+struct Thread {
+    /// The activations that are open.
+    open: Vec<usize>,
+    /// The level of the thread itself.
+    level: usize,
+    losses: u64,
+    /// The source that executed it first, and its identifier.
+    source: usize,
+    id: Option<u64>,
+}
+
+/// Measures activations. It receives the frames of [`Stacks`](crate::Stacks) in order.
+#[derive(Debug)]
+pub struct Timing {
+    clock: Clock,
+    sources: Vec<SourceClock>,
+    threads: Vec<Thread>,
+    activations: Vec<Activation>,
+    free: Vec<usize>,
+    levels: Vec<Level>,
+    free_levels: Vec<usize>,
+    serial: u64,
+    epochs: u32,
+    rows: Vec<Timed>,
+    numbers: Vec<usize>,
+    others: HashMap<Subject, usize>,
+    /// The durations that are stored one by one.
+    stored: u64,
+    /// The clock has advanced.
+    ticks: bool,
+    /// The time of all sources, as far as it is known.
+    total: u64,
+    /// Losses of trace.
+    losses: u64,
+}
+
+/// No activation.
+const NONE: usize = usize::MAX;
+
+impl Timing {
+    /// Durations by this clock.
+    pub fn new(clock: Clock) -> Timing {
+        Timing {
+            clock,
+            sources: Vec::new(),
+            threads: Vec::new(),
+            activations: Vec::new(),
+            free: Vec::new(),
+            levels: Vec::new(),
+            free_levels: Vec::new(),
+            serial: 0,
+            epochs: 0,
+            rows: Vec::new(),
+            numbers: Vec::new(),
+            others: HashMap::new(),
+            stored: 0,
+            ticks: false,
+            total: 0,
+            losses: 0,
+        }
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Whether the trace has this clock.
+    pub fn ticks(&self) -> bool {
+        self.ticks
+    }
+
+    /// The time in which instructions are traced, of all sources together, without that before the
+    /// first and after the last point at which the clock is known.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Losses of trace.
+    pub fn losses(&self) -> u64 {
+        self.losses
+    }
+
+    /// Closes the last window of each source, and returns the durations of each function and
+    /// exception. An interruption names its row by the index in it.
+    pub fn finish(&mut self) -> &[Timed] {
+        for source in 0..self.sources.len() {
+            self.close(source, None, None);
+        }
+        for row in &mut self.rows {
+            row.measures.iter_mut().for_each(Statistics::sort);
+        }
+        &self.rows
+    }
+
+    /// The durations so far.
+    pub fn rows(&self) -> &[Timed] {
+        &self.rows
+    }
+
+    /// The threads: the source that executed each first, and its identifier in the trace.
+    pub fn threads(&self) -> impl Iterator<Item = (usize, Option<u64>)> + '_ {
+        self.threads.iter().map(|thread| (thread.source, thread.id))
+    }
+
+    fn row(&mut self, subject: Subject) -> usize {
+        let next = self.rows.len();
+        let number = match subject {
+            Subject::Function(FunctionId::Known(number)) => {
+                let number = number as usize;
+                if number >= self.numbers.len() {
+                    self.numbers.resize(number + 1, NONE);
+                }
+                let Some(slot) = self.numbers.get_mut(number) else { return NONE };
+                if *slot == NONE {
+                    *slot = next;
+                }
+                *slot
+            }
+            subject => *self.others.entry(subject).or_insert(next),
+        };
+        if number == next {
+            self.rows.push(Timed::new(subject));
+        }
+        number
+    }
+
+    fn level(&mut self) -> usize {
+        match self.free_levels.pop() {
+            Some(level) => {
+                if let Some(slot) = self.levels.get_mut(level) {
+                    *slot = Level::default();
+                }
+                level
+            }
+            None => {
+                self.levels.push(Level::default());
+                self.levels.len() - 1
+            }
+        }
+    }
+
+    fn source(&mut self, source: usize) -> &mut SourceClock {
+        if source >= self.sources.len() {
+            let first = (self.clock == Clock::Instructions).then_some(0);
+            while source >= self.sources.len() {
+                let epoch = self.epoch();
+                self.sources.push(SourceClock {
+                    now: first,
+                    epoch,
+                    exact: first.is_some(),
+                    ..SourceClock::default()
+                });
+            }
+        }
+        &mut self.sources[source]
+    }
+
+    /// The epoch of a source. Timestamps of all sources are those of one clock.
+    fn epoch(&mut self) -> u32 {
+        if self.clock != Clock::Timestamps {
+            self.epochs += 1;
+        }
+        self.epochs
+    }
+
+    /// The activation on top of a thread, and its level.
+    fn top(&self, thread: usize) -> (Option<usize>, Option<usize>) {
+        let Some(Thread { open, level, .. }) = self.threads.get(thread) else {
+            return (None, None);
+        };
+        let top = open.last().copied();
+        let own = top.and_then(|top| self.activations.get(top)).map_or(*level, |own| own.level);
+        (top, Some(own))
+    }
+
+    /// Another activation executes from here on, or none.
+    fn execute(&mut self, source: usize, top: Option<usize>, level: Option<usize>) {
+        let clock = self.source(source);
+        let (exact, before, level_before) = (clock.exact, clock.top, clock.level);
+        if before == top && level_before == level {
+            return;
+        }
+        (clock.top, clock.level) = (top, level);
+        if exact {
+            return;
+        }
+        if before != top {
+            self.part(source, before);
+            self.part(source, top);
+        }
+        if level_before != level {
+            let clock = self.source(source);
+            for level in [level_before, level].into_iter().flatten() {
+                if !clock.levels.contains(&level) {
+                    clock.levels.push(level);
+                }
+            }
+            // An activation that is not there executes in the rest of the window.
+            if clock.levels.len() == 1 {
+                clock.levels.push(NONE);
+            }
+        }
+    }
+
+    /// The activation executes for a part of the window.
+    fn part(&mut self, source: usize, number: Option<usize>) {
+        let Some(number) = number else {
+            return self.source(source).parts.push((NONE, 0));
+        };
+        let Some(own) = self.activations.get_mut(number) else { return };
+        if !std::mem::replace(&mut own.part, true) {
+            let serial = own.serial;
+            self.source(source).parts.push((number, serial));
+        }
+    }
+
+    /// The thread of `position` executes.
+    fn enter(&mut self, position: &Position) {
+        if self.source(position.source).thread != Some(position.thread) {
+            self.source(position.source).thread = Some(position.thread);
+            let (top, level) = self.top(position.thread);
+            self.execute(position.source, top, level);
+        }
+    }
+
+    /// The window of a source ends. Its duration, and the value of the clock; `None` if they are
+    /// not known.
+    fn close(&mut self, source: usize, duration: Option<u64>, now: Option<u64>) {
+        let clock = self.source(source);
+        let (top, level) = (clock.top, clock.level);
+        let mut parts = std::mem::take(&mut clock.parts);
+        let mut levels = std::mem::take(&mut clock.levels);
+        let mut events = std::mem::take(&mut clock.events);
+        clock.now = now;
+        if top.is_some() || !parts.is_empty() {
+            self.total = self.total.saturating_add(duration.unwrap_or(0));
+        }
+        if parts.is_empty()
+            && let Some(own) = top.and_then(|top| self.activations.get_mut(top))
+        {
+            own.own.whole(duration);
+        }
+        for (number, serial) in parts.drain(..) {
+            if let Some(own) = self.activations.get_mut(number)
+                && own.serial == serial
+            {
+                own.own.part(duration);
+                own.part = false;
+            }
+        }
+        if levels.is_empty()
+            && let Some(own) = level.and_then(|level| self.levels.get_mut(level))
+        {
+            own.sum.whole(duration);
+        }
+        for level in levels.drain(..) {
+            if let Some(own) = self.levels.get_mut(level) {
+                own.sum.part(duration);
+            }
+        }
+        for (event, serial) in events.drain(..) {
+            match event {
+                Event::Begin(number) => self.begun(number, serial, now),
+                Event::End(number) => self.ended(number, now),
+            }
+        }
+        // The memory is used again.
+        let clock = self.source(source);
+        (clock.parts, clock.levels, clock.events) = (parts, levels, events);
+    }
+
+    /// The window of the begin of an activation ended.
+    fn begun(&mut self, number: usize, serial: u64, now: Option<u64>) {
+        let Some(own) = self.activations.get_mut(number).filter(|own| own.serial == serial) else {
+            return;
+        };
+        own.begin.most = own.begin.most.or(now);
+        own.behind = self.levels.get(own.level).map_or(0, |level| level.sum.least);
+        let own = *own;
+        self.follow(&own);
+    }
+
+    /// The distance to the activation before.
+    fn follow(&mut self, own: &Activation) {
+        if !own.begins {
+            return;
+        }
+        let begin = self.before(own, own.begin);
+        let same = |before: &Before| (before.thread, before.losses) == (begin.thread, begin.losses);
+        for row in [Some(own.row), own.exception].into_iter().flatten() {
+            let Some(row) = self.rows.get_mut(row) else { continue };
+            if let Some(end) = row.last_end.take().filter(same) {
+                row.add(Measure::Gap, own.begin.since(end.moment), own.place);
+                self.stored += 1;
+            }
+            if let Some(last) = row.last.replace(begin).filter(same) {
+                row.add(Measure::Period, own.begin.since(last.moment), own.place);
+                self.stored += 1;
+            }
+        }
+    }
+
+    /// A moment of the thread of an activation.
+    fn before(&self, own: &Activation, moment: Moment) -> Before {
+        let losses = self.threads.get(own.thread).map_or(0, |thread| thread.losses);
+        Before { moment, thread: own.thread, losses }
+    }
+
+    /// The window of the end of an activation ended: its durations are known.
+    fn ended(&mut self, number: usize, now: Option<u64>) {
+        let Some(own) = self.activations.get_mut(number) else { return };
+        own.end.most = own.end.most.or(now);
+        let own = *own;
+        let level = self.levels.get(own.level).map_or(Sum::default(), |level| level.sum);
+        self.release(number, &own);
+        let gross = own.end.since(own.begin);
+        let whole = level.since(&own.before, 0);
+        let net = Interval { least: own.least.saturating_sub(own.behind), most: whole.most };
+        let net = Interval { most: lesser(net.most, gross.most), ..net };
+        let itself = own.own.interval();
+        let itself = Interval { most: lesser(itself.most, net.most), ..itself };
+        let interrupted = Interval {
+            least: net.most.map_or(0, |most| gross.least.saturating_sub(most)),
+            most: gross.most.map(|most| most.saturating_sub(net.least)),
+        };
+        self.interrupts(&own, gross);
+        let complete = own.begins && own.ends;
+        let end = self.before(&own, own.end);
+        for row in [Some(own.row), own.exception].into_iter().flatten() {
+            let Some(row) = self.rows.get_mut(row) else { continue };
+            if let Some((duration, by)) = own.longest
+                && row.longest_interruption.is_none_or(|(before, _)| longer(duration, before))
+            {
+                row.longest_interruption = Some((duration, by));
+            }
+            if !complete {
+                row.incomplete += 1;
+                continue;
+            }
+            row.last_end = Some(end);
+            if let Some(until) = own.lost {
+                row.last_end = None;
+                row.measures[Measure::Gross as usize].add_lost(until.gross);
+                row.measures[Measure::Net as usize].add_lost(until.net);
+                row.measures[Measure::Own as usize].add_lost(until.own);
+                row.measures[Measure::Interrupted as usize].add_lost(0);
+                continue;
+            }
+            row.add(Measure::Gross, gross, own.place);
+            row.add(Measure::Net, net, own.place);
+            row.add(Measure::Own, itself, own.place);
+            row.add(Measure::Interrupted, interrupted, own.place);
+            self.stored += 4;
+        }
+        if self.stored > MAX_EXACT {
+            self.rows.iter_mut().flat_map(|row| &mut row.measures).for_each(Statistics::compact);
+            self.stored = 0;
+        }
+    }
+
+    /// The frame that an exception interrupted has its duration; any other frame that of the
+    /// longest one that interrupted a frame above.
+    fn interrupts(&mut self, own: &Activation, gross: Interval) {
+        let longest = match own.exception {
+            Some(row) => Some((gross, row)),
+            None => own.longest,
+        };
+        let Some(parent) = own.parent.and_then(|parent| self.activations.get_mut(parent)) else {
+            return;
+        };
+        if let Some((duration, row)) = longest
+            && parent.longest.is_none_or(|(before, _)| longer(duration, before))
+        {
+            parent.longest = Some((duration, row));
+        }
+    }
+
+    fn release(&mut self, number: usize, own: &Activation) {
+        if own.exception.is_some() {
+            self.free_levels.push(own.level);
+        }
+        if let Some(slot) = self.activations.get_mut(number) {
+            slot.serial = 0;
+        }
+        self.free.push(number);
+    }
+
+    fn insert(&mut self, own: Activation) -> usize {
+        match self.free.pop() {
+            Some(number) => {
+                if let Some(slot) = self.activations.get_mut(number) {
+                    *slot = own;
+                }
+                number
+            }
+            None => {
+                self.activations.push(own);
+                self.activations.len() - 1
+            }
+        }
+    }
+
+    /// An activation that begins here, above `parent`.
+    fn activation(
+        &mut self,
+        position: &Position,
+        begin: &Begin,
+        parent: Option<usize>,
+    ) -> Activation {
+        self.serial += 1;
+        let row = self.row(Subject::Function(begin.function));
+        let exception = match begin.entry {
+            Entry::Exception(number) => Some(self.row(Subject::Exception(position.source, number))),
+            _ => None,
+        };
+        let level = match (exception, parent.and_then(|parent| self.activations.get(parent))) {
+            (Some(_), _) => self.level(),
+            (None, Some(parent)) => parent.level,
+            (None, None) => self.threads.get(position.thread).map_or(0, |thread| thread.level),
+        };
+        let sum = self.levels.get(level).map_or(Sum::default(), |level| level.sum);
+        let clock = self.source(position.source);
+        let (moment, exact) = (clock.moment(), clock.exact && clock.now.is_some());
+        Activation {
+            serial: self.serial,
+            row,
+            exception,
+            thread: position.thread,
+            place: Place {
+                source: position.source,
+                at: position.at,
+                instructions: position.instructions,
+            },
+            begins: begin.entry.is_call(),
+            begin: moment,
+            level,
+            before: sum,
+            behind: if exact { sum.least } else { u64::MAX },
+            parent,
+            ..Activation::default()
+        }
+    }
+
+    /// Trace is lost: the activations of a thread may end in it.
+    fn mark_lost(&mut self, position: &Position) {
+        let now = self.source(position.source).moment();
+        let Some(thread) = self.threads.get_mut(position.thread) else { return };
+        thread.losses += 1;
+        for number in thread.open.iter().rev() {
+            let Some(own) = self.activations.get_mut(*number) else { continue };
+            if own.lost.is_some() {
+                break;
+            }
+            let sum = self.levels.get(own.level).map_or(Sum::default(), |level| level.sum);
+            own.lost = Some(Until {
+                gross: now.since(own.begin).least,
+                net: sum.least.saturating_sub(own.behind),
+                own: own.own.least,
+            });
+        }
+    }
+
+    /// The clock of a source is not known for a while.
+    fn unknown(&mut self, source: usize) {
+        self.close(source, None, None);
+        let epoch = self.epoch();
+        let first = (self.clock == Clock::Instructions).then_some(0);
+        let clock = self.source(source);
+        (clock.epoch, clock.exact, clock.now) = (epoch, first.is_some(), first);
+    }
+}
+
+/// The lesser of two bounds.
+fn lesser(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    a.zip(b).map(|(a, b)| a.min(b)).or(a).or(b)
+}
+
+/// Whether `duration` is longer than the longest one `before`.
+fn longer(duration: Interval, before: Interval) -> bool {
+    let key = |own: Interval| (own.most.unwrap_or(u64::MAX), own.least);
+    key(duration) > key(before)
+}
+
+impl Visitor for Timing {
+    type Node = usize;
+
+    fn thread(&mut self, source: usize, thread: usize, id: Option<u64>) -> usize {
+        while self.threads.len() <= thread {
+            let level = self.level();
+            self.threads.push(Thread { open: Vec::new(), level, losses: 0, source, id: None });
+        }
+        if let Some(own) = self.threads.get_mut(thread) {
+            (own.source, own.id) = (source, id);
+        }
+        NONE
+    }
+
+    fn begin(&mut self, position: &Position, _: usize, begin: &Begin) -> usize {
+        self.enter(position);
+        let parent = self.top(position.thread).0;
+        let own = self.activation(position, begin, parent);
+        let (serial, level) = (own.serial, own.level);
+        let number = self.insert(own);
+        if let Some(thread) = self.threads.get_mut(position.thread) {
+            thread.open.push(number);
+        }
+        let clock = self.source(position.source);
+        if clock.exact && clock.now.is_some() {
+            self.follow(&own);
+        } else {
+            clock.events.push((Event::Begin(number), serial));
+        }
+        self.execute(position.source, Some(number), Some(level));
+        number
+    }
+
+    fn end(&mut self, position: &Position, node: usize, ending: Ending, _: bool) {
+        self.enter(position);
+        let clock = self.source(position.source);
+        let (moment, exact) = (clock.moment(), clock.exact && clock.now.is_some());
+        if let Some(thread) = self.threads.get_mut(position.thread)
+            && let Some(at) = thread.open.iter().rposition(|own| *own == node)
+        {
+            thread.open.remove(at);
+        }
+        let Some(own) = self.activations.get_mut(node) else { return };
+        own.end = moment;
+        own.ends = matches!(
+            ending,
+            Ending::Return | Ending::UnseenCall | Ending::Replaced | Ending::Unwound | Ending::Lost
+        );
+        own.least = self.levels.get(own.level).map_or(0, |level| level.sum.least);
+        let serial = own.serial;
+        // It executes until here.
+        let (top, level) = self.top(position.thread);
+        self.execute(position.source, top, level);
+        if exact {
+            self.ended(node, None);
+        } else {
+            self.source(position.source).events.push((Event::End(node), serial));
+        }
+    }
+
+    fn beneath(&mut self, position: &Position, root: usize, begin: &Begin) -> (usize, usize) {
+        self.enter(position);
+        let own = self.activation(position, begin, None);
+        let number = self.insert(Activation { begins: false, ..own });
+        let mut first = None;
+        if let Some(thread) = self.threads.get_mut(position.thread) {
+            first = thread.open.first().copied();
+            thread.open.insert(0, number);
+        }
+        if let Some(above) = first.and_then(|first| self.activations.get_mut(first)) {
+            above.parent = Some(number);
+        }
+        let (top, level) = self.top(position.thread);
+        self.execute(position.source, top, level);
+        (number, root)
+    }
+
+    fn run(&mut self, position: &Position, _: usize, instructions: u64, cycles: u64) {
+        self.enter(position);
+        let (top, level) = self.top(position.thread);
+        self.execute(position.source, top, level);
+        let duration = match self.clock {
+            Clock::Instructions => instructions,
+            Clock::Cycles => cycles,
+            Clock::Timestamps => 0,
+        };
+        let clock = self.source(position.source);
+        if duration == 0 {
+            clock.exact &= instructions == 0;
+            return;
+        }
+        // The cycles before the first count are not known.
+        let known = clock.now.is_some();
+        let now = clock.now.map_or(0, |now| now.saturating_add(duration));
+        self.ticks = true;
+        self.close(position.source, known.then_some(duration), Some(now));
+        self.source(position.source).exact = true;
+    }
+
+    fn time(&mut self, position: &Position, time: Time) {
+        self.enter(position);
+        let source = position.source;
+        match (time, self.clock) {
+            (Time::Timestamp(value), Clock::Timestamps) if value > 0 => {
+                self.ticks = true;
+                let before = self.source(source).now;
+                match before {
+                    Some(before) if before > value => {
+                        self.epochs += 1;
+                        let epoch = self.epochs;
+                        self.close(source, None, None);
+                        let clock = self.source(source);
+                        (clock.epoch, clock.now) = (epoch, Some(value));
+                    }
+                    before => {
+                        let duration = before.map(|before| value - before);
+                        self.close(source, duration, Some(value));
+                    }
+                }
+                self.source(source).exact = false;
+            }
+            (Time::Cycles(cycles), Clock::Cycles) => {
+                self.ticks = true;
+                let before = self.source(source).now;
+                let now = before.map_or(0, |before| before.saturating_add(cycles));
+                self.close(source, before.map(|_| cycles), Some(now));
+                self.source(source).exact = false;
+            }
+            (Time::CyclesLost, Clock::Cycles) => self.unknown(source),
+            _ => {}
+        }
+    }
+
+    fn lost(&mut self, position: &Position) {
+        self.enter(position);
+        self.losses += 1;
+        self.mark_lost(position);
+        self.source(position.source).exact = false;
+        self.execute(position.source, None, None);
+        if self.clock != Clock::Timestamps {
+            self.unknown(position.source);
+        }
+    }
+
+    fn buffer(&mut self, source: usize) {
+        if self.clock != Clock::Timestamps {
+            self.unknown(source);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! How long functions and exceptions take.
+//!
+//! Between two points at which the clock of a source is known, such as two timestamps, the time of
+//! an event is an interval. Such a part of a trace is a *window* of known duration. In each
+//! window, what a duration counts was executed all the time, for a part of it, or not at all: a
+//! duration has at least the windows of the first kind, and at most those of the second one, too.
+//! So the parts of a window are not counted twice, and a function that executes in the whole of a
+//! window has its exact duration.
+//!
+//! | duration of an activation | what it counts |
+//! |---|---|
+//! | [gross](Measure::Gross) | all of the time from its begin to its end |
+//! | [net](Measure::Net) | gross less exception handlers and other threads |
+//! | [own](Measure::Own) | net less the functions that it calls |
+//!
+//! | file | contents |
+//! |---|---|
+//! | `clock.rs` | [`Clock`], and the window of each source |
+//! | `activation.rs` | activations that are open, and the exceptions that interrupt them |
+//! | `collector.rs` | [`Timing`]: the visitor that receives the frames |
+//! | `statistics.rs` | [`Statistics`]: least, percentiles and most of intervals |
+//! | `limit.rs` | [`Limit`]: a bound of a duration, and whether it is met |
+
+mod activation;
+mod clock;
+mod collector;
+mod limit;
+mod statistics;
+#[cfg(test)]
+mod tests;
+
+pub use clock::Clock;
+pub use collector::{Subject, Timed, Timing};
+pub use limit::{Limit, LimitError, Verdict};
+pub use statistics::{Deviation, MAX_EXACT, Place, Statistics};
+
+/// What is measured of the activations of a function or an exception.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Measure {
+    /// From the begin to the end.
+    Gross,
+    /// Gross less exception handlers and other threads.
+    #[default]
+    Net,
+    /// Net less the functions that are called.
+    Own,
+    /// From one begin to the next one in the same thread.
+    Period,
+    /// From an end to the next begin in the same thread.
+    Gap,
+    /// Gross less net: what exception handlers and other threads took.
+    Interrupted,
+}
+
+impl Measure {
+    /// All of them, in the order of outputs.
+    pub const ALL: [Measure; 6] = [
+        Measure::Gross,
+        Measure::Net,
+        Measure::Own,
+        Measure::Period,
+        Measure::Gap,
+        Measure::Interrupted,
+    ];
+
+    /// The name in outputs and in limits.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Measure::Gross => "gross",
+            Measure::Net => "net",
+            Measure::Own => "own",
+            Measure::Period => "period",
+            Measure::Gap => "gap",
+            Measure::Interrupted => "interrupted",
+        }
+    }
+
+    /// What it is, for people.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Measure::Gross => "from begin to end",
+            Measure::Net => "without exception handlers and other threads",
+            Measure::Own => "without these and called functions",
+            Measure::Period => "from begin to begin",
+            Measure::Gap => "from end to begin",
+            Measure::Interrupted => "by exception handlers and other threads",
+        }
+    }
+
+    /// Whether it is a part of the traced time.
+    pub const fn is_part(self) -> bool {
+        !matches!(self, Measure::Period | Measure::Gap)
+    }
+
+    /// The measure with this name.
+    pub fn named(name: &str) -> Option<Measure> {
+        Measure::ALL.into_iter().find(|measure| measure.name() == name)
+    }
+}

@@ -1,0 +1,352 @@
+//! Statistics of intervals.
+
+use tracewright_base::Interval;
+
+/// The most intervals of all statistics together that are stored one by one. Of more, bins are stored.
+pub const MAX_EXACT: u64 = 4_000_000;
+
+/// A place in the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The source; of joined buffers, that of the capture.
+    pub source: usize,
+    /// The offset in the trace.
+    pub at: u64,
+    /// Instructions of the source before it.
+    pub instructions: u64,
+}
+
+/// No upper bound.
+const OPEN: u64 = u64::MAX;
+
+/// Sub-bins of each power of two, as a power of two.
+const SUB: u32 = 3;
+/// Bins of all values.
+const BINS: usize = (64 - SUB as usize + 1) << SUB;
+
+/// The bin of a value.
+fn bin(value: u64) -> usize {
+    if value < 1 << SUB {
+        return value as usize;
+    }
+    let exponent = value.ilog2() - SUB;
+    ((exponent as usize + 1) << SUB) + (value >> exponent) as usize - (1 << SUB)
+}
+
+/// The least and the greatest value of a bin.
+fn bounds(bin: usize) -> (u64, u64) {
+    if bin < 1 << SUB {
+        return (bin as u64, bin as u64);
+    }
+    let exponent = (bin >> SUB) - 1;
+    let least = (((bin & ((1 << SUB) - 1)) + (1 << SUB)) as u64) << exponent;
+    (least, least + ((1u64 << exponent) - 1))
+}
+
+/// The intervals, or how many are in each bin.
+#[derive(Clone, Debug)]
+enum Stored {
+    All { least: Vec<u64>, most: Vec<u64> },
+    Bins { least: Box<[u64; BINS]>, most: Box<[u64; BINS]>, open: u64 },
+}
+
+impl Default for Stored {
+    fn default() -> Stored {
+        Stored::All { least: Vec::new(), most: Vec::new() }
+    }
+}
+
+/// A standard deviation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deviation {
+    /// The value.
+    pub value: f64,
+    /// It is that of the middles of intervals, and not exact.
+    pub estimate: bool,
+}
+
+/// Statistics of durations, each an interval. The k-th smallest value lies between the k-th
+/// smallest lower bound and the k-th smallest upper bound, so each statistic is an interval, too.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    stored: Stored,
+    count: u64,
+    /// Intervals without an upper bound, of activations in which trace was lost.
+    lost: u64,
+    least_lost: u64,
+    min: Option<Interval>,
+    max: Option<Interval>,
+    most: Place,
+    sum: (u128, Option<u128>),
+    /// The mean and the sum of squares of differences to it, of the middles of the intervals.
+    middle: (f64, f64),
+    points: bool,
+    sorted: bool,
+}
+
+impl Statistics {
+    /// Adds a duration.
+    pub(super) fn add(&mut self, duration: Interval, place: Place) {
+        let Interval { least, most } = duration;
+        match &mut self.stored {
+            Stored::All { least: all, most: ends } => {
+                all.push(least);
+                ends.push(most.unwrap_or(OPEN));
+                self.sorted = false;
+            }
+            Stored::Bins { least: all, most: ends, open } => {
+                bump(all.get_mut(bin(least)));
+                match most {
+                    Some(most) => bump(ends.get_mut(bin(most))),
+                    None => *open += 1,
+                }
+            }
+        }
+        if self.count == 0 {
+            (self.points, self.sum) = (true, (0, Some(0)));
+        }
+        self.count += 1;
+        self.points &= duration.is_point();
+        self.sum.0 += u128::from(least);
+        self.sum.1 = self.sum.1.zip(most).map(|(sum, most)| sum + u128::from(most));
+        let middle = (least as f64 + most.unwrap_or(least) as f64) / 2.0;
+        let step = middle - self.middle.0;
+        self.middle.0 += step / self.count as f64;
+        self.middle.1 += step * (middle - self.middle.0);
+        self.min = Some(self.min.map_or(duration, |min| min.min(duration)));
+        let key = |own: Interval| (own.most.unwrap_or(OPEN), own.least);
+        let before = self.max;
+        self.max = Some(before.map_or(duration, |max| max.max(duration)));
+        if before.is_none_or(|before| key(duration) > key(before)) {
+            self.most = place;
+        }
+    }
+
+    /// Counts an activation in which trace was lost: it lasted `least` or more.
+    pub(super) fn add_lost(&mut self, least: u64) {
+        self.lost += 1;
+        self.least_lost = self.least_lost.max(least);
+    }
+
+    /// Stores bins in place of the intervals.
+    pub(super) fn compact(&mut self) {
+        let Stored::All { least, most } = &self.stored else { return };
+        let (mut lower, mut upper, mut open) = ([0; BINS], [0; BINS], 0);
+        least.iter().for_each(|value| bump(lower.get_mut(bin(*value))));
+        for value in most {
+            match *value {
+                OPEN => open += 1,
+                value => bump(upper.get_mut(bin(value))),
+            }
+        }
+        self.stored = Stored::Bins { least: Box::new(lower), most: Box::new(upper), open };
+    }
+
+    /// Sorts what is stored.
+    pub(super) fn sort(&mut self) {
+        if let Stored::All { least, most } = &mut self.stored {
+            least.sort_unstable();
+            most.sort_unstable();
+            self.sorted = true;
+        }
+    }
+
+    /// The number of durations, without those in which trace was lost.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The number of activations in which trace was lost. They count in [`max`](Self::max) only.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The shortest duration.
+    pub fn min(&self) -> Option<Interval> {
+        self.min
+    }
+
+    /// The longest duration. Where trace was lost in one, it has no upper bound.
+    pub fn max(&self) -> Option<Interval> {
+        let lost = (self.lost > 0).then(|| Interval::at_least(self.least_lost));
+        match (self.max, lost) {
+            (Some(max), Some(lost)) => Some(max.max(lost)),
+            (max, lost) => max.or(lost),
+        }
+    }
+
+    /// Where the longest duration begins, of those without a loss of trace.
+    pub fn longest(&self) -> Option<Place> {
+        (self.count > 0).then_some(self.most)
+    }
+
+    /// The sum of all durations.
+    pub fn sum(&self) -> Interval {
+        let small = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
+        Interval { least: small(self.sum.0), most: self.sum.1.map(small) }
+    }
+
+    /// The mean; rounded, where it is known.
+    pub fn mean(&self) -> Option<Interval> {
+        let count = u128::from(self.count);
+        let mut least = self.sum.0.checked_div(count)?;
+        let mut most = self.sum.1.map(|sum| sum.div_ceil(count));
+        if self.sum.1 == Some(self.sum.0) {
+            least = (self.sum.0 + count / 2) / count;
+            most = Some(least);
+        }
+        let small = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+        Some(Interval { least: small(least), most: most.map(small) })
+    }
+
+    /// The difference of the longest and the shortest.
+    pub fn spread(&self) -> Option<Interval> {
+        let (min, max) = (self.min?, self.max?);
+        Some(max.since(min))
+    }
+
+    /// The standard deviation.
+    pub fn deviation(&self) -> Option<Deviation> {
+        let value = (self.middle.1.max(0.0) / self.count as f64).sqrt();
+        (self.count > 0).then_some(Deviation { value, estimate: !self.points })
+    }
+
+    /// The duration that `per_mille` thousandths of all do not exceed (nearest rank).
+    pub fn percentile(&self, per_mille: u64) -> Option<Interval> {
+        let rank = (u128::from(self.count) * u128::from(per_mille)).div_ceil(1000).max(1) as u64;
+        let rank = rank.min(self.count).checked_sub(1)?;
+        match &self.stored {
+            Stored::All { least, most } => {
+                let at = rank as usize;
+                let (least, most) = match self.sorted {
+                    true => (*least.get(at)?, *most.get(at)?),
+                    false => (nth(least, at)?, nth(most, at)?),
+                };
+                Some(Interval { least, most: Some(most).filter(|most| *most != OPEN) })
+            }
+            Stored::Bins { least, most, .. } => {
+                let least = nth_bin(&least[..], rank).map_or(0, |bin| bounds(bin).0);
+                Some(Interval { least, most: nth_bin(&most[..], rank).map(|bin| bounds(bin).1) })
+            }
+        }
+    }
+
+    /// How many durations are in each bin: the least and the greatest value of the bin, and the
+    /// numbers of lower and of upper bounds in it. Bins without any are left out.
+    pub fn histogram(&self) -> Vec<(u64, u64, u64, u64)> {
+        let mut copy = self.clone();
+        copy.compact();
+        let Stored::Bins { least, most, .. } = &copy.stored else { return Vec::new() };
+        let bins = least.iter().zip(most.iter()).enumerate();
+        let full = bins.filter(|(_, (lower, upper))| **lower + **upper > 0);
+        full.map(|(n, (lower, upper))| (bounds(n).0, bounds(n).1, *lower, *upper)).collect()
+    }
+}
+
+fn bump(count: Option<&mut u64>) {
+    if let Some(count) = count {
+        *count += 1;
+    }
+}
+
+/// The value at `index` in order.
+fn nth(values: &[u64], index: usize) -> Option<u64> {
+    let mut values = values.to_vec();
+    (index < values.len()).then(|| *values.select_nth_unstable(index).1)
+}
+
+/// The bin of the value at `rank` in order.
+fn nth_bin(bins: &[u64], rank: u64) -> Option<usize> {
+    let mut before = 0u64;
+    bins.iter().position(|count| {
+        before += count;
+        before > rank
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_have_their_values() {
+        let mut last = 0;
+        for value in (0..4000).chain((0..64).flat_map(|n| [1 << n, (1 << n) + (1 << n) / 3])) {
+            let (least, most) = bounds(bin(value));
+            assert!(least <= value && value <= most, "{value}: {least} to {most}");
+            last = last.max(bin(value));
+        }
+        assert_eq!((bin(u64::MAX), bounds(bin(u64::MAX)).1), (BINS - 1, u64::MAX));
+        assert!(last < BINS);
+    }
+
+    fn of(all: &[Interval]) -> Statistics {
+        let mut statistics = Statistics::default();
+        for (n, duration) in all.iter().enumerate() {
+            statistics.add(*duration, Place { at: n as u64, ..Place::default() });
+        }
+        statistics
+    }
+
+    #[test]
+    fn bounds_of_each_statistic() {
+        let all = [Interval::new(10, 30), Interval::new(20, 22), Interval::new(5, 40)];
+        let mut statistics = of(&all);
+        for _ in 0..2 {
+            assert_eq!(statistics.min(), Some(Interval::new(5, 22)));
+            assert_eq!(statistics.max(), Some(Interval::new(20, 40)));
+            assert_eq!(statistics.percentile(500), Some(Interval::new(10, 30)));
+            assert_eq!(statistics.percentile(990), Some(Interval::new(20, 40)));
+            assert_eq!(statistics.mean(), Some(Interval::new(11, 31)));
+            assert_eq!(statistics.spread(), Some(Interval::new(0, 35)));
+            assert_eq!(statistics.longest().map(|place| place.at), Some(2));
+            statistics.sort();
+        }
+        assert!(statistics.deviation().unwrap().estimate);
+    }
+
+    #[test]
+    fn a_loss_leaves_the_longest_open() {
+        let mut statistics = of(&[Interval::point(7)]);
+        statistics.add_lost(5);
+        assert_eq!(statistics.max(), Some(Interval::at_least(7)));
+        assert_eq!((statistics.min(), statistics.count()), (Some(Interval::point(7)), 1));
+        statistics.add_lost(9);
+        assert_eq!((statistics.max(), statistics.lost()), (Some(Interval::at_least(9)), 2));
+        assert_eq!(Statistics::default().max(), None);
+    }
+
+    #[test]
+    fn bins_contain_what_is_exact() {
+        let mut seed = 1u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            seed >> 40
+        };
+        let all: Vec<Interval> = (0..1000)
+            .map(|_| {
+                let least = random();
+                Interval::new(least, least + random() % 1000)
+            })
+            .collect();
+        let exact = of(&all);
+        let mut bins = exact.clone();
+        bins.compact();
+        for per_mille in [1, 10, 500, 950, 990, 1000] {
+            let (exact, wide) = (exact.percentile(per_mille), bins.percentile(per_mille));
+            let (exact, wide) = (exact.unwrap(), wide.unwrap());
+            assert!(wide.least <= exact.least && exact.most <= wide.most, "{exact} {wide}");
+            assert!(wide.most.unwrap() - wide.least <= exact.most.unwrap() * 5 / 4);
+        }
+        assert_eq!((exact.mean(), exact.min()), (bins.mean(), bins.min()));
+        let counts = bins.histogram();
+        assert_eq!(counts.iter().map(|bin| bin.2).sum::<u64>(), 1000);
+        assert_eq!(counts, exact.histogram());
+    }
+
+    #[test]
+    fn deviation_of_points() {
+        let statistics = of(&[2, 4, 4, 4, 5, 5, 7, 9].map(Interval::point));
+        assert_eq!(statistics.deviation(), Some(Deviation { value: 2.0, estimate: false }));
+    }
+}

@@ -1,0 +1,355 @@
+//! Durations of random executions, whose time is known, beside what the intervals are.
+
+use super::*;
+use crate::code::FunctionId;
+use crate::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
+
+/// What happens, and when.
+struct Execution {
+    seed: u64,
+    now: u64,
+    instructions: u64,
+    timing: Timing,
+    /// The functions of each thread, with their node, begin, net and own time.
+    threads: Vec<Vec<(Open, usize)>>,
+    current: usize,
+    /// The durations of each subject.
+    durations: std::collections::HashMap<Subject, Vec<[u64; 4]>>,
+    /// Cycles since the last count, and when the clock was seen last.
+    since: u64,
+    seen: Option<u64>,
+}
+
+#[derive(Clone, Copy)]
+struct Open {
+    subject: Subject,
+    handler: Option<Subject>,
+    begin: u64,
+    net: u64,
+    own: u64,
+}
+
+/// How the clock reaches the trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    Timestamps,
+    Counts,
+    ByRange,
+    Instructions,
+}
+
+impl Form {
+    fn clock(self) -> Clock {
+        match self {
+            Form::Timestamps => Clock::Timestamps,
+            Form::Counts | Form::ByRange => Clock::Cycles,
+            Form::Instructions => Clock::Instructions,
+        }
+    }
+}
+
+impl Execution {
+    fn new(seed: u64, form: Form) -> Execution {
+        let mut own = Execution {
+            seed,
+            now: 1000,
+            instructions: 0,
+            timing: Timing::new(form.clock()),
+            threads: vec![Vec::new(), Vec::new()],
+            current: 0,
+            durations: Default::default(),
+            since: 0,
+            seen: None,
+        };
+        own.timing.thread(0, 0, None);
+        own.timing.thread(0, 1, None);
+        own
+    }
+
+    fn random(&mut self, below: u64) -> u64 {
+        self.seed ^= self.seed << 13;
+        self.seed ^= self.seed >> 7;
+        self.seed ^= self.seed << 17;
+        (self.seed >> 11) % below
+    }
+
+    fn position(&self) -> Position {
+        Position {
+            at: self.instructions,
+            source: 0,
+            thread: self.current,
+            instructions: self.instructions,
+            depth: self.threads[self.current].len(),
+        }
+    }
+
+    /// Executes instructions, each of which takes a few cycles, or none.
+    fn run(&mut self, form: Form) {
+        let instructions = 1 + self.random(9);
+        let cycles = match form {
+            Form::Instructions => instructions,
+            _ => self.random(30),
+        };
+        self.instructions += instructions;
+        self.now += cycles;
+        self.since += cycles;
+        let mut handlers = false;
+        for (n, (own, _)) in self.threads[self.current].iter_mut().rev().enumerate() {
+            if n == 0 {
+                own.own += cycles;
+            }
+            if !handlers {
+                own.net += cycles;
+            }
+            handlers |= own.handler.is_some();
+        }
+        let counted = if form == Form::ByRange { cycles } else { 0 };
+        let node = self.threads[self.current].last().map_or(0, |own| own.1);
+        self.timing.run(&self.position(), node, instructions, counted);
+    }
+
+    fn begin(&mut self, entry: Entry) {
+        let function = FunctionId::Known(self.random(4) as u32);
+        let handler = match entry {
+            Entry::Exception(number) => Some(Subject::Exception(0, number)),
+            _ => None,
+        };
+        let begin = Begin { function, entry, address: None };
+        let node = self.timing.begin(&self.position(), 0, &begin);
+        let subject = Subject::Function(function);
+        let open = Open { subject, handler, begin: self.now, net: 0, own: 0 };
+        self.threads[self.current].push((open, node));
+    }
+
+    fn end(&mut self, ending: Ending, counts: bool) {
+        let (own, node) = self.threads[self.current].pop().unwrap();
+        self.timing.end(&self.position(), node, ending, false);
+        let gross = self.now - own.begin;
+        if counts {
+            for subject in [Some(own.subject), own.handler].into_iter().flatten() {
+                let all = self.durations.entry(subject).or_default();
+                all.push([gross, own.net, own.own, gross - own.net]);
+            }
+        }
+    }
+
+    fn clock(&mut self, form: Form) {
+        let time = match form {
+            Form::Timestamps => Time::Timestamp(self.now),
+            Form::Counts => Time::Cycles(std::mem::take(&mut self.since)),
+            Form::ByRange | Form::Instructions => return,
+        };
+        self.timing.time(&self.position(), time);
+        self.seen = Some(self.now);
+    }
+}
+
+fn execute(seed: u64, form: Form, often: u64) -> Execution {
+    let mut own = Execution::new(seed * 2 + 1, form);
+    for thread in [0, 1] {
+        own.current = thread;
+        own.begin(Entry::Before);
+    }
+    own.run(form);
+    own.clock(form);
+    for _ in 0..400 {
+        match own.random(7) {
+            0 | 1 if own.threads[own.current].len() < 12 => own.begin(Entry::Call),
+            2 if own.threads[own.current].len() < 12 => {
+                let number = own.random(3) as u16 + 14;
+                own.begin(Entry::Exception(number));
+            }
+            // A handler ends before the thread is switched.
+            3 if own.threads[own.current].iter().all(|own| own.0.handler.is_none()) => {
+                own.current ^= 1;
+            }
+            4 | 5 if own.threads[own.current].len() > 1 => own.end(Ending::Return, true),
+            _ => {}
+        }
+        // Without instructions, what follows is at the same time.
+        if own.random(4) > 0 {
+            own.run(form);
+        }
+        if own.random(often) == 0 {
+            own.clock(form);
+        }
+    }
+    own.clock(form);
+    own
+}
+
+/// The value at a rank of sorted values.
+fn rank(sorted: &[u64], per_mille: u64) -> u64 {
+    sorted[((sorted.len() as u64 * per_mille).div_ceil(1000).max(1) - 1) as usize]
+}
+
+/// Each statistic of the true durations is in its interval.
+#[test]
+fn intervals_have_the_true_durations() {
+    let (mut compared, mut points) = (0, 0);
+    for seed in 0..400 {
+        for form in [Form::Timestamps, Form::Counts, Form::ByRange, Form::Instructions] {
+            let mut own = execute(seed, form, 1 + seed % 20);
+            for thread in [0, 1] {
+                own.current = thread;
+                while !own.threads[thread].is_empty() {
+                    own.end(Ending::TraceEnd, false);
+                }
+            }
+            let durations = std::mem::take(&mut own.durations);
+            let rows = own.timing.finish();
+            for row in rows {
+                let Some(all) = durations.get(&row.subject) else {
+                    assert_eq!(row.of(Measure::Gross).count(), 0);
+                    continue;
+                };
+                let measures = [Measure::Gross, Measure::Net, Measure::Own, Measure::Interrupted];
+                for (n, measure) in measures.into_iter().enumerate() {
+                    let mut values: Vec<u64> = all.iter().map(|all| all[n]).collect();
+                    values.sort_unstable();
+                    let statistics = row.of(measure);
+                    assert_eq!(statistics.count() as usize, values.len());
+                    let case = format!("seed {seed} {form:?} {:?} {measure:?}", row.subject);
+                    for per_mille in [1, 500, 950, 990, 1000] {
+                        let found = statistics.percentile(per_mille).unwrap();
+                        let value = rank(&values, per_mille);
+                        assert!(found.contains(value), "{case}: {per_mille}: {value} in {found}");
+                        if matches!(form, Form::ByRange | Form::Instructions) {
+                            points += usize::from(found.is_point());
+                        }
+                        compared += 1;
+                    }
+                    let sum: u64 = values.iter().sum();
+                    assert!(statistics.sum().contains(sum), "{case}");
+                    assert!(statistics.max().unwrap().contains(values[values.len() - 1]));
+                    assert!(statistics.min().unwrap().contains(values[0]));
+                }
+            }
+        }
+    }
+    assert!(compared > 100_000 && points > 50_000, "{compared} {points}");
+}
+
+/// Where the trace counts the instructions, or the cycles of each range, durations are exact.
+#[test]
+fn exact_clocks_give_points() {
+    for seed in 0..50 {
+        let mut own = execute(seed, Form::Instructions, 5);
+        for row in own.timing.finish() {
+            for measure in [Measure::Gross, Measure::Net, Measure::Own, Measure::Period] {
+                let max = row.of(measure).max();
+                assert!(
+                    max.is_none_or(tracewright_base::Interval::is_point),
+                    "{measure:?} {max:?}"
+                );
+            }
+        }
+    }
+}
+
+fn at(instructions: u64) -> Position {
+    Position { at: instructions, source: 0, thread: 0, instructions, depth: 0 }
+}
+
+fn known(number: u32, entry: Entry) -> Begin {
+    Begin { function: FunctionId::Known(number), entry, address: None }
+}
+
+fn found(timing: &Timing, subject: Subject, measure: Measure) -> String {
+    let row = timing.rows().iter().find(|row| row.subject == subject).unwrap();
+    let text = |value: Option<tracewright_base::Interval>| {
+        value.map_or("-".to_owned(), |value| value.to_string())
+    };
+    let of = row.of(measure);
+    format!("{} {} {}", of.count(), text(of.min()), text(of.max()))
+}
+
+/// A function with an exception inside, between timestamps.
+#[test]
+fn windows_count_once() {
+    let mut timing = Timing::new(Clock::Timestamps);
+    timing.thread(0, 0, None);
+    timing.begin(&at(0), 0, &known(0, Entry::Before));
+    timing.run(&at(10), 0, 10, 0);
+    timing.time(&at(10), Time::Timestamp(100));
+    timing.run(&at(20), 0, 10, 0);
+    let f = timing.begin(&at(20), 0, &known(1, Entry::Call));
+    timing.run(&at(30), 0, 10, 0);
+    timing.time(&at(30), Time::Timestamp(150));
+    // The whole window is in the function; then one with two exceptions.
+    timing.run(&at(40), 0, 10, 0);
+    timing.time(&at(40), Time::Timestamp(250));
+    for at_begin in [50, 70] {
+        timing.run(&at(at_begin), 0, 10, 0);
+        let handler = timing.begin(&at(at_begin), 0, &known(2, Entry::Exception(15)));
+        timing.run(&at(at_begin + 10), 0, 10, 0);
+        timing.end(&at(at_begin + 10), handler, Ending::Return, false);
+    }
+    timing.time(&at(80), Time::Timestamp(280));
+    timing.run(&at(90), 0, 10, 0);
+    timing.end(&at(90), f, Ending::Return, false);
+    timing.run(&at(95), 0, 5, 0);
+    timing.time(&at(95), Time::Timestamp(300));
+    timing.finish();
+    let function = Subject::Function(FunctionId::Known(1));
+    assert_eq!(found(&timing, function, Measure::Gross), "1 130..200 130..200");
+    // The window with the exceptions counts in part, and once.
+    assert_eq!(found(&timing, function, Measure::Net), "1 100..200 100..200");
+    assert_eq!(found(&timing, function, Measure::Own), "1 100..200 100..200");
+    assert_eq!(found(&timing, function, Measure::Interrupted), "1 0..100 0..100");
+    let exception = Subject::Exception(0, 15);
+    assert_eq!(found(&timing, exception, Measure::Gross), "2 0..30 0..30");
+    assert_eq!(found(&timing, exception, Measure::Period), "1 0..30 0..30");
+    assert_eq!(found(&timing, exception, Measure::Gap), "1 0..30 0..30");
+    let row = timing.rows().iter().find(|row| row.subject == function).unwrap();
+    let (longest, by) = row.longest_interruption.unwrap();
+    assert_eq!((longest.to_string(), timing.rows()[by].subject), ("0..30".to_owned(), exception));
+    assert_eq!(timing.total(), 200);
+}
+
+/// A loss of trace inside of an activation leaves it without an upper bound.
+#[test]
+fn losses_leave_lower_bounds() {
+    let mut timing = Timing::new(Clock::Timestamps);
+    timing.thread(0, 0, None);
+    timing.begin(&at(0), 0, &known(0, Entry::Before));
+    timing.time(&at(0), Time::Timestamp(100));
+    for (begin, lost) in [(110, false), (200, true)] {
+        timing.run(&at(begin), 0, 10, 0);
+        timing.time(&at(begin), Time::Timestamp(begin));
+        let f = timing.begin(&at(begin), 0, &known(1, Entry::Call));
+        timing.time(&at(begin), Time::Timestamp(begin + 2));
+        timing.run(&at(begin + 5), 0, 5, 0);
+        timing.time(&at(begin + 5), Time::Timestamp(begin + 20));
+        if lost {
+            timing.lost(&at(begin + 5));
+        }
+        timing.run(&at(begin + 9), 0, 4, 0);
+        timing.end(&at(begin + 9), f, Ending::Return, lost);
+        timing.time(&at(begin + 9), Time::Timestamp(begin + 25));
+    }
+    timing.finish();
+    let function = Subject::Function(FunctionId::Known(1));
+    assert_eq!(found(&timing, function, Measure::Gross), "1 18..25 18..");
+    // Nothing is known across the loss.
+    assert_eq!(found(&timing, function, Measure::Period), "1 88..92 88..92");
+    assert_eq!(timing.losses(), 1);
+}
+
+/// What is cut off by the ends of the trace is not measured.
+#[test]
+fn incomplete_activations() {
+    let mut timing = Timing::new(Clock::Instructions);
+    timing.thread(0, 0, None);
+    let main = timing.begin(&at(0), 0, &known(0, Entry::Before));
+    timing.run(&at(7), main, 7, 0);
+    let f = timing.begin(&at(7), main, &known(1, Entry::Call));
+    timing.run(&at(9), f, 2, 0);
+    timing.end(&at(9), f, Ending::TraceEnd, false);
+    timing.end(&at(9), main, Ending::TraceEnd, false);
+    timing.finish();
+    for row in timing.rows() {
+        assert_eq!((row.incomplete, row.of(Measure::Gross).count()), (1, 0), "{:?}", row.subject);
+    }
+    assert_eq!((timing.total(), timing.ticks()), (9, true));
+}

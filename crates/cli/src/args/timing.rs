@@ -1,0 +1,125 @@
+//! Options of `tracewright timing`.
+
+use clap::{Args, ValueEnum};
+use tracewright::analysis::timing::{Clock, Limit, Measure};
+
+use super::decoding::OutcomeArgs;
+use super::functions::SwitchArgs;
+use super::input::{HowArgs, InputArgs, JobsArgs};
+use super::random::WindowArgs;
+use super::signals::hertz;
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright timing CAPTURE --frequency 72M           how long each function takes
+  tracewright timing CAPTURE --measure period --histogram   how regular it is
+  tracewright timing CAPTURE --format csv -o timing.csv")]
+pub struct TimingArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// What the text shows; JSON and CSV have all of them.
+    #[arg(long, value_enum, default_value_t = MeasureArg::Net)]
+    pub measure: MeasureArg,
+    /// What measures time. By default cycles, if the trace counts them, else timestamps, and
+    /// instructions where it has neither.
+    #[arg(long, value_enum)]
+    pub clock: Option<ClockArg>,
+    /// Ticks of the clock in a second, such as 72M: durations are then shown as times.
+    #[arg(long, value_name = "HERTZ", value_parser = hertz)]
+    pub frequency: Option<u64>,
+    /// Only functions with this name; * stands for any characters.
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+    /// Only exceptions.
+    #[arg(long, conflicts_with = "function")]
+    pub exceptions: bool,
+    /// The most functions, and the most exceptions.
+    #[arg(long, value_name = "N")]
+    pub rows: Option<usize>,
+    /// How many calls have which duration, too.
+    #[arg(long)]
+    pub histogram: bool,
+    /// A bound of all calls, such as 'net(control) <= 50us' or 'period(exception:15) >= 1ms'
+    /// (repeatable). One that is violated gives exit code 1; with --strict, also one that the trace
+    /// leaves open.
+    #[arg(long = "limit", value_name = "LIMIT")]
+    pub limits: Vec<Limit>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = TimingFormat::Text)]
+    pub format: TimingFormat,
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
+}
+
+/// Format of durations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimingFormat {
+    /// Text.
+    Text,
+    /// JSON Lines (docs/json.md).
+    Json,
+    /// Comma-separated values.
+    Csv,
+}
+
+/// What measures time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ClockArg {
+    /// The timestamps of the trace.
+    Timestamps,
+    /// The processor cycles that the trace counts.
+    Cycles,
+    /// Executed instructions.
+    Instructions,
+}
+
+impl ClockArg {
+    /// The clock.
+    pub fn clock(self) -> Clock {
+        match self {
+            ClockArg::Timestamps => Clock::Timestamps,
+            ClockArg::Cycles => Clock::Cycles,
+            ClockArg::Instructions => Clock::Instructions,
+        }
+    }
+}
+
+/// What is measured of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MeasureArg {
+    /// From its begin to its end.
+    Gross,
+    /// Gross less exception handlers and other threads.
+    Net,
+    /// Net less the functions that it calls.
+    Own,
+    /// From one begin to the next.
+    Period,
+    /// From an end to the next begin.
+    Gap,
+    /// Exception handlers and other threads.
+    Interrupted,
+}
+
+impl MeasureArg {
+    /// The measure.
+    pub fn measure(self) -> Measure {
+        match self {
+            MeasureArg::Gross => Measure::Gross,
+            MeasureArg::Net => Measure::Net,
+            MeasureArg::Own => Measure::Own,
+            MeasureArg::Period => Measure::Period,
+            MeasureArg::Gap => Measure::Gap,
+            MeasureArg::Interrupted => Measure::Interrupted,
+        }
+    }
+}

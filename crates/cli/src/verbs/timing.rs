@@ -1,0 +1,275 @@
+//! `tracewright timing`
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use tracewright::analysis::Code;
+use tracewright::analysis::timing::{Clock, Limit, Timing, Verdict};
+use tracewright::capture::plain;
+use tracewright::decode::{Jobs, Listener, More};
+use tracewright::views::json;
+use tracewright::views::timing::{Shown, TimingView};
+use tracewright::{Element, joined as library};
+
+use crate::args::{TimingArgs, TimingFormat};
+use crate::contradictions::Contradictions;
+use crate::fail::Fail;
+use crate::index::{self, Selected};
+use crate::input::{Input, Job};
+use crate::joined;
+use crate::listing;
+use crate::live;
+use crate::message;
+use crate::output::Output;
+use crate::recordings;
+use crate::report;
+use crate::run::Runs;
+use crate::select;
+use crate::stacks;
+
+/// Bytes of each buffer in which a clock is looked for.
+const LOOK: usize = 4 << 20;
+const CHUNK: usize = 1 << 16;
+
+/// Whether the trace has timestamps, and counts of cycles.
+#[derive(Default)]
+struct Clocks {
+    timestamps: bool,
+    cycles: bool,
+}
+
+impl Listener for Clocks {
+    fn element(&mut self, _: usize, _: u64, element: Element) {
+        match element {
+            Element::Timestamp { value, .. } => self.timestamps |= value > 0,
+            Element::Cycles(Some(_)) => self.cycles = true,
+            Element::Range(range) => self.cycles |= range.cycles.get().is_some(),
+            _ => {}
+        }
+    }
+}
+
+/// The clock of a capture. Only timestamps are common to its processors.
+fn clock(args: &TimingArgs, input: &Input) -> Result<Clock, Fail> {
+    if let Some(clock) = args.clock {
+        return Ok(clock.clock());
+    }
+    let mut found = Clocks::default();
+    for &buffer in &input.buffers {
+        let job = input.job(buffer);
+        if job.buffer.is_piped() {
+            // It can be read only once.
+            found.timestamps = true;
+            continue;
+        }
+        let (mut session, mut bytes, mut block) =
+            (job.session()?, live::input_of(job.buffer), Vec::new());
+        for _ in 0..LOOK / CHUNK {
+            block.clear();
+            let more = bytes.more(CHUNK, true, &mut block);
+            let more = more.map_err(|error| Fail::read(&job.buffer.name, &error))?;
+            session.feed(&block, &mut found);
+            if found.cycles || more == More::End {
+                break;
+            }
+        }
+        if found.cycles {
+            break;
+        }
+    }
+    let joined = input.capture.linux.is_some();
+    Ok(match (found.cycles && !(joined && found.timestamps), found.timestamps) {
+        (true, _) => Clock::Cycles,
+        (false, true) => Clock::Timestamps,
+        (false, false) => Clock::Instructions,
+    })
+}
+
+/// The durations of a buffer, or of joined ones.
+struct Table {
+    name: String,
+    timing: Timing,
+    code: Code,
+    sources: Vec<String>,
+}
+
+#[derive(Default)]
+struct Found {
+    tables: BTreeMap<usize, Table>,
+    contradictions: Contradictions,
+}
+
+/// The durations of all buffers.
+fn gather(
+    args: &TimingArgs,
+    input: &Input,
+    clock: Clock,
+    output: &mut Output,
+) -> Result<(Found, listing::Problems), Fail> {
+    let selected = Selected::open(input, Some(&args.window), args.how.committed)?;
+    let recipe = joined::Recipe {
+        committed: args.how.committed,
+        jobs: args.threads.jobs(),
+        switches: &args.switches,
+        selected: selected.as_ref(),
+        path: &args.input.input,
+    };
+    if let Some(buffers) = joined::of(input, &recipe) {
+        return gather_joined(input, &recipe, &buffers, clock);
+    }
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
+    let found = Mutex::new(Found::default());
+    let work = |number: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
+        let (options, code) = (runs.options(jobs), job.code());
+        let switches = args.switches.numbers(&code, &args.input.input)?;
+        let timing = Timing::new(clock);
+        let (mut timing, _, tally) =
+            stacks::run(job, &options, &code, &switches, timing, |_| true)?;
+        timing.finish();
+        let sources = job.sources.iter().map(|source| source.name.clone()).collect();
+        if let Ok(mut found) = found.lock() {
+            found.contradictions.add(&tally);
+            let name = job.buffer.name.clone();
+            found.tables.insert(number, Table { name, timing, code, sources });
+        }
+        Ok(tally)
+    };
+    let problems = listing::buffers(input, &args.threads.jobs(), output, &runs, work)?;
+    Ok((found.into_inner().unwrap_or_default(), problems))
+}
+
+/// As [`gather`], with the buffers joined by thread.
+fn gather_joined(
+    input: &Input,
+    recipe: &joined::Recipe<'_>,
+    buffers: &library::JoinedBuffers<'_>,
+    clock: Clock,
+) -> Result<(Found, listing::Problems), Fail> {
+    let other = |_: &Job<'_>| stacks::NO_OTHER;
+    let (visitor, how) = (|_: &Code| Timing::new(clock), stacks::in_order());
+    let joined::Found { visitor: mut timing, code, problems, tallies, .. } =
+        joined::run(input, buffers, recipe, visitor, how, &other, &mut |_, _| Ok(true))?;
+    timing.finish();
+    let mut found = Found::default();
+    tallies.iter().for_each(|(_, tally)| found.contradictions.add(tally));
+    let sources = input.capture.sources.iter().map(|source| source.name.clone()).collect();
+    found.tables.insert(0, Table { name: String::new(), timing, code, sources });
+    Ok((found, problems))
+}
+
+/// The limits by the clock.
+fn limits(args: &TimingArgs) -> Result<Vec<Limit>, Fail> {
+    let resolve = |limit: &Limit| {
+        let why = "the bound is a time, and the frequency of the clock is not known; state it with \
+                   --frequency, or give the bound in ticks of the clock";
+        let none = || Fail::option("--limit", &plain::line(&limit.to_string()), why);
+        limit.clone().at(args.frequency).ok_or_else(none)
+    };
+    args.limits.iter().map(resolve).collect()
+}
+
+/// Runs the verb.
+pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
+    let limits = limits(args)?;
+    let input = Input::open(&args.input, Some(&args.how))?;
+    report::notes(&input);
+    input.readable(args.outcome.strict)?;
+    for limit in limits.iter().filter(|limit| limit.exception().is_none()) {
+        select::named(&input, &limit.subject)?;
+    }
+    let mut output =
+        Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
+    if recordings::only(&input) {
+        report::no_branches();
+        output.close()?;
+        return Ok(false);
+    }
+    let clock = clock(args, &input)?;
+    let (found, problems) = gather(args, &input, clock, &mut output)?;
+    input.decodable()?;
+    unclocked(args, clock, &found);
+    let shown = Shown {
+        measure: args.measure.measure(),
+        function: args.function.as_deref(),
+        exceptions: args.exceptions,
+        rows: args.rows,
+        histogram: args.histogram,
+        frequency: args.frequency,
+    };
+    let (nothing, met) = print(args, &found, shown, &limits, &mut output)?;
+    output.close()?;
+    if nothing && args.rows != Some(0) {
+        if let Some(name) = &args.function {
+            select::named(&input, name)?;
+        }
+        report::nothing_selected(&input);
+    }
+    Ok(problems.answer(&input, args.outcome.strict) && met && !(nothing && args.rows != Some(0)))
+}
+
+/// States what the clock is where the trace has none, or lacks the one that is asked for.
+fn unclocked(args: &TimingArgs, clock: Clock, found: &Found) {
+    if clock == Clock::Instructions && args.clock.is_none() {
+        let why = match args.frequency {
+            Some(_) => "; --frequency is that of instructions",
+            None => "",
+        };
+        message::line(&format!(
+            "note: the trace has no timestamps and no counts of cycles: durations are numbers of \
+             instructions{why}"
+        ));
+    } else if !found.tables.values().any(|table| table.timing.ticks()) {
+        message::line(&format!(
+            "note: the trace has no {}: no duration is known; see --clock",
+            clock.name()
+        ));
+    }
+}
+
+/// Prints all tables and the answers of the limits. Returns whether nothing is shown, and whether
+/// the limits are met.
+fn print(
+    args: &TimingArgs,
+    found: &Found,
+    shown: Shown<'_>,
+    limits: &[Limit],
+    output: &mut Output,
+) -> Result<(bool, bool), Fail> {
+    let (mut nothing, mut met) = (true, true);
+    match args.format {
+        TimingFormat::Text => output.print(&found.contradictions.text())?,
+        TimingFormat::Json => output.json(&json::head("timing"))?,
+        TimingFormat::Csv => {}
+    }
+    for (n, table) in found.tables.values().enumerate() {
+        let Table { name, timing, code, sources } = table;
+        let view = TimingView { timing, code, sources, shown };
+        nothing &= view.is_empty();
+        match args.format {
+            TimingFormat::Text => {
+                if found.tables.len() > 1 {
+                    output.print(&format!("{}\n", plain::line(name)))?;
+                }
+                output.print(&view.text())?;
+            }
+            TimingFormat::Json => output.json(&view.json())?,
+            TimingFormat::Csv => output.print(&view.csv(n == 0))?,
+        }
+        for limit in limits {
+            for answer in view.answers(limit) {
+                met &= match answer.verdict {
+                    Verdict::Met => true,
+                    Verdict::Violated => false,
+                    Verdict::Open | Verdict::Never => !args.outcome.strict,
+                };
+                match args.format {
+                    TimingFormat::Text => output.print(&format!("{}\n", answer.text))?,
+                    TimingFormat::Json => output.json(&answer.json(limit))?,
+                    // The lines of CSV are those of durations.
+                    TimingFormat::Csv => message::line(&answer.text),
+                }
+            }
+        }
+    }
+    Ok((nothing, met))
+}
