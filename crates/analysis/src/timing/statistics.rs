@@ -2,7 +2,8 @@
 
 use tracewright_base::Interval;
 
-/// The most intervals of all statistics together that are stored one by one. Of more, bins are stored.
+/// The most intervals of all statistics together that are stored one by one. Of more, bins are
+/// stored.
 pub const MAX_EXACT: u64 = 4_000_000;
 
 /// A place in the trace.
