@@ -35,7 +35,7 @@ pub fn check(args: &SelectArgs, listed: Listed, input: &Input) -> Result<(), Fai
             }
         }
         if any && !found {
-            return Err(no_function(name));
+            return Err(no_function("--function", name));
         }
     }
     Ok(())
@@ -86,14 +86,19 @@ pub fn filter(args: &SelectArgs, job: &Job<'_>) -> Result<Filter, Fail> {
 }
 
 /// Refuses a function that no program image has.
-fn no_function(name: &str) -> Fail {
+fn no_function(option: &str, name: &str) -> Fail {
     let why = "no program image has this function; names are those of the symbols, or demangled, \
                with or without parameters";
-    Fail::option("--function", &line(name), why)
+    Fail::option(option, &line(name), why)
 }
 
-/// Refuses a `pattern` of which no function of `input` has the name.
+/// Refuses a `pattern` of `--function` of which no function of `input` has the name.
 pub fn named(input: &Input, pattern: &str) -> Result<(), Fail> {
+    named_by("--function", input, pattern)
+}
+
+/// Refuses a `pattern` of an option of which no function of `input` has the name.
+pub fn named_by(option: &str, input: &Input, pattern: &str) -> Result<(), Fail> {
     let is = |symbol: &str| is_called(pattern, &demangled(symbol), Some(symbol));
     let mut sources = input.buffers.iter().flat_map(|&buffer| input.job(buffer).sources);
     let found = sources.any(|source| match &source.program {
@@ -101,7 +106,7 @@ pub fn named(input: &Input, pattern: &str) -> Result<(), Fail> {
         // The functions of each process are not searched.
         _ => true,
     });
-    if found { Ok(()) } else { Err(no_function(pattern)) }
+    if found { Ok(()) } else { Err(no_function(option, pattern)) }
 }
 
 /// The code of the functions called `name` in the program of `source`.

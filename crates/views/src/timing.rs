@@ -11,6 +11,7 @@ use tracewright_base::Interval;
 use tracewright_capture::plain::line;
 
 use crate::functions::is_called;
+use crate::itm::csv::quoted;
 use crate::json::Object;
 
 /// The percentiles of outputs, in thousandths, with their names.
@@ -356,6 +357,7 @@ impl TimingView<'_> {
         let mut values = vec![("min", own.min())];
         values.extend(PERCENTILES.map(|(per_mille, name)| (name, own.percentile(per_mille))));
         values.extend([("mean", own.mean()), ("max", own.max())]);
+        values.push(("spread", own.spread()));
         values.push(("sum", (own.count() > 0).then(|| own.sum())));
         for (name, value) in values {
             if let Some(value) = value {
@@ -504,15 +506,6 @@ fn deviation(scale: Scale, own: &Statistics) -> String {
     }
 }
 
-/// A field of CSV.
-fn quoted(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -542,10 +535,5 @@ mod tests {
         assert_eq!(share(Interval::new(1, 2), 3), "33.3..66.7");
         assert_eq!(share(Interval::at_least(0), 0), "0.0..");
         assert_eq!(share(Interval::point(3), 3), "100.0");
-    }
-
-    #[test]
-    fn fields_of_csv() {
-        assert_eq!(quoted("a, \"b\""), "\"a, \"\"b\"\"\"");
     }
 }

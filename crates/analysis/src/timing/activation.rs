@@ -9,6 +9,8 @@ use super::statistics::Place;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Level {
     pub(super) sum: Sum,
+    /// The last window of which it executed a part: the source, and the number of the window.
+    pub(super) part: Option<(usize, u64)>,
 }
 
 /// A bound of durations of an activation, found where trace was lost.
@@ -37,8 +39,8 @@ pub(super) struct Activation {
     pub(super) end: Moment,
     /// Its time as the activation that executes.
     pub(super) own: Sum,
-    /// It executed for a part of a window that is open.
-    pub(super) part: bool,
+    /// The last window of which it executed a part: the source, and the number of the window.
+    pub(super) part: Option<(usize, u64)>,
     /// The level, its sum before, and the least one behind the window of the begin; `u64::MAX`
     /// until that window ends.
     pub(super) level: usize,

@@ -108,6 +108,8 @@ pub(super) enum Event {
 /// A source, and its window that is open.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SourceClock {
+    /// The number of the window.
+    pub(super) window: u64,
     /// The value at the begin of the window; `None` if it is not known.
     pub(super) now: Option<u64>,
     pub(super) epoch: u32,

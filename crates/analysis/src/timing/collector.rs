@@ -102,6 +102,8 @@ pub struct Timing {
     others: HashMap<Subject, usize>,
     /// The durations that are stored one by one.
     stored: u64,
+    most_exact: u64,
+    most_events: usize,
     /// The clock has advanced.
     ticks: bool,
     /// The time of all sources, as far as it is known.
@@ -109,6 +111,10 @@ pub struct Timing {
     /// Losses of trace.
     losses: u64,
 }
+
+/// The most begins and ends of calls that wait for the next point at which the clock of a source is
+/// known. Beyond, the time of those is not known.
+pub const MAX_EVENTS: usize = 1 << 18;
 
 /// No activation.
 const NONE: usize = usize::MAX;
@@ -130,10 +136,18 @@ impl Timing {
             numbers: Vec::new(),
             others: HashMap::new(),
             stored: 0,
+            most_exact: MAX_EXACT,
+            most_events: MAX_EVENTS,
             ticks: false,
             total: 0,
             losses: 0,
         }
+    }
+
+    /// The same with other bounds.
+    #[cfg(test)]
+    pub(super) fn with_bounds(self, most_exact: u64, most_events: usize) -> Timing {
+        Timing { most_exact, most_events, ..self }
     }
 
     /// The clock.
@@ -266,37 +280,62 @@ impl Timing {
             self.part(source, top);
         }
         if level_before != level {
-            let clock = self.source(source);
-            for level in [level_before, level].into_iter().flatten() {
-                if !clock.levels.contains(&level) {
-                    clock.levels.push(level);
-                }
-            }
-            // An activation that is not there executes in the rest of the window.
-            if clock.levels.len() == 1 {
-                clock.levels.push(NONE);
-            }
+            self.part_of_level(source, level_before);
+            self.part_of_level(source, level);
         }
     }
 
     /// The activation executes for a part of the window.
     fn part(&mut self, source: usize, number: Option<usize>) {
-        let Some(number) = number else {
-            return self.source(source).parts.push((NONE, 0));
-        };
+        let Some(number) = number else { return };
+        let window = Some((source, self.source(source).window));
         let Some(own) = self.activations.get_mut(number) else { return };
-        if !std::mem::replace(&mut own.part, true) {
+        if own.part != window {
+            own.part = window;
             let serial = own.serial;
             self.source(source).parts.push((number, serial));
         }
     }
 
-    /// The thread of `position` executes.
+    /// The level executes for a part of the window.
+    fn part_of_level(&mut self, source: usize, number: Option<usize>) {
+        let Some(number) = number else { return };
+        let window = Some((source, self.source(source).window));
+        let Some(own) = self.levels.get_mut(number) else { return };
+        if own.part != window {
+            own.part = window;
+            self.source(source).levels.push(number);
+        }
+    }
+
+    /// The thread of `position` executes, on this source and no other.
     fn enter(&mut self, position: &Position) {
-        if self.source(position.source).thread != Some(position.thread) {
-            self.source(position.source).thread = Some(position.thread);
-            let (top, level) = self.top(position.thread);
-            self.execute(position.source, top, level);
+        if self.source(position.source).thread == Some(position.thread) {
+            return;
+        }
+        for source in 0..self.sources.len() {
+            if source != position.source && self.source(source).thread == Some(position.thread) {
+                self.source(source).thread = None;
+                self.execute(source, None, None);
+            }
+        }
+        self.source(position.source).thread = Some(position.thread);
+        let (top, level) = self.top(position.thread);
+        self.execute(position.source, top, level);
+    }
+
+    /// The source reports something of the thread that it executed last, which may execute on
+    /// another source since.
+    fn report(&mut self, position: &Position) {
+        if self.sources.iter().all(|source| source.thread != Some(position.thread)) {
+            self.enter(position);
+        }
+    }
+
+    /// Bounds what waits for the end of the window.
+    fn bound(&mut self, source: usize) {
+        if self.source(source).events.len() >= self.most_events {
+            self.close(source, None, None);
         }
     }
 
@@ -309,6 +348,7 @@ impl Timing {
         let mut levels = std::mem::take(&mut clock.levels);
         let mut events = std::mem::take(&mut clock.events);
         clock.now = now;
+        clock.window += 1;
         if top.is_some() || !parts.is_empty() {
             self.total = self.total.saturating_add(duration.unwrap_or(0));
         }
@@ -322,7 +362,6 @@ impl Timing {
                 && own.serial == serial
             {
                 own.own.part(duration);
-                own.part = false;
             }
         }
         if levels.is_empty()
@@ -429,8 +468,9 @@ impl Timing {
             row.add(Measure::Interrupted, interrupted, own.place);
             self.stored += 4;
         }
-        if self.stored > MAX_EXACT {
-            self.rows.iter_mut().flat_map(|row| &mut row.measures).for_each(Statistics::compact);
+        if self.stored > self.most_exact {
+            let all = self.rows.iter_mut().flat_map(|row| &mut row.measures);
+            all.filter(|own| own.is_larger_than_bins()).for_each(Statistics::compact);
             self.stored = 0;
         }
     }
@@ -588,6 +628,7 @@ impl Visitor for Timing {
             clock.events.push((Event::Begin(number), serial));
         }
         self.execute(position.source, Some(number), Some(level));
+        self.bound(position.source);
         number
     }
 
@@ -615,6 +656,7 @@ impl Visitor for Timing {
             self.ended(node, None);
         } else {
             self.source(position.source).events.push((Event::End(node), serial));
+            self.bound(position.source);
         }
     }
 
@@ -658,7 +700,7 @@ impl Visitor for Timing {
     }
 
     fn time(&mut self, position: &Position, time: Time) {
-        self.enter(position);
+        self.report(position);
         let source = position.source;
         match (time, self.clock) {
             (Time::Timestamp(value), Clock::Timestamps) if value > 0 => {
@@ -692,7 +734,7 @@ impl Visitor for Timing {
     }
 
     fn lost(&mut self, position: &Position) {
-        self.enter(position);
+        self.report(position);
         self.losses += 1;
         self.mark_lost(position);
         self.source(position.source).exact = false;

@@ -30,7 +30,7 @@ mod statistics;
 mod tests;
 
 pub use clock::Clock;
-pub use collector::{Subject, Timed, Timing};
+pub use collector::{MAX_EVENTS, Subject, Timed, Timing};
 pub use limit::{Limit, LimitError, Verdict};
 pub use statistics::{Deviation, MAX_EXACT, Place, Statistics};
 

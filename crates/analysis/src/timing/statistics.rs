@@ -129,6 +129,11 @@ impl Statistics {
         self.least_lost = self.least_lost.max(least);
     }
 
+    /// Whether the intervals take more memory than bins.
+    pub(super) fn is_larger_than_bins(&self) -> bool {
+        matches!(&self.stored, Stored::All { least, .. } if least.len() > BINS)
+    }
+
     /// Stores bins in place of the intervals.
     pub(super) fn compact(&mut self) {
         let Stored::All { least, most } = &self.stored else { return };

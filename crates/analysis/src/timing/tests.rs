@@ -13,6 +13,7 @@ struct Execution {
     /// The functions of each thread, with their node, begin, net and own time.
     threads: Vec<Vec<(Open, usize)>>,
     current: usize,
+    source: usize,
     /// The durations of each subject.
     durations: std::collections::HashMap<Subject, Vec<[u64; 4]>>,
     /// Cycles since the last count, and when the clock was seen last.
@@ -57,6 +58,7 @@ impl Execution {
             timing: Timing::new(form.clock()),
             threads: vec![Vec::new(), Vec::new()],
             current: 0,
+            source: 0,
             durations: Default::default(),
             since: 0,
             seen: None,
@@ -76,7 +78,7 @@ impl Execution {
     fn position(&self) -> Position {
         Position {
             at: self.instructions,
-            source: 0,
+            source: self.source,
             thread: self.current,
             instructions: self.instructions,
             depth: self.threads[self.current].len(),
@@ -352,4 +354,141 @@ fn incomplete_activations() {
         assert_eq!((row.incomplete, row.of(Measure::Gross).count()), (1, 0), "{:?}", row.subject);
     }
     assert_eq!((timing.total(), timing.ticks()), (9, true));
+}
+
+/// What waits for a point of the clock, and what is stored, are bounded.
+#[test]
+fn what_waits_is_bounded() {
+    let mut timing = Timing::new(Clock::Timestamps).with_bounds(3000, 8);
+    timing.thread(0, 0, None);
+    timing.begin(&at(0), 0, &known(0, Entry::Before));
+    timing.time(&at(0), Time::Timestamp(100));
+    let call = |n: u64, function: u32, timing: &mut Timing| {
+        timing.run(&at(n), 0, 1, 0);
+        let f = timing.begin(&at(n), 0, &known(function, Entry::Call));
+        timing.run(&at(n + 1), 0, 1, 0);
+        timing.end(&at(n + 1), f, Ending::Return, false);
+    };
+    // Ten events: the first eight have no end of their time.
+    (0..5).for_each(|n| call(n, 1, &mut timing));
+    timing.time(&at(20), Time::Timestamp(200));
+    (0..2).for_each(|n| call(20 + n, 2, &mut timing));
+    timing.time(&at(30), Time::Timestamp(250));
+    let (first, second) = (FunctionId::Known(1), FunctionId::Known(2));
+    assert_eq!(found(&timing, Subject::Function(first), Measure::Gross), "5 0.. 0..");
+    assert_eq!(found(&timing, Subject::Function(second), Measure::Gross), "2 0..50 0..50");
+    // Beyond the bound there are bins, whose bounds contain what they have.
+    for n in 0..4000 {
+        call(100 + n, 3, &mut timing);
+        timing.time(&at(100 + n), Time::Timestamp(1000 + n));
+    }
+    timing.finish();
+    let row =
+        timing.rows().iter().find(|row| row.subject == Subject::Function(FunctionId::Known(3)));
+    let gross = row.unwrap().of(Measure::Gross);
+    assert_eq!((gross.count(), gross.percentile(500).unwrap().contains(1)), (4000, true));
+    assert_eq!(gross.percentile(1000).unwrap(), tracewright_base::Interval::new(0, 767));
+}
+
+/// Threads that execute on two processors, one of which is idle.
+#[test]
+fn threads_move_between_sources() {
+    let mut compared = 0;
+    for seed in 0..400 {
+        let mut own = Execution::new(seed * 2 + 1, Form::Timestamps);
+        let mut places = [0, 1];
+        // The idle threads of the processors.
+        for source in [0, 1] {
+            own.timing.thread(source, 2 + source, None);
+            own.threads.push(Vec::new());
+        }
+        let often = 1 + seed % 9;
+        for thread in [2, 3, 0, 1] {
+            (own.current, own.source) = (thread, thread % 2);
+            own.begin(Entry::Before);
+            own.run(Form::Timestamps);
+            own.clock(Form::Timestamps);
+        }
+        for _ in 0..400 {
+            match own.random(8) {
+                0 | 1 if own.threads[own.current].len() < 8 => own.begin(Entry::Call),
+                2 | 3 if own.threads[own.current].len() > 1 => own.end(Ending::Return, true),
+                4 => {
+                    // The processor is idle from here on, and the thread, or the other one,
+                    // continues on any.
+                    let (thread, source) = (own.current, own.source);
+                    own.current = 2 + source;
+                    own.instructions += 1;
+                    own.timing.run(&own.position(), 0, 1, 0);
+                    let next = if own.random(2) == 0 { thread } else { thread ^ 1 };
+                    places[next] = own.random(2) as usize;
+                    (own.current, own.source) = (next, places[next]);
+                }
+                _ => {}
+            }
+            own.run(Form::Timestamps);
+            // The clocks of both, whichever executes.
+            if own.random(often) == 0 {
+                let source = own.source;
+                own.source = own.random(2) as usize;
+                let thread = own.current;
+                if own.source != source {
+                    own.current = 2 + own.source;
+                }
+                own.clock(Form::Timestamps);
+                (own.current, own.source) = (thread, source);
+            }
+        }
+        for source in [0, 1] {
+            (own.source, own.current) = (source, 2 + source);
+            own.clock(Form::Timestamps);
+        }
+        own.timing.finish();
+        for (subject, all) in &own.durations {
+            let row = own.timing.rows().iter().find(|row| row.subject == *subject).unwrap();
+            for (n, measure) in [Measure::Gross, Measure::Net, Measure::Own].into_iter().enumerate()
+            {
+                let mut values: Vec<u64> = all.iter().map(|all| all[n]).collect();
+                values.sort_unstable();
+                let statistics = row.of(measure);
+                let case = format!("seed {seed} {subject:?} {measure:?} {values:?}");
+                assert_eq!(statistics.count() as usize, values.len(), "{case}");
+                for per_mille in [1, 500, 1000] {
+                    let found = statistics.percentile(per_mille).unwrap();
+                    assert!(found.contains(rank(&values, per_mille)), "{case} {found}");
+                }
+                assert!(statistics.sum().contains(values.iter().sum()), "{case}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 2000, "{compared}");
+}
+
+/// A processor that a thread left without a word executes nothing of it.
+#[test]
+fn a_thread_executes_on_one_source() {
+    let mut timing = Timing::new(Clock::Timestamps);
+    let on = |source: usize, thread: usize| Position { source, thread, ..at(0) };
+    for thread in [0, 1] {
+        timing.thread(thread, thread, None);
+        timing.begin(&on(thread, thread), 0, &known(0, Entry::Before));
+        timing.time(&on(thread, thread), Time::Timestamp(100));
+    }
+    timing.run(&on(0, 0), 0, 1, 0);
+    let f = timing.begin(&on(0, 0), 0, &known(1, Entry::Call));
+    timing.run(&on(0, 0), 0, 1, 0);
+    timing.time(&on(0, 0), Time::Timestamp(110));
+    timing.time(&on(1, 1), Time::Timestamp(115));
+    timing.run(&on(1, 0), 0, 1, 0);
+    for (source, now) in [(0, 500), (0, 900), (1, 120)] {
+        timing.time(&on(source, 0), Time::Timestamp(now));
+    }
+    timing.run(&on(1, 0), 0, 1, 0);
+    timing.end(&on(1, 0), f, Ending::Return, false);
+    timing.time(&on(1, 0), Time::Timestamp(125));
+    timing.finish();
+    let function = Subject::Function(FunctionId::Known(1));
+    assert_eq!(found(&timing, function, Measure::Gross), "1 10..25 10..25");
+    assert_eq!(found(&timing, function, Measure::Own), "1 0..25 0..25");
 }

@@ -27,7 +27,7 @@ use crate::run::Runs;
 use crate::select;
 use crate::stacks;
 
-/// Bytes of each buffer in which a clock is looked for.
+/// Bytes of all buffers in which a clock is looked for.
 const LOOK: usize = 4 << 20;
 const CHUNK: usize = 1 << 16;
 
@@ -54,7 +54,8 @@ fn clock(args: &TimingArgs, input: &Input) -> Result<Clock, Fail> {
     if let Some(clock) = args.clock {
         return Ok(clock.clock());
     }
-    let mut found = Clocks::default();
+    let joined = input.capture.linux.is_some();
+    let (mut found, mut left) = (Clocks::default(), LOOK);
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         if job.buffer.is_piped() {
@@ -64,20 +65,18 @@ fn clock(args: &TimingArgs, input: &Input) -> Result<Clock, Fail> {
         }
         let (mut session, mut bytes, mut block) =
             (job.session()?, live::input_of(job.buffer), Vec::new());
-        for _ in 0..LOOK / CHUNK {
+        while left > 0 && !found.cycles && !(joined && found.timestamps) {
             block.clear();
             let more = bytes.more(CHUNK, true, &mut block);
             let more = more.map_err(|error| Fail::read(&job.buffer.name, &error))?;
             session.feed(&block, &mut found);
-            if found.cycles || more == More::End {
+            left = left.saturating_sub(block.len());
+            if more == More::End {
+                session.finish(&mut found);
                 break;
             }
         }
-        if found.cycles {
-            break;
-        }
     }
-    let joined = input.capture.linux.is_some();
     Ok(match (found.cycles && !(joined && found.timestamps), found.timestamps) {
         (true, _) => Clock::Cycles,
         (false, true) => Clock::Timestamps,
@@ -175,7 +174,7 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.outcome.strict)?;
     for limit in limits.iter().filter(|limit| limit.exception().is_none()) {
-        select::named(&input, &limit.subject)?;
+        select::named_by("--limit", &input, &limit.subject)?;
     }
     let mut output =
         Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;

@@ -125,6 +125,14 @@ const ROWS: &[(&str, &[Test])] = &[
         Named(EXPECTED, "paths of calls have at most 512 callers")]),
     ("call paths", &[Named("analysis/src/paths.rs", "fn paths_are_bounded")]),
     ("frames of a timeline", &[Named("cli/tests/cli/index.rs", "timeline --format chrome --limit 5000")]),
+    (
+        "durations of `timing` that are stored one by one",
+        &[Named("analysis/src/timing/tests.rs", "fn what_waits_is_bounded")],
+    ),
+    (
+        "begins and ends in `timing` between two points at which the clock of a source is known",
+        &[Named("analysis/src/timing/tests.rs", "fn what_waits_is_bounded")],
+    ),
     ("indentation of `calls` as text", &[Named(EXPECTED, "[1000] rec {")]),
     ("frames of a coroutine that is suspended", &[Named(STACKS, "fn suspended_coroutines_are_bounded")]),
 ];

@@ -44,6 +44,10 @@ fn instructions_are_those_of_functions() {
         compared += 1;
     }
     assert!(compared > 5, "{compared}");
+    let exception = lines(&timing, "timing").into_iter().find(|line| line["exception"] == 15);
+    let period = &exception.unwrap()["period"];
+    let ends = ["max", "min"].map(|end| period[end]["least"].as_u64().unwrap());
+    assert_eq!(period["spread"]["least"].as_u64(), Some(ends[0] - ends[1]), "{period}");
     let whole = &lines(&timing, "timings")[0];
     let all = lines(&functions, "stacks")[0]["instructions"].clone();
     assert_eq!((&whole["traced"], &whole["clock"]), (&all, &"instructions".into()));
@@ -101,6 +105,7 @@ fn limits_have_three_answers() {
     assert!(output.out.contains("\nmet: net(is_safe) <= 5ms: most of 238 of is_safe: "));
     let output = run("net(no_such) <= 5", &[]);
     assert_eq!(output.code, Some(2), "{}", output.err);
+    assert!(output.err.contains("--limit no_such: "), "{}", output.err);
     let output = run("nett(is_safe) <= 5", &[]);
     assert!(output.err.contains("gross, net, own"), "{}", output.err);
 }

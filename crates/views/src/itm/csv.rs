@@ -163,7 +163,7 @@ impl Row {
 
 /// A field, in quotation marks where it contains a character that separates fields. Characters that
 /// are not shown are replaced, line breaks as well: a record is a line.
-pub(super) fn quoted(field: &str) -> Cow<'_, str> {
+pub(crate) fn quoted(field: &str) -> Cow<'_, str> {
     let field = plain::line(field);
     if field.contains([',', '"']) {
         return format!("\"{}\"", field.replace('"', "\"\"")).into();

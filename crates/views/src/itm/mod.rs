@@ -12,7 +12,7 @@
 //! | `tables.rs` | totals of exceptions, and samples of the program counter by function |
 
 mod clock;
-mod csv;
+pub(crate) mod csv;
 mod json;
 mod kinds;
 mod plots;
