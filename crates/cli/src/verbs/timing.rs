@@ -186,7 +186,7 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
     let clock = clock(args, &input)?;
     let (found, problems) = gather(args, &input, clock, &mut output)?;
     input.decodable()?;
-    unclocked(args, clock, &found);
+    unclocked(args, &input, clock, &found);
     let shown = Shown {
         measure: args.measure.measure(),
         function: args.function.as_deref(),
@@ -207,14 +207,20 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
 }
 
 /// States what the clock is where the trace has none, or lacks the one that is asked for.
-fn unclocked(args: &TimingArgs, clock: Clock, found: &Found) {
+fn unclocked(args: &TimingArgs, input: &Input, clock: Clock, found: &Found) {
     if clock == Clock::Instructions && args.clock.is_none() {
+        let bytes: u64 =
+            input.buffers.iter().filter_map(|&n| input.capture.buffers[n].size()).sum();
+        let trace = match bytes > LOOK as u64 {
+            true => "the first 4 MiB of the trace have",
+            false => "the trace has",
+        };
         let why = match args.frequency {
             Some(_) => "; --frequency is that of instructions",
             None => "",
         };
         message::line(&format!(
-            "note: the trace has no timestamps and no counts of cycles: durations are numbers of \
+            "note: {trace} no timestamps and no counts of cycles: durations are numbers of \
              instructions{why}"
         ));
     } else if !found.tables.values().any(|table| table.timing.ticks()) {
